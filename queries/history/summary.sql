@@ -2,7 +2,6 @@
 -- @title  What the walk over a device's trace found out
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
--- @param  rules  INTEGER  version of the rules; what older ones derived does not count
 -- @col    events              INTEGER
 -- @col    holds               BOOLEAN  nothing contradicts the allocator's rules, a skew of the last few entries aside
 -- @col    ends_in_dump        BOOLEAN  forward from the start the trace ends in the dumped state
@@ -16,10 +15,10 @@
 -- @col    uncertain_blocks    INTEGER  of the start state
 -- @col    uncertain_bytes     BIGINT
 -- @col    bucket_entries      INTEGER  entries a row of derived_bucket
--- @why    Kept, because a walk over five million entries takes seconds.
+-- @why    The evidence for statements about a trace.
 SELECT
   events, holds, ends_in_dump, starts_empty, violations, implied_completions, peak_active_bytes, peak_active_seq, peak_reserved_bytes,
   peak_reserved_seq, uncertain_blocks, uncertain_bytes, bucket_entries
 FROM derived_history
-WHERE snapshot_id = $snapshot_id AND device = $device AND rules = $rules
+WHERE snapshot_id = $snapshot_id AND device = $device
 LIMIT 1

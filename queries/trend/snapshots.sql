@@ -1,6 +1,5 @@
 -- @name   trend.snapshots
 -- @title  Peaks of all runs as their memory snapshots have them, the largest over snapshots and devices
--- @param  rules INTEGER  version of the rules; what older ones derived does not count
 -- @col    run_id          INTEGER
 -- @col    allocated_bytes BIGINT
 -- @col    allocated_basis VARCHAR  actual, approximate, or dump: the state at the dump, there being no trace
@@ -9,10 +8,9 @@
 -- @col    reserved_bytes  BIGINT
 -- @col    reserved_basis  VARCHAR
 -- @col    oom_entries     BIGINT   failed allocations in the traces
--- @why    Histories are derived when a view of one snapshot needs them; walking the traces of a thousand runs for one chart would take
---         minutes. What is not derived is read off the running totals in requested sizes, which are a little below the actual ones.
+-- @why    Lifetimes give the peaks of traces that hold; a snapshot without a trace shows no more than its dump.
 WITH
-  histories AS (SELECT * FROM derived_history WHERE rules = $rules),
+  histories AS (SELECT * FROM derived_history WHERE events > 0),
   buckets AS (SELECT snapshot_id, device, max(allocated_max_bytes) AS allocated_bytes FROM derived_bucket GROUP BY snapshot_id, device),
   ooms AS (SELECT snapshot_id, device, count(*) AS entries FROM trace_oom GROUP BY snapshot_id, device),
   devices AS (

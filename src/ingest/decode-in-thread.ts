@@ -19,8 +19,8 @@ import {
   TRAVELLING,
 } from './decode-protocol.js';
 import type { DecodedSource } from './decode-source.js';
-import type { DerivedSink, DerivedSnapshotSink } from './derive-snapshot.js';
-import { TEXT_LAYOUTS } from './derive-text.js';
+import type { DerivedSink, DerivedSnapshotSink } from './derive/derive-snapshot.js';
+import { TEXT_LAYOUTS } from './derive/derive-text.js';
 
 /** On disk. Below this a file is decoded before the thread has started. */
 export const THREAD_FROM_BYTES = 1024 * 1024;

@@ -1,6 +1,7 @@
 /** Messages from a decoding thread to the writing thread, in order, and the limit of running ahead. */
 import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
+import { BLOCK_LIFE_LAYOUT, BUCKET_LAYOUT, SEGMENT_LIFE_LAYOUT } from '../model/derived-tables.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import type { AttemptRow, LogPlace } from '../model/log-rows.js';
 import type { NsysFact, NsysKind } from '../model/nsys-rows.js';
@@ -19,8 +20,8 @@ import {
   type TraceOomRow,
 } from '../model/tables.js';
 import { KEY_CHARS, type StackKeys } from './content-keys.js';
-import type { SnapshotDerivation } from './derive-snapshot.js';
-import type { SmallFinding, TextKind } from './derive-text.js';
+import type { SnapshotDerivation } from './derive/derive-snapshot.js';
+import type { SmallFinding, TextKind } from './derive/derive-text.js';
 
 /** The layouts that travel, by the method of SnapshotSink that takes them. */
 export const TRAVELLING = {
@@ -28,6 +29,9 @@ export const TRAVELLING = {
   segments: SEGMENT_LAYOUT,
   blocks: BLOCK_LAYOUT,
   annotations: ANNOTATION_LAYOUT,
+  blockLives: BLOCK_LIFE_LAYOUT,
+  segmentLives: SEGMENT_LIFE_LAYOUT,
+  buckets: BUCKET_LAYOUT,
 } as const satisfies Record<string, TableLayout>;
 export type RowKind = keyof typeof TRAVELLING;
 

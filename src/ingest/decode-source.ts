@@ -1,7 +1,7 @@
 /** One opened file through its parser, whichever thread does it. */
 import type { ParseContext, ParserSpec, ParseSummary } from '../model/parser.js';
 import type { OpenedSource } from './byte-source.js';
-import { type DerivedSink, deriving } from './derive-snapshot.js';
+import { type DerivedSink, deriving } from './derive/derive-snapshot.js';
 
 export interface DecodedSource {
   readonly summary: ParseSummary;

@@ -24,8 +24,8 @@ import {
   TRAVELLING,
 } from './decode-protocol.js';
 import { decodeSource } from './decode-source.js';
-import type { DerivedSink, DerivedSnapshotSink } from './derive-snapshot.js';
-import { TEXT_LAYOUTS } from './derive-text.js';
+import type { DerivedSink, DerivedSnapshotSink } from './derive/derive-snapshot.js';
+import { TEXT_LAYOUTS } from './derive/derive-text.js';
 
 const link = workerData as DecoderLink;
 const port = parentPort!;
@@ -82,6 +82,9 @@ function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotS
     segments: sendRows('segments'),
     blocks: sendRows('blocks'),
     annotations: sendRows('annotations'),
+    blockLives: sendRows('blockLives'),
+    segmentLives: sendRows('segmentLives'),
+    buckets: sendRows('buckets'),
     oom: (row) => send({ type: 'oom', row }),
     eventExtra: (row) => send({ type: 'extra', row }),
     end: (summary, derivation) => send({ type: 'snapshot_end', summary, derivation, dictionary: cursor.take() }),

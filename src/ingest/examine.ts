@@ -8,7 +8,7 @@ import type { ParseContext, ParserSpec } from '../model/parser.js';
 import { type OpenedSource, openByteSource } from './byte-source.js';
 import { type DecodeThread, decodesInThread } from './decode-in-thread.js';
 import { type DecodedSource, decodeSource } from './decode-source.js';
-import type { DerivedSink } from './derive-snapshot.js';
+import type { DerivedSink } from './derive/derive-snapshot.js';
 import { type Claim, detect } from './detect.js';
 import type { Candidate } from './discover.js';
 import { decodeFolder } from './table-folder.js';

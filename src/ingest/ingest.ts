@@ -16,7 +16,7 @@ import { hashFile, type OpenedSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
 import { countAttempts } from './count-attempts.js';
 import { DecodeThread } from './decode-in-thread.js';
-import type { DerivedSink } from './derive-snapshot.js';
+import type { DerivedSink } from './derive/derive-snapshot.js';
 import { type Candidate, discover } from './discover.js';
 import { type Examined, examine, type Recognised } from './examine.js';
 import { rankFromName } from './names/rank-from-name.js';
@@ -58,6 +58,8 @@ export interface IngestOptions {
   readonly allTables?: boolean | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
+  /** Labels the blocks of a run once all its files are read; labels depend on several of them. */
+  readonly labelBlocks?: ((store: Store, runId: number) => Promise<void>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
   readonly progress?: ((file: string, bytesRead: number, bytesTotal: number) => void) | undefined;
@@ -79,6 +81,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     let session: Session | undefined;
     const runs: IngestResult['runs'][number][] = [];
     const sources: IngestSource[] = [];
+    const written = new Set<number>();
     for (const plan of plans) {
       const { candidates, skipped, failed } = await discover(plan.paths, { exclude: [file, `${file}.wal`] });
       if (session === undefined) {
@@ -96,6 +99,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       for await (const begun of session.begin(run, candidates, early)) sources.push(await session.finish(run, begun));
       early = undefined;
       await countAttempts(session.store, run.runId);
+      written.add(run.runId);
       for (const group of skipped) {
         const note: NoteResult = {
           kind: group.rule,
@@ -110,7 +114,12 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
         sources.push(blank(run, group.examples[0] ?? group.root, { status: 'skipped', notes: [note] }));
       }
     }
-    await session?.store.checkpoint();
+    if (session !== undefined) {
+      // What the thread holds is as much as labels need.
+      await thread.close();
+      for (const runId of written) await options.labelBlocks?.(session.store, runId);
+      await session.store.checkpoint();
+    }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
   } finally {
     await thread.close();

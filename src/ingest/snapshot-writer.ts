@@ -1,20 +1,14 @@
 /** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
 import type { ColumnBatch, TableLayout } from '../model/columns.js';
 import type { Dictionary, SnapshotSummary } from '../model/parser.js';
-import {
-  ANNOTATION_LAYOUT,
-  BLOCK_LAYOUT,
-  EVENT_LAYOUT,
-  type EventExtraRow,
-  type Note,
-  SEGMENT_LAYOUT,
-  type TraceOomRow,
-} from '../model/tables.js';
+import type { EventExtraRow, Note, TraceOomRow } from '../model/tables.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
 import type { StackKeys } from './content-keys.js';
-import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from './derive-snapshot.js';
-import type { DeviceTrace } from './derive-trace.js';
+import { TRAVELLING } from './decode-protocol.js';
+import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from './derive/derive-snapshot.js';
+import type { DeviceTrace } from './derive/derive-trace.js';
+import { historyRow, stepRows } from './derive/history-rows.js';
 import { dumpTrigger } from './dump-trigger.js';
 import { stepFromName } from './names/step-from-name.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
@@ -52,7 +46,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     keys: StackKeys,
   ): Promise<SnapshotWriter> {
     const appenders = new Map<TableLayout, ColumnAppender>();
-    for (const layout of [EVENT_LAYOUT, SEGMENT_LAYOUT, BLOCK_LAYOUT, ANNOTATION_LAYOUT]) {
+    for (const layout of Object.values(TRAVELLING)) {
       appenders.set(layout, await store.appender(layout));
     }
     return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary, keys), appenders);
@@ -85,6 +79,18 @@ export class SnapshotWriter implements DerivedSnapshotSink {
   }
 
   annotations(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  blockLives(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  segmentLives(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  buckets(batch: ColumnBatch): void {
     this.append(batch);
   }
 
@@ -157,6 +163,14 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     await store.insertRows(
       'snapshot_pool',
       pools.map(([a, b], pool) => ({ snapshot_id, pool, pool_id_a: a, pool_id_b: b })),
+    );
+    await store.insertRows(
+      'derived_history',
+      derivation.lives.map((lives) => historyRow(snapshot_id, lives)),
+    );
+    await store.insertRows(
+      'trace_step',
+      derivation.lives.flatMap((lives) => stepRows(snapshot_id, lives)),
     );
     await store.insertRows('snapshot_device', this.deviceRows(traces, sums, broken));
     await store.insertRows(

@@ -19,14 +19,12 @@ const BY_SNAPSHOT = [
   'trace_oom',
   'event_extra',
   'derived_history',
-  'derived_start_segment',
-  'derived_start_block',
-  'derived_alloc',
-  'derived_growth',
+  'trace_step',
+  'block_life',
+  'segment_life',
   'derived_bucket',
-  'derived_attribution',
-  'derived_label',
-  'derived_block_label',
+  'labelled_device',
+  'label',
 ] as const;
 
 const BY_SOURCE = [

@@ -6,6 +6,7 @@
  * only matter as parts of stacks, so they are looked up for new stacks alone: the ranks of a run have nearly all of
  * theirs in common.
  */
+import { callSite, type Frame } from '../attribution/frames/call-site.js';
 import { ColumnBatch } from '../model/columns.js';
 import type { Dictionary } from '../model/parser.js';
 import { BATCH_ROWS, STACK_FRAME_LAYOUT } from '../model/tables.js';
@@ -93,7 +94,8 @@ export class Translation {
   private stacksDone = 0;
   private readonly newTexts: { text_id: number; text: string }[] = [];
   private readonly newFrames: { frame_id: number; name: string; filename: string; line: number }[] = [];
-  private readonly newStacks: { stack_id: number; depth: number; content_key: string }[] = [];
+  private readonly newStacks: { stack_id: number; depth: number; content_key: string; site: string | null }[] = [];
+  private readonly namedFrames: Frame[] = [];
 
   constructor(dictionary: Dictionary, keys: StackKeys, target: StoreDictionary, stackFrames: ColumnAppender) {
     this.dictionary = dictionary;
@@ -154,23 +156,31 @@ export class Translation {
       this.stacks[local] = id;
       if (!isNew) continue;
       const frames = dictionary.stackFrames(local);
-      this.newStacks.push({ stack_id: id, depth: frames.length, content_key: key });
+      const site = callSite(Array.from(frames, (frame) => this.namedFrame(frame))) ?? null;
+      this.newStacks.push({ stack_id: id, depth: frames.length, content_key: key, site });
       this.appendFrames(id, frames);
     }
     this.stacksDone = count;
+  }
+
+  private namedFrame(local: number): Frame {
+    let frame = this.namedFrames[local];
+    if (frame === undefined) {
+      const { name, filename, line } = this.dictionary.frame(local);
+      frame = { name: this.dictionary.text(name), filename: this.dictionary.text(filename), line };
+      this.namedFrames[local] = frame;
+    }
+    return frame;
   }
 
   /** The store's id of a local frame. */
   private frame(local: number): number {
     const known = this.frames[local]!;
     if (known >= 0) return known;
-    const { dictionary } = this;
-    const frame = dictionary.frame(local);
-    const name = dictionary.text(frame.name);
-    const filename = dictionary.text(frame.filename);
-    const { id, isNew } = this.target.internFrame(name, filename, frame.line);
+    const frame = this.namedFrame(local);
+    const { id, isNew } = this.target.internFrame(frame.name, frame.filename, frame.line);
     this.frames[local] = id;
-    if (isNew) this.newFrames.push({ frame_id: id, name, filename, line: frame.line });
+    if (isNew) this.newFrames.push({ frame_id: id, ...frame });
     return id;
   }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ParseContext, ParserSpec } from '../model/parser.js';
 import { hashFile } from './byte-source.js';
 import type { DecodedSource } from './decode-source.js';
-import { type DerivedSink, deriving } from './derive-snapshot.js';
+import { type DerivedSink, deriving } from './derive/derive-snapshot.js';
 import { exportCommand } from './known-wrong.js';
 
 export interface TableFolder {

@@ -5,7 +5,7 @@ import type { Note } from '../model/tables.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
 import type { SqlValue } from '../store/to-duckdb.js';
-import { type SmallFinding, TEXT_LAYOUTS, type TextKind, type TextSink } from './derive-text.js';
+import { type SmallFinding, TEXT_LAYOUTS, type TextKind, type TextSink } from './derive/derive-text.js';
 import type { StoreDictionary } from './store-dictionary.js';
 
 /** Most settings and phases kept per source; a log that dumps its configuration at every step adds nothing. */

@@ -1,13 +1,13 @@
 /**
- * Layouts of the `derived_*` tables about memory snapshots: what the walk over a trace found out, kept so that the next
- * question need not walk again. They hold nothing that the base tables do not imply; a source that is replaced takes
- * its rows along. The schema is `src/store/migrations.ts`.
+ * Layouts of the tables that ingest derives from a memory snapshot: lifetimes, totals and labels. They hold nothing
+ * that the base tables do not imply; a source that is replaced takes its rows along. The schema is
+ * `src/store/migrations.ts`.
  */
 import type { ColumnSpec, TableLayout } from './columns.js';
-import { BLOCK_STATES, SEGMENT_TYPES } from './vocabulary.js';
+import { SEGMENT_TYPES } from './vocabulary.js';
 
 /** Raised whenever the same trace would derive to other rows: what was derived by another version is derived again. */
-export const HISTORY_RULES = 1;
+export const HISTORY_RULES = 2;
 
 /**
  * Where a block's stack comes from. `free_event` is a substitute: the stack of the free, where the allocation is
@@ -15,79 +15,67 @@ export const HISTORY_RULES = 1;
  */
 export const STACK_ORIGINS = ['none', 'final_block', 'alloc_event', 'free_event'] as const;
 
+/** `from_seq` of what was there before the first entry. */
+export const BEFORE_TRACE = -1;
+/** `to_seq`, and entries of other events, that are not in the trace. */
+export const NEVER = 2 ** 31 - 1;
+
 const KEYS: readonly ColumnSpec[] = [
   { name: 'snapshot_id', kind: 'i32' },
   { name: 'device', kind: 'i32' },
 ];
 const POOL: ColumnSpec = { name: 'pool', kind: 'i32', nullable: true };
-const STACK: ColumnSpec = { name: 'stack_id', kind: 'i32', nullable: true };
-const ORIGIN: ColumnSpec = { name: 'stack_origin', kind: 'u8', values: STACK_ORIGINS };
+const LIFE: readonly ColumnSpec[] = [
+  { name: 'from_seq', kind: 'i32' },
+  { name: 'to_seq', kind: 'i32' },
+];
 
 /**
- * Segments before the first entry of the trace, expandable ones as their mapped runs. `is_inferred`: type and pool are
- * not from any source.
+ * One row per block that was live at any moment of a trace: after entry t if `from_seq` ≤ t < `to_seq`. Without a
+ * trace, the blocks of the dump. `block` numbers them per device: those from before the first entry by address, then
+ * the allocations in order. `pending_seq` is the entry from which the block waits for its free to be completed
+ * ({@link BEFORE_TRACE}: from before the first entry on). `actual_bytes` is the size of the block, `least_bytes` and
+ * `most_bytes` bound it where the trace leaves it open. `label` is a row of `label`.
  */
-export const START_SEGMENT_LAYOUT: TableLayout = {
-  table: 'derived_start_segment',
+export const BLOCK_LIFE_LAYOUT: TableLayout = {
+  table: 'block_life',
+  columns: [
+    ...KEYS,
+    { name: 'block', kind: 'i32' },
+    { name: 'address', kind: 'u64' },
+    ...LIFE,
+    { name: 'pending_seq', kind: 'i32' },
+    { name: 'requested_bytes', kind: 'i64', nullable: true },
+    { name: 'actual_bytes', kind: 'i64' },
+    { name: 'least_bytes', kind: 'i64' },
+    { name: 'most_bytes', kind: 'i64' },
+    { name: 'stream', kind: 'i64', nullable: true },
+    POOL,
+    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
+    { name: 'stack_origin', kind: 'u8', values: STACK_ORIGINS },
+    { name: 'alloc_us', kind: 'i64', nullable: true },
+    { name: 'free_us', kind: 'i64', nullable: true },
+    { name: 'compile_context_id', kind: 'i32', nullable: true, refersTo: 'text' },
+    { name: 'user_metadata_id', kind: 'i32', nullable: true, refersTo: 'text' },
+    { name: 'label', kind: 'i32', nullable: true },
+  ],
+};
+
+/**
+ * One row per extent of a segment, expandable ones as their mapped runs: a run that grows or shrinks ends and begins.
+ * `is_inferred`: type or pool are not from any source.
+ */
+export const SEGMENT_LIFE_LAYOUT: TableLayout = {
+  table: 'segment_life',
   columns: [
     ...KEYS,
     { name: 'address', kind: 'u64' },
     { name: 'total_bytes', kind: 'i64' },
+    ...LIFE,
     { name: 'stream', kind: 'i64', nullable: true },
     { name: 'segment_type', kind: 'u8', values: SEGMENT_TYPES },
     POOL,
     { name: 'is_expandable', kind: 'u8' },
-    { name: 'is_inferred', kind: 'u8' },
-  ],
-};
-
-/**
- * Blocks that were live before the first entry. `size_bytes` is actual; the bounds differ from it where it is
- * uncertain.
- */
-export const START_BLOCK_LAYOUT: TableLayout = {
-  table: 'derived_start_block',
-  columns: [
-    ...KEYS,
-    { name: 'address', kind: 'u64' },
-    { name: 'size_bytes', kind: 'i64' },
-    { name: 'least_bytes', kind: 'i64' },
-    { name: 'most_bytes', kind: 'i64' },
-    { name: 'requested_bytes', kind: 'i64', nullable: true },
-    { name: 'state', kind: 'u8', values: BLOCK_STATES },
-    STACK,
-    ORIGIN,
-    { name: 'stream', kind: 'i64', nullable: true },
-    { name: 'segment_type', kind: 'u8', values: SEGMENT_TYPES },
-    POOL,
-  ],
-};
-
-/**
- * Allocations with facts beyond their trace entry: actual bytes beyond the request rounded up to 512, private pools,
- * stacks of the final block.
- */
-export const ALLOC_FACT_LAYOUT: TableLayout = {
-  table: 'derived_alloc',
-  columns: [
-    ...KEYS,
-    { name: 'seq', kind: 'i32' },
-    { name: 'excess_bytes', kind: 'i64' },
-    { name: 'uncertain_bytes', kind: 'i64' },
-    POOL,
-    STACK,
-    ORIGIN,
-  ],
-};
-
-/** Whose memory a segment_alloc or segment_map brought. */
-export const GROWTH_FACT_LAYOUT: TableLayout = {
-  table: 'derived_growth',
-  columns: [
-    ...KEYS,
-    { name: 'seq', kind: 'i32' },
-    { name: 'segment_type', kind: 'u8', values: SEGMENT_TYPES },
-    POOL,
     { name: 'is_inferred', kind: 'u8' },
   ],
 };
@@ -116,24 +104,8 @@ export const BUCKET_LAYOUT: TableLayout = {
 
 export const MAX_BUCKETS = 65_536;
 
-/**
- * Which label each block has that lived during the trace: by the entry that allocated it, or by its address before the
- * first.
- */
+/** Labels on their way into `block_life`, by the numbers of the blocks; empty between transactions. */
 export const BLOCK_LABEL_LAYOUT: TableLayout = {
-  table: 'derived_block_label',
-  columns: [
-    ...KEYS,
-    { name: 'alloc_seq', kind: 'i32', nullable: true },
-    { name: 'address', kind: 'u64', nullable: true },
-    { name: 'label', kind: 'i32' },
-  ],
+  table: 'block_label_staging',
+  columns: [...KEYS, { name: 'block', kind: 'i32' }, { name: 'label', kind: 'i32' }],
 };
-
-export const DERIVED_LAYOUTS: readonly TableLayout[] = [
-  START_SEGMENT_LAYOUT,
-  START_BLOCK_LAYOUT,
-  ALLOC_FACT_LAYOUT,
-  GROWTH_FACT_LAYOUT,
-  BUCKET_LAYOUT,
-];

@@ -346,6 +346,45 @@ CREATE OR REPLACE VIEW memory_sample AS
   FROM gauge JOIN source USING (source_id);
 `,
   },
+  {
+    version: 8,
+    title: 'lifetimes of blocks and segments, steps and labels, derived while ingesting',
+    sql: `
+DROP MACRO TABLE components_at;
+DROP MACRO TABLE live_at;
+DROP VIEW allocation_component;
+DROP VIEW allocation;
+DROP TABLE derived_history;
+DROP TABLE derived_start_segment;
+DROP TABLE derived_start_block;
+DROP TABLE derived_alloc;
+DROP TABLE derived_growth;
+DROP TABLE derived_attribution;
+DROP TABLE derived_label;
+DROP TABLE derived_block_label;
+DELETE FROM derived_bucket;
+CREATE TABLE derived_history (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, rules INTEGER NOT NULL, events INTEGER NOT NULL, blocks INTEGER NOT NULL, holds BOOLEAN NOT NULL, ends_in_dump BOOLEAN NOT NULL,
+  starts_empty BOOLEAN NOT NULL, violations INTEGER NOT NULL, implied_completions INTEGER NOT NULL, divergences INTEGER NOT NULL, requests_recorded BOOLEAN NOT NULL, completions_recorded BOOLEAN NOT NULL, pooled BOOLEAN NOT NULL,
+  peak_active_bytes BIGINT NOT NULL, peak_active_seq INTEGER, peak_reserved_bytes BIGINT NOT NULL, peak_reserved_seq INTEGER, uncertain_blocks INTEGER NOT NULL, uncertain_bytes BIGINT NOT NULL,
+  bucket_entries INTEGER NOT NULL, steps_origin VARCHAR, steps_annotations VARCHAR, steps_annotations_device INTEGER, steps_without_entries INTEGER NOT NULL);
+CREATE TABLE trace_step (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, ordinal INTEGER NOT NULL, step BIGINT NOT NULL, start_us BIGINT, end_us BIGINT, first_seq INTEGER, last_seq INTEGER, occurrence INTEGER, partial VARCHAR);
+CREATE TABLE block_life (
+  snapshot_id INTEGER, device INTEGER, block INTEGER, address UBIGINT, from_seq INTEGER, to_seq INTEGER, pending_seq INTEGER, requested_bytes BIGINT, actual_bytes BIGINT, least_bytes BIGINT,
+  most_bytes BIGINT, stream BIGINT, pool INTEGER, stack_id INTEGER, stack_origin stack_origin, alloc_us BIGINT, free_us BIGINT, compile_context_id INTEGER, user_metadata_id INTEGER, label INTEGER);
+CREATE TABLE segment_life (
+  snapshot_id INTEGER, device INTEGER, address UBIGINT, total_bytes BIGINT, from_seq INTEGER, to_seq INTEGER, stream BIGINT, segment_type segment_type, pool INTEGER, is_expandable UTINYINT,
+  is_inferred UTINYINT);
+ALTER TABLE stack ADD COLUMN site VARCHAR;
+CREATE TABLE labelled_device (snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, rules INTEGER NOT NULL, figures VARCHAR NOT NULL);
+CREATE TABLE label (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, label INTEGER NOT NULL, component VARCHAR NOT NULL, sub_component VARCHAR NOT NULL, phase VARCHAR NOT NULL, known_by VARCHAR NOT NULL,
+  confidence VARCHAR NOT NULL, rules VARCHAR NOT NULL);
+CREATE TABLE block_label_staging (snapshot_id INTEGER, device INTEGER, block INTEGER, label INTEGER);
+CREATE TABLE mbforensics_library (hash VARCHAR NOT NULL, kind VARCHAR NOT NULL, name VARCHAR NOT NULL, title VARCHAR NOT NULL);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -16,7 +16,6 @@ import type { AllocatorSettings } from '../settings.js';
 import { AddressTable } from '../walk/address-table.js';
 import type { AllocatorState } from '../walk/allocator-state.js';
 import type { WalkEvents } from '../walk/backward-walk.js';
-import type { HistoryFacts } from '../walk/history-facts.js';
 
 /** What is known of one device's allocator. Rows of `events` are all entries of the trace, in order. */
 export interface RecordedTrace {
@@ -29,7 +28,10 @@ export interface RecordedTrace {
   /** Before the first entry. */
   readonly start: AllocatorState;
   readonly events: WalkEvents;
-  readonly facts: HistoryFacts;
+  /** Pools of allocations that are not in the default one, by entry. */
+  readonly poolOfSeq: ReadonlyMap<number, number>;
+  /** Class of size and pool of what segment_alloc and segment_map entries brought, by entry. */
+  readonly growths: ReadonlyMap<number, { readonly small: number; readonly pool: number }>;
   /** Stacks of segment_free and segment_unmap entries that come from `torch.cuda.empty_cache()`. */
   readonly emptyCacheStacks: ReadonlySet<number>;
   /** Torch's id of a pool as the columns number it (0 = default). */
@@ -75,7 +77,7 @@ export function reservationKey(stream: number, pool: number, small: number): str
 
 /** O(entries). */
 export function prepareRecording(trace: RecordedTrace): Recording {
-  const { events, start, facts } = trace;
+  const { events, start } = trace;
   const { count, action, address, stream, seq } = events;
   const allocation = new Int32Array(count).fill(-1);
   const live = new AddressTable();
@@ -101,7 +103,7 @@ export function prepareRecording(trace: RecordedTrace): Recording {
       if (allocation[i]! >= 0 && code === FREE_COMPLETED) live.set(address[i]!, -1);
     }
   }
-  const poolOf = poolsBySeq(events, facts);
+  const poolOf = poolsBySeq(trace);
   const { segments } = start;
   for (let i = 0; i < segments.count; i += 1) streams.add(segments.stream[i]!);
   return {
@@ -117,11 +119,9 @@ export function prepareRecording(trace: RecordedTrace): Recording {
   };
 }
 
-function poolsBySeq(events: WalkEvents, facts: HistoryFacts): Map<number, number> {
-  const pools = new Map<number, number>();
-  const { allocs, growths } = facts;
-  for (let i = 0; i < allocs.count; i += 1) if (allocs.pool[i]! > 0) pools.set(allocs.seq[i]!, allocs.pool[i]!);
-  for (let i = 0; i < growths.count; i += 1) if (growths.pool[i]! > 0) pools.set(growths.seq[i]!, growths.pool[i]!);
+function poolsBySeq({ events, poolOfSeq, growths }: RecordedTrace): Map<number, number> {
+  const pools = new Map(poolOfSeq);
+  for (const [seq, { pool }] of growths) if (pool > 0) pools.set(seq, pool);
   // From torch 2.12 the entries contain it.
   if (events.pool !== undefined)
     for (let i = 0; i < events.count; i += 1) if (events.pool[i]! > 0) pools.set(events.seq[i]!, events.pool[i]!);
@@ -145,7 +145,7 @@ function customPools({ settings, start, events }: RecordedTrace, poolOf: Readonl
  * A page is unmapped only after it was mapped, so the runs of the start and the map entries show every lowest address.
  */
 function reservations(
-  { start, events, facts }: RecordedTrace,
+  { start, events, growths }: RecordedTrace,
   seqs: Int32Array,
 ): Pick<Recording, 'reservationStarts' | 'mapRows'> {
   const reservationStarts = new Map<string, number>();
@@ -158,13 +158,10 @@ function reservations(
     if (segments.expandable[i] !== 1) continue;
     note(reservationKey(segments.stream[i]!, segments.pool[i]!, segments.small[i]!), segments.address[i]!);
   }
-  const { growths } = facts;
-  let at = growths.count - 1;
   for (let i = 0; i < events.count; i += 1) {
-    if (events.action[i] !== SEGMENT_MAP) continue;
-    while (at >= 0 && growths.seq[at]! < seqs[i]!) at -= 1;
-    if (at < 0 || growths.seq[at] !== seqs[i]) continue;
-    const key = reservationKey(events.stream[i]!, growths.pool[at]!, growths.small[at]!);
+    const growth = events.action[i] === SEGMENT_MAP ? growths.get(seqs[i]!) : undefined;
+    if (growth === undefined) continue;
+    const key = reservationKey(events.stream[i]!, growth.pool, growth.small);
     note(key, events.address[i]!);
     const rows = mapRows.get(key);
     if (rows === undefined) mapRows.set(key, [i]);

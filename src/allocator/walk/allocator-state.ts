@@ -46,6 +46,8 @@ export interface StateBlocks {
   readonly stackOrigin: Uint8Array;
   /** The alloc event, −1 if it is before the trace or the walk has not reached it. */
   readonly allocSeq: Int32Array;
+  /** Number of the block in `block_life`; absent in states that a walk made. */
+  readonly block?: Int32Array;
 }
 
 export interface AllocatorState {

@@ -73,6 +73,8 @@ export interface WalkEvents {
   readonly stackId: Int32Array;
   /** The caller's number of the pool id, −1 where the entry lacks it (before torch 2.12). */
   readonly pool?: Int32Array | undefined;
+  /** µs, NaN where unknown; the walks do not use it. */
+  readonly timeUs?: Float64Array | undefined;
 }
 
 export interface WalkOptions {

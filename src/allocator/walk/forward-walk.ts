@@ -19,7 +19,7 @@ import { type AllocatorState, blocksOfSlots, placeBlocks, STACK_ORIGINS } from '
 import type { WalkEvents } from './backward-walk.js';
 import { growColumn } from './grow-column.js';
 import { type HistoryFacts, roundTo512 } from './history-facts.js';
-import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
+import { INFERRED_POOL, INFERRED_SMALL, SegmentMap, type SegmentObserver } from './segment-map.js';
 
 const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
 const PENDING = BLOCK_STATES.indexOf('active_pending_free');
@@ -31,12 +31,28 @@ export interface TotalsObserver {
   after(seq: number, allocatedBytes: number, activeBytes: number, reservedBytes: number): void;
 }
 
+/**
+ * Sees lifetimes as they begin and end, those of blocks from before the first entry too. Slots are columns of the walk;
+ * a slot is used again after its end.
+ */
+export interface LifeObserver extends SegmentObserver {
+  /** Called before each entry that changes blocks or segments. */
+  entry(seq: number): void;
+  /** `row` of `batch` is the alloc entry; both are absent for blocks from before the first entry. */
+  blockBegins(walk: ForwardWalk, slot: number, batch?: WalkEvents, row?: number): void;
+  /** The free was requested; the block is active until it is completed. */
+  blockPends(walk: ForwardWalk, slot: number): void;
+  /** `row` of `batch` is the entry that ends it. */
+  blockEnds(walk: ForwardWalk, slot: number, batch: WalkEvents, row: number): void;
+}
+
 export interface ForwardOptions {
   /**
    * False if the recording left out `free_completed` entries (`skip_actions`): each request then counts as the
    * completion.
    */
   readonly freeCompletedRecorded?: boolean | undefined;
+  readonly lives?: LifeObserver | undefined;
 }
 
 /**
@@ -62,25 +78,34 @@ export class ForwardWalk {
   private nextAlloc: number;
   private nextGrowth: number;
 
-  private readonly segments = new SegmentMap();
+  private readonly lives: LifeObserver | undefined;
+  private readonly segments: SegmentMap;
   private readonly table = new AddressTable();
   private readonly unused: number[] = [];
   private slots = 0;
-  private address = new Float64Array(1024);
-  private size = new Float64Array(1024);
-  private min = new Float64Array(1024);
-  private max = new Float64Array(1024);
-  private requested = new Float64Array(1024);
-  private state = new Uint8Array(1024);
-  private stack = new Int32Array(1024);
-  private origin = new Uint8Array(1024);
-  private allocSeq = new Int32Array(1024);
+  /** Columns by slot. Sizes are actual bytes. */
+  address = new Float64Array(1024);
+  size = new Float64Array(1024);
+  min = new Float64Array(1024);
+  max = new Float64Array(1024);
+  /** −1 = unknown. */
+  requested = new Float64Array(1024);
+  /** Index in BLOCK_STATES. */
+  state = new Uint8Array(1024);
+  stack = new Int32Array(1024);
+  /** Index in STACK_ORIGINS. */
+  origin = new Uint8Array(1024);
+  allocSeq = new Int32Array(1024);
+  /** The caller's number of the pool id; 0 = default. */
+  pool = new Int32Array(1024);
   private live = new Uint8Array(1024);
 
   constructor(start: AllocatorState, settings: AllocatorSettings, facts: HistoryFacts, options: ForwardOptions = {}) {
     this.settings = settings;
     this.facts = facts;
     this.freeCompletedRecorded = options.freeCompletedRecorded ?? true;
+    this.lives = options.lives;
+    this.segments = new SegmentMap(options.lives);
     this.nextAlloc = facts.allocs.count - 1;
     this.nextGrowth = facts.growths.count - 1;
     const { segments, blocks } = start;
@@ -102,8 +127,10 @@ export class ForwardWalk {
       this.stack[slot] = blocks.stackId[i]!;
       this.origin[slot] = blocks.stackOrigin[i]!;
       this.allocSeq[slot] = blocks.allocSeq[i]!;
+      this.pool[slot] = segments.pool[blocks.segment[i]!] ?? 0;
       this.state[slot] = blocks.state[i]!;
       if (blocks.state[i] === PENDING) this.pendingBytes += blocks.sizeBytes[i]!;
+      this.lives?.blockBegins(this, slot);
     }
   }
 
@@ -129,9 +156,10 @@ export class ForwardWalk {
     const address = batch.address[i]!;
     const bytes = batch.sizeBytes[i]!;
     if (!(bytes >= 0 && bytes <= Number.MAX_SAFE_INTEGER && address >= 0)) return false;
-    if (code === ALLOC) return this.applyAlloc(batch.seq[i]!, address, bytes, batch.stackId[i]!);
-    if (code === FREE_REQUESTED) return this.applyFreeRequest(address);
-    if (code === FREE_COMPLETED) return this.applyFree(address);
+    this.lives?.entry(batch.seq[i]!);
+    if (code === ALLOC) return this.applyAlloc(batch, i, address, bytes);
+    if (code === FREE_REQUESTED) return this.applyFreeRequest(batch, i, address);
+    if (code === FREE_COMPLETED) return this.applyFree(batch, i, address);
     if (bytes === 0) return true;
     const stream = batch.stream[i]!;
     const pool = batch.pool?.[i] ?? -1;
@@ -147,16 +175,20 @@ export class ForwardWalk {
     }
   }
 
-  private applyAlloc(seq: number, address: number, requested: number, stackId: number): boolean {
+  private applyAlloc(batch: WalkEvents, i: number, address: number, requested: number): boolean {
     const { allocs } = this.facts;
+    const seq = batch.seq[i]!;
+    const stackId = batch.stackId[i]!;
     while (this.nextAlloc >= 0 && allocs.seq[this.nextAlloc]! < seq) this.nextAlloc -= 1;
     let size = roundTo512(requested);
     let uncertain = 0;
+    let pool = 0;
     let stack = stackId;
     let origin = stackId < 0 ? FROM_NOTHING : FROM_ALLOC_EVENT;
     if (this.nextAlloc >= 0 && allocs.seq[this.nextAlloc] === seq) {
       size += allocs.excessBytes[this.nextAlloc]!;
       uncertain = allocs.uncertainBytes[this.nextAlloc]!;
+      pool = allocs.pool[this.nextAlloc]!;
       if (stack < 0) {
         stack = allocs.stackId[this.nextAlloc]!;
         origin = allocs.stackOrigin[this.nextAlloc]!;
@@ -164,32 +196,35 @@ export class ForwardWalk {
     }
     const previous = this.table.get(address);
     const fits = previous < 0;
-    if (!fits) this.remove(previous);
+    if (!fits) this.remove(previous, batch, i);
     const slot = this.add(address, size, requested);
     this.max[slot] = size + uncertain;
     this.stack[slot] = stack;
     this.origin[slot] = origin;
     this.allocSeq[slot] = seq;
+    this.pool[slot] = pool;
+    this.lives?.blockBegins(this, slot, batch, i);
     return fits;
   }
 
-  private applyFreeRequest(address: number): boolean {
+  private applyFreeRequest(batch: WalkEvents, i: number, address: number): boolean {
     const slot = this.table.get(address);
     if (slot < 0) return false;
+    if (this.freeCompletedRecorded && this.state[slot] === PENDING) return false;
+    this.lives?.blockPends(this, slot);
     if (!this.freeCompletedRecorded) {
-      this.remove(slot);
+      this.remove(slot, batch, i);
       return true;
     }
-    if (this.state[slot] === PENDING) return false;
     this.state[slot] = PENDING;
     this.pendingBytes += this.size[slot]!;
     return true;
   }
 
-  private applyFree(address: number): boolean {
+  private applyFree(batch: WalkEvents, i: number, address: number): boolean {
     const slot = this.table.get(address);
     if (slot < 0) return false;
-    this.remove(slot);
+    this.remove(slot, batch, i);
     return true;
   }
 
@@ -228,12 +263,21 @@ export class ForwardWalk {
     return true;
   }
 
+  /** Stream of the segment at an address; NaN = unknown. */
+  streamAt(address: number): number {
+    const segment = this.segments.at(address);
+    return segment < 0 ? Number.NaN : this.segments.owner(segment).stream;
+  }
+
+  /** Slots of the live blocks, in no order. */
+  *liveSlots(): Generator<number, void, void> {
+    for (let slot = 0; slot < this.slots; slot += 1) if (this.live[slot] === 1) yield slot;
+  }
+
   /** The present state. O(live blocks · log). */
   snapshot(): AllocatorState {
     const segments = this.segments.snapshot();
-    const slots: number[] = [];
-    for (let slot = 0; slot < this.slots; slot += 1) if (this.live[slot] === 1) slots.push(slot);
-    const order = Int32Array.from(slots);
+    const order = Int32Array.from(this.liveSlots());
     order.sort((a, b) => this.address[a]! - this.address[b]!);
     const blocks = blocksOfSlots(order, {
       address: this.address,
@@ -265,7 +309,8 @@ export class ForwardWalk {
     return slot;
   }
 
-  private remove(slot: number): void {
+  private remove(slot: number, batch: WalkEvents, i: number): void {
+    this.lives?.blockEnds(this, slot, batch, i);
     this.activeBytes -= this.size[slot]!;
     if (this.state[slot] === PENDING) this.pendingBytes -= this.size[slot]!;
     this.table.set(this.address[slot]!, -1);
@@ -283,6 +328,7 @@ export class ForwardWalk {
     this.stack = growColumn(this.stack);
     this.origin = growColumn(this.origin);
     this.allocSeq = growColumn(this.allocSeq);
+    this.pool = growColumn(this.pool);
     this.live = growColumn(this.live);
   }
 }

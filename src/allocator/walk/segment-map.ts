@@ -16,6 +16,12 @@ export interface SegmentOwner {
   readonly inferred: number;
 }
 
+/** Sees segments as they begin and end; one that changes its extent ends and begins. */
+export interface SegmentObserver {
+  segmentBegins(segments: SegmentMap, slot: number): void;
+  segmentEnds(segments: SegmentMap, slot: number): void;
+}
+
 /** Power of two. */
 const RECENT_PAGES = 4096;
 const PAGE_BYTES = 2 * 1024 * 1024;
@@ -37,10 +43,15 @@ export class SegmentMap {
   private readonly index = new AddressIndex();
   private readonly unused: number[] = [];
   private slots = 0;
+  private readonly observer: SegmentObserver | undefined;
   /**
    * The slot found last for each 2 MiB page (modulo their number): a trainer touches the same few pages over and over.
    */
   private readonly recent = new Int32Array(RECENT_PAGES);
+
+  constructor(observer?: SegmentObserver) {
+    this.observer = observer;
+  }
 
   /** The segment that contains `address`, or −1. */
   at(address: number): number {
@@ -75,17 +86,20 @@ export class SegmentMap {
     this.inferred[slot] = owner.inferred;
     this.index.floor(start);
     this.index.insertAtCursor(start, slot);
+    this.observer?.segmentBegins(this, slot);
   }
 
   /** Takes [start, end), a part of segment `slot`, out of it; what remains on either side stays. */
   cut(slot: number, start: number, end: number): void {
     const oldEnd = this.end[slot]!;
     const owner = this.owner(slot);
-    if (this.address[slot] === start) {
+    this.observer?.segmentEnds(this, slot);
+    const isFromStart = this.address[slot] === start;
+    this.end[slot] = start;
+    if (isFromStart) {
       this.index.delete(start);
       this.unused.push(slot);
-      this.end[slot] = start;
-    } else this.end[slot] = start;
+    } else this.observer?.segmentBegins(this, slot);
     if (end < oldEnd) this.add(end, oldEnd, owner);
   }
 

@@ -16,8 +16,6 @@ import { comparisonOf, type Grown, grownBetween, suspectsBetween } from './suspe
 /** Two runs, of which a process may have only one store open at a time. */
 export interface TwoRuns {
   use<Result>(side: 0 | 1, work: (run: RunInStore) => Promise<Result>): Promise<Result>;
-  /** Has the histories of these snapshots of a side kept in its store, where that can be. */
-  derive(side: 0 | 1, snapshotIds: readonly number[]): Promise<void>;
 }
 
 export interface RunInStore {

@@ -30,15 +30,6 @@ export async function diffSnapshots(
 ): Promise<{ readonly snapshots: SnapshotDiff; readonly grown: Grown }> {
   const pairs = choosePairs(candidates[0].found, candidates[1].found, rank);
   const pair = pairs[0]!;
-  const asked = allRanks ? pairs : [pair];
-  await targets.derive(
-    0,
-    asked.map((one) => one.a.snapshotId),
-  );
-  await targets.derive(
-    1,
-    asked.map((one) => one.b.snapshotId),
-  );
   const at = matchStep ? await sameStep(targets, pair) : moments;
   const [chosen, ...otherDevices] = chooseDevices(pair, device);
   const sides: Side[] = [];

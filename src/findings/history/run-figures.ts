@@ -1,7 +1,6 @@
 /**
  * One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once.
  */
-import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -104,7 +103,7 @@ async function readerOf(store: Store, metric: HistoryMetricName): Promise<Read> 
  */
 async function peaks(store: Store, metric: keyof typeof LOG_METRICS): Promise<Read> {
   const lines = byRun(await store.all('trend.memory', { metric: LOG_METRICS[metric] }));
-  const snapshots = byRun(await store.all('trend.snapshots', { rules: HISTORY_RULES }));
+  const snapshots = byRun(await store.all('trend.snapshots'));
   const key = {
     peak_allocated_bytes: 'allocated',
     peak_active_bytes: 'active',
@@ -162,7 +161,7 @@ async function retries(store: Store): Promise<Read> {
 }
 
 async function ooms(store: Store): Promise<Read> {
-  const snapshots = byRun(await store.all('trend.snapshots', { rules: HISTORY_RULES }));
+  const snapshots = byRun(await store.all('trend.snapshots'));
   return (run, _ending, failures) => {
     if (run.logs > 0) return figure(failures.reduce((sum, row) => sum + (row.is_oom ? row.count : 0), 0));
     const snapshot = snapshots.get(run.run_id);

@@ -4,10 +4,11 @@ import type { DumpedState } from '../../allocator/fidelity/compare-final-state.j
 import type { WalkFindings } from '../../allocator/fidelity/fidelity.js';
 import { prepareRecording, type Recording } from '../../allocator/replay/recording.js';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { Store } from '../../store/store.js';
-import { deviceHistory } from '../trace/device-history.js';
+import { type DeviceHistory, deviceHistory, type TraceOfDevice } from '../trace/device-history.js';
+import { stateAfter } from '../trace/state-at.js';
 import { eachForward } from '../trace/trace-events.js';
-import type { DeviceHistory } from '../trace/walk-history.js';
 
 export interface StoredRecording {
   readonly recording: Recording;
@@ -20,7 +21,8 @@ export interface StoredRecording {
 /** Memory: some 45 bytes an entry. */
 export async function readRecording(store: Store, snapshotId: number, device: number): Promise<StoredRecording> {
   const history = await deviceHistory(store, snapshotId, device);
-  const { trace, settings, start, facts } = history;
+  const { trace, settings } = history;
+  const start = await stateAfter(store, history, BEFORE_TRACE);
   const id = { snapshot_id: snapshotId, device };
   const events = await wholeTrace(store, history);
   const stacks = await store.all('replay.empty_cache_stacks', id);
@@ -28,7 +30,7 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
     settings,
     start,
     events,
-    facts,
+    ...(await readOwners(store, trace)),
     emptyCacheStacks: new Set(stacks.map((row) => row.stack_id)),
     // A pool that no source names still must not be the default one.
     namesPools: (await store.all('snapshot.features', { snapshot_id: snapshotId })).some(
@@ -48,6 +50,20 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
     },
     history,
   };
+}
+
+/** To which pools allocations and segments belong, and in which class of size segments are. */
+async function readOwners(store: Store, { snapshotId, device, pools }: TraceOfDevice) {
+  const id = { snapshot_id: snapshotId, device };
+  const poolOfSeq = new Map<number, number>();
+  for (const { from_seq, pool } of await store.all('replay.pooled_allocations', id)) {
+    const number = pools.toWalk(pool);
+    if (number > 0) poolOfSeq.set(from_seq, number);
+  }
+  const growths = new Map<number, { readonly small: number; readonly pool: number }>();
+  for (const { from_seq, is_small, pool } of await store.all('replay.growths', id))
+    growths.set(from_seq, { small: is_small ? 1 : 0, pool: Math.max(0, pools.toWalk(pool ?? -1)) });
+  return { poolOfSeq, growths };
 }
 
 async function wholeTrace(store: Store, { trace }: DeviceHistory): Promise<WalkEvents> {

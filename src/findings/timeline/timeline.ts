@@ -2,6 +2,7 @@
 import type { Peak } from '../../allocator/walk/backward-walk.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { MbfError } from '../../model/errors.js';
+import { pairAnnotations } from '../../model/pair-annotations.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
@@ -13,17 +14,16 @@ import type {
   TimelineSteps,
   TimelineTrace,
 } from '../../model/results/timeline.js';
+import { stepCuts } from '../../model/step-cuts.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from '../attribution/attribute-device.js';
 import { componentSeries } from '../attribution/views/component-series.js';
 import { rangesAt, readSnapshotClocks, type SnapshotClock } from '../nsys/snapshot-clock.js';
 import { listSnapshots, type SnapshotFilter } from '../run/names/snapshots.js';
-import type { BucketRange } from '../trace/buckets.js';
 import { deviceHistory } from '../trace/device-history.js';
-import { pairAnnotations } from '../trace/pair-annotations.js';
-import { stepCuts, stepFigures, stepGrowth } from '../trace/step-figures.js';
+import { stepFigures, stepGrowth } from '../trace/step-figures.js';
 import { readSteps, type Steps } from '../trace/steps.js';
-import { ensureBuckets } from './fill-buckets.js';
+import { type BucketRange, ensureBuckets } from './fill-buckets.js';
 import { type Zoom, zoomRange } from './zoom-range.js';
 
 export interface TimelineOptions {

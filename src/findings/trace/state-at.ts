@@ -1,14 +1,14 @@
-/** The state of one device's allocator at a moment of its trace: forward from the reconstructed start. */
+/** The state of one device's allocator at a moment of its trace. */
 
 import type { AllocatorSettings } from '../../allocator/settings.js';
-import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
-import type { TotalsObserver } from '../../allocator/walk/forward-walk.js';
+import { type AllocatorState, placeBlocks } from '../../allocator/walk/allocator-state.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { MbfError } from '../../model/errors.js';
+import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
-import { deviceHistory } from './device-history.js';
+import { type DeviceHistory, deviceHistory } from './device-history.js';
 import { type Moment, momentText } from './moment.js';
 import { readSteps } from './steps.js';
-import { type DeviceHistory, walkForward } from './walk-history.js';
 
 export interface StateAt {
   readonly moment: Moment;
@@ -32,18 +32,79 @@ export interface StateAt {
 export async function stateAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<StateAt> {
   const history = await deviceHistory(store, snapshotId, device);
   const seq = await seqOfMoment(store, history, moment);
-  const walk = seq < 0 ? undefined : await walkForward(store, history, seq);
   const id = { snapshot_id: snapshotId, device };
   const entry = seq < 0 ? undefined : await store.one('history.entry', { ...id, seq });
   return {
     moment,
     seq: seq < 0 ? null : seq,
     timeUs: entry?.time_us ?? null,
-    state: walk === undefined ? history.start : walk.snapshot(),
+    state: await stateAfter(store, history, seq),
     settings: history.settings,
     holds: history.holds,
   };
 }
+
+/** The state after entry `seq`; {@link BEFORE_TRACE}: before the first. Not to be changed: others may have it too. */
+export function stateAfter(store: Store, { trace }: DeviceHistory, seq: number): Promise<AllocatorState> {
+  return onceState(store, `${trace.snapshotId} ${trace.device} ${seq}`);
+}
+
+const onceState = readOnce(async (store: Store, key: string): Promise<AllocatorState> => {
+  const [snapshotId, device, seq] = key.split(' ').map(Number) as [number, number, number];
+  const { pools } = (await deviceHistory(store, snapshotId, device)).trace;
+  const id = { snapshot_id: snapshotId, device, at_seq: seq };
+  const segmentRows = await store.readQueryWhole('state.segments_at', id, {
+    address: 'f64',
+    total_bytes: 'f64',
+    stream: 'f64',
+    segment_type: 'u8',
+    pool: 'i32',
+    is_expandable: 'u8',
+    is_inferred: 'u8',
+  });
+  const blockRows = await store.readQueryWhole('state.blocks_at', id, {
+    address: 'f64',
+    actual_bytes: 'f64',
+    least_bytes: 'f64',
+    most_bytes: 'f64',
+    requested_bytes: 'f64',
+    is_pending: 'u8',
+    alloc_seq: 'i32',
+    stack_id: 'i32',
+    stack_origin: 'u8',
+    block: 'i32',
+  });
+  const { columns: of } = segmentRows;
+  const segments = {
+    count: segmentRows.rows,
+    address: of.address,
+    totalBytes: of.total_bytes,
+    stream: of.stream,
+    small: of.segment_type.map((type) => (type === 0 ? 1 : 0)),
+    pool: of.pool.map((pool) => Math.max(0, pools.toWalk(pool))),
+    expandable: of.is_expandable,
+    inferred: of.is_inferred,
+    firstBlock: new Int32Array(segmentRows.rows + 1),
+  };
+  const { columns } = blockRows;
+  const known = (value: number): number => (value >= 0 ? value : -1);
+  const blocks = {
+    count: blockRows.rows,
+    address: columns.address,
+    sizeBytes: columns.actual_bytes,
+    minBytes: columns.least_bytes,
+    maxBytes: columns.most_bytes,
+    requestedBytes: columns.requested_bytes.map(known),
+    state: columns.is_pending,
+    segment: new Int32Array(blockRows.rows),
+    stackId: columns.stack_id.map(known),
+    stackOrigin: columns.stack_origin,
+    allocSeq: columns.alloc_seq.map(known),
+    block: columns.block,
+  };
+  placeBlocks(segments, blocks);
+  return { afterSeq: seq < 0 ? null : seq, segments, blocks };
+});
 
 /** The entry after which `moment` is; −1 = before the first. Throws MBF1002 where the trace lacks the moment. */
 export async function seqOfMoment(store: Store, history: DeviceHistory, moment: Moment): Promise<number> {
@@ -53,13 +114,13 @@ export async function seqOfMoment(store: Store, history: DeviceHistory, moment: 
   const none = (why: string): never => {
     throw new MbfError('MBF1002', `device ${trace.device} has no moment ${momentText(moment)}: ${why}`);
   };
-  if (moment.kind === 'start') return -1;
+  if (moment.kind === 'start') return BEFORE_TRACE;
   if (last < 0 && moment.kind !== 'peak' && moment.kind !== 'end') return none('no trace was recorded');
   switch (moment.kind) {
     case 'end':
       return last;
     case 'peak':
-      return history.peak.seq ?? -1;
+      return history.peak.seq ?? BEFORE_TRACE;
     case 'seq':
       return moment.seq <= last ? moment.seq : none(`its last entry is ${last}`);
     case 'oom': {
@@ -77,11 +138,11 @@ export async function seqOfMoment(store: Store, history: DeviceHistory, moment: 
       // A restart may count the same step again; the last run of it is the one that got furthest.
       const step = steps.filter((one) => one.step === moment.step).at(-1);
       if (step !== undefined) return peakBetween(store, history, step.first_seq, step.last_seq);
-      const [first, last] = [steps[0], steps.at(-1)];
+      const [first, final] = [steps[0], steps.at(-1)];
       return none(
-        first === undefined || last === undefined
+        first === undefined || final === undefined
           ? 'no annotation marks steps'
-          : `its steps are ${first.step} to ${last.step}`,
+          : `its steps are ${first.step} to ${final.step}`,
       );
     }
   }
@@ -89,15 +150,8 @@ export async function seqOfMoment(store: Store, history: DeviceHistory, moment: 
 
 /** The first entry of `from` to `to` after which the most actual bytes are active. */
 export async function peakBetween(store: Store, history: DeviceHistory, from: number, to: number): Promise<number> {
-  let seq = from;
-  let most = Number.NEGATIVE_INFINITY;
-  const observer: TotalsObserver = {
-    after(at, _allocated, active) {
-      if (at < from || active <= most) return;
-      most = active;
-      seq = at;
-    },
-  };
-  await walkForward(store, history, to, observer);
-  return seq;
+  const { snapshotId, device } = history.trace;
+  const ranges = { firsts: String(from), lasts: String(to) };
+  const [row] = await store.all('state.range_totals', { snapshot_id: snapshotId, device, ...ranges });
+  return row?.peak_active_seq ?? from;
 }

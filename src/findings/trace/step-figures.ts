@@ -6,17 +6,6 @@ import type { Store } from '../../store/store.js';
 const LEVEL_SHARE = 1 / 1000;
 
 /**
- * Where rows of `derived_bucket` have to end for {@link stepFigures} to be exact: a row of one entry at the end of each
- * step, and before its first entry. Ascending.
- */
-export function stepCuts(steps: readonly StepRange[]): number[] {
-  const cuts = new Set<number>();
-  for (const { first_seq, last_seq } of steps)
-    for (const seq of [first_seq - 2, first_seq - 1, last_seq - 1, last_seq]) if (seq >= 0) cuts.add(seq);
-  return [...cuts].sort((a, b) => a - b);
-}
-
-/**
  * The figures of `steps`, which are disjoint, in order, and covered by the rows of `derived_bucket`, cut at {@link
  * stepCuts}. Two queries in all.
  */

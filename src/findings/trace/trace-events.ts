@@ -1,38 +1,13 @@
-/**
- * Entries of a device's trace from the store, as columns for a walk: in windows from the last to the first, or in
- * order.
- */
+/** Entries of a device's trace from the store, as columns for a walk. */
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
-import type { PoolNumbers } from '../run/names/pool-numbers.js';
+import type { TraceOfDevice } from './device-history.js';
 
-/** Entries read at a time on the way back: memory is that of two windows, however long the trace. */
+/** Entries read at a time: memory is that of two windows, however long the trace. */
 const WINDOW_EVENTS = 262_144;
 
 const SPEC = { seq: 'i32', action: 'u8', addr: 'f64', size_bytes: 'f64', stream: 'f64', stack_id: 'i32' } as const;
-
-/** Which trace, and how the walk numbers its pools. */
-export interface TraceOfDevice {
-  readonly snapshotId: number;
-  readonly device: number;
-  /** Number of entries; 0 without a trace. */
-  readonly events: number;
-  readonly pools: PoolNumbers;
-  /** Whether its entries name other pools than the default one. */
-  readonly pooled: boolean;
-}
-
-/** Hands the entries from the last to the first to `undo`, while DuckDB reads the window before. */
-export async function eachWindowBack(
-  store: Store,
-  trace: TraceOfDevice,
-  undo: (events: WalkEvents) => void,
-): Promise<void> {
-  const windows: (readonly [number, number])[] = [];
-  for (let to = trace.events; to > 0; to -= WINDOW_EVENTS) windows.push([Math.max(0, to - WINDOW_EVENTS), to]);
-  for await (const events of readAhead(store, trace, windows)) undo(events);
-}
 
 /** Entries `from` to `to` (exclusive) in order, while DuckDB reads the next window. */
 export async function* eachForward(

@@ -2,7 +2,6 @@
  * From the printed source of a statement to its place in the store: file and line or entry, and the query that returns
  * its rows.
  */
-import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
@@ -71,7 +70,7 @@ function queryOf(entry: Evidence, place: EvidencePlace, verdict: Verdict, places
   const id = { snapshot_id: snapshot.snapshotId, device: verdict.device };
   if (place.entry === null)
     return snapshot.hasTraces
-      ? { name: 'history.summary', params: { ...id, rules: HISTORY_RULES } }
+      ? { name: 'history.summary', params: id }
       : { name: 'snapshot.devices', params: { snapshot_id: snapshot.snapshotId } };
   const before = { ...id, at_seq: place.entry - 1 };
   if (entry.about === 'test') {

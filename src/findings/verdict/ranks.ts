@@ -3,7 +3,6 @@
  * same code pins all.
  */
 import { type AllocatorState, stateTotals } from '../../allocator/walk/allocator-state.js';
-import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import type {
   RankFragmentation,
@@ -160,16 +159,9 @@ async function readSnapshots(
       }
       continue;
     }
-    const summary = await store.one('history.summary', { snapshot_id, device: ownDevice.device, rules: HISTORY_RULES });
-    // Those of an OOM were walked, whether or not the store could keep the result.
-    const isWalked = isFew || traced.some((oom) => oom.snapshotId === snapshot_id && oom.device === ownDevice.device);
-    if (summary === undefined && !isWalked) {
-      leftOut += 1;
-      continue;
-    }
-    const history = summary === undefined ? await deviceHistory(store, snapshot_id, ownDevice.device) : undefined;
-    raise(peaks, rank, 'allocated', history?.peak.bytes ?? summary!.peak_active_bytes);
-    raise(peaks, rank, 'reserved', history?.peakReserved.bytes ?? summary!.peak_reserved_bytes);
+    const { peak, peakReserved } = await deviceHistory(store, snapshot_id, ownDevice.device);
+    raise(peaks, rank, 'allocated', peak.bytes);
+    raise(peaks, rank, 'reserved', peakReserved.bytes);
     if (states.has(rank)) continue;
     if (states.size >= MOST_COMPARED_SNAPSHOTS) {
       leftOut += 1;

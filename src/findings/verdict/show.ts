@@ -4,7 +4,8 @@ import { frameText } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
 import type { DiagnoseResult, Evidence, EvidenceQuery, ShownLines, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
-import { composeSql, loadQuery } from '../../store/load-queries.js';
+import { ownSql } from '../../store/compose-sql.js';
+import { loadQuery } from '../../store/load-queries.js';
 import type { QueryName } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks/read-stacks.js';
@@ -96,7 +97,7 @@ async function rowsOf(store: Store, query: EvidenceQuery | undefined, limit: num
   const columns = file.columns.map(({ name, type }) => ({ name, type }));
   const shown = rows.slice(0, limit);
   return {
-    query: { name: query.name, title: file.title, sql: composeSql(file).trim(), params: query.params },
+    query: { name: query.name, title: file.title, sql: ownSql(file), params: query.params },
     columns,
     rows: shown.map((row) => columns.map(({ name }) => row[name] ?? null)),
     rows_left_out: rows.length - shown.length,

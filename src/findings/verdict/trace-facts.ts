@@ -8,7 +8,6 @@ import type { Store } from '../../store/store.js';
 import { activityOf } from '../stacks/activity.js';
 import { NO_FRAMES, NO_STACK, readStacks, siteOf } from '../stacks/read-stacks.js';
 import { deviceHistory } from '../trace/device-history.js';
-import { walkForward } from '../trace/walk-history.js';
 import type { KeepingSite, PassedStep, TraceFacts } from './facts.js';
 import { type PassedSpan, readStepClock } from './step-clock.js';
 import {
@@ -78,22 +77,18 @@ async function passedSteps(
   spans: readonly PassedSpan[],
   history: History,
 ): Promise<PassedStep[]> {
-  const peaks = new Float64Array(spans.length);
-  const ends = new Float64Array(spans.length);
-  let at = 0;
-  await walkForward(store, history, oom.seq - 1, {
-    after(seq, _allocated, active) {
-      while (at < spans.length && seq > spans[at]!.lastSeq) at += 1;
-      const span = spans[at];
-      if (span === undefined || seq < span.firstSeq) return;
-      peaks[at] = Math.max(peaks[at]!, active);
-      ends[at] = active;
-    },
+  if (spans.length === 0) return [];
+  const totals = await store.all('state.range_totals', {
+    snapshot_id: history.trace.snapshotId,
+    device: oom.device,
+    firsts: spans.map(({ firstSeq }) => firstSeq).join(','),
+    lasts: spans.map(({ lastSeq }) => lastSeq).join(','),
   });
+  const of = new Map(totals.map((row) => [row.nth, row]));
   return spans.map((_, i) => ({
     settled: isSettled(spans, i, history.startsEmpty),
-    peakBytes: peaks[i]!,
-    endBytes: ends[i]!,
+    peakBytes: Number(of.get(i)?.peak_active_bytes ?? 0),
+    endBytes: Number(of.get(i)?.end_active_bytes ?? 0),
   }));
 }
 

@@ -22,17 +22,6 @@ export interface SnapshotOom extends TracedOom {
 /** Up to so many snapshots, the traces of ranks that did not fail are also walked, to compare ranks. */
 export const MOST_COMPARED_SNAPSHOTS = 8;
 
-/**
- * The snapshots whose histories `diagnose` needs: those with an OOM entry, otherwise all of the run; and all of a few.
- */
-export async function snapshotsToJudge(store: Store, runId: number): Promise<number[]> {
-  const all = (await listSnapshots(store, { runId })).map((snapshot) => snapshot.snapshot_id);
-  if (all.length <= MOST_COMPARED_SNAPSHOTS) return all;
-  const failed: number[] = [];
-  for (const id of all) if ((await store.all('snapshot.ooms', { snapshot_id: id })).length > 0) failed.push(id);
-  return failed.length > 0 ? failed : all;
-}
-
 /** The last OOM entry of every device: earlier ones were survived. */
 export async function readTracedOoms(store: Store, runId: number): Promise<SnapshotOom[]> {
   const traced: SnapshotOom[] = [];

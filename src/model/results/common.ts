@@ -555,6 +555,26 @@ export interface SourcesResult {
   }[];
 }
 
+/** `sql --list` */
+export interface SqlLibraryResult {
+  readonly schema: 'mbforensics/sql-library@1';
+  readonly objects: readonly SqlLibraryObject[];
+}
+
+export interface SqlLibraryObject {
+  readonly name: string;
+  readonly kind: 'view' | 'macro';
+  readonly title: string;
+  readonly why: string;
+  readonly parameters: readonly { readonly name: string; readonly type: string; readonly text: string }[];
+  readonly columns: readonly {
+    readonly name: string;
+    readonly type: string;
+    readonly nullable: boolean;
+    readonly text: string;
+  }[];
+}
+
 export interface SqlResult {
   readonly schema: 'mbforensics/sql@1';
   readonly columns: readonly { readonly name: string; readonly type: string }[];

@@ -3,9 +3,10 @@
  * segment was made for.
  */
 
+import type { AllocatorState } from '../../../allocator/walk/allocator-state.js';
 import type { Lives } from '../../../attribution/blocks/lives.js';
 import type { Store } from '../../../store/store.js';
-import type { DeviceHistory } from '../../trace/walk-history.js';
+import type { TraceOfDevice } from '../../trace/device-history.js';
 
 /**
  * The request a segment is made for takes all of it but the rounding: up to 2 MiB for large requests, or most of a
@@ -17,8 +18,12 @@ const LEAST_SHARE = 0.9;
  * Fills `lives.stackId` of such blocks that have no stack of their own. Rare: a ring buffer lost the allocation, or the
  * history was switched on and off.
  */
-export async function inferSegmentStacks(store: Store, { trace, start }: DeviceHistory, lives: Lives): Promise<void> {
-  const { blocks, segments } = start;
+export async function inferSegmentStacks(
+  store: Store,
+  trace: TraceOfDevice,
+  { blocks, segments }: AllocatorState,
+  lives: Lives,
+): Promise<void> {
   const wanted: number[] = [];
   for (let row = 0; row < lives.starts; row += 1) if (lives.stackId[row]! < 0) wanted.push(row);
   if (wanted.length === 0) return;

@@ -1,0 +1,199 @@
+/**
+ * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
+ * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
+ */
+import { type ColumnBatch, getI64 } from '../../model/columns.js';
+import { MbfError } from '../../model/errors.js';
+import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
+import { poolNumbers } from '../../model/pool-numbers.js';
+import type { Note } from '../../model/tables.js';
+import { BLOCK_STATES } from '../../model/vocabulary.js';
+import { ContentKeys, type StackKeys } from '../content-keys.js';
+import { TextBatches, type TextSink } from './derive-text.js';
+import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
+import { DumpedState, StepAnnotations } from './dumped-state.js';
+import { type DeviceLives, deriveLives } from './trace-lives.js';
+import { TraceSpool } from './trace-spool.js';
+
+const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
+const INACTIVE = BLOCK_STATES.indexOf('inactive');
+
+/** Segments and blocks of one device at the dump, added up. */
+export interface DeviceSums {
+  readonly device: number;
+  readonly segments: number;
+  readonly blocks: number;
+  readonly reserved: number;
+  readonly allocated: number;
+  readonly active: number;
+  readonly inactive: number;
+  /** Null without an inactive block. */
+  readonly largestInactive: number | null;
+}
+
+export interface SnapshotDerivation {
+  /** By device ordinal; devices with an entry. */
+  readonly traces: readonly DeviceTrace[];
+  /** Devices with a segment or a block. */
+  readonly sums: readonly DeviceSums[];
+  /** By device ordinal; devices with an entry, a segment or a block. */
+  readonly lives: readonly DeviceLives[];
+  /** What only the whole trace shows. */
+  readonly notes: readonly Note[];
+}
+
+/** A {@link SnapshotSink} that also gets the rows that follow from the whole trace, before `end`. */
+export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end'> {
+  blockLives(batch: ColumnBatch): void;
+  segmentLives(batch: ColumnBatch): void;
+  buckets(batch: ColumnBatch): void;
+  end(summary: SnapshotSummary, derivation: SnapshotDerivation): void;
+}
+
+export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow' | 'profilerMemory'>, TextSink {
+  snapshot(dictionary: Dictionary, keys: StackKeys): Promise<DerivedSnapshotSink>;
+}
+
+/** The sink to give to a parser. `end` after its last row. */
+export function deriving(sink: DerivedSink): RowSink & { end(): void } {
+  const texts = new TextBatches(sink);
+  return {
+    note: (note) => sink.note(note),
+    incident: (row) => sink.incident(row),
+    logRow: (finding, place) => texts.row(finding, place),
+    profilerMemory: (batch) => sink.textRows('profiler', batch, []),
+    nsys: sink.nsys,
+    attempt: (row) => sink.attempt(row),
+    snapshot: async (dictionary) =>
+      derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary),
+    end: () => texts.end(),
+  };
+}
+
+function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): SnapshotSink {
+  const trace = new TraceDerivation();
+  const spools = new Map<number, TraceSpool>();
+  const dumped = new DumpedState();
+  const annotations = new StepAnnotations(dictionary);
+  const sums = new Map<number, Mutable<DeviceSums>>();
+  const of = (device: number): Mutable<DeviceSums> => {
+    let known = sums.get(device);
+    if (known === undefined) {
+      known = {
+        device,
+        segments: 0,
+        blocks: 0,
+        reserved: 0,
+        allocated: 0,
+        active: 0,
+        inactive: 0,
+        largestInactive: null,
+      };
+      sums.set(device, known);
+    }
+    return known;
+  };
+  return {
+    events(batch) {
+      spoolEvents(batch, spools);
+      trace.add(batch);
+      sink.events(batch);
+    },
+    segments(batch) {
+      addSegments(batch, of);
+      dumped.segments(batch);
+      sink.segments(batch);
+    },
+    blocks(batch) {
+      addBlocks(batch, of);
+      dumped.blocks(batch);
+      sink.blocks(batch);
+    },
+    annotations(batch) {
+      annotations.add(batch);
+      sink.annotations(batch);
+    },
+    oom: (row) => sink.oom(row),
+    eventExtra: (row) => sink.eventExtra(row),
+    end(summary) {
+      const traces = trace.devices();
+      const pools = poolNumbers(
+        new Map(Array.from({ length: dictionary.poolCount }, (_, pool) => [pool, dictionary.pool(pool)])),
+      );
+      const devices = [...new Set([...sums.keys(), ...traces.map(({ device }) => device)])].sort((a, b) => a - b);
+      const lives = devices.map((device): DeviceLives => {
+        const spool = spools.get(device) ?? new TraceSpool();
+        const ofTrace = traces.find((one) => one.device === device);
+        try {
+          return deriveLives(
+            {
+              device,
+              spool,
+              final: dumped.of(device, pools.toWalk),
+              settings: summary.settings,
+              pools,
+              actions: ofTrace?.actions ?? new Map(),
+              annotations: annotations.list(),
+              beganEmpty: (sums.get(device)?.reserved ?? 0) === (ofTrace?.reservedDeltaBytes ?? 0),
+            },
+            {
+              blockLives: (batch) => sink.blockLives(batch),
+              segmentLives: (batch) => sink.segmentLives(batch),
+              buckets: (batch) => sink.buckets(batch),
+            },
+          );
+        } finally {
+          spool.close();
+        }
+      });
+      sink.end(summary, { traces, sums: [...sums.values()], lives, notes: trace.notes() });
+    },
+  };
+}
+
+function spoolEvents(batch: ColumnBatch, spools: Map<number, TraceSpool>): void {
+  const device = batch.i32('device');
+  for (let from = 0; from < batch.rows; ) {
+    let to = from + 1;
+    while (to < batch.rows && device[to] === device[from]) to += 1;
+    const spool = spools.get(device[from]!) ?? new TraceSpool();
+    spools.set(device[from]!, spool);
+    spool.add(batch, from, to);
+    from = to;
+  }
+}
+
+type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
+
+function addSegments(batch: ColumnBatch, of: (device: number) => Mutable<DeviceSums>): void {
+  const device = batch.i32('device');
+  const total = batch.i64('total_bytes');
+  for (let row = 0; row < batch.rows; row++) {
+    const sums = of(device[row]!);
+    sums.segments += 1;
+    sums.reserved = exactSum(sums.reserved, getI64(total, row), 'segments');
+  }
+}
+
+function addBlocks(batch: ColumnBatch, of: (device: number) => Mutable<DeviceSums>): void {
+  const device = batch.i32('device');
+  const size = batch.i64('size_bytes');
+  const state = batch.u8('state');
+  for (let row = 0; row < batch.rows; row++) {
+    const sums = of(device[row]!);
+    const bytes = getI64(size, row);
+    sums.blocks += 1;
+    if (state[row] === ALLOCATED) sums.allocated = exactSum(sums.allocated, bytes, 'blocks');
+    if (state[row] === INACTIVE) {
+      sums.inactive = exactSum(sums.inactive, bytes, 'blocks');
+      sums.largestInactive = Math.max(sums.largestInactive ?? 0, bytes);
+    } else sums.active = exactSum(sums.active, bytes, 'blocks');
+  }
+}
+
+function exactSum(sum: number, bytes: number, what: string): number {
+  if (sum + bytes > Number.MAX_SAFE_INTEGER) {
+    throw new MbfError('MBF2107', `the sizes of the ${what} add up to more than 2^53 bytes`);
+  }
+  return sum + bytes;
+}

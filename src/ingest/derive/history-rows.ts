@@ -1,0 +1,50 @@
+/** Rows of the small tables about the history of a device. */
+import { HISTORY_RULES } from '../../model/derived-tables.js';
+import type { DeviceLives } from './trace-lives.js';
+
+/** `derived_history` */
+export function historyRow(snapshot_id: number, lives: DeviceLives) {
+  return {
+    snapshot_id,
+    device: lives.device,
+    rules: HISTORY_RULES,
+    events: lives.events,
+    blocks: lives.blocks,
+    holds: lives.holds,
+    ends_in_dump: lives.endsInDump,
+    starts_empty: lives.startsEmpty,
+    violations: lives.violations,
+    implied_completions: lives.impliedCompletions,
+    divergences: lives.divergences,
+    requests_recorded: lives.freeRequestedRecorded,
+    completions_recorded: lives.freeCompletedRecorded,
+    pooled: lives.pooled,
+    peak_active_bytes: lives.peakActiveBytes,
+    peak_active_seq: lives.peakActiveSeq,
+    peak_reserved_bytes: lives.peakReservedBytes,
+    peak_reserved_seq: lives.peakReservedSeq,
+    uncertain_blocks: lives.uncertainBlocks,
+    uncertain_bytes: lives.uncertainBytes,
+    bucket_entries: lives.bucketEntries,
+    steps_origin: lives.steps?.origin ?? null,
+    steps_annotations: lives.steps === null ? null : JSON.stringify(lives.steps.annotations),
+    steps_annotations_device: lives.steps?.annotationsOfDevice ?? null,
+    steps_without_entries: lives.steps?.withoutEntries ?? 0,
+  };
+}
+
+/** `trace_step` */
+export function stepRows(snapshot_id: number, { device, steps }: DeviceLives) {
+  return (steps?.spans ?? []).map(({ step, start_us, end_us, range }, ordinal) => ({
+    snapshot_id,
+    device,
+    ordinal,
+    step,
+    start_us,
+    end_us,
+    first_seq: range?.first_seq ?? null,
+    last_seq: range?.last_seq ?? null,
+    occurrence: range?.occurrence ?? null,
+    partial: range?.partial ?? null,
+  }));
+}
