@@ -5,8 +5,7 @@ import { type CompiledRules, compileRules } from './match/compile-rules.js';
 import { compilePatterns } from './match/frame-pattern.js';
 import type { AttributionRule, FramePattern, PhaseRule, RuleTier } from './match/rule.js';
 
-/** Raise it whenever the same stack would get another label. */
-export const RULES_VERSION = 1;
+export { RULES_VERSION } from './rules-version.js';
 
 /** The files, in order of precedence. */
 export const RULE_FAMILIES = [

@@ -5,7 +5,6 @@ import { looksLikeGolden, readGolden } from '../../parsers/index.js';
 import { type GoldenRow, readGoldenRows, readMeasurement } from '../findings/compare/golden/golden-store.js';
 import { measurementOfValues } from '../findings/compare/measurement-of-values.js';
 import { type MeasureOptions, measureRun } from '../findings/flows/measure-run.js';
-import { peaksToMeasure } from '../findings/flows/peaks-to-measure.js';
 import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
 import type { Measurement } from '../model/measurement.js';
@@ -13,7 +12,6 @@ import type { ComparedRun } from '../model/results/compare.js';
 import { MIB } from '../model/units.js';
 import type { Session } from './session.js';
 import { openTarget } from './target.js';
-import { withHistories } from './with-histories.js';
 
 /** Runs of one configuration: golden values, or the runs compared with them. */
 export interface MeasuredRuns {
@@ -60,9 +58,7 @@ export async function resolveMeasured(
   const file = operand?.replace(/^path:/, '');
   const golden = file === undefined ? undefined : goldenFile(file);
   if (golden !== undefined) return golden;
-  const opened = await openTarget(operand, common, context);
-  const needed = await peaksToMeasure(opened.store, opened.runId, measure.mostPeaks);
-  const target = await withHistories(opened, needed, common);
+  const target = await openTarget(operand, common, context);
   try {
     const measurement = await measureRun(target.store, target.runId, target.run, measure);
     return {

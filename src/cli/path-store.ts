@@ -10,12 +10,13 @@ import { basename, join, resolve } from 'node:path';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
-import { openStore, storeToOpen } from '../ingest/store-to-open.js';
+import { storeToOpen } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
+import { openStore } from './open-store.js';
 import { progressLine } from './progress.js';
 
 /**
@@ -115,14 +116,11 @@ export async function pathStore(path: string, context: Context, resources: Store
 async function ingestPath(path: string, work: string, context: Context): Promise<IngestResult> {
   // With the first path whose files are new: most questions are about a store that is there, and reading takes a fifth
   // of their time to load.
-  const [{ ingest }, { PARSERS }] = await Promise.all([
-    import('../ingest/ingest.js'),
-    import('../../parsers/index.js'),
-  ]);
+  const { ingestPaths } = await import('./ingest-paths.js');
   const store = storeToOpen(work, { mode: 'write', ...INGEST_RESOURCES });
   const progress = progressLine(context);
   try {
-    return await ingest({ store, parsers: PARSERS, paths: [path], now: new Date(), progress: progress.update });
+    return await ingestPaths({ store, paths: [path], now: new Date(), progress: progress.update });
   } finally {
     progress.clear();
     await store.close();

@@ -15,8 +15,6 @@ export interface CommonOptions {
   readonly memoryLimit: string | undefined;
 }
 
-/** Snapshots whose histories a question needs, by the opened target. */
-export type Needs = (target: Target) => Promise<readonly number[]>;
 type Closable = { close(): Promise<void> };
 
 export class Session {
@@ -40,10 +38,7 @@ export class Session {
 
   /** Opens that store only for `work`. */
   async inStore<Result>(mode: 'read' | 'write', work: (store: Store) => Promise<Result>): Promise<Result> {
-    const [{ openStore }, { resourcesOf }] = await Promise.all([
-      import('../ingest/store-to-open.js'),
-      import('./target.js'),
-    ]);
+    const [{ openStore }, { resourcesOf }] = await Promise.all([import('./open-store.js'), import('./target.js')]);
     const store = await openStore(this.db, { mode, ...resourcesOf(this.common) });
     try {
       return await work(store);
@@ -66,48 +61,34 @@ export class Session {
     if (failed.length > 0) this.hasFailed = true;
   }
 
-  /** What the operand means, opened, with the histories that are needed. `cannotKeep` as of `withHistories`. */
-  async target(operand: string | undefined, needs?: Needs, cannotKeep?: (error: MbfError) => void): Promise<Target> {
+  /** What the operand means, opened. */
+  async target(operand: string | undefined): Promise<Target> {
     const { openTarget } = await import('./target.js');
     const opened = await openTarget(operand, this.common, this.context);
     this.note(opened);
-    if (needs === undefined) return this.keep(opened);
-    const { withHistories } = await import('./with-histories.js');
-    try {
-      return this.keep(await withHistories(opened, await needs(opened), this.common, cannotKeep));
-    } catch (error) {
-      await opened.close();
-      throw error;
-    }
+    return this.keep(opened);
   }
 
-  /** As {@link target}, with the histories of every snapshot that the operand means. */
+  /** As {@link target}, with the snapshots that the operand means. */
   async snapshots(operand: string | undefined): Promise<Target & { readonly filter: SnapshotFilter }> {
-    const target = await this.target(operand, async ({ store, ...about }) => {
-      const { runId = null, handle = null } = filterOf(about);
-      return (await store.all('snapshot.list', { run_id: runId, handle })).map((row) => row.snapshot_id);
-    });
+    const target = await this.target(operand);
     return { ...target, filter: filterOf(target) };
   }
 
-  /** The device that the operand, the moment and `--device` mean. `cannotKeep` as of `withHistories`. */
+  /** The device that the operand, the moment and `--device` mean. */
   async device(
     operand: string | undefined,
     moment: Moment,
     device: number | undefined,
-    cannotKeep?: (error: MbfError) => void,
   ): Promise<{ readonly store: Store; readonly chosen: ChosenDevice }> {
     const { chooseDevice } = await import('../findings/state/choose-snapshot.js');
-    let chosen: ChosenDevice | undefined;
-    const choose: Needs = async (target) => {
-      chosen = await chooseDevice(target.store, filterOf(target), moment, device);
-      return [chosen.snapshotId];
-    };
-    const { store, run } = await this.target(operand, choose, cannotKeep);
-    const { others, handle } = chosen!;
+    const target = await this.target(operand);
+    const { store, run } = target;
+    const chosen = await chooseDevice(store, filterOf(target), moment, device);
+    const { others, handle } = chosen;
     if (others > 0)
       this.remarks.push(`${others + 1} snapshots in run ${run}; this is ${handle}, name another by its handle\n`);
-    return { store, chosen: chosen! };
+    return { store, chosen };
   }
 
   /** The store itself, or that of a path; files that could not be read do not count. */

@@ -1,10 +1,10 @@
 /** What a verb is asked about: a path, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
-import { openStore } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import { MIB, parseSize } from '../model/units.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
+import { openStore } from './open-store.js';
 import {
   cachedStores,
   failedSources,

@@ -2,12 +2,9 @@
 import { MbfError } from '../model/errors.js';
 import type { Context } from './context.js';
 import { type DbOptions, openTarget, type Target } from './target.js';
-import { withHistories } from './with-histories.js';
 
 export interface TwoTargets {
   use<Result>(side: 0 | 1, work: (target: Target) => Promise<Result>): Promise<Result>;
-  /** Has the histories of these snapshots of a side kept in its store, where that can be. */
-  derive(side: 0 | 1, snapshotIds: readonly number[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,12 +30,6 @@ export function twoTargets(operands: readonly [string, string], options: DbOptio
   };
   return {
     use: async (side, work) => work(await opened(placeOf(side))),
-    async derive(side, snapshotIds) {
-      const own = placeOf(side);
-      const target = await opened(own);
-      open[own] = undefined;
-      open[own] = await withHistories(target, snapshotIds, options);
-    },
     async close() {
       await close(0);
       await close(1);

@@ -52,10 +52,10 @@ function comment(text: string): string {
   return text === '' ? '' : `      /** ${text.replaceAll('*/', '* /')} */\n`;
 }
 
-/** `queries` in order of name. Private ones get no type: only SQL uses them. */
+/** `queries` in order of name. Private ones and the library get no type: only SQL uses them. */
 export function generateQueryTypes(queries: readonly QueryFile[]): string {
   const entries = queries
-    .filter((query) => !query.name.startsWith('_'))
+    .filter((query) => !query.name.startsWith('_') && query.kind === undefined)
     .map((query) => {
       const params = query.params
         .map((param) => `${comment(param.text)}      ${parameterLine(query, param)};\n`)

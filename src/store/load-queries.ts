@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { blankText, parseQueryFile, pathOfQueryName, type QueryFile } from './query-file.js';
+import { LIBRARY_TOPIC, parseQueryFile, pathOfQueryName, type QueryFile, queryNameOfPath } from './query-file.js';
 
 /** The nearest directory above this file that is our package: compiled code is one level deeper than sources. */
 export function packageRoot(): string {
@@ -42,29 +42,20 @@ export function loadAllQueries(root: string = join(packageRoot(), 'queries')): r
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/**
- * The text to run: the statement with the queries it uses put before it as common table expressions. A used query must
- * come after those it uses itself; its parameters must be declared by the user too, because they are bound once.
- */
-export function composeSql(query: QueryFile, lookup: (name: string) => QueryFile = loadQuery): string {
-  const ordered: QueryFile[] = [];
-  const visit = (name: string, trail: readonly string[]): void => {
-    if (trail.includes(name)) throw new Error(`${query.name}: @uses goes in a circle at ${name}`);
-    const used = lookup(name);
-    for (const inner of used.uses) visit(inner, [...trail, name]);
-    if (ordered.some((done) => done.name === name)) return;
-    for (const param of used.params) {
-      if (!query.params.some((ownParam) => ownParam.name === param.name && ownParam.type === param.type)) {
-        throw new Error(`${query.name} uses ${name} and must declare its @param ${param.name} ${param.type}`);
-      }
-    }
-    ordered.push(used);
-  };
-  for (const name of query.uses) visit(name, []);
-  if (ordered.length === 0) return query.statement;
-  const tables = ordered.map((used) => `${used.name.split('.')[1]} AS (\n${used.statement}\n)`).join(',\n');
-  // DuckDB 1.5 does not take a parenthesised WITH inside a WITH, so an own WITH is merged into ours.
-  const withClause = /^\s*WITH\s+(RECURSIVE\s+)?/i.exec(blankText(query.statement));
-  if (withClause === null) return `WITH ${tables}\n${query.statement}`;
-  return `WITH ${withClause[1] ?? ''}${tables},\n${query.statement.slice(withClause[0].length)}`;
+/** Objects of `queries/library/` by their names in the store, read when they are asked for. */
+export interface Library {
+  readonly names: ReadonlySet<string>;
+  get(name: string): QueryFile | undefined;
+}
+
+let library: Library | undefined;
+
+export function loadLibrary(): Library {
+  if (library === undefined) {
+    const topic = LIBRARY_TOPIC.slice(0, -1);
+    const files = readdirSync(join(packageRoot(), 'queries', topic)).filter((file) => file.endsWith('.sql'));
+    const names = new Set(files.map((file) => queryNameOfPath(`${topic}/${file}`).slice(LIBRARY_TOPIC.length)));
+    library = { names, get: (name) => (names.has(name) ? loadQuery(`${LIBRARY_TOPIC}${name}`) : undefined) };
+  }
+  return library;
 }

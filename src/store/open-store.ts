@@ -7,6 +7,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
 import { GIB } from '../model/units.js';
 import { DuckDBInstance } from './duckdb.js';
+import { installLibrary } from './install-library.js';
 import { migrate, readSchemaState } from './migrate.js';
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations.js';
 import { Store } from './store.js';
@@ -123,6 +124,7 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
     sweep(file, /\.\d+\.tmp$/, 0);
     const state = await readSchemaState(opened.connection);
     if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
+    await installLibrary(opened.connection);
     return opened;
   } catch (error) {
     close(opened);
@@ -199,6 +201,7 @@ async function createStore(file: string, replaceEmpty: boolean, options: OpenSto
     const opened = await connect(fresh, options, 'write');
     try {
       await migrate(opened.connection, 0, MIGRATIONS);
+      await installLibrary(opened.connection);
     } finally {
       close(opened);
     }

@@ -10,6 +10,9 @@
  *     -- further text of the tag above
  *
  * Topics that begin with `_` are private: only other queries use them.
+ *
+ * The files of `queries/library/` define objects of the store, views and table macros, that any client can use. They
+ * have `-- @kind view` or `-- @kind macro` besides; the parameters of a macro are names, without `$`, in order.
  */
 import { PARAMETER_TYPES } from './to-duckdb.js';
 
@@ -21,8 +24,12 @@ export interface QueryField {
   readonly text: string;
 }
 
+export const LIBRARY_TOPIC = 'library.';
+
 export interface QueryFile {
   readonly name: string;
+  /** Of an object of the library; undefined for a query of the program. */
+  readonly kind: 'view' | 'macro' | undefined;
   readonly title: string;
   readonly why: string;
   readonly params: readonly QueryField[];
@@ -35,7 +42,7 @@ export interface QueryFile {
 const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
 const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
-const SINGLE = new Set(['name', 'title', 'why']);
+const SINGLE = new Set(['name', 'title', 'why', 'kind']);
 const MULTIPLE = new Set(['param', 'col', 'uses']);
 
 /** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
@@ -70,8 +77,10 @@ export function parseQueryFile(path: string, text: string): QueryFile {
     return names.size === list.length ? list : fail(`names a @${tag} twice`);
   };
   const params = fields('param');
+  const name = single('name');
   const query: QueryFile = {
-    name: single('name'),
+    name,
+    kind: name.startsWith(LIBRARY_TOPIC) ? libraryKind(single('kind'), fail) : undefined,
     title: single('title'),
     why: single('why'),
     params,
@@ -88,6 +97,10 @@ export function parseQueryFile(path: string, text: string): QueryFile {
   const bound = new Set([...bare.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!));
   for (const name of bound) if (!params.some((param) => param.name === name)) fail(`uses $${name} without a @param`);
   return query;
+}
+
+function libraryKind(text: string, fail: (reason: string) => never): 'view' | 'macro' {
+  return text === 'view' || text === 'macro' ? text : fail(`has the @kind ${text}: view or macro`);
 }
 
 function splitHeader(

@@ -6,6 +6,7 @@ import type { DuckDBConnection, DuckDBPreparedStatement } from '@duckdb/node-api
 import { MbfError } from '../model/errors.js';
 import { StatementType } from './duckdb.js';
 import { fromDuckDB, type StoreValue } from './from-duckdb.js';
+import { provideLibrary } from './install-library.js';
 import { blankText } from './query-file.js';
 import type { ResultStream } from './result-stream.js';
 import type { Store } from './store.js';
@@ -144,6 +145,7 @@ async function prepareReading(connection: DuckDBConnection, text: string): Promi
   const acting = ACTING_CALL.exec(code);
   if (acting !== null) throw new MbfError('MBF1005', `${acting[1]}() does more than read`);
   const extracted = await connection.extractStatements(text);
+  await provideLibrary(connection, text);
   if (extracted.count !== 1) {
     // DuckDB rewrites a PIVOT into two statements, the first of which creates a type, unless its values are listed.
     const pivot = /\bPIVOT\b/i.test(code) ? ' (a PIVOT needs its values listed: ON column IN (...))' : '';

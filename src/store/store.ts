@@ -4,9 +4,10 @@ import type { TableLayout } from '../model/columns.js';
 import { bindParameters, type SqlParams } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
+import { composedQuery } from './compose-sql.js';
 import type { StoreValue } from './from-duckdb.js';
 import { insertRows } from './insert-rows.js';
-import { composeSql, loadQuery } from './load-queries.js';
+import { loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
 import type { QueryField } from './query-file.js';
 import { createRawAppender, type RawAppender } from './raw-appender.js';
@@ -169,7 +170,7 @@ export class Store {
   /** The rows of a query of `queries/`, typed by its header. */
   async all<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name>[]> {
     const query = loadQuery(name);
-    const result = await this.execute(composeSql(query), (params[0] ?? {}) as SqlParams, query.params);
+    const result = await this.execute(composedQuery(name), (params[0] ?? {}) as SqlParams, query.params);
     return (await collectRows(result, columnChecks(query, result))) as QueryRow<Name>[];
   }
 
@@ -182,6 +183,26 @@ export class Store {
   async select(sql: string, params: SqlParams = {}): Promise<Record<string, StoreValue>[]> {
     const result = await this.execute(sql, params);
     return collectRows(result, []);
+  }
+
+  /**
+   * Puts the rows of a query into a TEMP table under the name of a table: statements of this process see them instead,
+   * until the store is closed or {@link unshadow}. Not of streams outside a transaction, which have connections of
+   * their own.
+   */
+  async shadow<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
+    await this.unshadow(table);
+    await this.run(`CREATE TEMP TABLE ${table} AS FROM ${table} LIMIT 0`);
+    const query = loadQuery(name);
+    await this.execute(
+      `INSERT INTO temp.${table} BY NAME ${composedQuery(name)}`,
+      (params[0] ?? {}) as SqlParams,
+      query.params,
+    );
+  }
+
+  async unshadow(table: string): Promise<void> {
+    await this.run(`DROP TABLE IF EXISTS temp.${table}`);
   }
 
   /** Runs a statement that changes rows; returns how many. */
@@ -207,7 +228,7 @@ export class Store {
     Spec extends { readonly [Column in keyof QueryRow<Name>]?: ReadSpec[string] } & ReadSpec,
   >(name: Name, params: QueryArguments<Name>[0] & SqlParams, spec: Spec): AsyncGenerator<ReadBatch<Spec>, void, void> {
     const query = loadQuery(name);
-    yield* this.stream(composeSql(query), params, query.params, spec);
+    yield* this.stream(composedQuery(name), params, query.params, spec);
   }
 
   /**
@@ -225,7 +246,7 @@ export class Store {
     return this.guard(async () => {
       const connection = await this.parts.instance.connect();
       try {
-        const prepared = await connection.prepare(composeSql(query));
+        const prepared = await connection.prepare(composedQuery(name));
         try {
           bindParameters(prepared, params, query.params);
           return readWhole(await prepared.run(), spec);

@@ -5,10 +5,11 @@ import { lifeClasses } from '../../attribution/blocks/life-classes.js';
 import { phaseWindows } from '../../attribution/blocks/phase-windows.js';
 import { classifyStacks } from '../../attribution/blocks/stack-classes.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks/read-stacks.js';
-import { deviceHistory } from '../trace/device-history.js';
-import type { DeviceHistory } from '../trace/walk-history.js';
+import { type DeviceHistory, deviceHistory } from '../trace/device-history.js';
+import { stateAfter } from '../trace/state-at.js';
 import { readLives } from './blocks/read-lives.js';
 import { inferSegmentStacks } from './blocks/segment-stacks.js';
 import { stepBoundaries } from './blocks/step-boundaries.js';
@@ -26,7 +27,7 @@ export async function attributeDevice(
 ): Promise<DeviceAttribution> {
   const history = await deviceHistory(store, snapshot.snapshotId, snapshot.device);
   const lives = await readLives(store, history);
-  await inferSegmentStacks(store, history, lives);
+  await inferSegmentStacks(store, history.trace, await stateAfter(store, history, BEFORE_TRACE), lives);
   const classes = classifyStacks(rules, await readStacks(store, distinct(lives.stackId)));
   const phases = phaseWindows(lives, classes);
   const life = lifeClasses(lives, await stepBoundaries(store, snapshot, phases));
@@ -35,9 +36,10 @@ export async function attributeDevice(
 
 /** Ids are small and few against the blocks. */
 function distinct(ids: Int32Array): number[] {
+  // By index: an iterator takes 40 times as long.
   let most = -1;
-  for (const id of ids) if (id > most) most = id;
+  for (let i = 0; i < ids.length; i += 1) if (ids[i]! > most) most = ids[i]!;
   const seen = new Uint8Array(most + 1);
-  for (const id of ids) if (id >= 0) seen[id] = 1;
+  for (let i = 0; i < ids.length; i += 1) if (ids[i]! >= 0) seen[ids[i]!] = 1;
   return Array.from(seen.keys()).filter((id) => seen[id] === 1);
 }

@@ -1,9 +1,32 @@
 /** Rows of a query in the formats of `mbforensics sql --format`. */
-import type { SqlResult } from '../../model/results/common.js';
+import type { SqlLibraryResult, SqlResult } from '../../model/results/common.js';
+import { wrap } from '../plain-text.js';
 import { table } from '../table.js';
 
 export const SQL_FORMATS = ['table', 'json', 'jsonl', 'csv'] as const;
 export type SqlFormat = (typeof SQL_FORMATS)[number];
+
+/** Every object of the library with its columns. */
+export function sqlLibraryText({ objects }: SqlLibraryResult): string {
+  return objects
+    .map(({ name, kind, title, why, parameters, columns }) => {
+      const call = kind === 'view' ? name : `${name}(${parameters.map((one) => one.name).join(', ')})`;
+      const fields = [...parameters.map((one) => ({ ...one, nullable: false })), ...columns];
+      const wide = Math.max(...fields.map((one) => one.name.length));
+      const line = (one: (typeof fields)[number]): string =>
+        `  ${one.name.padEnd(wide)}  ${`${one.type}${one.nullable ? '?' : ''}`.padEnd(9)}  ${one.text}`.trimEnd();
+      const inputs = parameters.map((one) => line({ ...one, nullable: false }));
+      return [
+        `${call} · ${kind}`,
+        `  ${title}.`,
+        ...wrap(`  ${why}`, 100, '  '),
+        ...(inputs.length === 0 ? [] : ['  takes', ...inputs, '  gives']),
+        ...columns.map(line),
+      ].join('\n');
+    })
+    .join('\n\n')
+    .concat('\n');
+}
 
 export function sqlTable(result: SqlResult): string {
   const columns = result.columns.map((column) => ({

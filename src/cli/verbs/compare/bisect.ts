@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { PARSERS } from '../../../../parsers/index.js';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
 import { judgeHead } from '../../../findings/flows/bisect/judge-head.js';
 import { describeBisection } from '../../../findings/flows/bisect/report.js';
@@ -14,8 +13,7 @@ import {
 import { measureRun } from '../../../findings/flows/measure-run.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
-import { ingest } from '../../../ingest/ingest.js';
-import { openStore, storeToOpen } from '../../../ingest/store-to-open.js';
+import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
@@ -24,6 +22,8 @@ import { triageText } from '../../../report/compare/triage-text.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
+import { ingestPaths } from '../../ingest-paths.js';
+import { openStore } from '../../open-store.js';
 import { count, duration, flag, operand, option, required, TOLERANCE, text } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { Session } from '../../session.js';
@@ -162,14 +162,13 @@ async function measureLaunch(
 ): Promise<Measurement | undefined> {
   const ingested = storeToOpen(db, { mode: 'write', ...INGEST_RESOURCES });
   try {
-    const question = { store: ingested, parsers: PARSERS, paths: [directory], run, commit, now: new Date() };
-    const { sources } = await ingest(question);
+    const question = { store: ingested, paths: [directory], run, commit, now: new Date() };
+    const { sources } = await ingestPaths(question);
     if (!sources.some(({ status }) => status === 'ingested' || status === 'unchanged')) return undefined;
   } finally {
     await ingested.close();
   }
-  // Histories and attribution that are computed now are kept.
-  const store = await openStore(db, { mode: 'write' });
+  const store = await openStore(db, { mode: 'read' });
   try {
     const row = (await store.all('store.runs', { run_id: null })).find(({ name }) => name === run);
     if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);

@@ -1,7 +1,5 @@
 import { readAdviceBefore } from '../../../findings/flows/advice-before.js';
-import { peaksToMeasure } from '../../../findings/flows/peaks-to-measure.js';
 import { readSide } from '../../../findings/flows/read-side.js';
-import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
 import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../../model/results/verify.js';
@@ -40,16 +38,11 @@ export const verb = defineVerb({
   async ask({ before, after, fix, capacity }, session) {
     const capacityBytes = capacity?.bytes ?? null;
     const targets = await session.two([before, after]);
-    const read = async (which: 0 | 1): Promise<Side> => {
-      const snapshots = await targets.use(which, async ({ store, runId }) => [
-        ...new Set([...(await peaksToMeasure(store, runId)), ...(await snapshotsToJudge(store, runId))]),
-      ]);
-      await targets.derive(which, snapshots);
-      return targets.use(which, (target) => {
+    const read = (which: 0 | 1): Promise<Side> =>
+      targets.use(which, (target) => {
         session.note(target);
         return readSide(target.store, target.runId, target.run, capacityBytes);
       });
-    };
     const a = await read(0);
     const advice = await targets.use(0, ({ store, runId }) => readAdviceBefore(store, runId, a, capacityBytes));
     return verifyFix({ before: a, after: await read(1), advice, fix });

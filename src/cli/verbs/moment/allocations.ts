@@ -28,10 +28,7 @@ export const verb = defineVerb({
     'allocations --site fused_adam --sort lifetime --limit 0 --csv',
   ],
   async ask({ snapshot, block, moment, site, minBytes, sort, device, limit }, session) {
-    const { store, chosen } = await session.device(snapshot, moment ?? { kind: 'peak' }, device, (error) => {
-      // The rows come from SQL, which has true sizes and memory from before the trace only once they are in the store.
-      throw error;
-    });
+    const { store, chosen } = await session.device(snapshot, moment ?? { kind: 'peak' }, device);
     const question = {
       moment,
       address: block?.address,

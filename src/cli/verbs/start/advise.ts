@@ -3,7 +3,6 @@ import { diagnose } from '../../../findings/flows/diagnose.js';
 import { readSituation } from '../../../findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
-import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
 import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult, PasteLines } from '../../../model/results/advise.js';
 import { adviseText } from '../../../report/start/advise-text.js';
@@ -32,7 +31,7 @@ export const verb = defineVerb({
     'advise night-shift --json',
   ],
   async ask({ run: operand, capacity, fix }, session) {
-    const target = await session.target(operand, ({ store, runId }) => snapshotsToJudge(store, runId));
+    const target = await session.target(operand);
     const { store, runId, run } = target;
     const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);

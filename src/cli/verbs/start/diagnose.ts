@@ -1,5 +1,4 @@
 import { diagnose } from '../../../findings/flows/diagnose.js';
-import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
 import { diagnoseText } from '../../../report/start/diagnose-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -21,7 +20,7 @@ export const verb = defineVerb({
     'diagnose night-shift --json',
   ],
   async ask({ run, capacity }, session) {
-    const target = await session.target(run, ({ store, runId }) => snapshotsToJudge(store, runId));
+    const target = await session.target(run);
     return diagnose(target.store, target.runId, target.run, {
       capacityBytes: capacity?.bytes,
       advises: true,

@@ -1,6 +1,5 @@
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
-import { snapshotsToJudge } from '../../../findings/verdict/traced-ooms.js';
 import { sourceLines } from '../../../ingest/source-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import { showText } from '../../../report/start/show-text.js';
@@ -27,7 +26,7 @@ export const verb = defineVerb({
     if (first !== undefined && !isHandle(first) && second !== undefined)
       throw new MbfError('MBF1001', `${JSON.stringify(first)} is no handle; E1, E2, … or ${SHOW_WORDS.join(', ')}`);
     const handle = isHandle(first) ? (HANDLE.test(first) ? first.toUpperCase() : first) : undefined;
-    const target = await session.target(runOf(first, second), ({ store, runId }) => snapshotsToJudge(store, runId));
+    const target = await session.target(runOf(first, second));
     const diagnosis = await diagnose(target.store, target.runId, target.run, {
       capacityBytes: capacity?.bytes,
       failedSources: target.failed,

@@ -1,7 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { listSnapshots } from '../../../findings/run/names/snapshots.js';
-import { openStore } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import {
   EXPORT_FORMATS,
@@ -12,12 +11,12 @@ import {
 import type { Store } from '../../../store/store.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
+import { openStore } from '../../open-store.js';
 import { flag, operand, option, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
 import { demandSnapshots, type Session } from '../../session.js';
 import { resourcesOf, type Target } from '../../target.js';
 import { version } from '../../version.js';
-import { withHistoriesFor } from '../../with-histories.js';
 
 const ROW_FORMATS: readonly ExportFormat[] = ['parquet', 'csv'];
 const BINARY_FORMATS: readonly ExportFormat[] = ['parquet', 'pprof'];
@@ -196,13 +195,9 @@ async function exportSnapshotAs(
   const { checkFree, standardOutput, writeBytes, writeTextFile } = await import('../../output-file.js');
   const { output, format } = plan;
   if (output !== undefined) checkFree(output, plan.force);
-  let snapshot: SnapshotRow | undefined;
-  const { store } = await session.target(operand, async (target) => {
-    snapshot = await oneSnapshot(target);
-    // The dump itself needs no walk.
-    return format === 'snapshot-json' && moment === undefined ? [] : [snapshot.snapshot_id];
-  });
-  const { snapshot_id: snapshotId, display_path: path, handle, rank, form } = snapshot!;
+  const target = await session.target(operand);
+  const { store } = target;
+  const { snapshot_id: snapshotId, display_path: path, handle, rank, form } = await oneSnapshot(target);
   const about = { snapshotId, path, handle, rank, form, device: plan.device };
   if (format === 'snapshot-json') {
     const { exportSnapshot } = await import('../../../findings/export/export-snapshot.js');
@@ -321,8 +316,7 @@ async function exportRows(
   const files = await import('../../output-file.js');
   const { output, format, table } = plan;
   if (output !== undefined && table !== 'all') files.checkFree(output, plan.force);
-  const statement = plan.query ?? (table === 'all' ? 'allocation' : (table ?? ''));
-  const opened = session.keep(await withHistoriesFor(statement, await session.store(operand), common, context));
+  const opened = await session.store(operand);
   session.note(opened);
   // Parquet is written by DuckDB, which may write nothing: the store is opened again with one directory allowed, made
   // for this file.

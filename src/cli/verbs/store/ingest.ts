@@ -1,10 +1,9 @@
-import { PARSERS } from '../../../../parsers/index.js';
-import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import { ingestText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
+import { ingestPaths } from '../../ingest-paths.js';
 import { flag, operand, option } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { progressLine } from '../../progress.js';
@@ -40,7 +39,7 @@ export const verb = defineVerb({
     const { update: progress, clear } = progressLine(session.context, quiet);
     try {
       const how = { run, each, label, commit, allTables, explain };
-      const result = await ingest({ ...how, store, parsers: PARSERS, paths, now: new Date(), progress });
+      const result = await ingestPaths({ ...how, store, paths, now: new Date(), progress });
       return { ...result, db: session.db };
     } finally {
       clear();

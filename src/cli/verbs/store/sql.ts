@@ -1,16 +1,16 @@
+import { MbfError } from '../../../model/errors.js';
 import type { SqlResult } from '../../../model/results/common.js';
 import { toJson } from '../../../report/json.js';
-import { csvLine, jsonLine, SQL_FORMATS, sqlTable } from '../../../report/store/sql-text.js';
+import { csvLine, jsonLine, SQL_FORMATS, sqlLibraryText, sqlTable } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { countOrAll, oneOf, operand, option, text } from '../../options.js';
-import { withHistoriesFor } from '../../with-histories.js';
+import { countOrAll, flag, oneOf, operand, option, text } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'sql',
   group: 'Store',
   summary: 'read-only SQL over the store',
   operands: {
-    statement: operand('<statement>', 'one SELECT, or - to read it from standard input'),
+    statement: operand('[statement]', 'one SELECT, or - to read it from standard input'),
     path: operand('[path]', 'ask the store of a path instead'),
   },
   options: {
@@ -21,18 +21,27 @@ export const verb = defineVerb({
       countOrAll,
       '1000',
     ),
+    list: flag('--list', 'the views and macros of the analysis library, with their columns'),
   },
   examples: [
+    'sql --list',
     'sql "SHOW TABLES"',
+    'sql "FROM peak_component ORDER BY bytes DESC" runs/llama3-70b-sft',
     'sql "SELECT action, count(*) FROM event GROUP BY ALL ORDER BY 2 DESC"',
     'sql "SELECT * FROM incident" runs/llama3-70b-sft --format jsonl',
     'sql - --format csv < query.sql',
   ],
-  async ask({ statement, path, format: wanted, limit, json }, session) {
+  async ask({ statement, path, format: wanted, limit, list, json }, session) {
+    if (list) {
+      const { describeLibrary } = await import('../../../store/install-library.js');
+      return { library: describeLibrary() };
+    }
+    if (statement === undefined)
+      throw new MbfError('MBF1001', 'no statement was given; --list shows what can be asked');
     const format = json ? 'json' : oneOf(SQL_FORMATS)(wanted, '--format');
     const select = statement === '-' ? await readInput() : statement;
-    const { context, common } = session;
-    const { store } = session.keep(await withHistoriesFor(select, await session.store(path), common, context));
+    const { context } = session;
+    const { store } = await session.store(path);
     const { runReadOnly, streamReadOnly } = await import('../../../store/read-only-sql.js');
     if (format === 'csv' || format === 'jsonl') {
       const { columns, rows } = await streamReadOnly(store, select);
@@ -46,8 +55,13 @@ export const verb = defineVerb({
     };
     return { result, format };
   },
-  document: ({ result }) => result,
-  render: ({ result, format }) => (format === 'json' ? toJson(result) : sqlTable(result)),
+  document: (answer) => ('library' in answer ? answer.library : answer.result),
+  render: (answer) =>
+    'library' in answer
+      ? sqlLibraryText(answer.library)
+      : answer.format === 'json'
+        ? toJson(answer.result)
+        : sqlTable(answer.result),
 });
 
 async function readInput(): Promise<string> {

@@ -11,23 +11,9 @@ export interface LiveLabels {
   readonly rowOf: Int32Array;
 }
 
-/**
- * Every block of a state is one of the attribution's lives: by the entry that allocated it, or by its address at the
- * start.
- */
+/** Every block of a state is one of the attribution's lives, by its number. */
 export function liveLabels(of: DeviceAttribution, { blocks }: AllocatorState): LiveLabels {
-  const { lives, history } = of;
-  const rowOf = new Int32Array(blocks.count);
-  let starts: Map<number, number> | undefined;
-  for (let block = 0; block < blocks.count; block += 1) {
-    const seq = blocks.allocSeq[block]!;
-    if (seq >= 0) {
-      rowOf[block] = lives.rowOfSeq[seq]!;
-      continue;
-    }
-    starts ??= new Map(Array.from(history.start.blocks.address, (address, row) => [address, row]));
-    rowOf[block] = starts.get(blocks.address[block]!) ?? -1;
-  }
+  const rowOf = blocks.block ?? new Int32Array(blocks.count).fill(-1);
   return { rowOf, labelOf: (block) => (rowOf[block]! < 0 ? UNKNOWN_BLOCK : labelAt(of, rowOf[block]!)) };
 }
 

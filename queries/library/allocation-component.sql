@@ -1,0 +1,37 @@
+-- @name   library.allocation_component
+-- @kind   view
+-- @title  Every block of a trace with the component it is part of
+-- @col    run                VARCHAR
+-- @col    rank               INTEGER?
+-- @col    snapshot_id        INTEGER
+-- @col    device             INTEGER
+-- @col    block              INTEGER
+-- @col    address            UBIGINT
+-- @col    origin             VARCHAR   traced, or before_trace
+-- @col    alloc_seq          INTEGER?
+-- @col    free_requested_seq INTEGER?
+-- @col    free_completed_seq INTEGER?
+-- @col    requested_bytes    BIGINT?
+-- @col    actual_bytes       BIGINT
+-- @col    uncertain_bytes    BIGINT
+-- @col    alloc_us           BIGINT?
+-- @col    free_us            BIGINT?
+-- @col    lifetime_us        BIGINT?
+-- @col    lifetime_entries   INTEGER?
+-- @col    stream             BIGINT?
+-- @col    pool               INTEGER?
+-- @col    stack_id           INTEGER?
+-- @col    stack_origin       VARCHAR
+-- @col    compile_context_id INTEGER?
+-- @col    user_metadata_id   INTEGER?
+-- @col    label              INTEGER?
+-- @col    component          VARCHAR?  parameter, activation, … unattributed; NULL: not labelled yet
+-- @col    sub_component      VARCHAR?
+-- @col    phase              VARCHAR?
+-- @col    known_by           VARCHAR?  rule, inference or none
+-- @col    confidence         VARCHAR?
+-- @col    rules              VARCHAR?  ids, separated by blanks
+-- @why    What `attribute` adds up.
+SELECT allocation.*, label.component, label.sub_component, label.phase, label.known_by, label.confidence, label.rules
+FROM allocation
+LEFT JOIN label ON label.snapshot_id = allocation.snapshot_id AND label.device = allocation.device AND label.label = allocation.label

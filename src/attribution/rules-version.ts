@@ -1,0 +1,2 @@
+/** Raise it whenever the same stack would get another label. */
+export const RULES_VERSION = 1;

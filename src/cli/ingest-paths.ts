@@ -1,0 +1,16 @@
+/** `ingest` with all parsers and with labels. Loaded with the first path whose files are new. */
+import { PARSERS } from '../../parsers/index.js';
+import { type IngestOptions, ingest } from '../ingest/ingest.js';
+import type { IngestResult } from '../model/results/common.js';
+import type { Store } from '../store/store.js';
+
+export function ingestPaths(options: Omit<IngestOptions, 'parsers' | 'labelBlocks'>): Promise<IngestResult> {
+  return ingest({ ...options, parsers: PARSERS, labelBlocks });
+}
+
+/** Without a snapshot the rules, which take time to load, are not needed. */
+async function labelBlocks(store: Store, runId: number): Promise<void> {
+  if ((await store.one('attribution.devices', { run_id: runId })) === undefined) return;
+  const { labelRun } = await import('../findings/attribution/label-run.js');
+  await labelRun(store, runId);
+}

@@ -1,0 +1,74 @@
+/**
+ * The labels of all blocks of a run in the store. They depend on what the run's logs and
+ * configuration say of its size, so they are made once all files of an ingest are read, and again where that changed.
+ */
+import { NO_RUN_FIGURES } from '../../attribution/blocks/attribution.js';
+import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
+import { ColumnBatch } from '../../model/columns.js';
+import { BLOCK_LABEL_LAYOUT } from '../../model/derived-tables.js';
+import { BATCH_ROWS } from '../../model/tables.js';
+import type { Store } from '../../store/store.js';
+import { attributeDevice, type DeviceAttribution } from './attribute-device.js';
+import { readRunFigures } from './blocks/run-figures.js';
+
+/** Runs with a device whose labels are missing or of other rules. */
+export async function unlabelledRuns(store: Store): Promise<number[]> {
+  return (await store.all('attribution.unlabelled', { rules: RULES_VERSION })).map((row) => row.run_id);
+}
+
+/** Labels the devices of a run whose labels are missing, of other rules, or of other facts of the run. */
+export async function labelRun(store: Store, runId: number): Promise<void> {
+  const devices = await store.all('attribution.devices', { run_id: runId });
+  if (devices.length === 0) return;
+  const run = await readRunFigures(store, runId);
+  for (const { snapshot_id, device, rank, rules, figures } of devices) {
+    const known = run.figuresOf(rank) ?? NO_RUN_FIGURES;
+    const stamp = JSON.stringify([known.rankParameters, known.distributedOptimizer]);
+    if (rules === RULES_VERSION && figures === stamp) continue;
+    const of = await attributeDevice(store, { snapshotId: snapshot_id, device }, builtInRules(), known);
+    const id = { snapshot_id, device };
+    await store.transaction(async () => {
+      for (const table of ['labelled_device', 'label'])
+        await store.run(`DELETE FROM ${table} WHERE snapshot_id = $snapshot_id AND device = $device`, id);
+      await writeBlockLabels(store, of, id);
+      await store.insertRows(
+        'label',
+        of.table.labels.map(({ by, rules: names, ...label }, number) => ({
+          ...id,
+          label: number,
+          ...label,
+          known_by: by,
+          rules: names.join(' '),
+        })),
+      );
+      await store.insertRows('labelled_device', [{ ...id, rules: RULES_VERSION, figures: stamp }]);
+    });
+  }
+}
+
+async function writeBlockLabels(
+  store: Store,
+  { lives, label }: DeviceAttribution,
+  id: { readonly snapshot_id: number; readonly device: number },
+): Promise<void> {
+  const appender = await store.appender(BLOCK_LABEL_LAYOUT);
+  const batch = new ColumnBatch(BLOCK_LABEL_LAYOUT, Math.max(1, Math.min(lives.count, BATCH_ROWS)));
+  batch.i32('snapshot_id').fill(id.snapshot_id);
+  batch.i32('device').fill(id.device);
+  const blocks = batch.i32('block');
+  const labels = batch.i32('label');
+  for (let from = 0; from < lives.count; from += batch.capacity) {
+    batch.rows = Math.min(batch.capacity, lives.count - from);
+    for (let i = 0; i < batch.rows; i += 1) blocks[i] = from + i;
+    labels.set(label.subarray(from, from + batch.rows));
+    appender.append(batch);
+  }
+  appender.close();
+  // A column of block_life, so that no question has to join millions of rows.
+  await store.run(
+    `UPDATE block_life SET label = fresh.label FROM block_label_staging AS fresh
+     WHERE block_life.snapshot_id = $snapshot_id AND block_life.device = $device AND block_life.block = fresh.block`,
+    id,
+  );
+  await store.run('DELETE FROM block_label_staging');
+}

@@ -1,0 +1,81 @@
+/**
+ * The objects of `queries/library/` in a store, so that any DuckDB client of the same version has them. The program
+ * itself does not read through them (see `compose-sql.ts`), and gives a user's statement objects of its own: what a
+ * stranger's store calls `verdict` is never believed.
+ */
+import { createHash } from 'node:crypto';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import type { SqlLibraryResult } from '../model/results/common.js';
+import { libraryObjectsIn } from './compose-sql.js';
+import { loadLibrary } from './load-queries.js';
+import type { QueryFile } from './query-file.js';
+
+const TABLE = 'mbforensics_library';
+
+/** Every object, each after those it uses. */
+export function libraryObjects(): readonly QueryFile[] {
+  const library = loadLibrary();
+  return libraryObjectsIn([...library.names].sort().join(' '), library);
+}
+
+/** Of all definitions: a store with another hash has objects of another version. */
+export function libraryHash(objects: readonly QueryFile[] = libraryObjects()): string {
+  const hash = createHash('sha256');
+  for (const object of objects) hash.update(definitionOf(object, '')).update('\0');
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** Replaces the objects of another version, in one transaction. The store must be open for writing. */
+export async function installLibrary(connection: DuckDBConnection): Promise<void> {
+  const objects = libraryObjects();
+  const hash = libraryHash(objects);
+  const reader = await connection.runAndReadAll(`SELECT hash, kind, name FROM ${TABLE}`);
+  const installed = reader.getRows().map(([of, kind, name]) => ({ hash: of, kind: String(kind), name: String(name) }));
+  if (installed.length === objects.length && installed.every((one) => one.hash === hash)) return;
+  await connection.run('BEGIN TRANSACTION');
+  try {
+    for (const { kind, name } of installed)
+      await connection.run(`DROP ${kind === 'macro' ? 'MACRO TABLE' : 'VIEW'} IF EXISTS ${quoted(name)}`);
+    await connection.run(`DELETE FROM ${TABLE}`);
+    for (const object of objects) {
+      await connection.run(definitionOf(object, 'OR REPLACE'));
+      await connection.run(`INSERT INTO ${TABLE} VALUES ($hash, $kind, $name, $title)`, {
+        hash,
+        kind: object.kind!,
+        name: nameOf(object),
+        title: object.title,
+      });
+    }
+    await connection.run('COMMIT');
+  } catch (error) {
+    await connection.run('ROLLBACK').catch(() => undefined);
+    throw error;
+  }
+}
+
+/** As a user reads them, by name. */
+export function describeLibrary(): SqlLibraryResult {
+  const objects = libraryObjects().map(({ kind, title, why, params, columns, ...object }) => ({
+    name: nameOf(object),
+    kind: kind!,
+    title,
+    why,
+    parameters: params.map(({ name, type, text }) => ({ name, type, text })),
+    columns: columns.map(({ name, type, nullable, text }) => ({ name, type, nullable, text })),
+  }));
+  return { schema: 'mbforensics/sql-library@1', objects: objects.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+}
+
+/** Gives the connection the objects that a user's statement names, as TEMP ones of this version. */
+export async function provideLibrary(connection: DuckDBConnection, statement: string): Promise<void> {
+  for (const object of libraryObjectsIn(statement)) await connection.run(definitionOf(object, 'OR REPLACE TEMP'));
+}
+
+function definitionOf(object: QueryFile, how: string): string {
+  const name = quoted(nameOf(object));
+  if (object.kind === 'view') return `CREATE ${how} VIEW ${name} AS\n${object.statement}`;
+  return `CREATE ${how} MACRO ${name}(${object.params.map((param) => param.name).join(', ')}) AS TABLE\n${object.statement}`;
+}
+
+const nameOf = (object: Pick<QueryFile, 'name'>): string => object.name.split('.')[1]!;
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
