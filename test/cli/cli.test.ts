@@ -133,12 +133,13 @@ describe('--json', () => {
 
 describe('exit codes', () => {
   it('2: options, counts and formats that do not exist', () => {
-    for (const args of [['diagnose', '--nonsense'], ['frobnicate'], ['ingest'], ['sql']]) {
+    for (const args of [['diagnose', '--nonsense'], ['frobnicate'], ['ingest'], ['sql', '--nonsense']]) {
       const answer = cli.run([...args]);
       expect(answer.status, args.join(' ')).toBe(2);
       expect(answer.stdout).toBe('');
       expect(answer.stderr).toMatch(/^error: /);
     }
+    expectError(cli.run(['sql', '--db', db]), 2, /MBF1001.*--list/);
     for (const limit of ['-1', '1.5', 'many'])
       expectError(cli.run(['peak', '--limit', limit, '--db', db]), 2, /MBF1001.*--limit/);
     expectError(cli.run(['sql', 'SELECT 1', '--limit', '1e99', '--db', db]), 2, /MBF1001.*--limit/);

@@ -13,7 +13,7 @@ import { openByteSource } from '../../src/ingest/byte-source.js';
 import { ContentKeys } from '../../src/ingest/content-keys.js';
 import type * as InThread from '../../src/ingest/decode-in-thread.js';
 import { type DecoderJob, DictionaryCursor, ReceivedDictionary } from '../../src/ingest/decode-protocol.js';
-import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/ingest/derive-snapshot.js';
+import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/ingest/derive/derive-snapshot.js';
 import type { ColumnBatch } from '../../src/model/columns.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { bytesSource, collectDecoded, type Decoded } from '../support/decode.js';
@@ -75,6 +75,8 @@ interface Extra {
   readonly keys: readonly string[];
   /** Sums over the derived columns of events: enough to see a row of another. */
   readonly derived: readonly number[];
+  /** Rows of lifetimes and totals, by table. */
+  readonly lives: Readonly<Record<string, readonly string[]>>;
 }
 
 /** Rows and derivations of whatever `parse` sends to the sink of ingest. */
@@ -94,6 +96,12 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
       derived[2] = (derived[2]! * 31 + reserved[row * 2]!) | 0;
     }
   };
+  const lives: Record<string, string[]> = {};
+  const keep = (batch: ColumnBatch): void => {
+    const lines = lives[batch.layout.table] ?? [];
+    lives[batch.layout.table] = lines;
+    for (let row = 0; row < batch.rows; row++) lines.push(rowText(batch, row));
+  };
   const decoded = await collectDecoded((sink: RowSink) =>
     parse({
       note: sink.note,
@@ -110,6 +118,9 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
             add(batch);
             rows.events(batch);
           },
+          blockLives: keep,
+          segmentLives: keep,
+          buckets: keep,
           end: (summary, given) => {
             derivation = given;
             rows.end(summary);
@@ -118,7 +129,23 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
       },
     }),
   );
-  return { ...decoded, derivation: derivation!, keys: keys!(), derived };
+  return { ...decoded, derivation: derivation!, keys: keys!(), derived, lives };
+}
+
+/** All columns but the one that the writer fills. */
+function rowText(batch: ColumnBatch, row: number): string {
+  return batch.layout.columns
+    .filter(({ name }) => name !== 'snapshot_id')
+    .map(({ name, kind }) => {
+      if (kind === 'u8') return batch.u8(name)[row];
+      return kind === 'i32'
+        ? batch.i32(name)[row]
+        : batch
+            .i64(name)
+            .subarray(row * 2, row * 2 + 2)
+            .join('+');
+    })
+    .join(' ');
 }
 
 async function inPlace(path: string): Promise<Decoded & Extra> {

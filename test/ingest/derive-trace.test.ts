@@ -1,7 +1,7 @@
 /** Derived columns of the trace, against an implementation that is too slow to be wrong. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DeviceTrace, TraceDerivation } from '../../src/ingest/derive-trace.js';
+import { type DeviceTrace, TraceDerivation } from '../../src/ingest/derive/derive-trace.js';
 import { ColumnBatch, getI64, NULL_HIGH, putI64 } from '../../src/model/columns.js';
 import { EVENT_LAYOUT } from '../../src/model/tables.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';

@@ -10,14 +10,10 @@ import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import type { GeneratedRun } from '../../samples/generate/run.js';
 import { runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
-import { deviceHistory } from '../../src/findings/trace/device-history.js';
-import { snapshotsToJudge } from '../../src/findings/verdict/traced-ooms.js';
 import { ingest } from '../../src/ingest/ingest.js';
-import { HISTORY_RULES } from '../../src/model/derived-tables.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';
-import type { Store } from '../../src/store/store.js';
 import { newStore } from './new-store.js';
 
 /** `ring` and `ring-alone`: the traces lost their oldest half or two thirds; with the logs, and without them. */
@@ -83,12 +79,6 @@ function truthOf(run: GeneratedRun): Truth {
   };
 }
 
-async function keepHistories(store: Store, runId: number): Promise<void> {
-  const judged = new Set(await snapshotsToJudge(store, runId));
-  for (const { snapshot_id, device } of await store.all('history.missing', { rules: HISTORY_RULES }))
-    if (judged.has(snapshot_id)) await deviceHistory(store, snapshot_id, device);
-}
-
 /** Generates a run and lets the tool judge each view of it; `views` absent: all there are. */
 export async function judgeIncident(name: string, seed: number, views?: readonly View[]): Promise<Incident> {
   const run = CAUSES_TO_GENERATE.find((cause) => cause.name === name)!.build(seed);
@@ -106,8 +96,6 @@ export async function judgeIncident(name: string, seed: number, views?: readonly
     try {
       const paths = selected.map(([view]) => join(directory, view));
       await ingest({ store: written, parsers: PARSERS, paths, now: new Date(0) });
-      // As the verb does: what is read then has its histories, and is read once.
-      for (const { run_id } of await written.all('store.runs', { run_id: null })) await keepHistories(written, run_id);
     } finally {
       await written.close();
     }

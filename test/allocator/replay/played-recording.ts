@@ -71,7 +71,7 @@ export function prepare(
     settings,
     start,
     events,
-    facts: back.historyFacts(),
+    ...ownersOf(back),
     emptyCacheStacks: new Set([EMPTY_CACHE_STACK]),
     poolId,
     ...(allowedBytes === undefined ? {} : { allowedBytes }),
@@ -92,6 +92,18 @@ export function prepare(
     start,
     back,
   };
+}
+
+/** As the store has them of each life. */
+function ownersOf(back: BackwardWalk): Pick<Recording, 'poolOfSeq' | 'growths'> {
+  const { allocs, growths } = back.historyFacts();
+  const poolOfSeq = new Map<number, number>();
+  for (let i = 0; i < allocs.count; i += 1) if (allocs.pool[i]! > 0) poolOfSeq.set(allocs.seq[i]!, allocs.pool[i]!);
+  const grown = Array.from({ length: growths.count }, (_, i) => {
+    const owner = { small: growths.small[i]!, pool: growths.pool[i]! };
+    return [growths.seq[i]!, owner] as const;
+  });
+  return { poolOfSeq, growths: new Map(grown) };
 }
 
 /** Both lists in ascending order of address. */

@@ -1,5 +1,6 @@
 /** A store with handmade traces and annotations, for questions that need nothing else of a snapshot. */
 import { join } from 'node:path';
+import { deriveStored } from '../../../src/ingest/derive/derive-stored.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
@@ -32,14 +33,14 @@ export interface Bucket {
 }
 
 /** Closed, and removed, with the test. */
-export async function emptyStore(): Promise<Store> {
-  const store = await newStore(join(scratchDirectory(), 'trace.duckdb'));
-  await store.run(
-    `CREATE TABLE IF NOT EXISTS derived_bucket (
-      snapshot_id INTEGER, device INTEGER, bucket INTEGER, first_seq INTEGER, last_seq INTEGER, first_time_us BIGINT, last_time_us BIGINT,
-      allocated_min_bytes BIGINT, allocated_max_bytes BIGINT, active_min_bytes BIGINT, active_max_bytes BIGINT, reserved_min_bytes BIGINT, reserved_max_bytes BIGINT)`,
-  );
-  return store;
+export function emptyStore(): Promise<Store> {
+  return newStore(join(scratchDirectory(), 'trace.duckdb'));
+}
+
+/** What ingest derives of traces, once their annotations are there too; {@link addBuckets} has rows of its own. */
+export async function deriveTraces(store: Store): Promise<void> {
+  for (const { device } of await store.all('snapshot.devices', { snapshot_id: SNAPSHOT }))
+    await deriveStored(store, { snapshot_id: SNAPSHOT, device });
 }
 
 export async function addTrace(

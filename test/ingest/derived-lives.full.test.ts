@@ -1,0 +1,2 @@
+/** The long form of `derived-lives.test.ts`. */
+import './derived-lives.test.js';
