@@ -18,8 +18,7 @@
 -- @why    What one request can and cannot use. The sums over all rows are reserved, live and free memory of the device.
 WITH segment AS (SELECT * FROM segments_at(snapshot_key, device_no, at_seq) AS segment),
 hole AS (
-  SELECT segment_address, sum(bytes) AS free_bytes, max(bytes) AS largest, any_value(live_bytes) AS live_bytes,
-    any_value(live_blocks) AS live_blocks
+  SELECT segment_address, sum(bytes) AS free_bytes, max(bytes) AS largest
   FROM free_at(snapshot_key, device_no, at_seq) AS hole GROUP BY segment_address),
 held AS (
   SELECT segment.address, count(*) AS live_blocks, sum(live.actual_bytes) AS live_bytes

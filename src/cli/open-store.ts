@@ -2,15 +2,23 @@
  * Opening stores for verbs. What an ingest derives is there already, unless an older version made the store: then it is
  * derived now, once.
  */
+import { RULES_VERSION } from '../attribution/rules-version.js';
 import { openStore as open } from '../ingest/store-to-open.js';
+import { HISTORY_RULES } from '../model/derived-tables.js';
+import { MbfError } from '../model/errors.js';
 import type { OpenStoreOptions } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 
-/** As `openStore` of `src/store/open-store.ts`. Reading waits a little for a writer to finish. */
+/**
+ * As `openStore` of `src/store/open-store.ts`. Reading waits a little for a writer to finish. A store that cannot be
+ * written and lacks labels only (a killed ingest leaves one so) is opened without them.
+ */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const store = await open(path, options);
+  let lacks: Lacks;
   try {
-    if (!(await lacksDerived(store))) return store;
+    lacks = await whatLacks(store);
+    if (!lacks.lifetimes && !lacks.labels) return store;
     if (options.mode === 'write') {
       await derive(store);
       return store;
@@ -20,20 +28,27 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
     throw error;
   }
   await store.close();
-  const writing = await open(path, { ...options, mode: 'write' });
   try {
-    await derive(writing);
-  } finally {
-    await writing.close();
+    const writing = await open(path, { ...options, mode: 'write' });
+    try {
+      await derive(writing);
+    } finally {
+      await writing.close();
+    }
+  } catch (error) {
+    if (lacks.lifetimes || !(error instanceof MbfError && error.kind === 'store')) throw error;
   }
   return open(path, options);
 }
 
-async function lacksDerived(store: Store): Promise<boolean> {
-  const { HISTORY_RULES } = await import('../model/derived-tables.js');
-  const { RULES_VERSION } = await import('../attribution/rules-version.js');
+interface Lacks {
+  readonly lifetimes: boolean;
+  readonly labels: boolean;
+}
+
+async function whatLacks(store: Store): Promise<Lacks> {
   const row = await store.one('store.lacks_derived', { history_rules: HISTORY_RULES, label_rules: RULES_VERSION });
-  return row?.lacks ?? false;
+  return { lifetimes: row?.lacks_lifetimes ?? false, labels: row?.lacks_labels ?? false };
 }
 
 async function derive(store: Store): Promise<void> {

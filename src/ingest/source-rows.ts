@@ -6,6 +6,17 @@ import { isOomKind } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { removeRawRows } from './raw-tables.js';
 
+/** What ingest derives from a snapshot, by device. */
+export const DERIVED_TABLES = [
+  'derived_history',
+  'trace_step',
+  'block_life',
+  'segment_life',
+  'derived_bucket',
+  'labelled_device',
+  'label',
+] as const;
+
 const BY_SNAPSHOT = [
   'event',
   'segment',
@@ -18,13 +29,7 @@ const BY_SNAPSHOT = [
   'snapshot_action',
   'trace_oom',
   'event_extra',
-  'derived_history',
-  'trace_step',
-  'block_life',
-  'segment_life',
-  'derived_bucket',
-  'labelled_device',
-  'label',
+  ...DERIVED_TABLES,
 ] as const;
 
 const BY_SOURCE = [

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
 import type { AttributedDevice, AttributeResult } from '../../src/model/results/attribute.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
@@ -158,6 +159,28 @@ describe('SQL', () => {
     expect(answer.json<{ rows: unknown[][] }>().rows).toEqual([[true, true]]);
     reader.writeLine('enough');
     await reader.ended;
+  });
+
+  it('leaves them NULL where an ingest was killed before they were made and the store cannot be written', async () => {
+    mbf('ingest', LEAK, '--db', 'killed.duckdb');
+    const instance = await DuckDBInstance.create(join(cwd, 'killed.duckdb'));
+    const connection = await instance.connect();
+    await connection.run('UPDATE block_life SET label = NULL; DELETE FROM label; DELETE FROM labelled_device');
+    connection.closeSync();
+    instance.closeSync();
+    const reader = startChild('lock-child.mjs', [
+      join(cli.script, '..', '..', '..'),
+      join(cwd, 'killed.duckdb'),
+      'read',
+    ]);
+    expect(await reader.nextLine()).toBe('open');
+    const counts = 'SELECT count(component), count(actual_bytes) > 0 FROM allocation_component';
+    const ask = () => mbf('sql', counts, '--db', 'killed.duckdb', '--json').json<{ rows: unknown[][] }>().rows;
+    expect(ask()).toEqual([[0, true]]);
+    reader.writeLine('enough');
+    await reader.ended;
+    // The next question can make them.
+    expect(ask()[0]![0]).toBeGreaterThan(0);
   });
 
   it('drops them with the file they are of', () => {

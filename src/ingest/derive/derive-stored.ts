@@ -9,6 +9,7 @@ import { BLOCK_LIFE_LAYOUT, BUCKET_LAYOUT, HISTORY_RULES, SEGMENT_LIFE_LAYOUT } 
 import { poolNumbers } from '../../model/pool-numbers.js';
 import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { DERIVED_TABLES } from '../source-rows.js';
 import { historyRow, stepRows } from './history-rows.js';
 import type { PutRows } from './life-rows.js';
 import { type Annotation, marksStep } from './steps.js';
@@ -25,33 +26,24 @@ export function underivedDevices(store: Store): Promise<DeviceKey[]> {
   return store.all('history.underived', { rules: HISTORY_RULES });
 }
 
-/** Labels are a column of `block_life`, and are made again with it. */
-const DERIVED_TABLES = [
-  'derived_history',
-  'trace_step',
-  'block_life',
-  'segment_life',
-  'derived_bucket',
-  'labelled_device',
-  'label',
-];
-
 /** Names the call sites of stacks that an older version interned. */
 export async function nameSites(store: Store): Promise<void> {
-  const frames = await store.all('stack.unnamed_frames');
-  if (frames.length === 0) return;
+  const rows = await store.all('stack.all');
+  if (!rows.some(({ site, depth }) => site === null && depth > 0)) return;
   const stacks = new Map<number, Frame[]>();
-  for (const { stack_id, name, filename, line } of frames) {
+  for (const { stack_id, name, filename, line } of await store.all('stack.unnamed_frames')) {
     const stack = stacks.get(stack_id) ?? [];
     stacks.set(stack_id, stack);
     stack.push({ name, filename, line });
   }
-  const rows = await store.all('stack.all');
   await store.transaction(async () => {
     await store.run('DELETE FROM stack');
     await store.insertRows(
       'stack',
-      rows.map((row) => ({ ...row, site: row.site ?? callSite(stacks.get(row.stack_id) ?? []) ?? null })),
+      rows.map((row) => ({
+        ...row,
+        site: row.site ?? (row.depth > 0 ? (callSite(stacks.get(row.stack_id) ?? []) ?? '') : null),
+      })),
     );
   });
 }
@@ -61,6 +53,7 @@ export async function deriveStored(store: Store, id: DeviceKey): Promise<void> {
   const spool = await spoolOf(store, id);
   try {
     await store.transaction(async () => {
+      // Labels are a column of block_life, and are made again with it.
       for (const table of DERIVED_TABLES)
         await store.run(`DELETE FROM ${table} WHERE snapshot_id = $snapshot_id AND device = $device`, { ...id });
       const appenders = new Map<TableLayout, PutRows>();
