@@ -5,18 +5,19 @@ import { alternate, type Contender } from '../measure.js';
 import { type Bar, type Group, PEAK_RSS } from '../report.js';
 import { countEvents, ingestInto, sizeTitle } from './snapshot-store.js';
 
-/** Questions by row name: one scan, the running peak, the heaviest stacks, and a self-join of the largest table. */
+/** Questions by row name: one scan, the running peak, the heaviest stacks, and lifetimes. */
 const SQL: Readonly<Record<string, string>> = {
   'sql: events by action': 'SELECT action, count(*), sum(size_bytes) FROM event GROUP BY ALL ORDER BY 2 DESC',
-  'sql: peak of requested bytes': 'SELECT max(requested_delta_bytes), arg_max(seq, requested_delta_bytes) FROM event',
+  'sql: peak of requested bytes': `SELECT max(total), arg_max(seq, total) FROM (
+    SELECT seq, sum(CASE action WHEN 'alloc' THEN size_bytes WHEN 'free_completed' THEN -size_bytes END)
+      OVER (PARTITION BY snapshot_id, device ORDER BY seq) AS total FROM event)`,
   'sql: top call sites': `SELECT frame.filename, frame.line, sum(event.size_bytes) AS bytes FROM event
     JOIN stack_frame USING (stack_id) JOIN frame USING (frame_id)
     WHERE event.action = 'alloc' AND stack_frame.pos = 8 GROUP BY ALL ORDER BY bytes DESC LIMIT 20`,
   'sql: largest allocations': `SELECT address, alloc_seq, free_completed_seq, actual_bytes, stack_id FROM allocation
     ORDER BY actual_bytes DESC LIMIT 20`,
-  'sql: lifetimes by stack': `SELECT alloc.stack_id, count(*), avg(free.time_us - alloc.time_us) AS lived_us
-    FROM event AS free JOIN event AS alloc ON alloc.snapshot_id = free.snapshot_id AND alloc.device = free.device
-    AND alloc.seq = free.alloc_seq WHERE free.action = 'free_completed' GROUP BY ALL ORDER BY lived_us DESC LIMIT 20`,
+  'sql: lifetimes by stack': `SELECT stack_id, count(*), avg(lifetime_us) AS lived_us FROM allocation
+    WHERE lifetime_us IS NOT NULL GROUP BY ALL ORDER BY lived_us DESC LIMIT 20`,
 };
 
 /**

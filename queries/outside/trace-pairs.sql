@@ -14,8 +14,10 @@
 -- @why    Times of a trace are UTC. Reserved memory changes at segments alone; at the trace's end it is what the dump holds.
 WITH
   change AS (
-    SELECT seq, time_us, reserved_delta_bytes FROM event WHERE snapshot_id = $snapshot_id AND device = $trace_device
-      AND time_us IS NOT NULL),
+    SELECT seq, time_us,
+      coalesce(sum(CASE WHEN action IN ('segment_alloc', 'segment_map') THEN size_bytes
+        WHEN action IN ('segment_free', 'segment_unmap') THEN -size_bytes END) OVER (ORDER BY seq), 0) AS reserved_delta_bytes
+    FROM event WHERE snapshot_id = $snapshot_id AND device = $trace_device AND time_us IS NOT NULL),
   finish AS (SELECT arg_max(reserved_delta_bytes, seq) AS delta_bytes, min(time_us) AS first_us, max(time_us) AS last_us FROM change),
   held AS (SELECT reserved_bytes FROM snapshot_device WHERE snapshot_id = $snapshot_id AND device = $trace_device),
   steps AS (SELECT time_us, arg_max(reserved_delta_bytes, seq) AS delta_bytes FROM change GROUP BY time_us),

@@ -11,8 +11,7 @@
 -- @why    A sample within a trace can be held against the allocator's state of that very moment, not only against the lines that were
 --         printed.
 SELECT snapshot.snapshot_id, snapshot.handle, snapshot.rank, event.device, min(event.time_us) AS first_us, max(event.time_us) AS last_us,
-  (any_value(held.reserved_bytes) - arg_max(event.reserved_delta_bytes,
-    event.seq) + max(event.reserved_delta_bytes))::BIGINT AS peak_reserved_bytes
+  any_value(held.reserved_bytes - held.reserved_delta_bytes + held.reserved_delta_peak_bytes)::BIGINT AS peak_reserved_bytes
 FROM snapshot JOIN event USING (snapshot_id) JOIN snapshot_device AS held ON held.snapshot_id = event.snapshot_id
   AND held.device = event.device
 WHERE snapshot.run_id = $run_id AND event.time_us IS NOT NULL

@@ -85,6 +85,7 @@ function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotS
     blockLives: sendRows('blockLives'),
     segmentLives: sendRows('segmentLives'),
     buckets: sendRows('buckets'),
+    parsed: () => send({ type: 'parsed' }),
     oom: (row) => send({ type: 'oom', row }),
     eventExtra: (row) => send({ type: 'extra', row }),
     end: (summary, derivation) => send({ type: 'snapshot_end', summary, derivation, dictionary: cursor.take() }),

@@ -38,9 +38,6 @@ export const EVENT_LAYOUT: TableLayout = {
     { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
     { name: 'compile_context_id', kind: 'i32', nullable: true, refersTo: 'text' },
     { name: 'user_metadata_id', kind: 'i32', nullable: true, refersTo: 'text' },
-    { name: 'alloc_seq', kind: 'i32', nullable: true },
-    { name: 'requested_delta_bytes', kind: 'i64' },
-    { name: 'reserved_delta_bytes', kind: 'i64' },
   ],
 };
 

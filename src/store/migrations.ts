@@ -385,6 +385,15 @@ CREATE TABLE block_label_staging (snapshot_id INTEGER, device INTEGER, block INT
 CREATE TABLE mbforensics_library (hash VARCHAR NOT NULL, kind VARCHAR NOT NULL, name VARCHAR NOT NULL, title VARCHAR NOT NULL);
 `,
   },
+  {
+    version: 9,
+    title: 'lifetimes replace the columns of event that were derived from other entries',
+    sql: `
+ALTER TABLE event DROP COLUMN alloc_seq;
+ALTER TABLE event DROP COLUMN requested_delta_bytes;
+ALTER TABLE event DROP COLUMN reserved_delta_bytes;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

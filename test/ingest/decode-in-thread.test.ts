@@ -73,8 +73,6 @@ if (FULL && pickles(corpus).length === 0)
 interface Extra {
   readonly derivation: SnapshotDerivation;
   readonly keys: readonly string[];
-  /** Sums over the derived columns of events: enough to see a row of another. */
-  readonly derived: readonly number[];
   /** Rows of lifetimes and totals, by table. */
   readonly lives: Readonly<Record<string, readonly string[]>>;
 }
@@ -83,19 +81,6 @@ interface Extra {
 async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<Decoded & Extra> {
   let derivation: SnapshotDerivation | undefined;
   let keys: (() => string[]) | undefined;
-  const derived = [0, 0, 0];
-  const add = (batch: ColumnBatch): void => {
-    const [owner, requested, reserved] = [
-      batch.i32('alloc_seq'),
-      batch.i64('requested_delta_bytes'),
-      batch.i64('reserved_delta_bytes'),
-    ];
-    for (let row = 0; row < batch.rows; row++) {
-      derived[0] = (derived[0]! * 31 + owner[row]!) | 0;
-      derived[1] = (derived[1]! * 31 + requested[row * 2]!) | 0;
-      derived[2] = (derived[2]! * 31 + reserved[row * 2]!) | 0;
-    }
-  };
   const lives: Record<string, string[]> = {};
   const keep = (batch: ColumnBatch): void => {
     const lines = lives[batch.layout.table] ?? [];
@@ -114,10 +99,7 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
         keys = () => Array.from({ length: dictionary.stackCount }, (_, id) => stackKeys.stackKey(id));
         return {
           ...rows,
-          events: (batch) => {
-            add(batch);
-            rows.events(batch);
-          },
+          parsed: () => undefined,
           blockLives: keep,
           segmentLives: keep,
           buckets: keep,
@@ -129,7 +111,7 @@ async function collect(parse: (sink: DerivedSink) => Promise<unknown>): Promise<
       },
     }),
   );
-  return { ...decoded, derivation: derivation!, keys: keys!(), derived, lives };
+  return { ...decoded, derivation: derivation!, keys: keys!(), lives };
 }
 
 /** All columns but the one that the writer fills. */

@@ -302,7 +302,9 @@ describe('sizes that no 64-bit sum holds', () => {
     const { source } = await bench!.take('one.pickle', tracePickle([entry('alloc', 1, { size: huge })]));
     expect(source.status).toBe('ingested');
     expect(
-      await bench!.store.select('SELECT size_bytes::VARCHAR AS n, requested_delta_bytes::VARCHAR AS d FROM event'),
+      await bench!.store.select(
+        'SELECT size_bytes::VARCHAR AS n, requested_delta_bytes::VARCHAR AS d FROM event JOIN snapshot_device USING (snapshot_id)',
+      ),
     ).toEqual([{ n: String(huge), d: String(huge) }]);
   });
 });

@@ -81,7 +81,7 @@ async function contents(store: Store): Promise<unknown> {
   return [
     await store.select(
       `SELECT display_path, device, count(*) AS n, sum(size_bytes)::BIGINT AS bytes,
-         bit_xor(hash(seq, action, addr, size_bytes, time_us, content_key, text, alloc_seq, requested_delta_bytes))::VARCHAR AS digest
+         bit_xor(hash(seq, action, addr, size_bytes, time_us, content_key, text))::VARCHAR AS digest
        FROM event JOIN snapshot USING (snapshot_id) JOIN source USING (source_id)
        LEFT JOIN stack USING (stack_id) LEFT JOIN text_value ON text_id = user_metadata_id GROUP BY ALL ORDER BY ALL`,
     ),

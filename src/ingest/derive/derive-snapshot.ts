@@ -44,6 +44,8 @@ export interface SnapshotDerivation {
 
 /** A {@link SnapshotSink} that also gets the rows that follow from the whole trace, before `end`. */
 export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end'> {
+  /** All rows of the file itself have come; those derived from the whole trace follow. */
+  parsed(): void;
   blockLives(batch: ColumnBatch): void;
   segmentLives(batch: ColumnBatch): void;
   buckets(batch: ColumnBatch): void;
@@ -116,6 +118,7 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
     oom: (row) => sink.oom(row),
     eventExtra: (row) => sink.eventExtra(row),
     end(summary) {
+      sink.parsed();
       const traces = trace.devices();
       const pools = poolNumbers(
         new Map(Array.from({ length: dictionary.poolCount }, (_, pool) => [pool, dictionary.pool(pool)])),

@@ -1,12 +1,9 @@
 /**
- * Columns of `event` that follow from the trace itself: which alloc a free belongs to, and running totals. Done while
- * ingesting because it costs 20 ns an event here, and a sort of the whole table in every later question.
- *
- * Sizes on trace entries are *requested* bytes; nothing here knows actual block sizes (that is
- * `src/allocator/walk/backward-walk.ts`).
+ * What follows from the entries of a trace alone: counts, sums, and breaches of their order. Sizes on trace entries are
+ * *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/walk/backward-walk.ts`).
  */
 
-import { type ColumnBatch, getI64, NULL_HIGH, putI64 } from '../../model/columns.js';
+import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import type { Note } from '../../model/tables.js';
 import {
@@ -45,6 +42,8 @@ const MAX_SUM = Number.MAX_SAFE_INTEGER;
 const NONE = 0;
 const ALLOCATED = 1;
 const FREEING = 2;
+/** As {@link FREEING}, of memory from before the trace. */
+const FREEING_OLDER = 3;
 
 const SEED = (Math.random() * 0x7fffffff) | 0;
 
@@ -55,8 +54,7 @@ class AddressTable {
   private high = new Uint32Array(1 << 12);
   private used = new Uint8Array(1 << 12);
   private count = 0;
-  /** By slot: seq of the last alloc, and what has happened since. */
-  allocSeq = new Int32Array(1 << 12);
+  /** By slot: what happened last. */
   state = new Uint8Array(1 << 12);
 
   /** The slot of an address, made if new. */
@@ -80,24 +78,21 @@ class AddressTable {
     used[slot] = 1;
     this.low[slot] = low;
     this.high[slot] = high;
-    this.allocSeq[slot] = -1;
     return slot;
   }
 
   private grow(): void {
-    const { low, high, used, allocSeq, state } = this;
+    const { low, high, used, state } = this;
     const size = (this.mask + 1) * 2;
     this.mask = size - 1;
     this.low = new Uint32Array(size);
     this.high = new Uint32Array(size);
     this.used = new Uint8Array(size);
-    this.allocSeq = new Int32Array(size);
     this.state = new Uint8Array(size);
     this.count = 0;
     for (let old = 0; old < used.length; old++) {
       if (used[old] === 0) continue;
       const slot = this.slot(low[old]!, high[old]!);
-      this.allocSeq[slot] = allocSeq[old]!;
       this.state[slot] = state[old]!;
     }
   }
@@ -127,10 +122,7 @@ class DeviceState {
 export class TraceDerivation {
   private readonly states = new Map<number, DeviceState>();
 
-  /**
-   * Fills `alloc_seq`, `requested_delta_bytes` and `reserved_delta_bytes`. Batches come in trace order, one device
-   * after another.
-   */
+  /** Batches come in trace order, one device after another. */
   add(batch: ColumnBatch): void {
     const device = batch.i32('device');
     let from = 0;
@@ -189,9 +181,6 @@ function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: numb
   const addr = batch.i64('addr');
   const size = batch.i64('size_bytes');
   const seq = batch.i32('seq');
-  const allocSeq = batch.i32('alloc_seq');
-  const requestedDelta = batch.i64('requested_delta_bytes');
-  const reservedDelta = batch.i64('reserved_delta_bytes');
   let { requested, reserved } = state;
   if (state.firstAction < 0) state.firstAction = action[from]!;
   state.lastAction = action[to - 1]!;
@@ -199,7 +188,6 @@ function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: numb
   for (let row = from; row < to; row++) {
     const code = action[row]!;
     state.actions[code] = state.actions[code]! + 1;
-    let owner = -1;
     if (code <= FREE_COMPLETED) {
       const high = addr[row * 2 + 1]!;
       const known = high !== NULL_HIGH || addr[row * 2] !== 0;
@@ -209,33 +197,20 @@ function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: numb
       let ordered = true;
       if (code === ALLOC) {
         ordered = before === NONE;
-        owner = seq[row]!;
-        if (known) {
-          table.allocSeq[slot] = owner;
-          table.state[slot] = ALLOCATED;
-        }
+        if (known) table.state[slot] = ALLOCATED;
         requested += bytes;
         if (requested > state.requestedPeak) {
           state.requestedPeak = requested;
           state.requestedPeakSeq = seq[row]!;
         }
-      } else {
+      } else if (code === FREE_REQUESTED) {
         // Memory from before the trace lacks an alloc: its first free is valid in any order.
-        owner = known && before !== NONE ? table.allocSeq[slot]! : -1;
-        if (code === FREE_REQUESTED) {
-          ordered = before !== FREEING;
-          if (known) {
-            if (before === NONE) table.allocSeq[slot] = -1;
-            table.state[slot] = FREEING;
-          }
-        } else {
-          requested -= bytes;
-          if (owner < 0) state.unmatched += bytes;
-          if (known) {
-            table.allocSeq[slot] = -1;
-            table.state[slot] = NONE;
-          }
-        }
+        ordered = before !== FREEING && before !== FREEING_OLDER;
+        if (known) table.state[slot] = before === NONE || before === FREEING_OLDER ? FREEING_OLDER : FREEING;
+      } else {
+        requested -= bytes;
+        if (before === NONE || before === FREEING_OLDER) state.unmatched += bytes;
+        if (known) table.state[slot] = NONE;
       }
       if (!ordered) {
         state.disorder += 1;
@@ -245,15 +220,12 @@ function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: numb
       reserved += getI64(size, row);
       if (reserved > state.reservedPeak) state.reservedPeak = reserved;
     } else if (code === SEGMENT_FREE || code === SEGMENT_UNMAP) reserved -= getI64(size, row);
-    allocSeq[row] = owner;
     // Sums beyond 2^53 are not exact any more, and beyond 2^63 they are nonsense; a petabyte-sized device is neither
     // near.
     if (!(Math.abs(requested) <= MAX_SUM && Math.abs(reserved) <= MAX_SUM && state.unmatched <= MAX_SUM)) {
       const fact = `the sizes of the trace of device ${state.device} add up to more than 2^53 bytes at entry ${seq[row]}`;
       throw new MbfError('MBF2107', fact);
     }
-    putI64(requestedDelta, row, requested);
-    putI64(reservedDelta, row, reserved);
   }
   state.requested = requested;
   state.reserved = reserved;
