@@ -46,25 +46,36 @@ function labelByStack(
 ): Int32Array {
   const label = new Int32Array(lives.count);
   const recorded = !nothingRecorded(lives, classes);
-  const settled = new Map<number, number>();
+  // By stack: numbers of its labels, by what else they depend on. A map with a key of all of it costs three times the
+  // time.
+  const settled: Int32Array[] = [];
   for (let row = 0; row < lives.count; row += 1) {
     const stackId = lives.stackIsOfFree[row] === 1 ? -1 : lives.stackId[row]!;
     const stack = classes(stackId);
-    const phase = stack.phase === 'unknown' ? phases.phaseOf(row) : stack.phase;
+    const { needs } = stack;
+    const code = stack.phase === 'unknown' ? phases.codeOf(row) : -1;
     // Rules with conditions on the size have to look at the block itself.
-    if (stack.needs.bytes) {
-      label[row] = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
-      continue;
+    let place = -1;
+    let known: Int32Array | undefined;
+    if (!needs.bytes) {
+      const pool = needs.pool ? POOL_KINDS.indexOf(poolKind(lives.pool[row]!)) : 0;
+      const lifetime = needs.lifetime ? LIFETIMES.indexOf(life.lifetimeOf(row)) : 0;
+      place = (code + 1) * 2 + (row < lives.starts ? 1 : 0);
+      place = (place * POOL_KINDS.length + pool) * LIFETIMES.length + lifetime;
+      known = settled[stackId + 1];
+      if (known === undefined) {
+        known = new Int32Array(LABEL_PLACES).fill(-1);
+        settled[stackId + 1] = known;
+      }
+      const number = known[place]!;
+      if (number >= 0) {
+        label[row] = number;
+        continue;
+      }
     }
-    let key = ((stackId + 1) * PHASES.length + PHASES.indexOf(phase)) * 2 + (row < lives.starts ? 1 : 0);
-    const pool = stack.needs.pool ? POOL_KINDS.indexOf(poolKind(lives.pool[row]!)) : 0;
-    const lifetime = stack.needs.lifetime ? LIFETIMES.indexOf(life.lifetimeOf(row)) : 0;
-    key = (key * POOL_KINDS.length + pool) * LIFETIMES.length + lifetime;
-    let number = settled.get(key);
-    if (number === undefined) {
-      number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
-      settled.set(key, number);
-    }
+    const phase = code < 0 ? stack.phase : PHASES[code]!;
+    const number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
+    if (known !== undefined) known[place] = number;
     label[row] = number;
   }
   return label;
@@ -97,6 +108,7 @@ function byRule(
 
 const POOL_KINDS: readonly (PoolKind | undefined)[] = [undefined, 'default', 'private'];
 const LIFETIMES: readonly (Lifetime | undefined)[] = [undefined, 'resident', 'transient'];
+const LABEL_PLACES = (PHASES.length + 1) * 2 * POOL_KINDS.length * LIFETIMES.length;
 
 function poolKind(pool: number): PoolKind | undefined {
   return pool < 0 ? undefined : pool === 0 ? 'default' : 'private';

@@ -17,10 +17,10 @@ export interface PoolNumbers {
 
 /** `pairs`: by the store's number. */
 export function poolNumbers(pairs: ReadonlyMap<number, MempoolId>): PoolNumbers {
-  const isDefault = (stored: number): boolean => pairs.get(stored)?.every((part) => part === 0) ?? false;
-  const defaultPool = [...pairs.keys()].find(isDefault) ?? -1;
+  const defaults = new Set([...pairs].flatMap(([stored, [a, b]]) => (a === 0 && b === 0 ? [stored] : [])));
+  const [defaultPool = -1] = defaults;
   return {
-    toWalk: (stored) => (stored < 0 ? -1 : isDefault(stored) ? 0 : stored + 1),
+    toWalk: (stored) => (stored < 0 ? -1 : defaults.has(stored) ? 0 : stored + 1),
     fromWalk: (pool) => (pool > 0 ? pool - 1 : defaultPool),
     pair: (pool) => (pool === 0 ? [0, 0] : (pairs.get(pool - 1) ?? null)),
     storedPair: (stored) => pairs.get(stored) ?? null,

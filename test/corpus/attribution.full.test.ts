@@ -127,7 +127,7 @@ describe('attribution of the corpus', () => {
 
     it('has gradients as large as its parameters, and states twice as large, if it trains with Adam', () => {
       for (const { of } of devices) {
-        const windows = of.phases.windows.filter(({ phase }) => phase === 'optimizer_step');
+        const windows = of.phases.spansOf('optimizer_step');
         const step = windows.at(-1);
         if (step === undefined) continue;
         const before = requestedAt(of, step.firstSeq - 1);

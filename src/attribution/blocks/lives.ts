@@ -24,8 +24,6 @@ export interface Lives {
   readonly stackIsOfFree: Uint8Array;
   /** Torch's pools as walks number them; 0 = default, −1 = unknown. */
   readonly pool: Int32Array;
-  /** Row of an allocation by its entry; −1 for entries that are none. */
-  readonly rowOfSeq: Int32Array;
 }
 
 /**

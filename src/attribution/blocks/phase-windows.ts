@@ -4,36 +4,38 @@
  */
 
 import { countUpTo } from '../../model/count-up-to.js';
-import type { Phase } from '../../model/log-rows.js';
+import { PHASES, type Phase } from '../../model/log-rows.js';
 import { type Lives, NEVER } from './lives.js';
 import type { StackClasses } from './stack-classes.js';
 
-/** A run of allocations in one phase. */
-export interface PhaseWindow {
-  readonly phase: Phase;
-  /** Entry of its first allocation. */
-  readonly firstSeq: number;
-  /** Entry before the first allocation of the next window, or the last of the trace. */
-  readonly lastSeq: number;
-}
-
 export interface PhaseWindows {
-  /** In order, without gaps from the first allocation on. */
-  readonly windows: readonly PhaseWindow[];
+  /**
+   * First and last entry of each window of `phase`, in order: that of its first allocation, and the one before the first
+   * allocation of the next window, or the last of the trace.
+   */
+  spansOf(phase: Phase): { readonly firstSeq: number; readonly lastSeq: number }[];
   /** At an entry; `unknown` before the first allocation. */
   phaseAt(seq: number): Phase;
   /** In which a block of the lives was allocated; `unknown` for those from before the recording. */
   phaseOf(row: number): Phase;
+  /** Index of {@link phaseOf} in PHASES. */
+  codeOf(row: number): number;
   /** Last entry of the window that contains an allocation. */
   endOf(row: number): number;
   /** Entry at which the next window of `phase` begins behind that of an allocation; NEVER = none. */
   nextStart(phase: Phase, row: number): number;
 }
 
+const UNKNOWN = PHASES.indexOf('unknown');
+const BACKWARD = PHASES.indexOf('backward');
+/** Of a stack without Python frames: backward, if the phase before it may turn into that. */
+const MAYBE_BACKWARD = PHASES.length;
+const codesOf = (phases: readonly Phase[]): Uint8Array =>
+  Uint8Array.from(PHASES, (phase) => (phases.includes(phase) ? 1 : 0));
 /** Stacks without a phase keep the phase they fall in. */
-const KEEPS = new Set<Phase>(['unknown', 'logging']);
+const KEEPS = codesOf(['unknown', 'logging']);
 /** After these, allocations without a Python frame are of the autograd engine, whose threads have none. */
-const BEFORE_BACKWARD = new Set<Phase>(['forward', 'backward', 'grad_finalize', 'param_gather', 'unknown']);
+const BEFORE_BACKWARD = codesOf(['forward', 'backward', 'grad_finalize', 'param_gather', 'unknown']);
 
 /**
  * Allocations with Python frames tell their phase. Those without any, in a trace that otherwise has them, are made by
@@ -42,27 +44,31 @@ const BEFORE_BACKWARD = new Set<Phase>(['forward', 'backward', 'grad_finalize', 
  * device).
  */
 export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows {
-  const starts: number[] = [];
-  const phases: Phase[] = [];
   let hasFrames = false;
   for (let row = lives.starts; row < lives.count && !hasFrames; row += 1)
     hasFrames = classes(lives.stackId[row]!).kind === 'python';
+  // By stack + 1, looked up once: a trace has many more turns between stacks than stacks.
+  const codeOfStack: number[] = [];
+  const stackCode = (stackId: number): number => {
+    const { kind, phase } = classes(stackId);
+    const code = phase === 'unknown' && kind !== 'python' && hasFrames ? MAYBE_BACKWARD : PHASES.indexOf(phase);
+    codeOfStack[stackId + 1] = code;
+    return code;
+  };
+  // A trace may have as many windows as allocations: numbers, not objects.
+  const starts: number[] = [];
+  const codes: number[] = [];
   const windowOf = new Int32Array(lives.count).fill(-1);
-  let current: Phase = 'unknown';
-  let stack = -2;
+  let current = UNKNOWN;
   for (let row = lives.starts; row < lives.count; row += 1) {
-    // Runs of one stack are of one phase.
-    if (lives.stackId[row] !== stack || starts.length === 0) {
-      stack = lives.stackId[row]!;
-      const { kind, phase: told } = classes(stack);
-      let phase = told;
-      if (kind !== 'python' && told === 'unknown' && hasFrames && BEFORE_BACKWARD.has(current)) phase = 'backward';
-      if (KEEPS.has(phase)) phase = starts.length > 0 ? current : 'unknown';
-      if (starts.length === 0 || phase !== current) {
-        current = phase;
-        starts.push(lives.allocSeq[row]!);
-        phases.push(phase);
-      }
+    const stackId = lives.stackId[row]!;
+    let code = codeOfStack[stackId + 1] ?? stackCode(stackId);
+    if (code === MAYBE_BACKWARD) code = BEFORE_BACKWARD[current] === 1 ? BACKWARD : current;
+    else if (KEEPS[code] === 1) code = current;
+    if (code !== current || starts.length === 0) {
+      current = code;
+      starts.push(lives.allocSeq[row]!);
+      codes.push(code);
     }
     windowOf[row] = starts.length - 1;
   }
@@ -73,20 +79,24 @@ export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows 
     let next = nexts.get(phase);
     if (next === undefined) {
       next = new Int32Array(starts.length).fill(NEVER);
-      for (let i = starts.length - 2; i >= 0; i -= 1) next[i] = phases[i + 1] === phase ? starts[i + 1]! : next[i + 1]!;
+      const code = PHASES.indexOf(phase);
+      for (let i = starts.length - 2; i >= 0; i -= 1) next[i] = codes[i + 1] === code ? starts[i + 1]! : next[i + 1]!;
       nexts.set(phase, next);
     }
     return next;
   };
-  let windows: PhaseWindow[] | undefined;
+  const phaseAt = (index: number): Phase => PHASES[codes[index] ?? UNKNOWN]!;
   return {
-    // Seldom asked for, and as many as there are turns between two phases.
-    get windows() {
-      windows ??= starts.map((firstSeq, i) => ({ phase: phases[i]!, firstSeq, lastSeq: lastOf(i) }));
-      return windows;
+    spansOf(phase) {
+      const code = PHASES.indexOf(phase);
+      const spans: { firstSeq: number; lastSeq: number }[] = [];
+      for (let i = 0; i < starts.length; i += 1)
+        if (codes[i] === code) spans.push({ firstSeq: starts[i]!, lastSeq: lastOf(i) });
+      return spans;
     },
-    phaseAt: (seq) => phases[countUpTo(begins, seq) - 1] ?? 'unknown',
-    phaseOf: (row) => phases[windowOf[row]!] ?? 'unknown',
+    phaseAt: (seq) => phaseAt(countUpTo(begins, seq) - 1),
+    phaseOf: (row) => phaseAt(windowOf[row]!),
+    codeOf: (row) => codes[windowOf[row]!] ?? UNKNOWN,
     endOf: (row) => lastOf(windowOf[row]!),
     nextStart: (phase, row) => nextOf(phase)[windowOf[row]!] ?? NEVER,
   };

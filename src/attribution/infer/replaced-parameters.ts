@@ -24,12 +24,14 @@ export function inferReplacedParameters(of: Attribution): void {
   const votes = new Map<number, number>();
   // By size: the last block that a step allocated and that outlives it.
   const last = new Map<number, number>();
+  let born = lives.starts;
   for (let seq = 0; seq < lives.events; seq += 1) {
-    const born = lives.rowOfSeq[seq]!;
-    if (born >= 0) {
+    // Allocations are in the order of their entries.
+    if (lives.allocSeq[born] === seq) {
       const { phase, component } = labelAt(of, born);
       if (phase === 'optimizer_step' && component === 'optimizer_state' && life.lifetimeOf(born) === 'resident')
         last.set(sizeOf(lives, born), born);
+      born += 1;
       continue;
     }
     const ended = endsAt.get(seq);

@@ -30,7 +30,7 @@ export async function attributeDevice(
   await inferSegmentStacks(store, history.trace, await stateAfter(store, history, BEFORE_TRACE), lives);
   const classes = classifyStacks(rules, await readStacks(store, distinct(lives.stackId)));
   const phases = phaseWindows(lives, classes);
-  const life = lifeClasses(lives, await stepBoundaries(store, snapshot, phases));
+  const life = lifeClasses(lives, await stepBoundaries(store, snapshot, lives.events - 1, phases));
   return { history, ...attributeLives({ lives, classes, phases, life, run }) };
 }
 

@@ -17,9 +17,8 @@ const SPEC = {
   stack_origin: 'u8',
 } as const;
 
-/** O(blocks). Memory is 37 bytes a block beside 4 an entry. */
+/** O(blocks). Memory is 37 bytes a block. */
 export async function readLives(store: Store, { trace, blocks: count }: DeviceHistory): Promise<Lives> {
-  const rowOfSeq = new Int32Array(trace.events).fill(-1);
   const lives = {
     allocSeq: new Int32Array(count),
     freedSeq: new Int32Array(count).fill(NEVER),
@@ -42,12 +41,11 @@ export async function readLives(store: Store, { trace, blocks: count }: DeviceHi
       lives.requested[row] = columns.requested_bytes[i]! >= 0 ? columns.requested_bytes[i]! : -1;
       lives.stackId[row] = columns.stack_id[i]! < 0 ? -1 : columns.stack_id[i]!;
       lives.pool[row] = Math.max(0, trace.pools.toWalk(columns.pool[i]!));
-      if (from >= 0) rowOfSeq[from] = row;
-      else {
+      if (from < 0) {
         starts += 1;
         lives.stackIsOfFree[row] = columns.stack_origin[i] === FREE_EVENT ? 1 : 0;
       }
     }
   }
-  return { count, starts, events: trace.events, rowOfSeq, ...lives };
+  return { count, starts, events: trace.events, ...lives };
 }

@@ -15,22 +15,24 @@ interface DeviceOfSnapshot {
 export async function stepBoundaries(
   store: Store,
   snapshot: DeviceOfSnapshot,
+  lastEntry: number,
   phases: PhaseWindows,
 ): Promise<Float64Array> {
   const { steps } = await readSteps(store, snapshot.snapshotId, snapshot.device);
   const annotated = steps.filter(({ partial }) => partial === null || partial === 'start').map((step) => step.last_seq);
-  return Float64Array.from(annotated.length > 0 ? annotated : await optimizerEnds(store, snapshot, phases));
+  return Float64Array.from(annotated.length > 0 ? annotated : await optimizerEnds(store, snapshot, lastEntry, phases));
 }
 
 async function optimizerEnds(
   store: Store,
   { snapshotId, device }: DeviceOfSnapshot,
+  lastEntry: number,
   phases: PhaseWindows,
 ): Promise<number[]> {
-  const { windows } = phases;
-  const ends = windows.filter(({ phase }) => phase === 'optimizer_step').map(({ lastSeq }) => lastSeq);
-  const last = windows.at(-1);
-  if (last === undefined || last.phase !== 'optimizer_step') return ends;
+  const spans = phases.spansOf('optimizer_step');
+  const ends = spans.map(({ lastSeq }) => lastSeq);
+  const last = spans.at(-1);
+  if (last === undefined || last.lastSeq < lastEntry) return ends;
   // A step that ran out of memory was not over.
   const ooms = await store.all('snapshot.ooms', { snapshot_id: snapshotId });
   const failed = ooms.some((row) => row.device === device && row.seq >= last.firstSeq);

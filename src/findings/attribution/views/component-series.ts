@@ -35,12 +35,12 @@ export function componentSeries(of: DeviceAttribution, slices: readonly SeriesSl
   }
   const found: Float64Array[] = [];
   let seq = 0;
+  let born = lives.starts;
   const passTo = (end: number, best: Float64Array | undefined): void => {
     let most = best === undefined ? Number.POSITIVE_INFINITY : total;
     best?.set(now);
     for (; seq <= end && seq < lives.events; seq += 1) {
-      const born = lives.rowOfSeq[seq]!;
-      if (born >= 0) add(born, 1);
+      if (lives.allocSeq[born] === seq) add(born++, 1);
       else if (endsAt[seq]! >= 0) add(endsAt[seq]!, -1);
       if (total <= most) continue;
       most = total;
