@@ -81,6 +81,9 @@ async function receive(
           link.giveBack(message.buffer);
           break;
         }
+        case 'parsed':
+          snapshot?.parsed();
+          break;
         case 'oom':
           snapshot?.oom(message.row);
           break;

@@ -74,6 +74,7 @@ export type FromDecoder =
       readonly buffer: ArrayBuffer;
       readonly dictionary: DictionaryDelta;
     }
+  | { readonly type: 'parsed' }
   | { readonly type: 'oom'; readonly row: TraceOomRow }
   | { readonly type: 'extra'; readonly row: EventExtraRow }
   | { readonly type: 'note'; readonly note: Note }

@@ -1,7 +1,15 @@
 /** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
 import type { ColumnBatch, TableLayout } from '../model/columns.js';
 import type { Dictionary, SnapshotSummary } from '../model/parser.js';
-import type { EventExtraRow, Note, TraceOomRow } from '../model/tables.js';
+import {
+  ANNOTATION_LAYOUT,
+  BLOCK_LAYOUT,
+  EVENT_LAYOUT,
+  type EventExtraRow,
+  type Note,
+  SEGMENT_LAYOUT,
+  type TraceOomRow,
+} from '../model/tables.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
 import type { StackKeys } from './content-keys.js';
@@ -15,6 +23,9 @@ import type { StoreDictionary, Translation } from './store-dictionary.js';
 
 /** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
 const ROUND_RING = /^[1-9]\d?0{3,}$/;
+
+/** Tables that hold rows of the file itself. */
+const PARSED: readonly TableLayout[] = [EVENT_LAYOUT, SEGMENT_LAYOUT, BLOCK_LAYOUT, ANNOTATION_LAYOUT];
 
 export interface SnapshotIdentity {
   readonly snapshotId: number;
@@ -94,6 +105,11 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     this.append(batch);
   }
 
+  /** What an appender still holds is written while the other thread derives lifetimes. */
+  parsed(): void {
+    for (const layout of PARSED) this.appenders.get(layout)!.close();
+  }
+
   oom(row: TraceOomRow): void {
     this.ooms.push(row);
   }
@@ -124,7 +140,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     const { store, identity, ended } = this;
     if (ended === undefined) throw new Error('the parser did not end its snapshot');
     const { summary, derivation } = ended;
-    for (const appender of this.appenders.values()) appender.close();
+    for (const [layout, appender] of this.appenders) if (!PARSED.includes(layout)) appender.close();
     await this.translation.finish(store);
     const snapshot_id = identity.snapshotId;
     const { traces } = derivation;

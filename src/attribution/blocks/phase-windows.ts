@@ -10,8 +10,8 @@ import type { StackClasses } from './stack-classes.js';
 
 export interface PhaseWindows {
   /**
-   * First and last entry of each window of `phase`, in order: that of its first allocation, and the one before the first
-   * allocation of the next window, or the last of the trace.
+   * First and last entry of each window of `phase`, in order: that of its first allocation, and the one before the
+   * first allocation of the next window, or the last of the trace.
    */
   spansOf(phase: Phase): { readonly firstSeq: number; readonly lastSeq: number }[];
   /** At an entry; `unknown` before the first allocation. */
