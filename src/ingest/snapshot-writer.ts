@@ -14,6 +14,7 @@ import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
 import type { StackKeys } from './content-keys.js';
 import { TRAVELLING } from './decode-protocol.js';
+import { deriveOoms } from './derive/derive-ooms.js';
 import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from './derive/derive-snapshot.js';
 import type { DeviceTrace } from './derive/derive-trace.js';
 import { historyRow, stepRows } from './derive/history-rows.js';
@@ -215,6 +216,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
         value_json: row.valueJson,
       })),
     );
+    if (this.ooms.length > 0) await deriveOoms(store, snapshot_id);
     return derivedNotes;
   }
 

@@ -13,6 +13,9 @@ export const DERIVED_TABLES = [
   'block_life',
   'segment_life',
   'derived_bucket',
+  'oom_state',
+  'oom_rounding',
+  'oom_hole',
   'labelled_device',
   'label',
 ] as const;

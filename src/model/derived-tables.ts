@@ -7,7 +7,7 @@ import type { ColumnSpec, TableLayout } from './columns.js';
 import { SEGMENT_TYPES } from './vocabulary.js';
 
 /** Raised whenever the same trace would derive to other rows: what was derived by another version is derived again. */
-export const HISTORY_RULES = 2;
+export const HISTORY_RULES = 3;
 
 /**
  * Where a block's stack comes from. `free_event` is a substitute: the stack of the free, where the allocation is

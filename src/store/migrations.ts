@@ -394,6 +394,26 @@ ALTER TABLE event DROP COLUMN requested_delta_bytes;
 ALTER TABLE event DROP COLUMN reserved_delta_bytes;
 `,
   },
+  {
+    version: 10,
+    title: 'the allocator at the last OOM of a device, derived while ingesting',
+    sql: `
+ALTER TABLE derived_history ADD COLUMN max_split_bytes BIGINT;
+ALTER TABLE derived_history ADD COLUMN max_non_split_rounding_bytes BIGINT;
+ALTER TABLE derived_history ADD COLUMN large_segment_bytes BIGINT;
+ALTER TABLE derived_history ADD COLUMN roundup_divisions VARCHAR;
+CREATE TABLE oom_state (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, seq INTEGER NOT NULL, stream BIGINT, stack_id INTEGER, segment_request_bytes BIGINT NOT NULL, freed_by_wait_bytes BIGINT NOT NULL, reserved_bytes BIGINT NOT NULL,
+  private_reserved_bytes BIGINT NOT NULL, allocated_bytes BIGINT NOT NULL, pending_bytes BIGINT NOT NULL, private_live_bytes BIGINT NOT NULL, default_pending_bytes BIGINT NOT NULL,
+  requested_bytes BIGINT NOT NULL, rounding_bytes BIGINT NOT NULL, request_not_recorded_bytes BIGINT NOT NULL, uncertain_blocks BIGINT NOT NULL, uncertain_bytes BIGINT NOT NULL);
+CREATE TABLE oom_rounding (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, seq INTEGER NOT NULL, oversize_slack_bytes BIGINT NOT NULL, power2_rounding_bytes BIGINT);
+CREATE TABLE oom_hole (
+  snapshot_id INTEGER NOT NULL, device INTEGER NOT NULL, seq INTEGER NOT NULL, address UBIGINT NOT NULL, bytes BIGINT NOT NULL, reason VARCHAR NOT NULL, page_pinned_bytes BIGINT NOT NULL,
+  segment_address UBIGINT NOT NULL, segment_bytes BIGINT NOT NULL, segment_type segment_type NOT NULL, stream BIGINT, pool INTEGER, is_expandable UTINYINT NOT NULL, live_blocks BIGINT NOT NULL,
+  live_bytes BIGINT NOT NULL);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -193,12 +193,13 @@ export class Store {
   async shadow<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
     await this.unshadow(table);
     await this.run(`CREATE TEMP TABLE ${table} AS FROM ${table} LIMIT 0`);
-    const query = loadQuery(name);
-    await this.execute(
-      `INSERT INTO temp.${table} BY NAME ${composedQuery(name)}`,
-      (params[0] ?? {}) as SqlParams,
-      query.params,
-    );
+    await this.insertQuery(`temp.${table}`, name, ...params);
+  }
+
+  /** Inserts the rows of a query into a table that has columns of the same names. */
+  async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
+    const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name)}`;
+    await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
 
   async unshadow(table: string): Promise<void> {

@@ -10,6 +10,7 @@ import { poolNumbers } from '../../model/pool-numbers.js';
 import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { DERIVED_TABLES } from '../source-rows.js';
+import { deriveOoms } from './derive-ooms.js';
 import { historyRow, stepRows } from './history-rows.js';
 import type { PutRows } from './life-rows.js';
 import { type Annotation, marksStep } from './steps.js';
@@ -74,6 +75,7 @@ export async function deriveStored(store: Store, id: DeviceKey): Promise<void> {
       );
       await store.insertRows('derived_history', [historyRow(id.snapshot_id, lives)]);
       await store.insertRows('trace_step', stepRows(id.snapshot_id, lives));
+      await deriveOoms(store, id.snapshot_id, id.device);
     });
   } finally {
     spool.close();

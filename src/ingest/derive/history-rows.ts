@@ -1,4 +1,5 @@
 /** Rows of the small tables about the history of a device. */
+import type { AllocatorSettings } from '../../allocator/settings.js';
 import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { DeviceLives } from './trace-lives.js';
 
@@ -30,6 +31,19 @@ export function historyRow(snapshot_id: number, lives: DeviceLives) {
     steps_annotations: lives.steps === null ? null : JSON.stringify(lives.steps.annotations),
     steps_annotations_device: lives.steps?.annotationsOfDevice ?? null,
     steps_without_entries: lives.steps?.withoutEntries ?? 0,
+    ...settingColumns(lives.settings),
+  };
+}
+
+/** NULL: no limit, or no divisions. */
+export function settingColumns(settings: AllocatorSettings) {
+  const { maxSplitBytes, maxNonSplitRoundingBytes, largeSegmentBytes, roundupPower2Divisions: divisions } = settings;
+  const { MAX_SAFE_INTEGER } = Number;
+  return {
+    max_split_bytes: maxSplitBytes <= MAX_SAFE_INTEGER ? Math.ceil(maxSplitBytes) : null,
+    max_non_split_rounding_bytes: Math.min(maxNonSplitRoundingBytes, MAX_SAFE_INTEGER),
+    large_segment_bytes: Math.min(largeSegmentBytes, MAX_SAFE_INTEGER),
+    roundup_divisions: divisions.some((division) => division > 1) ? divisions.join(',') : null,
   };
 }
 

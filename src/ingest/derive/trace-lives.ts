@@ -3,7 +3,7 @@
  * dump, and from there the lifetimes of all blocks and segments and the course of the totals.
  */
 
-import { settingsFromSnapshot } from '../../allocator/settings.js';
+import { type AllocatorSettings, settingsFromSnapshot } from '../../allocator/settings.js';
 import { AddressTable } from '../../allocator/walk/address-table.js';
 import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { BackwardWalk, type FinalState, type WalkEvents } from '../../allocator/walk/backward-walk.js';
@@ -41,6 +41,7 @@ export interface LivesOut extends LifeSinks {
 /** What the walks over a trace found out, without the rows. Bytes are actual sizes. */
 export interface DeviceLives {
   readonly device: number;
+  readonly settings: AllocatorSettings;
   readonly events: number;
   /**
    * Nothing contradicts the allocator's rules, or only the last few entries, which a dump that is not atomic explains.
@@ -99,6 +100,7 @@ export function deriveLives(input: TraceInput, out: LivesOut): DeviceLives {
   if (spool.count > 0) out.buckets(bucketBatch(device, filler.columns(), times));
   return {
     device,
+    settings,
     events: spool.count,
     holds: back.impliedCompletions === 0 && back.violationCount === back.tailViolationCount,
     endsInDump:
