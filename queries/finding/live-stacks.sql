@@ -11,11 +11,9 @@
 -- @col    frames      VARCHAR? the four innermost
 -- @why    Sites are these stacks with library frames taken out; here nothing is taken out.
 WITH groups AS (
-  SELECT sum(actual_bytes) AS bytes, count(*) AS blocks, sum(requested_bytes) AS requested, stack_id, stack_origin
-  FROM allocation
-  WHERE snapshot_id = $snapshot_id AND device = $device AND coalesce(alloc_seq, -1) <= $at_seq
-    AND coalesce(free_completed_seq, 2147483647) > $at_seq
-  GROUP BY stack_id, stack_origin)
+  SELECT sum(actual_bytes) AS bytes, count(*) AS blocks, sum(requested_bytes) AS requested, stack_id, stack_origin::VARCHAR AS stack_origin
+  FROM live_at($snapshot_id, $device, $at_seq) AS live
+  GROUP BY ALL)
 SELECT groups.bytes, groups.blocks, groups.requested, groups.stack_id, groups.stack_origin,
   (SELECT string_agg(frame.name || ' ' || frame.filename || ':' || frame.line, ' < ' ORDER BY stack_frame.pos)
     FROM stack_frame JOIN frame USING (frame_id) WHERE stack_frame.stack_id = groups.stack_id AND stack_frame.pos < 4) AS frames

@@ -55,3 +55,8 @@ export function siteOf(stackId: number, stacks: ReadonlyMap<number, readonly Fra
   if (stackId < 0) return NO_STACK;
   return callSite(stacks.get(stackId) ?? []) ?? NO_FRAMES;
 }
+
+/** Names a site of the store; null is a stack without frames, or no stack. */
+export function siteName(site: string | null, hasStack: boolean): string {
+  return site ?? (hasStack ? NO_FRAMES : NO_STACK);
+}

@@ -5,7 +5,7 @@ import {
   type AccountingTotal,
   BY_SUBTRACTION,
 } from '../../model/results/common.js';
-import { HOLE_KINDS, type HoleKind, type StateShares } from './causes/state-shares.js';
+import type { Store } from '../../store/store.js';
 import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
 
 export interface Accounting {
@@ -20,14 +20,14 @@ const NOTHING: Accounting = { total: null, parts: [], from: null };
  * With a message, the parts add up to the device's total as printed. Figures of the snapshot are exact and come first.
  * What the printed figures leave over is `rounding_of_message` if it is at most their rounding together; otherwise it
  * gets its own part. With a snapshot alone the total is unknown, and the parts add up to reserved + device free.
- * `shares` is the allocator state behind the facts, if known: it distinguishes more kinds of holes than the facts do.
+ * `state` are the parts of the reserve, if known: they distinguish more kinds of holes than the facts do.
  */
-export function account(facts: OomFacts, shares?: StateShares): Accounting {
-  const inside = shares === undefined ? insideParts(facts) : partsOfShares(shares, facts.reserved?.source ?? '', true);
+export function account(facts: OomFacts, state?: StateParts): Accounting {
+  const inside = state === undefined ? insideParts(facts) : partsOfState(state, facts.reserved?.source ?? '', true);
   const { reserved, deviceFree, total } = facts;
   if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
   const free: AccountingPart = { part: 'device_free', bytes: deviceFree.bytes, source: deviceFree.source };
-  const isTraced = facts.free !== null || shares !== undefined;
+  const isTraced = facts.free !== null || state !== undefined;
   if (total === null) {
     if (reserved === null) return NOTHING;
     return {
@@ -138,52 +138,59 @@ function insideParts(facts: OomFacts): AccountingPart[] {
   ];
 }
 
+/** Bytes by part of a reserve, as `account_at` and `oom_account` name them; parts of 0 bytes are left out. */
+export type StateParts = ReadonlyMap<string, number>;
+
+/** Divided for the request that failed. */
+export async function statePartsOfOom(store: Store, snapshotId: number, device: number): Promise<StateParts> {
+  const rows = await store.all('verdict.oom_account', { snapshot_id: snapshotId, device });
+  return new Map(rows.map(({ part, bytes }) => [part, bytes]));
+}
+
+/** After an entry; −1 is before the first. */
+export async function statePartsAt(store: Store, snapshotId: number, device: number, seq: number): Promise<StateParts> {
+  const rows = await store.all('verdict.account_at', { snapshot_id: snapshotId, device, at_seq: seq });
+  return new Map(rows.map(({ part, bytes }) => [part, bytes]));
+}
+
+/** In the order of screens. */
+const CACHED_PARTS = [
+  'cached_too_small',
+  'cached_page_pinned',
+  'cached_kept_for_larger',
+  'cached_large_enough',
+  'cached_other_stream',
+  'cached_other_size_class',
+  'cached_between_live_blocks',
+  'cached_releasable',
+  'cached_small_pool',
+];
+
 /**
  * Holes searched for the request, all too small for it: in segments that hold live blocks, and on pages of 20 MiB that
  * live blocks keep mapped.
  */
-const TOO_SMALL: readonly HoleKind[] = ['too_small', 'page_pinned'];
+const TOO_SMALL = ['cached_too_small', 'cached_page_pinned'];
 
 /**
  * The parts of a reserve. `source` is the entry of the divided state; `asked` is true if it was divided for a failed
  * request.
  */
-export function partsOfShares(shares: StateShares, source: string, asked: boolean): AccountingPart[] {
-  const { requestedBytes, roundingBytes, unknownBytes } = shares.allocated;
-  const { liveBytes, freeBytes } = shares.privatePools;
+export function partsOfState(state: StateParts, source: string, asked: boolean): AccountingPart[] {
+  const part = (name: string): AccountingPart => ({ part: name, bytes: state.get(name) ?? 0, source });
+  const group = (name: string, names: readonly string[]): AccountingPart => {
+    const of = nonZero(names.map(part));
+    return { part: name, bytes: of.reduce((sum, { bytes }) => sum + bytes, 0), source, of };
+  };
+  const isDivided = asked && (state.get('cached_page_pinned') ?? 0) > 0;
   return nonZero([
-    {
-      part: 'allocated',
-      bytes: requestedBytes + roundingBytes + unknownBytes,
-      source,
-      of: nonZero([
-        { part: 'requested', bytes: requestedBytes, source },
-        { part: 'rounding', bytes: roundingBytes, source },
-        { part: 'request_not_recorded', bytes: unknownBytes, source },
-      ]),
-    },
-    { part: 'pending_free', bytes: shares.pendingBytes, source },
-    {
-      part: 'private_pools',
-      bytes: liveBytes + freeBytes,
-      source,
-      of: nonZero([
-        { part: 'private_pools_live', bytes: liveBytes, source },
-        { part: 'private_pools_free', bytes: freeBytes, source },
-      ]),
-    },
-    ...holeParts(shares, source, asked),
+    group('allocated', ['requested', 'rounding', 'request_not_recorded']),
+    part('pending_free'),
+    group('private_pools', ['private_pools_live', 'private_pools_free']),
+    ...(isDivided
+      ? [group('cached_too_small', TOO_SMALL), ...CACHED_PARTS.filter((name) => !TOO_SMALL.includes(name)).map(part)]
+      : CACHED_PARTS.map(part)),
   ]);
-}
-
-function holeParts({ holes }: StateShares, source: string, asked: boolean): AccountingPart[] {
-  const part = (kind: HoleKind): AccountingPart => ({ part: `cached_${kind}`, bytes: holes[kind].bytes, source });
-  const pinned = holes.page_pinned.bytes;
-  if (!asked || pinned === 0) return HOLE_KINDS.map(part);
-  const tooSmall = nonZero(TOO_SMALL.map(part));
-  const bytes = tooSmall.reduce((sum, share) => sum + share.bytes, 0);
-  const otherKinds = HOLE_KINDS.filter((kind) => !TOO_SMALL.includes(kind));
-  return [{ part: 'cached_too_small', bytes, source, of: tooSmall }, ...otherKinds.map(part)];
 }
 
 /** Parts of 0 bytes are left out. */

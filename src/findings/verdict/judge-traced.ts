@@ -4,10 +4,9 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import type { Message } from '../run/message.js';
-import { liveSet } from '../state/live/live-set.js';
+import { siteName } from '../stacks/read-stacks.js';
 import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
-import { shareState } from './causes/state-shares.js';
 import { EvidenceLog, type Figure } from './facts.js';
 import { allowedAdvice, judgeHint } from './hint.js';
 import { conclude, type Given, shorten, withContext } from './judge-message.js';
@@ -22,6 +21,9 @@ export interface Deeper {
   /** What the allocator model answers; null where the trace is too long. */
   counterfactual(): Promise<Counterfactual | null>;
 }
+
+/** The stack of the free substitutes for that of an allocation outside the trace. */
+const FREED_THERE = ' (freed there; allocated before the recording)';
 
 export async function judgeTraced(
   store: Store,
@@ -50,32 +52,28 @@ export async function judgeTraced(
       'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',
       oom.source,
     );
-  const hasSettings = (await store.all('snapshot.settings', { snapshot_id: oom.snapshotId })).length > 0;
   evidence.add(
-    oom.settings.expandableSegments
+    oom.expandableSegments
       ? "expandable segments were on already, so PyTorch's hint to set them does not apply"
       : 'expandable segments were off',
     oom.source,
-    hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
+    oom.hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
   );
   const theory = deeper === null ? null : await deeper.surprise();
   if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
-  const live = await liveSet(store, oom.state);
-  const top = live.sites.slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
+  const before = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
+  const top = (await store.all('verdict.live_sites', { ...before, most: 3 })).map(
+    ({ site, has_stack, is_substitute, bytes }) =>
+      `${formatBytes(bytes)} ${siteName(site, has_stack)}${is_substitute ? FREED_THERE : ''}`,
+  );
   if (top.length > 0)
     evidence.add(`largest live then: ${top.join('; ')}`, oom.source, {
-      query: {
-        name: 'finding.live_stacks',
-        params: { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 },
-      },
+      query: { name: 'finding.live_stacks', params: before },
     });
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');
   const verdict = conclude(facts, evidence, message);
-  const accounting = account(
-    facts,
-    shareState(oom.state, oom.settings, { bytes: oom.requestedBytes, stream: oom.stream }),
-  );
+  const accounting = account(facts, oom.parts);
   const hint = judgeHint(facts, verdict.cause, constraint);
   const withAccounting = {
     ...verdict,
@@ -83,8 +81,8 @@ export async function judgeTraced(
     accounting: accounting.parts,
     accounting_from: accounting.from,
     accounting_peak: await peak(facts.total),
-    // Attribution reads the whole trace once more: of many ranks only the first are worth it.
-    components: deeper !== null ? await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.state) : null,
+    // Of many ranks only the first are shown.
+    components: deeper === null ? null : await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.seq - 1),
     hint,
   };
   const counterfactual = deeper === null ? null : await deeper.counterfactual();

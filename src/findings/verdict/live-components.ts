@@ -1,19 +1,22 @@
 /** The part of a verdict on the components that were live. */
-import type { AllocatorState } from '../../allocator/walk/allocator-state.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { LiveComponents } from '../../model/results/common.js';
+import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { componentsAt } from '../attribution/components-at.js';
-import { stateAt } from '../trace/state-at.js';
+import { deviceHistory } from '../trace/device-history.js';
 
+/** After an entry; −1 is before the first. Null where blocks are not labelled: an ingest was interrupted. */
 export async function liveComponents(
   store: Store,
   snapshotId: number,
   device: number,
   moment: LiveComponents['moment'],
-  state: AllocatorState,
-): Promise<LiveComponents> {
-  const sums = await componentsAt(store, snapshotId, device, state);
-  const parts = [...sums].map(([component, bytes]) => ({ component, bytes }));
+  seq: number,
+): Promise<LiveComponents | null> {
+  const rows = await store.all('verdict.components_at', { snapshot_id: snapshotId, device, at_seq: seq });
+  if (rows.some(({ component }) => component === null)) return null;
+  const parts = rows.map(({ component, bytes }) => ({ component: component as Component, bytes }));
+  parts.sort((a, b) => b.bytes - a.bytes || COMPONENTS.indexOf(a.component) - COMPONENTS.indexOf(b.component));
   return { moment, total_bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), parts };
 }
 
@@ -22,7 +25,7 @@ export async function componentsAtPeak(
   snapshotId: number,
   device: number,
   hasTrace: boolean,
-): Promise<LiveComponents> {
-  const { state } = await stateAt(store, snapshotId, device, { kind: 'peak' });
-  return liveComponents(store, snapshotId, device, hasTrace ? 'peak' : 'dump', state);
+): Promise<LiveComponents | null> {
+  const { seq } = (await deviceHistory(store, snapshotId, device)).peak;
+  return liveComponents(store, snapshotId, device, hasTrace ? 'peak' : 'dump', seq ?? BEFORE_TRACE);
 }

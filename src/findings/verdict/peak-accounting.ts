@@ -1,11 +1,11 @@
 /** The account of the moment with the most live memory, from a trace or from memory lines. */
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { stateAt } from '../trace/state-at.js';
-import { partsOfShares } from './accounting.js';
-import { shareState } from './causes/state-shares.js';
+import { deviceHistory } from '../trace/device-history.js';
+import { partsOfState, statePartsAt } from './accounting.js';
 import type { Figure } from './facts.js';
 
 export type MemoryRow = QueryRow<'log.memory_ranks'>;
@@ -19,18 +19,19 @@ export async function peakOfTrace(
   snapshot: { readonly snapshotId: number; readonly device: number; readonly path: string; readonly hasTrace: boolean },
   total: Figure | null,
 ): Promise<PeakAccounting> {
-  const { state, settings, seq } = await stateAt(store, snapshot.snapshotId, snapshot.device, { kind: 'peak' });
+  const { seq } = (await deviceHistory(store, snapshot.snapshotId, snapshot.device)).peak;
   const where = !snapshot.hasTrace
     ? 'as dumped'
     : seq === null
       ? 'before its first entry'
       : `entry ${formatCount(seq)}`;
   const source = `${snapshot.path} ${where}`;
-  const shares = shareState(state, settings, null);
+  const state = await statePartsAt(store, snapshot.snapshotId, snapshot.device, seq ?? BEFORE_TRACE);
+  const reserved = [...state.values()].reduce((sum, bytes) => sum + bytes, 0);
   return {
     moment: snapshot.hasTrace ? 'peak' : 'dump',
     seq,
-    ...toTotal(partsOfShares(shares, source, false), { bytes: shares.reservedBytes, precisionBytes: 0, source }, total),
+    ...toTotal(partsOfState(state, source, false), { bytes: reserved, precisionBytes: 0, source }, total),
     from: total === null || total.source === '--capacity' ? 'snapshot' : 'joined',
   };
 }

@@ -2,7 +2,7 @@
  * Comparison of the ranks of a run: how far their peaks differ, whether only one of them is fragmented, and whether the
  * same code pins all.
  */
-import { type AllocatorState, stateTotals } from '../../allocator/walk/allocator-state.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import type {
   RankFragmentation,
@@ -16,7 +16,6 @@ import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import { deviceHistory } from '../trace/device-history.js';
-import { stateAt } from '../trace/state-at.js';
 import type { MemoryRow } from './peak-accounting.js';
 import { pinningSites } from './pinning-sites.js';
 import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
@@ -39,8 +38,7 @@ interface RankInput {
 }
 
 /**
- * Null where no rank is known by its number. Reads the traces of at most {@link MOST_COMPARED_SNAPSHOTS} snapshots
- * beyond what is derived already.
+ * Null where no rank is known by its number. Compares the states of at most {@link MOST_COMPARED_SNAPSHOTS} snapshots.
  */
 export async function describeRanks(store: Store, runId: number, input: RankInput): Promise<RanksResult | null> {
   const peaks = new Map<number, Peaks>();
@@ -51,7 +49,7 @@ export async function describeRanks(store: Store, runId: number, input: RankInpu
     world_size: input.worldSize,
     layout_origin: input.layoutOrigin,
     stages: stagesOf(peaks, input.layout),
-    fragmentation: fragmentationOf(states, input),
+    fragmentation: await fragmentationOf(store, states, input),
     pinning: await pinningOf(store, states),
     snapshots_left_out: leftOut,
   };
@@ -126,7 +124,10 @@ function spread(values: readonly { readonly rank: number; readonly bytes: number
 interface RankState {
   readonly rank: number;
   readonly moment: RankGap['moment'];
-  readonly state: AllocatorState;
+  readonly snapshotId: number;
+  readonly device: number;
+  /** The entry after which it holds. */
+  readonly seq: number;
 }
 
 /** One state a rank: at its OOM, else at the peak of its last snapshot. Adds the peaks of the traces to `peaks`. */
@@ -141,7 +142,8 @@ async function readSnapshots(
   const states = new Map<number, RankState>();
   for (const oom of traced) {
     if (oom.rank === null || states.has(oom.rank) || states.size >= MOST_COMPARED_SNAPSHOTS) continue;
-    states.set(oom.rank, { rank: oom.rank, moment: 'oom', state: oom.state });
+    const { rank, snapshotId, device, seq } = oom;
+    states.set(rank, { rank, moment: 'oom', snapshotId, device, seq: seq - 1 });
   }
   let leftOut = 0;
   for (const { snapshot_id, rank } of snapshots.toReversed()) {
@@ -150,13 +152,11 @@ async function readSnapshots(
     // A process may hold a little memory on other devices; its own device is the one it holds most of.
     const ownDevice = devices.toSorted((a, b) => b.reserved_bytes - a.reserved_bytes)[0];
     if (ownDevice === undefined || (ownDevice.reserved_bytes === 0 && ownDevice.events === null)) continue;
+    const place = { snapshotId: snapshot_id, device: ownDevice.device };
     raise(peaks, rank, 'allocated', ownDevice.active_bytes);
     raise(peaks, rank, 'reserved', ownDevice.reserved_bytes);
     if (ownDevice.events === null) {
-      if (isFew && !states.has(rank)) {
-        const { state } = await stateAt(store, snapshot_id, ownDevice.device, { kind: 'end' });
-        states.set(rank, { rank, moment: 'dump', state });
-      }
+      if (isFew && !states.has(rank)) states.set(rank, { rank, moment: 'dump', ...place, seq: BEFORE_TRACE });
       continue;
     }
     const { peak, peakReserved } = await deviceHistory(store, snapshot_id, ownDevice.device);
@@ -167,8 +167,7 @@ async function readSnapshots(
       leftOut += 1;
       continue;
     }
-    const { state } = await stateAt(store, snapshot_id, ownDevice.device, { kind: 'peak' });
-    states.set(rank, { rank, moment: 'peak', state });
+    states.set(rank, { rank, moment: 'peak', ...place, seq: peak.seq ?? BEFORE_TRACE });
   }
   return { states: [...states.values()].sort((a, b) => a.rank - b.rank), leftOut };
 }
@@ -179,13 +178,19 @@ async function readSnapshots(
  * States are compared with states, and memory lines with memory lines: a gap at an OOM is not comparable with one
  * between two largest figures.
  */
-function fragmentationOf(states: readonly RankState[], input: RankInput): RankFragmentation | null {
+async function fragmentationOf(
+  store: Store,
+  states: readonly RankState[],
+  input: RankInput,
+): Promise<RankFragmentation | null> {
   const failed = input.first?.rank ?? input.traced[0]?.rank ?? null;
   if (failed === null) return null;
-  const fromStates = states.map(({ rank, moment, state }) => {
-    const { reservedBytes, activeBytes } = stateTotals(state);
-    return gap(rank, moment, reservedBytes, activeBytes);
-  });
+  const fromStates: RankGap[] = [];
+  // One rank has nothing to be compared with.
+  for (const { rank, moment, snapshotId: snapshot_id, device, seq: at_seq } of states.length > 1 ? states : []) {
+    const totals = await store.one('verdict.totals_at', { snapshot_id, device, at_seq });
+    if (totals !== undefined) fromStates.push(gap(rank, moment, totals.reserved_bytes, totals.active_bytes));
+  }
   return compare(fromStates, failed, 'snapshot') ?? compare(gapsOfLines(input.lines), failed, 'log');
 }
 
@@ -226,8 +231,8 @@ function compare(
 async function pinningOf(store: Store, states: readonly RankState[]): Promise<RankPinning | null> {
   if (states.length === 0) return null;
   const sites = new Map<string, { ranks: number; segments: number; bytes: number }>();
-  for (const { state } of states) {
-    for (const { site, segments, bytes } of (await pinningSites(store, state)).slice(0, SITES_PER_RANK)) {
+  for (const state of states) {
+    for (const { site, segments, bytes } of await pinningSites(store, state, SITES_PER_RANK)) {
       const known = sites.get(site);
       if (known === undefined) sites.set(site, { ranks: 1, segments, bytes });
       else {

@@ -1,14 +1,39 @@
-/** The OOM entries of a run's traces, each with the allocator's state just before it. */
-import { stateTotals } from '../../allocator/walk/allocator-state.js';
+/** The last OOM of every device of a run's traces, with the allocator just before it. */
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
-import { listSnapshots } from '../run/names/snapshots.js';
-import { NO_FRAMES, readStacks, siteOf } from '../stacks/read-stacks.js';
-import { deviceHistory } from '../trace/device-history.js';
-import { stateAt } from '../trace/state-at.js';
-import { bytesFreedByLastWait } from './last-wait.js';
-import type { TracedOom } from './oom-facts.js';
+import { type StateParts, statePartsOfOom } from './accounting.js';
+import type { FreeClass, FreeSpace, TraceFacts, Walk } from './facts.js';
 import { readTraceFacts } from './trace-facts.js';
+
+/** Sums of an OOM entry of a trace and of the state just before it; actual bytes. */
+export interface TracedOom {
+  readonly rank: number | null;
+  readonly device: number;
+  readonly seq: number;
+  /** Rounded. */
+  readonly requestedBytes: number;
+  /** What the driver was asked for. */
+  readonly segmentBytes: number;
+  readonly deviceFreeBytes: number | null;
+  readonly site: string | null;
+  readonly source: string;
+  readonly reservedBytes: number;
+  readonly allocatedBytes: number;
+  readonly pendingBytes: number;
+  /** Reserved by private pools. */
+  readonly privateBytes: number;
+  readonly oversizeSlackBytes: number;
+  /** Null where no `roundup_power2_divisions` are set. */
+  readonly roundingWasteBytes: number | null;
+  readonly freedByWaitBytes: number;
+  readonly free: FreeSpace;
+  readonly expandableSegments: boolean;
+  readonly maxSplitBytes: number;
+  readonly walk: Walk;
+  readonly freedAfterOom: boolean;
+  /** See `readTraceFacts`; absent if the trace was not read. */
+  readonly trace?: TraceFacts | null | undefined;
+}
 
 /** An OOM entry and its snapshot. */
 export interface SnapshotOom extends TracedOom {
@@ -17,52 +42,79 @@ export interface SnapshotOom extends TracedOom {
   readonly path: string;
   /** Length of the device's trace. */
   readonly entries: number;
+  readonly hasSettings: boolean;
+  /** The reserve, divided for the request that failed. */
+  readonly parts: StateParts;
 }
 
-/** Up to so many snapshots, the traces of ranks that did not fail are also walked, to compare ranks. */
+/** Up to so many snapshots, the traces of ranks that did not fail are also read, to compare ranks. */
 export const MOST_COMPARED_SNAPSHOTS = 8;
 
 /** The last OOM entry of every device: earlier ones were survived. */
 export async function readTracedOoms(store: Store, runId: number): Promise<SnapshotOom[]> {
   const traced: SnapshotOom[] = [];
-  for (const snapshot of await listSnapshots(store, { runId })) {
-    const ooms = await store.all('snapshot.ooms', { snapshot_id: snapshot.snapshot_id });
-    for (const device of new Set(ooms.map((oom) => oom.device))) {
-      const oom = ooms.filter((row) => row.device === device).at(-1)!;
-      const { state, settings } = await stateAt(store, snapshot.snapshot_id, device, { kind: 'oom' });
-      const { holds, violations } = await deviceHistory(store, snapshot.snapshot_id, device);
-      const totals = stateTotals(state);
-      const stackId = oom.stack_id ?? -1;
-      const site = siteOf(stackId, await readStacks(store, [stackId]));
-      const source = `${snapshot.display_path} entry ${formatCount(oom.seq)}`;
-      traced.push({
-        snapshotId: snapshot.snapshot_id,
-        handle: snapshot.handle,
-        path: snapshot.display_path,
-        entries: oom.last_seq + 1,
-        rank: snapshot.rank,
+  for (const row of await store.all('verdict.traced_ooms', { run_id: runId })) {
+    const { device, seq } = row;
+    const source = `${row.display_path} entry ${formatCount(seq)}`;
+    traced.push({
+      snapshotId: row.snapshot_id,
+      handle: row.handle,
+      path: row.display_path,
+      entries: row.entries,
+      hasSettings: row.has_settings,
+      rank: row.rank,
+      device,
+      seq,
+      requestedBytes: row.requested_bytes,
+      segmentBytes: row.segment_request_bytes,
+      deviceFreeBytes: row.device_free_bytes,
+      site: row.site,
+      source,
+      reservedBytes: row.reserved_bytes,
+      allocatedBytes: row.allocated_bytes,
+      pendingBytes: row.pending_bytes,
+      privateBytes: row.private_reserved_bytes,
+      oversizeSlackBytes: row.oversize_slack_bytes,
+      roundingWasteBytes: row.power2_rounding_bytes,
+      freedByWaitBytes: row.freed_by_wait_bytes,
+      free: await readFreeSpace(store, row.snapshot_id, device),
+      expandableSegments: row.expandable_segments,
+      maxSplitBytes: row.max_split_bytes ?? Number.POSITIVE_INFINITY,
+      walk: {
+        exact: row.holds,
+        violations: row.violations,
+        uncertainBlocks: row.uncertain_blocks,
+        uncertainBytes: row.uncertain_bytes,
+      },
+      freedAfterOom: row.entries - 1 > seq,
+      parts: await statePartsOfOom(store, row.snapshot_id, device),
+      trace: await readTraceFacts(store, row.snapshot_id, {
         device,
-        seq: oom.seq,
-        requestedBytes: oom.requested_bytes,
-        deviceFreeBytes: oom.device_free_bytes,
-        stream: oom.stream === null ? null : Number(oom.stream),
-        site: stackId < 0 || site === NO_FRAMES ? null : site,
+        seq,
+        stackId: row.stack_id,
+        startsEmpty: row.starts_empty,
         source,
-        state,
-        settings,
-        walk: {
-          exact: holds,
-          violations,
-          uncertainBlocks: totals.uncertainBlocks,
-          uncertainBytes: totals.uncertainBytes,
-        },
-        freedByWaitBytes: await bytesFreedByLastWait(store, snapshot.snapshot_id, device, oom.seq),
-        freedAfterOom: oom.last_seq > oom.seq,
-        trace: await readTraceFacts(store, snapshot.snapshot_id, { device, seq: oom.seq, stackId, state, source }),
-      });
-    }
+      }),
+    });
   }
   return distinct(traced);
+}
+
+async function readFreeSpace(store: Store, snapshotId: number, device: number): Promise<FreeSpace> {
+  const rows = await store.all('verdict.oom_free', { snapshot_id: snapshotId, device });
+  const of = (name: string): FreeClass => {
+    const row = rows.find((one) => one.class === name);
+    return { bytes: row?.bytes ?? 0, largestBytes: row?.largest_bytes ?? 0, count: row?.free_blocks ?? 0 };
+  };
+  const searched = rows.find((row) => row.class === 'searched');
+  return {
+    usable: of('searched'),
+    otherStream: of('other_stream'),
+    otherClass: of('other_size_class'),
+    privatePool: of('private_pool'),
+    pinnedSegments: searched?.pinned_segments ?? 0,
+    pinningBytes: searched?.pinning_bytes ?? 0,
+  };
 }
 
 /**

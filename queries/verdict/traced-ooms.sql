@@ -1,0 +1,52 @@
+-- @name   verdict.traced_ooms
+-- @title  The last OOM of every device of a run, with the allocator just before it
+-- @param  run_id INTEGER
+-- @col    snapshot_id         INTEGER
+-- @col    handle              VARCHAR
+-- @col    display_path        VARCHAR
+-- @col    rank                INTEGER?
+-- @col    device              INTEGER
+-- @col    seq                 INTEGER
+-- @col    entries             INTEGER  length of the device's trace
+-- @col    requested_bytes     BIGINT   rounded request
+-- @col    segment_request_bytes BIGINT what the driver was asked for, which a message prints
+-- @col    device_free_bytes   BIGINT?
+-- @col    stack_id            INTEGER?
+-- @col    site                VARCHAR? of the request
+-- @col    expandable_segments BOOLEAN
+-- @col    max_split_bytes     BIGINT?  NULL: unlimited
+-- @col    has_settings        BOOLEAN  the snapshot contains the allocator's settings
+-- @col    holds               BOOLEAN
+-- @col    starts_empty        BOOLEAN
+-- @col    violations          INTEGER
+-- @col    uncertain_blocks    BIGINT
+-- @col    uncertain_bytes     BIGINT
+-- @col    reserved_bytes      BIGINT
+-- @col    allocated_bytes     BIGINT
+-- @col    pending_bytes       BIGINT
+-- @col    private_reserved_bytes BIGINT
+-- @col    oversize_slack_bytes BIGINT
+-- @col    power2_rounding_bytes BIGINT?
+-- @col    freed_by_wait_bytes BIGINT
+-- @why    Earlier OOM entries were survived.
+SELECT
+  state.snapshot_id, snapshot.handle, source.display_path, snapshot.rank, state.device, state.seq, history.events AS entries,
+  oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id, nullif(stack.site, '') AS site,
+  setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes, setting.snapshot_id IS NOT NULL AS has_settings,
+  history.holds, history.starts_empty, history.violations, state.uncertain_blocks, state.uncertain_bytes, state.reserved_bytes,
+  state.allocated_bytes, state.pending_bytes, state.private_reserved_bytes,
+  coalesce(rounding.oversize_slack_bytes, 0) AS oversize_slack_bytes,
+  rounding.power2_rounding_bytes,
+  state.freed_by_wait_bytes
+FROM oom_state AS state
+JOIN snapshot ON snapshot.snapshot_id = state.snapshot_id
+JOIN source ON source.source_id = snapshot.source_id
+JOIN trace_oom AS oom ON oom.snapshot_id = state.snapshot_id AND oom.device = state.device AND oom.seq = state.seq
+JOIN derived_history AS history ON history.snapshot_id = state.snapshot_id AND history.device = state.device
+LEFT JOIN (
+  SELECT snapshot_id, bool_or(key = 'expandable_segments' AND lower(value) = 'true') AS is_expandable
+  FROM snapshot_setting GROUP BY snapshot_id) AS setting ON setting.snapshot_id = state.snapshot_id
+LEFT JOIN oom_rounding AS rounding ON rounding.snapshot_id = state.snapshot_id AND rounding.device = state.device
+LEFT JOIN stack ON stack.stack_id = state.stack_id
+WHERE snapshot.run_id = $run_id
+ORDER BY snapshot.rank NULLS FIRST, source.display_path, state.snapshot_id, state.device
