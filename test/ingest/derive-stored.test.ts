@@ -16,7 +16,15 @@ import { historyPickle } from '../support/history-pickle.js';
 import { newStore } from '../support/new-store.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const DERIVED = ['derived_history', 'block_life', 'segment_life', 'trace_step', 'derived_bucket'];
+const DERIVED = [
+  'derived_history',
+  'block_life',
+  'segment_life',
+  'trace_step',
+  'derived_bucket',
+  'oom_state',
+  'oom_hole',
+];
 /** Older stores lack lifetimes. */
 const LAST_WITHOUT = 7;
 

@@ -6,6 +6,7 @@ import { type AllocatorSettings, readAllocConf, settingsFromSnapshot } from '../
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk, type FinalState, type WalkOptions } from '../../src/allocator/walk/backward-walk.js';
 import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
+import { deriveOoms } from '../../src/ingest/derive/derive-ooms.js';
 import { historyRow } from '../../src/ingest/derive/history-rows.js';
 import { type DeviceLives, deriveLives } from '../../src/ingest/derive/trace-lives.js';
 import { TraceSpool } from '../../src/ingest/derive/trace-spool.js';
@@ -26,6 +27,7 @@ import { withLibrary } from '../support/library-sql.js';
 import { newStore } from '../support/new-store.js';
 import { runs } from '../support/runs.js';
 import { type EventRow, walkEvents } from '../support/snapshot-rows.js';
+import { freeByClass, oversizeSlack, partsOf, powerRounding } from '../support/states/state-account.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** One device of a snapshot; entries are numbered from 0. */
@@ -44,6 +46,8 @@ let store: Store;
 let snapshots = 0;
 beforeAll(async () => {
   store = await newStore(join(directory, 'lives.duckdb'), { threads: 1 });
+  const now = new Date(0);
+  await store.insertRows('run', [{ run_id: 1, name: 'r', root_path: '/', created_at: now, touched_at: now }]);
 });
 afterAll(() => store.close());
 
@@ -271,6 +275,51 @@ async function expectSameRanges(snapshotId: number, totals: Moment['totals'][], 
   });
 }
 
+/** An OOM after any entry, and the account of that moment, against the columns of the walk's state. */
+async function expectSameAccount(
+  { settings, pools = [] }: Sample,
+  snapshotId: number,
+  moments: readonly Moment[],
+  pick: number,
+): Promise<void> {
+  const seq = pick % moments.length;
+  const { state, totals } = moments[seq]!;
+  const request = { bytes: 512 * (1 + (pick % 300_000)), stream: pick % 3 === 0 ? null : 0 };
+  const id = { snapshot_id: snapshotId, device: 0 };
+  const about = { source_id: 1, run_id: 1, handle: '', protocol: 4, form: 'dict', has_traces: true, last_is_oom: true };
+  await store.insertRows('snapshot', [{ snapshot_id: snapshotId, ...about }]);
+  await store.insertRows('trace_oom', [{ ...id, seq, requested_bytes: request.bytes }]);
+  await store.insertRows('event', [{ ...id, seq, action: 'oom', size_bytes: request.bytes, stream: request.stream }]);
+  await store.insertRows(
+    'snapshot_pool',
+    pools.map(([a, b], pool) => ({ snapshot_id: snapshotId, pool, pool_id_a: a, pool_id_b: b })),
+  );
+  await deriveOoms(store, snapshotId);
+  const sql = (name: string) => `SELECT part, sum(bytes) AS bytes FROM ${name} GROUP BY part`;
+  const partsIn = async (name: string) =>
+    new Map((await store.select(withLibrary(sql(name)))).map(({ part, bytes }) => [String(part), Number(bytes)]));
+  expect(await partsIn(`account_at(${snapshotId}, 0, ${seq - 1})`)).toEqual(partsOf(state, settings, null));
+  const asked = await store.all('verdict.oom_free', id);
+  const free = freeByClass(state, request);
+  expect(new Map(asked.map((row) => [row.class, [row.bytes, row.pinned_segments, row.pinning_bytes]]))).toEqual(
+    new Map([...free].map(([name, { bytes, pinned, pinning }]) => [name, [bytes, pinned.size, pinning]])),
+  );
+  const [sums] = await store.select(
+    `SELECT allocated_bytes, allocated_bytes + pending_bytes AS active, reserved_bytes,
+       (SELECT coalesce(max(oversize_slack_bytes), 0) FROM oom_rounding WHERE snapshot_id = $snapshotId) AS slack,
+       (SELECT max(power2_rounding_bytes) FROM oom_rounding WHERE snapshot_id = $snapshotId) AS power2,
+       (SELECT coalesce(sum(bytes), 0) FROM oom_hole WHERE snapshot_id = $snapshotId) AS free
+     FROM oom_state WHERE snapshot_id = $snapshotId`,
+    { snapshotId },
+  );
+  expect(Object.values(sums!).map(wide)).toEqual([
+    ...totals,
+    oversizeSlack(state, settings),
+    powerRounding(state, settings),
+    totals[2] - totals[1],
+  ]);
+}
+
 async function expectSameCourse(sample: Sample, pick: number): Promise<DeviceLives> {
   const { entries, pools = [], poolOfEntry } = sample;
   const { snapshotId, lives } = await derive(sample);
@@ -313,6 +362,7 @@ async function expectSameCourse(sample: Sample, pick: number): Promise<DeviceLiv
   const until = from + (Math.floor(pick / totals.length) % (last - from + 1));
   expect(await totalsBetween(snapshotId, from, until)).toEqual(totals.slice(from + 1, until + 2));
   if (entries.length > 0) await expectSameRanges(snapshotId, totals, pick);
+  await expectSameAccount(sample, snapshotId, moments, pick);
   expect(lives).toMatchObject({
     events: entries.length,
     divergences: 0,

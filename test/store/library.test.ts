@@ -112,6 +112,12 @@ describe('a client that has nothing of ours', () => {
     'FROM pools_at(1, 0, 23998) ORDER BY ALL',
     'FROM free_at(1, 0, 23998) ORDER BY ALL',
     'FROM components_at(1, 0, 23998) ORDER BY ALL',
+    'FROM totals_at(1, 0, 23998)',
+    'FROM account_at(1, 0, 23998) ORDER BY ALL',
+    'FROM oom',
+    'FROM oom_account ORDER BY ALL',
+    'FROM oom_free ORDER BY ALL',
+    'FROM oom_hole ORDER BY ALL',
     'SELECT count(*) AS n, sum(actual_bytes) AS bytes FROM allocation_component',
   ];
 
@@ -151,6 +157,57 @@ describe('a client that has nothing of ours', () => {
     );
     const device = peak.snapshots[0]!.devices[0]!;
     expect([Number(sums!['bytes']), Number(sums!['blocks'])]).toEqual([device.active_bytes, device.blocks]);
+  });
+});
+
+describe('the views of OOMs have the figures that diagnose prints', () => {
+  interface Part {
+    readonly part: string;
+    readonly bytes: number;
+    readonly of?: readonly Part[];
+  }
+  interface Printed {
+    readonly rank: number | null;
+    readonly device: number | null;
+    readonly request: { readonly bytes: number } | null;
+    readonly accounting_total: { readonly bytes: number } | null;
+    readonly accounting: readonly Part[];
+  }
+  // With a snapshot and a message, and with a message alone.
+  it.each(['llama3-70b-fragmentation', 'nccl-outside', 'other-process'])('of %s', async (sample) => {
+    const db = join(root, `${sample}.duckdb`);
+    cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', db, '--quiet']);
+    const { verdicts } = JSON.parse(cli.expect(0, ['diagnose', '--db', db, '--json']).stdout) as {
+      verdicts: readonly Printed[];
+    };
+    const [ooms, parts] = await withStore(db, 'READ_ONLY', async (run) => [
+      await run('FROM oom'),
+      await run('SELECT part, bytes FROM oom_account WHERE bytes <> 0'),
+    ]);
+    expect(ooms.length).toBe(verdicts.length);
+    for (const { rank, device, request, accounting_total, accounting } of verdicts) {
+      const oom = ooms.find((row) => row['rank'] === rank && row['device'] === device)!;
+      const figure = (name: string): number => Number(oom[`${name}_bytes`]);
+      const part = (name: string): number => accounting.find((one) => one.part === name)?.bytes ?? 0;
+      expect([figure('requested'), figure('total')]).toEqual([request!.bytes, accounting_total!.bytes]);
+      expect(figure('free')).toBe(part('device_free'));
+      if (oom['snapshot_id'] === null) {
+        expect([figure('allocated'), figure('reserved')]).toEqual([
+          part('allocated'),
+          part('allocated') + part('cached'),
+        ]);
+        expect(figure('outside')).toBe(part('outside_pytorch'));
+        continue;
+      }
+      expect(figure('process') - figure('reserved')).toBe(part('outside_pytorch_this_process'));
+      expect(figure('total') - figure('process') - figure('free')).toBe(part('rounding_of_message'));
+      const leaves = accounting.flatMap((one) => one.of ?? [one]).map((one) => [one.part, one.bytes]);
+      const inside: Record<string, number> = Object.fromEntries(
+        parts.map((row) => [row['part'], Number(row['bytes'])]),
+      );
+      expect(Object.fromEntries(leaves)).toMatchObject(inside);
+      expect(Object.values(inside).reduce((sum, bytes) => sum + bytes, 0)).toBe(figure('reserved'));
+    }
   });
 });
 

@@ -1,12 +1,16 @@
 /** A leak read from the snapshot alone, and everything that looks like one. */
-import { describe, expect, it } from 'vitest';
-import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { leak } from '../../../src/findings/verdict/causes/leak.js';
 import { EvidenceLog, type KeepingSite, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { judge } from '../../../src/findings/verdict/index.js';
 import { lastOfBursts } from '../../../src/findings/verdict/step-clock.js';
 import { keepingSites } from '../../../src/findings/verdict/trace-facts.js';
 import { GIB, MIB } from '../../../src/model/units.js';
+import type { Store } from '../../../src/store/store.js';
+import { newStore } from '../../support/new-store.js';
+import { OOM_SEQ, stateOf, writeStates } from '../../support/states/hand-made-states.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
 
 const run = (facts: OomFacts) => leak.run(facts, new EvidenceLog());
@@ -149,68 +153,35 @@ describe('a log', () => {
   });
 });
 
-/** Live blocks as rows of [entry of birth, stack, GiB]. */
-function stateOf(rows: readonly (readonly [seq: number, stack: number, gib: number])[]): AllocatorState {
-  const column = <T extends Float64Array | Int32Array>(make: (n: number) => T, of: (i: number) => number): T => {
-    const result = make(rows.length);
-    for (let i = 0; i < rows.length; i += 1) result[i] = of(i);
-    return result;
-  };
-  const sizes = column(
-    (n) => new Float64Array(n),
-    (i) => rows[i]![2] * GIB,
+let store: Store;
+beforeAll(async () => {
+  store = await newStore(join(temporaryDirectory(), 'leak.duckdb'), { threads: 1 });
+  await store.insertRows(
+    'stack',
+    [1, 2, 3, 4].map((stack_id) => ({ stack_id, depth: 1, content_key: '', site: `site ${stack_id}` })),
   );
-  return {
-    afterSeq: 100,
-    segments: {
-      count: 0,
-      address: new Float64Array(),
-      totalBytes: new Float64Array(),
-      stream: new Float64Array(),
-      small: new Uint8Array(),
-      pool: new Int32Array(),
-      expandable: new Uint8Array(),
-      inferred: new Uint8Array(),
-      firstBlock: new Int32Array(1),
-    },
-    blocks: {
-      count: rows.length,
-      address: column(
-        (n) => new Float64Array(n),
-        (i) => i * MIB,
-      ),
-      sizeBytes: sizes,
-      minBytes: sizes,
-      maxBytes: sizes,
-      requestedBytes: sizes,
-      state: new Uint8Array(rows.length),
-      segment: new Int32Array(rows.length),
-      stackId: column(
-        (n) => new Int32Array(n),
-        (i) => rows[i]![1],
-      ),
-      stackOrigin: new Uint8Array(rows.length),
-      allocSeq: column(
-        (n) => new Int32Array(n),
-        (i) => rows[i]![0],
-      ),
-    },
-  };
-}
+});
+afterAll(() => store.close());
 
 /** Five steps of 100 entries; the failing one begins at 500. */
 const SPANS = Array.from({ length: 5 }, (_, i) => ({ firstSeq: 100 * i, lastSeq: 100 * i + 99, whole: true }));
-const sites = (rows: Parameters<typeof stateOf>[0], spans = SPANS, startsEmpty = true) =>
-  keepingSites(stateOf(rows), spans, startsEmpty, (stackId) => `site ${stackId}`).map(({ site, bytes, steps }) => [
-    site,
-    bytes / GIB,
-    steps,
-  ]);
+
+/** Of live blocks as rows of [entry of birth, stack, GiB]. */
+async function sites(
+  rows: readonly (readonly [seq: number, stack: number, gib: number])[],
+  spans = SPANS,
+  startsEmpty = true,
+) {
+  const blocks = rows.map(([allocSeq, stack, gib], i) => ({ offset: 100 * GIB * i, size: gib * GIB, allocSeq, stack }));
+  await writeStates(store, [{ state: stateOf([{ total: 100 * GIB * rows.length, blocks }]) }]);
+  const keeping = await keepingSites(store, { snapshot_id: 1, device: 0, at_seq: OOM_SEQ - 1 }, spans, startsEmpty);
+  return keeping.map(({ site, bytes, steps }) => [site, bytes / GIB, steps]);
+}
 
 describe('sites that keep', () => {
-  it('leave something of every step, about as much each time', () => {
+  it('leave something of every step, about as much each time', async () => {
     expect(
-      sites([
+      await sites([
         [50, 1, 1],
         [150, 1, 1],
         [250, 1, 1],
@@ -220,21 +191,21 @@ describe('sites that keep', () => {
     ).toEqual([['site 1', 5, 4]]);
     // One step in four may be missed, no more.
     expect(
-      sites([
+      await sites([
         [150, 1, 1],
         [250, 1, 1],
         [450, 1, 1],
       ]),
     ).toEqual([['site 1', 3, 3]]);
     expect(
-      sites([
+      await sites([
         [150, 1, 1],
         [450, 1, 1],
       ]),
     ).toEqual([]);
     // A growing buffer is one large block next to small ones.
     expect(
-      sites([
+      await sites([
         [150, 1, 1],
         [250, 1, 1],
         [350, 1, 9],
@@ -243,22 +214,22 @@ describe('sites that keep', () => {
     ).toEqual([]);
   });
 
-  it('are neither parameters and optimizer states, nor what is in flight', () => {
+  it('are neither parameters and optimizer states, nor what is in flight', async () => {
     const burst = Array.from({ length: 20 }, (_, i) => [80 + i, 1, 1] as const);
     const inFlight = Array.from({ length: 20 }, (_, i) => [500 + i, 2, 1] as const);
     const before = Array.from({ length: 20 }, () => [-1, 3, 1] as const);
-    expect(sites([...burst, ...inFlight, ...before])).toEqual([]);
+    expect(await sites([...burst, ...inFlight, ...before])).toEqual([]);
     // Late initialisation, of one step.
-    expect(sites(Array.from({ length: 8 }, (_, i) => [210 + i, 4, 1] as const))).toEqual([]);
+    expect(await sites(Array.from({ length: 8 }, (_, i) => [210 + i, 4, 1] as const))).toEqual([]);
   });
 
-  it('show in a ring of one whole step only next to older blocks of the same site', () => {
+  it('show in a ring of one whole step only next to older blocks of the same site', async () => {
     const ring = [
       { firstSeq: 0, lastSeq: 99, whole: false },
       { firstSeq: 100, lastSeq: 199, whole: true },
     ];
     expect(
-      sites(
+      await sites(
         [
           [-1, 1, 1],
           [-1, 1, 1],
@@ -270,7 +241,7 @@ describe('sites that keep', () => {
       ),
     ).toEqual([['site 1', 4, 1]]);
     expect(
-      sites(
+      await sites(
         [
           [-1, 1, 1],
           [150, 1, 1],

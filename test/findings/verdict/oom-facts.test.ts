@@ -1,78 +1,34 @@
 /** What is read out of a state, a message, or both. */
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
-import { DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
-import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
 import type { Message } from '../../../src/findings/run/message.js';
-import {
-  describesSame,
-  factsOfMessage,
-  factsOfTrace,
-  freeSpace,
-  type TracedOom,
-} from '../../../src/findings/verdict/oom-facts.js';
+import { describesSame, factsOfMessage, factsOfTrace } from '../../../src/findings/verdict/oom-facts.js';
+import type { TracedOom } from '../../../src/findings/verdict/traced-ooms.js';
 import { GIB, MIB } from '../../../src/model/units.js';
+import { freeSpaceOf } from './facts.js';
 
-interface Segment {
-  readonly total: number;
-  readonly stream?: number;
-  readonly small?: boolean;
-  readonly pool?: number;
-  /** Offset, size and whether it is only pending, in order. */
-  readonly blocks?: readonly (readonly [offset: number, bytes: number, pending?: boolean])[];
-}
-
-function stateOf(segments: readonly Segment[]): AllocatorState {
-  const blocks = segments.flatMap(({ blocks = [] }, segment) => blocks.map((block) => ({ segment, block })));
-  const address = (segment: number): number => (segment + 1) * 2 ** 40;
-  const firstBlock = new Int32Array(segments.length + 1);
-  segments.forEach((segment, i) => {
-    firstBlock[i + 1] = firstBlock[i]! + (segment.blocks?.length ?? 0);
-  });
-  const size = Float64Array.from(blocks, ({ block }) => block[1]);
-  return {
-    afterSeq: 0,
-    segments: {
-      count: segments.length,
-      address: Float64Array.from(segments, (_, i) => address(i)),
-      totalBytes: Float64Array.from(segments, ({ total }) => total),
-      stream: Float64Array.from(segments, ({ stream }) => stream ?? 0),
-      small: Uint8Array.from(segments, ({ small }) => (small === true ? 1 : 0)),
-      pool: Int32Array.from(segments, ({ pool }) => pool ?? 0),
-      expandable: new Uint8Array(segments.length),
-      inferred: new Uint8Array(segments.length),
-      firstBlock,
-    },
-    blocks: {
-      count: blocks.length,
-      address: Float64Array.from(blocks, ({ segment, block }) => address(segment) + block[0]),
-      sizeBytes: size,
-      minBytes: size,
-      maxBytes: size,
-      requestedBytes: size,
-      state: Uint8Array.from(blocks, ({ block }) => (block[2] === true ? 1 : 0)),
-      segment: Int32Array.from(blocks, ({ segment }) => segment),
-      stackId: new Int32Array(blocks.length).fill(-1),
-      stackOrigin: new Uint8Array(blocks.length),
-      allocSeq: new Int32Array(blocks.length).fill(-1),
-    },
-  };
-}
-
-function oomOf(segments: readonly Segment[], changes: Partial<TracedOom> = {}): TracedOom {
+/** 121 MiB reserved, 60 of them by a private pool with 20 MiB free. */
+function oomOf(changes: Partial<TracedOom> = {}): TracedOom {
   return {
     rank: 1,
     device: 0,
     seq: 9,
     requestedBytes: 30 * MIB,
+    segmentBytes: 30 * MIB,
     deviceFreeBytes: 7 * MIB,
-    stream: 0,
     site: null,
     source: 'snapshot entry 9',
-    state: stateOf(segments),
-    settings: DEFAULT_SETTINGS,
-    walk: { exact: true, violations: 0, uncertainBlocks: 0, uncertainBytes: 0 },
+    reservedBytes: 121 * MIB,
+    allocatedBytes: 48 * MIB,
+    pendingBytes: 5 * MIB,
+    privateBytes: 60 * MIB,
+    oversizeSlackBytes: 0,
+    roundingWasteBytes: null,
     freedByWaitBytes: 0,
+    free: freeSpaceOf({ privatePool: { bytes: 20 * MIB, largestBytes: 20 * MIB, count: 1 } }),
+    expandableSegments: false,
+    maxSplitBytes: Number.POSITIVE_INFINITY,
+    walk: { exact: true, violations: 0, uncertainBlocks: 0, uncertainBytes: 0 },
     freedAfterOom: false,
     ...changes,
   };
@@ -82,63 +38,22 @@ function messageOf(text: string): Message {
   return { ...incidentsInText(text)[0]!, source: 'train.log line 1' };
 }
 
-const SEGMENTS: readonly Segment[] = [
-  {
-    total: 40 * MIB,
-    blocks: [
-      [0, 10 * MIB],
-      [20 * MIB, 5 * MIB, true],
-    ],
-  },
-  { total: 24 * MIB },
-  { total: 20 * MIB, stream: 7, blocks: [[0, MIB]] },
-  { total: 2 * MIB, small: true, blocks: [[512, 512]] },
-  { total: 60 * MIB, pool: 3, blocks: [[0, 40 * MIB]] },
-];
-
-describe('free memory at an OOM', () => {
-  it('is sorted by why the request could not have it', () => {
-    expect(freeSpace(oomOf(SEGMENTS))).toEqual({
-      usable: { bytes: (10 + 15 + 24) * MIB, largestBytes: 24 * MIB, count: 3 },
-      otherStream: { bytes: 19 * MIB, largestBytes: 19 * MIB, count: 1 },
-      otherClass: { bytes: 2 * MIB - 512, largestBytes: 2 * MIB - 1024, count: 2 },
-      privatePool: { bytes: 20 * MIB, largestBytes: 20 * MIB, count: 1 },
-      // The wholly free segment is not pinned by anything.
-      pinnedSegments: 1,
-      pinningBytes: 15 * MIB,
-    });
-  });
-
-  it('is the small pool for a small request, on any stream if its own is not known', () => {
-    const small = freeSpace(oomOf(SEGMENTS, { requestedBytes: 1024 }));
-    expect(small.usable).toEqual({ bytes: 2 * MIB - 512, largestBytes: 2 * MIB - 1024, count: 2 });
-    const anyStream = freeSpace(oomOf(SEGMENTS, { stream: null }));
-    expect(anyStream.otherStream.count).toBe(0);
-    expect(anyStream.usable.bytes).toBe((10 + 15 + 24 + 19) * MIB);
-  });
-
-  it('and what is live are the reserve, together', () => {
-    const facts = factsOfTrace(oomOf(SEGMENTS), undefined, undefined);
-    const free = facts.free!;
-    const holes = free.usable.bytes + free.otherStream.bytes + free.otherClass.bytes + free.privatePool.bytes;
-    expect(facts.allocated!.bytes + facts.pending!.bytes + holes).toBe(facts.reserved!.bytes);
-    expect(facts.pending!.bytes).toBe(5 * MIB);
-    expect(facts.privatePools!.bytes).toBe(60 * MIB);
-    expect(facts.privatePoolFree!.bytes).toBe(20 * MIB);
-    expect(facts.segmentBytes).toBe(30 * MIB);
-    expect(facts.total).toBeNull();
-    expect(factsOfTrace(oomOf(SEGMENTS), undefined, 5 * GIB).total).toMatchObject({
-      bytes: 5 * GIB,
-      source: '--capacity',
-    });
-  });
-});
-
 const TEXT =
   'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 30.00 MiB. GPU 0 has a total capacity of 79.11 GiB of which 7.00 MiB is ' +
   'free. Process 99 has 8.00 GiB memory in use. Including non-PyTorch memory, this process has 71.00 GiB memory in use. Of the allocated ' +
   'memory 70.00 GiB is allocated by PyTorch, with 2.00 GiB allocated in private pools (e.g., CUDA Graphs), and 512.00 MiB is reserved by ' +
   'PyTorch but unallocated.';
+
+describe('an OOM entry', () => {
+  it('has exact figures, and the total that the user gives', () => {
+    const facts = factsOfTrace(oomOf(), undefined, undefined);
+    expect(facts.reserved).toEqual({ bytes: 121 * MIB, precisionBytes: 0, source: 'snapshot entry 9' });
+    expect(facts.privatePoolFree!.bytes).toBe(20 * MIB);
+    expect(facts.roundingWaste).toBeNull();
+    expect(facts.total).toBeNull();
+    expect(factsOfTrace(oomOf(), undefined, 5 * GIB).total).toMatchObject({ bytes: 5 * GIB, source: '--capacity' });
+  });
+});
 
 describe('a message', () => {
   it('counts the free blocks of private pools as allocated, which they are not', () => {
@@ -172,19 +87,18 @@ describe('a message', () => {
 });
 
 describe('a message and an OOM entry', () => {
-  const oom = oomOf(SEGMENTS);
+  const oom = oomOf();
   const with_ = (changes: Partial<Message>): Message => ({ ...messageOf(TEXT), ...changes });
 
   it('are the same where the printed segment is that of the traced request', () => {
     expect(describesSame(oom, with_({}))).toBe(true);
-    expect(describesSame(oomOf(SEGMENTS, { requestedBytes: 29 * MIB }), with_({}))).toBe(true);
-    expect(describesSame(oomOf(SEGMENTS, { requestedBytes: 27 * MIB }), with_({}))).toBe(false);
+    expect(describesSame(oomOf({ segmentBytes: 28 * MIB }), with_({}))).toBe(false);
   });
 
   it('are not the same of another rank or device, or without a size', () => {
     expect(describesSame(oom, with_({ rank: 1 }))).toBe(true);
     expect(describesSame(oom, with_({ rank: 2 }))).toBe(false);
-    expect(describesSame(oomOf(SEGMENTS, { rank: null }), with_({ rank: 2 }))).toBe(true);
+    expect(describesSame(oomOf({ rank: null }), with_({ rank: 2 }))).toBe(true);
     expect(describesSame(oom, with_({ device: 1 }))).toBe(false);
     expect(describesSame(oom, with_({ bytes: {} }))).toBe(false);
   });
@@ -195,7 +109,7 @@ describe('a message and an OOM entry', () => {
     expect(facts.reserved!.precisionBytes).toBe(0);
     expect(facts.process!.bytes).toBe(71 * GIB);
     expect(facts.total!.source).toBe('train.log line 1');
-    expect(factsOfTrace(oomOf(SEGMENTS, { deviceFreeBytes: null }), with_({}), undefined).deviceFree!.source).toBe(
+    expect(factsOfTrace(oomOf({ deviceFreeBytes: null }), with_({}), undefined).deviceFree!.source).toBe(
       'train.log line 1',
     );
   });
