@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import type { Message } from '../run/message.js';
-import { liveSet } from '../state/live/live-set.js';
+import { liveSites } from '../state/live/live-sites.js';
 import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import { shareState } from './causes/state-shares.js';
@@ -60,13 +60,13 @@ export async function judgeTraced(
   );
   const theory = deeper === null ? null : await deeper.surprise();
   if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
-  const live = await liveSet(store, oom.state);
-  const top = live.sites.slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
+  const live = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
+  const top = (await liveSites(store, live)).slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
   if (top.length > 0)
     evidence.add(`largest live then: ${top.join('; ')}`, oom.source, {
       query: {
         name: 'finding.live_stacks',
-        params: { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 },
+        params: live,
       },
     });
   rank?.addEvidence(evidence, facts.total, 'snapshot');
