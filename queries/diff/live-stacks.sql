@@ -5,7 +5,7 @@
 -- @param  at_seq INTEGER  -1 = before the first entry
 -- @col    stack_id   INTEGER?
 -- @col    is_freed   BOOLEAN  only the stack of the free is known
--- @col    pool_id_a  BIGINT?  of memory without a stack: the pool of its segment; (0, 0) is the default pool, and that of memory with a stack
+-- @col    pool_id_a  BIGINT?  of memory without a stack: the pool of its segment; (0, 0): the default pool, or memory with a stack
 -- @col    pool_id_b  BIGINT?
 -- @col    component  VARCHAR? NULL: not labelled
 -- @col    size_bytes BIGINT   of one block

@@ -12,8 +12,9 @@
 -- @col    segments       BIGINT
 -- @why    Handles of side streams are addresses: two processes never agree on them.
 SELECT
-  CASE WHEN part.pool IS NULL THEN 0 ELSE pool.pool_id_a END AS pool_id_a, CASE WHEN part.pool IS NULL THEN 0 ELSE pool.pool_id_b END AS pool_id_b,
-  part.segment_type::VARCHAR AS segment_type, (part.stream > 0) IS TRUE AS is_side_stream, sum(part.reserved_bytes)::BIGINT AS reserved_bytes,
+  CASE WHEN part.pool IS NULL THEN 0 ELSE pool.pool_id_a END AS pool_id_a,
+  CASE WHEN part.pool IS NULL THEN 0 ELSE pool.pool_id_b END AS pool_id_b, part.segment_type::VARCHAR AS segment_type,
+  (part.stream > 0) IS TRUE AS is_side_stream, sum(part.reserved_bytes)::BIGINT AS reserved_bytes,
   sum(part.live_bytes)::BIGINT AS active_bytes, sum(part.segments)::BIGINT AS segments
 FROM pools_at($snapshot_id, $device, $at_seq) AS part
 LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = $snapshot_id AND pool.pool = part.pool

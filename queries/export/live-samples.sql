@@ -19,8 +19,8 @@
 WITH segment AS (SELECT address, stream, pool, segment_type FROM segments_at($snapshot_id, $device, $at_seq)),
 live AS (SELECT address, stack_id, stack_origin, state, actual_bytes FROM live_at($snapshot_id, $device, $at_seq)),
 part AS (
-  SELECT live.address, live.stack_id, live.stack_origin::VARCHAR AS origin, live.state, live.actual_bytes AS bytes, segment.address AS segment,
-    segment.stream, segment.pool, segment.segment_type
+  SELECT live.address, live.stack_id, live.stack_origin::VARCHAR AS origin, live.state, live.actual_bytes AS bytes,
+    segment.address AS segment, segment.stream, segment.pool, segment.segment_type
   FROM live ASOF JOIN segment ON live.address >= segment.address
   UNION ALL
   SELECT address, NULL, 'hole', 'inactive', bytes, segment_address, stream, pool, segment_type

@@ -11,9 +11,11 @@
 -- @col    head     VARCHAR
 -- @why    Nothing is requested of a free block.
 SELECT
-  address, stack_id, is_freed, concat('{"address":', address, ',"size":', bytes, ',"requested_size":', requested, ',"state":"', state, '"') AS head
+  address, stack_id, is_freed,
+  concat('{"address":', address, ',"size":', bytes, ',"requested_size":', requested, ',"state":"', state, '"') AS head
 FROM (
-  SELECT address, stack_id, stack_origin = 'free_event' AS is_freed, actual_bytes AS bytes, coalesce(requested_bytes, actual_bytes) AS requested, state
+  SELECT address, stack_id, stack_origin = 'free_event' AS is_freed, actual_bytes AS bytes,
+    coalesce(requested_bytes, actual_bytes) AS requested, state
   FROM live_at($snapshot_id, $device, $at_seq) AS live
   UNION ALL
   SELECT address, NULL, false, bytes, 0, 'inactive' FROM free_at($snapshot_id, $device, $at_seq) AS hole)

@@ -17,7 +17,8 @@
 -- @col    live_bytes      BIGINT    their actual sizes
 -- @why    A request can have a block only of its own stream, pool and class of size.
 WITH gap AS (
-  SELECT segment_address, address + bytes::UBIGINT AS address, free_bytes, count(block) OVER each AS live_blocks, sum(bytes) OVER each AS live_bytes
+  SELECT segment_address, address + bytes::UBIGINT AS address, free_bytes, count(block) OVER each AS live_blocks,
+    sum(bytes) OVER each AS live_bytes
   FROM layout_at(snapshot_key, device_no, at_seq) AS layout
   WINDOW each AS (PARTITION BY segment_address))
 SELECT

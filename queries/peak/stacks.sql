@@ -17,7 +17,8 @@ WITH live AS (
   FROM lifetimes_at($snapshot_id, $device, $at_seq)
   GROUP BY ALL)
 SELECT
-  live.stack_id, live.stack_origin::VARCHAR AS origin, live.before_trace, nullif(stack.site, '') AS site, live.lifetime, live.bytes, live.count
+  live.stack_id, live.stack_origin::VARCHAR AS origin, live.before_trace, nullif(stack.site, '') AS site, live.lifetime, live.bytes,
+  live.count
 FROM live
 LEFT JOIN stack ON stack.stack_id = live.stack_id
 ORDER BY live.address

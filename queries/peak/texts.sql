@@ -11,8 +11,8 @@
 -- @col    count        BIGINT
 -- @why    Compile contexts and metadata are few; the blocks that name them are many.
 WITH live AS (
-  SELECT alloc_seq IS NULL AS before_trace, CASE $kind WHEN 'compile' THEN compile_context_id ELSE user_metadata_id END AS text_id, lifetime,
-    sum(actual_bytes)::BIGINT AS bytes, count(*) AS count
+  SELECT alloc_seq IS NULL AS before_trace, CASE $kind WHEN 'compile' THEN compile_context_id ELSE user_metadata_id END AS text_id,
+    lifetime, sum(actual_bytes)::BIGINT AS bytes, count(*) AS count
   FROM lifetimes_at($snapshot_id, $device, $at_seq)
   GROUP BY ALL)
 SELECT live.before_trace, text_value.text, live.lifetime, live.bytes, live.count

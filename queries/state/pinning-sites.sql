@@ -19,8 +19,9 @@ placed AS (
   SELECT segment.address AS segment, live.address, live.alloc_seq, live.stack_id, live.actual_bytes
   FROM live_at($snapshot_id, $device, $at_seq) AS live ASOF JOIN segment ON live.address >= segment.address),
 site_sum AS (
-  SELECT placed.segment, nullif(stack.site, '') AS site, placed.stack_id IS NOT NULL AS has_stack, sum(placed.actual_bytes)::BIGINT AS bytes,
-    count(*) AS count, min(placed.address) AS address, arg_min(placed.alloc_seq, placed.address) AS alloc_seq
+  SELECT placed.segment, nullif(stack.site, '') AS site, placed.stack_id IS NOT NULL AS has_stack,
+    sum(placed.actual_bytes)::BIGINT AS bytes, count(*) AS count, min(placed.address) AS address,
+    arg_min(placed.alloc_seq, placed.address) AS alloc_seq
   FROM placed
   LEFT JOIN stack ON stack.stack_id = placed.stack_id
   WHERE placed.segment IN (FROM wanted)

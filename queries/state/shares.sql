@@ -5,7 +5,7 @@
 -- @param  at_seq INTEGER  -1 = before the first entry
 -- @param  large_segment_bytes BIGINT  unit of expandable segments of the large pool
 -- @uses   _state.segments
--- @col    part          VARCHAR  device: all of it; pool: by pool, class of size and kind; stream: by stream; group: by pool, class of size and stream
+-- @col    part          VARCHAR  device; pool: by pool, class of size and kind; stream: by stream; group: by pool, class of size and stream
 -- @col    pool_id_a     BIGINT?
 -- @col    pool_id_b     BIGINT?
 -- @col    segment_type  VARCHAR?

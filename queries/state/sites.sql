@@ -8,7 +8,7 @@
 -- @col    is_freed     BOOLEAN  only the stack of the free is known
 -- @col    bytes        BIGINT
 -- @col    count        BIGINT
--- @why    Sites of frees are apart: mixing both would blame the line that freed the memory.
+-- @why    Sites of frees are groups of their own: mixing both would blame the line that freed the memory.
 SELECT site, has_stack, stack_origin = 'free_event' AS is_freed, sum(bytes)::BIGINT AS bytes, sum(blocks)::BIGINT AS count
 FROM sites_at($snapshot_id, $device, $at_seq)
 GROUP BY ALL

@@ -128,7 +128,7 @@ const FREED = '(freed there; allocated before the recording)';
 export interface LiveStack {
   /** −1: none. */
   readonly stackId: number;
-  /** What distinguishes memory of equal frames: only the free is known, or there is no stack, in which pool. */
+  /** What distinguishes memory of equal frames: only the free is known, or nothing is, and then the pool. */
   readonly kind: string;
   readonly component: Component;
   readonly sizeBytes: number;

@@ -14,14 +14,14 @@ import { readSteps } from './steps.js';
 export interface StateKey {
   readonly snapshot_id: number;
   readonly device: number;
-  /** {@link BEFORE_TRACE} before the first entry, or without a trace. */
+  /** Entry after which the state holds; {@link BEFORE_TRACE}: before the first entry, or without a trace. */
   readonly at_seq: number;
 }
 
 export interface MomentAt {
   readonly moment: Moment;
   readonly key: StateKey;
-  /** Entry after which the state holds; null = before the first entry, or without a trace. */
+  /** As in the key; null = before the first entry, or without a trace. */
   readonly seq: number | null;
   /** When that entry was written, where entries carry a time. */
   readonly timeUs: number | null;
@@ -39,8 +39,8 @@ export interface StateAt extends MomentAt {
 }
 
 /**
- * The place of `moment` in a trace. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002 where the trace
- * lacks the moment.
+ * The place of `moment` in a trace. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002
+ * where the trace lacks the moment.
  */
 export async function momentAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<MomentAt> {
   const history = await deviceHistory(store, snapshotId, device);

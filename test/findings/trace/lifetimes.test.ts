@@ -36,10 +36,10 @@ beforeAll(async () => {
   const required = names.getRows() as [string, string][];
   /** What the macro does not read is 0. */
   const insert = async (table: string, row: Readonly<Record<string, string | number | null>>): Promise<void> => {
-    const rest = required.filter(([column, of]) => of === table && !(column in row)).map(([column]) => column);
+    const unread = required.filter(([column, of]) => of === table && !(column in row)).map(([column]) => column);
     const values = Object.values(row).map((value) => (typeof value === 'string' ? `'${value}'` : String(value)));
     await connection.run(
-      `INSERT INTO ${table} (${[...Object.keys(row), ...rest]}) VALUES (${[...values, ...rest.map(() => '0')]})`,
+      `INSERT INTO ${table} (${[...Object.keys(row), ...unread]}) VALUES (${[...values, ...unread.map(() => '0')]})`,
     );
   };
   const id = { snapshot_id: 1, device: 0 };
@@ -117,9 +117,9 @@ describe('resident and transient', () => {
             ({ allocated, freed }) => (allocated ?? -1) <= now && (freed === null || freed > now),
           );
           const boundaries = marks.toSorted((a, b) => a - b);
-          const found = await lifetimesOf(lives, { time: now, boundaries });
-          expect(found).toEqual(lives.map((one) => ruleOf(one, now, boundaries)));
-          for (const lifetime of found) seen.add(lifetime);
+          const lifetimes = await lifetimesOf(lives, { time: now, boundaries });
+          expect(lifetimes).toEqual(lives.map((one) => ruleOf(one, now, boundaries)));
+          for (const lifetime of lifetimes) seen.add(lifetime);
         },
       ),
       { numRuns: 60 },
