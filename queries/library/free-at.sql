@@ -20,42 +20,27 @@
 -- @why    Torch joins neighbouring free blocks, so every gap between active blocks of a segment is one free block. A request can have a
 --         block only of its own stream, pool and class of size; oom_hole names the reason against a failed request. An expandable
 --         segment is mapped in pages of 2 MiB (small) or 20 MiB (large, configurable), and a page with a live block stays mapped.
-WITH segment AS (
-  SELECT extent.*, (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0) IS TRUE AS is_private,
-    CASE WHEN extent.segment_type = 'small' THEN 2097152 ELSE history.large_segment_bytes END AS page_bytes
-  FROM segments_at(snapshot_key, device_no, at_seq) AS extent
-  JOIN derived_history AS history ON history.snapshot_id = snapshot_key AND history.device = device_no
-  LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = snapshot_key AND pool.pool = extent.pool),
--- The starts of segments, as blocks of 0 bytes, and the active blocks.
-piece AS (
-  SELECT address::HUGEINT AS address, 0 AS size, address AS segment_address, address::HUGEINT + total_bytes AS segment_end FROM segment
-  UNION ALL
-  SELECT address::HUGEINT, actual_bytes, NULL, NULL FROM live_at(snapshot_key, device_no, at_seq) AS live),
-placed AS (
-  SELECT address, size, last_value(segment_address IGNORE NULLS) OVER pieces AS segment_address,
-    last_value(segment_end IGNORE NULLS) OVER pieces AS segment_end, lead(address) OVER pieces AS next_address
-  FROM piece
-  WINDOW pieces AS (ORDER BY address, size ROWS UNBOUNDED PRECEDING)),
-gap AS (
-  SELECT segment_address, address + size AS from_address,
-    least(next_address, segment_end) AS to_address
-  FROM placed WHERE address < segment_end AND least(next_address, segment_end) > address + size),
-held AS (
-  SELECT segment_address, count(*) AS live_blocks, sum(size)::BIGINT AS live_bytes
-  FROM placed WHERE size > 0 AND address < segment_end GROUP BY segment_address),
+WITH gap AS (
+  SELECT segment_address, address, free_bytes, (address - segment_address)::BIGINT + bytes AS from_byte, count(block) OVER each AS live_blocks,
+    sum(bytes) OVER each AS live_bytes
+  FROM layout_at(snapshot_key, device_no, at_seq) AS layout
+  WINDOW each AS (PARTITION BY segment_address)),
 hole AS (
   SELECT
-    least(gap.from_address, 18446744073709551615)::UBIGINT AS address, (gap.to_address - gap.from_address)::BIGINT AS bytes,
-    segment.address AS segment_address, segment.total_bytes AS segment_bytes, segment.segment_type, segment.stream, segment.pool, segment.is_private, segment.is_expandable,
-    coalesce(held.live_blocks, 0) AS live_blocks, coalesce(held.live_bytes, 0) AS live_bytes,
-    (gap.from_address - segment.address)::BIGINT AS from_byte, (gap.to_address - segment.address)::BIGINT AS to_byte, segment.page_bytes
+    segment.address + gap.from_byte::UBIGINT AS address, gap.free_bytes AS bytes, segment.address AS segment_address,
+    segment.total_bytes AS segment_bytes, segment.segment_type, segment.stream, segment.pool,
+    (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0) IS TRUE AS is_private, segment.is_expandable, gap.live_blocks,
+    gap.live_bytes::BIGINT AS live_bytes, gap.from_byte,
+    CASE WHEN segment.segment_type = 'small' THEN 2097152 ELSE history.large_segment_bytes END AS page_bytes
   FROM gap
-  JOIN segment ON segment.address = gap.segment_address
-  LEFT JOIN held ON held.segment_address = gap.segment_address),
+  JOIN segments_at(snapshot_key, device_no, at_seq) AS segment ON segment.address = gap.segment_address
+  JOIN derived_history AS history ON history.snapshot_id = snapshot_key AND history.device = device_no
+  LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = snapshot_key AND pool.pool = segment.pool
+  WHERE gap.free_bytes > 0),
 released AS (
   SELECT *,
     CASE WHEN is_expandable = 1
-      THEN greatest(0, to_byte // page_bytes * page_bytes - (from_byte + page_bytes - 1) // page_bytes * page_bytes)
+      THEN greatest(0, (from_byte + bytes) // page_bytes * page_bytes - (from_byte + page_bytes - 1) // page_bytes * page_bytes)
     WHEN bytes = segment_bytes THEN bytes ELSE 0 END AS releasable_bytes
   FROM hole)
 SELECT

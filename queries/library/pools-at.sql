@@ -13,24 +13,17 @@
 -- @col    reserved_bytes HUGEINT
 -- @col    live_bytes    HUGEINT
 -- @col    live_blocks   HUGEINT
+-- @col    pending_bytes HUGEINT  of the live bytes freed, and still used by a stream
 -- @col    free_bytes    HUGEINT
 -- @col    largest_free_bytes BIGINT?
+-- @col    first_address UBIGINT  lowest of its segments
 -- @why    What one request can and cannot use. The sums over all rows are reserved, live and free memory of the device.
-WITH segment AS (SELECT * FROM segments_at(snapshot_key, device_no, at_seq) AS segment),
-hole AS (
-  SELECT segment_address, sum(bytes) AS free_bytes, max(bytes) AS largest
-  FROM free_at(snapshot_key, device_no, at_seq) AS hole GROUP BY segment_address),
-held AS (
-  SELECT segment.address, count(*) AS live_blocks, sum(live.actual_bytes) AS live_bytes
-  FROM live_at(snapshot_key, device_no, at_seq) AS live ASOF JOIN segment ON live.address >= segment.address
-  GROUP BY segment.address)
 SELECT
   segment.pool, coalesce('(' || pool.pool_id_a || ',' || pool.pool_id_b || ')', 'unknown') AS pool_id, segment.segment_type, segment.stream,
-  segment.is_expandable, count(*) AS segments, sum(segment.total_bytes) AS reserved_bytes,
-  coalesce(sum(held.live_bytes), 0)::HUGEINT AS live_bytes, coalesce(sum(held.live_blocks), 0)::HUGEINT AS live_blocks,
-  coalesce(sum(hole.free_bytes), 0)::HUGEINT AS free_bytes, max(hole.largest) AS largest_free_bytes
-FROM segment
-LEFT JOIN hole ON hole.segment_address = segment.address
-LEFT JOIN held ON held.address = segment.address
+  segment.is_expandable, count(*) AS segments, sum(segment.total_bytes) AS reserved_bytes, sum(segment.live_bytes) AS live_bytes,
+  sum(segment.live_blocks) AS live_blocks, sum(segment.pending_bytes) AS pending_bytes,
+  sum(segment.total_bytes - segment.live_bytes) AS free_bytes, nullif(max(segment.largest_free_bytes), 0) AS largest_free_bytes,
+  min(segment.address) AS first_address
+FROM segment_sums_at(snapshot_key, device_no, at_seq) AS segment
 LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = snapshot_key AND pool.pool = segment.pool
-GROUP BY ALL
+GROUP BY segment.pool, pool.pool_id_a, pool.pool_id_b, segment.segment_type, segment.stream, segment.is_expandable

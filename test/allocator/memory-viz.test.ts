@@ -1,9 +1,8 @@
 /** The backward walk against memory_viz's own way of undoing a trace, over random histories of the allocator model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { type AllocatorState, freeHoles, stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
-import { fragmentationIndex } from '../../src/findings/state/parity/memory-viz.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
 import { vizSnapshot } from '../support/snapshot-rows.js';
 import { dumpRows, eventRows, eventsOf, finalStateOf, history, type Played, play } from './history.js';
@@ -13,6 +12,13 @@ function walkOf({ allocator, trace, settings }: Played, cut: number, captureAfte
   walk.undo(eventsOf(trace.slice(cut)));
   walk.finish();
   return walk;
+}
+
+/** From our free blocks, by memory_viz's definition. */
+function fragmentationIndex(state: AllocatorState): number | null {
+  const { reservedBytes } = stateTotals(state);
+  const squares = freeHoles(state).bytes.reduce((sum, bytes) => sum + bytes ** 2, 0);
+  return reservedBytes === 0 ? null : squares / reservedBytes ** 2;
 }
 
 const vizOf = ({ allocator, trace }: Played, cut: number): VizSnapshot =>

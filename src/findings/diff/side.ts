@@ -1,16 +1,14 @@
 /**
  * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
  */
-import { STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import type { Frame } from '../../attribution/frames/call-site.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { DiffSide } from '../../model/results/diff.js';
-import type { Component } from '../../model/vocabulary.js';
+import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { componentsAt } from '../attribution/components-at.js';
-import { readPoolNumbers } from '../run/names/pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
-import { stateAt } from '../trace/state-at.js';
+import { momentAt, type StateKey } from '../trace/state-at.js';
 import { readSteps } from '../trace/steps.js';
 import type { StackGroup } from './match-sites.js';
 
@@ -118,15 +116,49 @@ export async function readTotals(
   device: number,
   moment: Moment,
 ): Promise<SideTotals> {
-  const { activeBytes, reservedBytes } = stateTotals(
-    (await stateAt(store, candidate.snapshotId, device, moment)).state,
-  );
+  const { key } = await momentAt(store, candidate.snapshotId, device, moment);
+  const totals = (await store.one('state.totals', { ...key }))!;
   const { handle, rank } = candidate;
-  return { handle, rank, device, active_bytes: activeBytes, reserved_bytes: reservedBytes };
+  return { handle, rank, device, active_bytes: totals.active_bytes, reserved_bytes: totals.reserved_bytes };
 }
 
-const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 const FREED = '(freed there; allocated before the recording)';
+
+/** Live blocks of one stack, component and size. */
+export interface LiveStack {
+  /** −1: none. */
+  readonly stackId: number;
+  /** What distinguishes memory of equal frames: only the free is known, or nothing is, and then the pool. */
+  readonly kind: string;
+  readonly component: Component;
+  readonly sizeBytes: number;
+  readonly bytes: number;
+  readonly count: number;
+}
+
+/** In order of the first address of a stack. */
+export async function readLiveStacks(store: Store, key: StateKey): Promise<LiveStack[]> {
+  return (await store.all('diff.live_stacks', { ...key })).map((row) => {
+    const name = poolWords(pairOf(row));
+    const inPool = name === 'default' ? '' : ` in ${name}`;
+    return {
+      stackId: row.stack_id ?? -1,
+      kind: row.stack_id === null ? `${NO_STACK}${inPool}` : row.is_freed ? FREED : '',
+      component: (row.component ?? 'unattributed') as Component,
+      sizeBytes: row.size_bytes,
+      bytes: row.bytes,
+      count: row.count,
+    };
+  });
+}
+
+const pairOf = (row: { readonly pool_id_a: number | null; readonly pool_id_b: number | null }) =>
+  row.pool_id_a === null || row.pool_id_b === null ? null : ([row.pool_id_a, row.pool_id_b] as const);
+
+/** What to call memory of a stack with these frames. */
+export function kindOf({ stackId, kind }: Pick<LiveStack, 'stackId' | 'kind'>, frames: readonly Frame[]): string {
+  return frames.length > 0 || stackId < 0 ? kind : kind === '' ? NO_FRAMES : `${NO_FRAMES} ${kind}`;
+}
 
 /** Throws MBF1002 where the trace lacks the moment. */
 export async function readSide(
@@ -138,51 +170,29 @@ export async function readSide(
   torchAtLeast: (features: readonly string[]) => string | undefined,
 ): Promise<Side> {
   const id = { snapshot_id: candidate.snapshotId };
-  const at = await stateAt(store, candidate.snapshotId, device, moment);
-  const { state } = at;
-  const { blocks, segments } = state;
-  const pools = await readPoolNumbers(store, candidate.snapshotId);
-  const poolName = (pool: number): string => poolWords(pools.pair(Math.max(0, pool)));
-  const byKey = new Map<
-    string,
-    { stackId: number; kind: string; bytes: number; count: number; sizes: Map<number, number> }
-  >();
-  let noStackBytes = 0;
-  for (let i = 0; i < blocks.count; i += 1) {
-    const stackId = blocks.stackId[i]!;
-    const bytes = blocks.sizeBytes[i]!;
-    const freed = blocks.stackOrigin[i] === FREE_EVENT;
-    // Unknown memory can still be distinguished by its pool.
-    const pool = segments.pool[blocks.segment[i]!]!;
-    const inPool = stackId < 0 && pool > 0 ? ` in ${poolName(pool)}` : '';
-    const key = `${stackId} ${freed} ${inPool}`;
-    let group = byKey.get(key);
-    if (group === undefined) {
-      group = {
-        stackId,
-        kind: stackId < 0 ? `${NO_STACK}${inPool}` : freed ? FREED : '',
-        bytes: 0,
-        count: 0,
-        sizes: new Map(),
-      };
-      byKey.set(key, group);
-    }
-    group.bytes += bytes;
-    group.count += 1;
-    group.sizes.set(bytes, (group.sizes.get(bytes) ?? 0) + 1);
-    if (stackId < 0 || freed) noStackBytes += bytes;
+  const at = await momentAt(store, candidate.snapshotId, device, moment);
+  const { key } = at;
+  const byStack = new Map<string, LiveStack & { sizes: Map<number, number> }>();
+  const components = new Map<Component, number>();
+  for (const row of await readLiveStacks(store, key)) {
+    const { stackId, kind, component, sizeBytes } = row;
+    const known = byStack.get(`${stackId} ${kind}`);
+    const sizes = known?.sizes ?? new Map<number, number>();
+    sizes.set(sizeBytes, (sizes.get(sizeBytes) ?? 0) + row.count);
+    const { bytes = 0, count = 0 } = known ?? {};
+    byStack.set(`${stackId} ${kind}`, { ...row, sizes, bytes: bytes + row.bytes, count: count + row.count });
+    components.set(component, (components.get(component) ?? 0) + row.bytes);
   }
-  const entries = [...byKey.values()];
+  const entries = [...byStack.values()];
   const stacks = await readStacks(
     store,
     entries.map((group) => group.stackId),
   );
-  const groups = entries.map(({ stackId, kind, bytes, count }): StackGroup => {
-    const frames = stacks.get(stackId) ?? [];
-    const named = frames.length > 0 || stackId < 0 ? kind : kind === '' ? NO_FRAMES : `${NO_FRAMES} ${kind}`;
-    return { frames, kind: named, bytes, count };
+  const groups = entries.map((group): StackGroup => {
+    const frames = stacks.get(group.stackId) ?? [];
+    return { frames, kind: kindOf(group, frames), bytes: group.bytes, count: group.count };
   });
-  const totals = stateTotals(state);
+  const totals = (await store.one('state.totals', { ...key }))!;
   const features = (await store.all('snapshot.features', id)).map((row) => row.feature);
   const settings = await store.all('snapshot.settings', id);
   const actions = (await store.all('snapshot.actions', id)).filter((row) => row.device === device);
@@ -199,14 +209,14 @@ export async function readSide(
     seq: at.seq,
     has_trace: sums !== undefined && sums.events !== null,
     basis: at.holds ? 'actual' : 'approximate',
-    active_bytes: totals.activeBytes,
-    allocated_bytes: totals.allocatedBytes,
-    pending_bytes: totals.pendingBytes,
-    reserved_bytes: totals.reservedBytes,
-    inactive_bytes: totals.reservedBytes - totals.activeBytes,
-    blocks: blocks.count,
-    segments: segments.count,
-    no_stack_bytes: noStackBytes,
+    active_bytes: totals.active_bytes,
+    allocated_bytes: totals.active_bytes - totals.pending_bytes,
+    pending_bytes: totals.pending_bytes,
+    reserved_bytes: totals.reserved_bytes,
+    inactive_bytes: totals.reserved_bytes - totals.active_bytes,
+    blocks: totals.blocks,
+    segments: totals.segments,
+    no_stack_bytes: entries.reduce((sum, { kind, bytes }) => (kind === '' ? sum : sum + bytes), 0),
     ooms: count('oom'),
     torch_at_least: torchAtLeast(features) ?? null,
   };
@@ -215,8 +225,17 @@ export async function readSide(
     info,
     groups,
     sizes: entries.map((group) => group.sizes),
-    pools: poolSums(at.state, poolName),
-    components: await componentsAt(store, candidate.snapshotId, device, at.state),
+    pools: (await store.all('diff.pools', { ...key })).map((row) => ({
+      pool: poolWords(pairOf(row)),
+      segmentType: row.segment_type === 'small' ? 'small' : 'large',
+      sideStream: row.is_side_stream,
+      reservedBytes: row.reserved_bytes,
+      activeBytes: row.active_bytes,
+      segments: row.segments,
+    })),
+    components: new Map(
+      [...components].sort((a, b) => b[1] - a[1] || COMPONENTS.indexOf(a[0]) - COMPONENTS.indexOf(b[0])),
+    ),
     settings: new Map(settings.map((row) => [row.key, row.value])),
     features,
     trace:
@@ -224,26 +243,4 @@ export async function readSide(
         ? null
         : { baselineBytes: start, peakBytes: peak - start, allocs: count('alloc') },
   };
-}
-
-function poolSums(state: Awaited<ReturnType<typeof stateAt>>['state'], poolName: (pool: number) => string): PoolSums[] {
-  const { segments, blocks } = state;
-  const sums = new Map<string, { -readonly [Key in keyof PoolSums]: PoolSums[Key] }>();
-  for (let i = 0; i < segments.count; i += 1) {
-    const pool = poolName(segments.pool[i]!);
-    const segmentType = segments.small[i] === 1 ? 'small' : 'large';
-    // Handles of side streams are addresses: two processes never agree on them.
-    const sideStream = segments.stream[i]! > 0;
-    const key = `${pool} ${segmentType} ${sideStream}`;
-    let sum = sums.get(key);
-    if (sum === undefined) {
-      sum = { pool, segmentType, sideStream, reservedBytes: 0, activeBytes: 0, segments: 0 };
-      sums.set(key, sum);
-    }
-    sum.reservedBytes += segments.totalBytes[i]!;
-    sum.segments += 1;
-    for (let row = segments.firstBlock[i]!; row < segments.firstBlock[i + 1]!; row += 1)
-      sum.activeBytes += blocks.sizeBytes[row]!;
-  }
-  return [...sums.values()];
 }

@@ -1,13 +1,12 @@
 /** The live set of a snapshot at a moment, as the encoders of other tools' formats want it. */
-import { type AllocatorState, freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { type Frame, frameText, visibleFrames } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
 import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/results/export.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { readPoolNumbers } from '../run/names/pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
-import { type StateAt, stateAt } from '../trace/state-at.js';
+import { type MomentAt, momentAt } from '../trace/state-at.js';
 
 /** Root of a stack that is only a substitute: mixing both would blame the line that freed the memory. */
 export const FREED_THERE = '(allocated before the recording: stack of its free)';
@@ -33,8 +32,8 @@ export interface LiveStackOptions {
 export interface DeviceState {
   readonly device: number;
   readonly hasTrace: boolean;
-  readonly at: StateAt;
-  readonly timeUs: number | null;
+  readonly at: MomentAt;
+  readonly totals: QueryRow<'state.totals'>;
 }
 
 /**
@@ -53,9 +52,9 @@ export async function deviceStates(
   let first: unknown;
   for (const row of wanted) {
     try {
-      const at = await stateAt(store, target.snapshotId, row.device, moment);
-      const timeUs = at.timeUs ?? (await timeOf(store, target.snapshotId, row.device, at.seq));
-      states.push({ device: row.device, hasTrace: row.events !== null, at, timeUs });
+      const at = await momentAt(store, target.snapshotId, row.device, moment);
+      const totals = (await store.one('state.totals', { ...at.key }))!;
+      states.push({ device: row.device, hasTrace: row.events !== null, at, totals });
     } catch (error) {
       if (!(error instanceof MbfError) || error.code !== 'MBF1002') throw error;
       first ??= error;
@@ -77,12 +76,6 @@ export async function devicesOf(store: Store, target: ExportTarget) {
   throw new MbfError('MBF1002', `${target.handle} has nothing of device ${target.device}; ${has}`);
 }
 
-async function timeOf(store: Store, snapshotId: number, device: number, seq: number | null): Promise<number | null> {
-  if (seq === null) return null;
-  const row = await store.one('export.entry_time', { snapshot_id: snapshotId, device, seq });
-  return row?.time_us ?? null;
-}
-
 /** Everything live at `moment`; each block is in exactly one sample. Errors as {@link deviceStates}. */
 export async function liveStacks(
   store: Store,
@@ -91,98 +84,44 @@ export async function liveStacks(
   options: LiveStackOptions,
 ): Promise<LiveStacks> {
   const { states, missing } = await deviceStates(store, target, moment);
-  const pools = await readPoolNumbers(store, target.snapshotId);
   const table = new StackTable(options.rawFrames);
-  const grouped = states.map((state) => ({ ...state, groups: groupBlocks(state.at.state, options) }));
-  await table.read(
-    store,
-    grouped.flatMap(({ groups }) => [...groups.values()].map((group) => group.stackId)),
-  );
-  const devices: LiveDevice[] = grouped.map(({ device, hasTrace, at, timeUs, groups }) => {
-    const totals = stateTotals(at.state);
-    const { segments } = at.state;
-    const samples = [...groups.values()].map((group): LiveSample => {
-      const stream = segments.stream[group.segment]!;
-      return {
-        stack: table.rowOf(group),
-        state: group.state,
-        stream: Number.isNaN(stream) ? null : stream,
-        pool: pools.pair(segments.pool[group.segment]!),
-        segmentType: segments.small[group.segment] === 1 ? 'small' : 'large',
-        segment: options.segments ? segments.address[group.segment]! : null,
-        bytes: group.bytes,
-        blocks: group.blocks,
-      };
-    });
+  const devices: LiveDevice[] = [];
+  for (const { device, hasTrace, at, totals } of states) {
+    const parameters = { ...at.key, with_holes: options.holes, with_segments: options.segments };
+    const rows = await store.all('export.live_samples', parameters);
+    await table.read(
+      store,
+      rows.map((row) => row.stack_id ?? -1),
+    );
+    const samples = rows.map(
+      (row): LiveSample => ({
+        stack: table.rowOf(row),
+        state: row.state as LiveSample['state'],
+        stream: row.stream === null ? null : Number(row.stream),
+        pool: row.pool_id_a === null || row.pool_id_b === null ? null : [row.pool_id_a, row.pool_id_b],
+        segmentType: row.segment_type === 'small' ? 'small' : 'large',
+        segment: row.segment === null ? null : Number(row.segment),
+        bytes: row.bytes,
+        blocks: row.blocks,
+      }),
+    );
     samples.sort((a, b) => b.bytes - a.bytes || a.stack - b.stack);
-    return {
+    devices.push({
       device,
       moment: hasTrace ? momentText(moment) : 'dump',
       seq: at.seq,
-      timeUs,
+      timeUs: at.timeUs,
       basis: at.holds ? 'actual' : 'approximate',
-      activeBytes: totals.activeBytes,
-      reservedBytes: totals.reservedBytes,
+      activeBytes: totals.active_bytes,
+      reservedBytes: totals.reserved_bytes,
       samples,
-    };
-  });
+    });
+  }
   const { path, handle, rank } = target;
   return { path, handle, rank, frames: table.frames, stacks: table.stacks, devices, missing };
 }
 
-type Origin = (typeof STACK_ORIGINS)[number] | 'hole';
-
-interface Group {
-  readonly stackId: number;
-  readonly origin: Origin;
-  readonly state: LiveSample['state'];
-  /** A segment that stands for all of the group: they agree in what is told of them. */
-  readonly segment: number;
-  bytes: number;
-  blocks: number;
-}
-
-function groupBlocks(state: AllocatorState, options: LiveStackOptions): Map<string, Group> {
-  const { segments, blocks } = state;
-  const groups = new Map<string, Group>();
-  // Segments with equal labels share a class, so that a key is cheap to make.
-  const classes = new Map<string, number>();
-  const classOf = Array.from({ length: segments.count }, (_, row) => {
-    const key = options.segments ? String(row) : `${segments.stream[row]} ${segments.pool[row]} ${segments.small[row]}`;
-    const known = classes.get(key) ?? classes.size;
-    classes.set(key, known);
-    return known;
-  });
-  const add = (
-    segment: number,
-    stackId: number,
-    origin: Origin,
-    blockState: LiveSample['state'],
-    bytes: number,
-  ): void => {
-    const key = `${stackId} ${origin} ${blockState} ${classOf[segment]}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, { stackId, origin, state: blockState, segment, bytes, blocks: 1 });
-    else {
-      group.bytes += bytes;
-      group.blocks += 1;
-    }
-  };
-  for (let row = 0; row < blocks.count; row += 1) {
-    add(
-      blocks.segment[row]!,
-      blocks.stackId[row]!,
-      STACK_ORIGINS[blocks.stackOrigin[row]!] ?? 'none',
-      blocks.state[row] === 1 ? 'active_pending_free' : 'active_allocated',
-      blocks.sizeBytes[row]!,
-    );
-  }
-  if (options.holes) {
-    const holes = freeHoles(state);
-    for (let row = 0; row < holes.count; row += 1) add(holes.segment[row]!, -1, 'hole', 'inactive', holes.bytes[row]!);
-  }
-  return groups;
-}
+type Sample = Pick<QueryRow<'export.live_samples'>, 'stack_id' | 'origin'>;
 
 /** Frames and stacks, each once, in the order they are first met. */
 class StackTable {
@@ -201,24 +140,25 @@ class StackTable {
     this.known = await readStacks(store, stackIds);
   }
 
-  rowOf(group: Group): number {
-    const key = `${group.stackId} ${group.origin === 'free_event' ? 'free' : group.origin === 'hole' ? 'hole' : ''}`;
+  rowOf(sample: Sample): number {
+    const { stack_id, origin } = sample;
+    const key = `${stack_id} ${origin === 'free_event' ? 'free' : origin === 'hole' ? 'hole' : ''}`;
     const known = this.stackRows.get(key);
     if (known !== undefined) return known;
     const row = this.stacks.length;
-    this.stacks.push(this.framesOf(group));
+    this.stacks.push(this.framesOf(sample));
     this.stackRows.set(key, row);
     return row;
   }
 
-  private framesOf(group: Group): number[] {
-    if (group.origin === 'hole') return [this.synthetic('(free)')];
-    if (group.stackId < 0) return [this.synthetic(NO_STACK)];
-    const all = this.known.get(group.stackId) ?? [];
+  private framesOf({ stack_id, origin }: Sample): number[] {
+    if (origin === 'hole') return [this.synthetic('(free)')];
+    if (stack_id === null) return [this.synthetic(NO_STACK)];
+    const all = this.known.get(stack_id) ?? [];
     const shown = this.raw ? all : visibleFrames(all);
     const frames = shown.map((frame) => this.frame(frame, this.raw ? rawText(frame) : frameText(frame))).reverse();
     if (frames.length === 0) frames.push(this.synthetic(NO_FRAMES));
-    return group.origin === 'free_event' ? [this.synthetic(FREED_THERE), ...frames] : frames;
+    return origin === 'free_event' ? [this.synthetic(FREED_THERE), ...frames] : frames;
   }
 
   private synthetic(text: string): number {

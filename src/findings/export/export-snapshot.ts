@@ -3,11 +3,8 @@
  * is written while it is read, window by window; what is held is one window, the ids of the distinct stacks' frames,
  * and the text of the distinct frames.
  */
-import { freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { ExportResult } from '../../model/results/export.js';
-import { BLOCK_STATES } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { readPoolNumbers } from '../run/names/pool-numbers.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { type DeviceState, deviceStates, devicesOf, type ExportTarget, FREED_THERE } from './export-live-stacks.js';
 
@@ -49,10 +46,9 @@ export async function exportSnapshot(
     pieces: writer.pieces({ moment, states }),
     entries: () => writer.entries,
     moment: momentText(moment),
-    devices: states.map(({ device, at }) => {
-      const { activeBytes, reservedBytes } = stateTotals(at.state);
+    devices: states.map(({ device, at, totals: { active_bytes, reserved_bytes } }) => {
       const basis = at.holds ? 'actual' : 'approximate';
-      return { device, seq: at.seq, active_bytes: activeBytes, reserved_bytes: reservedBytes, basis };
+      return { device, seq: at.seq, active_bytes, reserved_bytes, basis };
     }),
     missing,
   };
@@ -148,57 +144,32 @@ class SnapshotWriter {
   }
 
   private async *statesSegments(states: readonly DeviceState[]): AsyncGenerator<string, void, void> {
-    const pools = await readPoolNumbers(this.store, this.target.snapshotId);
     for (const { device, at } of states) {
       const makers = await this.segmentStacks(device, at.seq);
-      const { segments, blocks } = at.state;
-      const holes = freeHoles(at.state);
-      let hole = 0;
-      for (let row = 0; row < segments.count; row += 1) {
-        const parts: { readonly address: number; readonly json: string }[] = [];
-        const sum = { allocated: 0, active: 0, requested: 0 };
-        for (let block = segments.firstBlock[row]!; block < segments.firstBlock[row + 1]!; block += 1) {
-          const size = blocks.sizeBytes[block]!;
-          // Readers subtract it from the size to show what rounding costs: where it is not known, they must find
-          // nothing.
-          const requested = blocks.requestedBytes[block]! < 0 ? size : blocks.requestedBytes[block]!;
-          const pending = blocks.state[block] === 1;
-          sum.active += size;
-          sum.requested += requested;
-          if (!pending) sum.allocated += size;
-          const frames = this.blockFrames(blocks.stackId[block]!, blocks.stackOrigin[block]!);
-          const state = BLOCK_STATES[pending ? 1 : 0];
-          const address = blocks.address[block]!;
-          const json = `{"address":${address},"size":${size},"requested_size":${requested},"state":"${state}","frames":${frames}}`;
-          parts.push({ address, json });
+      const segments = await this.store.all('export.state_segments', { ...at.key });
+      for (let first = 0; first < segments.length; first += WINDOW_SEGMENTS) {
+        const window = segments.slice(first, first + WINDOW_SEGMENTS);
+        const range = { from_address: window[0]!.address, to_address: window.at(-1)!.end_address };
+        const blocks = await this.store.all('export.state_blocks', { ...at.key, ...range });
+        let next = 0;
+        for (const { address, end_address, head } of window) {
+          const parts: string[] = [];
+          for (; next < blocks.length && blocks[next]!.address < end_address; next += 1) {
+            const block = blocks[next]!;
+            parts.push(`${block.head},"frames":${this.blockFrames(block.stack_id, block.is_freed)}}`);
+          }
+          const maker = makers.get(Number(address));
+          const frames = maker === undefined ? '[]' : this.stacks.of(maker);
+          yield `${head},"frames":${frames},"blocks":[${parts.join(',')}]}`;
         }
-        for (; hole < holes.count && holes.segment[hole] === row; hole += 1) {
-          const address = holes.address[hole]!;
-          const json = `{"address":${address},"size":${holes.bytes[hole]},"requested_size":0,"state":"inactive","frames":[]}`;
-          parts.push({ address, json });
-        }
-        parts.sort((a, b) => a.address - b.address);
-        const stream = segments.stream[row]!;
-        const pool = pools.pair(segments.pool[row]!);
-        const maker = makers.get(segments.address[row]!);
-        yield [
-          `{"device":${device},"address":${segments.address[row]},"total_size":${segments.totalBytes[row]}`,
-          `"allocated_size":${sum.allocated},"active_size":${sum.active},"requested_size":${sum.requested}`,
-          ...(Number.isNaN(stream) ? [] : [`"stream":${stream}`]),
-          `"segment_type":"${segments.small[row] === 1 ? 'small' : 'large'}"`,
-          ...(pool === null ? [] : [`"segment_pool_id":[${pool.join(',')}]`]),
-          `"is_expandable":${segments.expandable[row] === 1}`,
-          `"frames":${maker === undefined ? '[]' : this.stacks.of(maker)}`,
-          `"blocks":[${parts.map((part) => part.json).join(',')}]}`,
-        ].join(',');
       }
     }
   }
 
-  private blockFrames(stackId: number, origin: number): string {
-    if (stackId < 0) return '[]';
+  private blockFrames(stackId: number | null, isFreed: boolean): string {
+    if (stackId === null) return '[]';
     const frames = this.stacks.of(stackId);
-    if (STACK_ORIGINS[origin] !== 'free_event') return frames;
+    if (!isFreed) return frames;
     const note = `{"name":${JSON.stringify(FREED_THERE)},"filename":"","line":0}`;
     return frames === '[]' ? `[${note}]` : `${frames.slice(0, -1)},${note}]`;
   }
@@ -229,7 +200,7 @@ class SnapshotWriter {
 
   private async *annotations(cut: Cut | undefined): AsyncGenerator<string, void, void> {
     const snapshot_id = this.target.snapshotId;
-    const times = cut?.states.map((state) => state.timeUs) ?? [];
+    const times = cut?.states.map(({ at }) => at.timeUs) ?? [];
     const until_us = times.length === 0 || times.some((time) => time === null) ? null : Math.max(...times.map(Number));
     const extents = await this.store.one('export.extents', { snapshot_id });
     for (let from = 0; from < (extents?.annotations ?? 0); from += WINDOW_ROWS) {

@@ -1,9 +1,8 @@
 /** Relation of the trace of one dump to that of the dump before it on the same rank and device. */
-import { stateTotals } from '../../allocator/walk/allocator-state.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { SeriesSnapshot } from '../../model/results/snapshot-series.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { stateAt } from '../trace/state-at.js';
 
 export type SeriesRow = QueryRow<'snapshot.series'>;
 export type Relation = Pick<SeriesSnapshot, 'shared_entries' | 'new_entries' | 'lost'> & {
@@ -30,15 +29,15 @@ export async function relateTraces(store: Store, earlier: SeriesRow, later: Seri
   const gap = later.first_time_us - earlier.last_time_us;
   if (gap <= 0) return { relation: 'unrelated', ...NOTHING };
   if (later.start_reserved_bytes === 0 && earlier.reserved_bytes > 0) return { relation: 'restart', ...NOTHING };
-  const { state } = await stateAt(store, later.snapshot_id, later.device, { kind: 'start' });
-  const start = stateTotals(state);
+  const { snapshot_id, device } = later;
+  const start = (await store.one('state.totals', { snapshot_id, device, at_seq: BEFORE_TRACE }))!;
   return {
     relation: 'gap',
     ...NOTHING,
     lost: {
       gap_us: gap,
-      active_bytes: start.activeBytes - earlier.active_bytes,
-      reserved_bytes: start.reservedBytes - earlier.reserved_bytes,
+      active_bytes: start.active_bytes - earlier.active_bytes,
+      reserved_bytes: start.reserved_bytes - earlier.reserved_bytes,
     },
   };
 }

@@ -6,11 +6,12 @@ import type { Store } from '../../store/store.js';
 import { blockLabels } from '../run/names/block-labels.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
 import { readAnnotations, stageAt, stageTimeline } from '../stacks/annotation-stages.js';
-import { readStacks, siteOf } from '../stacks/read-stacks.js';
+import { readStacks } from '../stacks/read-stacks.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { seqOfMoment } from '../trace/state-at.js';
 import type { ChosenDevice } from './choose-snapshot.js';
+import { siteName } from '../stacks/read-stacks.js';
 
 export interface AllocationQuestion {
   /** Only what is live then. */
@@ -62,14 +63,7 @@ export async function describeAllocations(
   const streams = await readStreamNumbers(store, snapshotId);
   const { pools } = history.trace;
   const stages = stageTimeline(await readAnnotations(store, snapshotId), device);
-  const texts = await readTexts(
-    store,
-    rows.flatMap((row) => [row.compile_context_id, row.user_metadata_id]),
-  );
   const described = rows.map((row, i): AllocationRow => {
-    const stackId = row.stack_id ?? -1;
-    const context = row.compile_context_id === null ? null : (texts.get(row.compile_context_id) ?? null);
-    const metadata = row.user_metadata_id === null ? null : (texts.get(row.user_metadata_id) ?? null);
     return {
       label: labels[i]!,
       address: Number(row.address).toString(16),
@@ -86,12 +80,12 @@ export async function describeAllocations(
       lifetime_entries: row.lifetime_entries,
       stream: row.stream === null ? null : (streams.get(Number(row.stream)) ?? null),
       pool: row.pool === null ? null : pools.storedPair(row.pool),
-      site: siteOf(stackId, stacks),
-      frames: visibleFrames(stacks.get(stackId) ?? []).map(frameText),
+      site: siteName(row.site, row.stack_id !== null),
+      frames: visibleFrames(stacks.get(row.stack_id ?? -1) ?? []).map(frameText),
       stack_origin: row.stack_origin,
       stage: row.alloc_us === null ? null : stageAt(stages, row.alloc_us),
-      compile_context: context === NO_CONTEXT ? null : context,
-      user_metadata: metadata === '' ? null : metadata,
+      compile_context: row.compile_context === NO_CONTEXT ? null : row.compile_context,
+      user_metadata: row.user_metadata === '' ? null : row.user_metadata,
     };
   });
   const allocations = version === undefined ? described : described.filter((row) => row.label.endsWith(`_${version}`));
@@ -113,11 +107,4 @@ export async function describeAllocations(
     basis: history.holds ? 'actual' : 'approximate',
     allocations,
   };
-}
-
-async function readTexts(store: Store, ids: readonly (number | null)[]): Promise<ReadonlyMap<number, string>> {
-  const wanted = [...new Set(ids.filter((id): id is number => id !== null))];
-  if (wanted.length === 0) return new Map();
-  const rows = await store.all('peak.texts', { text_ids: wanted.join(',') });
-  return new Map(rows.map((row) => [row.text_id, row.text]));
 }

@@ -1,31 +1,21 @@
 /** `mbforensics at`: the allocator of one device at one moment. */
-import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
 import type { AtResult, PinnedSegment } from '../../model/results/at.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { nvtxOf } from '../nsys/snapshot-clock.js';
 import { blockLabels } from '../run/names/block-labels.js';
 import { readNotes } from '../run/names/snapshots.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
-import { readStacks, siteOf } from '../stacks/read-stacks.js';
-import { deviceHistory } from '../trace/device-history.js';
+import { readStacks, siteName, siteOf } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
-import { stateAt } from '../trace/state-at.js';
+import { momentAt, type StateKey } from '../trace/state-at.js';
 import type { ChosenDevice } from './choose-snapshot.js';
-import { liveSet } from './live/live-set.js';
-import {
-  fragmentation,
-  hex,
-  largestHoles,
-  namesOf,
-  poolShares,
-  releasableBytes,
-  type SegmentSums,
-  segmentSums,
-  streamShares,
-} from './state-view.js';
+import { cut, liveSites } from './live/live-sites.js';
+import { hex, placeOf, shareOf } from './state-view.js';
 
 /** Sites named per pinned segment; more are rarely read, and the count shows that there are more. */
 const SITES_PER_SEGMENT = 3;
+const ALL = 0x7fffffff;
 
 export interface AtLimits {
   /** Sites, holes and pinned segments shown; 0 = all. */
@@ -39,25 +29,23 @@ export async function describeState(
   { limit }: AtLimits,
 ): Promise<AtResult> {
   const { snapshotId, device } = chosen;
-  const at = await stateAt(store, snapshotId, device, moment);
-  const history = await deviceHistory(store, snapshotId, device);
-  const { state } = at;
-  const totals = stateTotals(state);
-  const holes = freeHoles(state);
-  const sums = segmentSums(state, holes);
-  const names = namesOf(state, history.trace.pools.pair, await readStreamNumbers(store, snapshotId));
-  const live = await liveSet(store, state);
-  const releasable = releasableBytes(state, holes, at.settings);
-  const count = limit === 0 ? Number.POSITIVE_INFINITY : limit;
-  const shownSites = live.sites.slice(0, count);
-  const otherSites = live.sites.slice(shownSites.length);
+  const { key, seq, timeUs, history, holds } = await momentAt(store, snapshotId, device, moment);
+  const count = limit === 0 ? ALL : limit;
+  const totals = (await store.one('state.totals', key))!;
+  const shares = await store.all('state.shares', key);
+  const whole = shares.find(({ part }) => part === 'device');
+  const { reserved_bytes: reserved, active_bytes: active } = totals;
+  const inactive = reserved - active;
+  const numbers = await readStreamNumbers(store, snapshotId);
+  const sites = cut(await liveSites(store, key), limit);
+  const holes = await store.all('state.holes', { ...key, count });
+  const pinned = await store.all('state.pinned_segments', { ...key, count });
   const ring = (await readNotes(store, chosen.sourceId)).find(
     (note) => note.device === device && (note.kind === 'ring_truncated' || note.kind === 'ring_probably_truncated'),
   );
   const overwritten = ring?.kind === 'ring_truncated';
-  const pinned = pinnedRows(state, sums, releasable);
-  const entry =
-    at.seq === null ? undefined : await store.one('history.entry', { snapshot_id: snapshotId, device, seq: at.seq });
+  const entry = seq === null ? undefined : await store.one('history.entry', { snapshot_id: snapshotId, device, seq });
+  const largestHole = whole?.largest_hole_bytes ?? 0;
   return {
     schema: 'mbforensics/at@1',
     snapshot: chosen.handle,
@@ -65,121 +53,93 @@ export async function describeState(
     rank: chosen.rank,
     device,
     moment: momentText(moment),
-    seq: at.seq,
+    seq,
     last_seq: history.trace.events === 0 ? null : history.trace.events - 1,
-    time_us: at.timeUs,
+    time_us: timeUs,
     entry:
       entry === undefined
         ? null
         : {
             action: entry.action,
-            address: entry.addr === null ? null : hex(Number(entry.addr)),
+            address: entry.addr === null ? null : hex(entry.addr),
             size_bytes: entry.size_bytes,
             site: entry.stack_id === null ? null : siteOf(entry.stack_id, await readStacks(store, [entry.stack_id])),
           },
-    reserved_bytes: totals.reservedBytes,
-    active_bytes: totals.activeBytes,
-    allocated_bytes: totals.allocatedBytes,
-    pending_bytes: totals.pendingBytes,
-    inactive_bytes: totals.reservedBytes - totals.activeBytes,
-    requested_bytes: totals.requestedBytes,
-    rounding_bytes: roundingBytes(state),
-    largest_hole_bytes: holes.bytes.reduce((most, bytes) => Math.max(most, bytes), 0),
-    segments: state.segments.count,
-    blocks: state.blocks.count,
-    holes: holes.count,
-    releasable_bytes: releasable.reduce((sum, bytes) => sum + bytes, 0),
-    basis: at.holds ? 'actual' : 'approximate',
-    uncertain_blocks: totals.uncertainBlocks,
-    uncertain_bytes: totals.uncertainBytes,
+    reserved_bytes: reserved,
+    active_bytes: active,
+    allocated_bytes: active - totals.pending_bytes,
+    pending_bytes: totals.pending_bytes,
+    inactive_bytes: inactive,
+    requested_bytes: totals.requested_bytes,
+    rounding_bytes: totals.rounding_bytes,
+    largest_hole_bytes: largestHole,
+    segments: totals.segments,
+    blocks: totals.blocks,
+    holes: whole?.holes ?? 0,
+    releasable_bytes: whole?.releasable_bytes ?? 0,
+    basis: holds ? 'actual' : 'approximate',
+    uncertain_blocks: totals.uncertain_blocks,
+    uncertain_bytes: totals.uncertain_bytes,
     start: history.trace.events === 0 ? null : history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
     ring_note: ring?.text ?? null,
-    nvtx: await nvtxOf(store, chosen, at.timeUs),
-    fragmentation: fragmentation(state, holes),
-    pools: poolShares(state, sums, names),
-    streams: streamShares(state, sums, names),
-    sites: shownSites,
-    other_sites: {
-      groups: otherSites.length,
-      bytes: otherSites.reduce((sum, site) => sum + site.bytes, 0),
-      count: otherSites.reduce((sum, site) => sum + site.count, 0),
+    nvtx: await nvtxOf(store, chosen, timeUs),
+    fragmentation: {
+      inactive_of_reserved: reserved === 0 ? null : (whole?.inactive_bytes ?? 0) / reserved,
+      largest_hole_of_inactive: largestHole === 0 ? null : largestHole / whole!.inactive_bytes,
+      squared_gap_index: reserved === 0 ? null : (whole?.hole_squares ?? 0) / (reserved * reserved),
     },
-    largest_holes: largestHoles(state, holes, names, count),
-    pinned_segments: await describePinned(store, snapshotId, state, sums, releasable, pinned.slice(0, count)),
+    pools: shares.flatMap((row) => {
+      if (row.part !== 'pool') return [];
+      const { pool, segment_type } = placeOf(row, numbers);
+      return [{ pool, segment_type, expandable: row.is_expandable === true, ...shareOf(row) }];
+    }),
+    streams: shares.flatMap((row) => {
+      if (row.part !== 'stream') return [];
+      const pointer = row.stream === null ? null : String(row.stream);
+      return [{ stream: placeOf(row, numbers).stream, pointer, ...shareOf(row) }];
+    }),
+    sites: sites.shown,
+    other_sites: sites.rest,
+    largest_holes: holes.map((hole) => ({
+      address: hex(hole.address),
+      bytes: hole.bytes,
+      segment: hex(hole.segment_address),
+      ...placeOf(hole, numbers),
+    })),
+    pinned_segments: await describePinned(store, key, pinned),
     other_pinned_segments: {
-      segments: Math.max(0, pinned.length - count),
-      inactive_bytes: pinned
-        .slice(count)
-        .reduce((sum, segment) => sum + state.segments.totalBytes[segment]! - sums.active[segment]!, 0),
+      segments: (pinned[0]?.all_segments ?? 0) - pinned.length,
+      inactive_bytes: (pinned[0]?.all_inactive_bytes ?? 0) - pinned.reduce((sum, row) => sum + row.inactive_bytes, 0),
     },
   };
 }
 
-/** What blocks have beyond what was asked for, where that is known. */
-function roundingBytes({ blocks }: AllocatorState): number {
-  let bytes = 0;
-  for (let row = 0; row < blocks.count; row += 1)
-    if (blocks.requestedBytes[row]! >= 0) bytes += blocks.sizeBytes[row]! - blocks.requestedBytes[row]!;
-  return bytes;
-}
-
-/** Segments with free memory that live blocks keep from the driver, most stuck bytes first. */
-function pinnedRows(state: AllocatorState, sums: SegmentSums, releasable: Float64Array): number[] {
-  const stuck = (segment: number): number =>
-    state.segments.totalBytes[segment]! - sums.active[segment]! - releasable[segment]!;
-  return Array.from({ length: state.segments.count }, (_, segment) => segment)
-    .filter((segment) => sums.active[segment]! > 0 && stuck(segment) > 0)
-    .sort((a, b) => stuck(b) - stuck(a) || state.segments.address[a]! - state.segments.address[b]!);
-}
-
 async function describePinned(
   store: Store,
-  snapshotId: number,
-  state: AllocatorState,
-  sums: SegmentSums,
-  releasable: Float64Array,
-  rows: readonly number[],
+  key: StateKey,
+  rows: readonly QueryRow<'state.pinned_segments'>[],
 ): Promise<PinnedSegment[]> {
-  const { segments, blocks } = state;
-  const stackIds = new Set<number>();
-  for (const segment of rows)
-    for (let row = segments.firstBlock[segment]!; row < segments.firstBlock[segment + 1]!; row += 1)
-      stackIds.add(blocks.stackId[row]!);
-  const stacks = await readStacks(store, stackIds);
-  const pins = rows.map((segment) => {
-    const sites = new Map<string, { site: string; bytes: number; count: number; row: number }>();
-    for (let row = segments.firstBlock[segment]!; row < segments.firstBlock[segment + 1]!; row += 1) {
-      const site = siteOf(blocks.stackId[row]!, stacks);
-      const known = sites.get(site);
-      if (known === undefined) sites.set(site, { site, bytes: blocks.sizeBytes[row]!, count: 1, row });
-      else {
-        known.bytes += blocks.sizeBytes[row]!;
-        known.count += 1;
-      }
-    }
-    return [...sites.values()].sort((a, b) => b.bytes - a.bytes).slice(0, SITES_PER_SEGMENT);
-  });
-  const single = pins.flatMap((sites) => sites.filter((site) => site.count === 1));
-  const named = await blockLabels(
+  if (rows.length === 0) return [];
+  const segments = rows.map((row) => row.address).join(',');
+  const pins = await store.all('state.pinning_sites', { ...key, segments, most: SITES_PER_SEGMENT });
+  const labels = await blockLabels(
     store,
-    snapshotId,
-    single.map(({ row }) => ({ address: blocks.address[row]!, allocSeq: blocks.allocSeq[row]! })),
+    key.snapshot_id,
+    pins.map((pin) => ({ address: Number(pin.address), allocSeq: pin.alloc_seq })),
   );
-  const labels = new Map(single.map(({ row }, i) => [blocks.address[row]!, named[i]!]));
-  return rows.map((segment, i) => ({
-    segment: hex(segments.address[segment]!),
-    total_bytes: segments.totalBytes[segment]!,
-    inactive_bytes: segments.totalBytes[segment]! - sums.active[segment]!,
-    largest_hole_bytes: sums.largestHole[segment]!,
-    active_bytes: sums.active[segment]!,
-    blocks: segments.firstBlock[segment + 1]! - segments.firstBlock[segment]!,
-    expandable: segments.expandable[segment] === 1,
-    releasable_bytes: releasable[segment]!,
-    pinned_by: pins[i]!.map(({ site, bytes, count, row }) => ({
-      site,
-      bytes,
-      count,
-      label: count === 1 ? (labels.get(blocks.address[row]!) ?? null) : null,
-    })),
+  return rows.map((row) => ({
+    segment: hex(row.address),
+    total_bytes: row.total_bytes,
+    inactive_bytes: row.inactive_bytes,
+    largest_hole_bytes: row.largest_hole_bytes,
+    active_bytes: row.active_bytes,
+    blocks: row.blocks,
+    expandable: row.is_expandable,
+    releasable_bytes: row.releasable_bytes,
+    pinned_by: pins.flatMap((pin, i) =>
+      pin.segment === row.address
+        ? [{ site: siteName(pin.site, pin.has_stack), bytes: pin.bytes, count: pin.count, label: pin.count === 1 ? labels[i]! : null }]
+        : [],
+    ),
   }));
 }

@@ -1,13 +1,12 @@
 /** `mbforensics segments`: every segment of one device at one moment, cell by cell. */
-import { type AllocatorState, freeHoles, stateTotals } from '../../allocator/walk/allocator-state.js';
-import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
+import type { SegmentDrawing, SegmentsResult } from '../../model/results/at.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
-import { deviceHistory } from '../trace/device-history.js';
 import { type Moment, momentText } from '../trace/moment.js';
-import { stateAt } from '../trace/state-at.js';
+import { momentAt, type StateKey } from '../trace/state-at.js';
 import type { ChosenDevice } from './choose-snapshot.js';
-import { hex, namesOf, type SegmentSums, type StateNames, segmentSums, sharesBy } from './state-view.js';
+import { hex, placeOf, shareOf } from './state-view.js';
 
 export interface DrawingLimits {
   /** Cells of the widest drawing. */
@@ -18,20 +17,32 @@ export interface DrawingLimits {
 
 /** The smallest unit of memory the driver maps, and so of a drawing. */
 const SMALLEST_CELL_BYTES = 64 * 1024;
+const ALL = 0x7fffffff;
 
 export async function drawSegments(
   store: Store,
   chosen: ChosenDevice,
   moment: Moment,
-  limits: DrawingLimits,
+  { cells, limit }: DrawingLimits,
 ): Promise<SegmentsResult> {
-  const at = await stateAt(store, chosen.snapshotId, chosen.device, moment);
-  const { state } = at;
-  const history = await deviceHistory(store, chosen.snapshotId, chosen.device);
-  const totals = stateTotals(state);
-  const holes = freeHoles(state);
-  const sums = segmentSums(state, holes);
-  const names = namesOf(state, history.trace.pools.pair, await readStreamNumbers(store, chosen.snapshotId));
+  const at = await momentAt(store, chosen.snapshotId, chosen.device, moment);
+  const { key, history } = at;
+  const totals = (await store.one('state.totals', key))!;
+  const numbers = await readStreamNumbers(store, chosen.snapshotId);
+  const segments = await store.all('state.largest_segments', { ...key, count: limit === 0 ? ALL : limit });
+  const shares = (await store.all('state.shares', { ...key })).filter(({ part }) => part === 'group');
+  const groups = shares.map((share) => {
+    const drawn = segments.filter((segment) => samePlace(segment, share));
+    const widest = drawn[0]!.total_bytes;
+    let cellBytes = SMALLEST_CELL_BYTES;
+    while (Math.ceil(widest / cellBytes) > cells) cellBytes *= 2;
+    return { share, drawn: drawn.map((segment) => new Drawing(segment, cellBytes)), cellBytes };
+  });
+  await fill(
+    store,
+    key,
+    groups.flatMap(({ drawn }) => drawn),
+  );
   return {
     schema: 'mbforensics/segments@1',
     snapshot: chosen.handle,
@@ -42,89 +53,87 @@ export async function drawSegments(
     seq: at.seq,
     last_seq: history.trace.events === 0 ? null : history.trace.events - 1,
     time_us: at.timeUs,
-    reserved_bytes: totals.reservedBytes,
-    active_bytes: totals.activeBytes,
-    pending_bytes: totals.pendingBytes,
-    segments: state.segments.count,
+    reserved_bytes: totals.reserved_bytes,
+    active_bytes: totals.active_bytes,
+    pending_bytes: totals.pending_bytes,
+    segments: totals.segments,
     basis: at.holds ? 'actual' : 'approximate',
-    groups: groups(state, sums, names, limits),
+    groups: groups.map(({ share, drawn, cellBytes }) => ({
+      ...placeOf(share, numbers),
+      ...shareOf(share),
+      cell_bytes: cellBytes,
+      drawings: drawn.map((drawing) => drawing.result()),
+      other_segments: {
+        segments: share.segments - drawn.length,
+        total_bytes: drawn.reduce((rest, { segment }) => rest - segment.total_bytes, share.reserved_bytes),
+        active_bytes: drawn.reduce((rest, { segment }) => rest - segment.active_bytes, share.active_bytes),
+      },
+    })),
   };
 }
 
-function groups(
-  state: AllocatorState,
-  sums: SegmentSums,
-  names: StateNames,
-  { cells, limit }: DrawingLimits,
-): SegmentGroup[] {
-  const { segments } = state;
-  const keyOf = (segment: number) => ({
-    pool: names.pool(segment),
-    segment_type: segments.small[segment] === 1 ? ('small' as const) : ('large' as const),
-    stream: names.stream(segment),
-  });
-  const texts = Array.from({ length: segments.count }, (_, segment) => JSON.stringify(keyOf(segment)));
-  return sharesBy(state, sums, keyOf).map(({ key, ...share }) => {
-    const text = JSON.stringify(key);
-    // As memory_viz's segsum lists them: by size, then by what is in use; the largest first, since they decide.
-    const rows = texts
-      .flatMap((other, segment) => (other === text ? [segment] : []))
-      .sort(
-        (a, b) =>
-          segments.totalBytes[b]! - segments.totalBytes[a]! ||
-          sums.active[b]! - sums.active[a]! ||
-          segments.address[a]! - segments.address[b]!,
-      );
-    const drawn = limit === 0 ? rows : rows.slice(0, limit);
-    const rest = rows.slice(drawn.length);
-    const widest = segments.totalBytes[rows[0]!]!;
-    let cellBytes = SMALLEST_CELL_BYTES;
-    while (Math.ceil(widest / cellBytes) > cells) cellBytes *= 2;
-    const sum = (of: Float64Array): number => rest.reduce((total, segment) => total + of[segment]!, 0);
-    return {
-      ...key,
-      ...share,
-      cell_bytes: cellBytes,
-      drawings: drawn.map((segment) => draw(state, sums, segment, cellBytes)),
-      other_segments: {
-        segments: rest.length,
-        total_bytes: sum(segments.totalBytes),
-        active_bytes: sum(sums.active),
-      },
-    };
-  });
+type Segment = QueryRow<'state.largest_segments'>;
+
+function samePlace(segment: Segment, share: QueryRow<'state.shares'>): boolean {
+  return (['pool_id_a', 'pool_id_b', 'segment_type', 'stream'] as const).every((name) => segment[name] === share[name]);
 }
 
-function draw(
-  { segments, blocks }: AllocatorState,
-  sums: SegmentSums,
-  segment: number,
-  cellBytes: number,
-): SegmentDrawing {
-  const start = segments.address[segment]!;
-  const total = segments.totalBytes[segment]!;
-  const count = Math.ceil(total / cellBytes);
-  const allocated = new Float64Array(count);
-  const pending = new Float64Array(count);
-  const first = segments.firstBlock[segment]!;
-  const last = segments.firstBlock[segment + 1]!;
-  for (let row = first; row < last; row += 1) {
-    const from = blocks.address[row]! - start;
-    const to = Math.min(total, from + blocks.sizeBytes[row]!);
-    const into = blocks.state[row] === 1 ? pending : allocated;
+/** Goes once over the live blocks, of which there may be very many. */
+async function fill(store: Store, key: StateKey, drawings: readonly Drawing[]): Promise<void> {
+  const ascending = drawings.toSorted((a, b) => a.start - b.start);
+  const spec = { address: 'f64', actual_bytes: 'f64', is_pending: 'u8' } as const;
+  let next = 0;
+  for await (const { rows, columns } of store.readQueryColumns('state.blocks', { ...key }, spec)) {
+    for (let row = 0; row < rows; row += 1) {
+      const address = columns.address[row]!;
+      while (next < ascending.length && address >= ascending[next]!.end) next += 1;
+      if (next === ascending.length) return;
+      if (address >= ascending[next]!.start)
+        ascending[next]!.add(address, columns.actual_bytes[row]!, columns.is_pending[row] === 1);
+    }
+  }
+}
+
+class Drawing {
+  readonly segment: Segment;
+  readonly start: number;
+  readonly end: number;
+  private readonly cellBytes: number;
+  private readonly allocated: Float64Array;
+  private readonly pending: Float64Array;
+
+  constructor(segment: Segment, cellBytes: number) {
+    this.segment = segment;
+    this.start = Number(segment.address);
+    this.end = this.start + segment.total_bytes;
+    this.cellBytes = cellBytes;
+    const cells = Math.ceil(segment.total_bytes / cellBytes);
+    this.allocated = new Float64Array(cells);
+    this.pending = new Float64Array(cells);
+  }
+
+  add(address: number, bytes: number, isPending: boolean): void {
+    const { cellBytes } = this;
+    const from = address - this.start;
+    const to = Math.min(this.segment.total_bytes, from + bytes);
+    const into = isPending ? this.pending : this.allocated;
     for (let cell = Math.floor(from / cellBytes); cell * cellBytes < to; cell += 1)
       into[cell]! += Math.min(to, (cell + 1) * cellBytes) - Math.max(from, cell * cellBytes);
   }
-  const width = (cell: number): number => Math.min(cellBytes, total - cell * cellBytes);
-  return {
-    address: hex(start),
-    total_bytes: total,
-    active_bytes: sums.active[segment]!,
-    pending_bytes: sums.pending[segment]!,
-    blocks: last - first,
-    holes: sums.holes[segment]!,
-    largest_hole_bytes: sums.largestHole[segment]!,
-    expandable: segments.expandable[segment] === 1,
-    cells: Array.from({ length: count }, (_, cell) => [allocated[cell]! / width(cell), pending[cell]! / width(cell)]),
-  };
+
+  result(): SegmentDrawing {
+    const { segment, cellBytes } = this;
+    const width = (cell: number): number => Math.min(cellBytes, segment.total_bytes - cell * cellBytes);
+    return {
+      address: hex(segment.address),
+      total_bytes: segment.total_bytes,
+      active_bytes: segment.active_bytes,
+      pending_bytes: segment.pending_bytes,
+      blocks: segment.blocks,
+      holes: segment.holes,
+      largest_hole_bytes: segment.largest_hole_bytes,
+      expandable: segment.is_expandable,
+      cells: Array.from(this.allocated, (bytes, cell) => [bytes / width(cell), this.pending[cell]! / width(cell)]),
+    };
+  }
 }

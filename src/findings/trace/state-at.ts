@@ -10,13 +10,22 @@ import { type DeviceHistory, deviceHistory } from './device-history.js';
 import { type Moment, momentText } from './moment.js';
 import { readSteps } from './steps.js';
 
-export interface StateAt {
+/** Which state of the store, as the parameters of a query. */
+export interface StateKey {
+  readonly snapshot_id: number;
+  readonly device: number;
+  /** Entry after which the state holds; {@link BEFORE_TRACE}: before the first entry, or without a trace. */
+  readonly at_seq: number;
+}
+
+export interface MomentAt {
   readonly moment: Moment;
-  /** Entry after which the state holds; null = before the first entry, or without a trace. */
+  readonly key: StateKey;
+  /** As in the key; null = before the first entry, or without a trace. */
   readonly seq: number | null;
   /** When that entry was written, where entries carry a time. */
   readonly timeUs: number | null;
-  readonly state: AllocatorState;
+  readonly history: DeviceHistory;
   readonly settings: AllocatorSettings;
   /**
    * Whether nothing contradicts the allocator's rules on the way from the dump to the start (a skew of the last few
@@ -25,23 +34,34 @@ export interface StateAt {
   readonly holds: boolean;
 }
 
+export interface StateAt extends MomentAt {
+  readonly state: AllocatorState;
+}
+
 /**
- * The state at `moment`. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002 where the trace
- * lacks the moment.
+ * The place of `moment` in a trace. Without a trace `peak`, `end` and `start` are the dumped state. Throws MBF1002
+ * where the trace lacks the moment.
  */
-export async function stateAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<StateAt> {
+export async function momentAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<MomentAt> {
   const history = await deviceHistory(store, snapshotId, device);
   const seq = await seqOfMoment(store, history, moment);
   const id = { snapshot_id: snapshotId, device };
   const entry = seq < 0 ? undefined : await store.one('history.entry', { ...id, seq });
   return {
     moment,
+    key: { ...id, at_seq: seq },
     seq: seq < 0 ? null : seq,
     timeUs: entry?.time_us ?? null,
-    state: await stateAfter(store, history, seq),
+    history,
     settings: history.settings,
     holds: history.holds,
   };
+}
+
+/** The whole state at `moment`, for code that goes over its blocks. Errors as {@link momentAt}. */
+export async function stateAt(store: Store, snapshotId: number, device: number, moment: Moment): Promise<StateAt> {
+  const at = await momentAt(store, snapshotId, device, moment);
+  return { ...at, state: await stateAfter(store, at.history, at.key.at_seq) };
 }
 
 /** The state after entry `seq`; {@link BEFORE_TRACE}: before the first. Not to be changed: others may have it too. */

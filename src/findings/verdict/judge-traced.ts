@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import type { Message } from '../run/message.js';
-import { siteName } from '../stacks/read-stacks.js';
+import { liveSites } from '../state/live/live-sites.js';
 import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import { EvidenceLog, type Figure } from './facts.js';
@@ -21,9 +21,6 @@ export interface Deeper {
   /** What the allocator model answers; null where the trace is too long. */
   counterfactual(): Promise<Counterfactual | null>;
 }
-
-/** The stack of the free substitutes for that of an allocation outside the trace. */
-const FREED_THERE = ' (freed there; allocated before the recording)';
 
 export async function judgeTraced(
   store: Store,
@@ -61,14 +58,14 @@ export async function judgeTraced(
   );
   const theory = deeper === null ? null : await deeper.surprise();
   if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
-  const before = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
-  const top = (await store.all('verdict.live_sites', { ...before, most: 3 })).map(
-    ({ site, has_stack, is_substitute, bytes }) =>
-      `${formatBytes(bytes)} ${siteName(site, has_stack)}${is_substitute ? FREED_THERE : ''}`,
-  );
+  const live = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
+  const top = (await liveSites(store, live)).slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
   if (top.length > 0)
     evidence.add(`largest live then: ${top.join('; ')}`, oom.source, {
-      query: { name: 'finding.live_stacks', params: before },
+      query: {
+        name: 'finding.live_stacks',
+        params: live,
+      },
     });
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AnnotationMark, stageAt, stageTimeline } from '../../../src/findings/stacks/annotation-stages.js';
-import { lifetimeClass, RESIDENT, TRANSIENT, UNKNOWN } from '../../../src/findings/state/live/lifetimes.js';
 import { countUpTo } from '../../../src/model/count-up-to.js';
 
 const mark = (stage: string, name: string, time_us: number | null, device: number | null = 0): AnnotationMark => ({
@@ -89,61 +88,6 @@ describe('times', () => {
       fc.property(fc.array(fc.integer({ min: 0, max: 30 })), fc.integer({ min: -1, max: 31 }), (values, time) => {
         const times = Float64Array.from(values).sort();
         expect(countUpTo(times, time)).toBe(values.filter((value) => value <= time).length);
-      }),
-    );
-  });
-});
-
-describe('resident and transient', () => {
-  const BEFORE = Number.NEGATIVE_INFINITY;
-  const NEVER = Number.POSITIVE_INFINITY;
-  const steps = { boundaries: Float64Array.of(100, 200, 300), ringTruncated: false, freesAfter: true };
-
-  it.each([
-    ['made and freed in the step', 210, 290, 250, TRANSIENT],
-    ['made and freed before any boundary', 10, 90, 50, TRANSIENT],
-    ['made before the step, freed in it, no whole step old', 150, 290, 250, TRANSIENT],
-    ['alive through the whole step before', 90, 290, 250, RESIDENT],
-    ['alive when the step ends', 210, 310, 250, RESIDENT],
-    ['never freed', 210, NEVER, 250, RESIDENT],
-    ['freed at the very end', 210, 300, 250, RESIDENT],
-    ['from before the recording, freed before any boundary', BEFORE, 90, 50, UNKNOWN],
-    ['from before the recording, alive through a step', BEFORE, 290, 250, RESIDENT],
-    ['made and freed after the last boundary', 310, 330, 320, TRANSIENT],
-    ['made after the last boundary, not freed', 310, NEVER, 320, UNKNOWN],
-    ['made before the last boundary, not freed', 290, NEVER, 320, RESIDENT],
-    ['from before the recording, never freed', BEFORE, NEVER, 320, RESIDENT],
-  ])('with steps: %s', (_what, allocated, freed, time, expected) => {
-    expect(lifetimeClass({ allocated, freed }, { ...steps, time })).toBe(expected);
-  });
-
-  it.each([
-    ['freed in the trace', 0, 5, false, true, TRANSIENT],
-    ['older than a truncated ring, freed', BEFORE, 5, true, true, UNKNOWN],
-    ['older than the recording, freed', BEFORE, 5, false, true, TRANSIENT],
-    ['not freed while others are', 0, NEVER, false, true, RESIDENT],
-    ['not freed where nothing is', 0, NEVER, false, false, UNKNOWN],
-    ['older than the recording, not freed', BEFORE, NEVER, true, false, RESIDENT],
-  ])('without steps: %s', (_what, allocated, freed, ringTruncated, freesAfter, expected) => {
-    const moment = { time: 1, boundaries: undefined, ringTruncated, freesAfter };
-    expect(lifetimeClass({ allocated, freed }, moment)).toBe(expected);
-  });
-
-  it('never calls resident what one step has seen come and go, nor transient what has lived through a step', () => {
-    const time = fc.integer({ min: 0, max: 60 });
-    fc.assert(
-      fc.property(fc.uniqueArray(time, { maxLength: 6 }), time, time, time, (marks, a, b, c) => {
-        const [allocated, now, end] = [a, b, c].sort((x, y) => x - y) as [number, number, number];
-        const freed = end + 1;
-        const boundaries = Float64Array.from(marks).sort();
-        const actual = lifetimeClass(
-          { allocated, freed },
-          { time: now, boundaries, ringTruncated: false, freesAfter: true },
-        );
-        const crossed = marks.filter((boundary) => boundary >= allocated && boundary <= freed).length;
-        if (crossed === 0) expect(actual).toBe(TRANSIENT);
-        if (crossed >= 2) expect(actual).toBe(RESIDENT);
-        expect(actual).not.toBe(UNKNOWN);
       }),
     );
   });

@@ -9,6 +9,7 @@ import {
   type LiveStacks,
 } from '../../../model/results/export.js';
 import type { Store } from '../../../store/store.js';
+import { wholeTable } from '../../../store/whole-table.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { openStore } from '../../open-store.js';
@@ -358,11 +359,7 @@ function selectOf(plan: RowsPlan, relations: readonly string[]): string {
       'MBF1006',
       `the store has no table or view ${JSON.stringify(table)}; it has ${relations.join(', ')}`,
     );
-  return selectAll(table!);
-}
-
-function selectAll(table: string): string {
-  return `SELECT * FROM "${table.replaceAll('"', '""')}"`;
+  return wholeTable(table!);
 }
 
 /** Each table and view into one file of a directory, which is put in place when all of them are whole. */
@@ -382,13 +379,8 @@ async function exportTables(
     const tables: ExportResult['tables'][number][] = [];
     for (const table of relations) {
       const file = join(work, nameOf(table));
-      const rows = await writeRows(
-        await storeFor(directory),
-        selectAll(table),
-        format,
-        file,
-        join(output, nameOf(table)),
-      );
+      const shown = join(output, nameOf(table));
+      const rows = await writeRows(await storeFor(directory), wholeTable(table), format, file, shown);
       tables.push({ table, file: join(output, nameOf(table)), bytes: sizeOf(file), rows });
     }
     putDirectoryInPlace(work, output, relations.map(nameOf), plan.force);

@@ -1,38 +1,16 @@
 /** The live set at a moment, grouped by any key a reader may ask for. */
-import { STACK_ORIGINS } from '../../../allocator/walk/allocator-state.js';
 import { callSite, type Frame, frameKind } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
 import { poolWords } from '../../../model/pool-words.js';
-import type { GroupKey, KeyGroup, LifetimeBasis } from '../../../model/results/peak.js';
+import type { GroupKey, KeyGroup } from '../../../model/results/peak.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
-import { readPoolNumbers } from '../../run/names/pool-numbers.js';
 import { readStreamNumbers } from '../../run/names/stream-numbers.js';
-import { readAnnotations, stageAt, stageTimeline } from '../../stacks/annotation-stages.js';
+import { readAnnotations, stageTimeline } from '../../stacks/annotation-stages.js';
 import { NO_FRAMES, readStacks } from '../../stacks/read-stacks.js';
-import type { StateAt } from '../../trace/state-at.js';
-import { type BlockAllocations, RESIDENT, readAllocations, readLifetimes, TRANSIENT } from './lifetimes.js';
-
-export interface GroupRequest {
-  readonly snapshotId: number;
-  readonly device: number;
-  readonly at: StateAt;
-  readonly by: GroupKey;
-  /** Frames that make a key of `site` and `module`: the site and this many − 1 callers. Default 1. */
-  readonly depth?: number;
-  /** Frames by stack id, if the caller has read them. */
-  readonly stacks?: ReadonlyMap<number, readonly Frame[]>;
-}
-
-export interface LiveGroups {
-  readonly by: GroupKey;
-  readonly depth: number;
-  /** Actual bytes of all live blocks (allocated and pending free): the sum of the groups. */
-  readonly bytes: number;
-  readonly count: number;
-  /** In descending order of bytes. */
-  readonly groups: readonly KeyGroup[];
-  readonly lifetime: LifetimeBasis;
-}
+import type { StateKey } from '../../trace/state-at.js';
+import { placeOf } from '../state-view.js';
+import { FREED_THERE } from './live-sites.js';
 
 export const BEFORE_RECORDING = '(before the recording)';
 export const NO_STAGE = '(no stage open)';
@@ -42,181 +20,135 @@ export const NO_COMPILE_CONTEXT = '(no compile context recorded)';
 export const NO_METADATA = '(no metadata set)';
 export const NO_METADATA_RECORDED = '(no metadata recorded)';
 export const NO_STREAM = '(stream unknown)';
-/** What marks a group that is named by the line that freed it. */
-export const FREED_THERE = ' (freed there; allocated before the recording)';
+
+export type StackRow = QueryRow<'peak.stacks'>;
 
 interface Named {
   readonly key: string;
   readonly remainder: boolean;
-  readonly stackId?: number;
+  readonly stackId?: number | null;
+}
+
+/** Live blocks with one key and one lifetime. */
+interface Part extends Named {
+  readonly lifetime: string | null;
+  readonly bytes: number;
+  readonly count: number;
 }
 
 const named = (key: string): Named => ({ key, remainder: false });
 const remainder = (key: string): Named => ({ key, remainder: true });
 
 /**
- * Groups the blocks of `request.at` by a key. Every live block is in one group; what has no such key is in groups
- * marked `remainder`. A few scans of the trace and a read of the stacks concerned; never a query per block.
+ * Groups what is live by a key, in descending order of bytes. Every live block is in one group; what has no such key is
+ * in groups marked `remainder`. `depth`: frames that make a key of `site` and `module`, the site and this many − 1
+ * callers. `stacks`: the rows of `peak.stacks`, of which several keys are made.
  */
-export async function groupLiveSet(store: Store, request: GroupRequest): Promise<LiveGroups> {
-  const { snapshotId, device, at, by, depth = 1 } = request;
-  const { blocks } = at.state;
-  const annotations = await readAnnotations(store, snapshotId);
-  const allocations = ALLOCATION_KEYS.has(by) ? await readAllocations(store, snapshotId, device, blocks) : undefined;
-  const lifetimes = await readLifetimes(store, snapshotId, device, at, allocations);
-  const nameOf = await namer(store, request, depth, allocations, annotations);
-  const groups = new Map<string, { named: Named; bytes: number; count: number; parts: [number, number, number] }>();
-  let bytes = 0;
-  for (let row = 0; row < blocks.count; row += 1) {
-    const name = nameOf(row);
-    const id = `${name.remainder ? 1 : 0}${name.stackId ?? ''} ${name.key}`;
-    let group = groups.get(id);
-    if (group === undefined) {
-      group = { named: name, bytes: 0, count: 0, parts: [0, 0, 0] };
-      groups.set(id, group);
-    }
-    const size = blocks.sizeBytes[row]!;
-    group.bytes += size;
-    group.count += 1;
-    bytes += size;
-    if (lifetimes.classes !== undefined) group.parts[lifetimes.classes[row]! as 0 | 1 | 2] += size;
+export async function groupLiveSet(
+  store: Store,
+  key: StateKey,
+  by: GroupKey,
+  depth = 1,
+  stacks?: readonly StackRow[],
+): Promise<KeyGroup[]> {
+  const groups = new Map<
+    string,
+    { name: Named; bytes: number; count: number; lifetimes: Map<string | null, number> }
+  >();
+  for (const part of await partsBy(store, key, by, depth, stacks)) {
+    const id = `${part.remainder ? 1 : 0}${part.stackId ?? ''} ${part.key}`;
+    const group = groups.get(id) ?? { name: part, bytes: 0, count: 0, lifetimes: new Map<string | null, number>() };
+    groups.set(id, group);
+    group.bytes += part.bytes;
+    group.count += part.count;
+    group.lifetimes.set(part.lifetime, (group.lifetimes.get(part.lifetime) ?? 0) + part.bytes);
   }
-  const known = lifetimes.classes !== undefined;
-  const sorted = [...groups.values()].sort(
-    (a, b) => b.bytes - a.bytes || (a.named.key < b.named.key ? -1 : a.named.key > b.named.key ? 1 : 0),
-  );
-  return {
-    by,
-    depth,
-    bytes,
-    count: blocks.count,
-    groups: sorted.map(({ named: name, bytes: sum, count, parts }) => ({
-      key: name.key,
-      remainder: name.remainder,
-      bytes: sum,
-      count,
-      resident_bytes: known ? parts[RESIDENT] : null,
-      transient_bytes: known ? parts[TRANSIENT] : null,
-      unknown_bytes: known ? parts[2] : null,
-      ...(by === 'stack' ? { stack_id: name.stackId === undefined || name.stackId < 0 ? null : name.stackId } : {}),
-    })),
-    lifetime: lifetimes.basis,
-  };
+  return [...groups.values()]
+    .sort((a, b) => b.bytes - a.bytes || (a.name.key < b.name.key ? -1 : a.name.key > b.name.key ? 1 : 0))
+    .map(({ name, bytes, count, lifetimes }) => {
+      const lived = (lifetime: string): number | null => (lifetimes.has(null) ? null : (lifetimes.get(lifetime) ?? 0));
+      return {
+        key: name.key,
+        remainder: name.remainder,
+        bytes,
+        count,
+        resident_bytes: lived('resident'),
+        transient_bytes: lived('transient'),
+        unknown_bytes: lived('unknown'),
+        ...(by === 'stack' ? { stack_id: name.stackId ?? null } : {}),
+      };
+    });
 }
 
-const ALLOCATION_KEYS: ReadonlySet<GroupKey> = new Set(['stage', 'compile', 'metadata']);
-
-async function namer(
+async function partsBy(
   store: Store,
-  request: GroupRequest,
+  key: StateKey,
+  by: GroupKey,
   depth: number,
-  allocations: BlockAllocations | undefined,
-  annotations: Awaited<ReturnType<typeof readAnnotations>>,
-): Promise<(row: number) => Named> {
-  const { snapshotId, device, at, by } = request;
-  const { blocks, segments } = at.state;
+  stacks: readonly StackRow[] | undefined,
+): Promise<Part[]> {
   switch (by) {
     case 'site':
     case 'stack':
     case 'module': {
-      const stacks = request.stacks ?? (await readStacks(store, blocks.stackId.subarray(0, blocks.count)));
-      const cache = new Map<number, Named>();
-      return (row) => {
-        const stackId = blocks.stackId[row]!;
-        // The free's stack only substitutes for an unrecorded allocation; mixing both would blame the freeing line.
-        const freed = STACK_ORIGINS[blocks.stackOrigin[row]!] === 'free_event';
-        const predates = blocks.allocSeq[row]! < 0;
-        const slot = 4 * stackId + (freed ? 2 : 0) + (predates ? 1 : 0);
-        let name = cache.get(slot);
-        if (name === undefined) {
-          name = stackName(by, stackId, stacks.get(stackId) ?? [], depth, freed, predates);
-          cache.set(slot, name);
-        }
-        return name;
-      };
+      const rows = stacks ?? (await store.all('peak.stacks', { ...key }));
+      const frames = await readStacks(
+        store,
+        rows.map((row) => row.stack_id ?? -1),
+      );
+      return rows.map((row) => ({ ...row, ...stackName(by, row, frames.get(row.stack_id ?? -1) ?? [], depth) }));
     }
     case 'stage': {
-      const times = allocations!.timeUs;
+      const annotations = await readAnnotations(store, key.snapshot_id);
+      const { times, stages } = stageTimeline(annotations, key.device);
       const missing = remainder(annotations.length === 0 ? NO_ANNOTATIONS : NO_STAGE);
-      const timeline = stageTimeline(annotations, device);
-      return (row) => {
-        if (blocks.allocSeq[row]! < 0) return remainder(BEFORE_RECORDING);
-        const stage = annotations.length === 0 || Number.isNaN(times[row]!) ? null : stageAt(timeline, times[row]!);
-        return stage === null ? missing : named(stage);
-      };
+      const rows = await store.all('peak.stages', {
+        ...key,
+        times: times.length < 2 ? null : times.slice(1).join(','),
+      });
+      return rows.map((row) => {
+        const stage = row.is_timed && annotations.length > 0 ? stages[row.changes]! : null;
+        return {
+          ...row,
+          ...(row.before_trace ? remainder(BEFORE_RECORDING) : stage === null ? missing : named(stage)),
+        };
+      });
     }
     case 'compile':
-      return textNamer(
-        store,
-        blocks.allocSeq,
-        allocations!.compileContext,
-        NOT_COMPILED,
-        NO_COMPILE_CONTEXT,
-        (text) => text === 'N/A',
-      );
-    case 'metadata':
-      return textNamer(
-        store,
-        blocks.allocSeq,
-        allocations!.userMetadata,
-        NO_METADATA,
-        NO_METADATA_RECORDED,
-        () => false,
-      );
+    case 'metadata': {
+      const [unset, unrecorded] =
+        by === 'compile' ? [NOT_COMPILED, NO_COMPILE_CONTEXT] : [NO_METADATA, NO_METADATA_RECORDED];
+      return (await store.all('peak.texts', { ...key, kind: by })).map(({ text, ...row }) => {
+        const isUnset = text === '' || (by === 'compile' && text === 'N/A');
+        const name = text === null ? remainder(unrecorded) : isUnset ? remainder(unset) : named(text);
+        return { ...row, ...(row.before_trace ? remainder(BEFORE_RECORDING) : name) };
+      });
+    }
     case 'stream': {
-      const numbers = await readStreamNumbers(store, snapshotId);
-      return (row) => {
-        const stream = segments.stream[blocks.segment[row]!]!;
-        if (Number.isNaN(stream)) return remainder(NO_STREAM);
-        return named(streamText(stream, numbers));
-      };
+      const numbers = await readStreamNumbers(store, key.snapshot_id);
+      return (await store.all('peak.places', { ...key })).map(({ stream, ...row }) => ({
+        ...row,
+        ...(stream === null ? remainder(NO_STREAM) : named(streamText(Number(stream), numbers))),
+      }));
     }
-    case 'pool': {
-      const pools = await readPoolNumbers(store, snapshotId);
-      return (row) => {
-        const segment = blocks.segment[row]!;
-        const size = segments.small[segment] === 1 ? 'small' : 'large';
-        const kind = segments.expandable[segment] === 1 ? ', expandable' : '';
-        return named(`${poolWords(pools.pair(segments.pool[segment]!))} ${size}${kind}`);
-      };
-    }
+    case 'pool':
+      return (await store.all('peak.places', { ...key })).map((row) => {
+        const { pool, segment_type } = placeOf(row, new Map());
+        return { ...row, ...named(`${poolWords(pool)} ${segment_type}${row.is_expandable ? ', expandable' : ''}`) };
+      });
   }
 }
 
-function stackName(
-  by: GroupKey,
-  stackId: number,
-  frames: readonly Frame[],
-  depth: number,
-  freed: boolean,
-  predates: boolean,
-): Named {
-  const own = by === 'stack' ? { stackId } : {};
+function stackName(by: GroupKey, row: StackRow, frames: readonly Frame[], depth: number): Named {
+  const own = by === 'stack' ? { stackId: row.stack_id } : {};
   const name = by === 'module' ? stackModule(frames, depth) : callSite(frames, depth);
   // A block from before the recording has an empty stack; one allocated on a thread without Python frames has one too.
-  if (name === undefined) return { ...remainder(predates ? BEFORE_RECORDING : NO_FRAMES), ...own };
+  if (name === undefined) return { ...remainder(row.before_trace ? BEFORE_RECORDING : NO_FRAMES), ...own };
   const native = frames.every((frame) => frameKind(frame) === 'noise' || frameKind(frame) === 'native');
-  // C++ frames alone name an operator, not a line or a module.
-  return { key: freed ? `${name}${FREED_THERE}` : name, remainder: native && by !== 'stack', ...own };
-}
-
-async function textNamer(
-  store: Store,
-  allocSeq: Int32Array,
-  ids: Int32Array,
-  unset: string,
-  unrecorded: string,
-  isUnset: (text: string) => boolean,
-): Promise<(row: number) => Named> {
-  const wanted = [...new Set(ids)].filter((id) => id >= 0);
-  const rows = wanted.length === 0 ? [] : await store.all('peak.texts', { text_ids: wanted.join(',') });
-  const texts = new Map(rows.map((row) => [row.text_id, row.text]));
-  return (row) => {
-    if (allocSeq[row]! < 0) return remainder(BEFORE_RECORDING);
-    const text = texts.get(ids[row]!);
-    if (text === undefined) return remainder(unrecorded);
-    return text === '' || isUnset(text) ? remainder(unset) : named(text);
-  };
+  // The free's stack only substitutes for an unrecorded allocation; mixing both would blame the freeing line. C++
+  // frames alone name an operator, not a line or a module.
+  const freed = row.origin === 'free_event' ? FREED_THERE : '';
+  return { key: `${name}${freed}`, remainder: native && by !== 'stack', ...own };
 }
 
 function streamText(stream: number, numbers: ReadonlyMap<number, number>): string {

@@ -1,7 +1,7 @@
 /**
  * `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key.
  */
-import { stateTotals } from '../../../allocator/walk/allocator-state.js';
+import { frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
 import { MbfError } from '../../../model/errors.js';
 import type { PeakDevice, PeakResult } from '../../../model/results/common.js';
 import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../../model/results/peak.js';
@@ -9,12 +9,13 @@ import type { Store } from '../../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
 import { readStacks } from '../../stacks/read-stacks.js';
 import { type Moment, momentText } from '../../trace/moment.js';
-import { type StateAt, stateAt } from '../../trace/state-at.js';
+import { momentAt } from '../../trace/state-at.js';
 import { bridgeFigures } from '../parity/bridge.js';
 import { memoryVizFigures } from '../parity/memory-viz.js';
 import { mosaicFigures } from '../parity/mosaic.js';
-import { groupLiveSet } from './live-groups.js';
-import { type LiveSet, liveSet } from './live-set.js';
+import { lifetimeBasis } from './lifetimes.js';
+import { groupLiveSet, type StackRow } from './live-groups.js';
+import { cut, namedSites } from './live-sites.js';
 
 export interface PeakLimits {
   /** Groups shown; 0 = all. */
@@ -59,8 +60,7 @@ export async function describePeaks(
         without.push(device.device);
       }
       if (question.grouping === 'memory_viz') {
-        const dump = await stateAt(store, row.snapshot_id, device.device, { kind: 'end' });
-        plotted.push(await memoryVizFigures(store, row.snapshot_id, device.device, dump.state));
+        plotted.push(await memoryVizFigures(store, row.snapshot_id, device.device));
       }
     }
     snapshots.push({
@@ -89,23 +89,40 @@ async function devicePeak(
   question: PeakQuestion,
 ): Promise<PeakDevice> {
   const { moment = { kind: 'peak' }, by = 'site', depth = 1 } = question;
-  const at: StateAt = await stateAt(store, snapshotId, device, moment);
-  const { state } = at;
-  const stacks = await readStacks(store, state.blocks.stackId.subarray(0, state.blocks.count));
-  const live = await liveSet(store, state, stacks);
-  const grouped = await groupLiveSet(store, { snapshotId, device, at, by, depth, stacks });
-  const groups = cut(grouped.groups, limits.sites);
+  const at = await momentAt(store, snapshotId, device, moment);
+  const { key } = at;
+  const totals = (await store.one('state.totals', { ...key }))!;
+  const rows = await store.all('peak.stacks', { ...key });
+  const sites = cut(
+    namedSites(
+      rows.map((row) => ({ ...row, has_stack: row.stack_id !== null, is_freed: row.origin === 'free_event' })),
+    ),
+    limits.sites,
+  );
+  const stacks = cut(stacksOf(rows), limits.stacks);
+  const frames = await readStacks(
+    store,
+    stacks.shown.map((stack) => stack.stack_id ?? -1),
+  );
+  const groups = cut(await groupLiveSet(store, key, by, depth, rows), limits.sites);
+  const lifetime = await lifetimeBasis(store, at);
   const lived = (pick: (group: KeyGroup) => number | null): number | null =>
-    grouped.lifetime.rule === 'none' ? null : groups.left.reduce((sum, group) => sum + (pick(group) ?? 0), 0);
+    lifetime.rule === 'none' ? null : groups.left.reduce((sum, group) => sum + (pick(group) ?? 0), 0);
   return {
     device,
     seq: hasTrace ? at.seq : null,
     moment: hasTrace ? momentText(moment) : 'dump',
-    active_bytes: live.bytes,
-    reserved_bytes: stateTotals(state).reservedBytes,
+    active_bytes: totals.active_bytes,
+    reserved_bytes: totals.reserved_bytes,
     basis: at.holds ? 'actual' : 'approximate',
-    blocks: live.blocks,
-    ...limited(live, limits),
+    blocks: totals.blocks,
+    sites: sites.shown,
+    stacks: stacks.shown.map((stack) => ({
+      ...stack,
+      frames: visibleFrames(frames.get(stack.stack_id ?? -1) ?? []).map(frameText),
+    })),
+    other_sites: sites.rest,
+    other_stacks: stacks.rest,
     by,
     depth,
     groups: groups.shown,
@@ -115,23 +132,17 @@ async function devicePeak(
       transient_bytes: lived((group) => group.transient_bytes),
       unknown_bytes: lived((group) => group.unknown_bytes),
     },
-    lifetime: grouped.lifetime,
+    lifetime,
   };
 }
 
-function cut<T extends { readonly bytes: number; readonly count: number }>(groups: readonly T[], limit: number) {
-  const shown = limit === 0 ? groups : groups.slice(0, limit);
-  const left = groups.slice(shown.length);
-  const sum = (pick: (group: T) => number): number => left.reduce((total, group) => total + pick(group), 0);
-  return {
-    shown,
-    left,
-    rest: { groups: left.length, bytes: sum((group) => group.bytes), count: sum((group) => group.count) },
-  };
-}
-
-function limited(live: LiveSet, limits: PeakLimits) {
-  const sites = cut(live.sites, limits.sites);
-  const stacks = cut(live.stacks, limits.stacks);
-  return { sites: sites.shown, stacks: stacks.shown, other_sites: sites.rest, other_stacks: stacks.rest };
+/** Sums over lifetimes, in descending order of bytes. */
+function stacksOf(rows: readonly StackRow[]) {
+  const stacks = new Map<string, { stack_id: number | null; origin: string; bytes: number; count: number }>();
+  for (const { stack_id, origin, bytes, count } of rows) {
+    const key = `${stack_id} ${origin}`;
+    const known = stacks.get(key) ?? { stack_id, origin, bytes: 0, count: 0 };
+    stacks.set(key, { ...known, bytes: known.bytes + bytes, count: known.count + count });
+  }
+  return [...stacks.values()].sort((a, b) => b.bytes - a.bytes || (a.stack_id ?? -1) - (b.stack_id ?? -1));
 }

@@ -11,7 +11,6 @@ import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/res
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
 import { readStacks } from '../../stacks/read-stacks.js';
-import { firstTracedDevice, type ReplayColumns, readReplay } from './replay-columns.js';
 
 /** Upstream `_INTERNAL_PATH_FRAGMENTS` and `_INTERNAL_FUNC_NAMES`; entries that contain another one are left out. */
 const INTERNAL_PATHS = [
@@ -49,92 +48,11 @@ function bridgeFrame({ name, filename, line }: Frame): string {
   return `${name}@${filename.slice(filename.lastIndexOf('/') + 1)}:${line}`;
 }
 
-/** What is live, by the place of its address. */
-interface Live {
-  /** Row of the allocation; −1 = not live. */
-  readonly row: Int32Array;
-  /**
-   * Row at which the address came to life: a Python dict keeps that order, and it decides ties between equal sources.
-   */
-  readonly since: Int32Array;
-}
-
-function emptyLive({ places }: ReplayColumns): Live {
-  return { row: new Int32Array(places).fill(-1), since: new Int32Array(places) };
-}
-
-const copyOf = ({ row, since }: Live): Live => ({ row: row.slice(), since: since.slice() });
-
-/** Rows of the live allocations, in the order of a Python dict. */
-function liveRows({ row, since }: Live): number[] {
-  const places: number[] = [];
-  for (let place = 0; place < row.length; place += 1) if (row[place]! >= 0) places.push(place);
-  return places.sort((a, b) => since[a]! - since[b]!).map((place) => row[place]!);
-}
-
-interface Replayed {
-  readonly peakDelta: number;
-  readonly endDelta: number;
-  readonly allocCount: number;
-  readonly freeCount: number;
-  readonly throughput: number;
-  readonly unmatched: number;
-  readonly unmatchedBytes: number;
-  readonly rowsAtPeak: readonly number[];
-}
-
-type Within = (row: number) => boolean;
-const EVERYTHING: Within = () => true;
-
-/**
- * Upstream `replay_events`, in two passes: the peak, then the live set there. Copying the live set at every new maximum
- * would be quadratic.
- */
-function replay(events: ReplayColumns, within: Within, before: Live): Replayed {
-  let peakDelta = 0;
-  let peakRow = -1;
-  let delta = 0;
-  let allocCount = 0;
-  let freeCount = 0;
-  let throughput = 0;
-  let unmatched = 0;
-  let unmatchedBytes = 0;
-  const live = copyOf(before);
-  for (let row = 0; row < events.count; row += 1) {
-    if (!within(row)) continue;
-    const size = events.sizeBytes[row]!;
-    if (events.isAlloc[row] === 1) {
-      delta += size;
-      throughput += size;
-      allocCount += 1;
-      if (delta > peakDelta) {
-        peakDelta = delta;
-        peakRow = row;
-      }
-    } else {
-      freeCount += 1;
-      const allocated = live.row[events.place[row]!]!;
-      delta -= allocated >= 0 ? events.sizeBytes[allocated]! : size;
-      if (allocated < 0) {
-        unmatched += 1;
-        unmatchedBytes += size;
-      }
-    }
-    step(events, row, live);
-  }
-  const atPeak = copyOf(before);
-  for (let row = 0; row <= peakRow; row += 1) if (within(row)) step(events, row, atPeak);
-  const rowsAtPeak = liveRows(atPeak);
-  return { peakDelta, endDelta: delta, allocCount, freeCount, throughput, unmatched, unmatchedBytes, rowsAtPeak };
-}
-
-/** One entry's effect on a live set. */
-function step(events: ReplayColumns, row: number, live: Live): void {
-  const place = events.place[row]!;
-  if (events.isAlloc[row] === 1) {
-    if (live.row[place]! < 0) live.since[place] = row;
-    live.row[place] = row;
-  } else live.row[place] = -1;
+/** The peers look at the first device whose trace has an entry; null if none has. */
+export async function firstTracedDevice(store: Store, snapshotId: number) {
+  const devices = await store.all('snapshot.devices', { snapshot_id: snapshotId });
+  const first = devices.find((device) => (device.events ?? 0) > 0);
+  return first === undefined ? null : { device: first.device, events: first.events ?? 0 };
 }
 
 /** Figures of one snapshot; `depth` is the scripts' `--frame-depth`. */
@@ -151,98 +69,72 @@ export async function bridgeFigures(store: Store, snapshotId: number, depth = 1)
   const traced = await firstTracedDevice(store, snapshotId);
   if (traced === null)
     return { segments, device: null, events: 0, baseline: null, full_trace: null, steps: [], throughput: [] };
-  const events = await readReplay(store, snapshotId, traced.device);
-  const baseline = bridgeBaseline(events, header.active_bytes);
-  const frames = await readStacks(store, new Set(events.stackId));
-  const sources = new Map<number, string>();
-  const sourceOf = (stackId: number): string => {
-    let source = sources.get(stackId);
-    if (source === undefined) {
-      source = bridgeSource(frames.get(stackId) ?? [], depth);
-      sources.set(stackId, source);
-    }
-    return source;
-  };
-  const asResult = (replayed: Replayed, startDelta: number): BridgeReplay => ({
-    peak_delta_bytes: replayed.peakDelta,
-    absolute_peak_bytes: baseline.baseline_at_start_bytes + startDelta + replayed.peakDelta,
-    end_delta_bytes: replayed.endDelta,
-    alloc_count: replayed.allocCount,
-    free_count: replayed.freeCount,
-    throughput_bytes: replayed.throughput,
-    unmatched_frees: replayed.unmatched,
-    unmatched_free_bytes: replayed.unmatchedBytes,
-    sources_at_peak: bySource(events, replayed.rowsAtPeak, sourceOf),
-  });
+  const id = { snapshot_id: snapshotId, device: traced.device };
   const annotations = await readAnnotations(store, snapshotId);
+  const whole = await store.all('peak.bridge_replay', id);
+  // Upstream `compute_baseline`.
+  const freed = Number(whole[0]!.unmatched_bytes);
+  const stillLive = Number(whole[0]!.end_live_bytes);
+  const baseline = header.active_bytes - stillLive + freed;
+  const allocated = await store.all('peak.allocated_by_stack', id);
+  const frames = await readStacks(
+    store,
+    allocated.map((row) => row.stack_id ?? -1),
+  );
+  /** In descending order of bytes, equal ones in order of first appearance. */
+  const bySource = (rows: readonly StackBytes[]): PeerSource[] => {
+    const groups = new Map<string, PeerSource>();
+    for (const row of rows) {
+      if (row.bytes === null) continue;
+      const source = bridgeSource(frames.get(row.stack_id ?? -1) ?? [], depth);
+      const { bytes = 0, count = 0 } = groups.get(source) ?? {};
+      groups.set(source, { source, bytes: bytes + row.bytes, count: count + row.count });
+    }
+    return [...groups.values()].sort((a, b) => b.bytes - a.bytes);
+  };
+  const asResult = (rows: typeof whole): BridgeReplay => {
+    const { allocs, frees, unmatched_frees, ...figures } = rows[0]!;
+    return {
+      peak_delta_bytes: Number(figures.peak_delta_bytes),
+      absolute_peak_bytes: baseline + Number(figures.start_delta_bytes) + Number(figures.peak_delta_bytes),
+      end_delta_bytes: Number(figures.end_delta_bytes),
+      alloc_count: allocs,
+      free_count: frees,
+      throughput_bytes: Number(figures.allocated_bytes),
+      unmatched_frees,
+      unmatched_free_bytes: Number(figures.unmatched_bytes),
+      sources_at_peak: bySource(rows),
+    };
+  };
+  const steps: BridgeFigures['steps'][number][] = [];
+  for (const { number, start, end } of profilerSteps(annotations))
+    steps.push({
+      step: number,
+      start_us: start,
+      end_us: end,
+      ...asResult(await store.all('peak.bridge_replay', { ...id, start_us: start, end_us: end })),
+      annotations: startsWithin(annotations, start, end),
+    });
   return {
     segments,
     device: traced.device,
     events: traced.events,
-    baseline,
-    full_trace: asResult(replay(events, EVERYTHING, emptyLive(events)), 0),
-    steps: profilerSteps(annotations).map(({ number, start, end }) => {
-      // Upstream: from the start's microsecond to the end's, both included.
-      const within: Within = (row) => events.timeUs[row]! >= start && (end === null || events.timeUs[row]! <= end);
-      const opening = openedWith(events, start);
-      return {
-        step: number,
-        start_us: start,
-        end_us: end,
-        ...asResult(replay(events, within, opening.live), opening.delta),
-        annotations: startsWithin(annotations, start, end),
-      };
-    }),
-    throughput: bySource(events, allocations(events), sourceOf),
+    baseline: {
+      baseline_at_start_bytes: baseline,
+      segments_active_bytes: header.active_bytes,
+      pre_existing_freed_bytes: freed,
+      profiling_still_live_bytes: stillLive,
+    },
+    full_trace: asResult(whole),
+    steps,
+    throughput: bySource(allocated),
   };
 }
 
-function* allocations(events: ReplayColumns): Generator<number> {
-  for (let row = 0; row < events.count; row += 1) if (events.isAlloc[row] === 1) yield row;
-}
-
-/** In descending order of bytes, equal ones in order of first appearance. */
-function bySource(events: ReplayColumns, rows: Iterable<number>, sourceOf: (stackId: number) => string): PeerSource[] {
-  const groups = new Map<string, { bytes: number; count: number }>();
-  for (const row of rows) {
-    const source = sourceOf(events.stackId[row]!);
-    const bytes = events.sizeBytes[row]!;
-    const group = groups.get(source);
-    if (group === undefined) groups.set(source, { bytes, count: 1 });
-    else {
-      group.bytes += bytes;
-      group.count += 1;
-    }
-  }
-  return [...groups].map(([source, group]) => ({ source, ...group })).sort((a, b) => b.bytes - a.bytes);
-}
-
-/** Upstream `compute_baseline`. */
-function bridgeBaseline(events: ReplayColumns, segmentsActive: number): NonNullable<BridgeFigures['baseline']> {
-  const live = emptyLive(events);
-  let freed = 0;
-  for (let row = 0; row < events.count; row += 1) {
-    if (events.isAlloc[row] === 0 && live.row[events.place[row]!]! < 0) freed += events.sizeBytes[row]!;
-    step(events, row, live);
-  }
-  const stillLive = liveRows(live).reduce((sum, row) => sum + events.sizeBytes[row]!, 0);
-  return {
-    baseline_at_start_bytes: segmentsActive - stillLive + freed,
-    segments_active_bytes: segmentsActive,
-    pre_existing_freed_bytes: freed,
-    profiling_still_live_bytes: stillLive,
-  };
-}
-
-/** Upstream `live_set_before` and `compute_step_start_deltas`: what a step opens with. */
-function openedWith(events: ReplayColumns, start: number): { readonly live: Live; readonly delta: number } {
-  const live = emptyLive(events);
-  let delta = 0;
-  for (let row = 0; row < events.count && events.timeUs[row]! < start; row += 1) {
-    delta += events.isAlloc[row] === 1 ? events.sizeBytes[row]! : -events.sizeBytes[row]!;
-    step(events, row, live);
-  }
-  return { live, delta };
+interface StackBytes {
+  readonly stack_id: number | null;
+  readonly bytes: number | null;
+  readonly count: number;
 }
 
 /**

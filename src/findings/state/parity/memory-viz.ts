@@ -3,18 +3,14 @@
  * `process_alloc_data` and `calculate_fragmentation`. Its timeline adds up requested bytes, ours actual ones, so its
  * axis ends below our peak.
  */
-import { type AllocatorState, freeHoles } from '../../../allocator/walk/allocator-state.js';
 import type { MemoryVizFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
+import { momentAt } from '../../trace/state-at.js';
 
-/** Figures of one device; `dump` is its state at the dump. */
-export async function memoryVizFigures(
-  store: Store,
-  snapshotId: number,
-  device: number,
-  dump: AllocatorState,
-): Promise<MemoryVizFigures> {
+export async function memoryVizFigures(store: Store, snapshotId: number, device: number): Promise<MemoryVizFigures> {
   const row = (await store.one('peak.memory_viz', { snapshot_id: snapshotId, device }))!;
+  const { key } = await momentAt(store, snapshotId, device, { kind: 'end' });
+  const holes = (await store.one('peak.hole_squares', { ...key }))!;
   const initial = row.freed_in_trace_bytes + row.ghost_bytes;
   return {
     device,
@@ -22,20 +18,6 @@ export async function memoryVizFigures(
     plotted_peak_bytes: initial + (row.peak_delta_bytes ?? 0),
     initially_allocated_bytes: initial,
     initially_allocated: row.freed_in_trace + row.ghosts,
-    fragmentation_index: fragmentationIndex(dump),
+    fragmentation_index: holes.fragmentation_index,
   };
-}
-
-/**
- * Σ (free block)² / (Σ segment)²: 0 = all in use, 1 = one wholly free segment. Undefined as null for a device without
- * segments.
- */
-export function fragmentationIndex(state: AllocatorState): number | null {
-  let reserved = 0;
-  for (let i = 0; i < state.segments.count; i += 1) reserved += state.segments.totalBytes[i]!;
-  if (reserved === 0) return null;
-  const holes = freeHoles(state);
-  let squares = 0;
-  for (let i = 0; i < holes.count; i += 1) squares += holes.bytes[i]! ** 2;
-  return squares / reserved ** 2;
 }
