@@ -1,11 +1,13 @@
-// What tsc does not do: data files become JSON beside their compiled loader, modules become a bundle, pages are written
-// to dist/docs, and the file named by `bin` is executable. The argument is the folder that tsc wrote to, if not dist.
+// What tsc does not do: data files become JSON beside their compiled loader, modules become a bundle, the template of a
+// store is made, pages are written to dist/docs, and the file named by `bin` is executable. The argument is the folder
+// that tsc wrote to, if not dist.
 import {
   chmodSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -66,5 +68,14 @@ const bundle = await rolldown({
   checks: { ineffectiveDynamicImport: false },
 });
 await bundle.write({ dir: bundled, format: 'esm', entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' });
+
+// The template of new stores; see `src/store/open-store.ts`. Without the last one, it is made from all its statements.
+const template = join(built, '..', 'store', 'new.duckdb');
+rmSync(template, { force: true });
+const { openStore } = await import(pathToFileURL(join(dist, 'src', 'store', 'open-store.js')).href);
+const made = join(dist, 'new.duckdb');
+rmSync(made, { force: true });
+await (await openStore(made, { mode: 'write' })).close();
+renameSync(made, template);
 
 chmodSync(join(dist, 'src', 'cli', 'main.js'), 0o755);
