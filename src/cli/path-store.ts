@@ -10,7 +10,7 @@ import { basename, join, resolve } from 'node:path';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
-import { storeToOpen } from '../ingest/store-to-open.js';
+import { openStore as openWhole, storeToOpen } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
@@ -87,7 +87,9 @@ export async function pathStore(path: string, context: Context, resources: Store
     }
     if (!temporary) await prune(directory);
   }
-  const store = await openStore(file, { mode: 'read', ...resources });
+  // What this version has just ingested lacks nothing.
+  const open = result === undefined ? openStore : openWhole;
+  const store = await open(file, { mode: 'read', ...resources });
   const dispose = async (): Promise<void> => {
     if (temporary) await rm(directory, { recursive: true, force: true });
   };
