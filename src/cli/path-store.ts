@@ -24,6 +24,8 @@ import { progressLine } from './progress.js';
  * case.
  */
 export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;
+/** The first run of a store has this number. */
+const ONLY_RUN = 1;
 /** Cached stores beyond this many are removed, the oldest first. */
 const MAX_CACHED = 32;
 
@@ -94,7 +96,8 @@ export async function pathStore(path: string, context: Context, resources: Store
     if (temporary) await rm(directory, { recursive: true, force: true });
   };
   try {
-    const [run] = await store.all('store.runs', { run_id: null });
+    // By its number, as all later questions ask for it.
+    const run = await store.one('store.runs', { run_id: ONLY_RUN });
     const failed = run === undefined ? [] : await failedSources(store, run.run_id);
     const usable = run !== undefined && (run.snapshots > 0 || run.sources > run.failed);
     if (!usable) {
