@@ -1,6 +1,6 @@
 /**
- * What a question about one small file costs: `diagnose FILE` without and with a store, beside Node alone and a Python
- * script that loads the same file and adds up its trace.
+ * The cost of a question about one small file: `diagnose FILE` without and with a store, against Node alone and a
+ * Python script that loads the same file and adds up its trace.
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -24,7 +24,7 @@ export function loadData(name: string): unknown {
 }
 
 function readData(name: string): unknown {
-  // Over the folder's name, since this code is also in a bundle beside the folder.
+  // The folder is named, because this code also runs from the bundle, in another one.
   const path = (extension: string): string =>
     fileURLToPath(new URL(`../knowledge/${name}.${extension}`, import.meta.url));
   if (existsSync(path('json'))) return JSON.parse(readFileSync(path('json'), 'utf8'));

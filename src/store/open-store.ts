@@ -65,7 +65,7 @@ const MAGIC_OFFSET = 8;
 
 /**
  * A new store as the build made it. New stores are copies of it, since making one takes 200 statements and 0.2 s. The
- * path goes over the folder's name, because this code is also in a bundle beside the folder.
+ * path names the folder, because this code also runs from the bundle, in another one.
  */
 const TEMPLATE = new URL('../store/new.duckdb', import.meta.url);
 

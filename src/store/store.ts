@@ -173,8 +173,8 @@ export class Store {
   }
 
   /**
-   * The rows of a query of `queries/`, typed by its header. While the store is open for reading, a small answer is kept:
-   * several parts of an answer ask the same, and DuckDB takes 5 ms for a question about ten rows.
+   * The rows of a query of `queries/`, typed by its header. While the store is open for reading, small results are
+   * kept: several parts of an answer ask the same, and DuckDB takes 5 ms for a query that returns ten rows.
    */
   async all<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name>[]> {
     const values = (params[0] ?? {}) as SqlParams;
