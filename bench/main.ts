@@ -22,6 +22,7 @@ import { nsysCase } from './cases/nsys.js';
 import { queryCase } from './cases/query.js';
 import { ranksCase } from './cases/ranks.js';
 import { replayCase } from './cases/replay.js';
+import { smallCase } from './cases/small.js';
 import { textCase } from './cases/text.js';
 import { describeMachine, findPython } from './machine.js';
 import { findRssMethod, ProcessTimer } from './measure.js';
@@ -34,6 +35,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: decodeCase, events: [1_000_000, 5_000_000] },
   { case: jsonCase, events: [100_000] },
   { case: queryCase, events: [5_000_000] },
+  { case: smallCase, events: [] },
   { case: replayCase, events: [1_000_000] },
   { case: attributeCase, events: [1_000_000] },
   { case: logCase, events: [] },

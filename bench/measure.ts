@@ -12,6 +12,8 @@ export interface Sample {
 
 export interface ProcessRun extends Sample {
   readonly stdout: string;
+  /** User and system time of all its threads; null without GNU time. */
+  readonly cpuSeconds: number | null;
 }
 
 export interface ProcessOptions {
@@ -53,7 +55,7 @@ export class ProcessTimer {
    */
   async run(command: string, args: readonly string[], options: ProcessOptions = {}): Promise<ProcessRun> {
     const isWrapped = this.method === 'GNU time';
-    const wrapped = isWrapped ? [GNU_TIME, '-f', '%M', '-o', this.rssFile, command, ...args] : [command, ...args];
+    const wrapped = isWrapped ? [GNU_TIME, '-f', '%M %U %S', '-o', this.rssFile, command, ...args] : [command, ...args];
     const began = performance.now();
     const child = spawn(wrapped[0]!, wrapped.slice(1), {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -89,10 +91,11 @@ export class ProcessTimer {
     } finally {
       clearInterval(polling);
     }
-    if (!isWrapped) return { seconds, stdout, peakRssBytes: polledBytes === 0 ? null : polledBytes };
-    // An exit code other than 0 is printed on a line of its own before the figure, which is in KiB.
-    const kib = Number((await readFile(this.rssFile, 'utf8')).trim().split('\n').at(-1));
-    return { seconds, stdout, peakRssBytes: kib * 1024 };
+    if (!isWrapped) return { seconds, stdout, cpuSeconds: null, peakRssBytes: polledBytes === 0 ? null : polledBytes };
+    // An exit code other than 0 is printed on a line of its own before the figures; memory is in KiB.
+    const figures = (await readFile(this.rssFile, 'utf8')).trim().split('\n').at(-1)!;
+    const [kib, user, system] = figures.split(' ').map(Number);
+    return { seconds, stdout, cpuSeconds: user! + system!, peakRssBytes: kib! * 1024 };
   }
 }
 

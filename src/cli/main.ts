@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Where the process begins. It imports nothing but Node, so that even a broken installation meets the rule below;
- * everything else is `program.ts`.
+ * everything else is `program.ts`, bundled by the build.
  *
  * `triage` and `bisect run` judge commits for `git bisect run`, which takes 1 to 127 but for 125 for "bad". So with
  * these verbs every way out is 255, at which git stops: a typo, an uncaught exception, a failed import; unless
@@ -19,6 +19,6 @@ if (verb === 'triage' || (verb === 'bisect' && args.includes('run'))) {
   });
 }
 
-await import('./program.js');
+await import(new URL('../bundle/program.js', import.meta.url).href);
 
 export {};

@@ -10,7 +10,7 @@ import { basename, join, resolve } from 'node:path';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
-import { storeToOpen } from '../ingest/store-to-open.js';
+import { openStore as openWhole, storeToOpen } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
@@ -24,6 +24,8 @@ import { progressLine } from './progress.js';
  * case.
  */
 export const INGEST_RESOURCES = { memoryLimitBytes: 96 * 1024 * 1024, threads: 1 } as const;
+/** The first run of a store has this number. */
+const ONLY_RUN = 1;
 /** Cached stores beyond this many are removed, the oldest first. */
 const MAX_CACHED = 32;
 
@@ -87,12 +89,15 @@ export async function pathStore(path: string, context: Context, resources: Store
     }
     if (!temporary) await prune(directory);
   }
-  const store = await openStore(file, { mode: 'read', ...resources });
+  // What this version has just ingested lacks nothing.
+  const open = result === undefined ? openStore : openWhole;
+  const store = await open(file, { mode: 'read', ...resources });
   const dispose = async (): Promise<void> => {
     if (temporary) await rm(directory, { recursive: true, force: true });
   };
   try {
-    const [run] = await store.all('store.runs', { run_id: null });
+    // By its number, as all later questions ask for it.
+    const run = await store.one('store.runs', { run_id: ONLY_RUN });
     const failed = run === undefined ? [] : await failedSources(store, run.run_id);
     const usable = run !== undefined && (run.snapshots > 0 || run.sources > run.failed);
     if (!usable) {

@@ -24,7 +24,9 @@ export function loadData(name: string): unknown {
 }
 
 function readData(name: string): unknown {
-  const path = (extension: string): string => fileURLToPath(new URL(`./${name}.${extension}`, import.meta.url));
+  // The folder is named, because this code also runs from the bundle, in another one.
+  const path = (extension: string): string =>
+    fileURLToPath(new URL(`../knowledge/${name}.${extension}`, import.meta.url));
   if (existsSync(path('json'))) return JSON.parse(readFileSync(path('json'), 'utf8'));
   const source = existsSync(path('tsv')) ? path('tsv') : path('yaml');
   const built = fileURLToPath(new URL(`../../dist/src/knowledge/${name}.json`, import.meta.url));

@@ -1,18 +1,9 @@
-/**
- * The database library, for this folder. It is loaded with `require`, because it is 120 CommonJS files: `import` first
- * reads each of them for the names it exports, which takes longer (60 ms) than loading them, at every start of the
- * program.
- */
-import { createRequire } from 'node:module';
-import type * as Api from '@duckdb/node-api';
-import type Bindings from '@duckdb/node-bindings';
-
-const load = createRequire(import.meta.url);
-
-const api = load('@duckdb/node-api') as typeof Api;
+/** The database library, for this folder. */
+import api from '@duckdb/node-api';
+import bindings from '@duckdb/node-bindings';
 
 /** The calls of its C interface, where the classes are too slow. */
-export const bindings = load('@duckdb/node-bindings') as typeof Bindings;
+export { bindings };
 
 export const {
   BIGINT,
@@ -43,9 +34,9 @@ export const {
   VARCHAR,
 } = api;
 
-export type DuckDBInstance = Api.DuckDBInstance;
-export type DuckDBTimestampTZValue = Api.DuckDBTimestampTZValue;
-export type DuckDBTimestampValue = Api.DuckDBTimestampValue;
-export type DuckDBTypeId = Api.DuckDBTypeId;
-export type StatementType = Api.StatementType;
-export type Vector = Bindings.Vector;
+export type DuckDBInstance = api.DuckDBInstance;
+export type DuckDBTimestampTZValue = api.DuckDBTimestampTZValue;
+export type DuckDBTimestampValue = api.DuckDBTimestampValue;
+export type DuckDBTypeId = api.DuckDBTypeId;
+export type StatementType = api.StatementType;
+export type Vector = bindings.Vector;

@@ -1,6 +1,8 @@
 /** Reading the schema version of a file and bringing it up to date, one step and one transaction at a time. */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { DuckDBTypeId } from './duckdb.js';
 import type { Migration } from './migrations.js';
+import { readTableColumns } from './table-columns.js';
 
 /** `foreign`: a DuckDB file with foreign tables. Version 0 is an empty database. */
 export type SchemaState = { readonly kind: 'foreign' } | { readonly kind: 'ours'; readonly version: number };
@@ -13,14 +15,12 @@ async function scalar(connection: DuckDBConnection, sql: string): Promise<unknow
 }
 
 export async function readSchemaState(connection: DuckDBConnection): Promise<SchemaState> {
-  // Not `duckdb_columns()`: it describes every view of DuckDB's own, which takes as long (10 ms) as opening the file.
-  const named = await scalar(connection, `SELECT count(*) FROM duckdb_tables() WHERE table_name = '${VERSION_TABLE}'`);
-  const marked =
-    named !== 0n &&
-    (await scalar(
-      connection,
-      `SELECT count(*) FROM pragma_table_info('${VERSION_TABLE}') WHERE name = 'version' AND type = 'INTEGER'`,
-    )) !== 0n;
+  // Not `duckdb_tables()` or `duckdb_columns()`: describing all tables takes 5 and 10 ms.
+  const columns = await readTableColumns(connection, VERSION_TABLE).catch((error: Error) => {
+    if (error.message.startsWith('Catalog Error')) return [];
+    throw error;
+  });
+  const marked = columns.some(({ name, type }) => name === 'version' && type.typeId === DuckDBTypeId.INTEGER);
   if (!marked) {
     const objects = await scalar(
       connection,

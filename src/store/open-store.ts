@@ -1,11 +1,22 @@
 /** Opening the one DuckDB file: modes, limits, locks, and refusing whatever is not a store of ours. */
-import { copyFileSync, constants as fs, linkSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  constants as fs,
+  linkSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
-import { GIB } from '../model/units.js';
+import { GIB, MIB } from '../model/units.js';
 import { DuckDBInstance } from './duckdb.js';
 import { installLibrary } from './install-library.js';
 import { migrate, readSchemaState } from './migrate.js';
@@ -22,7 +33,10 @@ export interface OpenStoreOptions {
    * over 5M events reach it.
    */
   readonly memoryLimitBytes?: number | undefined;
-  /** Default: at most 4, since this runs on login nodes that others share. */
+  /**
+   * Default: at most 4, since this runs on login nodes that others share; for reading a small store one, since handing
+   * work to others takes longer there than the work (a third of the CPU time of a question).
+   */
   readonly threads?: number | undefined;
   /**
    * The one directory, without symbolic links, whose files statements may write and read; see `copy-to-parquet.ts`.
@@ -48,6 +62,15 @@ export const OPEN_HERE = 'this process already has it open';
 /** The magic of a DuckDB file is at byte 8, after the checksum of its main header. */
 const MAGIC = 'DUCK';
 const MAGIC_OFFSET = 8;
+
+/**
+ * A new store as the build made it. New stores are copies of it, since making one takes 200 statements and 0.2 s. The
+ * path names the folder, because this code also runs from the bundle, in another one.
+ */
+const TEMPLATE = new URL('../store/new.duckdb', import.meta.url);
+
+/** The store of a snapshot with 100,000 entries. */
+const SMALL_STORE_BYTES = 32 * MIB;
 
 /** Leftovers of a creation that never finished are swept after this long; a creation takes milliseconds. */
 const STALE_CREATION_MS = 10 * 60 * 1000;
@@ -118,10 +141,15 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
   const isOurs = (size === undefined || size === 0) && (await createStore(file, size === 0, options));
   // Read-only first: opening a stranger's database for writing would already fold its log into it.
   if (!isOurs) close(await connectChecked(file, options));
-  const opened = await connect(file, options, 'write');
+  const opened = await update(await connect(file, options, 'write'));
+  // No other process can have the store open now, so its spill directories are left over from ended processes.
+  sweep(file, /\.\d+\.tmp$/, 0);
+  return opened;
+}
+
+/** Brings the schema and the library up to date; closes the store if that fails. */
+async function update(opened: Opened): Promise<Opened> {
   try {
-    // No other process can have the store open now, so its spill directories are left over from ended processes.
-    sweep(file, /\.\d+\.tmp$/, 0);
     const state = await readSchemaState(opened.connection);
     if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
     await installLibrary(opened.connection);
@@ -198,13 +226,8 @@ async function createStore(file: string, replaceEmpty: boolean, options: OpenSto
   sweep(file, /\.\d+\.new(\.wal)?$/, STALE_CREATION_MS);
   try {
     removeWithLog(fresh);
-    const opened = await connect(fresh, options, 'write');
-    try {
-      await migrate(opened.connection, 0, MIGRATIONS);
-      await installLibrary(opened.connection);
-    } finally {
-      close(opened);
-    }
+    if (existsSync(TEMPLATE)) writeFileSync(fresh, readFileSync(TEMPLATE), { flush: true });
+    else close(await update(await connect(fresh, options, 'write')));
     if (replaceEmpty && sizeOf(file) === 0) rmSync(file);
     // A log without its database can never be replayed; DuckDB deletes it too when it creates a file.
     if (sizeOf(file) === undefined) rmSync(`${file}.wal`, { force: true });
@@ -280,10 +303,11 @@ async function connect(file: string, options: OpenStoreOptions, mode: StoreMode)
 }
 
 function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Record<string, string> {
+  const isSmall = mode === 'read' && (sizeOf(file) ?? 0) < SMALL_STORE_BYTES;
   return {
     access_mode: mode === 'read' ? 'READ_ONLY' : 'READ_WRITE',
     memory_limit: `${options.memoryLimitBytes ?? GIB}B`,
-    threads: String(options.threads ?? Math.min(4, availableParallelism())),
+    threads: String(options.threads ?? (isSmall ? 1 : Math.min(4, availableParallelism()))),
     // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing
     // checkpoints.
     checkpoint_threshold: '1TB',

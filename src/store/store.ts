@@ -27,6 +27,10 @@ interface StoreParts {
   readonly release: () => void;
 }
 
+/** Answers to be kept; see {@link Store.all}. */
+const MOST_ROWS_KEPT = 256;
+const MOST_ANSWERS_KEPT = 100;
+
 interface OpenAppender {
   readonly flush: () => void;
   readonly close: () => void;
@@ -45,6 +49,7 @@ export class Store {
   private readonly tables = new Map<string, readonly TableColumn[]>();
   private readonly appenders = new Set<OpenAppender>();
   private readonly streams = new Set<ResultStream>();
+  private readonly answers = new Map<string, Promise<readonly Record<string, unknown>[]>>();
   private inTransaction = false;
   private closed = false;
 
@@ -167,11 +172,35 @@ export class Store {
     });
   }
 
-  /** The rows of a query of `queries/`, typed by its header. */
+  /**
+   * The rows of a query of `queries/`, typed by its header. While the store is open for reading, small results are
+   * kept: several parts of an answer ask the same, and DuckDB takes 5 ms for a query that returns ten rows.
+   */
   async all<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name>[]> {
+    const values = (params[0] ?? {}) as SqlParams;
+    if (this.mode !== 'read') return (await this.rowsOf(name, values)) as QueryRow<Name>[];
+    const key = `${name} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))}`;
+    const kept = this.answers.get(key);
+    if (kept !== undefined) return [...(await kept)] as QueryRow<Name>[];
+    const answer = this.rowsOf(name, values);
+    this.answers.set(key, answer);
+    try {
+      const rows = await answer;
+      if (rows.length > MOST_ROWS_KEPT) this.answers.delete(key);
+      else for (const row of rows) Object.freeze(row);
+      const [oldest] = this.answers.keys();
+      if (this.answers.size > MOST_ANSWERS_KEPT && oldest !== undefined) this.answers.delete(oldest);
+      return [...rows] as QueryRow<Name>[];
+    } catch (error) {
+      this.answers.delete(key);
+      throw error;
+    }
+  }
+
+  private async rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
-    const result = await this.execute(composedQuery(name), (params[0] ?? {}) as SqlParams, query.params);
-    return (await collectRows(result, columnChecks(query, result))) as QueryRow<Name>[];
+    const result = await this.execute(composedQuery(name), values, query.params);
+    return collectRows(result, columnChecks(query, result));
   }
 
   /** The first row, or undefined if there is none. */
@@ -198,6 +227,7 @@ export class Store {
 
   /** Inserts the rows of a query into a table that has columns of the same names. */
   async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
+    this.answers.clear();
     const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name)}`;
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
@@ -208,6 +238,7 @@ export class Store {
 
   /** Runs a statement that changes rows; returns how many. */
   async run(sql: string, params: SqlParams = {}): Promise<number> {
+    this.answers.clear();
     return (await this.execute(sql, params)).rowsChanged;
   }
 

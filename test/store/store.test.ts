@@ -458,6 +458,25 @@ describe('results', () => {
     await expect(store.all('store.sources', { run: 1 })).rejects.toThrow(/no parameter \$run/);
   });
 
+  it('of a store that is open for reading are kept, until a statement changes what they are read from', async () => {
+    const file = join(scratchDirectory(), 'a.duckdb');
+    await (await openStore(file, { mode: 'write' })).close();
+    const store = await openStore(file, { mode: 'read' });
+    onTestFinished(() => store.close());
+    const names = async (): Promise<string[]> =>
+      (await store.all('store.runs', { run_id: null })).map((row) => row.name);
+    expect(await names()).toEqual([]);
+    await store.run('CREATE TEMP TABLE run AS FROM main.run LIMIT 0');
+    await store.run(`INSERT INTO temp.run (run_id, name, root_path, created_at, touched_at)
+      VALUES (7, 'other', '/', now()::TIMESTAMP, now()::TIMESTAMP)`);
+    expect(await names()).toEqual(['other']);
+    const [kept] = await store.all('store.runs', { run_id: null });
+    expect(await store.one('store.runs', { run_id: null })).toBe(kept);
+    expect(() => Object.assign(kept!, { name: 'changed' })).toThrow(TypeError);
+    await store.run('DROP TABLE temp.run');
+    expect(await names()).toEqual([]);
+  });
+
   it('refuse a value for a parameter that is not there, and out of range', async () => {
     const store = await freshStore();
     await expect(store.select('SELECT $a AS a', { b: 1 })).rejects.toThrow(/no parameter \$b/);

@@ -7,6 +7,10 @@ import { register } from 'node:module';
 
 const hooks = `
 const [path, name] = ${JSON.stringify(process.env.MBF_TEST_THROW ?? ':')}.split(':');
+// The bundle has no modules to plant in: the program runs from those that it was made of.
+export async function resolve(specifier, context, next) {
+  return next(specifier.replace(/\\/bundle\\/(?=program\\.js$)/, '/cli/'), context);
+}
 export async function load(url, context, next) {
   const loaded = await next(url, context);
   if (path === '' || !url.endsWith(path)) return loaded;

@@ -11,7 +11,7 @@ const hooks = `
 export async function resolve(specifier, context, next) {
   const resolved = await next(specifier, context);
   const [run] = /\\?run=\\d+$/.exec(context.parentURL ?? '') ?? [''];
-  return resolved.url.endsWith('/src/cli/program.js') ? { ...resolved, url: resolved.url + run } : resolved;
+  return /\\/(?:bundle|cli)\\/program\\.js$/.test(resolved.url) ? { ...resolved, url: resolved.url + run } : resolved;
 }
 `;
 register(`data:text/javascript,${encodeURIComponent(hooks)}`);

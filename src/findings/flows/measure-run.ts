@@ -24,7 +24,6 @@ import { readEnvironment } from '../run/env.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { describeIterations } from '../run/iterations.js';
 import { type LogFacts, readLogFacts } from '../run/log-facts.js';
-import { readRun } from '../run/read-run.js';
 import { readRunEnding } from '../verdict/run-ending.js';
 import { diagnose } from './diagnose.js';
 
@@ -49,7 +48,7 @@ export async function measureRun(
   const { mostPeaks = MOST_PEAKS, judge = true, verdicts } = options;
   const log = await readLogFacts(store, runId);
   const { facts, layout, incidents, values } = log;
-  const row = await readRun(store, runId);
+  const row = await store.one('store.runs', { run_id: runId });
   const iterations = await describeIterations(store, runId, run);
   const attempt = iterations.attempts.at(-1)?.attempt;
   const ofLaunch = iterations.rows.filter((line) => line.attempt === attempt);

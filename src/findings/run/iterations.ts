@@ -2,7 +2,6 @@
 import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { readIterationSummary } from './iteration-summary.js';
 
 const NONE: IterationSummary = {
   count: 0,
@@ -82,7 +81,7 @@ export async function summariseIterations(
   store: Store,
   runId: number,
 ): Promise<Pick<IterationsResult, 'summary' | 'attempts'>> {
-  const rows = await readIterationSummary(store, runId);
+  const rows = await store.all('log.iteration_summary', { run_id: runId });
   const wholeRun = rows.find((row) => row.attempt === null);
   return {
     // Without rows the grand total is still a group, of nothing.

@@ -8,7 +8,6 @@ import { effectiveConfig, readSettings } from './config.js';
 import { readEnvironment } from './env.js';
 import { readIncidents } from './incidents.js';
 import { type RankLayout, rankLayout } from './rank-layout.js';
-import { readRun } from './read-run.js';
 import { rankOrderOf, runFacts } from './run-facts.js';
 
 /** Names of figures kept; a hostile log can print any number of them. */
@@ -40,7 +39,7 @@ const onceLogFacts = readOnce(async (store: Store, runId: number): Promise<LogFa
   const environment = await readEnvironment(store, runId);
   const incidents = await readIncidents(store, runId);
   const values = await store.all('log.values', { run_id: runId, most: MOST_VALUES });
-  const run = await readRun(store, runId);
+  const run = await store.one('store.runs', { run_id: runId });
   const total = await store.one('log.device_total', { run_id: runId });
   const facts = runFacts({
     config,
