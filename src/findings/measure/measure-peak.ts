@@ -13,8 +13,7 @@ import type { MeasuredPeak, MeasuredSite } from '../../model/measurement.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { attributeSnapshot } from '../attribution/components-at.js';
-import { liveLabels } from '../attribution/views/live-labels.js';
+import { componentOfBlocks } from '../attribution/components-at.js';
 import type { Candidate } from '../diff/side.js';
 import { readPoolNumbers } from '../run/names/pool-numbers.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
@@ -94,13 +93,13 @@ async function heaviestMoment(
 }
 
 async function liveGroups(store: Store, snapshotId: number, device: number, state: AllocatorState): Promise<Group[]> {
-  const { labelOf } = liveLabels(await attributeSnapshot(store, snapshotId, device), state);
+  const components = await componentOfBlocks(store, snapshotId, device, state);
   const { blocks, segments } = state;
   const pools = await readPoolNumbers(store, snapshotId);
   const groups = new Map<string, Group>();
   for (let i = 0; i < blocks.count; i += 1) {
     const stackId = blocks.stackId[i]!;
-    const { component } = labelOf(i);
+    const component = components.get(blocks.block![i]!)!;
     const freed = blocks.stackOrigin[i] === FREE_EVENT;
     const pool = segments.pool[blocks.segment[i]!]!;
     const inPool = stackId < 0 && pool > 0 ? ` in ${poolWords(pools.pair(pool))}` : '';
