@@ -19,7 +19,7 @@ life AS (
   FROM block_life, reach
   WHERE snapshot_id = snapshot_key AND device = device_no AND from_seq <= until_seq AND to_seq > begin_seq),
 change AS (
-  SELECT begin_seq AS seq, label, sum(actual_bytes)::DOUBLE AS bytes FROM life WHERE from_seq <= begin_seq GROUP BY ALL
+  SELECT begin_seq AS seq, label, sum(actual_bytes)::BIGINT AS bytes FROM life WHERE from_seq <= begin_seq GROUP BY ALL
   UNION ALL SELECT from_seq, label, actual_bytes FROM life WHERE from_seq > begin_seq
   UNION ALL SELECT to_seq, label, -actual_bytes FROM life WHERE to_seq <= until_seq
   -- What holds when a range begins is a total of it too.
