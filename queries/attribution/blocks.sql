@@ -9,3 +9,4 @@
 SELECT live.block, label.component
 FROM live_at($snapshot_id, $device, $at_seq) AS live
 LEFT JOIN label ON label.snapshot_id = $snapshot_id AND label.device = $device AND label.label = live.label
+ORDER BY live.block

@@ -5,4 +5,4 @@
 -- @param  rules       INTEGER  version of the built-in rules
 -- @col    device INTEGER
 -- @why    A store that cannot be written may lack labels; then they are made for the question.
-SELECT device FROM labelled_device WHERE snapshot_id = $snapshot_id AND device = $device AND rules = $rules
+SELECT device FROM labelled_device WHERE snapshot_id = $snapshot_id AND device = $device AND rules = $rules LIMIT 1

@@ -2,7 +2,7 @@
 -- @title  Live memory by component in ranges of a trace, each at the entry after which most is live
 -- @param  snapshot_id INTEGER
 -- @param  device      INTEGER
--- @param  firsts VARCHAR  first entries of the ranges: [0,NULL,500]
+-- @param  firsts VARCHAR  first entries of the ranges: 0,,500
 -- @param  lasts  VARCHAR  last entries
 -- @col    nth       INTEGER
 -- @col    component VARCHAR

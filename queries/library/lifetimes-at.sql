@@ -33,10 +33,10 @@ moment AS (
       FROM ingest_note JOIN snapshot ON snapshot.source_id = ingest_note.source_id
       WHERE snapshot.snapshot_id = snapshot_key AND ingest_note.device = device_no
         AND ingest_note.kind IN ('ring_truncated', 'ring_probably_truncated')) AS is_truncated,
-    EXISTS (
-      FROM event
-      WHERE snapshot_id = snapshot_key AND device = device_no AND seq > at_seq
-        AND action = CASE WHEN completions THEN 'free_completed' ELSE 'free_requested' END::trace_action) AS frees_follow
+    CASE WHEN completions
+      THEN EXISTS (FROM event WHERE snapshot_id = snapshot_key AND device = device_no AND seq > at_seq AND action = 'free_completed')
+      ELSE EXISTS (FROM event WHERE snapshot_id = snapshot_key AND device = device_no AND seq > at_seq AND action = 'free_requested')
+    END AS frees_follow
   FROM recorded),
 boundary AS (
   SELECT DISTINCT mark.mark_us
@@ -59,11 +59,13 @@ life AS (
   FROM block_life
   WHERE snapshot_id = snapshot_key AND device = device_no AND from_seq <= at_seq AND to_seq > at_seq),
 -- Where completions were not recorded, an end has no time of its own.
+ending AS (
+  SELECT seq, time_us FROM event
+  WHERE snapshot_id = snapshot_key AND device = device_no
+    AND seq IN (SELECT end_seq FROM life WHERE free_us IS NULL AND end_seq < 2147483647)),
 timed AS (
   SELECT life.*, CASE WHEN life.end_seq < 2147483647 THEN coalesce(life.free_us, ending.time_us, 0) END AS end_us
-  FROM life
-  LEFT JOIN event AS ending ON ending.snapshot_id = snapshot_key AND ending.device = device_no
-    AND ending.seq = CASE WHEN life.free_us IS NULL AND life.end_seq < 2147483647 THEN life.end_seq END)
+  FROM life LEFT JOIN ending ON ending.seq = life.end_seq)
 SELECT
   timed.block, timed.address, timed.actual_bytes, timed.alloc_seq, timed.alloc_us, timed.stack_id, timed.stack_origin,
   timed.compile_context_id, timed.user_metadata_id, timed.label,
@@ -76,9 +78,9 @@ SELECT
       OR (around.before[1] >= coalesce(timed.alloc_us, -9223372036854775808)
         AND around.after[1] <= coalesce(timed.end_us, 9223372036854775807))
       OR around.after[2] <= coalesce(timed.end_us, 9223372036854775807) THEN 'resident'
-    WHEN timed.end_us IS NOT NULL AND (around.after IS NULL OR timed.end_us < around.after[1])
+    WHEN timed.end_us IS NOT NULL AND (around.after[1] IS NULL OR timed.end_us < around.after[1])
       THEN CASE WHEN timed.alloc_seq IS NULL THEN 'unknown' ELSE 'transient' END
-    WHEN around.after IS NOT NULL THEN 'resident'
+    WHEN around.after[1] IS NOT NULL THEN 'resident'
     WHEN timed.alloc_seq IS NULL OR timed.alloc_us < around.before[1] THEN 'resident'
     ELSE 'unknown' END AS lifetime
 FROM timed, moment, around

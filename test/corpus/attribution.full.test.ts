@@ -124,8 +124,8 @@ describe('attribution of the corpus', () => {
         const rows = await store.all('attribution.series', {
           snapshot_id: 1,
           device,
-          firsts: `[0,${peak.seq + 1}]`,
-          lasts: `[${peak.seq},${of.lives.events - 1}]`,
+          firsts: `0,${peak.seq + 1}`,
+          lasts: `${peak.seq},${of.lives.events - 1}`,
         });
         const first = rows.filter(({ nth }) => nth === 0);
         expect(first.reduce((sum, row) => sum + row.bytes, 0)).toBe(peak.bytes);

@@ -161,8 +161,8 @@ async function componentSeries(
   await useLabels(store, id.snapshot_id, id.device, rules);
   const rows = await store.all('attribution.series', {
     ...id,
-    firsts: JSON.stringify(columns.map((column) => column.first_seq)),
-    lasts: JSON.stringify(columns.map((column) => column.last_seq)),
+    firsts: columns.map((column) => column.first_seq).join(),
+    lasts: columns.map((column) => column.last_seq).join(),
   });
   const largest = COMPONENTS.map(() => 0);
   const cells = columns.map(() => COMPONENTS.map(() => 0));
