@@ -12,7 +12,7 @@
 -- @col    bytes           BIGINT   actual sizes
 -- @col    requested_bytes BIGINT?  NULL: not known of all of the blocks
 -- @col    blocks          BIGINT
--- @col    resident_bytes  BIGINT?  NULL: the recording has no trace of frees
+-- @col    resident_bytes  BIGINT?  NULL: frees were not recorded
 -- @why    The rows of components_at, with what outlives its step; the largest first, of equals that of the lowest address.
 SELECT
   label.component, label.sub_component, label.phase, label.known_by, label.confidence, label.rules,

@@ -7,7 +7,7 @@
 -- @col    stack_id       INTEGER? with that of the segment that a block from before the trace fills
 -- @col    bytes          BIGINT   actual sizes
 -- @col    blocks         BIGINT
--- @col    resident_bytes BIGINT?  NULL: the recording has no trace of frees
+-- @col    resident_bytes BIGINT?  NULL: frees were not recorded
 -- @why    Modules, layers and accumulation points are read from the frames of the stacks. In order of addresses.
 SELECT
   label.component, coalesce(live.stack_id, start.stack_id) AS stack_id, sum(live.actual_bytes)::BIGINT AS bytes, count(*) AS blocks,

@@ -5,7 +5,7 @@
 -- @param  device_no    INTEGER
 -- @col    block    INTEGER
 -- @col    stack_id INTEGER  of the request that the segment was made for
--- @why    Such a block has no stack of its own. The request takes all of its segment but the rounding: up to 2 MiB for large requests, or
+-- @why    No stack of such a block was recorded. The request takes all of its segment but the rounding: up to 2 MiB for large requests, or
 --         most of a 20 MiB segment. A segment that the trace makes again at the address has another stack.
 SELECT life.block, any_value(dumped.stack_id) AS stack_id
 FROM block_life AS life

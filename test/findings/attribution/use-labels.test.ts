@@ -107,11 +107,11 @@ describe.each([
   });
 
   it.each(RULES)('is answered by %s, at every entry of every device', async (_, rules) => {
-    const one = rules();
-    for (const id of DEVICES) await useLabels(store, id, 0, one);
+    const asked = rules();
+    for (const id of DEVICES) await useLabels(store, id, 0, asked);
     for (const id of DEVICES)
       for (let seq = -1; seq < 12; seq += 1)
-        expect(await actualAt(store, id, seq)).toEqual(await expectedAt(store, id, one, seq));
+        expect(await actualAt(store, id, seq)).toEqual(await expectedAt(store, id, asked, seq));
   });
 
   it('is answered by the rules asked for last', async () => {
