@@ -58,7 +58,7 @@ life AS (
     CASE WHEN (SELECT completions FROM recorded) OR pending_seq <= at_seq THEN to_seq ELSE least(pending_seq, to_seq) END AS end_seq
   FROM block_life
   WHERE snapshot_id = snapshot_key AND device = device_no AND from_seq <= at_seq AND to_seq > at_seq),
--- Where completions were not recorded, an end has no time of its own.
+-- Where completions were not recorded, the time of an end is that of its entry.
 ending AS (
   SELECT seq, time_us FROM event
   WHERE snapshot_id = snapshot_key AND device = device_no
