@@ -4,14 +4,19 @@
 -- @param  snapshot_key INTEGER  snapshot_id
 -- @param  device_no    INTEGER
 -- @param  at_seq       INTEGER  -1 = before the first entry, or the dump of a device without a trace
--- @col    component     VARCHAR?
--- @col    sub_component VARCHAR?
--- @col    phase         VARCHAR?
--- @col    known_by      VARCHAR?
--- @col    bytes         HUGEINT   actual sizes
--- @col    blocks        BIGINT
+-- @col    component       VARCHAR?
+-- @col    sub_component   VARCHAR?
+-- @col    phase           VARCHAR?
+-- @col    known_by        VARCHAR?
+-- @col    confidence      VARCHAR?
+-- @col    rules           VARCHAR?  ids, separated by blanks
+-- @col    bytes           HUGEINT   actual sizes
+-- @col    requested_bytes HUGEINT?  NULL: not known of all of the blocks
+-- @col    blocks          BIGINT
 -- @why    The sum over all rows is that of live_at.
-SELECT label.component, label.sub_component, label.phase, label.known_by, sum(live.actual_bytes) AS bytes, count(*) AS blocks
+SELECT
+  label.component, label.sub_component, label.phase, label.known_by, label.confidence, label.rules, sum(live.actual_bytes) AS bytes,
+  CASE WHEN count(live.requested_bytes) = count(*) THEN sum(live.requested_bytes) END AS requested_bytes, count(*) AS blocks
 FROM live_at(snapshot_key, device_no, at_seq) AS live
 LEFT JOIN label ON label.snapshot_id = snapshot_key AND label.device = device_no AND label.label = live.label
 GROUP BY ALL

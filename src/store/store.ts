@@ -50,6 +50,8 @@ export class Store {
   private readonly appenders = new Set<OpenAppender>();
   private readonly streams = new Set<ResultStream>();
   private readonly answers = new Map<string, Promise<readonly Record<string, unknown>[]>>();
+  /** TEMP objects with the names of tables. */
+  private readonly shadows = new Map<string, 'TABLE' | 'VIEW'>();
   private inTransaction = false;
   private closed = false;
 
@@ -93,7 +95,7 @@ export class Store {
   /** A fast appender to `layout.table`; only inside a transaction, so that a crash leaves all of its rows or none. */
   async appender(layout: TableLayout): Promise<ColumnAppender> {
     if (!this.inTransaction) throw new Error(`appending to ${layout.table} needs a transaction`);
-    const appender = await this.guard(() => this.parts.connection.createAppender(layout.table));
+    const appender = await this.guard(() => this.appenderTo(layout.table));
     const columns = await this.columnsOf(layout.table);
     const inner = createColumnAppender(layout, columns, appender);
     return { append: (batch) => this.guardSync(() => inner.append(batch)), ...this.track(appender, inner) };
@@ -160,7 +162,7 @@ export class Store {
     if (rows.length === 0) return;
     await this.guard(async () => {
       const columns = await this.columnsOf(table);
-      const appender = await this.parts.connection.createAppender(table);
+      const appender = await this.appenderTo(table);
       try {
         insertRows(table, columns, appender, rows);
       } catch (error) {
@@ -215,14 +217,16 @@ export class Store {
   }
 
   /**
-   * Puts the rows of a query into a TEMP table under the name of a table: statements of this process see them instead,
-   * until the store is closed or {@link unshadow}. Not of streams outside a transaction, which have connections of
-   * their own.
+   * Puts rows into a TEMP table under the name of a table: those of a query, or without one the table's own.
+   * Statements of this process see them instead, until the store is closed or {@link unshadow}; the appenders and
+   * {@link insertRows} write there. The table itself may be read-only. Not seen by {@link readQueryWhole} and streams
+   * outside a transaction, which have connections of their own.
    */
-  async shadow<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
+  async shadow<Name extends QueryName>(table: string, name?: Name, ...params: QueryArguments<Name>): Promise<void> {
     await this.unshadow(table);
-    await this.run(`CREATE TEMP TABLE ${table} AS FROM ${table} LIMIT 0`);
-    await this.insertQuery(`temp.${table}`, name, ...params);
+    await this.run(`CREATE TEMP TABLE ${table} AS FROM ${table}${name === undefined ? '' : ' LIMIT 0'}`);
+    this.shadows.set(table, 'TABLE');
+    if (name !== undefined) await this.insertQuery(`temp.${table}`, name, ...params);
   }
 
   /** Inserts the rows of a query into a table that has columns of the same names. */
@@ -232,8 +236,28 @@ export class Store {
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
 
+  /**
+   * {@link shadow} by a view, so that nothing is copied: the table, with the value of `column` from the row of `fresh`
+   * with the same `keys`, where there is one.
+   */
+  async shadowColumn(table: string, column: string, fresh: string, keys: readonly string[]): Promise<void> {
+    await this.unshadow(table);
+    const [row] = await this.select('SELECT current_database() AS name');
+    // By its full name: within the view, the bare one is the view.
+    const base = `"${String(row!['name']).replaceAll('"', '""')}".main.${table}`;
+    await this.run(
+      `CREATE TEMP VIEW ${table} AS
+       SELECT base.* REPLACE (coalesce(fresh.${column}, base.${column}) AS ${column})
+       FROM ${base} AS base
+       LEFT JOIN ${fresh} AS fresh ON ${keys.map((key) => `fresh.${key} = base.${key}`).join(' AND ')}`,
+    );
+    this.shadows.set(table, 'VIEW');
+  }
+
   async unshadow(table: string): Promise<void> {
-    await this.run(`DROP TABLE IF EXISTS temp.${table}`);
+    const kind = this.shadows.get(table);
+    if (kind !== undefined) await this.run(`DROP ${kind} temp.${table}`);
+    this.shadows.delete(table);
   }
 
   /** Runs a statement that changes rows; returns how many. */
@@ -377,6 +401,11 @@ export class Store {
         prepared.destroySync();
       }
     });
+  }
+
+  /** DuckDB's appenders do not look for TEMP tables by themselves. */
+  private appenderTo(table: string): Promise<DuckDBAppender> {
+    return this.parts.connection.createAppender(table, 'main', this.shadows.has(table) ? 'temp' : null);
   }
 
   private flushAppenders(): void {

@@ -137,6 +137,84 @@ describe('SQL', () => {
     );
   });
 
+  it.each(['leak', 'llama3-70b-fragmentation'])('of %s has the rows of attribute', (name) => {
+    const db = `${name}.duckdb`;
+    mbf('ingest', join(SAMPLES, name), '--db', db);
+    const select =
+      'component, sub_component, phase, known_by, confidence, rules, bytes::BIGINT, requested_bytes::BIGINT';
+    const table = (statement: string) =>
+      mbf('sql', statement, '--db', db, '--json')
+        .json<{ rows: unknown[][] }>()
+        .rows.map((row) => row.map(String))
+        .sort();
+    const rowsOf = ({ components }: AttributedDevice) =>
+      components
+        .map((row) =>
+          [row.component, row.sub_component, row.phase, row.by, row.confidence, row.rules.join(' ')].concat([
+            String(row.bytes),
+            String(row.requested_bytes),
+            String(row.blocks),
+          ]),
+        )
+        .sort();
+    for (const moment of ['peak', 'oom', 'start', 'seq:500']) {
+      const device = attributed('--db', db, '--at', moment);
+      expect(device.components.length > 1).toBe(device.total_bytes > 0);
+      const seq = device.seq ?? -1;
+      expect(table(`SELECT ${select}, blocks FROM components_at(1, 0, ${seq})`), moment).toEqual(rowsOf(device));
+    }
+    const peak = attributed('--db', db);
+    const sums = 'SELECT component, sum(bytes)::BIGINT, sum(blocks)::BIGINT FROM peak_component GROUP BY component';
+    const blocks = byComponent(peak.components.map(({ component, blocks: bytes }) => ({ component, bytes })));
+    const expected = Object.entries(byComponent(peak.components)).map(([key, bytes]) => [key, bytes, blocks[key]]);
+    expect(table(sums)).toEqual(expected.map((row) => row.map(String)).sort());
+  });
+
+  it('has them at the end of each step, and in ranges of entries', () => {
+    mbf('ingest', LEAK, '--db', 'steps.duckdb');
+    const steps = rows('steps.duckdb', 'SELECT DISTINCT ordinal, end_seq FROM step_component ORDER BY ordinal');
+    expect(steps.length).toBeGreaterThan(2);
+    for (const [ordinal, seq] of steps) {
+      const { total_bytes, blocks } = attributed('--db', 'steps.duckdb', '--at', `seq:${seq}`);
+      const sums = `SELECT sum(bytes), sum(blocks) FROM step_component WHERE ordinal = ${ordinal}`;
+      expect(rows('steps.duckdb', sums)).toEqual([[total_bytes, blocks]]);
+    }
+    const series = "component_series(1, 0, '0,1000,3000', '999,2999,4999')";
+    const moments = rows('steps.duckdb', `SELECT DISTINCT nth, moment_seq FROM ${series} ORDER BY nth`);
+    expect(moments.map(([nth]) => nth)).toEqual([0, 1, 2]);
+    for (const [nth, seq] of moments) {
+      const ofRange = `SELECT component, bytes FROM ${series} WHERE nth = ${nth}`;
+      const atMoment = `SELECT component, sum(bytes) FROM components_at(1, 0, ${seq}) GROUP BY component`;
+      const differing = `(${ofRange} EXCEPT ${atMoment}) UNION ALL (${atMoment} EXCEPT ${ofRange})`;
+      expect(rows('steps.duckdb', `SELECT count(*) FROM (${differing})`)).toEqual([[0]]);
+    }
+  });
+
+  it('has them by rules of a user for one question only, where the store cannot be written too', async () => {
+    mbf('ingest', LEAK, '--db', 'ruled.duckdb');
+    const rule = '{id: mine.all, component: kv_cache, sub_component: pages, at: {function: forward}}';
+    writeFileSync(join(cwd, 'mine.yaml'), `rules: [${rule}]`);
+    const builtIn = attributed('--db', 'ruled.duckdb');
+    const ruled = attributed('--db', 'ruled.duckdb', '--rules', 'mine.yaml');
+    expect(byComponent(ruled.components)['kv_cache']).toBeGreaterThan(0);
+    expect(sum(ruled.components, ({ bytes }) => bytes)).toBe(builtIn.total_bytes);
+    const series = mbf('timeline', '--db', 'ruled.duckdb', '--components', '--rules', 'mine.yaml', '--json');
+    const { components } = series.json<TimelineResult>().snapshots[0]!.devices[0]!.trace!;
+    const largest = components!.bytes.map((bytes) => bytes[components!.components.indexOf('kv_cache')]!);
+    expect(Math.max(...largest)).toBeGreaterThanOrEqual(byComponent(ruled.components)['kv_cache']!);
+    const reader = startChild('lock-child.mjs', [
+      join(cli.script, '..', '..', '..'),
+      join(cwd, 'ruled.duckdb'),
+      'read',
+    ]);
+    expect(await reader.nextLine()).toBe('open');
+    expect(attributed('--db', 'ruled.duckdb', '--rules', 'mine.yaml')).toEqual(ruled);
+    reader.writeLine('enough');
+    await reader.ended;
+    expect(attributed('--db', 'ruled.duckdb')).toEqual(builtIn);
+    expect(rows('ruled.duckdb', "SELECT count(*) FROM label WHERE rules LIKE '%mine%'")).toEqual([[0]]);
+  });
+
   it('has them of memory from before the recording too', () => {
     const run = join(SAMPLES, 'llama3-70b-fragmentation');
     mbf('ingest', run, '--db', 'before.duckdb');
@@ -163,6 +241,7 @@ describe('SQL', () => {
 
   it('leaves them NULL where an ingest was killed before they were made and the store cannot be written', async () => {
     mbf('ingest', LEAK, '--db', 'killed.duckdb');
+    const labelled = attributed('--db', 'killed.duckdb');
     const instance = await DuckDBInstance.create(join(cwd, 'killed.duckdb'));
     const connection = await instance.connect();
     await connection.run('UPDATE block_life SET label = NULL; DELETE FROM label; DELETE FROM labelled_device');
@@ -177,6 +256,8 @@ describe('SQL', () => {
     const counts = 'SELECT count(component), count(actual_bytes) > 0 FROM allocation_component';
     const ask = () => mbf('sql', counts, '--db', 'killed.duckdb', '--json').json<{ rows: unknown[][] }>().rows;
     expect(ask()).toEqual([[0, true]]);
+    // A verb makes them for its question.
+    expect(attributed('--db', 'killed.duckdb')).toEqual(labelled);
     reader.writeLine('enough');
     await reader.ended;
     // The next question can make them.

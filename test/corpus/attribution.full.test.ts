@@ -12,8 +12,7 @@ import { labelAt } from '../../src/attribution/blocks/attribution.js';
 import { compiledRules } from '../../src/attribution/built-in-rules.js';
 import type { DeviceAttribution } from '../../src/findings/attribution/attribute-device.js';
 import { attributeDevice } from '../../src/findings/attribution/attribute-device.js';
-import { componentSeries } from '../../src/findings/attribution/views/component-series.js';
-import { componentRows, readLiveBlocks } from '../../src/findings/attribution/views/describe-attribution.js';
+import { useLabels } from '../../src/findings/attribution/use-labels.js';
 import { stateAt } from '../../src/findings/trace/state-at.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { COMPONENTS, type Component } from '../../src/model/vocabulary.js';
@@ -96,32 +95,40 @@ describe('attribution of the corpus', () => {
       for (const { device, of } of devices) {
         for (const kind of ['peak', 'end'] as const) {
           const at = await stateAt(store, 1, device, { kind });
-          const { blocks, known } = await readLiveBlocks(store, { snapshotId: 1, device }, of, at);
-          const rows = componentRows(blocks, known);
+          await useLabels(store, 1, device, RULES);
+          const id = { snapshot_id: 1, device, at_seq: at.seq ?? -1 };
+          const rows = (await store.all('attribution.components', id)).map((row) => ({
+            ...row,
+            rules: row.rules.split(' ').filter((rule) => rule !== ''),
+          }));
           const total = rows.reduce((sum, row) => sum + row.bytes, 0);
           expect(total).toBe(stateTotals(at.state).activeBytes);
           expect(rows.reduce((sum, row) => sum + row.blocks, 0)).toBe(at.state.blocks.count);
           for (const row of rows) {
             expect(COMPONENTS).toContain(row.component);
-            expect(row.by === 'none').toBe(row.rules.length === 0);
+            expect(row.known_by === 'none').toBe(row.rules.length === 0);
           }
           if (kind !== 'peak' || !of.history.startsEmpty || shareWithFrames(of) < MOST_BYTES_WITH_FRAMES) continue;
           fromTheStart += 1;
-          const unknown = rows.filter(({ by }) => by === 'none').reduce((sum, row) => sum + row.bytes, 0);
+          const unknown = rows.filter((row) => row.known_by === 'none').reduce((sum, row) => sum + row.bytes, 0);
           expect(unknown / total, `${name} device ${device}`).toBeLessThanOrEqual(MOST_UNKNOWN);
         }
       }
     });
 
-    it('has the same components in the series as at its peak', () => {
-      for (const { of } of devices) {
+    it('has the same components in the series as at its peak', async () => {
+      for (const { device, of } of devices) {
         const { peak, holds, freeCompletedRecorded } = of.history;
         if (of.lives.events === 0 || !holds || !freeCompletedRecorded || peak.seq === null) continue;
-        const { bytes } = componentSeries(of, [
-          { first_seq: 0, last_seq: peak.seq },
-          { first_seq: peak.seq + 1, last_seq: of.lives.events - 1 },
-        ]);
-        expect(bytes[0]!.reduce((sum, part) => sum + part, 0)).toBe(peak.bytes);
+        await useLabels(store, 1, device, RULES);
+        const rows = await store.all('attribution.series', {
+          snapshot_id: 1,
+          device,
+          firsts: `0,${peak.seq + 1}`,
+          lasts: `${peak.seq},${of.lives.events - 1}`,
+        });
+        const first = rows.filter(({ nth }) => nth === 0);
+        expect(first.reduce((sum, row) => sum + row.bytes, 0)).toBe(peak.bytes);
       }
     });
 

@@ -4,12 +4,10 @@
  */
 import { NO_RUN_FIGURES } from '../../attribution/blocks/attribution.js';
 import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
-import { ColumnBatch } from '../../model/columns.js';
-import { BLOCK_LABEL_LAYOUT } from '../../model/derived-tables.js';
-import { BATCH_ROWS } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import { attributeDevice, type DeviceAttribution } from './attribute-device.js';
+import { attributeDevice } from './attribute-device.js';
 import { readRunFigures } from './blocks/run-figures.js';
+import { appendBlockLabels, labelRows } from './label-rows.js';
 
 /** Runs with a device whose labels are missing or of other rules. */
 export async function unlabelledRuns(store: Store): Promise<number[]> {
@@ -30,45 +28,16 @@ export async function labelRun(store: Store, runId: number): Promise<void> {
     await store.transaction(async () => {
       for (const table of ['labelled_device', 'label'])
         await store.run(`DELETE FROM ${table} WHERE snapshot_id = $snapshot_id AND device = $device`, id);
-      await writeBlockLabels(store, of, id);
-      await store.insertRows(
-        'label',
-        of.table.labels.map(({ by, rules: names, ...label }, number) => ({
-          ...id,
-          label: number,
-          ...label,
-          known_by: by,
-          rules: names.join(' '),
-        })),
+      await appendBlockLabels(store, of, id);
+      // A column of block_life, so that no question has to join millions of rows.
+      await store.run(
+        `UPDATE block_life SET label = fresh.label FROM block_label_staging AS fresh
+         WHERE block_life.snapshot_id = $snapshot_id AND block_life.device = $device AND block_life.block = fresh.block`,
+        id,
       );
+      await store.run('DELETE FROM block_label_staging');
+      await store.insertRows('label', labelRows(of, id));
       await store.insertRows('labelled_device', [{ ...id, rules: RULES_VERSION, figures: stamp }]);
     });
   }
-}
-
-async function writeBlockLabels(
-  store: Store,
-  { lives, label }: DeviceAttribution,
-  id: { readonly snapshot_id: number; readonly device: number },
-): Promise<void> {
-  const appender = await store.appender(BLOCK_LABEL_LAYOUT);
-  const batch = new ColumnBatch(BLOCK_LABEL_LAYOUT, Math.max(1, Math.min(lives.count, BATCH_ROWS)));
-  batch.i32('snapshot_id').fill(id.snapshot_id);
-  batch.i32('device').fill(id.device);
-  const blocks = batch.i32('block');
-  const labels = batch.i32('label');
-  for (let from = 0; from < lives.count; from += batch.capacity) {
-    batch.rows = Math.min(batch.capacity, lives.count - from);
-    for (let i = 0; i < batch.rows; i += 1) blocks[i] = from + i;
-    labels.set(label.subarray(from, from + batch.rows));
-    appender.append(batch);
-  }
-  appender.close();
-  // A column of block_life, so that no question has to join millions of rows.
-  await store.run(
-    `UPDATE block_life SET label = fresh.label FROM block_label_staging AS fresh
-     WHERE block_life.snapshot_id = $snapshot_id AND block_life.device = $device AND block_life.block = fresh.block`,
-    id,
-  );
-  await store.run('DELETE FROM block_label_staging');
 }

@@ -6,6 +6,7 @@ import { pairAnnotations } from '../../model/pair-annotations.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
+  TimelineComponents,
   TimelineDevice,
   TimelineMarks,
   TimelinePeak,
@@ -15,9 +16,9 @@ import type {
   TimelineTrace,
 } from '../../model/results/timeline.js';
 import { stepCuts } from '../../model/step-cuts.js';
+import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { attributeDevice } from '../attribution/attribute-device.js';
-import { componentSeries } from '../attribution/views/component-series.js';
+import { useLabels } from '../attribution/use-labels.js';
 import { rangesAt, readSnapshotClocks, type SnapshotClock } from '../nsys/snapshot-clock.js';
 import { listSnapshots, type SnapshotFilter } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
@@ -146,13 +147,34 @@ async function describeTrace(
         }),
     ...(options.components === undefined
       ? {}
-      : {
-          components: componentSeries(
-            await attributeDevice(store, { snapshotId, device }, options.components),
-            series.columns,
-          ),
-        }),
+      : { components: await componentSeries(store, id, options.components, series.columns) }),
   };
+}
+
+/** Live bytes by component, at the moment of each column at which most is live; in order of their largest bytes. */
+async function componentSeries(
+  store: Store,
+  id: DeviceKey,
+  rules: CompiledRules,
+  columns: readonly TimelineColumn[],
+): Promise<TimelineComponents> {
+  await useLabels(store, id.snapshot_id, id.device, rules);
+  const rows = await store.all('attribution.series', {
+    ...id,
+    firsts: columns.map((column) => column.first_seq).join(),
+    lasts: columns.map((column) => column.last_seq).join(),
+  });
+  const largest = COMPONENTS.map(() => 0);
+  const cells = columns.map(() => COMPONENTS.map(() => 0));
+  for (const { nth, component, bytes } of rows) {
+    const at = COMPONENTS.indexOf(component as Component);
+    cells[nth]![at] = bytes;
+    largest[at] = Math.max(largest[at]!, bytes);
+  }
+  const order = COMPONENTS.map((_, at) => at)
+    .filter((at) => largest[at]! > 0)
+    .sort((a, b) => largest[b]! - largest[a]!);
+  return { components: order.map((at) => COMPONENTS[at]!), bytes: cells.map((of) => order.map((at) => of[at]!)) };
 }
 
 interface DeviceKey {

@@ -5,8 +5,8 @@
 
 import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Store } from '../../store/store.js';
-import { attributeSnapshot } from '../attribution/components-at.js';
 import { readStacks } from '../stacks/read-stacks.js';
+import { deviceHistory } from '../trace/device-history.js';
 
 export interface Use {
   /** Allocations whose stack goes through it. */
@@ -29,16 +29,13 @@ export interface ProgramUse {
 }
 
 export async function readProgramUse(store: Store, snapshotId: number, device: number): Promise<ProgramUse> {
-  const { lives } = await attributeSnapshot(store, snapshotId, device);
-  const requests = new Map<number, number>();
-  for (let row = 0; row < lives.count; row += 1) {
-    const id = lives.stackId[row]!;
-    if (id >= 0 && lives.stackIsOfFree[row] === 0) requests.set(id, (requests.get(id) ?? 0) + 1);
-  }
+  const id = { snapshot_id: snapshotId, device };
+  const rows = await store.all('attribution.requests', id);
+  const requests = new Map(rows.map((row) => [row.stack_id, row.requests]));
   const stacks = await readStacks(store, requests.keys());
   return {
     ...programUse([...stacks].map(([id, frames]) => ({ frames, requests: requests.get(id) ?? 0 }))),
-    hasTrace: lives.events > 0,
+    hasTrace: (await deviceHistory(store, snapshotId, device)).trace.events > 0,
   };
 }
 

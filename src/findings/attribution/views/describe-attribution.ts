@@ -1,12 +1,11 @@
 /** `mbforensics attribute`: whose every byte is that is live at a moment, by component, phase and more. */
-import { stateTotals } from '../../../allocator/walk/allocator-state.js';
-import type { BlockLabel } from '../../../attribution/blocks/labels.js';
 import { layerName } from '../../../attribution/blocks/layer-name.js';
 import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
-import { callSite } from '../../../attribution/frames/call-site.js';
+import { callSite, type Frame } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
 import { MbfError } from '../../../model/errors.js';
+import type { Phase } from '../../../model/log-rows.js';
 import type {
   AnnotatedSource,
   AttributedDevice,
@@ -14,20 +13,22 @@ import type {
   AttributeResult,
   ComponentBytes,
   ComponentGroup,
+  LabelBasis,
 } from '../../../model/results/attribute.js';
-import { COMPONENTS, type Component } from '../../../model/vocabulary.js';
+import type { LifetimeBasis } from '../../../model/results/peak.js';
+import { COMPONENTS, type Component, type Confidence } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
-import { RESIDENT, readLifetimes } from '../../state/live/lifetimes.js';
+import { readStacks } from '../../stacks/read-stacks.js';
+import { deviceHistory } from '../../trace/device-history.js';
 import { type Moment, momentText } from '../../trace/moment.js';
-import { type StateAt, stateAt } from '../../trace/state-at.js';
-import type { DeviceAttribution } from '../attribute-device.js';
-import { attributeDevice } from '../attribute-device.js';
+import { seqOfMoment } from '../../trace/state-at.js';
+import { stepBoundaries } from '../../trace/steps.js';
 import { type RunOfRanks, readRunFigures } from '../blocks/run-figures.js';
-import { accumulationPoint, type StackBytes } from './accumulation.js';
-import { annotateSource } from './annotate-source.js';
-import { liveLabels } from './live-labels.js';
+import { useLabels } from '../use-labels.js';
+import { accumulationPoint } from './accumulation.js';
+import { annotateSource, type StackShare } from './annotate-source.js';
 
 export interface AttributeQuestion {
   readonly moment: Moment;
@@ -101,15 +102,26 @@ async function describeDevice(
   run: RunOfRanks,
   question: AttributeQuestion,
 ): Promise<{ readonly device: AttributedDevice; readonly annotated: AnnotatedSource | undefined }> {
-  const snapshot = { snapshotId: row.snapshot_id, device };
-  const at = await stateAt(store, row.snapshot_id, device, question.moment);
-  const of = await attributeDevice(store, snapshot, question.rules, run.figuresOf(row.rank));
-  const live = await readLiveBlocks(store, snapshot, of, at);
-  const wanted =
-    question.component === undefined
-      ? live.blocks
-      : live.blocks.filter((b) => b.label.component === question.component);
-  const groups = question.by === undefined ? undefined : groupBy(of, wanted, question.by, live.known);
+  const id = { snapshot_id: row.snapshot_id, device };
+  const history = await deviceHistory(store, row.snapshot_id, device);
+  const seq = await seqOfMoment(store, history, question.moment);
+  const at = { ...id, at_seq: seq };
+  await useLabels(store, row.snapshot_id, device, question.rules);
+  const components = (await store.all('attribution.components', at)).map(componentRow).sort(byBytes);
+  const stacks = await readLiveStacks(store, at);
+  const totals = (await store.one('state.totals', at))!;
+  const { component: only, by } = question;
+  const wanted = only === undefined ? stacks : stacks.filter(({ component }) => component === only);
+  const groups =
+    by === undefined
+      ? undefined
+      : sumGroups(
+          by === 'sub' || by === 'phase' || by === 'rule'
+            ? components
+                .filter(({ component }) => only === undefined || component === only)
+                .map((part) => ({ ...part, key: labelKey(part, by) }))
+            : wanted.map((part) => ({ ...part, key: stackKey(part.frames, by) })),
+        );
   const limit = question.limit ?? Number.POSITIVE_INFINITY;
   const rest = groups?.slice(limit) ?? [];
   return {
@@ -119,22 +131,22 @@ async function describeDevice(
       rank: row.rank,
       stage: run.stageOf(row.rank),
       device,
-      seq: at.seq,
-      basis: at.holds ? 'actual' : 'approximate',
-      total_bytes: live.blocks.reduce((sum, { bytes }) => sum + bytes, 0),
-      reserved_bytes: stateTotals(at.state).reservedBytes,
-      blocks: live.blocks.length,
-      components: componentRows(live.blocks, live.known),
-      lifetime: live.lifetime,
-      accumulation: points(of, live.blocks, question.share),
+      seq: seq < 0 ? null : seq,
+      basis: history.holds ? 'actual' : 'approximate',
+      total_bytes: totals.active_bytes,
+      reserved_bytes: totals.reserved_bytes,
+      blocks: totals.blocks,
+      components,
+      lifetime: await lifetimeBasis(store, row.snapshot_id, device),
+      accumulation: points(stacks, question.share),
       ...(groups === undefined
         ? {}
         : {
             groups: groups.slice(0, limit),
             other_groups: {
               groups: rest.length,
-              bytes: rest.reduce((sum, { bytes }) => sum + bytes, 0),
-              blocks: rest.reduce((sum, { blocks }) => sum + blocks, 0),
+              bytes: sumBytes(rest),
+              blocks: rest.reduce((sum, one) => sum + one.blocks, 0),
             },
           }),
     },
@@ -145,129 +157,105 @@ async function describeDevice(
             file: question.annotate.file,
             device,
             handle: row.handle,
-            ...annotateSource(question.annotate.file, question.annotate.text, stackShares(of, wanted)),
+            ...annotateSource(question.annotate.file, question.annotate.text, wanted),
           },
   };
 }
 
-/** A live block with its label. */
-export interface LabelledBlock {
-  readonly bytes: number;
-  /** −1 = unknown. */
-  readonly requested: number;
-  readonly label: BlockLabel;
-  /** −1 = none. */
-  readonly stackId: number;
-  readonly resident: boolean;
+function componentRow(row: QueryRow<'attribution.components'>): ComponentBytes {
+  const { sub_component, bytes, requested_bytes, blocks, resident_bytes } = row;
+  return {
+    component: row.component as Component,
+    sub_component,
+    phase: row.phase as Phase,
+    by: row.known_by as LabelBasis,
+    rules: row.rules === '' ? [] : row.rules.split(' '),
+    confidence: row.confidence as Confidence,
+    ...{ bytes, requested_bytes, blocks, resident_bytes },
+  };
 }
 
-/** The live blocks of a state, labelled; `known` says whether the trace tells what is resident. */
-export async function readLiveBlocks(
+/** Live blocks of one component with one stack, in order of their addresses. */
+interface LiveStack extends StackShare {
+  readonly component: Component;
+  readonly resident_bytes: number | null;
+}
+
+async function readLiveStacks(
   store: Store,
-  { snapshotId, device }: { readonly snapshotId: number; readonly device: number },
-  of: DeviceAttribution,
-  at: StateAt,
-) {
-  const { blocks } = at.state;
-  const { classes, basis } = await readLifetimes(store, snapshotId, device, at);
-  const { labelOf, rowOf } = liveLabels(of, at.state);
-  const labelled: LabelledBlock[] = [];
-  for (let i = 0; i < blocks.count; i += 1)
-    labelled.push({
-      bytes: blocks.sizeBytes[i]!,
-      requested: rowOf[i]! < 0 ? blocks.requestedBytes[i]! : of.lives.requested[rowOf[i]!]!,
-      label: labelOf(i),
-      stackId: rowOf[i]! < 0 ? blocks.stackId[i]! : of.lives.stackId[rowOf[i]!]!,
-      resident: classes?.[i] === RESIDENT,
-    });
-  return { blocks: labelled, known: classes !== undefined, lifetime: basis };
+  at: { readonly snapshot_id: number; readonly device: number; readonly at_seq: number },
+): Promise<LiveStack[]> {
+  const rows = await store.all('attribution.stacks', at);
+  const frames = await readStacks(
+    store,
+    rows.flatMap(({ stack_id }) => stack_id ?? []),
+  );
+  return rows.map(({ stack_id, component, ...row }) => ({
+    ...row,
+    component: component as Component,
+    frames: frames.get(stack_id ?? -1) ?? [],
+  }));
 }
 
-export function componentRows(blocks: readonly LabelledBlock[], lifetimesKnown: boolean): ComponentBytes[] {
-  const sums = new Map<BlockLabel, { bytes: number; requested: number; blocks: number; resident: number }>();
-  for (const { label, bytes, requested, resident } of blocks) {
-    const sum = sums.get(label) ?? { bytes: 0, requested: 0, blocks: 0, resident: 0 };
-    sum.requested = requested < 0 || Number.isNaN(sum.requested) ? Number.NaN : sum.requested + requested;
-    sum.bytes += bytes;
-    sum.blocks += 1;
-    if (resident) sum.resident += bytes;
-    sums.set(label, sum);
-  }
-  return [...sums]
-    .map(([label, sum]) => ({
-      ...label,
-      bytes: sum.bytes,
-      requested_bytes: Number.isNaN(sum.requested) ? null : sum.requested,
-      blocks: sum.blocks,
-      resident_bytes: lifetimesKnown ? sum.resident : null,
-    }))
-    .sort((a, b) => b.bytes - a.bytes || COMPONENTS.indexOf(a.component) - COMPONENTS.indexOf(b.component));
+/** What resident is measured by. */
+async function lifetimeBasis(store: Store, snapshotId: number, device: number): Promise<LifetimeBasis> {
+  const actions = await store.all('snapshot.actions', { snapshot_id: snapshotId });
+  // A trace of allocations alone was recorded with skip_actions, or shows nothing of how long they live.
+  if (!actions.some((row) => row.device === device && row.action.startsWith('free_')))
+    return { rule: 'none', boundary: null, boundaries: 0 };
+  const steps = await stepBoundaries(store, snapshotId, device);
+  if (steps === undefined) return { rule: 'trace', boundary: null, boundaries: 0 };
+  return { rule: 'steps', boundary: steps.source, boundaries: steps.times.length };
 }
 
-function groupBy(
-  of: DeviceAttribution,
-  blocks: readonly LabelledBlock[],
-  by: AttributeKey,
-  lifetimesKnown: boolean,
-): ComponentGroup[] {
-  const ofStack = new Map<number, string>();
-  const stackKey = (stackId: number): string => {
-    let key = ofStack.get(stackId);
-    if (key === undefined) {
-      const { frames } = of.classes(stackId);
-      key =
-        (by === 'site' ? callSite(frames) : by === 'module' ? stackModule(frames) : layerName(frames)) ?? '(no stack)';
-      ofStack.set(stackId, key);
-    }
-    return key;
-  };
-  const keyOf = ({ label, stackId }: LabelledBlock): string => {
-    if (by === 'sub') return label.sub_component;
-    if (by === 'phase') return label.phase;
-    if (by === 'rule') return label.rules.length === 0 ? '(none)' : label.rules.join(' + ');
-    return stackKey(stackId);
-  };
-  const groups = new Map<
-    string,
-    { component: Component; key: string; bytes: number; blocks: number; resident: number }
-  >();
-  for (const block of blocks) {
-    const key = keyOf(block);
-    const { component } = block.label;
+const sumBytes = (rows: readonly { readonly bytes: number }[]): number =>
+  rows.reduce((sum, { bytes }) => sum + bytes, 0);
+
+type Part = Pick<ComponentBytes, 'component' | 'bytes'>;
+const byBytes = (a: Part, b: Part): number =>
+  b.bytes - a.bytes || COMPONENTS.indexOf(a.component) - COMPONENTS.indexOf(b.component);
+
+function labelKey({ sub_component, phase, rules }: ComponentBytes, by: 'sub' | 'phase' | 'rule'): string {
+  if (by === 'sub') return sub_component;
+  if (by === 'phase') return phase;
+  return rules.length === 0 ? '(none)' : rules.join(' + ');
+}
+
+function stackKey(frames: readonly Frame[], by: 'site' | 'module' | 'layer'): string {
+  return (by === 'site' ? callSite(frames) : by === 'module' ? stackModule(frames) : layerName(frames)) ?? '(no stack)';
+}
+
+function sumGroups(parts: readonly ComponentGroup[]): ComponentGroup[] {
+  const groups = new Map<string, ComponentGroup>();
+  for (const { component, key, bytes, blocks, resident_bytes } of parts) {
     const id = `${component} ${key}`;
-    const group = groups.get(id) ?? { component, key, bytes: 0, blocks: 0, resident: 0 };
-    group.bytes += block.bytes;
-    group.blocks += 1;
-    if (block.resident) group.resident += block.bytes;
-    groups.set(id, group);
+    const sum = groups.get(id) ?? {
+      component,
+      key,
+      bytes: 0,
+      blocks: 0,
+      resident_bytes: resident_bytes === null ? null : 0,
+    };
+    groups.set(id, {
+      ...sum,
+      bytes: sum.bytes + bytes,
+      blocks: sum.blocks + blocks,
+      resident_bytes: sum.resident_bytes === null ? null : sum.resident_bytes + (resident_bytes ?? 0),
+    });
   }
-  return [...groups.values()]
-    .sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1))
-    .map(({ resident, ...group }) => ({ ...group, resident_bytes: lifetimesKnown ? resident : null }));
+  return [...groups.values()].sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
 }
 
-function points(of: DeviceAttribution, blocks: readonly LabelledBlock[], share: number) {
-  const total = blocks.reduce((sum, { bytes }) => sum + bytes, 0);
-  const large = COMPONENTS.map((component) => ({
-    component,
-    own: blocks.filter(({ label }) => label.component === component),
-  }))
-    .map(({ component, own }) => ({ component, own, bytes: own.reduce((sum, { bytes }) => sum + bytes, 0) }))
+function points(stacks: readonly LiveStack[], share: number) {
+  const total = sumBytes(stacks);
+  const large = COMPONENTS.map((component) => {
+    const own = stacks.filter((stack) => stack.component === component);
+    return { component, own, bytes: sumBytes(own) };
+  })
     .filter(({ bytes }) => bytes > 0 && bytes >= LEAST_POINT_SHARE * total)
     .sort((a, b) => b.bytes - a.bytes);
   return [
-    accumulationPoint(stackShares(of, blocks), null, share),
-    ...large.map(({ component, own }) => accumulationPoint(stackShares(of, own), component, share)),
+    accumulationPoint(stacks, null, share),
+    ...large.map(({ component, own }) => accumulationPoint(own, component, share)),
   ];
-}
-
-function stackShares(of: DeviceAttribution, blocks: readonly LabelledBlock[]): (StackBytes & { blocks: number })[] {
-  const sums = new Map<number, { bytes: number; blocks: number }>();
-  for (const { stackId, bytes } of blocks) {
-    const sum = sums.get(stackId) ?? { bytes: 0, blocks: 0 };
-    sum.bytes += bytes;
-    sum.blocks += 1;
-    sums.set(stackId, sum);
-  }
-  return [...sums].map(([stackId, sum]) => ({ frames: of.classes(stackId).frames, ...sum }));
 }

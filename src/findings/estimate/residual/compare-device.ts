@@ -1,15 +1,16 @@
 /** One device at a moment, against the estimate of its pipeline stage. */
 
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
+import type { Phase } from '../../../model/log-rows.js';
 import type { DeviceResidual } from '../../../model/results/residual.js';
 import type { Component } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
-import { attributeSnapshot } from '../../attribution/components-at.js';
-import { readLiveBlocks } from '../../attribution/views/describe-attribution.js';
+import { useLabels } from '../../attribution/use-labels.js';
+import { deviceHistory } from '../../trace/device-history.js';
 import { type Moment, momentText } from '../../trace/moment.js';
-import { stateAt } from '../../trace/state-at.js';
+import { seqOfMoment } from '../../trace/state-at.js';
 import type { StagesOfRun } from '../estimate-run.js';
 import { compareStage } from './compare-stage.js';
 
@@ -37,20 +38,20 @@ export async function compareDevice(
   const place = ranks.stageOf(row.rank);
   const stage = estimate.stages[place ?? (estimate.stages.length === 1 ? 0 : -1)];
   if (stage === undefined) return null;
-  const snapshot = { snapshotId: row.snapshot_id, device };
-  const at = await stateAt(store, row.snapshot_id, device, moment);
-  const of = await attributeSnapshot(store, row.snapshot_id, device, rules);
-  const { blocks } = await readLiveBlocks(store, snapshot, of, at);
+  const id = { snapshot_id: row.snapshot_id, device };
+  const seq = await seqOfMoment(store, await deviceHistory(store, row.snapshot_id, device), moment);
+  await useLabels(store, row.snapshot_id, device, rules);
+  const parts = await store.all('attribution.parts', { ...id, at_seq: seq });
   const sums = new Map<Component, number>();
   let momentBytes = 0;
   let heldBytes = 0;
-  for (const { label, bytes } of blocks) {
-    sums.set(label.component, (sums.get(label.component) ?? 0) + bytes);
-    if (label.component === 'optimizer_state' && MOMENTS.has(label.sub_component)) momentBytes += bytes;
-    if (label.sub_component === 'held_across_steps') heldBytes += bytes;
+  for (const { component, sub_component, bytes } of parts) {
+    sums.set(component as Component, (sums.get(component as Component) ?? 0) + bytes);
+    if (component === 'optimizer_state' && MOMENTS.has(sub_component)) momentBytes += bytes;
+    if (sub_component === 'held_across_steps') heldBytes += bytes;
   }
-  const phase = at.seq === null ? 'unknown' : of.phases.phaseAt(at.seq);
-  const seen = new Set(of.table.labels.map(({ component }) => component));
+  const phase = ((await store.one('attribution.phase_at', { ...id, at_seq: seq }))?.phase ?? 'unknown') as Phase;
+  const seen = new Set((await store.all('attribution.seen', id)).map(({ component }) => component as Component));
   const compared = compareStage(
     { components: sums, momentBytes, heldBytes, phase, seen, atFailure: moment.kind === 'oom' },
     stage,
@@ -63,11 +64,11 @@ export async function compareDevice(
     stage: place,
     device,
     moment: momentText(moment),
-    seq: at.seq,
+    seq: seq < 0 ? null : seq,
     phase,
     estimate_moment: compared.moment,
     before_first_step: compared.beforeFirstStep,
-    measured_bytes: blocks.reduce((sum, { bytes }) => sum + bytes, 0),
+    measured_bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
     estimated_bytes: compared.estimatedBytes,
     components: compared.components,
     unknown_bytes: (sums.get('before_recording') ?? 0) + (sums.get('unattributed') ?? 0),

@@ -1,0 +1,11 @@
+-- @name   attribution.series
+-- @title  Live memory by component in ranges of a trace, each at the entry after which most is live
+-- @param  snapshot_id INTEGER
+-- @param  device      INTEGER
+-- @param  firsts VARCHAR  first entries of the ranges: 0,,500
+-- @param  lasts  VARCHAR  last entries
+-- @col    nth       INTEGER
+-- @col    component VARCHAR
+-- @col    bytes     BIGINT
+-- @why    The rows of component_series in order.
+SELECT nth, component, bytes::BIGINT AS bytes FROM component_series($snapshot_id, $device, $firsts, $lasts) ORDER BY nth, component
