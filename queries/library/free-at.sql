@@ -46,7 +46,8 @@ held AS (
 hole AS (
   SELECT
     least(gap.from_address, 18446744073709551615)::UBIGINT AS address, (gap.to_address - gap.from_address)::BIGINT AS bytes,
-    segment.address AS segment_address, segment.total_bytes AS segment_bytes, segment.segment_type, segment.stream, segment.pool, segment.is_private, segment.is_expandable,
+    segment.address AS segment_address, segment.total_bytes AS segment_bytes, segment.segment_type, segment.stream, segment.pool,
+    segment.is_private, segment.is_expandable,
     coalesce(held.live_blocks, 0) AS live_blocks, coalesce(held.live_bytes, 0) AS live_bytes,
     (gap.from_address - segment.address)::BIGINT AS from_byte, (gap.to_address - segment.address)::BIGINT AS to_byte, segment.page_bytes
   FROM gap
