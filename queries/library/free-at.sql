@@ -27,7 +27,8 @@ WITH gap AS (
   WINDOW each AS (PARTITION BY segment_address)),
 hole AS (
   SELECT
-    segment.address + gap.from_byte::UBIGINT AS address, gap.free_bytes AS bytes, segment.address AS segment_address,
+    least(segment.address::HUGEINT + gap.from_byte, 18446744073709551615)::UBIGINT AS address, gap.free_bytes AS bytes,
+    segment.address AS segment_address,
     segment.total_bytes AS segment_bytes, segment.segment_type, segment.stream, segment.pool,
     (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0) IS TRUE AS is_private, segment.is_expandable, gap.live_blocks,
     gap.live_bytes::BIGINT AS live_bytes, gap.from_byte,
