@@ -3,7 +3,9 @@
  * is written while it is read, window by window; what is held is one window, the ids of the distinct stacks' frames,
  * and the text of the distinct frames.
  */
+
 import { freeHoles, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
+import { maxOf } from '../../model/lists.js';
 import type { ExportResult } from '../../model/results/export.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
@@ -230,7 +232,7 @@ class SnapshotWriter {
   private async *annotations(cut: Cut | undefined): AsyncGenerator<string, void, void> {
     const snapshot_id = this.target.snapshotId;
     const times = cut?.states.map((state) => state.timeUs) ?? [];
-    const until_us = times.length === 0 || times.some((time) => time === null) ? null : Math.max(...times.map(Number));
+    const until_us = times.length === 0 || times.some((time) => time === null) ? null : maxOf(times.map(Number));
     const extents = await this.store.one('export.extents', { snapshot_id });
     for (let from = 0; from < (extents?.annotations ?? 0); from += WINDOW_ROWS) {
       const window = { snapshot_id, from_ordinal: from, to_ordinal: from + WINDOW_ROWS, until_us };
