@@ -21,6 +21,7 @@ const ITERATIONS = 40;
 const MEMORY_ITERATIONS: readonly number[] = [2, 20, 40];
 
 export interface ManyRanks {
+  readonly ranks: number;
   readonly directory: string;
   readonly bytes: number;
 }
@@ -48,7 +49,7 @@ export async function manyRanksInput(context: BenchContext, ranks: number): Prom
   }
   const first = await stat(join(directory, 'snapshot_0.pickle'));
   const log = await stat(join(directory, 'train.log'));
-  return { directory, bytes: ranks * first.size + log.size };
+  return { ranks, directory, bytes: ranks * first.size + log.size };
 }
 
 /** Iterations, memory lines of all ranks, and at the end the messages of every hundredth rank. */
