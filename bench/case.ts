@@ -16,6 +16,8 @@ export interface BenchContext {
   readonly repeat: number;
   /** Entries of the snapshots, kernels of the Nsight Systems exports. */
   readonly events: readonly number[];
+  /** Ranks of a run of many. */
+  readonly ranks: number;
   /** MB of the logs. */
   readonly logMegabytes: number;
   /** MB of the text of a thousand ranks. */

@@ -17,6 +17,7 @@ import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
 import { lintCase } from './cases/lint.js';
 import { logCase } from './cases/log.js';
+import { manyRanksCase } from './cases/many-ranks.js';
 import { modelCase } from './cases/model.js';
 import { nsysCase } from './cases/nsys.js';
 import { queryCase } from './cases/query.js';
@@ -43,21 +44,23 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: formatsCase, events: [] },
   { case: nsysCase, events: [3_000_000] },
   { case: modelCase, events: [] },
+  { case: manyRanksCase, events: [] },
   { case: compareCase, events: [1000] },
   { case: bisectCase, events: [20] },
   { case: lintCase, events: [] },
 ];
-const FULL = { repeat: 5, logMegabytes: 256, textMegabytes: 500 };
-const SMALL = { repeat: 3, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
+const FULL = { repeat: 5, ranks: 1024, logMegabytes: 256, textMegabytes: 500 };
+const SMALL = { repeat: 3, ranks: 16, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [formats] [nsys] [model] [lint] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [formats] [nsys] [model] [many-ranks] [lint] [options]
 
   --events N,…   entries of the snapshots, kernels of the Nsight Systems export
+  --ranks N      ranks of the run of many-ranks
   --log-mb N     size of the logs in MB
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, nsys 3M, logs 256 MB,
+Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, nsys 3M, many-ranks 1,024 ranks, logs 256 MB,
 text 500 MB and 2 GB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.
@@ -68,6 +71,7 @@ interface Arguments {
   readonly isFull: boolean;
   readonly events: readonly number[] | undefined;
   readonly repeat: number;
+  readonly ranks: number;
   readonly logMegabytes: number;
   readonly textMegabytes: number;
   readonly json: boolean;
@@ -79,6 +83,7 @@ function readArguments(): Arguments {
     options: {
       events: { type: 'string' },
       repeat: { type: 'string' },
+      ranks: { type: 'string' },
       'log-mb': { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -97,6 +102,7 @@ function readArguments(): Arguments {
     isFull,
     events: values.events?.split(',').map((text) => positive('--events', text)),
     repeat: values.repeat === undefined ? defaults.repeat : positive('--repeat', values.repeat),
+    ranks: values.ranks === undefined ? defaults.ranks : positive('--ranks', values.ranks),
     logMegabytes: values['log-mb'] === undefined ? defaults.logMegabytes : positive('--log-mb', values['log-mb']),
     textMegabytes: values['log-mb'] === undefined ? defaults.textMegabytes : positive('--log-mb', values['log-mb']),
     json: values.json,
@@ -141,6 +147,7 @@ for (const { case: one, events } of options.cases) {
     directory,
     repeat: options.repeat,
     events: options.events ?? (options.isFull ? events : SMALL.events),
+    ranks: options.ranks,
     logMegabytes: options.logMegabytes,
     textMegabytes: options.textMegabytes,
     progress,

@@ -23,10 +23,11 @@ const DEVICE_BYTES = 80 * 1024 * MIB;
 
 /**
  * The pickle torch 2.8 would write of a run with about `entries` trace entries, from a cold start to a dump at its end.
+ * The seed determines sizes; all have the same stacks, as ranks do.
  */
-export function recordTraining(entries: number): Buffer {
+export function recordTraining(entries: number, seed = 20_261_121): Buffer {
   const trace: TraceEntry<Traceback>[] = [];
-  const random = randomOf(20_261_121);
+  const random = randomOf(seed);
   const allocator = new CachingAllocator<Traceback>({
     driver: createDriver({ totalBytes: DEVICE_BYTES, nonTorchBytes: 2 * 1024 * MIB }),
     settings: settingsFromConf(''),

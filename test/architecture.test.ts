@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import jsTokens from 'js-tokens';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -157,6 +158,46 @@ describe('imports', () => {
       graph.set(folder, [...(graph.get(folder) ?? []), ...others.filter((other) => other !== folder)]);
     }
     expect(cycles(graph)).toEqual([]);
+  });
+});
+
+const BUILT_IN = /^(?:push|unshift|splice|concat|max|min|hypot|assign|fromCharCode|fromCodePoint)$/;
+
+/** Calls of the methods above with a spread argument, as `line: name`. */
+function spreadCalls(text: string): string[] {
+  const found: string[] = [];
+  /** Brackets that are open, each as the method it calls; a template counts as one. */
+  const open: string[] = [];
+  let [object, name] = ['', ''];
+  let line = 1;
+  for (const { type, value } of jsTokens(text)) {
+    const isPunctuator = type === 'Punctuator';
+    const called = open.at(-1) ?? '';
+    if (isPunctuator && value === '...' && BUILT_IN.test(called)) found.push(`${line}: ${called}`);
+    if (type === 'TemplateHead' || (isPunctuator && /^[([{]$/.test(value)))
+      open.push(value === '(' && /^\??\.$/.test(object) ? name : '');
+    else if (type === 'TemplateTail' || (isPunctuator && /^[)\]}]$/.test(value))) open.pop();
+    line += value.split('\n').length - 1;
+    if (!/^(?:WhiteSpace|LineTerminatorSequence)$|Comment$/.test(type)) [object, name] = [name, value];
+  }
+  return found;
+}
+
+describe('calls', () => {
+  it('a spread argument is recognised', () => {
+    const text = 'a.push(...b);\nMath.max(0, ...b.map((x) => [...x]));\nf([...a], { ...b }, c?.push(\n...d));';
+    expect(spreadCalls(text)).toEqual(['1: push', '2: max', '4: push']);
+    expect(spreadCalls(`\`\${c.push(...d)} \${e}\`; a.min(0, ...f)`)).toEqual(['1: push', '1: min']);
+    expect(spreadCalls('a.push([...b]); f(...b); a.push(g({ ...b })); (...c) => c.push(0);')).toEqual([]);
+  });
+
+  it('spread no array into a built-in function', () => {
+    // About 120,000 arguments overflow the call stack. `src/model/lists.ts` takes any number.
+    const own = product.filter((file) => !file.startsWith('samples'));
+    const calls = own.flatMap((file) =>
+      spreadCalls(readFileSync(join(ROOT, file), 'utf8')).map((at) => `${file}:${at}`),
+    );
+    expect(calls).toEqual([]);
   });
 });
 

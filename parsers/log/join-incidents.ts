@@ -1,3 +1,4 @@
+import { pushAll } from '../../src/model/lists.js';
 import type { FailureFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
@@ -263,7 +264,7 @@ class LineIndex {
       else high = middle;
     }
     const items: Item[] = [];
-    for (; low < this.lines.length && this.lines[low]! <= last; low += 1) items.push(...this.at(this.lines[low]!));
+    for (; low < this.lines.length && this.lines[low]! <= last; low += 1) pushAll(items, this.at(this.lines[low]!));
     return items;
   }
 }

@@ -1,4 +1,6 @@
 /** Slots of the shift table; three bytes are hashed into it. */
+import { maxOf, minOf } from '../../src/model/lists.js';
+
 const SLOTS = 65_536;
 
 /**
@@ -20,9 +22,9 @@ export class LiteralScanner {
   constructor(literals: readonly string[]) {
     this.literals = literals.map((literal) => Buffer.from(literal, 'utf8'));
     const lengths = this.literals.map((literal) => literal.length);
-    this.window = Math.min(...lengths, 255);
+    this.window = Math.min(minOf(lengths), 255);
     if (this.window < 3) throw new RangeError('a literal needs at least three bytes');
-    this.longest = Math.max(...lengths);
+    this.longest = maxOf(lengths);
     this.shift.fill(this.window - 2);
     this.literals.forEach((literal, index) => {
       for (let end = 2; end < this.window; end += 1) {

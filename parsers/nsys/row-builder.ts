@@ -1,4 +1,5 @@
 /** Collects rows of one table of the store, and hands them on batch by batch. */
+
 import {
   batchBytes,
   type ColumnArray,
@@ -9,15 +10,14 @@ import {
   NULL_I32,
   NULL_U8,
 } from '../../src/model/columns.js';
+import { maxOf } from '../../src/model/lists.js';
 import { NSYS_BATCH_ROWS, NSYS_LAYOUTS, type NsysKind } from '../../src/model/nsys-rows.js';
 import type { NsysSink } from '../../src/model/parser.js';
 
 export type RowField = number | bigint | null | undefined;
 
 /** Enough for a batch of any kind. */
-export const BUILDER_BYTES = Math.max(
-  ...Object.values(NSYS_LAYOUTS).map((layout) => batchBytes(layout, NSYS_BATCH_ROWS)),
-);
+export const BUILDER_BYTES = maxOf(Object.values(NSYS_LAYOUTS).map((layout) => batchBytes(layout, NSYS_BATCH_ROWS)));
 
 export class RowBuilder {
   readonly kind: NsysKind;

@@ -1,5 +1,7 @@
 /** What W&B notes of the machine, the program and its place in a job, in its log and in `wandb-metadata.json`. */
+
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
+import { pushAll } from '../../src/model/lists.js';
 import type { ConfigFinding, EnvFinding, GaugeFinding, ValueFinding } from '../../src/model/log-rows.js';
 import { readShellSettings } from '../../src/text/shell-settings.js';
 
@@ -65,7 +67,7 @@ export function environmentFacts(facts: EnvironmentFacts): Fact[] {
     if (!isBytes(totalBytes) || device === null) continue;
     rows.push({ ...exactGauge('device_total', totalBytes), device, ...(uuid === '' ? {} : { gpuId: uuid }) });
   }
-  rows.push(...settingsOfArgs(facts.args));
+  pushAll(rows, settingsOfArgs(facts.args));
   for (const [key, value] of facts.slurm) {
     const finding = envFinding(slurmVariable(key), value, 'process environ');
     if (finding !== null) rows.push(finding);

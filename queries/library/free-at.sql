@@ -21,8 +21,8 @@
 --         block only of its own stream, pool and class of size; oom_hole names the reason against a failed request. An expandable
 --         segment is mapped in pages of 2 MiB (small) or 20 MiB (large, configurable), and a page with a live block stays mapped.
 WITH gap AS (
-  SELECT segment_address, address, free_bytes, (address - segment_address)::BIGINT + bytes AS from_byte, count(block) OVER each AS live_blocks,
-    sum(bytes) OVER each AS live_bytes
+  SELECT segment_address, address, free_bytes, (address - segment_address)::BIGINT + bytes AS from_byte,
+    count(block) OVER each AS live_blocks, sum(bytes) OVER each AS live_bytes
   FROM layout_at(snapshot_key, device_no, at_seq) AS layout
   WINDOW each AS (PARTITION BY segment_address)),
 hole AS (

@@ -3,6 +3,7 @@
  * (2026-08-22), adapted there from ISEEKYAN's mbridge. It knows neither latent attention nor kinds of norms, and cuts
  * replicated weights by TP too.
  */
+import { maxOf } from '../model/lists.js';
 import type { EstimateInputs } from './inputs.js';
 import { type StageSplit, unevenStages } from './pipeline-split.js';
 import { fixed, pythonSum } from './python-numbers.js';
@@ -140,7 +141,7 @@ function densePerShard(inputs: EstimateInputs, p: Parameters, split: StageSplit 
   stages[stages.length - 1]! += p.finalNorm;
   stages[0]! += p.embedding;
   stages[stages.length - 1]! += p.embedding;
-  return Math.max(...stages) / tp;
+  return maxOf(stages) / tp;
 }
 
 function routedPerShard(inputs: EstimateInputs, p: Parameters, split: StageSplit | null): number {
@@ -148,7 +149,7 @@ function routedPerShard(inputs: EstimateInputs, p: Parameters, split: StageSplit
   if (split === null) return p.routed / (pp * ep * etp);
   const stages = sumsByStage(split, p.routedByLayer);
   stages[stages.length - 1]! += pythonSum(p.routedByLayer.slice(inputs.layers));
-  return Math.max(...stages) / (ep * etp);
+  return maxOf(stages) / (ep * etp);
 }
 
 function sumsByStage(split: StageSplit, byLayer: readonly number[]): number[] {

@@ -1,5 +1,7 @@
 /** What two commits differ in, submodules included, and the commits in between. */
+
 import type { ChangedFile, CommitComparison, SubmoduleChange } from '../model/git.js';
+import { pushAll } from '../model/lists.js';
 import { commitsBetween, isAncestor } from './commits.js';
 import { findSubmodule } from './find-submodule.js';
 import { type DiffEntry, MOST_HUNK_LINES, parseDiff } from './parse-diff.js';
@@ -96,8 +98,8 @@ async function differenceOf(
     submodules.push({ path: fullPath, ...pins, is_readable: inside !== undefined });
     if (inside === undefined) continue;
     const nested = await differenceOf(inside, fullPath, pins.from!, pins.to!, budget, depth + 1);
-    files.push(...nested.files);
-    submodules.push(...nested.submodules);
+    pushAll(files, nested.files);
+    pushAll(submodules, nested.submodules);
   }
   return { files, submodules, isCut: budget.isCut };
 }

@@ -3,6 +3,7 @@
  * event file or W&B run, which has only times. Files whose times overlap were written by one launch, and the newest
  * launch that trained is the newest one with metrics: both lists are aligned at their ends.
  */
+import { minOf, pushAll } from '../model/lists.js';
 
 /** A file of metrics with training iterations. Times in microseconds; null where its rows have none. */
 export interface MetricsSpan {
@@ -35,7 +36,7 @@ export function alignLaunches(
     // Launches before the first one whose log is there come before it.
     return trained[trained.length - 1 - fromEnd] ?? trained[0]! - (fromEnd - trained.length + 1);
   });
-  const shift = Math.max(0, 1 - Math.min(1, ...lastLaunches));
+  const shift = Math.max(0, 1 - Math.min(1, minOf(lastLaunches)));
   const attempts = new Map<number, number>();
   for (const [index, group] of groups.entries())
     for (const { sourceId } of group) attempts.set(sourceId, lastLaunches[index]! + shift);
@@ -59,7 +60,7 @@ function groupByTime(spans: readonly MetricsSpan[]): MetricsSpan[][] {
   const untimed = spans.filter((span) => !timed.includes(span));
   if (untimed.length > 0) {
     if (groups.length === 0) groups.push({ lastUs: 0, members: [] });
-    groups.at(-1)!.members.push(...untimed);
+    pushAll(groups.at(-1)!.members, untimed);
   }
   return groups.map(({ members }) => members);
 }

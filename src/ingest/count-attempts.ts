@@ -1,4 +1,5 @@
 /** Which launch of its run every file belongs to: done once all files are known, since each may move the others. */
+import { maxOf } from '../model/lists.js';
 import { METRICS_FORMATS } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
 import { alignLaunches, type LaunchAlignment, type MetricsSpan } from './align-launches.js';
@@ -63,7 +64,7 @@ async function alignMetrics(
 ): Promise<LaunchAlignment> {
   const spans: MetricsSpan[] = [];
   const trained = new Set<number>();
-  let newest = Math.max(1, ...attempts.values());
+  let newest = Math.max(1, maxOf(attempts.values()));
   const time = (value: unknown): number | null => (value === null ? null : Number(value));
   const iterations = await store.select(
     `SELECT log.source_id, log.attempt, source.format, min(log.time_us) AS first_us, max(log.time_us) AS last_us
@@ -83,5 +84,5 @@ async function alignMetrics(
   for (const row of inside)
     newest = Math.max(newest, (attempts.get(Number(row['source_id'])) ?? 1) + Number(row['launches']) - 1);
   const ascending = [...trained].sort((a, b) => a - b);
-  return alignLaunches(spans, ascending, Math.max(newest, ...trained));
+  return alignLaunches(spans, ascending, Math.max(newest, maxOf(trained)));
 }

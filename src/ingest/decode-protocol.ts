@@ -1,8 +1,10 @@
 /** Messages from a decoding thread to the writing thread, in order, and the limit of running ahead. */
+
 import type { MessagePort } from 'node:worker_threads';
 import { batchBytes, type TableLayout } from '../model/columns.js';
 import { BLOCK_LIFE_LAYOUT, BUCKET_LAYOUT, SEGMENT_LIFE_LAYOUT } from '../model/derived-tables.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
+import { maxOf } from '../model/lists.js';
 import type { AttemptRow, LogPlace } from '../model/log-rows.js';
 import type { NsysFact, NsysKind } from '../model/nsys-rows.js';
 import type { PackedTexts } from '../model/packed-texts.js';
@@ -36,7 +38,7 @@ export const TRAVELLING = {
 export type RowKind = keyof typeof TRAVELLING;
 
 /** Every buffer holds a full batch of the widest layout, so that any of them serves any batch. */
-export const BUFFER_BYTES = Math.max(...Object.values(TRAVELLING).map((layout) => batchBytes(layout, BATCH_ROWS)));
+export const BUFFER_BYTES = maxOf(Object.values(TRAVELLING).map((layout) => batchBytes(layout, BATCH_ROWS)));
 /** In flight at most; beyond that the decoder waits for the writer. 3 × 5.6 MB. */
 export const MAX_BUFFERS = 3;
 /**

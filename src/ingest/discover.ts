@@ -1,8 +1,10 @@
 /** From path arguments to the files worth opening. Opens nothing: names, types and sizes only. */
+
 import type { BigIntStats, Dirent } from 'node:fs';
 import { lstat, readdir, realpath, stat } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
 import { MbfError } from '../model/errors.js';
+import { pushAll } from '../model/lists.js';
 import { skipRuleFor } from './skip-rules.js';
 import { type TableFolder, tableFolder } from './table-folder.js';
 
@@ -81,9 +83,9 @@ export async function discover(paths: readonly string[], options: DiscoverOption
     const { path, stats } = await resolveArgument(root);
     if (stats.isDirectory()) {
       const walk = await walkDirectory(root, path, identity(stats), excluded);
-      candidates.push(...walk.candidates);
-      skipped.push(...walk.skipped);
-      failed.push(...walk.failed);
+      pushAll(candidates, walk.candidates);
+      pushAll(skipped, walk.skipped);
+      pushAll(failed, walk.failed);
     } else if (stats.isFile()) {
       candidates.push(candidate(path, basename(root), root, true, stats));
     } else {

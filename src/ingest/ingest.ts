@@ -5,7 +5,9 @@
  * While one file is written, the next is already being decoded on a second core; and while a new store is being made,
  * so is the first.
  */
+
 import { MbfError } from '../model/errors.js';
+import { maxOf } from '../model/lists.js';
 import type { ClockName } from '../model/log-rows.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
@@ -181,7 +183,7 @@ class Session {
       const name = plan.named
         ? plan.name
         : freeName(plan.name, plan.rootPath, (wanted) => known.some((run) => run.name === wanted));
-      const runId = Math.max(0, ...known.map((run) => run.runId)) + 1;
+      const runId = Math.max(0, maxOf(known.map((run) => run.runId))) + 1;
       await store.insertRows('run', [
         {
           run_id: runId,

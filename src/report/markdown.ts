@@ -1,4 +1,5 @@
 /** Markdown as GitHub renders it, from untrusted texts. */
+import { maxOf } from '../model/lists.js';
 import { printable } from './table.js';
 
 /** Longer texts are cut: a job summary holds 1 MiB in all. */
@@ -41,7 +42,7 @@ export function mdFence(lines: readonly string[], language: string, indent = '')
     printable(line.replaceAll('\t', '  ')).replaceAll(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd'),
   );
   const runs = plain.flatMap((line) => [...line.matchAll(/`+/g)].map(([run]) => run.length));
-  const fence = '`'.repeat(Math.max(2, ...runs) + 1);
+  const fence = '`'.repeat(Math.max(2, maxOf(runs)) + 1);
   return [`${fence}${language}`, ...plain.map((line) => line.slice(0, LONGEST)), fence].map((line) => indent + line);
 }
 

@@ -2,6 +2,7 @@
  * Fits labelled sections into a screen of a given height: what matters least gives way first, nothing is cut inside a
  * number or a name.
  */
+import { pushAll } from '../model/lists.js';
 import { keepEnd, printable, wrap } from './plain-text.js';
 import { WIDTH } from './text-pieces.js';
 
@@ -96,7 +97,7 @@ function wholeItems(items: readonly ScreenItem[], most: number): string[] {
   for (const item of items) {
     const lines = wrap(tidy(item.text), BODY);
     if (shown.length + lines.length > most) break;
-    shown.push(...lines);
+    pushAll(shown, lines);
   }
   return shown;
 }

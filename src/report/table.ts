@@ -1,26 +1,9 @@
-/** Tables as plain aligned columns. One wrapper, so that tests own the look and no screen draws boxes of its own. */
-import Table from 'cli-table3';
+/** Tables as plain aligned columns, so that no screen draws boxes of its own. */
+import stringWidth from 'string-width';
+import { maxOf } from '../model/lists.js';
 import { printable } from './plain-text.js';
 
 export { keepEnd, printable, wrap } from './plain-text.js';
-
-const NO_BORDERS = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '  ',
-};
 
 export interface Column {
   readonly title: string;
@@ -33,16 +16,19 @@ export function table(
   rows: readonly (readonly (string | number | null)[])[],
   indent = '',
 ): string {
-  const drawn = new Table({
-    head: columns.map((column) => column.title),
-    colAligns: columns.map((column) => column.align ?? 'left'),
-    chars: NO_BORDERS,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
-  });
-  for (const row of rows) drawn.push(row.map((cell) => (cell === null ? '–' : printable(String(cell)))));
-  return drawn
-    .toString()
-    .split('\n')
-    .map((line) => `${indent}${line}`.trimEnd())
-    .join('\n');
+  const cells = [
+    columns.map(({ title }) => printable(title)),
+    ...rows.map((row) => row.map((cell) => (cell === null ? '–' : printable(String(cell))))),
+  ];
+  const widths = columns.map((_, i) => Math.max(1, maxOf(cells.map((row) => columnsOf(row[i] ?? '')))));
+  const padded = (text: string, i: number): string => {
+    const blanks = ' '.repeat(widths[i]! - columnsOf(text));
+    return columns[i]!.align === 'right' ? blanks + text : text + blanks;
+  };
+  return cells.map((row) => `${indent}${row.map(padded).join('  ')}`.trimEnd()).join('\n');
+}
+
+/** Columns of a terminal. ASCII, dashes and dots have one each, and need no table of Unicode. */
+function columnsOf(text: string): number {
+  return /^[ -~\u2010-\u2027]*$/.test(text) ? text.length : stringWidth(text);
 }

@@ -1,4 +1,5 @@
 /** Small pieces that several screens write alike. */
+import { maxOf, minOf } from '../model/lists.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { printable, wrap } from './plain-text.js';
 
@@ -76,8 +77,8 @@ export function shortText(text: string, width: number): string {
 /** The least and the greatest: `1.00 GiB`, or `1.00 – 2.00 GiB` where they print differently. */
 export function byteRange(values: readonly number[]): string {
   if (values.length === 0) return UNKNOWN;
-  const least = formatBytes(Math.min(...values));
-  const greatest = formatBytes(Math.max(...values));
+  const least = formatBytes(minOf(values));
+  const greatest = formatBytes(maxOf(values));
   if (least === greatest) return least;
   const [number, unit] = least.split(' ');
   return greatest.endsWith(` ${unit}`) ? `${number} – ${greatest}` : `${least} – ${greatest}`;

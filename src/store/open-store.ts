@@ -308,9 +308,9 @@ function settings(file: string, options: OpenStoreOptions, mode: StoreMode): Rec
     access_mode: mode === 'read' ? 'READ_ONLY' : 'READ_WRITE',
     memory_limit: `${options.memoryLimitBytes ?? GIB}B`,
     threads: String(options.threads ?? (isSmall ? 1 : Math.min(4, availableParallelism()))),
-    // No automatic checkpoint may land in the middle of an ingest; bulk rows bypass the log anyway, and closing
-    // checkpoints.
-    checkpoint_threshold: '1TB',
+    // Whole row groups bypass the log. The rows of small files wait in it, and with them memory that cannot spill: the
+    // snapshots of 1,024 ranks left a log of 3 GB, and no memory for the labels of their blocks.
+    checkpoint_threshold: '64MiB',
     // Row groups wait in memory to be written together, five of each table by default: an export fills four large
     // tables at once.
     write_buffer_row_group_count: '1',

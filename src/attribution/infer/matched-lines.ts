@@ -1,4 +1,5 @@
 /** Distinguishes what one function allocates by the allocating lines. */
+import { maxOf } from '../../model/lists.js';
 import type { Attribution } from '../blocks/attribution.js';
 
 /** Rows that one line of a function made. */
@@ -33,7 +34,7 @@ export function groupByLine(of: Attribution, ruleId: string, rows: readonly numb
     group.rows.push(row);
     group.bytes += of.lives.bytes[row]!;
   }
-  const largest = Math.max(...[...groups.values()].map(({ bytes }) => bytes));
+  const largest = maxOf([...groups.values()].map(({ bytes }) => bytes));
   return [...groups.values()]
     .filter(({ bytes }) => bytes >= LEAST_SHARE * largest)
     .sort((a, b) => a.line - b.line || a.inner - b.inner);

@@ -2,6 +2,7 @@
  * Activations that a stage holds when most micro-batches are under way: the inventory of a layer, less what is
  * recomputed or offloaded.
  */
+import { maxOf } from '../../model/lists.js';
 import type { EstimateInputs } from '../inputs.js';
 import { type Amount, exactly, NOTHING, type Part, part, sum, times } from './amount.js';
 import type { Stage } from './layout.js';
@@ -127,7 +128,7 @@ const INPUT_BYTES = 8 + 8 + 8 + 4;
  */
 function edgeParts(inputs: EstimateInputs, settings: Settings, stage: Stage): Part[] {
   const { tokens, sequenceTokens } = tokenSizes(inputs);
-  const batches = Math.max(0, ...stage.inFlight);
+  const batches = Math.max(0, maxOf(stage.inFlight));
   const parts: Part[] = [];
   if (stage.isFirst || stage.isLast)
     parts.push(
@@ -174,7 +175,7 @@ function recomputeParts(
     return [part('recompute', 'recomputed tensors', dropped, 'of one layer, during its backward pass')];
   }
   const group =
-    recompute.method === 'uniform' ? Math.min(recompute.layers, Math.max(0, ...chunks.map((c) => c.length))) : 1;
+    recompute.method === 'uniform' ? Math.min(recompute.layers, Math.max(0, maxOf(chunks.map((c) => c.length)))) : 1;
   return [
     part(
       'recompute',

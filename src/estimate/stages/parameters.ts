@@ -21,7 +21,7 @@ export interface ParameterCounts {
 
 const NONE: ParameterCounts = { linear: 0, other: 0, expert: 0, adapter: 0 };
 
-export function addCounts(...counts: readonly ParameterCounts[]): ParameterCounts {
+export function addCounts(counts: readonly ParameterCounts[]): ParameterCounts {
   return counts.reduce(
     (all, one) => ({
       linear: all.linear + one.linear,
@@ -108,15 +108,15 @@ export function layerParameters(inputs: EstimateInputs, settings: Settings, isMo
   const attention = attentionLinears(inputs);
   const shared: ParameterCounts = { ...NONE, other: attention.norms + 2 * norm * hidden };
   if (!isMoe || experts === null)
-    return addCounts(
+    return addCounts([
       countsOf(attention.linears, settings),
       countsOf(mlpLinears(inputs, inputs.ffn, tp), settings),
       shared,
-    );
+    ]);
   const { count, ffn, sharedFfn, sharedGate, latent } = experts;
   const width = latent ?? hidden;
   const routed = (count * (inputs.gated ? 3 : 2) * width * ffn) / (inputs.ep * inputs.etp);
-  return addCounts(
+  return addCounts([
     countsOf(attention.linears, settings),
     sharedFfn > 0 ? countsOf(mlpLinears({ ...inputs, biasLinear: false }, sharedFfn, tp), settings) : NONE,
     shared,
@@ -126,7 +126,7 @@ export function layerParameters(inputs: EstimateInputs, settings: Settings, isMo
       expert: routed,
       adapter: expertAdapters(inputs, settings, width, ffn),
     },
-  );
+  ]);
 }
 
 /** One adapter a projection for all experts of the rank, as Bridge shares them. */
@@ -146,11 +146,10 @@ function expertAdapters(
 export function mtpParameters(inputs: EstimateInputs, settings: Settings): ParameterCounts {
   const { hidden, tp } = inputs;
   const norm = inputs.isRmsNorm ? 1 : 2;
-  return addCounts(layerParameters(inputs, settings, inputs.isMoeLayer.at(-1) === true), {
-    ...NONE,
-    linear: (2 * hidden * hidden) / tp,
-    other: 3 * norm * hidden,
-  });
+  return addCounts([
+    layerParameters(inputs, settings, inputs.isMoeLayer.at(-1) === true),
+    { ...NONE, linear: (2 * hidden * hidden) / tp, other: 3 * norm * hidden },
+  ]);
 }
 
 export function stageParameters(inputs: EstimateInputs, settings: Settings, stage: Stage): ParameterCounts {
@@ -172,5 +171,5 @@ export function stageParameters(inputs: EstimateInputs, settings: Settings, stag
     if (mtpLayers > 0 && !stage.isFirst && !inputs.tied) other += embedding;
   }
   const mtp = stage.isLast ? new Array<ParameterCounts>(mtpLayers).fill(mtpParameters(inputs, settings)) : [];
-  return addCounts(...layers, ...mtp, { ...NONE, other });
+  return addCounts([...layers, ...mtp, { ...NONE, other }]);
 }

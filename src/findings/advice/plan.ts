@@ -119,12 +119,12 @@ function agree(a: AdviceChange, b: AdviceChange): boolean {
 }
 
 function jointSaving(question: PlanQuestion, of: readonly Candidate[]): number {
-  const joint = question.estimate(joinChanges(...of.map(({ change }) => change)));
+  const joint = question.estimate(joinChanges(of.map(({ change }) => change)));
   return joint === null ? sumOf(of) : Math.min(joint, sumOf(of));
 }
 
 function closesTogether(question: PlanQuestion, of: readonly Candidate[], needBytes: number): boolean {
-  return question.allows(joinChanges(...of.map(({ change }) => change))) && jointSaving(question, of) >= needBytes;
+  return question.allows(joinChanges(of.map(({ change }) => change))) && jointSaving(question, of) >= needBytes;
 }
 
 function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
@@ -144,6 +144,6 @@ function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
       of.length === 1
         ? 'one change is enough'
         : `${of.length} changes together${saving === null ? '' : ` save ${formatBytes(saving)}`}${need}; none of them alone is enough`,
-    change: joinChanges(...of.map(({ change }) => change)),
+    change: joinChanges(of.map(({ change }) => change)),
   };
 }

@@ -5,13 +5,10 @@ import { lifeClasses } from '../../attribution/blocks/life-classes.js';
 import { phaseWindows } from '../../attribution/blocks/phase-windows.js';
 import { classifyStacks } from '../../attribution/blocks/stack-classes.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
-import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { type DeviceHistory, deviceHistory } from '../trace/device-history.js';
-import { stateAfter } from '../trace/state-at.js';
 import { readLives } from './blocks/read-lives.js';
-import { inferSegmentStacks } from './blocks/segment-stacks.js';
 import { stepBoundaries } from './blocks/step-boundaries.js';
 
 export interface DeviceAttribution extends Attribution {
@@ -27,7 +24,11 @@ export async function attributeDevice(
 ): Promise<DeviceAttribution> {
   const history = await deviceHistory(store, snapshot.snapshotId, snapshot.device);
   const lives = await readLives(store, history);
-  await inferSegmentStacks(store, history.trace, await stateAfter(store, history, BEFORE_TRACE), lives);
+  // Rare: a ring lost the allocation, or the history was switched on and off.
+  if (lives.stackId.subarray(0, lives.starts).includes(-1)) {
+    const id = { snapshot_id: snapshot.snapshotId, device: snapshot.device };
+    for (const { block, stack_id } of await store.all('attribution.start_stacks', id)) lives.stackId[block] = stack_id;
+  }
   const classes = classifyStacks(rules, await readStacks(store, distinct(lives.stackId)));
   const phases = phaseWindows(lives, classes);
   const life = lifeClasses(lives, await stepBoundaries(store, snapshot, lives.events - 1, phases));

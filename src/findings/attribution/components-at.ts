@@ -24,16 +24,3 @@ export async function componentsAt(
       .map(({ component, bytes }) => [component, bytes]),
   );
 }
-
-/** The component of each live block, by its number. */
-export async function componentOfBlocks(
-  store: Store,
-  snapshotId: number,
-  device: number,
-  { afterSeq }: Pick<AllocatorState, 'afterSeq'>,
-): Promise<ReadonlyMap<number, Component>> {
-  await useLabels(store, snapshotId, device);
-  const id = { snapshot_id: snapshotId, device, at_seq: afterSeq ?? BEFORE_TRACE };
-  const rows = await store.all('attribution.blocks', id);
-  return new Map(rows.map(({ block, component }) => [block, component as Component]));
-}

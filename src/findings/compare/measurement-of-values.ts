@@ -3,7 +3,9 @@
  * the first memory line, printed before Adam's states meet a full set of activations; it stays a first peak, and is
  * compared with first peaks only.
  */
+
 import type { BridgeValues, MegatronTrainingValues, StepValue, UpstreamValues } from '../../model/golden-values.js';
+import { maxOf } from '../../model/lists.js';
 import type { MeasuredRank, MeasuredSeries, Measurement } from '../../model/measurement.js';
 import { steadySteps } from '../measure/steady-window.js';
 
@@ -96,8 +98,8 @@ function megatronRanks({ metrics }: MegatronTrainingValues): MeasuredRank[] {
     peaks[0]?.[0] ?? null,
     peaks.at(-1)?.[0] ?? null,
     bytes[0] ?? null,
-    bytes.length === 0 ? null : Math.max(...bytes),
-    FLOAT32 * Math.max(0, ...bytes),
+    bytes.length === 0 ? null : maxOf(bytes),
+    FLOAT32 * Math.max(0, maxOf(bytes)),
   );
   return [
     { ...rank, first_allocated_bytes: allocated[0]?.[1] ?? null, allocated_bytes: allocated.at(-1)?.[1] ?? null },

@@ -169,7 +169,7 @@ function readSide(groups: readonly StackGroup[], table: FrameTable): Side {
       hash = Math.imul(hash ^ info.hash, 0x0100_0193) >>> 0;
       if (info.role !== 'noise') frames.push(info);
     }
-    if (frames.length === 0 && group.frames.length > 0) frames.push(...group.frames.map((frame) => table.of(frame)));
+    if (frames.length === 0) for (const frame of group.frames) frames.push(table.of(frame));
     const mixed = Math.imul(hash ^ (group.bytes % 0xffff_fffb), 0x9e37_79b1) ^ Math.imul(group.count + 1, 0x85eb_ca6b);
     sumA = (sumA + (mixed >>> 0)) % 0xffff_ffff;
     sumB = (sumB + (Math.imul(mixed ^ (mixed >>> 15), 0x2c1b_3c6d) >>> 0)) % 0xffff_ffff;

@@ -6,6 +6,7 @@ import { poolWords } from '../../model/pool-words.js';
 import type { DiffSide } from '../../model/results/diff.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { useLabels } from '../attribution/use-labels.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { momentAt, type StateKey } from '../trace/state-at.js';
@@ -138,6 +139,7 @@ export interface LiveStack {
 
 /** In order of the first address of a stack. */
 export async function readLiveStacks(store: Store, key: StateKey): Promise<LiveStack[]> {
+  await useLabels(store, key.snapshot_id, key.device);
   return (await store.all('diff.live_stacks', { ...key })).map((row) => {
     const name = poolWords(pairOf(row));
     const inPool = name === 'default' ? '' : ` in ${name}`;

@@ -6,6 +6,7 @@
 
 import { type Frame, frameKind, frameText } from '../../attribution/frames/call-site.js';
 import type { DiffSite } from '../../model/diff-parts.js';
+import { maxOf, pushAll } from '../../model/lists.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A caller with this share of the difference is followed on; the others are summed up. */
@@ -36,10 +37,10 @@ export function splitByCaller(a: readonly StackGroup[], b: readonly StackGroup[]
     const branches = branchesAt(chains, depth);
     const parts = branches.map((branch) => Math.abs(branch.bBytes - branch.aBytes));
     const all = parts.reduce((sum, part) => sum + part, 0);
-    const largest = branches[parts.indexOf(Math.max(...parts))];
+    const largest = branches[parts.indexOf(maxOf(parts))];
     if (all === 0 || largest === undefined) break;
     if (branches.length > 1) {
-      if (Math.max(...parts) < MOST_OF_IT * all || largest.frame === undefined) return rowsOf(branches, remainder);
+      if (maxOf(parts) < MOST_OF_IT * all || largest.frame === undefined) return rowsOf(branches, remainder);
       followed = largest;
       for (const branch of branches) {
         if (branch === largest) continue;
@@ -98,7 +99,7 @@ function branchesAt(chains: readonly Chain[], depth: number): Branch[] {
     first[1].chains[0]!.side !== second[1].chains[0]!.side
   ) {
     branches.delete(second[0]);
-    first[1].chains.push(...second[1].chains);
+    pushAll(first[1].chains, second[1].chains);
     first[1].aBytes += second[1].aBytes;
     first[1].bBytes += second[1].bBytes;
   }

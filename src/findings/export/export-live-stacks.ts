@@ -45,12 +45,12 @@ export async function deviceStates(
   target: ExportTarget,
   moment: Moment,
 ): Promise<{ readonly states: readonly DeviceState[]; readonly missing: readonly number[] }> {
-  const wanted = await devicesOf(store, target);
-  if (wanted.length === 0) throw new MbfError('MBF1002', `${target.handle} has neither segments nor a trace`);
+  const devices = await devicesOf(store, target);
+  if (devices.length === 0) throw new MbfError('MBF1002', `${target.handle} has neither segments nor a trace`);
   const states: DeviceState[] = [];
   const missing: number[] = [];
   let first: unknown;
-  for (const row of wanted) {
+  for (const row of devices) {
     try {
       const at = await momentAt(store, target.snapshotId, row.device, moment);
       const totals = (await store.one('state.totals', { ...at.key }))!;
@@ -70,9 +70,9 @@ export async function devicesOf(store: Store, target: ExportTarget) {
   const rows = await store.all('snapshot.devices', { snapshot_id: target.snapshotId });
   const known = rows.filter((row) => row.segments > 0 || row.events !== null);
   if (target.device === undefined) return known;
-  const wanted = known.filter((row) => row.device === target.device);
-  if (wanted.length > 0) return wanted;
-  const has = known.length === 0 ? 'it has none' : `it has ${known.map((row) => row.device).join(', ')}`;
+  const devices = known.filter((row) => row.device === target.device);
+  if (devices.length > 0) return devices;
+  const has = known.length === 0 ? 'it has no device' : `it has ${known.map((row) => row.device).join(', ')}`;
   throw new MbfError('MBF1002', `${target.handle} has nothing of device ${target.device}; ${has}`);
 }
 

@@ -3,6 +3,7 @@
  * is written while it is read, window by window; what is held is one window, the ids of the distinct stacks' frames,
  * and the text of the distinct frames.
  */
+import { maxOf } from '../../model/lists.js';
 import type { ExportResult } from '../../model/results/export.js';
 import type { Store } from '../../store/store.js';
 import { type Moment, momentText } from '../trace/moment.js';
@@ -95,7 +96,7 @@ class SnapshotWriter {
     yield* list('{"segments":', segments);
     yield ',\n"device_traces":[';
     const devices = await store.all('snapshot.devices', id);
-    const wanted = new Map(
+    const entries = new Map(
       devices
         .filter((row) => row.events !== null && (target.device === undefined || row.device === target.device))
         .map((row) => [row.device, row.events ?? 0]),
@@ -103,7 +104,7 @@ class SnapshotWriter {
     const cuts = new Map(cut?.states.map((state) => [state.device, lastEntries(cut.moment, state)]));
     const last = devices.reduce((most, row) => Math.max(most, row.device), -1);
     for (let device = 0; device <= last; device += 1) {
-      const events = wanted.get(device) ?? 0;
+      const events = entries.get(device) ?? 0;
       yield device === 0 ? '' : ',';
       yield* list('', this.trace(device, cut === undefined ? events : Math.min(events, cuts.get(device) ?? 0)));
     }
@@ -201,7 +202,7 @@ class SnapshotWriter {
   private async *annotations(cut: Cut | undefined): AsyncGenerator<string, void, void> {
     const snapshot_id = this.target.snapshotId;
     const times = cut?.states.map(({ at }) => at.timeUs) ?? [];
-    const until_us = times.length === 0 || times.some((time) => time === null) ? null : Math.max(...times.map(Number));
+    const until_us = times.length === 0 || times.some((time) => time === null) ? null : maxOf(times.map(Number));
     const extents = await this.store.one('export.extents', { snapshot_id });
     for (let from = 0; from < (extents?.annotations ?? 0); from += WINDOW_ROWS) {
       const window = { snapshot_id, from_ordinal: from, to_ordinal: from + WINDOW_ROWS, until_us };
@@ -255,9 +256,9 @@ class StackTexts {
     const distinct = new Set<number>();
     for (let row = 0; row < count; row += 1) distinct.add(ids[row]!);
     const frames = new Map<number, string>();
-    const wanted = [...distinct];
-    for (let start = 0; start < wanted.length; start += 10_000) {
-      const frame_ids = wanted.slice(start, start + 10_000).join(',');
+    const all = [...distinct];
+    for (let start = 0; start < all.length; start += 10_000) {
+      const frame_ids = all.slice(start, start + 10_000).join(',');
       for (const row of await store.all('export.frames', { frame_ids })) frames.set(row.frame_id, row.json);
     }
     return new StackTexts(frames, stacks.subarray(0, count), ids.subarray(0, count));
@@ -306,7 +307,7 @@ function doubled(array: Int32Array): Int32Array<ArrayBuffer> {
 type Settings = Map<string, Settings | string>;
 
 /**
- * Settings are kept flat and as text; nesting is told by dots, kinds by how the text reads. `PYTORCH_CUDA_ALLOC_CONF`
+ * Settings are kept flat and as text; dots show nesting, kinds by how the text reads. `PYTORCH_CUDA_ALLOC_CONF`
  * is text whatever it reads like.
  */
 function settingsJson(flat: readonly { readonly key: string; readonly value: string }[]): string {

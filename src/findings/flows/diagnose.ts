@@ -1,4 +1,5 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
+import { pushAll } from '../../model/lists.js';
 import type { DiagnoseResult, Failure, Verdict } from '../../model/results/common.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
@@ -111,8 +112,9 @@ export async function diagnose(
     const failure = first === null ? null : incidents[first.incident]!;
     // Where no text names a failure, a profile of the driver may.
     const refused = failure === null ? await profiledRefusals(store, runId) : [];
-    verdicts.push(
-      ...(refused.length > 0 ? refused : await noOom(store, runId, failure, capacityBytes, total ?? null, lines)),
+    pushAll(
+      verdicts,
+      refused.length > 0 ? refused : await noOom(store, runId, failure, capacityBytes, total ?? null, lines),
     );
   }
   const places = await readPlaces(store, runId);

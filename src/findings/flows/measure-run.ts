@@ -1,5 +1,6 @@
 /** A run in one object: see `src/model/measurement.ts`. */
 
+import { maxOf } from '../../model/lists.js';
 import type {
   Ending,
   MeasuredFailure,
@@ -115,8 +116,8 @@ async function readStatus(
   const progress = {
     attempts: Math.max(
       1,
-      ...iterations.attempts.map(({ attempt }) => attempt),
-      ...incidents.map(({ attempt }) => attempt ?? 1),
+      maxOf(iterations.attempts.map(({ attempt }) => attempt)),
+      maxOf(incidents.map(({ attempt }) => attempt ?? 1)),
     ),
     first_iteration: newest?.lowest ?? null,
     last_iteration: newest?.highest ?? null,

@@ -1,4 +1,5 @@
 /** Reads one of the two runs that `verify-fix` compares. */
+import { maxOf } from '../../model/lists.js';
 import type { Store } from '../../store/store.js';
 import { chooseDevices } from '../diff/choose-pair.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
@@ -22,7 +23,7 @@ export async function readSide(
   const { facts: about, values } = await readLogFacts(store, runId);
   const phases = await store.all('log.phases', { run_id: runId });
   const diagnosis = await diagnose(store, runId, run, capacityBytes === null ? {} : { capacityBytes });
-  const newest = Math.max(0, ...phases.map(({ attempt }) => attempt));
+  const newest = Math.max(0, maxOf(phases.map(({ attempt }) => attempt)));
   return {
     run,
     place: `${store.file} ${runId}`,

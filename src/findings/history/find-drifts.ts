@@ -2,6 +2,7 @@
  * Steps that are artefacts: a series that drifts is fitted by a stair whose steps did not happen. Where one straight
  * line explains a stair of one direction as well, the stair is that line.
  */
+import { pushAll } from '../../model/lists.js';
 import type { KnownPoint } from './point-levels.js';
 
 /** A stretch [from, to) of the series: of one level, or of one straight line. */
@@ -45,7 +46,7 @@ export function findDrifts(
     const stretch = points.slice(starts[k], ends[k]);
     const mean = pulledMean(stretch, sigma * Math.sqrt(cap));
     means.push(mean.value);
-    pulled.push(...mean.points);
+    pushAll(pulled, mean.points);
   }
   const sums = sumsOf(pulled);
   const pieces = starts.length;

@@ -9,12 +9,12 @@ import { lintRules } from './rules.js';
 
 export const NO_CHANGE: AdviceChange = { settings: {}, env: {} };
 
-/** Both; the later one wins. */
-export function joinChanges(...changes: readonly AdviceChange[]): AdviceChange {
-  return {
-    settings: Object.assign({}, ...changes.map(({ settings }) => settings)),
-    env: Object.assign({}, ...changes.map(({ env }) => env)),
-  };
+/** All of them; the later one wins. */
+export function joinChanges(changes: readonly AdviceChange[]): AdviceChange {
+  return changes.reduce(
+    (all, { settings, env }) => ({ settings: { ...all.settings, ...settings }, env: { ...all.env, ...env } }),
+    NO_CHANGE,
+  );
 }
 
 const ERROR_RULES = lintRules().filter(({ severity }) => severity === 'error');

@@ -3,6 +3,7 @@
  * them.
  */
 
+import { maxOf } from '../../model/lists.js';
 import type { Disturbance, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
 import type { LogIncident } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
@@ -67,7 +68,7 @@ export function findDisturbances(
       kind: 'throttling',
       text: `${hot.text.split('\n')[0]!.slice(0, 160)} (${hot.file} line ${formatCount(hot.line)})`,
     });
-  const retries = Math.max(0, ...ranks.map((rank) => rank.alloc_retries ?? 0));
+  const retries = Math.max(0, maxOf(ranks.map((rank) => rank.alloc_retries ?? 0)));
   if (retries > 0)
     disturbances.push({
       kind: 'alloc_retries',

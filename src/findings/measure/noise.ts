@@ -1,4 +1,5 @@
 /** When a figure has changed: by more than a least effect, and by more than it changes by itself. */
+import { maxOf } from '../../model/lists.js';
 import type { CheckStatus } from '../../model/results/compare.js';
 import { median } from './steady-window.js';
 
@@ -53,7 +54,7 @@ export function judgeChange(
   const now = median(current.map(({ value }) => value));
   const between = betweenRuns(golden, assumed * Math.abs(base));
   const medianUncertainty = (side: readonly Sample[]): number =>
-    Math.max(...side.map(({ uncertainty }) => uncertainty)) / Math.sqrt(side.length);
+    maxOf(side.map(({ uncertainty }) => uncertainty)) / Math.sqrt(side.length);
   const noise = Math.hypot(
     SIGMAS * between * Math.sqrt(1 / golden.length + 1 / current.length),
     medianUncertainty(golden),

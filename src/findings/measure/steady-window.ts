@@ -4,6 +4,7 @@
  * looking at the times, and what is left is told by its median and its interquartile range, which single long
  * iterations do not move.
  */
+import { maxOf, minOf } from '../../model/lists.js';
 import type { MeasuredSteps } from '../../model/measurement.js';
 
 export interface TimedIteration {
@@ -63,8 +64,8 @@ export function steadySteps(rows: readonly TimedIteration[]): MeasuredSteps | nu
     warm_up: timed.length - window.length,
     median_ms: median(times),
     spread_ms: spread(times),
-    min_ms: Math.min(...times),
-    max_ms: Math.max(...times),
+    min_ms: minOf(times),
+    max_ms: maxOf(times),
     median_tflops: flops.length === 0 ? null : median(flops),
     spread_tflops: flops.length === 0 ? null : spread(flops),
   };

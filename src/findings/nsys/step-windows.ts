@@ -2,6 +2,7 @@
  * The windows of training steps, from NVTX ranges: named ones, otherwise those that end a step, otherwise those that
  * recur and cover most of the time.
  */
+import { maxOf, minOf, pushAll } from '../../model/lists.js';
 import type { NsysStep, NsysStepBasis } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
@@ -73,7 +74,7 @@ async function stepsOf(
   }
   const steps: NsysStep[] = [];
   for (const group of [...chosen.values()].sort((a, b) => (a.pid ?? -1) - (b.pid ?? -1))) {
-    steps.push(...(await windowsOf(store, sourceId, group, basis.by)));
+    pushAll(steps, await windowsOf(store, sourceId, group, basis.by));
   }
   return steps;
 }
@@ -106,8 +107,7 @@ function basesOf(groups: readonly RangeGroup[]): Basis[] {
       .slice(0, most)
       .map(({ template, type }) => ({ by, template, type }));
   const all =
-    Math.max(...groups.map(({ end_ns, start_ns }) => end_ns ?? start_ns)) -
-    Math.min(...groups.map(({ start_ns }) => start_ns));
+    maxOf(groups.map(({ end_ns, start_ns }) => end_ns ?? start_ns)) - minOf(groups.map(({ start_ns }) => start_ns));
   const recurring = sequential.filter(
     ({ count, total_ns, median_ns, start_ns, end_ns, template }) =>
       count >= LEAST_RECURRING &&

@@ -2,6 +2,7 @@
  * `mbforensics outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time and
  * by process.
  */
+import { maxOf, pushAll } from '../../model/lists.js';
 import type {
   ClockShift,
   OutsideDevice,
@@ -118,7 +119,7 @@ function withProcess(context: Context, monitor: MonitorRow, owner: RankOfDevice 
   const { processes, readings, peaks } = context;
   const isOwn = ownRows(context, owner);
   const reservedPeaks = readings.filter(isOwn).map(({ max_reserved_bytes: bytes }) => bytes);
-  const held = reservedPeaks.length > 0 ? Math.max(...reservedPeaks) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
+  const held = reservedPeaks.length > 0 ? maxOf(reservedPeaks) : (peaks.find(isOwn)?.peak_reserved_bytes ?? null);
   if (held === null || held === 0) return owner;
   const listed = processes.filter((process) => isOn(process, monitor) && process.pid !== null);
   const able = listed.filter((process) => process.max_bytes >= held);
@@ -184,13 +185,13 @@ async function describeDevice(
   const points: OutsidePoint[] = [];
   if (owner !== undefined || monitor === null) {
     const ranks = owner === undefined ? [null] : [...new Set(readings.filter(isOwn).map(({ rank }) => rank))];
-    for (const rank of ranks) points.push(...(await pairsOf(context, monitor, rank, owner?.pid ?? null)));
-    if (monitor !== null) points.push(...(await tracePairsOf(context, monitor, isOwn)));
+    for (const rank of ranks) pushAll(points, await pairsOf(context, monitor, rank, owner?.pid ?? null));
+    if (monitor !== null) pushAll(points, await tracePairsOf(context, monitor, isOwn));
   }
   points.sort((a, b) => (a.time_us ?? Infinity) - (b.time_us ?? Infinity));
   const outside = outsideStatistics(points);
   const ownPeaks = [...peaks, ...context.traces].filter(isOwn);
-  const peak = ownPeaks.length === 0 ? null : Math.max(...ownPeaks.map(({ peak_reserved_bytes: bytes }) => bytes));
+  const peak = ownPeaks.length === 0 ? null : maxOf(ownPeaks.map(({ peak_reserved_bytes: bytes }) => bytes));
   return {
     host: monitor?.host ?? null,
     device: monitor?.device ?? null,

@@ -3,6 +3,7 @@
  * to it; a rank is a number of a process in the run. NCCL's lines and pids give the device explicitly. Otherwise
  * launchers assign the ranks of a node to its devices in order; the result states this.
  */
+import { minOf } from '../../model/lists.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 type Monitor = Pick<QueryRow<'outside.monitors'>, 'host' | 'device' | 'gpu' | 'display_path'>;
@@ -131,7 +132,7 @@ function byOrder(
     const first = isOneNode
       ? 0
       : ownRanks.length > 0
-        ? Math.floor(Math.min(...ownRanks) / indices.length) * indices.length
+        ? Math.floor(minOf(ownRanks) / indices.length) * indices.length
         : null;
     if (first === null || ownRanks.some((rank) => rank < first || rank >= first + indices.length)) continue;
     for (const rank of ranks) {

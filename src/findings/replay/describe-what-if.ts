@@ -1,6 +1,8 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
+
 import { confText, PAGE_BYTES } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
+import { maxOf, pushAll } from '../../model/lists.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
@@ -55,7 +57,7 @@ export async function describeWhatIf(
   const calibration = calibrate(device);
   const rows: WhatIfSetting[] = [];
   const ask = (question: SettingQuestion, budgetBytes: number, allowed: number | null): void => {
-    rows.push(...settingRows(device, question, budgetBytes, allowed, calibration));
+    pushAll(rows, settingRows(device, question, budgetBytes, allowed, calibration));
   };
   const recordedBudget = capacity.budgetBytes;
   ask(recordedQuestion(recording.settings), recordedBudget, capacity.allowedBytes);
@@ -125,7 +127,7 @@ function askedBudget(capacityBytes: number | undefined, capacity: RecordedCapaci
 /** The most that was live at once, or was live and asked for at an OOM, in whole pages. */
 function optimum({ stored, fidelity }: ReplayedDevice): number {
   const atOoms = fidelity.outcome.ooms.map((oom) => oom.activeBytes + oom.requestedBytes);
-  return Math.ceil(Math.max(stored.history.peak.bytes, ...atOoms) / PAGE_BYTES) * PAGE_BYTES;
+  return Math.ceil(Math.max(stored.history.peak.bytes, maxOf(atOoms)) / PAGE_BYTES) * PAGE_BYTES;
 }
 
 async function caveatOf(store: Store, chosen: ChosenDevice, { fidelity }: ReplayedDevice): Promise<string> {

@@ -1,5 +1,6 @@
 /** Environment variables: value, origin, and the ranks that differ or lack one. */
 
+import { maxOf, minOf } from '../../model/lists.js';
 import { ENV_ORIGINS } from '../../model/log-rows.js';
 import type { EnvResult, EnvVariable } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -13,9 +14,9 @@ type EnvRow = QueryRow<'log.env'>;
 
 /** Of one variable, the rows of its latest attempt, strongest origin first (as the query orders them). */
 function describe(key: string, rows: readonly EnvRow[], captured: readonly number[]): EnvVariable {
-  const attempt = Math.max(...rows.map((row) => row.attempt));
+  const attempt = maxOf(rows.map((row) => row.attempt));
   const latest = rows.filter((row) => row.attempt === attempt);
-  const strongest = Math.min(...latest.map((row) => row.precedence));
+  const strongest = minOf(latest.map((row) => row.precedence));
   // Of the strongest origin, the value of most ranks.
   const best = latest
     .filter((row) => row.precedence === strongest)

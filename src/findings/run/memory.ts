@@ -1,4 +1,5 @@
 /** Memory lines by rank: last and largest figures, growth, and what in them is worth a word. */
+import { maxOf } from '../../model/lists.js';
 import type {
   MemoryFlag,
   MemoryGroup,
@@ -80,7 +81,7 @@ function metric(rank: MemoryRank, name: string): MemoryMetricResult | undefined 
 
 /** Of the latest attempt that printed memory: ranks with the same last and largest figures, as one. */
 export function memoryGroups(ranks: readonly MemoryRank[]): MemoryGroup[] {
-  const attempt = Math.max(...ranks.map((rank) => rank.attempt));
+  const attempt = maxOf(ranks.map((rank) => rank.attempt));
   const groups = new Map<string, MemoryGroup & { ranks: (number | null)[] }>();
   for (const rank of ranks) {
     if (rank.attempt !== attempt) continue;
@@ -101,7 +102,7 @@ export function memoryGroups(ranks: readonly MemoryRank[]): MemoryGroup[] {
     const known = groups.get(key);
     if (known !== undefined) known.ranks.push(rank.rank);
     else {
-      const samples = Math.max(...rank.metrics.map((entry) => entry.samples));
+      const samples = maxOf(rank.metrics.map((entry) => entry.samples));
       groups.set(key, { stage, ranks: [rank.rank], iteration, samples, last, max, counts });
     }
   }

@@ -1,4 +1,5 @@
 /** What the texts of a run show of its launches as a whole: failures, phases, and how far they came. */
+import { maxOf } from '../../model/lists.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
@@ -36,7 +37,7 @@ const onceRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTe
     layout,
     stages: facts.parallel.pp,
     incidents,
-    attempt: Math.max(1, ...seen),
+    attempt: Math.max(1, maxOf(seen)),
     iterations,
     phases,
     logInterval: interval?.value == null || !/^\d+$/.test(interval.value) ? null : Number(interval.value),

@@ -3,6 +3,7 @@
  * because a fact it needs is unknown and no other fact decides it (Kleene's three-valued logic). The outcome lists the
  * facts that were read; the condition has a readable text.
  */
+import { pushAll } from '../../model/lists.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { FactsView, Looked } from './facts.js';
 import { asList, asNumber, isOn, plainWord } from './values.js';
@@ -37,7 +38,7 @@ export function all(...parts: readonly Condition[]): Condition {
         // What comes after the first that is false changes nothing, and most rules are refuted by their first part.
         if (outcome.value === false) return outcome;
         if (outcome.value === null) value = null;
-        looked.push(...outcome.looked);
+        pushAll(looked, outcome.looked);
       }
       return { value, looked };
     },

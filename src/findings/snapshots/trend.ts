@@ -1,4 +1,5 @@
 /** Whether memory grows from dump to dump. */
+import { maxOf } from '../../model/lists.js';
 import type { SeriesTrend } from '../../model/results/snapshot-series.js';
 import { MIB } from '../../model/units.js';
 
@@ -8,7 +9,7 @@ const LEAST_TOLERANCE_BYTES = MIB;
 const TOLERANCE_SHARE = 0.001;
 
 export function trendTolerance(bytes: readonly number[]): number {
-  return Math.max(LEAST_TOLERANCE_BYTES, Math.floor(TOLERANCE_SHARE * Math.max(0, ...bytes)));
+  return Math.max(LEAST_TOLERANCE_BYTES, Math.floor(TOLERANCE_SHARE * Math.max(0, maxOf(bytes))));
 }
 
 /** Of allocated bytes in the order of time. */

@@ -6,12 +6,11 @@ import type { Store } from '../../store/store.js';
 import { blockLabels } from '../run/names/block-labels.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
 import { readAnnotations, stageAt, stageTimeline } from '../stacks/annotation-stages.js';
-import { readStacks } from '../stacks/read-stacks.js';
+import { readStacks, siteName } from '../stacks/read-stacks.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { seqOfMoment } from '../trace/state-at.js';
 import type { ChosenDevice } from './choose-snapshot.js';
-import { siteName } from '../stacks/read-stacks.js';
 
 export interface AllocationQuestion {
   /** Only what is live then. */

@@ -138,7 +138,14 @@ async function describePinned(
     releasable_bytes: row.releasable_bytes,
     pinned_by: pins.flatMap((pin, i) =>
       pin.segment === row.address
-        ? [{ site: siteName(pin.site, pin.has_stack), bytes: pin.bytes, count: pin.count, label: pin.count === 1 ? labels[i]! : null }]
+        ? [
+            {
+              site: siteName(pin.site, pin.has_stack),
+              bytes: pin.bytes,
+              count: pin.count,
+              label: pin.count === 1 ? labels[i]! : null,
+            },
+          ]
         : [],
     ),
   }));

@@ -1,4 +1,5 @@
 /** Communication that takes long: of many replicas, of rings over the sequence, during offloading. */
+import { maxOf } from '../../model/lists.js';
 import { formatCount } from '../../model/units.js';
 import type { Looked } from '../settings/facts.js';
 import { asNumber, isOn } from '../settings/values.js';
@@ -142,7 +143,7 @@ function chunksAreShort(
           .filter(({ steps }) => steps > 0)
           .map(({ sends, window_ns }) => share(sends.exposed_ns, window_ns))
       : [];
-  const exposed = ring.length === 0 ? null : Math.max(...ring);
+  const exposed = ring.length === 0 ? null : maxOf(ring);
   const figures =
     exposed === null
       ? sizes
@@ -189,7 +190,7 @@ export const S29: Symptom = symptom('S29', (evidence) => {
   const exposed = steps.map(({ collectives, sends, other, window_ns }) =>
     share(collectives.exposed_ns + sends.exposed_ns + other.exposed_ns, window_ns),
   );
-  const most = exposed.length === 0 ? null : Math.max(...exposed);
+  const most = exposed.length === 0 ? null : maxOf(exposed);
   const isSlow = most !== null && most >= SLOW_NETWORK;
   // Without a measurement, only a variable that is known to be missing is reported.
   if (!isSlow && (isSet || asked.some(({ by }) => by === 'unknown'))) return null;

@@ -1,4 +1,5 @@
 /** The part of a run's exports about its steps that symptoms need. */
+import { pushAll } from '../../model/lists.js';
 import type { NsysStep } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -49,12 +50,13 @@ export async function readTimelines(store: Store, runId: number, layout: RankLay
     const window = windowOf(steps, counts.first_work_ns ?? 0, counts.last_work_ns ?? 0);
     const processes = await store.all('nsys.processes', { source_id });
     const only = new Set(processes.flatMap(({ rank }) => (rank === null ? [] : [rank])));
-    timelines.push(
-      ...(await devicesOf(store, source_id, window, (pid) => {
+    pushAll(
+      timelines,
+      await devicesOf(store, source_id, window, (pid) => {
         const processRank = processes.find((process) => process.pid === pid)?.rank ?? report.rank;
         const rank = processRank ?? (only.size === 1 ? [...only][0]! : null);
         return { path: report.display_path, rank, stage: rank === null ? null : (layout?.position(rank)?.pp ?? null) };
-      })),
+      }),
     );
   }
   return timelines;

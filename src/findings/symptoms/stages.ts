@@ -1,4 +1,5 @@
 /** Comparison of the stages of a pipeline: the edge ones embed and project. */
+import { maxOf } from '../../model/lists.js';
 import { formatBytes } from '../../model/units.js';
 import { asNumber, isOn } from '../settings/values.js';
 import type { SymptomEvidence } from './evidence.js';
@@ -70,7 +71,7 @@ export const S26: Symptom = symptom('S26', (evidence) => {
   const middle = measured.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
   const edges = measured.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
   if (middle.length === 0 || edges.length === 0) return null;
-  const usual = Math.max(...middle.map(({ ms }) => ms));
+  const usual = maxOf(middle.map(({ ms }) => ms));
   const slow = edges.reduce((most, edge) => (edge.ms > most.ms ? edge : most));
   if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
   return {
@@ -88,7 +89,9 @@ function stagePeaks({ own }: SymptomEvidence, stage: number, pp: number): string
   const most = (wanted: (stage: number) => boolean): number =>
     Math.max(
       0,
-      ...own.ranks.map((rank) => (rank.stage !== null && wanted(rank.stage) ? (rank.peak_allocated_bytes ?? 0) : 0)),
+      maxOf(
+        own.ranks.map((rank) => (rank.stage !== null && wanted(rank.stage) ? (rank.peak_allocated_bytes ?? 0) : 0)),
+      ),
     );
   const [edge, between] = [most((one) => one === stage), most((one) => one > 0 && one < pp - 1)];
   return edge === 0 || between === 0

@@ -1,4 +1,5 @@
 /** Applies the replayed counterfactual to a verdict: it confirms it, casts doubt on it, or changes the advice. */
+import { maxOf, minOf } from '../../model/lists.js';
 import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -73,8 +74,8 @@ function rangeWords(rows: readonly WhatIfSetting[]): string {
 }
 
 function spread(values: readonly number[]): string {
-  const least = formatBytes(Math.min(...values));
-  const most = formatBytes(Math.max(...values));
+  const least = formatBytes(minOf(values));
+  const most = formatBytes(maxOf(values));
   return least === most ? least : `${least} to ${most}`;
 }
 

@@ -2,8 +2,10 @@
  * What the rest of a run adds about one of its ranks: allocator variables, memory lines, growth, the other ranks. A
  * message alone has none of it.
  */
+
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { maxOf } from '../../model/lists.js';
 import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -45,7 +47,7 @@ export interface RunContext {
 export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
   const env = await store.all('log.env', { run_id: runId });
   const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  const newest = Math.max(...printed.map(({ attempt }) => attempt));
+  const newest = maxOf(printed.map(({ attempt }) => attempt));
   const memory = printed.filter(({ attempt }) => attempt === newest);
   const ranks = new Set(memory.map(({ rank }) => rank));
   const texts = await readRunTexts(store, runId);

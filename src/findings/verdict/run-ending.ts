@@ -1,4 +1,5 @@
 /** How a run without a failure line ended, if its texts show it. */
+import { maxOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
@@ -19,7 +20,7 @@ export async function readRunEnding(store: Store, runId: number): Promise<RunEnd
   const iterations = (await store.all('log.iteration_summary', { run_id: runId })).filter(
     (row) => row.attempt !== null,
   );
-  const attempt = Math.max(...phases.map((row) => row.attempt), ...iterations.map((row) => row.attempt!));
+  const attempt = Math.max(maxOf(phases.map((row) => row.attempt)), maxOf(iterations.map((row) => row.attempt!)));
   const finished = phases.find((row) => row.attempt === attempt && row.phase === 'finished');
   if (finished !== undefined) {
     return {

@@ -1,6 +1,7 @@
 /**
  * Where steps ended before an OOM, by entries: from annotations, or from the stacks of the optimizer's own allocations.
  */
+import { maxOf } from '../../model/lists.js';
 import type { Store } from '../../store/store.js';
 import { readSteps } from '../trace/steps.js';
 
@@ -60,6 +61,6 @@ export async function readStepClock(
 /** Last entry of each burst; a burst that the OOM itself is in has not ended a step. */
 export function lastOfBursts(seqs: readonly number[], oomSeq: number): number[] {
   const gaps = seqs.map((seq, i) => (seqs[i + 1] ?? oomSeq) - seq);
-  const longest = Math.max(0, ...gaps.slice(0, -1), seqs[0] ?? 0);
+  const longest = Math.max(0, maxOf(gaps.slice(0, -1)), seqs[0] ?? 0);
   return seqs.filter((_, i) => gaps[i]! * SAME_STEP_PART >= longest && gaps[i]! > 1);
 }

@@ -2,6 +2,7 @@
  * What limits the run after the change: its failure; else speed if more was lost than expected; else the largest
  * component of the fullest rank.
  */
+import { maxOf } from '../../model/lists.js';
 import type { MeasuredPeak } from '../../model/measurement.js';
 import type { VerifyBottleneck, VerifyMeasured } from '../../model/results/verify.js';
 import { formatBytes } from '../../model/units.js';
@@ -56,7 +57,7 @@ function memoryOf({ before, after }: BottleneckInput): VerifyBottleneck {
   const device = deviceBytes(before, after);
   const reserved = Math.max(
     peak?.reserved_bytes ?? 0,
-    ...after.measurement.ranks.map(({ peak_reserved_bytes: bytes }) => bytes ?? 0),
+    maxOf(after.measurement.ranks.map(({ peak_reserved_bytes: bytes }) => bytes ?? 0)),
   );
   const outside = outsideBytes(after) ?? outsideBytes(before);
   const headroom = device === null || reserved === 0 ? null : device - reserved - (outside ?? 0);

@@ -1,5 +1,6 @@
 /** One of the two runs: all evidence of what was in force, what it needed, and how it ended. Plain data. */
 
+import { maxOf } from '../../model/lists.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
 import type { DiagnoseResult } from '../../model/results/common.js';
@@ -61,5 +62,5 @@ export const SETUP: readonly string[] = [
 
 /** How far the launch came, by what it announced. */
 export function furthestPhase({ phases }: Pick<Side, 'phases'>): number {
-  return Math.max(-1, ...phases.map(({ phase }) => SETUP.indexOf(phase)));
+  return Math.max(-1, maxOf(phases.map(({ phase }) => SETUP.indexOf(phase))));
 }

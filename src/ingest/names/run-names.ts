@@ -1,4 +1,5 @@
 /** Which paths make which run, and what it is called. */
+
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { MbfError } from '../../model/errors.js';
@@ -35,7 +36,7 @@ export async function planRuns(paths: readonly string[], options: RunPlanOptions
     const directories = entries
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       .map((entry) => entry.name);
-    roots.push(...directories.sort().map((name) => join(root, name)));
+    for (const name of directories.sort()) roots.push(join(root, name));
   }
   if (options.run !== undefined) {
     const [first] = roots;

@@ -2,6 +2,7 @@
  * What a bisection came to: the culprit, how sure that is, what it changed in memory, and how it was found. As text and
  * as Markdown.
  */
+import { pushAll } from '../../model/lists.js';
 import type { BisectReportResult, BisectSide } from '../../model/results/bisect.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
@@ -53,7 +54,7 @@ export function bisectReportText(result: BisectReportResult): string {
     ...stepLines(result),
   ];
   if (notes.length > 0)
-    lines.push('', ...notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', tidy(shortText(note, 1_000)))));
+    pushAll(lines, ['', ...notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', tidy(shortText(note, 1_000))))]);
   return screenText(lines);
 }
 

@@ -1,4 +1,5 @@
 /** Checks as a table, each with what its figures are of below it. */
+import { maxOf } from '../../model/lists.js';
 import type { CompareCheck, Preset } from '../../model/results/compare.js';
 import { keepEnd, table, wrap } from '../table.js';
 import { shortText, WIDTH } from '../text-pieces.js';
@@ -31,7 +32,7 @@ export function checkTable(checks: readonly CompareCheck[], look: CheckTableLook
     shortText(toleranceOf(check), 9),
     check.status,
   ]);
-  const widths = titles.map((title, i) => Math.max(title.length, ...cells.map((row) => row[i]!.length)));
+  const widths = titles.map((title, i) => Math.max(title.length, maxOf(cells.map((row) => row[i]!.length))));
   const nameWidth = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, width) => sum + width, 0));
   const [head = '', ...rows] = table(
     [

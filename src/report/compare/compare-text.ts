@@ -4,6 +4,7 @@
  */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { pushAll } from '../../model/lists.js';
 import type { ChangedValue, CompareCheck, CompareResult } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
 import { tidy } from '../screen-lines.js';
@@ -32,19 +33,19 @@ export function compareText(result: CompareResult, look: CompareLook = {}): stri
   const { gate, parts, ungated } = splitChecks(result);
   const sites = look.limit === 0 ? Number.MAX_SAFE_INTEGER : (look.limit ?? SITES_SHOWN);
   const lines = [...headLines(result), ...contractLines(result)];
-  lines.push(...section('', checkTable(gate, { preset: result.preset, explains: () => true })));
+  pushAll(lines, section('', checkTable(gate, { preset: result.preset, explains: () => true })));
   if (result.checks.length === 0 && result.refused === null) lines.push('', 'no figures were compared');
-  lines.push(...section('by stage and rank', partLines(result, parts)));
-  lines.push(...section('beside the gate', checkTable(ungated, { preset: result.preset, explains: isOddAndWhole })));
-  lines.push(...section('', componentLines('of which', result.components)));
-  lines.push(...section('', siteLines(result.sites, sites, ['golden', 'current'], ' (--limit 0 shows all)')));
-  for (const [title, values] of changedValues(result)) lines.push(...changedLines(title, values, SETTINGS_SHOWN));
-  lines.push(...section('suspects, the likeliest first', suspectLines(result.suspects, SUSPECTS_SHOWN)));
+  pushAll(lines, section('by stage and rank', partLines(result, parts)));
+  pushAll(lines, section('beside the gate', checkTable(ungated, { preset: result.preset, explains: isOddAndWhole })));
+  pushAll(lines, section('', componentLines('of which', result.components)));
+  pushAll(lines, section('', siteLines(result.sites, sites, ['golden', 'current'], ' (--limit 0 shows all)')));
+  for (const [title, values] of changedValues(result)) pushAll(lines, changedLines(title, values, SETTINGS_SHOWN));
+  pushAll(lines, section('suspects, the likeliest first', suspectLines(result.suspects, SUSPECTS_SHOWN)));
   if (result.notes.length > 0)
-    lines.push(
+    pushAll(lines, [
       '',
       ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', tidy(shortText(note, LONGEST_TEXT)))),
-    );
+    ]);
   return screenText(lines);
 }
 
@@ -121,8 +122,9 @@ function partLines({ checks, preset }: CompareResult, parts: readonly CompareChe
   const shown: CompareCheck[] = [];
   for (const totalName of new Set(parts.map(({ name }) => wholeOf(name)))) {
     const total = checks.find(({ name }) => name === totalName)!;
-    shown.push(
-      ...differingParts(
+    pushAll(
+      shown,
+      differingParts(
         total,
         parts.filter(({ name }) => wholeOf(name) === totalName),
       ),

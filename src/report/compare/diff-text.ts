@@ -1,6 +1,7 @@
 /** What changed between two snapshots. */
 
 import type { DiffSite } from '../../model/diff-parts.js';
+import { maxOf, pushAll } from '../../model/lists.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { printable, table, wrap } from '../table.js';
@@ -20,11 +21,11 @@ export function diffText(result: DiffResult): string {
   const lines =
     result.a_info === null ? [`a  ${printable(result.a)}`, `b  ${printable(result.b)}`] : snapshotLines(result);
   if (result.notes.length > 0) {
-    lines.push('', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note)));
+    pushAll(lines, ['', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note))]);
   }
-  lines.push(...poolLines(result), ...settingLines(result), ...featureLines(result));
-  lines.push(...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks));
-  lines.push(...runDiffLines(result));
+  pushAll(lines, [...poolLines(result), ...settingLines(result), ...featureLines(result)]);
+  pushAll(lines, [...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks)]);
+  pushAll(lines, runDiffLines(result));
   if (result.a_info !== null && result.gate !== null) {
     const { exceeded, max_growth_bytes } = result.gate;
     lines.push(
@@ -116,7 +117,7 @@ function siteTable(result: SnapshotDiff): string {
     lead: 'all active memory (block sizes)',
     name: '',
   });
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row.figures[column]!.length), 6));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(maxOf(rows.map((row) => row.figures[column]!.length)), 6));
   const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   const drawn = table(
     [
@@ -229,7 +230,7 @@ function settingLines(result: DiffResult): string[] {
     if (keys.length === 0) continue;
     const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
     const words = `${formatCount(keys.length)} ${keys.length === 1 ? 'setting is' : 'settings are'} recorded in ${side} alone${shown}`;
-    lines.push(...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  '));
+    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  ')]);
   }
   return lines;
 }

@@ -1,6 +1,7 @@
 /** Differences between two runs other than the judged figures: components, call sites, settings, and suspects. */
 
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
+import { maxOf } from '../../model/lists.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable, table, wrap } from '../table.js';
@@ -63,7 +64,7 @@ export function siteLines(
   const grown = grownSites(sites);
   const shown = grown.slice(0, limit);
   const rows = shown.flatMap((site, i) => siteRows(site, i < EXPLAINED, [a, b]));
-  const widths = [0, 1, 2, 3].map((column) => Math.max(7, ...rows.map((row) => row.figures[column]!.length)));
+  const widths = [0, 1, 2, 3].map((column) => Math.max(7, maxOf(rows.map((row) => row.figures[column]!.length))));
   const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   const drawn = table(
     [

@@ -1,5 +1,6 @@
 /** Golden values: which there are, and what one of them holds runs to. */
 
+import { pushAll } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps, Measurement } from '../../model/measurement.js';
 import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -54,7 +55,7 @@ export function goldenShowText(result: GoldenShowResult): string {
     ...configLines(runs),
     ...facts('disturbed', distinct(runs.flatMap(({ disturbances }) => disturbances.map(({ text }) => text)))),
   ];
-  lines.push(
+  pushAll(lines, [
     ...facts('job', distinct(runs.map(jobWords))),
     '',
     ...runTable(runs),
@@ -63,7 +64,7 @@ export function goldenShowText(result: GoldenShowResult): string {
     ...stepLines(runs),
     ...bandLines(bands),
     ...(surroundings.length === 0 ? [] : ['', ...surroundings]),
-  );
+  ]);
   return screenText(lines);
 }
 

@@ -1,4 +1,5 @@
 /** One figure of many runs as a chart, its change points in words, and the last points as a table. */
+import { pushAll } from '../../model/lists.js';
 import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
@@ -26,12 +27,12 @@ export function historyText(result: HistoryResult, look: HistoryLook): string {
   const { points } = result;
   const lines = wrap(`${title} by ${result.by} · ${countsOf(result)}`, WIDTH, '  ');
   if (points.length > 0) {
-    lines.push('', ...chartOf(result, look), '', ...changeLines(result), '', pointTable(result, look.points));
+    pushAll(lines, ['', ...chartOf(result, look), '', ...changeLines(result), '', pointTable(result, look.points)]);
     const hidden = points.length - (look.points ?? points.length);
     if (hidden > 0) lines.push(`${formatCount(hidden)} earlier points not listed; --limit 0 lists all`);
   }
   const notes = [...result.notes, ...leftOutWords(result)];
-  if (notes.length > 0) lines.push('', ...notes.flatMap((note) => wrap(printable(note), WIDTH, '  ')));
+  if (notes.length > 0) pushAll(lines, ['', ...notes.flatMap((note) => wrap(printable(note), WIDTH, '  '))]);
   const text = `${lines.join('\n')}\n`;
   return look.ascii ? plain(text) : text;
 }
@@ -110,8 +111,9 @@ function changeLines(result: HistoryResult): string[] {
   ];
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `  between ${between} it drifts, without a step: ${valueText(before, unit)} → ${valueText(after, unit)}, ${deltaText(after - before, before, unit)}`,
         WIDTH,
         '    ',
@@ -121,8 +123,9 @@ function changeLines(result: HistoryResult): string[] {
   const last = outliers.find(({ index }) => index === points.length - 1);
   if (last !== undefined) {
     const { value } = points.at(-1)!;
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `  the last point, ${shortName(result, last.index)}, stands off: ${valueText(last.level, unit)} → ${valueText(value, unit)}, ${deltaText(value - last.level, last.level, unit)}; one point is no change point yet`,
         WIDTH,
         '    ',

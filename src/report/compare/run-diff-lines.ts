@@ -1,6 +1,7 @@
 /**
  * What differs between the runs of two snapshots, or of two commits: figures, settings, versions, and what may be why.
  */
+import { pushAll } from '../../model/lists.js';
 import type { DiffResult } from '../../model/results/diff.js';
 import { formatCount } from '../../model/units.js';
 import { printable, wrap } from '../table.js';
@@ -21,11 +22,14 @@ export function runDiffLines(result: DiffResult): string[] {
   );
   const lines: string[] = [];
   if (judged.length > 0)
-    lines.push('', ...checkTable(judged, { preset: 'default', explains: () => false, sides: ['a', 'b'] }));
-  lines.push(...changedLines('settings', config, VALUES_SHOWN), ...changedLines('environment', env, VALUES_SHOWN));
-  lines.push(...changedLines('versions', versions, VALUES_SHOWN));
-  if (commits !== null) lines.push('', ...commitLines(commits));
-  if (suspects.length > 0) lines.push('', 'suspects', ...suspectLines(suspects, SUSPECTS_SHOWN));
+    pushAll(lines, ['', ...checkTable(judged, { preset: 'default', explains: () => false, sides: ['a', 'b'] })]);
+  pushAll(lines, [
+    ...changedLines('settings', config, VALUES_SHOWN),
+    ...changedLines('environment', env, VALUES_SHOWN),
+  ]);
+  pushAll(lines, changedLines('versions', versions, VALUES_SHOWN));
+  if (commits !== null) pushAll(lines, ['', ...commitLines(commits)]);
+  if (suspects.length > 0) pushAll(lines, ['', 'suspects', ...suspectLines(suspects, SUSPECTS_SHOWN)]);
   return lines;
 }
 

@@ -1,4 +1,5 @@
 /** One pasted text: the verdict, then what was recognised. */
+import { pushAll } from '../../model/lists.js';
 import type { ClassifyResult, LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { diagnoseText } from '../start/diagnose-text.js';
@@ -43,7 +44,7 @@ export function classifyText(result: ClassifyResult): string {
       return typeof bytes === 'number' ? [`${title} ${formatBytes(bytes)}`] : [];
     });
     if (incident.self_pid !== null) figures.push(`process ${incident.self_pid} is this one`);
-    if (figures.length > 0) lines.push(...wrap(`    ${figures.join(' · ')}`, WIDTH, '    '));
+    if (figures.length > 0) pushAll(lines, wrap(`    ${figures.join(' · ')}`, WIDTH, '    '));
     if (incident.frame !== null)
       lines.push(
         `    in ${shortText(`${incident.frame.function} (${incident.frame.file}:${incident.frame.line})`, 92)}`,

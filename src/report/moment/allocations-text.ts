@@ -1,4 +1,5 @@
 /** Allocations as rows; one alone with its stack. */
+import { pushAll } from '../../model/lists.js';
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
@@ -44,7 +45,7 @@ export function allocationsText(result: AllocationsResult): string {
   if (result.allocations.length < result.count)
     lines.push(`  ${formatCount(result.count - result.allocations.length)} more (--limit 0 shows all)`);
   const [only] = result.allocations;
-  if (only !== undefined && result.allocations.length === 1) lines.push('', ...detailLines(only));
+  if (only !== undefined && result.allocations.length === 1) pushAll(lines, ['', ...detailLines(only)]);
   return `${lines.join('\n')}\n`;
 }
 

@@ -1,5 +1,6 @@
 /** The allocator at one moment, as a screen. */
 
+import { pushAll } from '../../model/lists.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -22,15 +23,15 @@ export function atText(result: AtResult): string {
     ),
     ...wrap(`  fragments  ${fragments(result)}`, WIDTH, '             '),
   ];
-  if (result.entry !== null) lines.push(...wrap(`  entry      ${entryWords(result.entry)}`, WIDTH, '             '));
-  lines.push(...nvtxLines(result.nvtx));
-  lines.push(...wrap(`  start      ${startWords(result)}`, WIDTH, '             '), '');
+  if (result.entry !== null) pushAll(lines, wrap(`  entry      ${entryWords(result.entry)}`, WIDTH, '             '));
+  pushAll(lines, nvtxLines(result.nvtx));
+  pushAll(lines, [...wrap(`  start      ${startWords(result)}`, WIDTH, '             '), '']);
   lines.push(poolTable(result.pools));
   if (result.streams.length > 1 || result.streams.some((stream) => stream.stream !== 0))
     lines.push('', streamTable(result));
   lines.push('', siteTable(result));
   if (result.largest_holes.length > 0) lines.push('', holeTable(result));
-  if (result.pinned_segments.length > 0) lines.push('', ...pinnedLines(result));
+  if (result.pinned_segments.length > 0) pushAll(lines, ['', ...pinnedLines(result)]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -163,7 +164,7 @@ function holeTable(result: AtResult): string {
 
 function pinnedLines(result: AtResult): string[] {
   const lines = ['  segments that live blocks keep from going back to the driver'];
-  for (const segment of result.pinned_segments) lines.push(...pinnedSegmentLines(segment));
+  for (const segment of result.pinned_segments) pushAll(lines, pinnedSegmentLines(segment));
   const remaining = result.other_pinned_segments;
   if (remaining.segments > 0)
     lines.push(

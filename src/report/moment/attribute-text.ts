@@ -1,4 +1,5 @@
 /** Whose memory was live: components, where they come from, how they are known. */
+import { maxOf } from '../../model/lists.js';
 import type {
   AccumulationPoint,
   AnnotatedSource,
@@ -201,7 +202,7 @@ function groupTable(device: AttributedDevice): string {
     keys.push(`${formatCount(otherGroups.groups)} more (--limit 0 shows all)`);
   }
   const titles = ['bytes', 'blocks', 'resident', 'component'];
-  const widths = titles.map((title, i) => Math.max(title.length, ...figures.map((row) => row[i]!.length)));
+  const widths = titles.map((title, i) => Math.max(title.length, maxOf(figures.map((row) => row[i]!.length))));
   const width = Math.max(LEAST_KEY, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   return table(
     [...titles.map((title, i) => ({ title, align: i < 3 ? ('right' as const) : ('left' as const) })), { title: 'of' }],

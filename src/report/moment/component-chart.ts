@@ -1,4 +1,5 @@
 /** A stacked area of components in letters, to print with the chart of allocated and reserved memory. */
+import { maxOf } from '../../model/lists.js';
 import type { TimelineComponents } from '../../model/results/timeline.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
@@ -34,7 +35,7 @@ export function componentRows(
   const order = LETTERS.filter(([component]) => series.components.includes(component));
   const places = order.map(([component]) => series.components.indexOf(component));
   const slices = fold(series.bytes, width);
-  const topBytes = Math.max(1, ...slices.map((bytes) => bytes.reduce((sum, part) => sum + part, 0)));
+  const topBytes = Math.max(1, maxOf(slices.map((bytes) => bytes.reduce((sum, part) => sum + part, 0))));
   const columns = slices.map((bytes) => {
     let below = 0;
     const edges = places.map((place) => {
@@ -53,7 +54,7 @@ export function componentRows(
       .join('')
       .trimEnd(),
   );
-  const largest = (place: number): number => Math.max(0, ...series.bytes.map((bytes) => bytes[place] ?? 0));
+  const largest = (place: number): number => Math.max(0, maxOf(series.bytes.map((bytes) => bytes[place] ?? 0)));
   const legend = order
     .map(([component, letter], i) => `${letter} ${component} ≤ ${formatBytes(largest(places[i]!))}`)
     .join(' · ');

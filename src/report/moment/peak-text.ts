@@ -1,5 +1,6 @@
 /** What was live at the peak, by call site and by stack. */
 
+import { pushAll } from '../../model/lists.js';
 import type { PeakDevice, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -87,7 +88,7 @@ function deviceText(device: PeakDevice): string {
   });
   if (otherGroups.groups > 0)
     rows.push(row(otherGroups, `${formatCount(otherGroups.groups)} more ${PLURALS[device.by]} (--limit 0 shows all)`));
-  lines.push(
+  pushAll(lines, [
     table(
       [
         { title: 'bytes', align: 'right' },
@@ -102,7 +103,7 @@ function deviceText(device: PeakDevice): string {
       '  ',
     ),
     ...wrap(lifetimeWords(device.lifetime), 98, '  ').map((line) => `  ${line}`),
-  );
+  ]);
   // Stacks are shown where the key is a part of them; for streams or stages they would only add lines.
   if (device.by !== 'site' && device.by !== 'stack') return lines.join('\n');
   device.stacks.forEach((stack, i) => {

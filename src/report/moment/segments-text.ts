@@ -1,5 +1,6 @@
 /** The allocator drawn as text: a line a segment, a character a cell. */
 
+import { maxOf, pushAll } from '../../model/lists.js';
 import { poolWords } from '../../model/pool-words.js';
 import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -24,7 +25,7 @@ export function segmentsText(result: SegmentsResult, style: DrawingStyle): strin
     `  ${formatBytes(result.active_bytes)} live of ${formatBytes(result.reserved_bytes)} reserved in ${formatCount(result.segments)} segments${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
     `  ${glyphs[8]} full  ${glyphs[4]} half  ${glyphs[0]} free  ${pending} pending free`,
   ];
-  for (const group of result.groups) lines.push('', ...groupLines(group, glyphs, pending));
+  for (const group of result.groups) pushAll(lines, ['', ...groupLines(group, glyphs, pending)]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -33,7 +34,7 @@ function groupLines(group: SegmentGroup, glyphs: readonly string[], pending: str
   const lines = [
     `  ${poolWords(group.pool)}, ${group.segment_type}, ${stream}: ${formatBytes(group.active_bytes)} live of ${formatBytes(group.reserved_bytes)} in ${formatCount(group.segments)} ${group.segments === 1 ? 'segment' : 'segments'}; a character is ${formatBytes(group.cell_bytes)}`,
   ];
-  const sizeWidth = Math.max(...group.drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
+  const sizeWidth = maxOf(group.drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
   for (const drawing of group.drawings) lines.push(drawingLine(drawing, glyphs, pending, sizeWidth));
   const otherSegments = group.other_segments;
   if (otherSegments.segments > 0)

@@ -1,4 +1,5 @@
 /** The dumps of each rank in the order of time. */
+import { pushAll } from '../../model/lists.js';
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { type Column, keepEnd, printable, table, wrap } from '../table.js';
@@ -24,8 +25,9 @@ function seriesText(series: SnapshotSeries, run: string): string {
     ...firstOf(ringLines(snapshots)).flatMap((line) => wrap(`  ${line}`, WIDTH, '    ')),
   ];
   if (rank === null && snapshots.length > 1) {
-    lines.push(
-      ...wrap('  no name tells a rank: these may be of several, and then no growth follows from them', WIDTH, '    '),
+    pushAll(
+      lines,
+      wrap('  no name tells a rank: these may be of several, and then no growth follows from them', WIDTH, '    '),
     );
   }
   if (series.sites.length > 0) lines.push('', siteTable(series));

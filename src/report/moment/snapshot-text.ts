@@ -1,4 +1,5 @@
 /** What is in a snapshot, one block a file. */
+import { pushAll } from '../../model/lists.js';
 import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
@@ -19,9 +20,9 @@ function oneSnapshot(snapshot: SnapshotInfo): string {
   const settings = Object.entries(snapshot.settings)
     .filter(([key, value]) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')))
     .map(([key, value]) => `${key}=${value}`);
-  if (settings.length > 0) lines.push(...wrap(`settings  ${printable(settings.join(' '))}`, 100, '          '));
-  for (const device of snapshot.devices) lines.push('', ...deviceLines(device));
-  if (snapshot.notes.length > 0) lines.push('', ...noteLines(snapshot.notes));
+  if (settings.length > 0) pushAll(lines, wrap(`settings  ${printable(settings.join(' '))}`, 100, '          '));
+  for (const device of snapshot.devices) pushAll(lines, ['', ...deviceLines(device)]);
+  if (snapshot.notes.length > 0) pushAll(lines, ['', ...noteLines(snapshot.notes)]);
   return lines.join('\n');
 }
 
@@ -47,8 +48,9 @@ function deviceLines(device: SnapshotDevice): string[] {
       overwritten: 'oldest entries overwritten',
     };
     const regime = device.start === null ? '' : `, ${start[device.start]}`;
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `  trace    ${formatCount(device.events)} ${device.events === 1 ? 'entry' : 'entries'}${regime}: ${actions.join(', ')}`,
         100,
         '           ',

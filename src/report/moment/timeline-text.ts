@@ -1,4 +1,5 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
+import { pushAll } from '../../model/lists.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
@@ -309,7 +310,7 @@ function legendLines(trace: TimelineTrace): string[] {
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
   const after = (seq: number, timeUs: number | null): string =>
     `entry ${formatCount(seq)}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const add = (sign: string, text: string): void => void lines.push(...wrap(`  ${sign}  ${text}`, WIDTH, '     '));
+  const add = (sign: string, text: string): void => void pushAll(lines, wrap(`  ${sign}  ${text}`, WIDTH, '     '));
   const reached = (peak: TimelinePeak): string =>
     peak.first_seq === range.first_seq ? 'from the start on' : `first after ${peakEntry(peak, after)}`;
   add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, ${reached(marks.peak_active)}`);

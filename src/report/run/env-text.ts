@@ -1,4 +1,5 @@
 /** Environment variables, and which ranks differ. */
+import { pushAll } from '../../model/lists.js';
 import type { EnvResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { keepEnd, printable, table, wrap } from '../table.js';
@@ -25,7 +26,7 @@ export function envText(result: EnvResult): string {
         '  ',
       ),
     );
-    lines.push(...differences(result));
+    pushAll(lines, differences(result));
   }
   // Torch records a division for every power of two, most of them off.
   const settings = result.snapshot_settings.filter(
@@ -54,10 +55,10 @@ function differences(result: EnvResult): string[] {
         const where = ranks.length === 0 ? origin : `${origin}, ${rankWords(ranks, 4)}`;
         return `${value === null ? '(unset)' : shortText(value, 40)} (${where})`;
       });
-      lines.push(...wrap(`  ${printable(variable.key)}: ${values.join('; ')}`, WIDTH, '    '));
+      pushAll(lines, wrap(`  ${printable(variable.key)}: ${values.join('; ')}`, WIDTH, '    '));
     }
     if (variable.not_set_on.length > 0)
-      lines.push(...wrap(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`, WIDTH, '    '));
+      pushAll(lines, wrap(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`, WIDTH, '    '));
   }
   return lines.length === 0 ? [] : ['', 'differences', ...lines];
 }

@@ -1,4 +1,5 @@
 /** Iteration lines as a table, and what they amount to. */
+import { pushAll } from '../../model/lists.js';
 import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
@@ -59,9 +60,9 @@ export function iterationsText(result: IterationsResult): string {
   }
   if (result.rows_left_out > 0)
     lines.push(`${formatCount(result.rows_left_out)} earlier lines left out; --limit 0 shows all`);
-  lines.push('', ...summaryLines(`run ${printable(result.run)}`, summary));
+  pushAll(lines, ['', ...summaryLines(`run ${printable(result.run)}`, summary)]);
   if (result.attempts.length > 1)
-    for (const attempt of result.attempts) lines.push(...summaryLines(`attempt ${attempt.attempt}`, attempt));
+    for (const attempt of result.attempts) pushAll(lines, summaryLines(`attempt ${attempt.attempt}`, attempt));
   return `${lines.join('\n')}\n`;
 }
 

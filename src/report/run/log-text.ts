@@ -1,4 +1,5 @@
 /** The run at a glance, on one screen. */
+import { pushAll } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable, wrap } from '../table.js';
@@ -49,7 +50,7 @@ function runText(run: LogRun): string {
     ...attempts(run),
     ...iterations(run),
   ];
-  if (run.phases.length > 0) lines.push(...labelled('phases', phases(run)));
+  if (run.phases.length > 0) pushAll(lines, labelled('phases', phases(run)));
   const groups = fold(run);
   const last = firstLines(run);
   const free =
@@ -58,7 +59,7 @@ function runText(run: LogRun): string {
   const rows = Math.max(LEAST_MEMORY_ROWS, Math.min(MOST_MEMORY_ROWS, free - failures * FAILURE_LINES));
   const memory = memoryLines(run, rows);
   const left = Math.floor((SCREEN - lines.length - last.length - memory.length - 2) / FAILURE_LINES);
-  lines.push(...memory, ...failureLines(run, groups, Math.max(1, Math.min(MOST_FAILURES, left))), ...last);
+  pushAll(lines, [...memory, ...failureLines(run, groups, Math.max(1, Math.min(MOST_FAILURES, left))), ...last]);
   return lines.join('\n');
 }
 
@@ -139,17 +140,18 @@ function iterations({ iterations: all }: LogRun): string[] {
   );
   const { steady } = all;
   if (steady.timed > 0) {
-    lines.push(
-      ...labelled(
+    pushAll(
+      lines,
+      labelled(
         'step time',
         `median ${stepTime(steady.median_step_ms)}, p95 ${stepTime(steady.p95_step_ms)}, max ${stepTime(steady.max_step_ms)} without the first line of each attempt (all: median ${stepTime(all.median_step_ms)})`,
       ),
     );
   } else if (all.timed > 0) {
-    lines.push(...labelled('step time', `median ${stepTime(all.median_step_ms)}, of first lines of attempts only`));
+    pushAll(lines, labelled('step time', `median ${stepTime(all.median_step_ms)}, of first lines of attempts only`));
   }
   const tflops = steady.median_tflops_per_gpu ?? all.median_tflops_per_gpu;
-  if (tflops !== null) lines.push(...labelled('throughput', `median ${grouped(tflops, 1)} TFLOP/s/GPU`));
+  if (tflops !== null) pushAll(lines, labelled('throughput', `median ${grouped(tflops, 1)} TFLOP/s/GPU`));
   return lines;
 }
 
@@ -203,8 +205,9 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
       incidents.map(({ rank }) => rank),
       4,
     );
-    lines.push(
-      ...wrap(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`, WIDTH, '      ').slice(0, 2),
+    pushAll(
+      lines,
+      wrap(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`, WIDTH, '      ').slice(0, 2),
     );
     lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
   }
@@ -224,17 +227,19 @@ function firstLines(run: LogRun): string[] {
     const device = first.device === null ? '' : `, device ${first.device}`;
     const host = first.host === null ? '' : ` on ${shortText(first.host, 30)}`;
     const time = first.time === null ? '' : ` at ${shortText(first.time, 30)}`;
-    lines.push(
-      ...labelled(
+    pushAll(
+      lines,
+      labelled(
         'first',
         `${first.kind} of ${first.rank === null ? 'an unknown rank' : `rank ${first.rank}`}${device}${host}${time} ${place(first.file, first.line)}: ${printable(first.why)}`,
       ),
     );
-    if (first.also_failed.length > 0) lines.push(...labelled('also failed', rankWords(first.also_failed, 6)));
+    if (first.also_failed.length > 0) pushAll(lines, labelled('also failed', rankWords(first.also_failed, 6)));
     if (first.victims.length > 0 || first.secondary > 0) {
       const victims = first.victims.length === 0 ? 'no other rank' : rankWords(first.victims, 6);
-      lines.push(
-        ...labelled('victims', `${victims}; ${plural(first.secondary, 'failure line')} that only follow or report`),
+      pushAll(
+        lines,
+        labelled('victims', `${victims}; ${plural(first.secondary, 'failure line')} that only follow or report`),
       );
     }
   }

@@ -1,4 +1,5 @@
 /** Memory figures of ranks as a table that fits a screen: equal ranks together, then stages, then all. */
+import { maxOf } from '../../model/lists.js';
 import type { MemoryGroup } from '../../model/results/log.js';
 import { type Column, table } from '../table.js';
 import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from '../text-pieces.js';
@@ -45,7 +46,7 @@ function fold(groups: readonly MemoryGroup[], most: number): Row[] {
 function cell(row: Row, metric: string, of: 'last' | 'max' | 'counts'): string {
   const values = row.groups.flatMap((group) => group[of][metric] ?? []);
   if (of !== 'counts') return byteRange(values);
-  return values.length === 0 ? UNKNOWN : grouped(Math.max(...values), 0);
+  return values.length === 0 ? UNKNOWN : grouped(maxOf(values), 0);
 }
 
 export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, indent: string): string {

@@ -1,4 +1,5 @@
 /** Memory lines by rank and metric. */
+import { maxOf, pushAll } from '../../model/lists.js';
 import type { MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { printable, table, wrap } from '../table.js';
@@ -16,7 +17,7 @@ export function memoryText(result: MemoryResult): string {
   for (const attempt of attempts) {
     const ranks = result.ranks.filter((rank) => rank.attempt === attempt);
     const title = attempts.length > 1 ? `attempt ${attempt}` : undefined;
-    lines.push('', ...(title === undefined ? [] : [title]), rankTable(ranks, result.records !== null));
+    pushAll(lines, ['', ...(title === undefined ? [] : [title]), rankTable(ranks, result.records !== null)]);
     if (ranks.length > MOST_RANKS)
       lines.push(`  ${formatCount(ranks.length - MOST_RANKS)} more ranks; --rank N or --json shows them`);
     const stages = result.stages.filter((stage) => stage.attempt === attempt);
@@ -42,10 +43,10 @@ export function memoryText(result: MemoryResult): string {
   if (result.flags.length > 0) lines.push('');
   for (const flag of result.flags) {
     const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
-    lines.push(...wrap(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`, WIDTH, '    '));
+    pushAll(lines, wrap(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`, WIDTH, '    '));
   }
   if (result.records !== null) lines.push('', recordsTable(result.records));
-  if (result.sampled !== null) lines.push('', ...sampledLines(result));
+  if (result.sampled !== null) pushAll(lines, ['', ...sampledLines(result)]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -122,7 +123,7 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
       return [
         rank.rank === null && rank.device !== null ? `device ${rank.device}` : rankList([rank.rank]),
         ...(hasStages ? [countOr(rank.position?.pp)] : []),
-        formatCount(Math.max(...rank.metrics.map(({ samples }) => samples))),
+        formatCount(maxOf(rank.metrics.map(({ samples }) => samples))),
         ...last.map((name) => bytesOr(find(rank, name)?.last_bytes)),
         ...largest.map((name) => bytesOr(find(rank, name)?.max_bytes)),
         ...counts.map((name) => countOr(find(rank, name)?.max_value)),

@@ -1,4 +1,5 @@
 /** The screen of `mbforensics nsys`. */
+import { pushAll } from '../../model/lists.js';
 import type { NsysReport, NsysResult } from '../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable, table } from '../table.js';
@@ -10,7 +11,8 @@ import { copyLines, curveLines, kernelLines, rangeLines, stepLines } from './nsy
 
 export function nsysText(result: NsysResult, look: NsysLook): string {
   const lines: string[] = [];
-  if (result.against === undefined) for (const report of result.reports) lines.push(...reportLines(report, look), '');
+  if (result.against === undefined)
+    for (const report of result.reports) pushAll(lines, [...reportLines(report, look), '']);
   for (const { path, time_ns, stacks } of result.at ?? []) {
     lines.push(`${printable(path)} at ${seconds(time_ns)}`);
     if (stacks.length === 0) lines.push('  no NVTX range is open then');
@@ -25,9 +27,10 @@ export function nsysText(result: NsysResult, look: NsysLook): string {
     }
     lines.push('');
   }
-  for (const { path, text, work } of result.range_work ?? []) lines.push(...rangeLines(path, text, work, look), '');
-  for (const { path, series } of result.curves ?? []) lines.push(...curveLines(path, series), '');
-  if (result.against !== undefined) lines.push(...comparisonLines(result.against, look));
+  for (const { path, text, work } of result.range_work ?? [])
+    pushAll(lines, [...rangeLines(path, text, work, look), '']);
+  for (const { path, series } of result.curves ?? []) pushAll(lines, [...curveLines(path, series), '']);
+  if (result.against !== undefined) pushAll(lines, comparisonLines(result.against, look));
   while (lines.at(-1) === '') lines.pop();
   return lines.join('\n');
 }
@@ -40,28 +43,30 @@ function reportLines(report: NsysReport, look: NsysLook): string[] {
     ...(report.started_at === null ? [] : [`from ${report.started_at.slice(0, 19).replace('T', ' ')} UTC`]),
     ...(report.duration_ns === null ? [] : [`over ${duration(report.duration_ns)}`]),
   ];
-  if (facts.length > 0) lines.push(...labelled('captured', facts.join(' · ')));
+  if (facts.length > 0) pushAll(lines, labelled('captured', facts.join(' · ')));
   const working = report.processes.filter(({ devices }) => devices.length > 0);
-  if (working.length > 0) lines.push(...labelled('processes', working.map(processWords).join(', ')));
+  if (working.length > 0) pushAll(lines, labelled('processes', working.map(processWords).join(', ')));
   const counts = [
     `${countOr(report.nvtx_ranges)} NVTX ranges`,
     `${countOr(report.kernels)} kernels`,
     `${countOr(report.copies)} copies`,
   ];
-  lines.push(...labelled('events', counts.join(' · ')));
-  if (report.failed_calls !== null && report.failed_calls.length > 0) lines.push('', ...failedLines(report, look));
-  for (const account of report.accounts ?? []) lines.push('', ...accountLines(account, look));
-  if (report.device_memory !== null && report.device_memory.length > 0) lines.push('', ...memoryLines(report, look));
-  lines.push(...callLines(report, look));
-  if (report.steps.length > 0 || (report.budgets ?? []).length > 0) lines.push('', ...stepLines(report));
-  if ((report.copy_groups ?? []).length > 0) lines.push('', ...copyLines(report, look));
-  if ((report.kernel_groups ?? []).length > 0) lines.push('', ...kernelLines(report, look));
+  pushAll(lines, labelled('events', counts.join(' · ')));
+  if (report.failed_calls !== null && report.failed_calls.length > 0)
+    pushAll(lines, ['', ...failedLines(report, look)]);
+  for (const account of report.accounts ?? []) pushAll(lines, ['', ...accountLines(account, look)]);
+  if (report.device_memory !== null && report.device_memory.length > 0)
+    pushAll(lines, ['', ...memoryLines(report, look)]);
+  pushAll(lines, callLines(report, look));
+  if (report.steps.length > 0 || (report.budgets ?? []).length > 0) pushAll(lines, ['', ...stepLines(report)]);
+  if ((report.copy_groups ?? []).length > 0) pushAll(lines, ['', ...copyLines(report, look)]);
+  if ((report.kernel_groups ?? []).length > 0) pushAll(lines, ['', ...kernelLines(report, look)]);
   for (const { severity, text } of report.diagnostics.slice(0, Math.min(look.limit, 3))) {
-    lines.push(...labelled(severity, shortText(text, 160)));
+    pushAll(lines, labelled(severity, shortText(text, 160)));
   }
   const left = report.diagnostics.length - Math.min(look.limit, 3);
   if (left > 0) lines.push(`  ${''.padEnd(12)}and ${left} more findings of the profiler`);
-  for (const { what, option } of report.missing) lines.push(...labelled('not captured', `${what}: add ${option}`, 14));
+  for (const { what, option } of report.missing) pushAll(lines, labelled('not captured', `${what}: add ${option}`, 14));
   return lines;
 }
 
@@ -166,7 +171,7 @@ function callLines({ memory_calls, storms }: NsysReport, { limit }: NsysLook): s
   if ((storms ?? []).length > 0) {
     const busy = (storms ?? []).reduce((sum, { busy_ns }) => sum + busy_ns, 0);
     const words = `${storms!.length} ${storms!.length === 1 ? 'burst' : 'bursts'} of frees, ${duration(busy)} in all; ${retries} of them after an allocation that failed (the cache was emptied to try again)`;
-    lines.push(...labelled('thrashing', words));
+    pushAll(lines, labelled('thrashing', words));
   }
   return lines;
 }

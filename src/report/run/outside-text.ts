@@ -1,4 +1,5 @@
 /** The screen of `mbforensics outside`. */
+import { pushAll } from '../../model/lists.js';
 import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable, table } from '../table.js';
@@ -90,7 +91,7 @@ function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): stri
     const every = monitor.interval_us === null ? '' : `, every ${seconds(monitor.interval_us)}`;
     const span =
       monitor.first_us === null ? '' : `, ${at(monitor.first_us)} to ${at(monitor.last_us)}${wall.zone(monitor.clock)}`;
-    lines.push(
+    pushAll(lines, [
       ...labelled(
         'samples',
         `${countOr(monitor.samples)} of ${printable(monitor.file)} (${monitor.format})${every}${span}`,
@@ -99,26 +100,28 @@ function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): stri
         'used',
         `${formatBytes(monitor.first_bytes)} at first, ${formatBytes(monitor.last_bytes)} at last, ${formatBytes(monitor.max_bytes)} in the largest sample${monitor.max_us === null ? '' : ` (${at(monitor.max_us)})`}`,
       ),
-    );
+    ]);
   }
-  if (device.joined_by !== null && monitor !== null) lines.push(...labelled('joined by', printable(device.joined_by)));
+  if (device.joined_by !== null && monitor !== null) pushAll(lines, labelled('joined by', printable(device.joined_by)));
   if (outside !== null) {
-    lines.push(
-      ...labelled(
+    pushAll(
+      lines,
+      labelled(
         'outside',
         `${formatBytes(outside.median_bytes)} beside PyTorch (median of ${formatCount(device.moments)} moments; ${formatBytes(outside.min_bytes)} to ${formatBytes(outside.max_bytes)})${growth(device)}`,
       ),
     );
   }
   if (device.missed_bytes !== null)
-    lines.push(
-      ...labelled(
+    pushAll(
+      lines,
+      labelled(
         'missed',
         `PyTorch's own counters peaked at ${bytesOr(device.peak_reserved_bytes)} reserved: the largest sample is at least ${formatBytes(device.missed_bytes)} short of what was in use then`,
       ),
     );
   const files = [...new Set(device.points.flatMap(({ file }) => file ?? []))];
-  if (files.length > 0) lines.push(...labelled('told by', files.map(printable).join(', ')));
+  if (files.length > 0) pushAll(lines, labelled('told by', files.map(printable).join(', ')));
   if (device.points.length > 0) lines.push(pointTable(device, look.limit, wall));
   if (device.processes.length > 0) lines.push(processTable(device.processes, look.limit, wall));
   return lines;

@@ -1,4 +1,5 @@
 /** Memory timelines of torch.profiler: the peak by category, and the course of the total. */
+import { pushAll } from '../../model/lists.js';
 import type { ProfilerMemoryResult, ProfilerMoment, ProfilerTimeline } from '../../model/results/profiler.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { ProfilerCategory } from '../../model/vocabulary.js';
@@ -18,8 +19,9 @@ function timelineText(timeline: ProfilerTimeline): string {
   if (peak === null) return `${title}\n  no entry: the exported device allocated nothing while the profiler ran`;
   const lines = [`${title} · ${entriesText(timeline)}`, ''];
   const before = timeline.preexisting;
-  lines.push(
-    ...wrap(
+  pushAll(
+    lines,
+    wrap(
       `  peak ${formatBytes(peak.total_bytes)} ${when(peak)}${before === null ? '' : `; ${formatBytes(before.total_bytes)} existed before the profiler started`}`,
       WIDTH,
       '    ',
@@ -39,7 +41,7 @@ function timelineText(timeline: ProfilerTimeline): string {
   const negative = timeline.categories.filter((category) => category.min_bytes < 0);
   for (const { category, min_bytes } of negative) {
     const text = `  ${words(category)} falls to ${formatBytes(min_bytes)}: the profiler lost track of what it was, so its split by category is approximate`;
-    lines.push('', ...wrap(text, WIDTH, '    '));
+    pushAll(lines, ['', ...wrap(text, WIDTH, '    ')]);
   }
   return lines.join('\n');
 }

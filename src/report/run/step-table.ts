@@ -1,4 +1,5 @@
 /** The training steps of a timeline as a table, and their growth. */
+import { pushAll } from '../../model/lists.js';
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { printable, table, wrap } from '../table.js';
@@ -54,7 +55,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
     lines.push('  * only part of the step is in the trace; it does not count for growth');
   if (steps.without_entries > 0)
     lines.push(`  ${formatCount(steps.without_entries)} more steps touched the allocator in no way`);
-  lines.push(...wrap(`  ${growthText(steps.growth)}`, WIDTH, '    '));
+  pushAll(lines, wrap(`  ${growthText(steps.growth)}`, WIDTH, '    '));
   return lines;
 }
 

@@ -1,4 +1,5 @@
 /** One handle in full, or the list of them. */
+import { pushAll } from '../../model/lists.js';
 import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { sqlTable } from '../store/sql-text.js';
@@ -13,11 +14,11 @@ const LONGEST_CELL = 160;
 
 export function showText(result: ShowResult, target: DiagnosedTarget = {}): string {
   const lines = [headOf(result)];
-  if (result.handles !== null) lines.push(...listOf(result, result.handles, target));
-  if (result.accounting !== null) lines.push(...accountsOf(result.accounting));
-  if (result.tests !== null) lines.push(...testsOf(result.tests));
-  if (result.captures !== null) lines.push(...capturesOf(result.captures));
-  if (result.evidence !== null) lines.push(...entryOf(result.evidence, result));
+  if (result.handles !== null) pushAll(lines, listOf(result, result.handles, target));
+  if (result.accounting !== null) pushAll(lines, accountsOf(result.accounting));
+  if (result.tests !== null) pushAll(lines, testsOf(result.tests));
+  if (result.captures !== null) pushAll(lines, capturesOf(result.captures));
+  if (result.evidence !== null) pushAll(lines, entryOf(result.evidence, result));
   return `${lines.join('\n')}\n`;
 }
 
@@ -30,13 +31,13 @@ function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): st
 function listOf(result: ShowResult, handles: readonly Evidence[], target: DiagnosedTarget): string[] {
   const lines: string[] = [''];
   for (const { id, text, source } of handles) {
-    lines.push(...wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)));
-    lines.push(...wrap(`${' '.repeat(7)}[${printable(source)}]`, WIDTH, ' '.repeat(8)));
+    pushAll(lines, wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)));
+    pushAll(lines, wrap(`${' '.repeat(7)}[${printable(source)}]`, WIDTH, ' '.repeat(8)));
   }
   const number = result.verdict === 1 ? '' : ` --verdict ${result.verdict}`;
   const [first] = handles;
   const words = [...(first === undefined ? [] : [first.id]), 'accounting', 'tests', 'captures'];
-  lines.push('', ...words.map((word) => `  ${withTarget(`mbforensics show ${word}${number}`, target)}`));
+  pushAll(lines, ['', ...words.map((word) => `  ${withTarget(`mbforensics show ${word}${number}`, target)}`)]);
   return lines;
 }
 
@@ -48,17 +49,18 @@ function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult[
   for (const test of tests) {
     const label = `  ${OUTCOMES[test.outcome].padEnd(11)}`;
     const needs = test.outcome === 'not_testable' ? 'needs ' : '';
-    lines.push(
-      ...wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, WIDTH, ' '.repeat(13)),
+    pushAll(
+      lines,
+      wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, WIDTH, ' '.repeat(13)),
     );
     const numbers = Object.entries(test.numbers).map(([name, value]) =>
       name.endsWith('_bytes') ? `${words(name.slice(0, -6))} ${formatBytes(value)}` : `${words(name)} ${value}`,
     );
-    if (numbers.length > 0) lines.push(...wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, WIDTH, ' '.repeat(13)));
+    if (numbers.length > 0) pushAll(lines, wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, WIDTH, ' '.repeat(13)));
   }
-  if (missing.length > 0) lines.push('', '  not known', ...missing.flatMap((text) => item(text)));
+  if (missing.length > 0) pushAll(lines, ['', '  not known', ...missing.flatMap((text) => item(text))]);
   if (combination.length > 0)
-    lines.push('', '  how one verdict was made of them', ...combination.flatMap((text) => item(text)));
+    pushAll(lines, ['', '  how one verdict was made of them', ...combination.flatMap((text) => item(text))]);
   return [...lines, '', '  all rules, in the order they are applied', ...rules.flatMap(({ text }) => item(text))];
 }
 
@@ -89,14 +91,15 @@ const FROM = { snapshot: 'the snapshot', log: 'the log', joined: 'snapshot and l
 
 function accountsOf({ total, parts, from, peak }: NonNullable<ShowResult['accounting']>): string[] {
   const lines: string[] = [];
-  if (total !== null) lines.push('', `  when it failed (from ${FROM[from ?? 'log']})`, ...accountTable(total, parts));
+  if (total !== null)
+    pushAll(lines, ['', `  when it failed (from ${FROM[from ?? 'log']})`, ...accountTable(total, parts)]);
   if (peak !== null) {
     const moment = {
       peak: 'at the peak, when most was live',
       dump: 'in place of the peak, which no trace tells: as dumped',
       lines: 'peaks of the memory lines',
     };
-    lines.push('', `  ${moment[peak.moment]} (from ${FROM[peak.from]})`, ...accountTable(peak.total, peak.parts));
+    pushAll(lines, ['', `  ${moment[peak.moment]} (from ${FROM[peak.from]})`, ...accountTable(peak.total, peak.parts)]);
   }
   return lines.length === 0 ? ['', '  no account: the figures of the device are not in the evidence'] : lines;
 }
@@ -137,16 +140,20 @@ function entryOf({ id, text, source, about }: Evidence, result: ShowResult): str
   const cells = result.rows.map((cellsOf) => cellsOf.map(shortCell));
   if (cells.length === 0) lines.push('    no rows: what it needs was not kept in the store');
   else
-    lines.push(
-      ...sqlTable({ schema: 'mbforensics/sql@1', columns: result.columns, rows: cells, truncated: false })
+    pushAll(
+      lines,
+      sqlTable({ schema: 'mbforensics/sql@1', columns: result.columns, rows: cells, truncated: false })
         .trimEnd()
         .split('\n')
         .map((line) => `    ${line}`),
     );
   if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
   const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
-  lines.push('', ...wrap(`  query ${query.name} with ${params.join(', ')}`, WIDTH, '    '));
-  lines.push(...query.sql.split('\n').map((line) => `    ${line}`.trimEnd()));
+  pushAll(lines, ['', ...wrap(`  query ${query.name} with ${params.join(', ')}`, WIDTH, '    ')]);
+  pushAll(
+    lines,
+    query.sql.split('\n').map((line) => `    ${line}`.trimEnd()),
+  );
   return lines;
 }
 

@@ -1,4 +1,5 @@
 /** Lists of what the store holds and of what an ingest did. */
+import { pushAll } from '../../model/lists.js';
 import type { IngestResult, RunsResult, SourcesResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
@@ -73,9 +74,10 @@ export function ingestText(result: IngestResult): string {
     for (const claim of source.detection ?? [])
       lines.push(`             ${claim.parser} ${claim.score.toFixed(2)}: ${printable(claim.why)}`);
     if (source.error !== null && (source.status === 'failed' || source.detection !== undefined))
-      lines.push(...failureLines(source.path, source.error));
-    lines.push(
-      ...noteLines(
+      pushAll(lines, failureLines(source.path, source.error));
+    pushAll(
+      lines,
+      noteLines(
         source.notes.filter((note) => note.severity === 'warning'),
         '             ',
       ),

@@ -1,4 +1,5 @@
 /** Rows of a query in the formats of `mbforensics sql --format`. */
+import { maxOf } from '../../model/lists.js';
 import type { SqlLibraryResult, SqlResult } from '../../model/results/common.js';
 import { wrap } from '../plain-text.js';
 import { table } from '../table.js';
@@ -12,7 +13,7 @@ export function sqlLibraryText({ objects }: SqlLibraryResult): string {
     .map(({ name, kind, title, why, parameters, columns }) => {
       const call = kind === 'view' ? name : `${name}(${parameters.map((one) => one.name).join(', ')})`;
       const fields = [...parameters.map((one) => ({ ...one, nullable: false })), ...columns];
-      const wide = Math.max(...fields.map((one) => one.name.length));
+      const wide = maxOf(fields.map((one) => one.name.length));
       const line = (one: (typeof fields)[number]): string =>
         `  ${one.name.padEnd(wide)}  ${`${one.type}${one.nullable ? '?' : ''}`.padEnd(9)}  ${one.text}`.trimEnd();
       const inputs = parameters.map((one) => line({ ...one, nullable: false }));

@@ -1,4 +1,5 @@
 /** `estimate` as text: a table of stages and components, the total, whether it fits, and the inputs. */
+import { pushAll } from '../../model/lists.js';
 import type {
   EstimateChange,
   EstimateComponent,
@@ -18,15 +19,15 @@ export function estimateText(result: EstimateResult): string {
   const lines = [`${of} · ${result.model} · one GPU`, ''];
   if (result.stages.length > 0) lines.push(stageTable(result), '');
   lines.push(componentTable(result.components, result.hottest_stage), '');
-  lines.push(...totalLines(result));
-  if (result.device !== null) lines.push(...deviceLines(result.device, result.low_bytes < result.high_bytes));
+  pushAll(lines, totalLines(result));
+  if (result.device !== null) pushAll(lines, deviceLines(result.device, result.low_bytes < result.high_bytes));
   if (result.change !== null) lines.push('', changeTable(result.change, result.hottest_stage));
   if (result.printed !== null) {
     const { log_lines, api_line } = result.printed;
-    lines.push(...labelled('prints', log_lines.at(-1) ?? UNKNOWN));
-    if (api_line !== null) lines.push(...labelled('API', api_line));
+    pushAll(lines, labelled('prints', log_lines.at(-1) ?? UNKNOWN));
+    if (api_line !== null) pushAll(lines, labelled('API', api_line));
   }
-  lines.push('', ...sentences('assumed', result.assumptions), ...sentences('not modelled', result.not_modelled));
+  pushAll(lines, ['', ...sentences('assumed', result.assumptions), ...sentences('not modelled', result.not_modelled)]);
   return `${lines.join('\n')}\n`;
 }
 

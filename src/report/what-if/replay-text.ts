@@ -1,4 +1,5 @@
 /** `replay` as text: one line a device, and beneath it what keeps it from being exact. */
+import { pushAll } from '../../model/lists.js';
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable, table, wrap } from '../table.js';
@@ -45,7 +46,7 @@ export function replayText(result: ReplayResult): string {
       rows,
     ),
   ];
-  for (const device of result.snapshots) lines.push(...details(device));
+  for (const device of result.snapshots) pushAll(lines, details(device));
   return `${lines.join('\n')}\n`;
 }
 
@@ -66,8 +67,8 @@ function details(device: ReplayDevice): string[] {
       `OOM at entry ${formatCount(oom.seq)} for ${formatBytes(oom.requested_bytes)}: ${oom.repeated ? 'repeated' : 'not repeated'} (reserved ${formatBytes(oom.reserved_bytes)}, active ${formatBytes(oom.active_bytes)})`,
     );
   }
-  lines.push('', name, ...facts.flatMap((fact) => wrap(`  ${fact}`, WIDTH, '    ')));
-  if (device.reason !== '') lines.push(...wrap(`  ${device.status}: ${printable(device.reason)}`, WIDTH, '    '));
+  pushAll(lines, ['', name, ...facts.flatMap((fact) => wrap(`  ${fact}`, WIDTH, '    '))]);
+  if (device.reason !== '') pushAll(lines, wrap(`  ${device.status}: ${printable(device.reason)}`, WIDTH, '    '));
   const { first_mismatch: first } = device;
   if (first === null) return lines;
   const size = first.requested_bytes === null ? '' : ` (${formatBytes(first.requested_bytes)})`;
@@ -75,8 +76,9 @@ function details(device: ReplayDevice): string[] {
     first.recorded_address === null ? '' : `, recorded at 0x${first.recorded_address}`,
     first.predicted_address === null ? '' : `, predicted at 0x${first.predicted_address}`,
   ].join('');
-  lines.push(
-    ...wrap(
+  pushAll(
+    lines,
+    wrap(
       `  first of ${formatCount(device.mismatches)} mismatches: entry ${formatCount(first.seq)}${size}: ${KINDS[first.kind] ?? first.kind}${places}`,
       WIDTH,
       '    ',

@@ -1,4 +1,5 @@
 /** `whatif` as text. */
+import { pushAll } from '../../model/lists.js';
 import type {
   EarlyFree,
   WhatIfOutcomeName,
@@ -39,10 +40,11 @@ export function whatIfText(result: WhatIfResult): string {
   const notes = new Map<string, Set<string>>();
   for (const { note, setting } of result.settings)
     if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
-  for (const [note, settings] of notes) lines.push(...wrap(`  ${note}: ${[...settings].join(' · ')}`, WIDTH, '    '));
+  for (const [note, settings] of notes) pushAll(lines, wrap(`  ${note}: ${[...settings].join(' · ')}`, WIDTH, '    '));
   if (result.calibration_bytes !== null && result.settings.some((row) => row.bound !== 'exact')) {
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `  the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${signed(result.calibration_bytes)}), pessimistic leaves it where it lay`,
         WIDTH,
         '    ',
@@ -52,12 +54,12 @@ export function whatIfText(result: WhatIfResult): string {
   if (result.repeats_oom === false) {
     const why =
       'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte';
-    lines.push(...wrap(`  ${why}`, WIDTH, '    '));
+    pushAll(lines, wrap(`  ${why}`, WIDTH, '    '));
   }
-  if (result.least_capacity.length > 0) lines.push('', ...leastLines(result));
-  if (result.edit !== null) lines.push('', ...editLines(result.edit));
-  if (result.free_early !== null) lines.push('', ...earlyLines(result.free_early));
-  lines.push('', ...wrap(result.caveat, WIDTH));
+  if (result.least_capacity.length > 0) pushAll(lines, ['', ...leastLines(result)]);
+  if (result.edit !== null) pushAll(lines, ['', ...editLines(result.edit)]);
+  if (result.free_early !== null) pushAll(lines, ['', ...earlyLines(result.free_early)]);
+  pushAll(lines, ['', ...wrap(result.caveat, WIDTH)]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -135,8 +137,9 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
   });
   const lines = [table(columns, cells, '  ')];
   if (rows.some((row) => !row.robust))
-    lines.push(
-      ...wrap('  * between the bounds, or with new addresses in the other order, the outcome differs', WIDTH, '    '),
+    pushAll(
+      lines,
+      wrap('  * between the bounds, or with new addresses in the other order, the outcome differs', WIDTH, '    '),
     );
   return lines.join('\n');
 }
@@ -172,15 +175,16 @@ function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
   const lines: string[] = [];
   for (const siteEdit of edit.edits) {
     const what = siteEdit.scale === 0 ? 'without' : `${siteEdit.scale} ×`;
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
         WIDTH,
         '    ',
       ),
     );
   }
-  lines.push(...peakLines('before', edit.before), ...peakLines('after', edit.after));
+  pushAll(lines, [...peakLines('before', edit.before), ...peakLines('after', edit.after)]);
   return lines;
 }
 
@@ -209,8 +213,9 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
   for (const free of frees) {
     const result = free.verified ? 'serves the request' : 'does not serve it';
     const what = `${formatBytes(free.bytes)} in ${formatCount(free.blocks.length)} block${free.blocks.length === 1 ? '' : 's'}`;
-    lines.push(
-      ...wrap(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`, WIDTH, '    '),
+    pushAll(
+      lines,
+      wrap(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`, WIDTH, '    '),
     );
     const bySite = new Map<string, { bytes: number; count: number }>();
     for (const block of free.blocks) {
@@ -219,8 +224,9 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
     }
     const top = [...bySite].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 3);
     for (const [site, sum] of top)
-      lines.push(
-        ...wrap(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`, WIDTH, '      '),
+      pushAll(
+        lines,
+        wrap(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`, WIDTH, '      '),
       );
   }
   return lines;

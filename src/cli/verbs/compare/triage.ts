@@ -1,6 +1,7 @@
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
 import { judgeCommit } from '../../../findings/compare/bisect/judge-commit.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
+import { pushAll } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { triageText } from '../../../report/compare/triage-text.js';
@@ -39,7 +40,7 @@ export const verb = defineVerb({
     const golden = await resolveGolden(given.golden, session);
     const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
     const runs: Measurement[] = [];
-    for (const operand of operands) runs.push(...(await resolveMeasured(operand, session)).runs);
+    for (const operand of operands) pushAll(runs, (await resolveMeasured(operand, session)).runs);
     return {
       schema: 'mbforensics/triage@1',
       ...judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances }),

@@ -1,7 +1,9 @@
 /** Settings of the process's environment: no model, no layout, no step time changes. */
+
 import { readAllocConf } from '../../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
 import { SOURCES } from '../../../knowledge/sources.js';
+import { maxOf, minOf } from '../../../model/lists.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
 import { measured } from '../experiments.js';
@@ -52,9 +54,9 @@ function replayed(situation: Situation): Saving | null {
   const short = shortfallOf(situation).bytes ?? 0;
   const fits = rows.every(({ outcome }) => outcome === 'fits');
   const never = rows.every(({ outcome }) => outcome !== 'fits');
-  const headroom = Math.min(...rows.map(({ headroom_bytes: bytes }) => bytes ?? 0));
+  const headroom = minOf(rows.map(({ headroom_bytes: bytes }) => bytes ?? 0));
   const peak = rows.map(({ peak_reserved_bytes: bytes }) => bytes);
-  const range = formatRange(Math.min(...peak), Math.max(...peak));
+  const range = formatRange(minOf(peak), maxOf(peak));
   if (fits)
     return {
       bytes: short + headroom,

@@ -15,16 +15,15 @@ import type {
   ComponentGroup,
   LabelBasis,
 } from '../../../model/results/attribute.js';
-import type { LifetimeBasis } from '../../../model/results/peak.js';
 import { COMPONENTS, type Component, type Confidence } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
 import { readStacks } from '../../stacks/read-stacks.js';
+import { lifetimeBasis } from '../../state/live/lifetimes.js';
 import { deviceHistory } from '../../trace/device-history.js';
 import { type Moment, momentText } from '../../trace/moment.js';
 import { seqOfMoment } from '../../trace/state-at.js';
-import { stepBoundaries } from '../../trace/steps.js';
 import { type RunOfRanks, readRunFigures } from '../blocks/run-figures.js';
 import { useLabels } from '../use-labels.js';
 import { accumulationPoint } from './accumulation.js';
@@ -195,17 +194,6 @@ async function readLiveStacks(
     component: component as Component,
     frames: frames.get(stack_id ?? -1) ?? [],
   }));
-}
-
-/** What resident is measured by. */
-async function lifetimeBasis(store: Store, snapshotId: number, device: number): Promise<LifetimeBasis> {
-  const actions = await store.all('snapshot.actions', { snapshot_id: snapshotId });
-  // A trace of allocations alone was recorded with skip_actions, or shows nothing of how long they live.
-  if (!actions.some((row) => row.device === device && row.action.startsWith('free_')))
-    return { rule: 'none', boundary: null, boundaries: 0 };
-  const steps = await stepBoundaries(store, snapshotId, device);
-  if (steps === undefined) return { rule: 'trace', boundary: null, boundaries: 0 };
-  return { rule: 'steps', boundary: steps.source, boundaries: steps.times.length };
 }
 
 const sumBytes = (rows: readonly { readonly bytes: number }[]): number =>

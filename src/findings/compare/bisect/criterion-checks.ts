@@ -4,6 +4,7 @@
  */
 
 import { MbfError } from '../../../model/errors.js';
+import { maxOf } from '../../../model/lists.js';
 import type { MeasuredPeak, Measurement } from '../../../model/measurement.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
 import type { Sample } from '../../measure/noise.js';
@@ -73,7 +74,7 @@ export function huntedTolerances(
   const harms = criterionChecks(criterion, { ...input, current: [hunted] }).flatMap(({ name, relative }) =>
     relative === null ? [] : [name === 'throughput' ? -relative : relative],
   );
-  const harm = Math.max(0, ...harms);
+  const harm = Math.max(0, maxOf(harms));
   if (harm === 0)
     throw new MbfError(
       'MBF1009',

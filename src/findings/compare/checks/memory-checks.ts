@@ -4,6 +4,7 @@
  * lines, since Adam's states are born after them.
  */
 
+import { pushAll } from '../../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../../model/measurement.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
 import { formatBytes, MIB } from '../../../model/units.js';
@@ -24,13 +25,13 @@ export function memoryChecks(input: CheckInput): CompareCheck[] {
   const of = (run: Measurement): readonly MeasuredRank[] => run.ranks;
   const moment = later ? 'largest of all memory lines' : 'first memory line of each: a side has no other';
   const total = compare(input, of, figure);
-  if (total === undefined) checks.push(...snapshotPeaks(input));
+  if (total === undefined) pushAll(checks, snapshotPeaks(input));
   else {
     checks.push(peakCheck('peak_allocated', total, input, true, `largest over ranks; ${moment}`));
-    checks.push(...byPlace(input, figure, total.status === 'regression'));
+    pushAll(checks, byPlace(input, figure, total.status === 'regression'));
     // Memory lines are printed between steps; what a run was refused within one is known from its snapshot alone.
     if (input.current.some(({ status }) => status.ending === 'oom') && peakPairs(input) !== undefined)
-      checks.push(...snapshotPeaks(input));
+      pushAll(checks, snapshotPeaks(input));
   }
   const reserved = compare(input, of, (rank) => rank.peak_reserved_bytes);
   if (reserved !== undefined)
@@ -40,7 +41,7 @@ export function memoryChecks(input: CheckInput): CompareCheck[] {
         reason: 'beside the gate: what is reserved depends on the history of the pool',
       }),
     );
-  checks.push(...componentChecks(input));
+  pushAll(checks, componentChecks(input));
   return checks;
 }
 

@@ -1,5 +1,6 @@
 /** `golden list` and `golden show`: what golden values hold, and how much they vary. */
 
+import { maxOf, minOf } from '../../../model/lists.js';
 import type { Ending, Measurement } from '../../../model/measurement.js';
 import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../../model/results/golden.js';
 import { median } from '../../measure/steady-window.js';
@@ -25,7 +26,7 @@ const FIGURES: readonly {
 
 function largest(values: readonly (number | null)[]): number | null {
   const known = values.filter((value): value is number => value !== null);
-  return known.length === 0 ? null : Math.max(...known);
+  return known.length === 0 ? null : maxOf(known);
 }
 
 function peakAllocated(run: Measurement): number | null {
@@ -47,9 +48,9 @@ export function noiseBands(runs: readonly Measurement[]): NoiseBand[] {
         metric,
         unit,
         runs: values.length,
-        low: Math.min(...values),
+        low: minOf(values),
         median: median(values),
-        high: Math.max(...values),
+        high: maxOf(values),
         spread: deviation(values),
       },
     ];

@@ -1,10 +1,12 @@
 /** `mbforensics bisect report`: from what a bisection left behind to what it found. */
+
 import { join } from 'node:path';
 import { isAncestor, suspectCommits } from '../../../git/commits.js';
 import { compareCommits } from '../../../git/compare-commits.js';
 import { parseBisectLog } from '../../../git/parse-bisect-log.js';
 import type { Repository } from '../../../git/repository.js';
 import type { CommitInfo } from '../../../model/git.js';
+import { minOf } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { BisectReportResult, BisectSide } from '../../../model/results/bisect.js';
 import { knownMarks, progressOf } from '../../compare/bisect/bisect-state.js';
@@ -130,7 +132,7 @@ function confidenceOf(
   const parentJudged = before !== null && culprit.parents.includes(before.sha);
   if (!parentJudged)
     return { confidence: 'medium', why: 'it was judged bad; its parent was called good and not launched here' };
-  const margin = Math.min(...marksOfCulprit.checks.filter(({ status }) => status === 'regression').map(marginOf));
+  const margin = minOf(marksOfCulprit.checks.filter(({ status }) => status === 'regression').map(marginOf));
   if (Number.isFinite(margin) && margin < 1.5)
     return { confidence: 'medium', why: 'it is bad and its parent good, but not by much more than the tolerance' };
   return { confidence: 'high', why: 'it was judged bad and its parent good, both by runs of their own' };

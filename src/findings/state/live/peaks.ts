@@ -105,7 +105,7 @@ async function devicePeak(
     stacks.shown.map((stack) => stack.stack_id ?? -1),
   );
   const groups = cut(await groupLiveSet(store, key, by, depth, rows), limits.sites);
-  const lifetime = await lifetimeBasis(store, at);
+  const lifetime = await lifetimeBasis(store, at.key.snapshot_id, at.key.device);
   const lived = (pick: (group: KeyGroup) => number | null): number | null =>
     lifetime.rule === 'none' ? null : groups.left.reduce((sum, group) => sum + (pick(group) ?? 0), 0);
   return {

@@ -7,6 +7,7 @@
  */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
+import { pushAll } from '../../../model/lists.js';
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
@@ -40,7 +41,7 @@ export function bridgeSource(frames: readonly Frame[], depth = 1): string {
     keys.push(bridgeFrame(frame));
     if (keys.length >= depth) break;
   }
-  if (keys.length === 0) keys.push(...frames.slice(0, depth).map(bridgeFrame));
+  if (keys.length === 0) pushAll(keys, frames.slice(0, depth).map(bridgeFrame));
   return keys.length === 0 ? '<no frames>' : keys.join(' -> ');
 }
 

@@ -2,6 +2,7 @@
  * A short-lived working set (logits and loss, a checkpoint's copies, one huge tensor) on top of a steady level that
  * fits.
  */
+import { maxOf } from '../../../model/lists.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { Activity } from '../../stacks/activity.js';
 import type { EvidenceLog, OomFacts, Sums } from '../facts.js';
@@ -114,7 +115,7 @@ function working(facts: OomFacts, sum: Sums, evidence: EvidenceLog, source: stri
   if (completed < STEADY_STEPS) return null;
   const steadyLimit = STEADY_SHARE * sum.limitBytes;
   const peaks = passed.map((step) => step.peakBytes);
-  const before = peaks.length > 0 ? Math.max(...peaks) : (run?.highest?.bytes ?? null);
+  const before = peaks.length > 0 ? maxOf(peaks) : (run?.highest?.bytes ?? null);
   if (before === null || before > steadyLimit) return null;
   const held = trace?.activity === 'logits_loss' ? trace.activityBytes : null;
   const spike = (held ?? 0) + sum.needBytes;

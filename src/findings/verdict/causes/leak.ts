@@ -5,6 +5,7 @@
  * steps do not grow, parameters and optimizer states (never freed either, but allocated in one burst), reserved memory
  * that grows while allocated memory does not.
  */
+import { maxOf, minOf } from '../../../model/lists.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import {
   budget,
@@ -175,7 +176,7 @@ function growthOfEnds({ steps }: TraceFacts): { readonly bytes: number; readonly
 function levelText({ steps }: TraceFacts): string {
   const settled = (steps ?? []).filter((step) => step.settled);
   const [ends, peaks] = [settled.map((step) => step.endBytes), settled.map((step) => step.peakBytes)];
-  const range = (bytes: readonly number[]): number => Math.max(...bytes) - Math.min(...bytes);
+  const range = (bytes: readonly number[]): number => maxOf(bytes) - minOf(bytes);
   return `: their ends differ by ${formatBytes(range(ends))}, their peaks by ${formatBytes(range(peaks))}`;
 }
 

@@ -1,4 +1,5 @@
 /** Whose the driver's memory of one process and device is. */
+import { pushAll } from '../../../model/lists.js';
 import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { printable, table, wrap } from '../../table.js';
@@ -25,8 +26,9 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   lines.push(table(columns, rows, '    '));
   for (const { moment, ranges } of moments) {
     for (const { thread, tid, texts } of ranges.slice(0, 4)) {
-      lines.push(
-        ...wrap(
+      pushAll(
+        lines,
+        wrap(
           `    at the ${moment}: ${shortText(texts.join(' › '), 150)} (thread ${thread === null ? (tid ?? UNKNOWN) : printable(thread)})`,
           WIDTH,
           '      ',
@@ -50,28 +52,30 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
       ]);
     const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => ({ title, align: 'right' as const }));
     lines.push(table([...titles, { title: 'whose' }, { title: 'call' }, { title: 'range or thread' }], shown, '    '));
-    lines.push(...more(outside.length, limit));
+    pushAll(lines, more(outside.length, limit));
   }
-  lines.push(...basisLines(account));
+  pushAll(lines, basisLines(account));
   return lines;
 }
 
 function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: NsysDriverAccount): string[] {
   const lines: string[] = [];
   if (snapshot === null) {
-    lines.push(
-      ...wrap("    no memory snapshot of this process: which of it is PyTorch's is only guessed", WIDTH, '    '),
+    pushAll(
+      lines,
+      wrap("    no memory snapshot of this process: which of it is PyTorch's is only guessed", WIDTH, '    '),
     );
   } else if (alignment !== null) {
     const clocks =
       alignment.by === 'nominal'
         ? `clocks taken at their word (${alignment.pairs} segments found once on both sides)`
         : `clocks laid side by side by ${alignment.pairs} segments${correctionText(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
-    lines.push(...wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    '));
+    pushAll(lines, wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    '));
   }
   if ((torch_unseen_bytes ?? 0) > 0) {
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `    ${formatBytes(torch_unseen_bytes ?? 0)} of PyTorch's reserve were taken before the capture, or page by page: no allocation of the driver is behind them`,
         WIDTH,
         '    ',
@@ -79,8 +83,9 @@ function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: Nsys
     );
   }
   if (vmm_calls > 0) {
-    lines.push(
-      ...wrap(
+    pushAll(
+      lines,
+      wrap(
         `    ${formatCount(vmm_calls)} calls mapped memory page by page (cuMemCreate, cuMemMap): such memory is in none of these sums`,
         WIDTH,
         '    ',

@@ -1,4 +1,5 @@
 /** Two runs' steps side by side. */
+import { pushAll } from '../../../model/lists.js';
 import type { NsysComparison } from '../../../model/results/nsys.js';
 import { printable, table } from '../../table.js';
 import { labelled, shortText, UNKNOWN } from '../../text-pieces.js';
@@ -9,7 +10,7 @@ export function comparisonLines(
   { limit }: NsysLook,
 ): string[] {
   const lines = [`steps of ${printable(b)} less those of ${printable(a)}`];
-  for (const warning of warnings) lines.push(...labelled('beware', printable(warning)));
+  for (const warning of warnings) pushAll(lines, labelled('beware', printable(warning)));
   for (const { rank, a_device, b_device, figures } of devices) {
     const who = rank === null ? `device ${a_device ?? UNKNOWN} and device ${b_device ?? UNKNOWN}` : `rank ${rank}`;
     const rows = figures.map(({ figure, a_ns, b_ns, delta_ns }) => [
@@ -38,16 +39,16 @@ export function comparisonLines(
         b_per_step.toFixed(1),
         shortText(name, 40),
       ]);
-    lines.push(
+    pushAll(lines, [
       '',
       table([right('change'), right('time'), right(''), right('launches'), right(''), { title: 'kernel' }], rows, '  '),
       ...more(moved.length, limit),
-    );
+    ]);
   }
   const calls = memory_calls.filter(({ a_per_step, b_per_step }) => (a_per_step ?? 0) > 0 || (b_per_step ?? 0) > 0);
   for (const { api, a_per_step, b_per_step } of calls.slice(0, limit)) {
     const times = (value: number | null): string => (value === null ? UNKNOWN : value.toFixed(1));
-    lines.push(...labelled('calls', `${printable(api)}: ${times(a_per_step)} a step, then ${times(b_per_step)}`));
+    pushAll(lines, labelled('calls', `${printable(api)}: ${times(a_per_step)} a step, then ${times(b_per_step)}`));
   }
   return lines;
 }

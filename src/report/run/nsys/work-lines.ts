@@ -1,4 +1,5 @@
 /** What devices did: steps, copies, kernels, work inside ranges, and memory over time. */
+import { pushAll } from '../../../model/lists.js';
 import type { NsysBudget, NsysMemoryCurve, NsysRangeWork, NsysReport } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { printable, table } from '../../table.js';
@@ -8,8 +9,9 @@ import { duration, more, type NsysLook, right, seconds } from './pieces.js';
 export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
   const lines: string[] = [];
   if (steps_by === null)
-    lines.push(
-      ...labelled(
+    pushAll(
+      lines,
+      labelled(
         'steps',
         'none known: no range names them and none recurs; times are from the first to the last work of a device',
       ),
@@ -23,8 +25,9 @@ export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
       recurring: 'recurring ranges',
       period: 'from one to the next',
     }[steps_by.by];
-    lines.push(
-      ...labelled(
+    pushAll(
+      lines,
+      labelled(
         'steps',
         `${firstProcessSteps.length} (${how} "${shortText(steps_by.text, 50)}"), ${firstProcessSteps[0]!.index} to ${firstProcessSteps.at(-1)!.index}, median ${duration(lengths[lengths.length >> 1] ?? 0)}`,
       ),
