@@ -25,7 +25,8 @@ WITH part AS (
   SELECT layout.segment_address, layout.block, layout.bytes, layout.is_pending, layout.free_bytes,
     layout.address - layout.segment_address + layout.bytes AS from_byte,
     CASE WHEN segment.segment_type = 'small' THEN 2097152 ELSE history.large_segment_bytes END AS unit, segment.is_expandable,
-    segment.total_bytes, (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0) IS TRUE AS is_private, segment.segment_type, segment.stream, segment.pool
+    segment.total_bytes, (pool.pool_id_a <> 0 OR pool.pool_id_b <> 0) IS TRUE AS is_private, segment.segment_type, segment.stream,
+    segment.pool
   FROM layout_at(snapshot_key, device_no, at_seq) AS layout
   JOIN segments_at(snapshot_key, device_no, at_seq) AS segment ON segment.address = layout.segment_address
   JOIN derived_history AS history ON history.snapshot_id = snapshot_key AND history.device = device_no
