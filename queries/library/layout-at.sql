@@ -18,8 +18,8 @@ WITH item AS (
   UNION ALL
   SELECT address, address, address::HUGEINT + total_bytes, NULL, 0, false FROM segments_at(snapshot_key, device_no, at_seq) AS segment),
 placed AS (
-  SELECT address, block, bytes, is_pending, last_value(segment_address IGNORE NULLS) OVER upwards AS segment_address,
-    last_value(segment_end IGNORE NULLS) OVER upwards AS segment_end, lead(address) OVER upwards AS next_address
+  SELECT address, block, bytes, is_pending, max(segment_address) OVER upwards AS segment_address,
+    max(segment_end) OVER upwards AS segment_end, lead(address) OVER upwards AS next_address
   FROM item
   WINDOW upwards AS (ORDER BY address, block NULLS FIRST ROWS UNBOUNDED PRECEDING))
 SELECT
