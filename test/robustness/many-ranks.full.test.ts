@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import type { LogResult, MemoryResult } from '../../src/model/results/log.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { manyRanksLog } from '../support/many-ranks-log.js';
+import { manyRanksLog } from './many-ranks-log.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RANKS = 4096;

@@ -1,6 +1,6 @@
 /**
- * The account of a device adds up at every moment: what lives, what waits to be freed and what is free, by pool, is what
- * is reserved. Histories come from the allocator model, which knows its own totals and peaks.
+ * The account of a device adds up at every moment: live, pending and free memory, by pool, are the reserved memory.
+ * Histories come from the allocator model, which knows its own totals and peaks.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -105,7 +105,10 @@ async function accountsOf(id: number, entries: number): Promise<Part[][]> {
   return accounts;
 }
 
-const one = async (statement: string, params: Readonly<Record<string, number>>): Promise<Record<string, unknown>> => {
+const single = async (
+  statement: string,
+  params: Readonly<Record<string, number>>,
+): Promise<Record<string, unknown>> => {
   const rows = await store.select(withLibrary(statement), params);
   expect(rows).toHaveLength(1);
   return rows[0]!;
@@ -116,7 +119,7 @@ async function expectSameByMacros(id: number, seq: number, parts: readonly Part[
   const at = `(${id}, 0, ${seq})`;
   const { reserved, allocated, pending, free } = sumOf(parts);
   expect(
-    await one(
+    await single(
       `SELECT
         (SELECT coalesce(sum(total_bytes), 0)::DOUBLE FROM segments_at${at} AS segment) AS reserved,
         (SELECT coalesce(sum(actual_bytes) FILTER (state = 'active_allocated'), 0)::DOUBLE FROM live_at${at} AS live) AS allocated,
@@ -148,7 +151,7 @@ async function expectSamePeaks(id: number, totals: readonly Totals[]): Promise<{
   const peak = Math.max(...active);
   const reserved = Math.max(...totals.map((total) => total.reserved));
   expect(
-    await one(
+    await single(
       `SELECT peak_active_bytes::DOUBLE AS active, peak_reserved_bytes::DOUBLE AS reserved, coalesce(peak_active_seq, -1) AS seq,
         (SELECT sum(bytes)::DOUBLE FROM peak_component WHERE snapshot_id = $id) AS by_component,
         (SELECT sum(bytes)::DOUBLE FROM peak_site WHERE snapshot_id = $id) AS by_site
@@ -206,5 +209,5 @@ describe('the account of generated histories', () => {
       }),
       { numRuns: runs(8, 300) },
     );
-  }, 900_000);
+  }, 1_800_000);
 });
