@@ -108,7 +108,7 @@ function cycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   const index = new Map<string, number>();
   const low = new Map<string, number>();
   const open: string[] = [];
-  const groups: string[][] = [];
+  const found: string[][] = [];
   const visit = (node: string): void => {
     index.set(node, index.size);
     low.set(node, index.get(node)!);
@@ -119,10 +119,10 @@ function cycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
     }
     if (low.get(node) !== index.get(node)) return;
     const component = open.splice(open.indexOf(node));
-    if (component.length > 1) groups.push(component.sort());
+    if (component.length > 1) found.push(component.sort());
   };
   for (const node of graph.keys()) if (!index.has(node)) visit(node);
-  return groups;
+  return found;
 }
 
 describe('imports', () => {
@@ -165,7 +165,7 @@ const BUILT_IN = /^(?:push|unshift|splice|concat|max|min|hypot|assign|fromCharCo
 
 /** Calls of the methods above with a spread argument, as `line: name`. */
 function spreadCalls(text: string): string[] {
-  const calls: string[] = [];
+  const places: string[] = [];
   /** Brackets that are open, each as the method it calls; a template counts as one. */
   const open: string[] = [];
   let [object, name] = ['', ''];
@@ -173,14 +173,14 @@ function spreadCalls(text: string): string[] {
   for (const { type, value } of jsTokens(text)) {
     const isPunctuator = type === 'Punctuator';
     const called = open.at(-1) ?? '';
-    if (isPunctuator && value === '...' && BUILT_IN.test(called)) calls.push(`${line}: ${called}`);
+    if (isPunctuator && value === '...' && BUILT_IN.test(called)) places.push(`${line}: ${called}`);
     if (type === 'TemplateHead' || (isPunctuator && /^[([{]$/.test(value)))
       open.push(value === '(' && /^\??\.$/.test(object) ? name : '');
     else if (type === 'TemplateTail' || (isPunctuator && /^[)\]}]$/.test(value))) open.pop();
     line += value.split('\n').length - 1;
     if (!/^(?:WhiteSpace|LineTerminatorSequence)$|Comment$/.test(type)) [object, name] = [name, value];
   }
-  return calls;
+  return places;
 }
 
 describe('calls', () => {
@@ -193,8 +193,8 @@ describe('calls', () => {
 
   it('spread no array into a built-in function', () => {
     // About 120,000 arguments overflow the call stack. `src/model/lists.ts` takes any number.
-    const own = product.filter((file) => !file.startsWith('samples'));
-    const calls = own.flatMap((file) =>
+    const sources = product.filter((file) => !file.startsWith('samples'));
+    const calls = sources.flatMap((file) =>
       spreadCalls(readFileSync(join(ROOT, file), 'utf8')).map((at) => `${file}:${at}`),
     );
     expect(calls).toEqual([]);

@@ -43,7 +43,7 @@ async function ingestion(context: BenchContext, all: ManyRanks, db: string, dire
   const { ranks } = context;
   const few = await manyRanksInput(context, Math.ceil(ranks / FEWER));
   const row = (count: number): string => `ingest, ${formatCount(count)} ranks`;
-  const lifetimes = async (): Promise<number> => {
+  const countLifetimes = async (): Promise<number> => {
     const { stdout } = await runCli(context, ['sql', 'SELECT count(*) FROM block_life', '--format', 'csv', '--db', db]);
     return Number(stdout.trim().split('\n').at(-1));
   };
@@ -52,11 +52,12 @@ async function ingestion(context: BenchContext, all: ManyRanks, db: string, dire
     [fewer, [await ingestInto(context, few.directory, join(directory, 'few.duckdb'))]],
     [row(ranks), [await ingestInto(context, all.directory, db)]],
   ]);
-  const lives = await lifetimes();
-  if (lives < 8_000 * ranks) throw new Error(`${lives} lifetimes of ${ranks} ranks: at least 8,000 each were recorded`);
+  const lifetimes = await countLifetimes();
+  if (lifetimes < 8_000 * ranks)
+    throw new Error(`${lifetimes} lifetimes of ${ranks} ranks: at least 8,000 each were recorded`);
   return {
     case: 'many-ranks',
-    title: `${formatCount(ranks)} ranks, ${formatCount(ENTRIES_PER_RANK)} entries each, ${formatCount(lives)} lifetimes`,
+    title: `${formatCount(ranks)} ranks, ${formatCount(ENTRIES_PER_RANK)} entries each, ${formatCount(lifetimes)} lifetimes`,
     baselines: [fewer],
     samples,
     work: { [fewer]: { bytes: few.bytes }, [row(ranks)]: { bytes: all.bytes } },

@@ -1,6 +1,6 @@
 /**
- * The account of a device adds up at every moment: live bytes, pending frees and free blocks, by pool, are the reserved
- * bytes. Histories come from the allocator model, which knows its own totals and peaks.
+ * The account of a device adds up at every moment: live, pending and free memory, by pool, are the reserved memory.
+ * Histories come from the allocator model, which knows its own totals and peaks.
  */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -209,5 +209,5 @@ describe('the account of generated histories', () => {
       }),
       { numRuns: runs(8, 300) },
     );
-  }, 900_000);
+  }, 1_800_000);
 });
