@@ -27,12 +27,39 @@ export interface Column {
   readonly align?: 'left' | 'right';
 }
 
+type Cell = string | number | null;
+
+/** A column with what it shows of a row. */
+export interface ColumnOf<Row> extends Column {
+  readonly cell: (row: Row, index: number) => Cell;
+}
+
+/** A column of words. */
+export function left(title: string): Column;
+export function left<Row>(title: string, cell: ColumnOf<Row>['cell']): ColumnOf<Row>;
+export function left<Row>(title: string, cell?: ColumnOf<Row>['cell']): Column {
+  return { title, ...(cell === undefined ? {} : { cell }) };
+}
+
+/** A column of figures. */
+export function right(title: string): Column;
+export function right<Row>(title: string, cell: ColumnOf<Row>['cell']): ColumnOf<Row>;
+export function right<Row>(title: string, cell?: ColumnOf<Row>['cell']): Column {
+  return { title, align: 'right', ...(cell === undefined ? {} : { cell }) };
+}
+
+/** A table with a line for each row. A column that is false is left out. */
+export function tableOf<Row>(rows: readonly Row[], columns: readonly (ColumnOf<Row> | false)[], indent = '  '): string {
+  const shown = columns.filter((column) => column !== false);
+  return table(
+    shown,
+    rows.map((row, index) => shown.map(({ cell }) => cell(row, index))),
+    indent,
+  );
+}
+
 /** Lines without trailing blanks; numbers should come formatted. */
-export function table(
-  columns: readonly Column[],
-  rows: readonly (readonly (string | number | null)[])[],
-  indent = '',
-): string {
+export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], indent = ''): string {
   const drawn = new Table({
     head: columns.map((column) => column.title),
     colAligns: columns.map((column) => column.align ?? 'left'),

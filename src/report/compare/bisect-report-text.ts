@@ -8,7 +8,7 @@ import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { printable, wrap } from '../table.js';
+import { left, printable, right, wrap } from '../table.js';
 import { labelled, shortText, WIDTH } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { shortCommit } from './check-words.js';
@@ -124,20 +124,20 @@ function titled(title: string | null, lines: readonly string[]): string[] {
 }
 
 export function bisectReportMarkdown(result: BisectReportResult): string {
-  const { confidence, confidence_reason: why, steps, suspects_left: left, state } = result;
+  const { confidence, confidence_reason: why, steps, suspects_left: commits, state } = result;
   const change = changeWords(result);
   const lines = [
     `## mbforensics bisect: ${stateWords(result)}`,
     '',
     ...culpritTexts(result).map((text) => `- ${mdLine(text)}`),
     `- confidence ${confidence}${why === '' ? '' : `: ${mdText(why)}`}`,
-    ...(left.length === 0
+    ...(commits.length === 0
       ? []
       : [
           '',
           state === 'suspects' ? 'One of these is the first bad commit:' : 'Not judged yet:',
           '',
-          ...left.map(
+          ...commits.map(
             ({ sha, subject, why_skipped: reason }) =>
               `- ${mdCode(shortCommit(sha))} ${mdText(subject)}${reason === null ? '' : `, skipped: ${mdText(reason)}`}`,
           ),
@@ -153,13 +153,7 @@ export function bisectReportMarkdown(result: BisectReportResult): string {
       steps.length === 0
         ? []
         : mdTable(
-            [
-              { title: 'commit' },
-              { title: 'judgement' },
-              { title: 'runs', align: 'right' },
-              { title: 'reason' },
-              { title: 'kept in' },
-            ],
+            [left('commit'), left('judgement'), right('runs'), left('reason'), left('kept in')],
             steps.map((step) => [
               `${mdCode(shortCommit(step.sha))} ${mdText(step.subject)}`,
               step.judgement,

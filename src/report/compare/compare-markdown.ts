@@ -1,7 +1,9 @@
 /** A comparison for `$GITHUB_STEP_SUMMARY`: the verdict and what decides it in sight, the rest folded away. */
+
 import type { CompareResult } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { left } from '../table.js';
 import { isOfGate, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
 import {
@@ -67,7 +69,7 @@ function contractMarkdown({ contract, refused }: CompareResult): string[] {
       ? []
       : [
           ...mdTable(
-            ['', 'group', 'key', ...SIDES].map((title) => ({ title })),
+            ['', 'group', 'key', ...SIDES].map((title) => left(title)),
             rows,
           ),
           '',

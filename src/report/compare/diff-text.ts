@@ -3,7 +3,7 @@
 import type { DiffSite } from '../../model/diff-parts.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, table, tableOf, wrap } from '../table.js';
 import { labelled, WIDTH } from '../text-pieces.js';
 import { fitSite, signedBytes } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
@@ -119,13 +119,7 @@ function siteTable(result: SnapshotDiff): string {
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row.figures[column]!.length), 6));
   const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   const drawn = table(
-    [
-      { title: 'change', align: 'right' },
-      { title: 'a', align: 'right' },
-      { title: 'b', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'call site' },
-    ],
+    [right('change'), right('a'), right('b'), right('blocks'), left('call site')],
     rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
     '  ',
   );
@@ -190,23 +184,16 @@ function poolLines(result: DiffResult): string[] {
   if (pools.length === 0) return [];
   return [
     '',
-    table(
-      [
-        { title: 'pool' },
-        { title: 'reserved', align: 'right' },
-        { title: 'of it active', align: 'right' },
-        { title: 'of it free', align: 'right' },
-        { title: 'segments', align: 'right' },
-      ],
-      pools.map((pool) => [
-        `${printable(pool.pool)} · ${pool.segment_type}${pool.side_stream ? ' · side streams' : ''}`,
-        signedBytes(pool.delta_reserved_bytes),
-        signedBytes(pool.delta_active_bytes),
-        signedBytes(pool.delta_reserved_bytes - pool.delta_active_bytes),
-        blockCounts(pool.a_segments, pool.b_segments),
-      ]),
-      '  ',
-    ),
+    tableOf(pools, [
+      left(
+        'pool',
+        (pool) => `${printable(pool.pool)} · ${pool.segment_type}${pool.side_stream ? ' · side streams' : ''}`,
+      ),
+      right('reserved', (pool) => signedBytes(pool.delta_reserved_bytes)),
+      right('of it active', (pool) => signedBytes(pool.delta_active_bytes)),
+      right('of it free', (pool) => signedBytes(pool.delta_reserved_bytes - pool.delta_active_bytes)),
+      right('segments', (pool) => blockCounts(pool.a_segments, pool.b_segments)),
+    ]),
   ];
 }
 
@@ -216,11 +203,11 @@ function settingLines(result: DiffResult): string[] {
   if (both.length > 0) {
     lines.push(
       '',
-      table(
-        [{ title: 'setting' }, { title: 'a' }, { title: 'b' }],
-        both.map(({ key, a, b }) => [key, a === '' ? '(empty)' : a, b === '' ? '(empty)' : b]),
-        '  ',
-      ),
+      tableOf(both, [
+        left('setting', ({ key }) => key),
+        left('a', ({ a }) => (a === '' ? '(empty)' : a)),
+        left('b', ({ b }) => (b === '' ? '(empty)' : b)),
+      ]),
     );
   }
   // Newer torches record more settings; that alone does not make the runs different.
@@ -246,26 +233,14 @@ function totalsTable(title: string, totals: readonly DiffTotals[]): string[] {
   const ranks = title === 'ranks';
   return [
     '',
-    table(
-      [
-        { title: ranks ? 'rank' : 'other device', align: 'right' },
-        { title: 'active', align: 'right' },
-        { title: 'a', align: 'right' },
-        { title: 'b', align: 'right' },
-        { title: 'reserved', align: 'right' },
-        { title: 'a', align: 'right' },
-        { title: 'b', align: 'right' },
-      ],
-      totals.map((one) => [
-        ranks ? one.rank : one.a_device,
-        signedBytes(one.delta_active_bytes),
-        formatBytes(one.a_active_bytes),
-        formatBytes(one.b_active_bytes),
-        signedBytes(one.delta_reserved_bytes),
-        formatBytes(one.a_reserved_bytes),
-        formatBytes(one.b_reserved_bytes),
-      ]),
-      '  ',
-    ),
+    tableOf(totals, [
+      right(ranks ? 'rank' : 'other device', (one) => (ranks ? one.rank : one.a_device)),
+      right('active', (one) => signedBytes(one.delta_active_bytes)),
+      right('a', (one) => formatBytes(one.a_active_bytes)),
+      right('b', (one) => formatBytes(one.b_active_bytes)),
+      right('reserved', (one) => signedBytes(one.delta_reserved_bytes)),
+      right('a', (one) => formatBytes(one.a_reserved_bytes)),
+      right('b', (one) => formatBytes(one.b_reserved_bytes)),
+    ]),
   ];
 }

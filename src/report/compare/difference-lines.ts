@@ -3,7 +3,7 @@
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { shortText, WIDTH } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
@@ -66,10 +66,7 @@ export function siteLines(
   const widths = [0, 1, 2, 3].map((column) => Math.max(7, ...rows.map((row) => row.figures[column]!.length)));
   const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   const drawn = table(
-    [
-      ...['change', a, b, 'blocks'].map((title) => ({ title, align: 'right' as const })),
-      { title: 'call site that grew' },
-    ],
+    [...['change', a, b, 'blocks'].map((title) => right(title)), left('call site that grew')],
     rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
     '  ',
   );

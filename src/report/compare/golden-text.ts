@@ -5,7 +5,7 @@ import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/
 import { formatBytes, formatCount } from '../../model/units.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
 import { byteRange, bytesOr, figure, labelled, rankList, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 import { checkFigure, nameOf, shortCommit } from './check-words.js';
 
@@ -13,27 +13,20 @@ export function goldenListText({ db, goldens }: GoldenListResult): string {
   const place = shortText(db, 70);
   if (goldens.length === 0)
     return screenText([`no golden values in ${place}; golden add RUN --name NAME makes them of a run`]);
-  const rows = goldens.map((golden) => [
-    keepEnd(golden.name, 26),
-    formatCount(golden.runs),
-    shortText(commitList(golden.commits), 14),
-    golden.ending ?? 'differs',
-    bytesOr(golden.peak_allocated_bytes),
-    stepTime(golden.step_ms),
-    golden.spread_percent === null ? UNKNOWN : `${golden.spread_percent.toFixed(2)} %`,
-    printable(golden.added_at.slice(0, 10)),
+  return screenText([
+    `golden values in ${place}`,
+    '',
+    ...tableOf(goldens, [
+      left('golden', (golden) => keepEnd(golden.name, 26)),
+      right('runs', (golden) => formatCount(golden.runs)),
+      left('commit', (golden) => shortText(commitList(golden.commits), 14)),
+      left('ended', (golden) => golden.ending ?? 'differs'),
+      right('allocated', (golden) => bytesOr(golden.peak_allocated_bytes)),
+      right('step', (golden) => stepTime(golden.step_ms)),
+      right('spread', (golden) => (golden.spread_percent === null ? UNKNOWN : `${golden.spread_percent.toFixed(2)} %`)),
+      left('added', (golden) => printable(golden.added_at.slice(0, 10))),
+    ]).split('\n'),
   ]);
-  const columns = [
-    { title: 'golden' },
-    { title: 'runs', align: 'right' as const },
-    { title: 'commit' },
-    { title: 'ended' },
-    { title: 'allocated', align: 'right' as const },
-    { title: 'step', align: 'right' as const },
-    { title: 'spread', align: 'right' as const },
-    { title: 'added' },
-  ];
-  return screenText([`golden values in ${place}`, '', ...table(columns, rows, '  ').split('\n')]);
 }
 
 /** The first, and how many others there are. */
@@ -95,30 +88,23 @@ const allocated = (rank: MeasuredRank): number | null => rank.peak_allocated_byt
 const reserved = (rank: MeasuredRank): number | null => rank.peak_reserved_bytes;
 
 function runTable(runs: readonly Measurement[]): string[] {
-  const rows = runs.map(({ run, commit, status, ranks, steps }) => [
-    keepEnd(run, 24),
-    shortText(commit === null ? UNKNOWN : shortCommit(commit), 10),
-    status.ending,
-    iterationWords(status),
-    bytesOr(largest(ranks, allocated)),
-    bytesOr(largest(ranks, reserved)),
-    stepTime(steps?.median_ms),
-  ]);
-  const columns = [
-    { title: 'run' },
-    { title: 'commit' },
-    { title: 'ended' },
-    { title: 'iterations', align: 'right' as const },
-    { title: 'allocated', align: 'right' as const },
-    { title: 'reserved', align: 'right' as const },
-    { title: 'step', align: 'right' as const },
-  ];
   const failures = runs.flatMap(({ run, status: { failure, verdict } }) =>
     failure === null && verdict === null
       ? []
       : [`${run}: ${verdict?.summary ?? failure?.text ?? ''}${failure === null ? '' : ` (${failure.kind})`}`],
   );
-  return [...table(columns, rows, '  ').split('\n'), ...facts('failed', failures)];
+  return [
+    ...tableOf(runs, [
+      left('run', ({ run }) => keepEnd(run, 24)),
+      left('commit', ({ commit }) => shortText(commit === null ? UNKNOWN : shortCommit(commit), 10)),
+      left('ended', ({ status }) => status.ending),
+      right('iterations', ({ status }) => iterationWords(status)),
+      right('allocated', ({ ranks }) => bytesOr(largest(ranks, allocated))),
+      right('reserved', ({ ranks }) => bytesOr(largest(ranks, reserved))),
+      right('step', ({ steps }) => stepTime(steps?.median_ms)),
+    ]).split('\n'),
+    ...facts('failed', failures),
+  ];
 }
 
 /** `1–50 of 100`. */
@@ -147,27 +133,25 @@ function stageLines(runs: readonly Measurement[]): string[] {
         )
         .filter((value): value is number => value !== null),
     );
-  const rows = stages.map((stage) => [
-    stage === null ? 'unknown' : stage,
-    shortText(
-      rankList(
-        ranks.filter((rank) => rank.stage === stage).map(({ rank }) => rank),
-        3,
+  return [
+    '',
+    'peaks by stage, of the rank that has most',
+    ...tableOf(stages, [
+      left('stage', (stage) => (stage === null ? 'unknown' : stage)),
+      left('ranks', (stage) =>
+        shortText(
+          rankList(
+            ranks.filter((rank) => rank.stage === stage).map(({ rank }) => rank),
+            3,
+          ),
+          18,
+        ),
       ),
-      18,
-    ),
-    range(stage, ({ first_peak_allocated_bytes: first }) => first),
-    range(stage, allocated),
-    range(stage, reserved),
-  ]);
-  const columns = [
-    { title: 'stage' },
-    { title: 'ranks' },
-    { title: 'first allocated', align: 'right' as const },
-    { title: 'allocated', align: 'right' as const },
-    { title: 'reserved', align: 'right' as const },
+      right('first allocated', (stage) => range(stage, ({ first_peak_allocated_bytes: first }) => first)),
+      right('allocated', (stage) => range(stage, allocated)),
+      right('reserved', (stage) => range(stage, reserved)),
+    ]).split('\n'),
   ];
-  return ['', 'peaks by stage, of the rank that has most', ...table(columns, rows, '  ').split('\n')];
 }
 
 /** Of the snapshot with the most active bytes. */
@@ -233,10 +217,7 @@ function bandLines(bands: readonly NoiseBand[]): string[] {
       ? UNKNOWN
       : `${value(spread, unit)}${median === 0 ? '' : `, ${((100 * spread) / median).toFixed(2)} %`}`,
   ]);
-  const columns = [
-    { title: 'metric' },
-    ...['runs', 'low', 'median', 'high', 'spread'].map((title) => ({ title, align: 'right' as const })),
-  ];
+  const columns = [left('metric'), ...['runs', 'low', 'median', 'high', 'spread'].map((title) => right(title))];
   return ['', 'noise between runs', ...table(columns, rows, '  ').split('\n')];
 }
 

@@ -2,7 +2,7 @@
 import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, table, wrap } from '../table.js';
 import { figure, grouped, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 import { historyChart } from './history-chart.js';
 
@@ -192,14 +192,14 @@ function pointTable({ points, change_points, by, unit }: HistoryResult, limit: n
   };
   return table(
     [
-      { title: '' },
-      ...(has.commit ? [{ title: 'commit' }] : []),
-      { title: 'run' },
-      ...(has.label ? [{ title: 'label' }] : []),
-      { title: 'value', align: 'right' as const },
-      ...(has.range ? [{ title: 'least and greatest', align: 'right' as const }] : []),
-      ...(has.runs ? [{ title: 'runs', align: 'right' as const }] : []),
-      ...(has.ending ? [{ title: 'ended' }] : []),
+      left(''),
+      ...(has.commit ? [left('commit')] : []),
+      left('run'),
+      ...(has.label ? [left('label')] : []),
+      right('value'),
+      ...(has.range ? [right('least and greatest')] : []),
+      ...(has.runs ? [right('runs')] : []),
+      ...(has.ending ? [left('ended')] : []),
     ],
     rows.map((point, i) => [
       changed.has(first + i) ? '▲' : '',

@@ -13,7 +13,7 @@ import type {
 import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
 import { screenText } from '../screen-text.js';
-import { table } from '../table.js';
+import { left, right, table } from '../table.js';
 import { grouped, labelled, rankWords, shortText, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const LONGEST = 600;
@@ -135,14 +135,7 @@ function figureLines({ measured }: VerifyFixResult): string[] {
   return [
     '',
     ...table(
-      [
-        { title: 'measured' },
-        { title: 'before', align: 'right' },
-        { title: 'after', align: 'right' },
-        { title: 'change', align: 'right' },
-        { title: '', align: 'right' },
-        { title: 'noise', align: 'right' },
-      ],
+      [left('measured'), right('before'), right('after'), right('change'), right(''), right('noise')],
       rows,
       '  ',
     ).split('\n'),

@@ -1,7 +1,7 @@
 /** Attribution rules, their tests, and what they make of a stack. */
 import type { ExplainedStack, ExplainStackResult, RulesResult, RulesTestResult } from '../../model/results/rules.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
 import { WIDTH } from '../text-pieces.js';
 
 export function rulesText({ rules, rules_version }: RulesResult): string {
@@ -9,9 +9,15 @@ export function rulesText({ rules, rules_version }: RulesResult): string {
   return `${[
     `${formatCount(rules.length)} rules, version ${rules_version}, with ${formatCount(samples)} sample stacks; the first of a tier that matches the innermost frame wins`,
     '',
-    table(
-      [{ title: 'rule' }, { title: 'tier' }, { title: 'component' }, { title: 'of it' }],
-      rules.map((rule) => [rule.id, rule.tier, rule.component, rule.sub_component]),
+    tableOf(
+      rules,
+      [
+        left('rule', (rule) => rule.id),
+        left('tier', (rule) => rule.tier),
+        left('component', (rule) => rule.component),
+        left('of it', (rule) => rule.sub_component),
+      ],
+      '',
     ),
   ].join('\n')}\n`;
 }

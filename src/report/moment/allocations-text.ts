@@ -2,7 +2,7 @@
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
-import { keepEnd, printable, table } from '../table.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
 
 export function allocationsText(result: AllocationsResult): string {
   const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
@@ -17,29 +17,16 @@ export function allocationsText(result: AllocationsResult): string {
   if (result.allocations.length > 0)
     lines.push(
       '',
-      table(
-        [
-          { title: 'label' },
-          { title: 'block', align: 'right' },
-          { title: 'requested', align: 'right' },
-          { title: 'alloc', align: 'right' },
-          { title: 'free', align: 'right' },
-          { title: 'lived', align: 'right' },
-          { title: 'stream', align: 'right' },
-          { title: 'call site' },
-        ],
-        result.allocations.map((row) => [
-          row.label,
-          row.actual_bytes === null ? null : formatBytes(row.actual_bytes),
-          row.requested_bytes === null ? null : formatBytes(row.requested_bytes),
-          row.alloc_seq === null ? 'before' : formatCount(row.alloc_seq),
-          freeText(row),
-          row.lifetime_us === null ? null : duration(row.lifetime_us),
-          row.stream,
-          keepEnd(printable(row.site), 60),
-        ]),
-        '  ',
-      ),
+      tableOf(result.allocations, [
+        left('label', (row) => row.label),
+        right('block', (row) => (row.actual_bytes === null ? null : formatBytes(row.actual_bytes))),
+        right('requested', (row) => (row.requested_bytes === null ? null : formatBytes(row.requested_bytes))),
+        right('alloc', (row) => (row.alloc_seq === null ? 'before' : formatCount(row.alloc_seq))),
+        right('free', freeText),
+        right('lived', (row) => (row.lifetime_us === null ? null : duration(row.lifetime_us))),
+        right('stream', (row) => row.stream),
+        left('call site', (row) => keepEnd(printable(row.site), 60)),
+      ]),
     );
   if (result.allocations.length < result.count)
     lines.push(`  ${formatCount(result.count - result.allocations.length)} more (--limit 0 shows all)`);

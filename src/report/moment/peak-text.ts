@@ -3,7 +3,7 @@
 import type { PeakDevice, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
 
 export function peakText(result: PeakResult): string {
@@ -90,13 +90,13 @@ function deviceText(device: PeakDevice): string {
   lines.push(
     table(
       [
-        { title: 'bytes', align: 'right' },
-        { title: 'share', align: 'right' },
-        { title: 'blocks', align: 'right' },
-        { title: 'resident', align: 'right' },
-        { title: 'transient', align: 'right' },
-        ...(unknown ? [{ title: 'unknown', align: 'right' as const }] : []),
-        { title: TITLES[device.by] },
+        right('bytes'),
+        right('share'),
+        right('blocks'),
+        right('resident'),
+        right('transient'),
+        ...(unknown ? [right('unknown')] : []),
+        left(TITLES[device.by]),
       ],
       rows,
       '  ',

@@ -1,8 +1,8 @@
 /** The dumps of each rank in the order of time. */
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { type Column, keepEnd, printable, table, wrap } from '../table.js';
-import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
+import { countOr, grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_LINES = 8;
@@ -40,32 +40,19 @@ function number({ handle }: SeriesSnapshot): string {
 function snapshotTable(snapshots: readonly SeriesSnapshot[]): string {
   const withPending = snapshots.some((row) => row.active_bytes !== row.allocated_bytes);
   const withAttempts = snapshots.some((row) => row.attempt !== snapshots[0]!.attempt);
-  const columns: (Column & { readonly cell: (row: SeriesSnapshot) => string })[] = [
-    { title: '#', align: 'right', cell: (row) => number(row).slice(1) },
-    ...(withAttempts
-      ? [{ title: 'attempt', align: 'right' as const, cell: (row: SeriesSnapshot) => `${row.attempt}` }]
-      : []),
-    { title: 'step', align: 'right', cell: (row) => (row.step === null ? UNKNOWN : `${row.step}`) },
-    { title: 'trigger', cell: (row) => row.trigger },
-    { title: 'events', align: 'right', cell: (row) => (row.events === null ? UNKNOWN : formatCount(row.events)) },
-    { title: 'span', align: 'right', cell: spanText },
-    { title: 'allocated', align: 'right', cell: (row) => formatBytes(row.allocated_bytes) },
-    ...(withPending
-      ? [{ title: 'active', align: 'right' as const, cell: (row: SeriesSnapshot) => formatBytes(row.active_bytes) }]
-      : []),
-    { title: 'reserved', align: 'right', cell: (row) => formatBytes(row.reserved_bytes) },
-    { title: 'inactive', align: 'right', cell: (row) => formatBytes(row.inactive_bytes) },
-    {
-      title: 'growth',
-      align: 'right',
-      cell: (row) => (row.growth === null ? UNKNOWN : signed(row.growth.allocated_bytes)),
-    },
-  ];
-  return table(
-    columns,
-    snapshots.map((row) => columns.map((column) => column.cell(row))),
-    '  ',
-  );
+  return tableOf(snapshots, [
+    right('#', (row) => number(row).slice(1)),
+    withAttempts && right('attempt', (row) => row.attempt),
+    right('step', (row) => row.step ?? UNKNOWN),
+    left('trigger', (row) => row.trigger),
+    right('events', (row) => countOr(row.events)),
+    right('span', spanText),
+    right('allocated', (row) => formatBytes(row.allocated_bytes)),
+    withPending && right('active', (row) => formatBytes(row.active_bytes)),
+    right('reserved', (row) => formatBytes(row.reserved_bytes)),
+    right('inactive', (row) => formatBytes(row.inactive_bytes)),
+    right('growth', (row) => (row.growth === null ? UNKNOWN : signed(row.growth.allocated_bytes))),
+  ]);
 }
 
 function signed(bytes: number): string {
@@ -137,19 +124,10 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
 }
 
 function siteTable({ sites }: SnapshotSeries): string {
-  return table(
-    [
-      { title: 'change', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'now', align: 'right' },
-      { title: 'call site, first to last comparable dump' },
-    ],
-    sites.map((site) => [
-      signed(site.bytes),
-      site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks),
-      formatBytes(site.last_bytes),
-      keepEnd(printable(site.site), 60),
-    ]),
-    '  ',
-  );
+  return tableOf(sites, [
+    right('change', (site) => signed(site.bytes)),
+    right('blocks', (site) => (site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks))),
+    right('now', (site) => formatBytes(site.last_bytes)),
+    left('call site, first to last comparable dump', (site) => keepEnd(printable(site.site), 60)),
+  ]);
 }

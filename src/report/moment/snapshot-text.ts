@@ -2,7 +2,7 @@
 import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
 
 export function snapshotText(result: SnapshotResult): string {
   return `${result.snapshots.map(oneSnapshot).join('\n\n')}\n`;
@@ -77,27 +77,15 @@ function deviceLines(device: SnapshotDevice): string[] {
   }
   if (device.pools.length > 0) {
     lines.push(
-      table(
-        [
-          { title: 'pool' },
-          { title: 'class' },
-          { title: 'stream' },
-          { title: 'expandable' },
-          { title: 'segments', align: 'right' },
-          { title: 'reserved', align: 'right' },
-          { title: 'active', align: 'right' },
-        ],
-        device.pools.map((pool) => [
-          `(${pool.pool.join(', ')})`,
-          pool.segment_type,
-          pool.stream === null ? null : `0x${pool.stream.toString(16)}`,
-          pool.expandable === null ? null : pool.expandable ? 'yes' : 'no',
-          formatCount(pool.segments),
-          formatBytes(pool.reserved_bytes),
-          formatBytes(pool.active_bytes),
-        ]),
-        '  ',
-      ),
+      tableOf(device.pools, [
+        left('pool', (pool) => `(${pool.pool.join(', ')})`),
+        left('class', (pool) => pool.segment_type),
+        left('stream', (pool) => (pool.stream === null ? null : `0x${pool.stream.toString(16)}`)),
+        left('expandable', (pool) => (pool.expandable === null ? null : pool.expandable ? 'yes' : 'no')),
+        right('segments', (pool) => formatCount(pool.segments)),
+        right('reserved', (pool) => formatBytes(pool.reserved_bytes)),
+        right('active', (pool) => formatBytes(pool.active_bytes)),
+      ]),
     );
   }
   return lines;

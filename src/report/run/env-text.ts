@@ -1,7 +1,7 @@
 /** Environment variables, and which ranks differ. */
 import type { EnvResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
 import { rankList, rankWords, shortText, WIDTH } from '../text-pieces.js';
 
 export function envText(result: EnvResult): string {
@@ -15,15 +15,11 @@ export function envText(result: EnvResult): string {
     lines.push(
       `run ${printable(result.run)}: ${formatCount(result.variables.length)} variables; ${captured}`,
       '',
-      table(
-        [{ title: 'variable' }, { title: 'value' }, { title: 'origin' }],
-        result.variables.map((variable) => [
-          keepEnd(variable.key, 36),
-          variable.value === null ? '(unset)' : shortText(variable.value, 44),
-          variable.origin,
-        ]),
-        '  ',
-      ),
+      tableOf(result.variables, [
+        left('variable', (variable) => keepEnd(variable.key, 36)),
+        left('value', (variable) => (variable.value === null ? '(unset)' : shortText(variable.value, 44))),
+        left('origin', (variable) => variable.origin),
+      ]),
     );
     lines.push(...differences(result));
   }
@@ -35,11 +31,11 @@ export function envText(result: EnvResult): string {
     lines.push(
       '',
       'recorded by the allocator in memory snapshots',
-      table(
-        [{ title: 'setting' }, { title: 'value' }, { title: 'ranks' }],
-        settings.map(({ key, value, ranks }) => [keepEnd(key, 44), shortText(value, 36), rankList(ranks, 4)]),
-        '  ',
-      ),
+      tableOf(settings, [
+        left('setting', ({ key }) => keepEnd(key, 44)),
+        left('value', ({ value }) => shortText(value, 36)),
+        left('ranks', ({ ranks }) => rankList(ranks, 4)),
+      ]),
     );
   }
   return `${lines.join('\n')}\n`;

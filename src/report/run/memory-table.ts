@@ -1,6 +1,6 @@
 /** Memory figures of ranks as a table that fits a screen: equal ranks together, then stages, then all. */
 import type { MemoryGroup } from '../../model/results/log.js';
-import { type Column, table } from '../table.js';
+import { type Column, left, right, table } from '../table.js';
 import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Columns in order: metric, whether its last or its largest value is shown, title. */
@@ -63,9 +63,9 @@ export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, in
   const hasStages = rows.some(({ stage }) => stage !== null);
   for (;;) {
     const head: Column[] = [
-      ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
-      { title: 'ranks' },
-      ...columns.map(([, , title]) => ({ title, align: 'right' as const })),
+      ...(hasStages ? [right('stage')] : []),
+      left('ranks'),
+      ...columns.map(([, , title]) => right(title)),
     ];
     const text = table(
       head,

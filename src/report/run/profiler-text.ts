@@ -2,7 +2,7 @@
 import type { ProfilerMemoryResult, ProfilerMoment, ProfilerTimeline } from '../../model/results/profiler.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { ProfilerCategory } from '../../model/vocabulary.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, table, tableOf, wrap } from '../table.js';
 import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const BAR = 24;
@@ -58,27 +58,18 @@ function duration(us: number): string {
 }
 
 function categoryTable({ categories }: ProfilerTimeline, peak: ProfilerMoment): string {
-  const rows = categories
-    .filter((row) => row.max_bytes !== 0 || row.min_bytes !== 0)
-    .map((row) => [
-      words(row.category),
-      formatBytes(row.at_peak_bytes),
-      peak.total_bytes === 0 ? UNKNOWN : `${((100 * row.at_peak_bytes) / peak.total_bytes).toFixed(1)} %`,
-      formatBytes(row.max_bytes),
-      row.max_since_start_us === null ? 'before' : duration(row.max_since_start_us),
-      formatBytes(row.end_bytes),
-    ]);
-  return table(
+  return tableOf(
+    categories.filter((row) => row.max_bytes !== 0 || row.min_bytes !== 0),
     [
-      { title: 'category' },
-      { title: 'at the peak', align: 'right' },
-      { title: 'share', align: 'right' },
-      { title: 'own maximum', align: 'right' },
-      { title: 'after', align: 'right' },
-      { title: 'at the end', align: 'right' },
+      left('category', (row) => words(row.category)),
+      right('at the peak', (row) => formatBytes(row.at_peak_bytes)),
+      right('share', (row) =>
+        peak.total_bytes === 0 ? UNKNOWN : `${((100 * row.at_peak_bytes) / peak.total_bytes).toFixed(1)} %`,
+      ),
+      right('own maximum', (row) => formatBytes(row.max_bytes)),
+      right('after', (row) => (row.max_since_start_us === null ? 'before' : duration(row.max_since_start_us))),
+      right('at the end', (row) => formatBytes(row.end_bytes)),
     ],
-    rows,
-    '  ',
   );
 }
 
@@ -88,12 +79,7 @@ function pointTable(
   categories: readonly ProfilerCategory[],
 ): string {
   return table(
-    [
-      { title: 'after', align: 'right' },
-      { title: 'total', align: 'right' },
-      { title: '' },
-      ...categories.map((category) => ({ title: words(category), align: 'right' as const })),
-    ],
+    [right('after'), right('total'), left(''), ...categories.map((category) => right(words(category)))],
     points.map((point) => [
       duration(point.since_start_us ?? 0),
       formatBytes(point.total_bytes),

@@ -1,7 +1,7 @@
 /** The training steps of a timeline as a table, and their growth. */
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
+import { printable, right, tableOf, wrap } from '../table.js';
 import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Lines below the chart; `limit`: steps to list, the last ones, undefined = all. */
@@ -22,28 +22,25 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
   const highest = steps.rows.reduce((most, step) => (step.peak_active_bytes > most.peak_active_bytes ? step : most));
   const pages = shown.some((step) => step.segment_allocs > 0 || step.segment_frees > 0);
   const size = (bytes: number | null): string => (bytes === null ? UNKNOWN : grouped(bytes / unitBytes, 2));
-  const right = (title: string) => ({ title, align: 'right' as const });
-  const titles = ['step', 'start', 'peak', 'after entry', 'end', 'reserved', 'allocs', 'frees', 'requested'];
+  const pagesText = ({ segment_allocs, segment_frees }: TimelineStep): string =>
+    segment_allocs + segment_frees === 0 ? '' : `+${segment_allocs} -${segment_frees}`;
   lines.push(
-    table(
-      [...titles, ...(pages ? ['segments'] : []), 'time'].map(right),
-      shown.map((step) => [
-        stepName(step),
-        size(step.start_active_bytes),
-        size(step.peak_active_bytes),
-        `${step.peak_first_seq === step.peak_last_seq ? '' : '~'}${formatCount(step.peak_first_seq)}`,
-        size(step.end_active_bytes),
-        size(step.end_reserved_bytes),
-        formatCount(step.allocs),
-        formatCount(step.frees),
-        size(step.allocated_requested_bytes),
-        ...(pages
-          ? [step.segment_allocs + step.segment_frees === 0 ? '' : `+${step.segment_allocs} -${step.segment_frees}`]
-          : []),
-        step.duration_us === null ? UNKNOWN : duration(step.duration_us, longest),
-      ]),
-      '  ',
-    ),
+    tableOf(shown, [
+      right('step', stepName),
+      right('start', (step) => size(step.start_active_bytes)),
+      right('peak', (step) => size(step.peak_active_bytes)),
+      right(
+        'after entry',
+        ({ peak_first_seq: first, peak_last_seq: last }) => `${first === last ? '' : '~'}${formatCount(first)}`,
+      ),
+      right('end', (step) => size(step.end_active_bytes)),
+      right('reserved', (step) => size(step.end_reserved_bytes)),
+      right('allocs', (step) => formatCount(step.allocs)),
+      right('frees', (step) => formatCount(step.frees)),
+      right('requested', (step) => size(step.allocated_requested_bytes)),
+      pages && right('segments', pagesText),
+      right('time', ({ duration_us: time }) => (time === null ? UNKNOWN : duration(time, longest))),
+    ]),
   );
   if (shown.length < steps.rows.length)
     lines.push(

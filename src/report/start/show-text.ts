@@ -2,7 +2,7 @@
 import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { sqlTable } from '../store/sql-text.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, table, wrap } from '../table.js';
 import { WIDTH } from '../text-pieces.js';
 import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
 
@@ -107,7 +107,7 @@ function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]):
     ...(part.of ?? []).map((share) => row(share.part, share, '  of it ')),
   ]);
   return table(
-    [{ title: 'part' }, { title: 'size', align: 'right' }, { title: 'bytes', align: 'right' }, { title: 'source' }],
+    [left('part'), right('size'), right('bytes'), left('source')],
     [...rows, [`= ${total.text}`, formatBytes(total.bytes), formatCount(total.bytes), total.source]],
     '  ',
   ).split('\n');

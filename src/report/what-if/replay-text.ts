@@ -1,7 +1,7 @@
 /** `replay` as text: one line a device, and beneath it what keeps it from being exact. */
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
 import { WIDTH } from '../text-pieces.js';
 
 const VARIANTS: Readonly<Record<ReplayDevice['variant'], string>> = {
@@ -22,27 +22,26 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function replayText(result: ReplayResult): string {
-  const rows = result.snapshots.map((device) => [
-    keepEnd(printable(device.path), 36),
-    device.device,
-    device.regime,
-    device.status,
-    `${formatCount(device.address_matches)} of ${formatCount(device.address_total)}`,
-    `${formatCount(device.segment_events)}${device.segment_event_mismatches > 0 ? ` (${formatCount(device.segment_event_mismatches)} differ)` : ''}`,
-    device.final_state_equal ? 'equal' : 'differs',
-  ]);
   const lines = [
-    table(
+    tableOf(
+      result.snapshots,
       [
-        { title: 'snapshot' },
-        { title: 'device', align: 'right' },
-        { title: 'start' },
-        { title: 'replay' },
-        { title: 'addresses', align: 'right' },
-        { title: 'driver calls', align: 'right' },
-        { title: 'final state' },
+        left('snapshot', (device) => keepEnd(printable(device.path), 36)),
+        right('device', (device) => device.device),
+        left('start', (device) => device.regime),
+        left('replay', (device) => device.status),
+        right(
+          'addresses',
+          (device) => `${formatCount(device.address_matches)} of ${formatCount(device.address_total)}`,
+        ),
+        right(
+          'driver calls',
+          (device) =>
+            `${formatCount(device.segment_events)}${device.segment_event_mismatches > 0 ? ` (${formatCount(device.segment_event_mismatches)} differ)` : ''}`,
+        ),
+        left('final state', (device) => (device.final_state_equal ? 'equal' : 'differs')),
       ],
-      rows,
+      '',
     ),
   ];
   for (const device of result.snapshots) lines.push(...details(device));

@@ -1,7 +1,7 @@
 /** Measured minus estimated, the most surprising first. */
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
 import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
@@ -33,14 +33,6 @@ function deviceText(device: DeviceResidual): string {
   const stage = device.stage === null ? '' : ` · stage ${device.stage}`;
   const first = device.before_first_step ? ', before the first step of the optimizer' : '';
   const at = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
-  const rows = device.components.map((row) => [
-    signed(row.residual_bytes),
-    formatBytes(row.measured_bytes),
-    formatBytes(row.estimated_bytes),
-    bounds(row),
-    row.surprise_bytes === 0 ? 'within' : signed(row.surprise_bytes),
-    row.component,
-  ]);
   const unknown =
     device.unknown_bytes === 0
       ? []
@@ -52,18 +44,14 @@ function deviceText(device: DeviceResidual): string {
       WIDTH,
       '  ',
     ),
-    table(
-      [
-        { title: 'residual', align: 'right' },
-        { title: 'measured', align: 'right' },
-        { title: 'estimated', align: 'right' },
-        { title: 'bounds, GiB', align: 'right' },
-        { title: 'outside them', align: 'right' },
-        { title: 'component' },
-      ],
-      rows,
-      '  ',
-    ),
+    tableOf(device.components, [
+      right('residual', (row) => signed(row.residual_bytes)),
+      right('measured', (row) => formatBytes(row.measured_bytes)),
+      right('estimated', (row) => formatBytes(row.estimated_bytes)),
+      right('bounds, GiB', bounds),
+      right('outside them', (row) => (row.surprise_bytes === 0 ? 'within' : signed(row.surprise_bytes))),
+      left('component', (row) => row.component),
+    ]),
     ...unknown,
     ...device.components
       .filter(({ reading }) => reading !== null)
@@ -103,15 +91,15 @@ function linesText(lines: readonly LineResidual[]): string {
   });
   const drawn = table(
     [
-      { title: 'PP', align: 'right' },
-      { title: 'ranks', align: 'right' },
-      { title: 'rank', align: 'right' },
-      { title: 'printed' },
-      { title: 'residual', align: 'right' },
-      { title: 'measured', align: 'right' },
-      { title: 'estimate', align: 'right' },
-      { title: 'bounds, GiB', align: 'right' },
-      { title: 'where' },
+      right('PP'),
+      right('ranks'),
+      right('rank'),
+      left('printed'),
+      right('residual'),
+      right('measured'),
+      right('estimate'),
+      right('bounds, GiB'),
+      left('where'),
     ],
     rows,
     ' ',

@@ -7,7 +7,7 @@ import type {
   WhatIfSetting,
 } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { bytesOr, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const INDENT = ' '.repeat(13);
@@ -105,20 +105,14 @@ const SETTING_WIDTH = 33;
 function settingTable(rows: readonly WhatIfSetting[]): string {
   const isLimited = rows.some((row) => row.capacity_bytes !== null);
   const isWide = rows.some((row) => row.setting.length > 26 || !row.robust) && isLimited;
-  const right = { align: 'right' } as const;
   const columns = [
-    { title: 'setting' },
-    ...(isLimited ? [{ title: 'capacity', ...right }] : []),
-    { title: 'outcome' },
-    { title: 'reserved', ...right },
-    ...(isLimited ? [{ title: 'headroom', ...right }] : []),
-    ...(isWide
-      ? []
-      : [
-          { title: 'waste', ...right },
-          { title: 'calls', ...right },
-        ]),
-    { title: 'bound' },
+    left('setting'),
+    ...(isLimited ? [right('capacity')] : []),
+    left('outcome'),
+    right('reserved'),
+    ...(isLimited ? [right('headroom')] : []),
+    ...(isWide ? [] : [right('waste'), right('calls')]),
+    left('bound'),
   ];
   const cells = rows.flatMap((row) => {
     const [first = '', ...more] = settingLines(row.setting);

@@ -1,7 +1,7 @@
 /** Whose the driver's memory of one process and device is. */
 import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { printable, table, wrap } from '../../table.js';
+import { left, printable, right, table, wrap } from '../../table.js';
 import { shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
 import { more, type NsysLook, seconds } from './pieces.js';
 
@@ -14,10 +14,7 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
     const bytes = moment.shares.find((share) => share.owner === owner)?.bytes;
     return bytes === undefined ? UNKNOWN : formatBytes(bytes);
   };
-  const columns = [
-    { title: '' },
-    ...moments.map(({ moment, time_ns }) => ({ title: `${moment} ${seconds(time_ns)}`, align: 'right' as const })),
-  ];
+  const columns = [left(''), ...moments.map(({ moment, time_ns }) => right(`${moment} ${seconds(time_ns)}`))];
   const rows = [
     ...owners.map((owner) => [DRIVER_OWNER_WORDS[owner], ...moments.map((moment) => at(moment, owner))]),
     ['sum', ...moments.map(({ total_bytes }) => formatBytes(total_bytes))],
@@ -48,8 +45,8 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
         printable(group.api ?? UNKNOWN),
         shortText(group.ranges.length > 0 ? group.ranges.slice(-2).join(' › ') : (group.thread ?? UNKNOWN), 34),
       ]);
-    const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => ({ title, align: 'right' as const }));
-    lines.push(table([...titles, { title: 'whose' }, { title: 'call' }, { title: 'range or thread' }], shown, '    '));
+    const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => right(title));
+    lines.push(table([...titles, left('whose'), left('call'), left('range or thread')], shown, '    '));
     lines.push(...more(outside.length, limit));
   }
   lines.push(...basisLines(account));
