@@ -9,7 +9,7 @@ import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { left, printable, right, wrap } from '../table.js';
-import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { shortCommit } from './check-words.js';
 import { changedLines, componentLines, signedBytes, siteLines, suspectLines } from './difference-lines.js';
@@ -107,7 +107,7 @@ function stepLines({ steps }: BisectReportResult): string[] {
 /** The folder of the bisection, which has one for each commit. */
 function keptLines([first]: BisectReportResult['steps']): string[] {
   const folder = /(?:^|\/)(mbforensics\/bisect\/[^/]+)\//.exec(first?.bundle ?? '')?.[1];
-  return folder === undefined ? [] : wrap(`  output and judgement of each: …/${tidy(folder)}/COMMIT`, WIDTH, '    ');
+  return folder === undefined ? [] : paragraph(`  output and judgement of each: …/${tidy(folder)}/COMMIT`);
 }
 
 /** What the figures below measure; null without figures. */

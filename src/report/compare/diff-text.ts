@@ -4,7 +4,7 @@ import type { DiffSite } from '../../model/diff-parts.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { left, printable, right, table, tableOf, wrap } from '../table.js';
-import { labelled, WIDTH } from '../text-pieces.js';
+import { hanging, labelled, WIDTH } from '../text-pieces.js';
 import { fitSite, signedBytes } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
 
@@ -68,10 +68,8 @@ function totalLines(result: SnapshotDiff): string[] {
   const { a_info: a, b_info: b, reserved } = result;
   return [
     `active    ${formatBytes(a.active_bytes)} → ${formatBytes(b.active_bytes)}  ${signedBytes(result.total_delta_bytes)}`,
-    ...wrap(
+    ...hanging(
       `reserved  ${formatBytes(a.reserved_bytes)} → ${formatBytes(b.reserved_bytes)}  ${signedBytes(reserved.delta_bytes)} = allocated ${signedBytes(reserved.allocated_delta_bytes)}, pending free ${signedBytes(reserved.pending_delta_bytes)}, inactive ${signedBytes(reserved.inactive_delta_bytes)}`,
-      WIDTH,
-      '          ',
     ),
   ];
 }
@@ -82,7 +80,7 @@ function componentLines({ components }: Pick<DiffResult, 'components'>): string[
   // Without any known component there is nothing to list.
   if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
   const parts = changed.map(({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`);
-  return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
+  return hanging(`of which  ${parts.join(', ')}`);
 }
 
 interface Row {

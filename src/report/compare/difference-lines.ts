@@ -4,7 +4,7 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
-import { shortText, WIDTH } from '../text-pieces.js';
+import { paragraph, shortText, WIDTH } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
 /** Sites listed with the callers that made them grow. */
@@ -120,9 +120,7 @@ export function changedLines(title: string, values: readonly ChangedValue[], lim
   if (values.length === 0) return [];
   const lines = values
     .slice(0, limit)
-    .flatMap((one) =>
-      wrap(`  ${keepEnd(printable(one.key), 60)}: ${valueWords(one.a)} → ${valueWords(one.b)}`, WIDTH, '    '),
-    );
+    .flatMap((one) => paragraph(`  ${keepEnd(printable(one.key), 60)}: ${valueWords(one.a)} → ${valueWords(one.b)}`));
   const more = values.length - limit;
   return ['', title, ...lines, ...(more > 0 ? [`  ${formatCount(more)} more; --json shows all`] : [])];
 }

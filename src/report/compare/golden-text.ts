@@ -6,7 +6,18 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { byteRange, bytesOr, figure, labelled, rankList, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import {
+  byteRange,
+  bytesOr,
+  figure,
+  labelled,
+  paragraph,
+  rankList,
+  shortText,
+  stepTime,
+  UNKNOWN,
+  WIDTH,
+} from '../text-pieces.js';
 import { checkFigure, nameOf, shortCommit } from './check-words.js';
 
 export function goldenListText({ db, goldens }: GoldenListResult): string {
@@ -39,7 +50,7 @@ function commitList(commits: readonly (string | null)[]): string {
 export function goldenShowText(result: GoldenShowResult): string {
   const { name, source, runs, bands } = result;
   const count = `${formatCount(runs.length)} ${runs.length === 1 ? 'run' : 'runs'}`;
-  const lines = [...wrap(`golden ${shortText(name, 60)}: ${count}, from ${tidy(source)}`, WIDTH, '  ')];
+  const lines = [...paragraph(`golden ${shortText(name, 60)}: ${count}, from ${tidy(source)}`)];
   if (runs.length === 0) return screenText([...lines, '', 'it holds no run']);
   const surroundings = [
     ...facts('versions', [mergedWords(runs.map(({ versions }) => versions))]),
@@ -173,10 +184,8 @@ function peakLines(runs: readonly Measurement[]): string[] {
   const at = peak.moment === 'dump' ? 'as dumped' : 'at the peak';
   return [
     '',
-    ...wrap(
+    ...paragraph(
       `components ${at} of ${tidy(peak.handle)}, ${rank}, device ${peak.device}: ${formatBytes(peak.active_bytes)} active${approximate}, ${formatBytes(peak.reserved_bytes)} reserved`,
-      WIDTH,
-      '  ',
     ),
     ...wrap(`  ${words.join(', ')}`, WIDTH, '  '),
   ];

@@ -3,7 +3,7 @@ import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/res
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { left, printable, right, table, wrap } from '../table.js';
-import { figure, grouped, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { figure, grouped, paragraph, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 import { historyChart } from './history-chart.js';
 
 export interface HistoryLook {
@@ -24,7 +24,7 @@ const MOST_SIGMA = 99;
 export function historyText(result: HistoryResult, look: HistoryLook): string {
   const { title } = HISTORY_METRICS[result.metric];
   const { points } = result;
-  const lines = wrap(`${title} by ${result.by} · ${countsOf(result)}`, WIDTH, '  ');
+  const lines = paragraph(`${title} by ${result.by} · ${countsOf(result)}`);
   if (points.length > 0) {
     lines.push('', ...chartOf(result, look), '', ...changeLines(result), '', pointTable(result, look.points));
     const hidden = points.length - (look.points ?? points.length);
@@ -111,10 +111,8 @@ function changeLines(result: HistoryResult): string[] {
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;
     lines.push(
-      ...wrap(
+      ...paragraph(
         `  between ${between} it drifts, without a step: ${valueText(before, unit)} → ${valueText(after, unit)}, ${deltaText(after - before, before, unit)}`,
-        WIDTH,
-        '    ',
       ),
     );
   }
@@ -122,10 +120,8 @@ function changeLines(result: HistoryResult): string[] {
   if (last !== undefined) {
     const { value } = points.at(-1)!;
     lines.push(
-      ...wrap(
+      ...paragraph(
         `  the last point, ${shortName(result, last.index)}, stands off: ${valueText(last.level, unit)} → ${valueText(value, unit)}, ${deltaText(value - last.level, last.level, unit)}; one point is no change point yet`,
-        WIDTH,
-        '    ',
       ),
     );
   }

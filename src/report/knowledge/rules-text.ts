@@ -2,7 +2,7 @@
 import type { ExplainedStack, ExplainStackResult, RulesResult, RulesTestResult } from '../../model/results/rules.js';
 import { formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { hanging, WIDTH } from '../text-pieces.js';
 
 export function rulesText({ rules, rules_version }: RulesResult): string {
   const samples = rules.reduce((sum, rule) => sum + rule.samples, 0);
@@ -57,8 +57,6 @@ function stackText(stack: ExplainedStack): string {
         '        ',
       ),
     ),
-    ...stack.rules
-      .filter(({ won }) => won)
-      .flatMap(({ source }) => wrap(`  source  ${printable(source)}`, WIDTH, '          ')),
+    ...stack.rules.filter(({ won }) => won).flatMap(({ source }) => hanging(`  source  ${printable(source)}`)),
   ].join('\n');
 }

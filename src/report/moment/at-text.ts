@@ -5,26 +5,22 @@ import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/
 import { formatBytes, formatCount } from '../../model/units.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { hanging, WIDTH } from '../text-pieces.js';
 
 export function atText(result: AtResult): string {
   const lines = [
     `${printable(result.path)} · ${result.rank === null ? 'rank unknown' : `rank ${result.rank}`} · device ${result.device} · ${momentWords(result)}`,
-    ...wrap(
+    ...hanging(
       `  reserved   ${formatBytes(result.reserved_bytes)} = allocated ${formatBytes(result.allocated_bytes)} + pending free ${formatBytes(result.pending_bytes)} + inactive ${formatBytes(result.inactive_bytes)}${basis(result)}`,
-      WIDTH,
-      '             ',
     ),
-    ...wrap(
+    ...hanging(
       `  inside     ${formatCount(result.segments)} segments, ${formatCount(result.blocks)} live blocks, ${formatCount(result.holes)} holes (largest ${formatBytes(result.largest_hole_bytes)}); a flush would give back ${formatBytes(result.releasable_bytes)}; rounding ${formatBytes(result.rounding_bytes)}`,
-      WIDTH,
-      '             ',
     ),
-    ...wrap(`  fragments  ${fragments(result)}`, WIDTH, '             '),
+    ...hanging(`  fragments  ${fragments(result)}`),
   ];
-  if (result.entry !== null) lines.push(...wrap(`  entry      ${entryWords(result.entry)}`, WIDTH, '             '));
+  if (result.entry !== null) lines.push(...hanging(`  entry      ${entryWords(result.entry)}`));
   lines.push(...nvtxLines(result.nvtx));
-  lines.push(...wrap(`  start      ${startWords(result)}`, WIDTH, '             '), '');
+  lines.push(...hanging(`  start      ${startWords(result)}`), '');
   lines.push(poolTable(result.pools));
   if (result.streams.length > 1 || result.streams.some((stream) => stream.stream !== 0))
     lines.push('', streamTable(result));

@@ -9,7 +9,7 @@ import type {
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { UNKNOWN, WIDTH } from '../text-pieces.js';
+import { paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Rows below this part of the device are summed up unless all are asked for. */
 const LEAST_SHARE = 0.002;
@@ -68,7 +68,7 @@ function deviceText(device: AttributedDevice, moment: string): string {
       '  ',
     ),
     componentTable(device),
-    ...wrap(`  known ${basisWords(device)}${roundingWords(device)}`, WIDTH, '    '),
+    ...paragraph(`  known ${basisWords(device)}${roundingWords(device)}`),
     ...device.accumulation.flatMap((point) => pointLines(point, device.total_bytes)),
   ];
   if (device.groups !== undefined) lines.push('', groupTable(device));

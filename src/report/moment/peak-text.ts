@@ -4,6 +4,7 @@ import type { PeakDevice, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
+import { paragraph } from '../text-pieces.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
 
 export function peakText(result: PeakResult): string {
@@ -49,10 +50,8 @@ function deviceText(device: PeakDevice): string {
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     '',
-    ...wrap(
+    ...paragraph(
       `device ${device.device} ${momentWords(device.moment, after)}: ${formatBytes(device.active_bytes)} live in ${blocks(device.blocks)} of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
-      100,
-      '  ',
     ),
   ];
   const share = (bytes: number): string =>

@@ -1,8 +1,8 @@
 /** The dumps of each rank in the order of time. */
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
-import { countOr, grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { countOr, grouped, paragraph, UNKNOWN } from '../text-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_LINES = 8;
@@ -20,13 +20,11 @@ function seriesText(series: SnapshotSeries, run: string): string {
     `run ${printable(run)} · ${who} · device ${device} · ${count}${order}`,
     snapshotTable(snapshots),
     '',
-    ...wrap(`  ${trendText(series)}`, WIDTH, '    '),
-    ...firstOf(ringLines(snapshots)).flatMap((line) => wrap(`  ${line}`, WIDTH, '    ')),
+    ...paragraph(`  ${trendText(series)}`),
+    ...firstOf(ringLines(snapshots)).flatMap((line) => paragraph(`  ${line}`)),
   ];
   if (rank === null && snapshots.length > 1) {
-    lines.push(
-      ...wrap('  no name tells a rank: these may be of several, and then no growth follows from them', WIDTH, '    '),
-    );
+    lines.push(...paragraph('  no name tells a rank: these may be of several, and then no growth follows from them'));
   }
   if (series.sites.length > 0) lines.push('', siteTable(series));
   return lines.join('\n');

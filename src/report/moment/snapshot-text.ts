@@ -1,8 +1,10 @@
 /** What is in a snapshot, one block a file. */
+
 import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
+import { hanging } from '../text-pieces.js';
 
 export function snapshotText(result: SnapshotResult): string {
   return `${result.snapshots.map(oneSnapshot).join('\n\n')}\n`;
@@ -14,12 +16,12 @@ function oneSnapshot(snapshot: SnapshotInfo): string {
   const encoding = snapshot.protocol === null ? 'JSON' : `pickle protocol ${snapshot.protocol}`;
   const lines = [
     `${printable(snapshot.path)} · ${rank} · ${encoding}${torch}`,
-    ...wrap(`features  ${snapshot.features.join(' ')}`, 100, '          '),
+    ...hanging(`features  ${snapshot.features.join(' ')}`),
   ];
   const settings = Object.entries(snapshot.settings)
     .filter(([key, value]) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')))
     .map(([key, value]) => `${key}=${value}`);
-  if (settings.length > 0) lines.push(...wrap(`settings  ${printable(settings.join(' '))}`, 100, '          '));
+  if (settings.length > 0) lines.push(...hanging(`settings  ${printable(settings.join(' '))}`));
   for (const device of snapshot.devices) lines.push('', ...deviceLines(device));
   if (snapshot.notes.length > 0) lines.push('', ...noteLines(snapshot.notes));
   return lines.join('\n');
@@ -48,10 +50,8 @@ function deviceLines(device: SnapshotDevice): string[] {
     };
     const regime = device.start === null ? '' : `, ${start[device.start]}`;
     lines.push(
-      ...wrap(
+      ...hanging(
         `  trace    ${formatCount(device.events)} ${device.events === 1 ? 'entry' : 'entries'}${regime}: ${actions.join(', ')}`,
-        100,
-        '           ',
       ),
     );
     const peak =

@@ -21,7 +21,7 @@ import { nvtxLines } from '../run/nvtx-lines.js';
 import { duration, stepLines } from '../run/step-table.js';
 import { csvLine } from '../store/sql-text.js';
 import { keepEnd, printable, wrap } from '../table.js';
-import { bytesOr, clock, WIDTH } from '../text-pieces.js';
+import { bytesOr, clock, paragraph, WIDTH } from '../text-pieces.js';
 import { componentRows } from './component-chart.js';
 
 export interface TimelineLook {
@@ -44,7 +44,7 @@ export function timelineText(result: TimelineResult, look: TimelineLook): string
         ...snapshot.devices.map((device) => deviceLines(device, look).join('\n')),
         ...snapshot.left_out.flatMap(({ device, reason }) => [
           '',
-          ...wrap(`device ${device} left out: ${reason}`, WIDTH, '  '),
+          ...paragraph(`device ${device} left out: ${reason}`),
         ]),
       ].join('\n');
     })
@@ -63,10 +63,8 @@ function deviceLines(device: TimelineDevice, look: TimelineLook): string[] {
   if (trace === null)
     return [
       '',
-      ...wrap(
+      ...paragraph(
         `device ${device.device}: no trace recorded; at the dump ${formatBytes(dump.active_bytes)} active of ${formatBytes(dump.reserved_bytes)} reserved`,
-        WIDTH,
-        '  ',
       ),
     ];
   const drawn = chart({
@@ -135,7 +133,7 @@ function headLines(device: number, trace: TimelineTrace): string[] {
         ? `${formatCount(Math.ceil(shown / trace.column_count))} entries a column`
         : 'each entry has its column';
   const basis = trace.basis === 'actual' ? '' : ' · approximate: the trace contradicts itself';
-  return wrap(`device ${device} · ${entries} · ${time} · ${slice}${basis}`, WIDTH, '  ');
+  return paragraph(`device ${device} · ${entries} · ${time} · ${slice}${basis}`);
 }
 
 /**

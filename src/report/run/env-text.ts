@@ -1,8 +1,8 @@
 /** Environment variables, and which ranks differ. */
 import type { EnvResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
-import { rankList, rankWords, shortText, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, tableOf } from '../table.js';
+import { paragraph, rankList, rankWords, shortText } from '../text-pieces.js';
 
 export function envText(result: EnvResult): string {
   const lines: string[] = [];
@@ -50,10 +50,10 @@ function differences(result: EnvResult): string[] {
         const where = ranks.length === 0 ? origin : `${origin}, ${rankWords(ranks, 4)}`;
         return `${value === null ? '(unset)' : shortText(value, 40)} (${where})`;
       });
-      lines.push(...wrap(`  ${printable(variable.key)}: ${values.join('; ')}`, WIDTH, '    '));
+      lines.push(...paragraph(`  ${printable(variable.key)}: ${values.join('; ')}`));
     }
     if (variable.not_set_on.length > 0)
-      lines.push(...wrap(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`, WIDTH, '    '));
+      lines.push(...paragraph(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`));
   }
   return lines.length === 0 ? [] : ['', 'differences', ...lines];
 }

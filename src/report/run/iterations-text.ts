@@ -3,7 +3,7 @@ import type { IterationSummary, IterationsResult } from '../../model/results/log
 import { formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
 import { printable, right, tableOf, wrap } from '../table.js';
-import { countOr, figure, grouped, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { countOr, figure, grouped, paragraph, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const COLUMNS = [
   'attempt',
@@ -66,8 +66,8 @@ function summaryLines(title: string, summary: IterationSummary): string[] {
   const tflops = steady.median_tflops_per_gpu ?? summary.median_tflops_per_gpu;
   return [
     ...wrap(head, WIDTH, '  '),
-    ...(summary.timed > 0 ? wrap(`  ${all}`, WIDTH, '    ') : []),
-    ...(steady.timed > 0 ? wrap(`  ${without}`, WIDTH, '    ') : []),
+    ...(summary.timed > 0 ? paragraph(`  ${all}`) : []),
+    ...(steady.timed > 0 ? paragraph(`  ${without}`) : []),
     ...(tflops === null ? [] : [`  throughput: median ${grouped(tflops, 1)} TFLOP/s/GPU`]),
   ];
 }

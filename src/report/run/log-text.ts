@@ -1,13 +1,14 @@
 /** The run at a glance, on one screen. */
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, wrap } from '../table.js';
+import { keepEnd, printable } from '../table.js';
 import {
   bytesOr,
   clock,
   countOr,
   grouped,
   labelled,
+  paragraph,
   rankWords,
   shortText,
   stepTime,
@@ -30,17 +31,15 @@ const MOST_FAILURES = 6;
 export function logText(result: LogResult): string {
   const parts = result.runs.map(runText);
   for (const failed of result.failed_sources)
-    parts.push(wrap(`not read: ${printable(failed.error.text)} (${failed.error.code})`, WIDTH, '  ').join('\n'));
+    parts.push(paragraph(`not read: ${printable(failed.error.text)} (${failed.error.code})`).join('\n'));
   return `${parts.join('\n\n')}\n`;
 }
 
 function runText(run: LogRun): string {
   const hosts = run.hosts.length > 0 ? ` · ${plural(run.hosts.length, 'host')}` : '';
   const lines = [
-    ...wrap(
+    ...paragraph(
       `run ${printable(run.name)} · ${plural(run.files, 'file')} · ${plural(run.ranks_seen, 'rank')} seen${hosts} · ${plural(run.attempts.length, 'attempt')}`,
-      WIDTH,
-      '  ',
     ),
     ...labelled('versions', versions(run)),
     ...labelled('device', device(run)),
@@ -203,9 +202,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
       incidents.map(({ rank }) => rank),
       4,
     );
-    lines.push(
-      ...wrap(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`, WIDTH, '      ').slice(0, 2),
-    );
+    lines.push(...paragraph(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`).slice(0, 2));
     lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
   }
   if (groups.length > most) {

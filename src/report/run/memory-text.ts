@@ -2,7 +2,7 @@
 import type { MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { bytesOr, countOr, figure, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { bytesOr, countOr, figure, paragraph, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** More rows than a reader reads; `--rank` and `--json` have the rest. */
 const MOST_RANKS = 32;
@@ -40,7 +40,7 @@ export function memoryText(result: MemoryResult): string {
   if (result.flags.length > 0) lines.push('');
   for (const flag of result.flags) {
     const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
-    lines.push(...wrap(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`, WIDTH, '    '));
+    lines.push(...paragraph(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`));
   }
   if (result.records !== null) lines.push('', recordsTable(result.records));
   if (result.sampled !== null) lines.push('', ...sampledLines(result));

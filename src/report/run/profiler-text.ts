@@ -3,7 +3,7 @@ import type { ProfilerMemoryResult, ProfilerMoment, ProfilerTimeline } from '../
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { ProfilerCategory } from '../../model/vocabulary.js';
 import { left, printable, right, table, tableOf, wrap } from '../table.js';
-import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { grouped, paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const BAR = 24;
 
@@ -19,10 +19,8 @@ function timelineText(timeline: ProfilerTimeline): string {
   const lines = [`${title} · ${entriesText(timeline)}`, ''];
   const before = timeline.preexisting;
   lines.push(
-    ...wrap(
+    ...paragraph(
       `  peak ${formatBytes(peak.total_bytes)} ${when(peak)}${before === null ? '' : `; ${formatBytes(before.total_bytes)} existed before the profiler started`}`,
-      WIDTH,
-      '    ',
     ),
   );
   lines.push(categoryTable(timeline, peak));

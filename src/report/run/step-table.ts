@@ -1,8 +1,8 @@
 /** The training steps of a timeline as a table, and their growth. */
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import { printable, right, tableOf, wrap } from '../table.js';
-import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { printable, right, tableOf } from '../table.js';
+import { grouped, paragraph, UNKNOWN } from '../text-pieces.js';
 
 /** Lines below the chart; `limit`: steps to list, the last ones, undefined = all. */
 export function stepLines(trace: TimelineTrace, limit: number | undefined): string[] {
@@ -17,7 +17,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
   const [unit, unitBytes] =
     UNITS.find(([, bytes]) => steps.rows.some((step) => step.peak_active_bytes >= bytes)) ?? UNITS[2];
   const longest = shown.reduce((most, step) => Math.max(most, step.duration_us ?? 0), 0);
-  const lines = ['', ...wrap(`  ${stepSource(steps)}`, WIDTH, '    ')];
+  const lines = ['', ...paragraph(`  ${stepSource(steps)}`)];
   lines.push(`  ${unit}: active at the start, at the peak and at the end; reserved at the end`);
   const highest = steps.rows.reduce((most, step) => (step.peak_active_bytes > most.peak_active_bytes ? step : most));
   const pages = shown.some((step) => step.segment_allocs > 0 || step.segment_frees > 0);
@@ -51,7 +51,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
     lines.push('  * only part of the step is in the trace; it does not count for growth');
   if (steps.without_entries > 0)
     lines.push(`  ${formatCount(steps.without_entries)} more steps touched the allocator in no way`);
-  lines.push(...wrap(`  ${growthText(steps.growth)}`, WIDTH, '    '));
+  lines.push(...paragraph(`  ${growthText(steps.growth)}`));
   return lines;
 }
 

@@ -13,7 +13,7 @@ import type {
 import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
 import { left, right, tableOf } from '../table.js';
-import { labelled, WIDTH } from '../text-pieces.js';
+import { labelled, paragraph, WIDTH } from '../text-pieces.js';
 
 export interface AdviseTextOptions {
   /** Frameworks whose lines are printed; the launch script's always are. */
@@ -157,7 +157,7 @@ function forbiddenLines(fixes: readonly AdviceFix[]): string[] {
     '',
     'forbidden by this configuration',
     ...forbidden.flatMap(({ id, forbidden_by: rule, forbidden_text: text }) =>
-      wrap(`  ✗ ${id}: ${rule}: ${printable(text ?? '')}`, WIDTH, '    '),
+      paragraph(`  ✗ ${id}: ${rule}: ${printable(text ?? '')}`),
     ),
   ];
 }
@@ -168,11 +168,7 @@ function nonFixLines(nonFixes: readonly NonFix[]): string[] {
     '',
     'no fix here',
     ...nonFixes.flatMap(({ title, why, evidence }) =>
-      wrap(
-        `  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`,
-        WIDTH,
-        '    ',
-      ),
+      paragraph(`  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`),
     ),
   ];
 }
@@ -193,9 +189,7 @@ function symptomLines(symptoms: readonly SymptomHit[]): string[] {
 }
 
 function section(title: string, items: readonly string[]): string[] {
-  return items.length === 0
-    ? []
-    : ['', title, ...items.flatMap((item) => wrap(`  · ${printable(item)}`, WIDTH, '    '))];
+  return items.length === 0 ? [] : ['', title, ...items.flatMap((item) => paragraph(`  · ${printable(item)}`))];
 }
 
 function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {

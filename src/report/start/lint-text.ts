@@ -14,7 +14,7 @@ import { formatCount } from '../../model/units.js';
 import { keepEnd, printable, wrap } from '../plain-text.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
 
 const INDENT = '  ';
 /** Inside a block: the framework's message, the fix. */
@@ -76,9 +76,9 @@ function block(finding: LintFinding): string[] {
   const { rule, severity, message, error, fix } = finding;
   return [
     '',
-    ...wrap(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd(), WIDTH, INDENT),
+    ...paragraph(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd()),
     ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), WIDTH, INDENT.repeat(2)).filter((line) => line.trim() !== ''),
-    ...wrap(`${INDENT}${tidy(message)}`, WIDTH, INDENT),
+    ...paragraph(`${INDENT}${tidy(message)}`),
     ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
     ...labelled('fix', tidy(fix), LABEL),
     ...labelled('more', `mbforensics explain ${rule}`, LABEL),
@@ -176,8 +176,8 @@ function unknownLines({ unknown }: LintResult): string[] {
   const options = optionsFor(unknown);
   return [
     '',
-    ...wrap(`${lead}: ${shown.join('; ')}`, WIDTH, INDENT),
-    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, WIDTH, INDENT)),
+    ...paragraph(`${lead}: ${shown.join('; ')}`),
+    ...(options.length === 0 ? [] : paragraph(`${INDENT}to decide more: ${options.join(', ')}`)),
   ];
 }
 
@@ -199,7 +199,7 @@ function assumedLines(assumed: readonly LintFact[]): string[] {
   if (assumed.length === 0) return [];
   const shown = assumed.slice(0, DEFAULTS_SHOWN).map(({ key, value }) => `${printable(key)} ${value ?? 'None'}`);
   if (assumed.length > shown.length) shown.push(`${assumed.length - shown.length} more`);
-  return ['', ...wrap(`defaults that findings rest on: ${shown.join(', ')}`, WIDTH, INDENT)];
+  return ['', ...paragraph(`defaults that findings rest on: ${shown.join(', ')}`)];
 }
 
 function lastLine({ findings, rules, settings }: LintResult): string {

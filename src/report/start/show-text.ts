@@ -3,7 +3,7 @@ import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../.
 import { formatBytes, formatCount } from '../../model/units.js';
 import { sqlTable } from '../store/sql-text.js';
 import { left, printable, right, table, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { paragraph, WIDTH } from '../text-pieces.js';
 import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
 
 /** Frames of a stack beyond these are the launcher's. */
@@ -65,7 +65,7 @@ function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult[
 const words = (name: string): string => name.replaceAll('_', ' ');
 
 function item(text: string): string[] {
-  return wrap(`    ${printable(text)}`, WIDTH, '      ');
+  return paragraph(`    ${printable(text)}`);
 }
 
 const FRAMEWORKS = [
@@ -79,7 +79,7 @@ function capturesOf(captures: NonNullable<ShowResult['captures']>): string[] {
   if (captures.length === 0) return ['', '  every test ran: nothing has to be captured'];
   return captures.flatMap(({ title, settles, lines }) => [
     '',
-    ...wrap(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`, WIDTH, '    '),
+    ...paragraph(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`),
     // Lines to paste are not wrapped.
     ...FRAMEWORKS.flatMap(([key, name]) => [`    ${name}`, ...lines[key].map((line) => `      ${line}`)]),
   ]);
@@ -145,7 +145,7 @@ function entryOf({ id, text, source, about }: Evidence, result: ShowResult): str
     );
   if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
   const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
-  lines.push('', ...wrap(`  query ${query.name} with ${params.join(', ')}`, WIDTH, '    '));
+  lines.push('', ...paragraph(`  query ${query.name} with ${params.join(', ')}`));
   lines.push(...query.sql.split('\n').map((line) => `    ${line}`.trimEnd()));
   return lines;
 }

@@ -7,8 +7,8 @@ import type {
   EstimateStage,
 } from '../../model/results/estimate.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
-import { left, printable, right, table, tableOf, wrap } from '../table.js';
-import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { left, printable, right, table, tableOf } from '../table.js';
+import { labelled, paragraph, UNKNOWN } from '../text-pieces.js';
 
 /** Most stages on a screen; --json has all of them. */
 const MOST_STAGES = 8;
@@ -155,7 +155,7 @@ function changeTable(change: EstimateChange, hottest: number | null): string {
   };
   const changed = change.components.filter(({ delta_bytes }) => Math.round(delta_bytes) !== 0);
   return [
-    ...wrap(`  changed: ${inWords(change.set)}${followed}${moved}`, WIDTH, '    '),
+    ...paragraph(`  changed: ${inWords(change.set)}${followed}${moved}`),
     tableOf(
       [...changed, total],
       [

@@ -1,8 +1,8 @@
 /** `replay` as text: one line a device, and beneath it what keeps it from being exact. */
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { paragraph } from '../text-pieces.js';
 
 const VARIANTS: Readonly<Record<ReplayDevice['variant'], string>> = {
   address: 'address (torch ≤ 2.11)',
@@ -65,8 +65,8 @@ function details(device: ReplayDevice): string[] {
       `OOM at entry ${formatCount(oom.seq)} for ${formatBytes(oom.requested_bytes)}: ${oom.repeated ? 'repeated' : 'not repeated'} (reserved ${formatBytes(oom.reserved_bytes)}, active ${formatBytes(oom.active_bytes)})`,
     );
   }
-  lines.push('', name, ...facts.flatMap((fact) => wrap(`  ${fact}`, WIDTH, '    ')));
-  if (device.reason !== '') lines.push(...wrap(`  ${device.status}: ${printable(device.reason)}`, WIDTH, '    '));
+  lines.push('', name, ...facts.flatMap((fact) => paragraph(`  ${fact}`)));
+  if (device.reason !== '') lines.push(...paragraph(`  ${device.status}: ${printable(device.reason)}`));
   const { first_mismatch: first } = device;
   if (first === null) return lines;
   const size = first.requested_bytes === null ? '' : ` (${formatBytes(first.requested_bytes)})`;
@@ -75,10 +75,8 @@ function details(device: ReplayDevice): string[] {
     first.predicted_address === null ? '' : `, predicted at 0x${first.predicted_address}`,
   ].join('');
   lines.push(
-    ...wrap(
+    ...paragraph(
       `  first of ${formatCount(device.mismatches)} mismatches: entry ${formatCount(first.seq)}${size}: ${KINDS[first.kind] ?? first.kind}${places}`,
-      WIDTH,
-      '    ',
     ),
   );
   for (const entry of first.context) {

@@ -2,15 +2,15 @@
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { labelled, paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
   const { run, no_estimate, devices, lines } = result;
   if (no_estimate !== null)
-    return `${wrap(`run ${printable(run)}: no estimate to compare with: ${no_estimate}`, WIDTH, '  ').join('\n')}\n`;
+    return `${paragraph(`run ${printable(run)}: no estimate to compare with: ${no_estimate}`).join('\n')}\n`;
   const blocks = devices.map(deviceText);
   for (const { path, device, reason } of result.left_out)
-    blocks.push(wrap(`${printable(path)} device ${device}: ${reason}`, WIDTH, '  ').join('\n'));
+    blocks.push(paragraph(`${printable(path)} device ${device}: ${reason}`).join('\n'));
   if (lines.length > 0) blocks.push(linesText(lines));
   if (blocks.length === 0) blocks.push('no snapshot of a known stage and no memory line to compare with');
   blocks.push(
@@ -55,7 +55,7 @@ function deviceText(device: DeviceResidual): string {
     ...unknown,
     ...device.components
       .filter(({ reading }) => reading !== null)
-      .flatMap((row) => wrap(`  ${row.component.replaceAll('_', ' ')}: ${row.reading}`, WIDTH, '    ')),
+      .flatMap((row) => paragraph(`  ${row.component.replaceAll('_', ' ')}: ${row.reading}`)),
   ].join('\n');
 }
 

@@ -2,7 +2,7 @@
 import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { left, printable, right, table, wrap } from '../../table.js';
-import { shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
+import { paragraph, shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
 import { more, type NsysLook, seconds } from './pieces.js';
 
 export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[] {
@@ -23,10 +23,8 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   for (const { moment, ranges } of moments) {
     for (const { thread, tid, texts } of ranges.slice(0, 4)) {
       lines.push(
-        ...wrap(
+        ...paragraph(
           `    at the ${moment}: ${shortText(texts.join(' › '), 150)} (thread ${thread === null ? (tid ?? UNKNOWN) : printable(thread)})`,
-          WIDTH,
-          '      ',
         ),
       );
     }
