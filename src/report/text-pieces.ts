@@ -29,6 +29,26 @@ export function rankWords(ranks: readonly (number | null)[], mostRanges = 8): st
   return `${known.size === 1 ? 'rank' : 'ranks'} ${rankList(ranks, mostRanges)}`;
 }
 
+/** `rank 3`, `rank unknown`. */
+export function rankName(rank: number | null): string {
+  return rank === null ? 'rank unknown' : `rank ${rank}`;
+}
+
+/** The moment after an entry of a trace; null is the state that the trace begins with. */
+export function afterEntry(seq: number | null): string {
+  return seq === null ? 'before the first entry' : `after entry ${formatCount(seq)}`;
+}
+
+/** `1 block`, `1,024 blocks`. */
+export function counted(count: number, word: string, plural = `${word}s`): string {
+  return `${formatCount(count)} ${count === 1 ? word : plural}`;
+}
+
+/** `+1.50 GiB`, `-3 B`, `0 B`. */
+export function signedBytes(bytes: number): string {
+  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+}
+
 export function bytesOr(bytes: number | null | undefined): string {
   return bytes === null || bytes === undefined ? UNKNOWN : formatBytes(bytes);
 }
@@ -76,6 +96,11 @@ export function hanging(text: string): string[] {
 /** `label   text`, wrapped under itself; labels are in a column of `width`. */
 export function labelled(label: string, text: string, width = 12): string[] {
   return wrap(`  ${label.padEnd(width)}${text}`, WIDTH, ' '.repeat(width + 2));
+}
+
+/** Texts one below the other, with the label before the first. */
+export function labelledList(label: string, texts: readonly string[], width = 12): string[] {
+  return texts.flatMap((text, i) => labelled(i === 0 ? label : '', text, width));
 }
 
 /** The beginning of a text of a file, on one line. */

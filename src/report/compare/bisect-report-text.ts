@@ -9,16 +9,15 @@ import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { left, printable, right, wrap } from '../table.js';
-import { labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
+import { counted, labelled, paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { shortCommit } from './check-words.js';
-import { changedLines, componentLines, signedBytes, siteLines, suspectLines } from './difference-lines.js';
+import { changedLines, componentLines, type Sides, siteLines, suspectLines } from './difference-lines.js';
 import {
   changedMarkdown,
   checkTableMarkdown,
   componentsMarkdown,
   notesMarkdown,
-  type Sides,
   sitesMarkdown,
   suspectsMarkdown,
 } from './difference-markdown.js';
@@ -59,7 +58,7 @@ export function bisectReportText(result: BisectReportResult): string {
 
 /** `found`, `one of 3 commits`, `not finished: 4 commits are left`. */
 function stateWords({ state, suspects_left: left }: BisectReportResult): string {
-  const commits = `${formatCount(left.length)} ${left.length === 1 ? 'commit' : 'commits'}`;
+  const commits = counted(left.length, 'commit');
   if (state === 'found') return 'found';
   if (state === 'suspects') return `one of ${commits}`;
   return left.length === 0 ? 'not finished' : `not finished: ${commits} left`;
@@ -68,7 +67,7 @@ function stateWords({ state, suspects_left: left }: BisectReportResult): string 
 function culpritTexts({ culprit, criterion, golden }: BisectReportResult): string[] {
   const by = `judged on ${printable(criterion)} against golden ${shortText(golden, 60)}`;
   if (culprit === null) return [by];
-  const runs = `${formatCount(culprit.judged_runs)} ${culprit.judged_runs === 1 ? 'run' : 'runs'}`;
+  const runs = counted(culprit.judged_runs, 'run');
   return [`${commitWords(culprit, 80)}`, `${by}; the culprit by ${runs}`];
 }
 

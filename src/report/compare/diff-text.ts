@@ -3,24 +3,20 @@
 import type { DiffSite } from '../../model/diff-parts.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { left, printable, right, table, tableOf, wrap } from '../table.js';
-import { hanging, labelled, WIDTH } from '../text-pieces.js';
-import { fitSite, signedBytes } from './difference-lines.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
+import { afterEntry, counted, hanging, labelledList, rankName, signedBytes, WIDTH } from '../text-pieces.js';
+import { blockCounts, NO_FIGURES, type SiteRow, siteFigures, siteTable } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
 
 /** Rows that are explained by the callers of the difference. */
 const EXPLAINED = 5;
 const CALLERS_SHOWN = 3;
-/** The last column gets what the figures leave, but never less. */
-const LEAST_NAME = 36;
-/** Of indent and gaps between the columns. */
-const GAPS = 10;
 
 export function diffText(result: DiffResult): string {
   const lines =
     result.a_info === null ? [`a  ${printable(result.a)}`, `b  ${printable(result.b)}`] : snapshotLines(result);
   if (result.notes.length > 0) {
-    lines.push('', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note)));
+    lines.push('', ...labelledList('notes', result.notes));
   }
   lines.push(...poolLines(result), ...settingLines(result), ...featureLines(result));
   lines.push(...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks));
@@ -44,7 +40,7 @@ function snapshotLines(result: SnapshotDiff): string[] {
     ...totalLines(result),
     ...componentLines(result),
     '',
-    siteTable(result),
+    sitesText(result),
     ...unchangedLine(result),
   ];
 }
@@ -53,14 +49,14 @@ function sideLines(name: string, side: DiffSide, other: DiffSide): string[] {
   const moment = side.has_trace ? momentWords(side) : 'as dumped (no trace)';
   // A file of the same name elsewhere has the same handle.
   const place = side.handle === other.handle && side.operand !== other.operand ? ` (${side.operand})` : '';
-  const rank = side.rank === null ? 'rank unknown' : `rank ${side.rank}`;
+  const rank = rankName(side.rank);
   const text = `${printable(side.handle)}${printable(place)} · ${rank} · device ${side.device} · ${moment}`;
   const [first = '', ...rest] = wrap(text, WIDTH - 3);
   return [`${name}  ${first}`, ...rest.map((line) => `   ${line}`)];
 }
 
 function momentWords(side: DiffSide): string {
-  const at = side.seq === null ? 'before the first entry' : `after entry ${formatCount(side.seq)}`;
+  const at = afterEntry(side.seq);
   return side.moment.startsWith('seq:') ? at : `${side.moment}, ${at}`;
 }
 
@@ -83,19 +79,9 @@ function componentLines({ components }: Pick<DiffResult, 'components'>): string[
   return hanging(`of which  ${parts.join(', ')}`);
 }
 
-interface Row {
-  /** Difference, a, b, blocks. */
-  readonly figures: readonly string[];
-  /** Kept whole. */
-  readonly lead: string;
-  /** Shortened from its beginning where it is too long. */
-  readonly name: string;
-}
-const NO_FIGURES = ['', '', '', ''];
-
-function siteTable(result: SnapshotDiff): string {
+function sitesText(result: SnapshotDiff): string {
   const changed = result.sites.filter((site) => site.delta_bytes !== 0);
-  const rows: Row[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
+  const rows: SiteRow[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
   const { remainder } = result;
   if (remainder.changed > 0) {
     const parts = `${signedBytes(remainder.grown_bytes)} and ${signedBytes(remainder.shrunk_bytes)}`;
@@ -114,25 +100,15 @@ function siteTable(result: SnapshotDiff): string {
     lead: 'all active memory (block sizes)',
     name: '',
   });
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row.figures[column]!.length), 6));
-  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
-  const drawn = table(
-    [right('change'), right('a'), right('b'), right('blocks'), left('call site')],
-    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
-    '  ',
-  );
+  const drawn = siteTable(rows, ['a', 'b'], 'call site', 6);
   return remainder.changed > 0 ? `${drawn}\n  (--limit 0 shows all sites)` : drawn;
 }
 
-function siteRows(site: DiffSite, explained: boolean): Row[] {
-  const figures = [
-    signedBytes(site.delta_bytes),
-    formatBytes(site.a_bytes),
-    formatBytes(site.b_bytes),
-    blockCounts(site.a_count, site.b_count),
-  ];
+function siteRows(site: DiffSite, explained: boolean): SiteRow[] {
   const alone = site.match === 'only_a' || site.match === 'only_b';
-  const rows: Row[] = [{ figures, lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site }];
+  const rows: SiteRow[] = [
+    { figures: siteFigures(site), lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site },
+  ];
   const addRow = (lead: string, name = ''): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
   const { words, name } = matchWords(site);
   if (words !== '') addRow(words, name);
@@ -165,16 +141,12 @@ function matchWords({ match, a_site, b_site }: DiffSite): { readonly words: stri
   }
 }
 
-function blockCounts(a: number, b: number): string {
-  return a === b ? formatCount(a) : `${formatCount(a)} → ${formatCount(b)}`;
-}
-
 function unchangedLine(result: SnapshotDiff): string[] {
   const shown = result.sites.filter((site) => site.delta_bytes === 0);
   const { remainder } = result;
   const count = shown.length + remainder.sites - remainder.changed;
   if (count === 0) return [];
-  return [`  ${formatCount(count)} ${count === 1 ? 'site has' : 'sites have'} as many bytes in a as in b`];
+  return [`  ${counted(count, 'site has', 'sites have')} as many bytes in a as in b`];
 }
 
 function poolLines(result: DiffResult): string[] {
@@ -213,7 +185,7 @@ function settingLines(result: DiffResult): string[] {
     const keys = result.settings.filter((setting) => setting[side === 'a' ? 'b' : 'a'] === null).map(({ key }) => key);
     if (keys.length === 0) continue;
     const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
-    const words = `${formatCount(keys.length)} ${keys.length === 1 ? 'setting is' : 'settings are'} recorded in ${side} alone${shown}`;
+    const words = `${counted(keys.length, 'setting is', 'settings are')} recorded in ${side} alone${shown}`;
     lines.push(...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  '));
   }
   return lines;

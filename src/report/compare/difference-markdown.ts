@@ -5,6 +5,7 @@ import type { ChangedValue, CompareCheck, Preset, Suspect } from '../../model/re
 import { formatBytes, formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
+import { signedBytes } from '../text-pieces.js';
 import {
   changeOf,
   checkFigure,
@@ -15,7 +16,15 @@ import {
   shortCommit,
   toleranceOf,
 } from './check-words.js';
-import { changedComponents, grownSites, otherSites, placeOf, signedBytes, valueWords } from './difference-lines.js';
+import {
+  blockCounts,
+  changedComponents,
+  grownSites,
+  otherSites,
+  placeOf,
+  type Sides,
+  valueWords,
+} from './difference-lines.js';
 import { upstreamWords } from './upstream-words.js';
 
 const MOST_SITES = 20;
@@ -23,8 +32,6 @@ const MOST_VALUES = 40;
 const MOST_SUSPECTS = 10;
 const MOST_COMMITS = 5;
 const MOST_LINES = 12;
-
-export type Sides = readonly [golden: string, current: string];
 
 /** Statuses that fail are set in bold: the eye finds them without colours. */
 export function checkTableMarkdown(checks: readonly CompareCheck[], preset: Preset, sides: Sides): string[] {
@@ -69,9 +76,7 @@ export function sitesMarkdown(sites: readonly DiffSite[], sides: Sides): string[
       mdText(signedBytes(site.delta_bytes)),
       formatBytes(site.a_bytes),
       formatBytes(site.b_bytes),
-      site.a_count === site.b_count
-        ? formatCount(site.a_count)
-        : `${formatCount(site.a_count)} → ${formatCount(site.b_count)}`,
+      blockCounts(site.a_count, site.b_count),
     ]);
   const otherRows = otherSites(grown.slice(MOST_SITES), sites);
   const columns = [left('call site'), ...figureColumns(sides), right('blocks')];

@@ -9,10 +9,12 @@ import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.
 import {
   byteRange,
   bytesOr,
+  counted,
   figure,
-  labelled,
+  labelledList,
   paragraph,
   rankList,
+  rankName,
   shortText,
   stepTime,
   UNKNOWN,
@@ -49,7 +51,7 @@ function commitList(commits: readonly (string | null)[]): string {
 
 export function goldenShowText(result: GoldenShowResult): string {
   const { name, source, runs, bands } = result;
-  const count = `${formatCount(runs.length)} ${runs.length === 1 ? 'run' : 'runs'}`;
+  const count = counted(runs.length, 'run');
   const lines = [...paragraph(`golden ${shortText(name, 60)}: ${count}, from ${tidy(source)}`)];
   if (runs.length === 0) return screenText([...lines, '', 'it holds no run']);
   const surroundings = [
@@ -73,7 +75,7 @@ export function goldenShowText(result: GoldenShowResult): string {
 
 /** A label with one text below the other; nothing for none. */
 function facts(label: string, texts: readonly string[]): string[] {
-  return texts.filter((text) => text !== '').flatMap((text, i) => labelled(i === 0 ? label : '', tidy(text)));
+  return labelledList(label, texts.filter((text) => text !== '').map(tidy));
 }
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
@@ -177,7 +179,7 @@ function peakLines(runs: readonly Measurement[]): string[] {
     .filter(([, bytes]) => bytes !== 0)
     .toSorted(([, a], [, b]) => b - a);
   const remainingBytes = peak.active_bytes - parts.reduce((sum, [, bytes]) => sum + bytes, 0);
-  const rank = peak.rank === null ? 'rank unknown' : `rank ${peak.rank}`;
+  const rank = rankName(peak.rank);
   const approximate = peak.basis === 'actual' ? '' : ' (approximate)';
   const words = parts.map(([component, bytes]) => `${component} ${formatBytes(bytes)}`);
   if (remainingBytes !== 0) words.push(`not told ${formatBytes(remainingBytes)}`);

@@ -3,7 +3,7 @@ import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/res
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { left, printable, right, table, wrap } from '../table.js';
-import { figure, grouped, paragraph, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { counted, figure, grouped, paragraph, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 import { historyChart } from './history-chart.js';
 
 export interface HistoryLook {
@@ -225,8 +225,4 @@ function leftOutWords({ left_out }: HistoryResult): string[] {
     const names = runs.slice(0, 3).join(', ');
     return `left out: ${counted(runs.length, 'run')} (${names}${runs.length > 3 ? ', …' : ''}): ${reason}`;
   });
-}
-
-function counted(number: number, word: string): string {
-  return `${formatCount(number)} ${word}${number === 1 ? '' : 's'}`;
 }

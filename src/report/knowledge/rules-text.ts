@@ -2,7 +2,7 @@
 import type { ExplainedStack, ExplainStackResult, RulesResult, RulesTestResult } from '../../model/results/rules.js';
 import { formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
-import { hanging, WIDTH } from '../text-pieces.js';
+import { counted, hanging, WIDTH } from '../text-pieces.js';
 
 export function rulesText({ rules, rules_version }: RulesResult): string {
   const samples = rules.reduce((sum, rule) => sum + rule.samples, 0);
@@ -25,7 +25,7 @@ export function rulesText({ rules, rules_version }: RulesResult): string {
 export function rulesTestText({ file, rules, samples }: RulesTestResult): string {
   const failed = samples.filter(({ passed }) => !passed);
   const lines = failed.map(({ rule, sample, reason }) => `FAILED  ${rule} sample ${sample}: ${reason}`);
-  const counts = `${formatCount(rules)} ${rules === 1 ? 'rule' : 'rules'}, ${formatCount(samples.length - failed.length)} of ${formatCount(samples.length)} samples pass`;
+  const counts = `${counted(rules, 'rule')}, ${formatCount(samples.length - failed.length)} of ${formatCount(samples.length)} samples pass`;
   lines.push(`${printable(file)}: ${counts}${samples.length === 0 ? ' (a rule without samples is a guess)' : ''}`);
   return `${lines.join('\n')}\n`;
 }

@@ -1,18 +1,17 @@
 /** Allocations as rows; one alone with its stack. */
+
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { afterEntry, counted, rankName } from '../text-pieces.js';
 
 export function allocationsText(result: AllocationsResult): string {
-  const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
-  const when =
-    result.moment === null
-      ? 'of the whole trace'
-      : `live ${result.seq === null ? 'before the first entry' : `after entry ${formatCount(result.seq)}`} (${result.moment})`;
+  const rank = rankName(result.rank);
+  const when = result.moment === null ? 'of the whole trace' : `live ${afterEntry(result.seq)} (${result.moment})`;
   const lines = [
     `${printable(result.path)} · ${rank} · device ${result.device}`,
-    `  ${formatCount(result.count)} ${result.count === 1 ? 'allocation' : 'allocations'} ${when}: ${formatBytes(result.actual_bytes)} in blocks, ${formatBytes(result.requested_bytes)} requested${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
+    `  ${counted(result.count, 'allocation')} ${when}: ${formatBytes(result.actual_bytes)} in blocks, ${formatBytes(result.requested_bytes)} requested${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
   ];
   if (result.allocations.length > 0)
     lines.push(

@@ -5,11 +5,11 @@ import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/
 import { formatBytes, formatCount } from '../../model/units.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { hanging, WIDTH } from '../text-pieces.js';
+import { counted, hanging, rankName, WIDTH } from '../text-pieces.js';
 
 export function atText(result: AtResult): string {
   const lines = [
-    `${printable(result.path)} · ${result.rank === null ? 'rank unknown' : `rank ${result.rank}`} · device ${result.device} · ${momentWords(result)}`,
+    `${printable(result.path)} · ${rankName(result.rank)} · device ${result.device} · ${momentWords(result)}`,
     ...hanging(
       `  reserved   ${formatBytes(result.reserved_bytes)} = allocated ${formatBytes(result.allocated_bytes)} + pending free ${formatBytes(result.pending_bytes)} + inactive ${formatBytes(result.inactive_bytes)}${basis(result)}`,
     ),
@@ -46,7 +46,7 @@ export function momentWords(result: {
 function basis(result: AtResult): string {
   if (result.basis === 'approximate') return ' (approximate: the trace contradicts itself)';
   if (result.uncertain_blocks === 0) return '';
-  return ` (up to ${formatBytes(result.uncertain_bytes)} more allocated: ${formatCount(result.uncertain_blocks)} ${result.uncertain_blocks === 1 ? 'block' : 'blocks'} of uncertain size)`;
+  return ` (up to ${formatBytes(result.uncertain_bytes)} more allocated: ${counted(result.uncertain_blocks, 'block')} of uncertain size)`;
 }
 
 function fragments({ fragmentation }: AtResult): string {

@@ -9,7 +9,7 @@ import type {
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { afterEntry, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Rows below this part of the device are summed up unless all are asked for. */
 const LEAST_SHARE = 0.002;
@@ -56,9 +56,9 @@ export function componentTotals(rows: readonly ComponentBytes[]): Map<Component,
 }
 
 function deviceText(device: AttributedDevice, moment: string): string {
-  const rank = device.rank === null ? 'rank unknown' : `rank ${device.rank}`;
+  const rank = rankName(device.rank);
   const stage = device.stage === null ? '' : ` · stage ${device.stage}`;
-  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const after = afterEntry(device.seq);
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,

@@ -4,13 +4,13 @@ import type { PeakDevice, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
-import { paragraph } from '../text-pieces.js';
+import { afterEntry, counted, paragraph, rankName } from '../text-pieces.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
 
 export function peakText(result: PeakResult): string {
   return `${result.snapshots
     .map((snapshot) => {
-      const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+      const rank = rankName(snapshot.rank);
       const without = snapshot.devices_without_moment ?? [];
       return [
         `${printable(snapshot.path)} · ${rank}`,
@@ -46,7 +46,7 @@ const PLURALS: Readonly<Record<GroupKey, string>> = {
 };
 
 function deviceText(device: PeakDevice): string {
-  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const after = afterEntry(device.seq);
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     '',
@@ -137,10 +137,10 @@ function lifetimeWords({ rule, boundary, boundaries }: LifetimeBasis): string {
   if (rule === 'none') return 'resident or transient: no frees were recorded that could tell';
   if (rule === 'trace')
     return 'resident: still live when the trace ends; transient: freed in it after this moment (no steps are marked)';
-  const marks = `${formatCount(boundaries)} ${boundaries === 1 ? 'boundary' : 'boundaries'} of ${printable(boundary ?? '')}`;
+  const marks = `${counted(boundaries, 'boundary', 'boundaries')} of ${printable(boundary ?? '')}`;
   return `resident: outlives its step, or has lived through one; transient: freed before the step ends (${marks})`;
 }
 
 function blocks(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'block' : 'blocks'}`;
+  return counted(count, 'block');
 }

@@ -2,7 +2,7 @@
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
-import { countOr, grouped, paragraph, UNKNOWN } from '../text-pieces.js';
+import { counted, countOr, grouped, paragraph, rankName, signedBytes, UNKNOWN } from '../text-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_LINES = 8;
@@ -13,9 +13,9 @@ export function snapshotSeriesText(result: SnapshotSeriesResult): string {
 
 function seriesText(series: SnapshotSeries, run: string): string {
   const { rank, device, snapshots } = series;
-  const count = `${formatCount(snapshots.length)} ${snapshots.length === 1 ? 'snapshot' : 'snapshots'}`;
+  const count = counted(snapshots.length, 'snapshot');
   const order = snapshots.length > 1 ? ` in the order of ${series.order}` : '';
-  const who = rank === null ? 'rank unknown' : `rank ${rank}`;
+  const who = rankName(rank);
   const lines = [
     `run ${printable(run)} · ${who} · device ${device} · ${count}${order}`,
     snapshotTable(snapshots),
@@ -49,12 +49,8 @@ function snapshotTable(snapshots: readonly SeriesSnapshot[]): string {
     withPending && right('active', (row) => formatBytes(row.active_bytes)),
     right('reserved', (row) => formatBytes(row.reserved_bytes)),
     right('inactive', (row) => formatBytes(row.inactive_bytes)),
-    right('growth', (row) => (row.growth === null ? UNKNOWN : signed(row.growth.allocated_bytes))),
+    right('growth', (row) => (row.growth === null ? UNKNOWN : signedBytes(row.growth.allocated_bytes))),
   ]);
-}
-
-function signed(bytes: number): string {
-  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
 }
 
 function spanText(row: SeriesSnapshot): string {
@@ -70,7 +66,8 @@ function trendText({ trend }: SnapshotSeries): string {
   const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep } = trend;
   if (kind === 'too_few')
     return `${snapshots} comparable ${snapshots === 1 ? 'dump tells' : 'dumps tell'} no trend: three do`;
-  const change = growth === null ? '' : ` ${signed(growth)}${perStep === null ? '' : `, ${signed(perStep)} a step`}`;
+  const change =
+    growth === null ? '' : ` ${signedBytes(growth)}${perStep === null ? '' : `, ${signedBytes(perStep)} a step`}`;
   const over = `over ${formatCount(snapshots)} comparable dumps`;
   switch (kind) {
     case 'growing':
@@ -108,7 +105,7 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
         ];
       case 'gap': {
         const { gap_us, active_bytes, reserved_bytes } = row.lost ?? { gap_us: 0, active_bytes: 0, reserved_bytes: 0 };
-        const change = `active ${signed(active_bytes)} and reserved ${signed(reserved_bytes)} meanwhile`;
+        const change = `active ${signedBytes(active_bytes)} and reserved ${signedBytes(reserved_bytes)} meanwhile`;
         return [`between ${one} and ${two} the ring lost ${duration(gap_us)} of entries: ${change}`];
       }
       case 'restart':
@@ -123,7 +120,7 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
 
 function siteTable({ sites }: SnapshotSeries): string {
   return tableOf(sites, [
-    right('change', (site) => signed(site.bytes)),
+    right('change', (site) => signedBytes(site.bytes)),
     right('blocks', (site) => (site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks))),
     right('now', (site) => formatBytes(site.last_bytes)),
     left('call site, first to last comparable dump', (site) => keepEnd(printable(site.site), 60)),

@@ -4,14 +4,14 @@ import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/r
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { hanging } from '../text-pieces.js';
+import { afterEntry, counted, hanging, rankName } from '../text-pieces.js';
 
 export function snapshotText(result: SnapshotResult): string {
   return `${result.snapshots.map(oneSnapshot).join('\n\n')}\n`;
 }
 
 function oneSnapshot(snapshot: SnapshotInfo): string {
-  const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+  const rank = rankName(snapshot.rank);
   const torch = snapshot.torch_at_least === null ? '' : ` · torch ≥ ${snapshot.torch_at_least}`;
   const encoding = snapshot.protocol === null ? 'JSON' : `pickle protocol ${snapshot.protocol}`;
   const lines = [
@@ -49,16 +49,12 @@ function deviceLines(device: SnapshotDevice): string[] {
       overwritten: 'oldest entries overwritten',
     };
     const regime = device.start === null ? '' : `, ${start[device.start]}`;
-    lines.push(
-      ...hanging(
-        `  trace    ${formatCount(device.events)} ${device.events === 1 ? 'entry' : 'entries'}${regime}: ${actions.join(', ')}`,
-      ),
-    );
+    lines.push(...hanging(`  trace    ${counted(device.events, 'entry', 'entries')}${regime}: ${actions.join(', ')}`));
     const peak =
       device.peak_active_bytes === null
         ? `unknown in actual sizes; requested sizes anchored at the end: ${size(device.peak_anchored_bytes)}`
         : `active ${size(device.peak_active_bytes)}`;
-    const after = device.peak_seq === null ? 'before the first entry' : `after entry ${formatCount(device.peak_seq)}`;
+    const after = afterEntry(device.peak_seq);
     lines.push(`  peak     ${peak}, ${after}; reserved ${size(device.peak_reserved_bytes)}`);
     for (const oom of device.ooms ?? []) {
       lines.push(

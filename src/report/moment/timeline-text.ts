@@ -21,7 +21,7 @@ import { nvtxLines } from '../run/nvtx-lines.js';
 import { duration, stepLines } from '../run/step-table.js';
 import { csvLine } from '../store/sql-text.js';
 import { keepEnd, printable, wrap } from '../table.js';
-import { bytesOr, clock, paragraph, WIDTH } from '../text-pieces.js';
+import { bytesOr, clock, counted, paragraph, rankName, WIDTH } from '../text-pieces.js';
 import { componentRows } from './component-chart.js';
 
 export interface TimelineLook {
@@ -38,7 +38,7 @@ export interface TimelineLook {
 export function timelineText(result: TimelineResult, look: TimelineLook): string {
   const text = `${result.snapshots
     .map((snapshot) => {
-      const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+      const rank = rankName(snapshot.rank);
       return [
         `${printable(snapshot.path)} · ${rank}`,
         ...snapshot.devices.map((device) => deviceLines(device, look).join('\n')),
@@ -121,7 +121,7 @@ function headLines(device: number, trace: TimelineTrace): string[] {
   const shown = range.last_seq - range.first_seq + 1;
   const entries = trace.zoomed
     ? `entries ${formatCount(range.first_seq)} to ${formatCount(range.last_seq)} of ${formatCount(trace.entries)}`
-    : `${formatCount(trace.entries)} ${trace.entries === 1 ? 'entry' : 'entries'}`;
+    : counted(trace.entries, 'entry', 'entries');
   const time =
     range.first_time_us === null || range.last_time_us === null
       ? 'no times recorded'
@@ -327,7 +327,7 @@ function legendLines(trace: TimelineTrace): string[] {
   if (marks.flush_count > 0)
     add(
       'f',
-      `${formatCount(marks.flush_count)} ${marks.flush_count === 1 ? 'flush' : 'flushes'}: ${formatBytes(marks.flush_bytes)} given back to the driver`,
+      `${counted(marks.flush_count, 'flush', 'flushes')}: ${formatBytes(marks.flush_bytes)} given back to the driver`,
     );
   const lanes = annotationLanes(marks.annotations);
   for (const lane of lanes) add(lane.sign, `${keepEnd(printable(lane.name), 80)} ×${formatCount(lane.ranges.length)}`);

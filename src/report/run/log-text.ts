@@ -5,9 +5,11 @@ import { keepEnd, printable } from '../table.js';
 import {
   bytesOr,
   clock,
+  counted,
   countOr,
   grouped,
   labelled,
+  labelledList,
   paragraph,
   rankWords,
   shortText,
@@ -36,10 +38,10 @@ export function logText(result: LogResult): string {
 }
 
 function runText(run: LogRun): string {
-  const hosts = run.hosts.length > 0 ? ` · ${plural(run.hosts.length, 'host')}` : '';
+  const hosts = run.hosts.length > 0 ? ` · ${counted(run.hosts.length, 'host')}` : '';
   const lines = [
     ...paragraph(
-      `run ${printable(run.name)} · ${plural(run.files, 'file')} · ${plural(run.ranks_seen, 'rank')} seen${hosts} · ${plural(run.attempts.length, 'attempt')}`,
+      `run ${printable(run.name)} · ${counted(run.files, 'file')} · ${counted(run.ranks_seen, 'rank')} seen${hosts} · ${counted(run.attempts.length, 'attempt')}`,
     ),
     ...labelled('versions', versions(run)),
     ...labelled('device', device(run)),
@@ -70,14 +72,10 @@ function memoryLines(run: LogRun, mostRows: number): string[] {
   return [
     ...labelled(
       'memory',
-      `${plural(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
+      `${counted(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
     ),
     ...memoryTable(run.memory_groups, mostRows, '    ').split('\n'),
   ];
-}
-
-function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function versions(run: LogRun): string {
@@ -116,12 +114,15 @@ function attempts(run: LogRun): string[] {
         ? 'no iteration line'
         : `iterations ${countOr(attempt.first_iteration)} to ${countOr(attempt.last_iteration)}`;
     const phase = attempt.last_phase === null ? '' : `, last phase ${attempt.last_phase.replaceAll('_', ' ')}`;
-    const failed = attempt.incidents === 0 ? '' : `, ${plural(attempt.incidents, 'failure line')}`;
+    const failed = attempt.incidents === 0 ? '' : `, ${counted(attempt.incidents, 'failure line')}`;
     const time = attempt.time_us === null ? '' : ` from ${clock(attempt.time_us)}`;
     return `${attempt.attempt}${time}: ${reached}${phase}${failed}`;
   });
   if (shown.length < run.attempts.length) lines.unshift(`… ${run.attempts.length - shown.length} earlier`);
-  return lines.flatMap((text, i) => labelled(i === 0 ? 'attempts' : '', shortText(text, 86)));
+  return labelledList(
+    'attempts',
+    lines.map((text) => shortText(text, 86)),
+  );
 }
 
 function iterations({ iterations: all }: LogRun): string[] {
@@ -134,7 +135,7 @@ function iterations({ iterations: all }: LogRun): string[] {
   ].filter((text) => text !== '');
   const lines = labelled(
     'iterations',
-    `${plural(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
+    `${counted(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
   );
   const { steady } = all;
   if (steady.timed > 0) {
@@ -191,7 +192,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
   const several = run.attempts.length > 1;
   const copies = run.incidents.filter(({ copy_of }) => copy_of !== null).length;
   const again = copies === 0 ? '' : ` (and ${formatCount(copies)} that stand in a second file)`;
-  const lines = [`  failures    ${plural(run.incidents.length - copies, 'line')}${again}`];
+  const lines = [`  failures    ${counted(run.incidents.length - copies, 'line')}${again}`];
   for (const { first, incidents } of groups.slice(0, most)) {
     const times = incidents.length > 1 ? ` ×${formatCount(incidents.length)}` : '';
     const attempt = several && first.attempt !== null ? ` · attempt ${first.attempt}` : '';
@@ -231,7 +232,7 @@ function firstLines(run: LogRun): string[] {
     if (first.victims.length > 0 || first.secondary > 0) {
       const victims = first.victims.length === 0 ? 'no other rank' : rankWords(first.victims, 6);
       lines.push(
-        ...labelled('victims', `${victims}; ${plural(first.secondary, 'failure line')} that only follow or report`),
+        ...labelled('victims', `${victims}; ${counted(first.secondary, 'failure line')} that only follow or report`),
       );
     }
   }

@@ -2,7 +2,7 @@
 import type { MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { bytesOr, countOr, figure, paragraph, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { bytesOr, counted, countOr, figure, paragraph, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** More rows than a reader reads; `--rank` and `--json` have the rest. */
 const MOST_RANKS = 32;
@@ -52,7 +52,7 @@ function sampledLines({ sampled }: MemoryResult): string[] {
   const { devices, samples, files, max_used_bytes: bytes } = sampled;
   const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
   return wrap(
-    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${formatCount(devices)} ${devices === 1 ? 'device' : 'devices'} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
+    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
     WIDTH,
     '  ',
   );

@@ -2,7 +2,7 @@
 import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
-import { bytesOr, clock, countOr, labelled, UNKNOWN } from '../text-pieces.js';
+import { bytesOr, clock, countOr, labelled, labelledList, rankName, UNKNOWN } from '../text-pieces.js';
 
 export interface OutsideLook {
   /** Rows of moments and of processes of each device; 0 for all the result has. */
@@ -28,7 +28,7 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
     blocks.push([`run ${printable(result.run)}: no memory of a device beside PyTorch's`]);
   const notes = [
     ...(result.clock.shift_us === null || result.clock.shift_us === 0 ? [] : labelled('clocks', result.clock.origin)),
-    ...result.limits.flatMap((limit, i) => labelled(i === 0 ? 'limits' : '', printable(limit))),
+    ...labelledList('limits', result.limits.map(printable)),
   ];
   if (notes.length > 0) blocks.push(notes);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
@@ -66,7 +66,7 @@ function mostRemarkable(devices: readonly OutsideDevice[]): { readonly device: O
 function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): string[] {
   const { monitor, outside } = device;
   const where = [
-    device.rank === null ? 'rank unknown' : `rank ${device.rank}`,
+    rankName(device.rank),
     ...(device.device === null ? (device.gpu === null ? [] : [printable(device.gpu)]) : [`device ${device.device}`]),
     ...(device.host === null ? [] : [`host ${printable(device.host)}`]),
     ...(device.total_bytes === null ? [] : [`${formatBytes(device.total_bytes)} in all`]),

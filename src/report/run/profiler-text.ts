@@ -3,7 +3,7 @@ import type { ProfilerMemoryResult, ProfilerMoment, ProfilerTimeline } from '../
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { ProfilerCategory } from '../../model/vocabulary.js';
 import { left, printable, right, table, tableOf, wrap } from '../table.js';
-import { grouped, paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { grouped, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const BAR = 24;
 
@@ -12,7 +12,7 @@ export function profilerText(result: ProfilerMemoryResult): string {
 }
 
 function timelineText(timeline: ProfilerTimeline): string {
-  const rank = timeline.rank === null ? 'rank unknown' : `rank ${timeline.rank}`;
+  const rank = rankName(timeline.rank);
   const title = `${printable(timeline.path)} · ${rank}`;
   const { peak } = timeline;
   if (peak === null) return `${title}\n  no entry: the exported device allocated nothing while the profiler ran`;

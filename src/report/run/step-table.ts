@@ -2,7 +2,7 @@
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { printable, right, tableOf } from '../table.js';
-import { grouped, paragraph, UNKNOWN } from '../text-pieces.js';
+import { grouped, paragraph, signedBytes, UNKNOWN } from '../text-pieces.js';
 
 /** Lines below the chart; `limit`: steps to list, the last ones, undefined = all. */
 export function stepLines(trace: TimelineTrace, limit: number | undefined): string[] {
@@ -76,19 +76,14 @@ function stepName(step: TimelineStep): string {
   return `${step.partial === null ? '' : '*'}${formatCount(step.step)}${again}`;
 }
 
-/** `+12.30 MiB`, in the unit of `of`. */
-function signed(bytes: number): string {
-  return `${bytes > 0 ? '+' : ''}${formatBytes(bytes)}`;
-}
-
 function growthText(growth: StepGrowth | null): string {
   if (growth === null) return 'growth not known: it takes two whole steps besides the first, which is warm-up';
   const over = `steps ${growth.first_step} to ${growth.last_step}`;
-  const spread = `median of ${growth.n}, spread ${signed(growth.min_bytes_per_step)} to ${signed(growth.max_bytes_per_step)}`;
-  const total = `${signed(growth.total_bytes)} over ${over}`;
+  const spread = `median of ${growth.n}, spread ${signedBytes(growth.min_bytes_per_step)} to ${signedBytes(growth.max_bytes_per_step)}`;
+  const total = `${signedBytes(growth.total_bytes)} over ${over}`;
   const width = growth.highest_end_bytes - growth.lowest_end_bytes;
   if (growth.n === 1 && growth.trend === null)
-    return `growth ${signed(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference tells no trend`;
+    return `growth ${signedBytes(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference tells no trend`;
   switch (growth.trend) {
     case 'level':
       return width === 0
@@ -97,11 +92,11 @@ function growthText(growth: StepGrowth | null): string {
     case 'plateau':
       return `plateau: ${total}, but nothing in the second half of them (${spread})`;
     case 'rising':
-      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
     case null:
-      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): too few steps to tell a trend, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): too few steps to tell a trend, ${total}`;
     case 'mixed':
-      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
   }
 }
 

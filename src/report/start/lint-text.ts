@@ -14,7 +14,7 @@ import { formatCount } from '../../model/units.js';
 import { keepEnd, printable, wrap } from '../plain-text.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
+import { counted, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
 
 const INDENT = '  ';
 /** Inside a block: the framework's message, the fix. */
@@ -172,7 +172,7 @@ function unknownLines({ unknown }: LintResult): string[] {
         ? ', an error'
         : ', all errors'
       : `, ${formatCount(errors)} of them errors`;
-  const lead = `${plural(unknown.length, 'rule')} undecided${errors === 0 ? '' : which}`;
+  const lead = `${counted(unknown.length, 'rule')} undecided${errors === 0 ? '' : which}`;
   const options = optionsFor(unknown);
   return [
     '',
@@ -204,11 +204,7 @@ function assumedLines(assumed: readonly LintFact[]): string[] {
 
 function lastLine({ findings, rules, settings }: LintResult): string {
   const counts = LINT_SEVERITIES.map((severity) =>
-    plural(findings.filter((finding) => finding.severity === severity).length, severity),
+    counted(findings.filter((finding) => finding.severity === severity).length, severity),
   );
-  return `${counts.join(', ')}; ${plural(rules, 'rule')} on ${plural(settings, 'setting')}`;
-}
-
-function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
+  return `${counts.join(', ')}; ${counted(rules, 'rule')} on ${counted(settings, 'setting')}`;
 }

@@ -3,7 +3,7 @@ import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../.
 import { formatBytes, formatCount } from '../../model/units.js';
 import { sqlTable } from '../store/sql-text.js';
 import { left, printable, right, table, wrap } from '../table.js';
-import { paragraph, WIDTH } from '../text-pieces.js';
+import { paragraph, rankName, WIDTH } from '../text-pieces.js';
 import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
 
 /** Frames of a stack beyond these are the launcher's. */
@@ -22,7 +22,7 @@ export function showText(result: ShowResult, target: DiagnosedTarget = {}): stri
 }
 
 function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): string {
-  const place = [rank === null ? 'rank unknown' : `rank ${rank}`, ...(device === null ? [] : [`device ${device}`])];
+  const place = [rankName(rank), ...(device === null ? [] : [`device ${device}`])];
   const which = verdicts > 1 ? ` · verdict ${verdict} of ${formatCount(verdicts)}` : '';
   return `${place.join(' · ')} · ${cause.replaceAll('_', ' ')}${which} · run ${printable(run)}`;
 }

@@ -8,7 +8,7 @@ import type {
 } from '../../model/results/estimate.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import { left, printable, right, table, tableOf } from '../table.js';
-import { labelled, paragraph, UNKNOWN } from '../text-pieces.js';
+import { labelled, labelledList, paragraph, UNKNOWN } from '../text-pieces.js';
 
 /** Most stages on a screen; --json has all of them. */
 const MOST_STAGES = 8;
@@ -169,5 +169,9 @@ function changeTable(change: EstimateChange, hottest: number | null): string {
 }
 
 function sentences(label: string, texts: readonly string[]): string[] {
-  return texts.flatMap((text, index) => labelled(index === 0 ? label : '', `· ${printable(text)}`, 14));
+  return labelledList(
+    label,
+    texts.map((text) => `· ${printable(text)}`),
+    14,
+  );
 }

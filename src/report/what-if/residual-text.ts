@@ -2,7 +2,7 @@
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { labelled, paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
   const { run, no_estimate, devices, lines } = result;
@@ -14,7 +14,7 @@ export function residualText(result: ResidualResult): string {
   if (lines.length > 0) blocks.push(linesText(lines));
   if (blocks.length === 0) blocks.push('no snapshot of a known stage and no memory line to compare with');
   blocks.push(
-    [...result.assumptions.flatMap((text, i) => labelled(i === 0 ? 'assumed' : '', text, 14))].join('\n'),
+    labelledList('assumed', result.assumptions, 14).join('\n'),
     wrap(
       '  theory alone never says why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
       WIDTH,
@@ -24,15 +24,11 @@ export function residualText(result: ResidualResult): string {
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function signed(bytes: number): string {
-  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
-}
-
 function deviceText(device: DeviceResidual): string {
-  const rank = device.rank === null ? 'rank unknown' : `rank ${device.rank}`;
+  const rank = rankName(device.rank);
   const stage = device.stage === null ? '' : ` · stage ${device.stage}`;
   const first = device.before_first_step ? ', before the first step of the optimizer' : '';
-  const at = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const at = afterEntry(device.seq);
   const unknown =
     device.unknown_bytes === 0
       ? []
@@ -45,11 +41,11 @@ function deviceText(device: DeviceResidual): string {
       '  ',
     ),
     tableOf(device.components, [
-      right('residual', (row) => signed(row.residual_bytes)),
+      right('residual', (row) => signedBytes(row.residual_bytes)),
       right('measured', (row) => formatBytes(row.measured_bytes)),
       right('estimated', (row) => formatBytes(row.estimated_bytes)),
       right('bounds, GiB', bounds),
-      right('outside them', (row) => (row.surprise_bytes === 0 ? 'within' : signed(row.surprise_bytes))),
+      right('outside them', (row) => (row.surprise_bytes === 0 ? 'within' : signedBytes(row.surprise_bytes))),
       left('component', (row) => row.component),
     ]),
     ...unknown,
@@ -82,7 +78,7 @@ function linesText(lines: readonly LineResidual[]): string {
       formatCount(own.length),
       most.rank ?? UNKNOWN,
       most.metric.replace('_', ' '),
-      signed(most.residual_bytes),
+      signedBytes(most.residual_bytes),
       formatBytes(most.measured_bytes),
       formatBytes(most.estimated_bytes),
       bounds(most),

@@ -8,13 +8,13 @@ import type {
 } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
-import { bytesOr, hanging, paragraph, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const INDENT = ' '.repeat(13);
 
 export function whatIfText(result: WhatIfResult): string {
   const { recorded, replay } = result;
-  const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
+  const rank = rankName(result.rank);
   const setting = recorded.setting === '' ? 'default settings' : recorded.setting;
   const lines = [
     ...paragraph(
@@ -188,7 +188,7 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
   const lines = ['  what would have had to be free for the request to find a hole, least bytes first'];
   for (const free of frees) {
     const result = free.verified ? 'serves the request' : 'does not serve it';
-    const what = `${formatBytes(free.bytes)} in ${formatCount(free.blocks.length)} block${free.blocks.length === 1 ? '' : 's'}`;
+    const what = `${formatBytes(free.bytes)} in ${counted(free.blocks.length, 'block')}`;
     lines.push(...paragraph(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`));
     const bySite = new Map<string, { bytes: number; count: number }>();
     for (const block of free.blocks) {

@@ -1,6 +1,8 @@
 /** The file format of speedscope. Upstream: jlfwong/speedscope `src/lib/file-format-spec.ts`. */
+
 import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
-import { formatBytes, formatCount } from '../../../model/units.js';
+import { formatBytes } from '../../../model/units.js';
+import { afterEntry } from '../../text-pieces.js';
 
 export interface SpeedscopeFile {
   readonly $schema: 'https://www.speedscope.app/file-format-schema.json';
@@ -83,6 +85,6 @@ function profile(live: LiveStacks, name: string, samples: readonly LiveSample[])
 /** `peak after entry 2,016`. */
 export function momentTitle(device: LiveDevice): string {
   if (device.moment === 'dump') return 'at the dump';
-  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const after = afterEntry(device.seq);
   return `at ${device.moment}, ${after}${device.basis === 'actual' ? '' : ', approximate'}`;
 }
