@@ -1,7 +1,7 @@
 /** What was live at the peak, by call site and by stack. */
 
-import type { PeakDevice, PeakResult } from '../../model/results/common.js';
-import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
+import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
+import type { GroupKey, LifetimeBasis, LifetimeBytes } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { afterEntry, counted, paragraph, rankName } from '../text-pieces.js';
@@ -61,16 +61,7 @@ function deviceText(device: PeakDevice): string {
   const otherGroups = device.other_groups;
   // An empty column is left out.
   const unknown = [...device.groups, otherGroups].some((group) => (group.unknown_bytes ?? 0) > 0);
-  const row = (
-    group: {
-      bytes: number;
-      count: number;
-      resident_bytes: number | null;
-      transient_bytes: number | null;
-      unknown_bytes: number | null;
-    },
-    key: string,
-  ) => [
+  const row = (group: PeakGroup & LifetimeBytes, key: string) => [
     formatBytes(group.bytes),
     share(group.bytes),
     formatCount(group.count),
