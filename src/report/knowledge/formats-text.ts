@@ -1,5 +1,6 @@
 /** `formats` and `formats explain` as text. */
 
+import { groupBy } from '../../model/group-by.js';
 import type { ExplainResult, FormatsResult } from '../../model/results/format.js';
 import { formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
@@ -19,11 +20,7 @@ export function formatsText({ files, scalars, formats }: FormatsResult): string 
         .join(', '),
     ),
   ]);
-  const groups = new Map<string, FormatsResult['formats'][number][]>();
-  for (const format of formats) {
-    const key = format.form === 'message' ? 'Failure messages' : format.producer;
-    groups.set(key, [...(groups.get(key) ?? []), format]);
-  }
+  const groups = groupBy(formats, ({ form, producer }) => (form === 'message' ? 'Failure messages' : producer));
   const parts = [...groups].map(([producer, members]) => {
     const rows = tableOf(members, [
       left('format', ({ id }) => id),

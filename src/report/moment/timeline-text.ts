@@ -1,4 +1,5 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
+import { groupBy } from '../../model/group-by.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
@@ -240,9 +241,9 @@ const MOST_LANES = 6;
 function annotationLanes(
   annotations: readonly TimelineAnnotation[],
 ): { sign: string; name: string; ranges: TimelineAnnotation[] }[] {
-  const byName = new Map<string, TimelineAnnotation[]>();
-  for (const range of annotations) byName.set(range.name, [...(byName.get(range.name) ?? []), range]);
-  return [...byName].slice(0, MOST_LANES).map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
+  return [...groupBy(annotations, ({ name }) => name)]
+    .slice(0, MOST_LANES)
+    .map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
 }
 
 const TICKS = 4;

@@ -1,4 +1,5 @@
 /** The run at a glance, on one screen. */
+import { groupBy } from '../../model/group-by.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable } from '../table.js';
@@ -170,17 +171,10 @@ interface Folded {
 
 /** In the order of the first of each; the first failure's own group leads. */
 function fold(run: LogRun): Folded[] {
-  const groups = new Map<string, Folded>();
   const lead = run.first_failure === null ? undefined : run.incidents[run.first_failure.incident];
-  for (const incident of lead === undefined
-    ? run.incidents
-    : [lead, ...run.incidents.filter((other) => other !== lead)]) {
-    const key = `${incident.attempt ?? ''} ${incident.kind}`;
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, { first: incident, incidents: [incident] });
-    else known.incidents.push(incident);
-  }
-  return [...groups.values()];
+  const ordered = lead === undefined ? run.incidents : [lead, ...run.incidents.filter((other) => other !== lead)];
+  const groups = groupBy(ordered, ({ attempt, kind }) => `${attempt ?? ''} ${kind}`);
+  return [...groups.values()].map((incidents) => ({ first: incidents[0]!, incidents }));
 }
 
 function place(file: string, line: number): string {

@@ -1,4 +1,5 @@
 /** Memory figures of ranks as a table that fits a screen: equal ranks together, then stages, then all. */
+import { groupBy } from '../../model/group-by.js';
 import type { MemoryGroup } from '../../model/results/log.js';
 import { type Column, left, right, table } from '../table.js';
 import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from '../text-pieces.js';
@@ -27,12 +28,7 @@ interface Row {
 function fold(groups: readonly MemoryGroup[], most: number): Row[] {
   if (groups.length <= most)
     return groups.map((group) => ({ stage: group.stage, ranks: group.ranks, groups: [group] }));
-  const stages = new Map<number | null, MemoryGroup[]>();
-  for (const group of groups) {
-    const members = stages.get(group.stage);
-    if (members === undefined) stages.set(group.stage, [group]);
-    else members.push(group);
-  }
+  const stages = groupBy(groups, ({ stage }) => stage);
   const rowOf = (stage: number | null, members: readonly MemoryGroup[]): Row => ({
     stage,
     ranks: members.flatMap(({ ranks }) => ranks),

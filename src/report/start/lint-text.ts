@@ -2,6 +2,7 @@
  * What is wrong with a configuration: a block for every error and warning, a line for every note, what could not be
  * decided, a count.
  */
+import { groupBy } from '../../model/group-by.js';
 import {
   LINT_SEVERITIES,
   type LintFact,
@@ -148,13 +149,7 @@ const isVariable = (key: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(key);
 /** Rules that need the same fact are grouped: one answer decides them all. */
 function unknownLines({ unknown }: LintResult): string[] {
   if (unknown.length === 0) return [];
-  const groups = new Map<string, LintUnknown[]>();
-  for (const entry of unknown) {
-    const needs = entry.needs.length === 0 ? 'the framework' : entry.needs.join(', ');
-    const group = groups.get(needs);
-    if (group === undefined) groups.set(needs, [entry]);
-    else group.push(entry);
-  }
+  const groups = groupBy(unknown, ({ needs }) => (needs.length === 0 ? 'the framework' : needs.join(', ')));
   const sorted = [...groups].sort(([, a], [, b]) => errorsOf(b) - errorsOf(a) || b.length - a.length);
   const shown = sorted.slice(0, GROUPS_SHOWN).map(([needs, rules]) => {
     const names = rules.slice(0, RULES_SHOWN).map(({ rule }) => rule);

@@ -1,7 +1,8 @@
 /** Measured minus estimated, the most surprising first. */
+import { groupBy } from '../../model/group-by.js';
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
 import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
@@ -66,38 +67,23 @@ const PLACE = 20;
 
 /** Of each stage the rank that differs most. */
 function linesText(lines: readonly LineResidual[]): string {
-  const groups = new Map<string, LineResidual[]>();
-  for (const line of lines) {
-    const key = `${line.stage} ${line.metric}`;
-    groups.set(key, [...(groups.get(key) ?? []), line]);
-  }
-  const rows = [...groups.values()].map((own) => {
-    const most = own.reduce((a, b) => (Math.abs(b.residual_bytes) > Math.abs(a.residual_bytes) ? b : a));
-    return [
-      most.stage ?? UNKNOWN,
-      formatCount(own.length),
-      most.rank ?? UNKNOWN,
-      most.metric.replace('_', ' '),
-      signedBytes(most.residual_bytes),
-      formatBytes(most.measured_bytes),
-      formatBytes(most.estimated_bytes),
-      bounds(most),
-      keepEnd(`${most.file}:${most.line}`, PLACE),
-    ];
-  });
-  const drawn = table(
+  const groups = [...groupBy(lines, ({ stage, metric }) => `${stage} ${metric}`).values()].map((own) => ({
+    ranks: own.length,
+    most: own.reduce((a, b) => (Math.abs(b.residual_bytes) > Math.abs(a.residual_bytes) ? b : a)),
+  }));
+  const drawn = tableOf(
+    groups,
     [
-      right('PP'),
-      right('ranks'),
-      right('rank'),
-      left('printed'),
-      right('residual'),
-      right('measured'),
-      right('estimate'),
-      right('bounds, GiB'),
-      left('where'),
+      right('PP', ({ most }) => most.stage ?? UNKNOWN),
+      right('ranks', ({ ranks }) => formatCount(ranks)),
+      right('rank', ({ most }) => most.rank ?? UNKNOWN),
+      left('printed', ({ most }) => most.metric.replace('_', ' ')),
+      right('residual', ({ most }) => signedBytes(most.residual_bytes)),
+      right('measured', ({ most }) => formatBytes(most.measured_bytes)),
+      right('estimate', ({ most }) => formatBytes(most.estimated_bytes)),
+      right('bounds, GiB', ({ most }) => bounds(most)),
+      left('where', ({ most }) => keepEnd(`${most.file}:${most.line}`, PLACE)),
     ],
-    rows,
     ' ',
   );
   return ["memory lines, of PyTorch's allocator; of each stage the rank that differs most", drawn].join('\n');

@@ -1,5 +1,6 @@
 /** The file format of speedscope. Upstream: jlfwong/speedscope `src/lib/file-format-spec.ts`. */
 
+import { groupBy } from '../../../model/group-by.js';
 import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
 import { formatBytes } from '../../../model/units.js';
 import { afterEntry } from '../../text-pieces.js';
@@ -52,13 +53,7 @@ export function speedscope(live: LiveStacks, exporter: string): SpeedscopeFile {
 }
 
 function deviceProfiles(live: LiveStacks, device: LiveDevice): SpeedscopeProfile[] {
-  const pools = new Map<string, LiveSample[]>();
-  for (const sample of device.samples) {
-    const pool = sample.pool === null ? 'unknown' : `(${sample.pool.join(', ')})`;
-    const known = pools.get(pool);
-    if (known === undefined) pools.set(pool, [sample]);
-    else known.push(sample);
-  }
+  const pools = groupBy(device.samples, ({ pool }) => (pool === null ? 'unknown' : `(${pool.join(', ')})`));
   const title = `device ${device.device} ${momentTitle(device)}`;
   const parts: (readonly [string, readonly LiveSample[]])[] = [[title, device.samples]];
   if (pools.size > 1) for (const [pool, samples] of pools) parts.push([`${title}, pool ${pool}`, samples]);
