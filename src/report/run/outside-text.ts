@@ -35,7 +35,7 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
 }
 
 function overview(devices: readonly OutsideDevice[]): string {
-  const others = ({ processes }: OutsideDevice): string =>
+  const foreignProcesses = ({ processes }: OutsideDevice): string =>
     processes.every(({ is_own: isOwn }) => isOwn === null)
       ? UNKNOWN
       : countOr(processes.filter(({ is_own: isOwn }) => isOwn === false).length);
@@ -48,7 +48,7 @@ function overview(devices: readonly OutsideDevice[]): string {
     right('reserved, told', ({ peak_reserved_bytes: peak }) => bytesOr(peak)),
     right('outside, first', ({ outside }) => bytesOr(outside?.first_bytes)),
     right('last', ({ outside }) => bytesOr(outside?.last_bytes)),
-    right('others', others),
+    right('others', foreignProcesses),
   ]);
 }
 
