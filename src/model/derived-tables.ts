@@ -3,7 +3,7 @@
  * that the base tables do not imply; a source that is replaced takes its rows along. The schema is
  * `src/store/migrations.ts`.
  */
-import type { ColumnSpec, TableLayout } from './columns.js';
+import { enumeration, i32, i64, layout, maybe, stack, text, u8, u64 } from './columns.js';
 import { SEGMENT_TYPES } from './vocabulary.js';
 
 /** Raised whenever the same trace would derive to other rows: what was derived by another version is derived again. */
@@ -20,15 +20,7 @@ export const BEFORE_TRACE = -1;
 /** `to_seq`, and entries of other events, that are not in the trace. */
 export const NEVER = 2 ** 31 - 1;
 
-const KEYS: readonly ColumnSpec[] = [
-  { name: 'snapshot_id', kind: 'i32' },
-  { name: 'device', kind: 'i32' },
-];
-const POOL: ColumnSpec = { name: 'pool', kind: 'i32', nullable: true };
-const LIFE: readonly ColumnSpec[] = [
-  { name: 'from_seq', kind: 'i32' },
-  { name: 'to_seq', kind: 'i32' },
-];
+const KEYS = i32('snapshot_id', 'device');
 
 /**
  * One row per block that was live at any moment of a trace: after entry t if `from_seq` ≤ t < `to_seq`. Without a
@@ -37,75 +29,55 @@ const LIFE: readonly ColumnSpec[] = [
  * ({@link BEFORE_TRACE}: from before the first entry on). `actual_bytes` is the size of the block, `least_bytes` and
  * `most_bytes` bound it where the trace leaves it open. `label` is a row of `label`.
  */
-export const BLOCK_LIFE_LAYOUT: TableLayout = {
-  table: 'block_life',
-  columns: [
-    ...KEYS,
-    { name: 'block', kind: 'i32' },
-    { name: 'address', kind: 'u64' },
-    ...LIFE,
-    { name: 'pending_seq', kind: 'i32' },
-    { name: 'requested_bytes', kind: 'i64', nullable: true },
-    { name: 'actual_bytes', kind: 'i64' },
-    { name: 'least_bytes', kind: 'i64' },
-    { name: 'most_bytes', kind: 'i64' },
-    { name: 'stream', kind: 'i64', nullable: true },
-    POOL,
-    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
-    { name: 'stack_origin', kind: 'u8', values: STACK_ORIGINS },
-    { name: 'alloc_us', kind: 'i64', nullable: true },
-    { name: 'free_us', kind: 'i64', nullable: true },
-    { name: 'compile_context_id', kind: 'i32', nullable: true, refersTo: 'text' },
-    { name: 'user_metadata_id', kind: 'i32', nullable: true, refersTo: 'text' },
-    { name: 'label', kind: 'i32', nullable: true },
-  ],
-};
+export const BLOCK_LIFE_LAYOUT = layout(
+  'block_life',
+  KEYS,
+  i32('block'),
+  u64('address'),
+  i32('from_seq', 'to_seq', 'pending_seq'),
+  maybe(i64('requested_bytes')),
+  i64('actual_bytes', 'least_bytes', 'most_bytes'),
+  maybe(i64('stream'), i32('pool'), stack('stack_id')),
+  enumeration('stack_origin', STACK_ORIGINS),
+  maybe(i64('alloc_us', 'free_us'), text('compile_context_id', 'user_metadata_id'), i32('label')),
+);
 
 /**
  * One row per extent of a segment, expandable ones as their mapped runs: a run that grows or shrinks ends and begins.
  * `is_inferred`: type or pool are not from any source.
  */
-export const SEGMENT_LIFE_LAYOUT: TableLayout = {
-  table: 'segment_life',
-  columns: [
-    ...KEYS,
-    { name: 'address', kind: 'u64' },
-    { name: 'total_bytes', kind: 'i64' },
-    ...LIFE,
-    { name: 'stream', kind: 'i64', nullable: true },
-    { name: 'segment_type', kind: 'u8', values: SEGMENT_TYPES },
-    POOL,
-    { name: 'is_expandable', kind: 'u8' },
-    { name: 'is_inferred', kind: 'u8' },
-  ],
-};
+export const SEGMENT_LIFE_LAYOUT = layout(
+  'segment_life',
+  KEYS,
+  u64('address'),
+  i64('total_bytes'),
+  i32('from_seq', 'to_seq'),
+  maybe(i64('stream')),
+  enumeration('segment_type', SEGMENT_TYPES),
+  maybe(i32('pool')),
+  u8('is_expandable', 'is_inferred'),
+);
 
 /**
  * Smallest and largest totals after each of 2^k consecutive entries; bucket 0 also looks at the state before the first.
  * All in actual bytes. k is the least that gives at most {@link MAX_BUCKETS} rows a device: exact by entry up to there.
  */
-export const BUCKET_LAYOUT: TableLayout = {
-  table: 'derived_bucket',
-  columns: [
-    ...KEYS,
-    { name: 'bucket', kind: 'i32' },
-    { name: 'first_seq', kind: 'i32' },
-    { name: 'last_seq', kind: 'i32' },
-    { name: 'first_time_us', kind: 'i64', nullable: true },
-    { name: 'last_time_us', kind: 'i64', nullable: true },
-    { name: 'allocated_min_bytes', kind: 'i64' },
-    { name: 'allocated_max_bytes', kind: 'i64' },
-    { name: 'active_min_bytes', kind: 'i64' },
-    { name: 'active_max_bytes', kind: 'i64' },
-    { name: 'reserved_min_bytes', kind: 'i64' },
-    { name: 'reserved_max_bytes', kind: 'i64' },
-  ],
-};
+export const BUCKET_LAYOUT = layout(
+  'derived_bucket',
+  KEYS,
+  i32('bucket', 'first_seq', 'last_seq'),
+  maybe(i64('first_time_us', 'last_time_us')),
+  i64(
+    'allocated_min_bytes',
+    'allocated_max_bytes',
+    'active_min_bytes',
+    'active_max_bytes',
+    'reserved_min_bytes',
+    'reserved_max_bytes',
+  ),
+);
 
 export const MAX_BUCKETS = 65_536;
 
 /** Labels on their way into `block_life`, by the numbers of the blocks; empty between transactions. */
-export const BLOCK_LABEL_LAYOUT: TableLayout = {
-  table: 'block_label_staging',
-  columns: [...KEYS, { name: 'block', kind: 'i32' }, { name: 'label', kind: 'i32' }],
-};
+export const BLOCK_LABEL_LAYOUT = layout('block_label_staging', KEYS, i32('block', 'label'));

@@ -4,7 +4,7 @@
  * are the operating system's numbers, taken out of the exporter's `globalPid` and `globalTid`. Upstream: Nsight Systems
  * User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of schemas 3.0 to 3.25, which agree.
  */
-import type { ColumnSpec, TableLayout } from './columns.js';
+import { enumeration, i32, i64, layout, maybe, type TableLayout, u64 } from './columns.js';
 
 /** `memKind`, ENUM_CUDA_MEM_KIND, in the order of its numbers. */
 export const MEMORY_KINDS = [
@@ -72,160 +72,119 @@ export const TRACED_LIBRARIES = [
 ] as const;
 export type TracedLibrary = (typeof TRACED_LIBRARIES)[number];
 
-const SOURCE: ColumnSpec = { name: 'source_id', kind: 'i32' };
-const i64 = (name: string): ColumnSpec => ({ name, kind: 'i64' });
-const i32 = (name: string): ColumnSpec => ({ name, kind: 'i32' });
-const maybe64 = (name: string): ColumnSpec => ({ name, kind: 'i64', nullable: true });
-const maybe32 = (name: string): ColumnSpec => ({ name, kind: 'i32', nullable: true });
-const address = (name: string): ColumnSpec => ({ name, kind: 'u64', nullable: true });
-/** The row's place in its table. */
-const SEQ = i32('seq');
-const SPAN = [i64('start_ns'), i64('end_ns')];
-const ON_DEVICE = [maybe32('pid'), maybe32('device'), maybe32('context'), maybe32('stream'), maybe64('correlation')];
+const ON_DEVICE = maybe(i32('pid', 'device', 'context', 'stream'), i64('correlation'));
 
 /** CUDA_GPU_MEMORY_USAGE_EVENTS: what the driver gave and took. Only with `--cuda-memory-usage=true`. */
-export const NSYS_MEMORY_LAYOUT: TableLayout = {
-  table: 'nsys_memory',
-  columns: [
-    SOURCE,
-    SEQ,
-    i64('start_ns'),
-    ...ON_DEVICE,
-    { name: 'operation', kind: 'u8', values: MEMORY_OPERATIONS },
-    { name: 'kind', kind: 'u8', values: MEMORY_KINDS },
-    address('address'),
-    i64('bytes'),
-    address('pc'),
-    maybe64('name_id'),
-    address('pool_address'),
-    maybe64('pool_bytes'),
-    maybe64('pool_used_bytes'),
-  ],
-};
+export const NSYS_MEMORY_LAYOUT = layout(
+  'nsys_memory',
+  i32('source_id', 'seq'),
+  i64('start_ns'),
+  ON_DEVICE,
+  enumeration('operation', MEMORY_OPERATIONS),
+  enumeration('kind', MEMORY_KINDS),
+  maybe(u64('address')),
+  i64('bytes'),
+  maybe(u64('pc'), i64('name_id'), u64('pool_address'), i64('pool_bytes', 'pool_used_bytes')),
+);
 
 /** CUDA_GPU_MEMORY_POOL_EVENTS: pools of cudaMallocAsync. */
-export const NSYS_POOL_LAYOUT: TableLayout = {
-  table: 'nsys_pool',
-  columns: [
-    SOURCE,
-    SEQ,
-    i64('start_ns'),
-    maybe32('pid'),
-    maybe32('device'),
-    maybe64('correlation'),
-    { name: 'operation', kind: 'u8', values: POOL_OPERATIONS },
-    { name: 'pool_type', kind: 'u8', values: POOL_TYPES },
-    address('address'),
-    maybe64('threshold_bytes'),
-    maybe64('pool_bytes'),
-    maybe64('pool_used_bytes'),
-  ],
-};
+export const NSYS_POOL_LAYOUT = layout(
+  'nsys_pool',
+  i32('source_id', 'seq'),
+  i64('start_ns'),
+  maybe(i32('pid', 'device'), i64('correlation')),
+  enumeration('operation', POOL_OPERATIONS),
+  enumeration('pool_type', POOL_TYPES),
+  maybe(u64('address'), i64('threshold_bytes', 'pool_bytes', 'pool_used_bytes')),
+);
 
 /** CUPTI_ACTIVITY_KIND_RUNTIME: calls of CUDA's runtime and driver interfaces. */
-export const NSYS_API_LAYOUT: TableLayout = {
-  table: 'nsys_api',
-  columns: [
-    SOURCE,
-    ...SPAN,
-    maybe32('pid'),
-    maybe32('tid'),
-    maybe64('correlation'),
-    i64('name_id'),
-    maybe32('return_value'),
-    maybe32('event_class'),
-    maybe64('callchain'),
-  ],
-};
+export const NSYS_API_LAYOUT = layout(
+  'nsys_api',
+  i32('source_id'),
+  i64('start_ns', 'end_ns'),
+  maybe(i32('pid', 'tid'), i64('correlation')),
+  i64('name_id'),
+  maybe(i32('return_value', 'event_class'), i64('callchain')),
+);
 
 /** CUPTI_ACTIVITY_KIND_KERNEL. `blocks` and `threads` are products of the three dimensions of grid and block. */
-export const NSYS_KERNEL_LAYOUT: TableLayout = {
-  table: 'nsys_kernel',
-  columns: [
-    SOURCE,
-    ...SPAN,
-    ...ON_DEVICE,
-    i64('name_id'),
-    maybe64('demangled_id'),
-    i64('blocks'),
-    i64('threads'),
-    maybe32('registers'),
-    maybe64('local_memory_bytes'),
-    maybe64('graph_node'),
-  ],
-};
+export const NSYS_KERNEL_LAYOUT = layout(
+  'nsys_kernel',
+  i32('source_id'),
+  i64('start_ns', 'end_ns'),
+  ON_DEVICE,
+  i64('name_id'),
+  maybe(i64('demangled_id')),
+  i64('blocks', 'threads'),
+  maybe(i32('registers'), i64('local_memory_bytes', 'graph_node')),
+);
 
 /** CUPTI_ACTIVITY_KIND_MEMCPY and _MEMSET. The kinds of source and destination are NULL for memset's source. */
-export const NSYS_COPY_LAYOUT: TableLayout = {
-  table: 'nsys_copy',
-  columns: [
-    SOURCE,
-    ...SPAN,
-    ...ON_DEVICE,
-    { name: 'operation', kind: 'u8', values: COPY_OPERATIONS },
-    { name: 'copy_kind', kind: 'u8', nullable: true, values: COPY_KINDS },
-    i64('bytes'),
-    { name: 'source_kind', kind: 'u8', nullable: true, values: MEMORY_KINDS },
-    { name: 'target_kind', kind: 'u8', nullable: true, values: MEMORY_KINDS },
-    maybe32('source_device'),
-    maybe32('target_device'),
-    maybe32('migration_cause'),
-    maybe64('graph_node'),
-  ],
-};
+export const NSYS_COPY_LAYOUT = layout(
+  'nsys_copy',
+  i32('source_id'),
+  i64('start_ns', 'end_ns'),
+  ON_DEVICE,
+  enumeration('operation', COPY_OPERATIONS),
+  maybe(enumeration('copy_kind', COPY_KINDS)),
+  i64('bytes'),
+  maybe(
+    enumeration('source_kind', MEMORY_KINDS),
+    enumeration('target_kind', MEMORY_KINDS),
+    i32('source_device', 'target_device', 'migration_cause'),
+    i64('graph_node'),
+  ),
+);
 
 /** CUPTI_ACTIVITY_KIND_SYNCHRONIZATION. `sync_type` 1 event, 2 stream waits for event, 3 stream, 4 context. */
-export const NSYS_SYNC_LAYOUT: TableLayout = {
-  table: 'nsys_sync',
-  columns: [SOURCE, ...SPAN, ...ON_DEVICE, maybe32('sync_type')],
-};
+export const NSYS_SYNC_LAYOUT = layout(
+  'nsys_sync',
+  i32('source_id'),
+  i64('start_ns', 'end_ns'),
+  ON_DEVICE,
+  maybe(i32('sync_type')),
+);
 
 /** CUPTI_ACTIVITY_KIND_GRAPH_TRACE: a CUDA graph replayed as a whole, its kernels unseen. */
-export const NSYS_GRAPH_LAYOUT: TableLayout = {
-  table: 'nsys_graph',
-  columns: [SOURCE, ...SPAN, ...ON_DEVICE, maybe64('graph'), maybe64('graph_exec')],
-};
+export const NSYS_GRAPH_LAYOUT = layout(
+  'nsys_graph',
+  i32('source_id'),
+  i64('start_ns', 'end_ns'),
+  ON_DEVICE,
+  maybe(i64('graph', 'graph_exec')),
+);
 
 /**
  * NVTX_EVENTS. `end_ns` is NULL for marks and for ranges never ended; `text_id` is negative for a text stored in the
  * row itself.
  */
-export const NSYS_NVTX_LAYOUT: TableLayout = {
-  table: 'nsys_nvtx',
-  columns: [
-    SOURCE,
-    SEQ,
-    i64('start_ns'),
-    maybe64('end_ns'),
-    { name: 'type', kind: 'u8', values: NVTX_TYPES },
-    maybe32('pid'),
-    maybe32('tid'),
-    maybe32('end_tid'),
-    maybe64('domain'),
-    maybe64('range_id'),
-    maybe32('category'),
-    maybe64('text_id'),
-  ],
-};
+export const NSYS_NVTX_LAYOUT = layout(
+  'nsys_nvtx',
+  i32('source_id', 'seq'),
+  i64('start_ns'),
+  maybe(i64('end_ns')),
+  enumeration('type', NVTX_TYPES),
+  maybe(i32('pid', 'tid', 'end_tid'), i64('domain', 'range_id'), i32('category'), i64('text_id')),
+);
 
 /** CUBLAS_EVENTS, CUDNN_EVENTS and their like: calls of a library. */
-export const NSYS_LIBRARY_LAYOUT: TableLayout = {
-  table: 'nsys_library',
-  columns: [
-    SOURCE,
-    ...SPAN,
-    { name: 'library', kind: 'u8', values: TRACED_LIBRARIES },
-    maybe32('pid'),
-    maybe32('tid'),
-    maybe64('name_id'),
-  ],
-};
+export const NSYS_LIBRARY_LAYOUT = layout(
+  'nsys_library',
+  i32('source_id'),
+  i64('start_ns', 'end_ns'),
+  enumeration('library', TRACED_LIBRARIES),
+  maybe(i32('pid', 'tid'), i64('name_id')),
+);
 
 /** CUDA_CALLCHAINS: frames of the host's stack at a call, innermost first (`depth` 0). Only with `--cudabacktrace`. */
-export const NSYS_FRAME_LAYOUT: TableLayout = {
-  table: 'nsys_frame',
-  columns: [SOURCE, i64('callchain'), i32('depth'), maybe64('symbol_id'), maybe64('module_id')],
-};
+export const NSYS_FRAME_LAYOUT = layout(
+  'nsys_frame',
+  i32('source_id'),
+  i64('callchain'),
+  i32('depth'),
+  maybe(i64('symbol_id', 'module_id')),
+);
 
 export const NSYS_LAYOUTS = {
   memory: NSYS_MEMORY_LAYOUT,

@@ -3,7 +3,7 @@
  * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the
  * two together.
  */
-import type { ColumnSpec, TableLayout } from './columns.js';
+import { enumeration, f64, i32, i64, layout, maybe, pool, stack, text, u8, u64 } from './columns.js';
 import {
   BLOCK_STATES,
   type IncidentKind,
@@ -13,9 +13,6 @@ import {
   TRACE_ACTIONS,
 } from './vocabulary.js';
 
-const SNAPSHOT_ID: ColumnSpec = { name: 'snapshot_id', kind: 'i32' };
-const DEVICE: ColumnSpec = { name: 'device', kind: 'i32' };
-
 /**
  * One row per trace entry. `seq` is the index in that device's trace and the only ordering key (torch inserts under the
  * device lock; `time_us` may jitter). `size_bytes` is the size in the entry: *requested* bytes on alloc and free
@@ -23,64 +20,42 @@ const DEVICE: ColumnSpec = { name: 'device', kind: 'i32' };
  * columns are derived while ingesting: the alloc of a free, and the running totals since the first entry of that device
  * (they start at 0 and may become negative, where frees of memory allocated before the recording are traced).
  */
-export const EVENT_LAYOUT: TableLayout = {
-  table: 'event',
-  columns: [
-    SNAPSHOT_ID,
-    DEVICE,
-    { name: 'seq', kind: 'i32' },
-    { name: 'action', kind: 'u8', values: TRACE_ACTIONS },
-    { name: 'addr', kind: 'u64', nullable: true },
-    { name: 'size_bytes', kind: 'i64' },
-    { name: 'stream', kind: 'i64', nullable: true },
-    { name: 'time_us', kind: 'i64', nullable: true },
-    { name: 'pool', kind: 'i32', nullable: true, refersTo: 'pool' },
-    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
-    { name: 'compile_context_id', kind: 'i32', nullable: true, refersTo: 'text' },
-    { name: 'user_metadata_id', kind: 'i32', nullable: true, refersTo: 'text' },
-  ],
-};
+export const EVENT_LAYOUT = layout(
+  'event',
+  i32('snapshot_id', 'device', 'seq'),
+  enumeration('action', TRACE_ACTIONS),
+  maybe(u64('addr')),
+  i64('size_bytes'),
+  maybe(i64('stream', 'time_us'), pool('pool'), stack('stack_id'), text('compile_context_id', 'user_metadata_id')),
+);
 
 /**
  * One row per segment of the final state. `*_header_bytes` are torch's own sums, kept for checking, never used in
  * accounting.
  */
-export const SEGMENT_LAYOUT: TableLayout = {
-  table: 'segment',
-  columns: [
-    SNAPSHOT_ID,
-    { name: 'segment', kind: 'i32' },
-    DEVICE,
-    { name: 'address', kind: 'u64' },
-    { name: 'total_bytes', kind: 'i64' },
-    { name: 'allocated_header_bytes', kind: 'i64', nullable: true },
-    { name: 'active_header_bytes', kind: 'i64', nullable: true },
-    { name: 'requested_header_bytes', kind: 'i64', nullable: true },
-    { name: 'stream', kind: 'i64', nullable: true },
-    { name: 'segment_type', kind: 'u8', values: SEGMENT_TYPES },
-    { name: 'pool', kind: 'i32', nullable: true, refersTo: 'pool' },
-    { name: 'is_expandable', kind: 'u8', nullable: true },
-    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
-  ],
-};
+export const SEGMENT_LAYOUT = layout(
+  'segment',
+  i32('snapshot_id', 'segment', 'device'),
+  u64('address'),
+  i64('total_bytes'),
+  maybe(i64('allocated_header_bytes', 'active_header_bytes', 'requested_header_bytes', 'stream')),
+  enumeration('segment_type', SEGMENT_TYPES),
+  maybe(pool('pool'), u8('is_expandable'), stack('stack_id')),
+);
 
 /**
  * One row per block of the final state, in address order within its segment. `requested_bytes` is NULL unless the block
  * is active.
  */
-export const BLOCK_LAYOUT: TableLayout = {
-  table: 'block',
-  columns: [
-    SNAPSHOT_ID,
-    { name: 'segment', kind: 'i32' },
-    DEVICE,
-    { name: 'address', kind: 'u64' },
-    { name: 'size_bytes', kind: 'i64' },
-    { name: 'requested_bytes', kind: 'i64', nullable: true },
-    { name: 'state', kind: 'u8', values: BLOCK_STATES },
-    { name: 'stack_id', kind: 'i32', nullable: true, refersTo: 'stack' },
-  ],
-};
+export const BLOCK_LAYOUT = layout(
+  'block',
+  i32('snapshot_id', 'segment', 'device'),
+  u64('address'),
+  i64('size_bytes'),
+  maybe(i64('requested_bytes')),
+  enumeration('state', BLOCK_STATES),
+  maybe(stack('stack_id')),
+);
 
 export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
 
@@ -88,134 +63,86 @@ export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
  * One row per `external_annotations` entry: a record_function scope starts or ends. `device` is the thread's current
  * one, and may be wrong.
  */
-export const ANNOTATION_LAYOUT: TableLayout = {
-  table: 'annotation',
-  columns: [
-    SNAPSHOT_ID,
-    { name: 'ordinal', kind: 'i32' },
-    { name: 'stage', kind: 'u8', values: ANNOTATION_STAGES },
-    { name: 'name_id', kind: 'i32', refersTo: 'text' },
-    { name: 'device', kind: 'i32', nullable: true },
-    { name: 'time_us', kind: 'i64', nullable: true },
-  ],
-};
+export const ANNOTATION_LAYOUT = layout(
+  'annotation',
+  i32('snapshot_id', 'ordinal'),
+  enumeration('stage', ANNOTATION_STAGES),
+  text('name_id'),
+  maybe(i32('device'), i64('time_us')),
+);
 
 /** The frames of each stack, innermost first: `pos` 0 is where the allocator was called. */
-export const STACK_FRAME_LAYOUT: TableLayout = {
-  table: 'stack_frame',
-  columns: [
-    { name: 'stack_id', kind: 'i32' },
-    { name: 'pos', kind: 'i32' },
-    { name: 'frame_id', kind: 'i32' },
-  ],
-};
+export const STACK_FRAME_LAYOUT = layout('stack_frame', i32('stack_id', 'pos', 'frame_id'));
 
-const SOURCE_ID: ColumnSpec = { name: 'source_id', kind: 'i32' };
-const nullableText = (name: string): ColumnSpec => ({ name, kind: 'i32', nullable: true, refersTo: 'text' });
-const text = (name: string): ColumnSpec => ({ name, kind: 'i32', refersTo: 'text' });
-const nullable = (name: string, kind: ColumnSpec['kind']): ColumnSpec => ({ name, kind, nullable: true });
-const LOG_PLACE: readonly ColumnSpec[] = [
-  SOURCE_ID,
-  { name: 'attempt', kind: 'i32' },
-  { name: 'line', kind: 'i32' },
-  { name: 'byte_offset', kind: 'i64' },
-  nullable('rank', 'i32'),
-];
+const LOG_PLACE = [i32('source_id', 'attempt', 'line'), i64('byte_offset'), maybe(i32('rank'))].flat();
 
 /** One row per printed training iteration; see `IterationFinding`. */
-export const LOG_ITERATION_LAYOUT: TableLayout = {
-  table: 'log_iteration',
-  columns: [
-    ...LOG_PLACE,
-    text('format_id'),
-    nullable('time_us', 'i64'),
-    { name: 'iteration', kind: 'i64' },
-    nullable('target_iterations', 'i64'),
-    nullable('step_ms', 'f64'),
-    nullable('consumed_samples', 'i64'),
-    nullable('global_batch_size', 'i64'),
-    nullable('tflops_per_gpu', 'f64'),
-    nullable('learning_rate', 'f64'),
-    nullable('loss', 'f64'),
-    nullable('loss_scale', 'f64'),
-    nullable('grad_norm', 'f64'),
-    nullable('skipped_iterations', 'i64'),
-    nullable('nan_iterations', 'i64'),
-  ],
-};
+export const LOG_ITERATION_LAYOUT = layout(
+  'log_iteration',
+  LOG_PLACE,
+  text('format_id'),
+  maybe(i64('time_us')),
+  i64('iteration'),
+  maybe(
+    i64('target_iterations'),
+    f64('step_ms'),
+    i64('consumed_samples', 'global_batch_size'),
+    f64('tflops_per_gpu', 'learning_rate', 'loss', 'loss_scale', 'grad_norm'),
+    i64('skipped_iterations', 'nan_iterations'),
+  ),
+);
 
 /** One row per figure of a memory line; see `MemoryFinding`. */
-export const LOG_MEMORY_LAYOUT: TableLayout = {
-  table: 'log_memory',
-  columns: [
-    ...LOG_PLACE,
-    nullable('device', 'i32'),
-    nullableText('host_id'),
-    text('format_id'),
-    nullable('time_us', 'i64'),
-    nullable('iteration', 'i64'),
-    nullableText('moment_id'),
-    text('metric_id'),
-    nullable('bytes', 'i64'),
-    { name: 'value', kind: 'f64' },
-    text('unit_id'),
-    { name: 'precision_bytes', kind: 'f64' },
-  ],
-};
+export const LOG_MEMORY_LAYOUT = layout(
+  'log_memory',
+  LOG_PLACE,
+  maybe(i32('device'), text('host_id')),
+  text('format_id'),
+  maybe(i64('time_us', 'iteration'), text('moment_id')),
+  text('metric_id'),
+  maybe(i64('bytes')),
+  f64('value'),
+  text('unit_id'),
+  f64('precision_bytes'),
+);
 
 /** One row per sample of a gauge; see `GaugeFinding`. `device` is the driver's index on the node. */
-export const LOG_GAUGE_LAYOUT: TableLayout = {
-  table: 'log_gauge',
-  columns: [
-    ...LOG_PLACE,
-    nullable('device', 'i32'),
-    nullableText('host_id'),
-    text('format_id'),
-    nullable('time_us', 'i64'),
-    nullableText('gpu_id'),
-    nullable('pid', 'i64'),
-    nullableText('process_id'),
-    text('metric_id'),
-    { name: 'bytes', kind: 'i64' },
-    { name: 'value', kind: 'f64' },
-    text('unit_id'),
-    { name: 'precision_bytes', kind: 'f64' },
-  ],
-};
+export const LOG_GAUGE_LAYOUT = layout(
+  'log_gauge',
+  LOG_PLACE,
+  maybe(i32('device'), text('host_id')),
+  text('format_id'),
+  maybe(i64('time_us'), text('gpu_id'), i64('pid'), text('process_id')),
+  text('metric_id'),
+  i64('bytes'),
+  f64('value'),
+  text('unit_id'),
+  f64('precision_bytes'),
+);
 
 /** One row per other figure or word; see `ValueFinding`. */
-export const LOG_FIGURE_LAYOUT: TableLayout = {
-  table: 'log_figure',
-  columns: [
-    ...LOG_PLACE,
-    nullable('device', 'i32'),
-    nullableText('host_id'),
-    text('format_id'),
-    nullable('time_us', 'i64'),
-    nullable('iteration', 'i64'),
-    text('name_id'),
-    nullable('value', 'f64'),
-    nullableText('unit_id'),
-    nullableText('text_id'),
-  ],
-};
+export const LOG_FIGURE_LAYOUT = layout(
+  'log_figure',
+  LOG_PLACE,
+  maybe(i32('device'), text('host_id')),
+  text('format_id'),
+  maybe(i64('time_us', 'iteration')),
+  text('name_id'),
+  maybe(f64('value'), text('unit_id', 'text_id')),
+);
 
 /**
  * One row per change of one category in a memory timeline of torch.profiler. `ordinal` is the event of a raw timeline,
  * or the point in time of one that holds sums (several rows a point, and no action: each is the difference to the point
  * before). `time_ns` is NULL for what existed before the profiler started.
  */
-export const PROFILER_MEMORY_LAYOUT: TableLayout = {
-  table: 'profiler_memory',
-  columns: [
-    SOURCE_ID,
-    { name: 'ordinal', kind: 'i32' },
-    nullable('time_ns', 'i64'),
-    { name: 'action', kind: 'u8', nullable: true, values: PROFILER_ACTIONS },
-    { name: 'delta_bytes', kind: 'i64' },
-    { name: 'category', kind: 'u8', values: PROFILER_CATEGORIES },
-  ],
-};
+export const PROFILER_MEMORY_LAYOUT = layout(
+  'profiler_memory',
+  i32('source_id', 'ordinal'),
+  maybe(i64('time_ns'), enumeration('action', PROFILER_ACTIONS)),
+  i64('delta_bytes'),
+  enumeration('category', PROFILER_CATEGORIES),
+);
 
 /** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
 export const BATCH_ROWS = 65_536;

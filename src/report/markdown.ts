@@ -1,6 +1,5 @@
 /** Markdown as GitHub renders it, from untrusted texts. */
-import { maxOf } from '../model/lists.js';
-import { printable } from './table.js';
+import { type Column, printable } from './table.js';
 
 /** Longer texts are cut: a job summary holds 1 MiB in all. */
 const LONGEST = 2_000;
@@ -46,13 +45,8 @@ export function mdFence(lines: readonly string[], language: string, indent = '')
   return [`${fence}${language}`, ...plain.map((line) => line.slice(0, LONGEST)), fence].map((line) => indent + line);
 }
 
-export interface MdColumn {
-  readonly title: string;
-  readonly align?: 'left' | 'right';
-}
-
 /** Cells must have gone through {@link mdText}. */
-export function mdTable(columns: readonly MdColumn[], rows: readonly (readonly string[])[]): string[] {
+export function mdTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   return [
     `| ${columns.map(({ title }) => mdText(title)).join(' | ')} |`,
     `| ${columns.map(({ align }) => (align === 'right' ? '---:' : '---')).join(' | ')} |`,

@@ -30,6 +30,26 @@ export function rankWords(ranks: readonly (number | null)[], mostRanges = 8): st
   return `${known.size === 1 ? 'rank' : 'ranks'} ${rankList(ranks, mostRanges)}`;
 }
 
+/** `rank 3`, `rank unknown`. */
+export function rankName(rank: number | null): string {
+  return rank === null ? 'rank unknown' : `rank ${rank}`;
+}
+
+/** The moment after an entry of a trace; null is the state that the trace begins with. */
+export function afterEntry(seq: number | null): string {
+  return seq === null ? 'before the first entry' : `after entry ${formatCount(seq)}`;
+}
+
+/** `1 block`, `1,024 blocks`. */
+export function counted(count: number, word: string, plural = `${word}s`): string {
+  return `${formatCount(count)} ${count === 1 ? word : plural}`;
+}
+
+/** `+1.50 GiB`, `-3 B`, `0 B`. */
+export function signedBytes(bytes: number): string {
+  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+}
+
 export function bytesOr(bytes: number | null | undefined): string {
   return bytes === null || bytes === undefined ? UNKNOWN : formatBytes(bytes);
 }
@@ -63,9 +83,25 @@ export function clock(timeUs: number | null): string {
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
+/** Lines of at most {@link WIDTH} columns; all but the first are indented by two blanks more than it. */
+export function paragraph(text: string): string[] {
+  return wrap(text, WIDTH, ' '.repeat(text.search(/[^ ]|$/) + 2));
+}
+
+/** `label   text` with two or more blanks between them, wrapped under the text. */
+export function hanging(text: string): string[] {
+  const label = /^ *\S+(?: \S+)*? {2,}/.exec(text)?.[0] ?? '';
+  return wrap(text, WIDTH, ' '.repeat(label.length));
+}
+
 /** `label   text`, wrapped under itself; labels are in a column of `width`. */
 export function labelled(label: string, text: string, width = 12): string[] {
   return wrap(`  ${label.padEnd(width)}${text}`, WIDTH, ' '.repeat(width + 2));
+}
+
+/** Texts one below the other, with the label before the first. */
+export function labelledList(label: string, texts: readonly string[], width = 12): string[] {
+  return texts.flatMap((text, i) => labelled(i === 0 ? label : '', text, width));
 }
 
 /** The beginning of a text of a file, on one line. */

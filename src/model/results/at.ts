@@ -65,8 +65,8 @@ export interface FragmentationAt {
   readonly squared_gap_index: number | null;
 }
 
-export interface AtResult {
-  readonly schema: 'mbforensics/at@1';
+/** A device at one moment of its trace. */
+interface DeviceAt {
   /** Its handle. */
   readonly snapshot: string;
   readonly path: string;
@@ -75,8 +75,19 @@ export interface AtResult {
   readonly moment: string;
   /** Entry after which this is the state; null = before the first entry, or no trace. */
   readonly seq: number | null;
+  /** The last entry of the trace; null without a trace. */
   readonly last_seq: number | null;
   readonly time_us: number | null;
+  readonly reserved_bytes: number;
+  readonly active_bytes: number;
+  readonly pending_bytes: number;
+  readonly segments: number;
+  /** `actual`: nothing contradicts the walk. `approximate`: the trace contradicts itself. */
+  readonly basis: 'actual' | 'approximate';
+}
+
+export interface AtResult extends DeviceAt {
+  readonly schema: 'mbforensics/at@1';
   /** What that entry did. */
   readonly entry: {
     readonly action: string;
@@ -84,22 +95,16 @@ export interface AtResult {
     readonly size_bytes: number;
     readonly site: string | null;
   } | null;
-  readonly reserved_bytes: number;
-  readonly active_bytes: number;
   readonly allocated_bytes: number;
-  readonly pending_bytes: number;
   readonly inactive_bytes: number;
   /** Requested bytes of the live blocks where known; `rounding_bytes` is what their blocks have beyond it. */
   readonly requested_bytes: number;
   readonly rounding_bytes: number;
   readonly largest_hole_bytes: number;
-  readonly segments: number;
   readonly blocks: number;
   readonly holes: number;
   /** What a flush (`empty_cache`) would give back to the driver. */
   readonly releasable_bytes: number;
-  /** `actual`: nothing contradicts the walk. `approximate`: the trace contradicts itself. */
-  readonly basis: 'actual' | 'approximate';
   /** Live blocks whose size is only bounded, and Σ of (most − least). */
   readonly uncertain_blocks: number;
   readonly uncertain_bytes: number;
@@ -149,21 +154,7 @@ export interface SegmentGroup extends ReserveShare {
   readonly other_segments: { readonly segments: number; readonly total_bytes: number; readonly active_bytes: number };
 }
 
-export interface SegmentsResult {
+export interface SegmentsResult extends DeviceAt {
   readonly schema: 'mbforensics/segments@1';
-  readonly snapshot: string;
-  readonly path: string;
-  readonly rank: number | null;
-  readonly device: number;
-  readonly moment: string;
-  readonly seq: number | null;
-  /** The last entry of the trace; null without a trace. */
-  readonly last_seq: number | null;
-  readonly time_us: number | null;
-  readonly reserved_bytes: number;
-  readonly active_bytes: number;
-  readonly pending_bytes: number;
-  readonly segments: number;
-  readonly basis: 'actual' | 'approximate';
   readonly groups: readonly SegmentGroup[];
 }

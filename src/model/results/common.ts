@@ -4,7 +4,15 @@
  */
 import type { FirstFailureResult } from '../first-failure.js';
 import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from '../vocabulary.js';
-import type { BridgeFigures, GroupKey, KeyGroup, LifetimeBasis, MemoryVizFigures, MosaicFigures } from './peak.js';
+import type {
+  BridgeFigures,
+  GroupKey,
+  KeyGroup,
+  LifetimeBasis,
+  LifetimeBytes,
+  MemoryVizFigures,
+  MosaicFigures,
+} from './peak.js';
 import type { WhatIfSetting } from './replay.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
@@ -38,15 +46,17 @@ export interface IngestSource {
   readonly detection?: readonly { readonly parser: string; readonly score: number; readonly why: string }[];
 }
 
+export interface RunName {
+  readonly name: string;
+  readonly label: string | null;
+  readonly commit: string | null;
+  readonly path: string;
+}
+
 export interface IngestResult {
   readonly schema: 'mbforensics/ingest@1';
   readonly db: string;
-  readonly runs: readonly {
-    readonly name: string;
-    readonly label: string | null;
-    readonly commit: string | null;
-    readonly path: string;
-  }[];
+  readonly runs: readonly RunName[];
   readonly sources: readonly IngestSource[];
 }
 
@@ -153,12 +163,7 @@ export interface PeakDevice {
   /** Frames that make a key of `site` and `module`. */
   readonly depth: number;
   readonly groups: readonly KeyGroup[];
-  readonly other_groups: PeakGroup & {
-    readonly groups: number;
-    readonly resident_bytes: number | null;
-    readonly transient_bytes: number | null;
-    readonly unknown_bytes: number | null;
-  };
+  readonly other_groups: PeakGroup & LifetimeBytes & { readonly groups: number };
   readonly lifetime: LifetimeBasis;
 }
 
@@ -525,17 +530,13 @@ export interface ShowResult {
 export interface RunsResult {
   readonly schema: 'mbforensics/runs@1';
   readonly db: string;
-  readonly runs: readonly {
-    readonly name: string;
-    readonly label: string | null;
-    readonly commit: string | null;
-    readonly path: string;
+  readonly runs: readonly (RunName & {
     readonly created_at: string;
     readonly sources: number;
     readonly failed: number;
     readonly snapshots: number;
     readonly incidents: number;
-  }[];
+  })[];
 }
 
 export interface SourcesResult {

@@ -13,7 +13,7 @@ export interface TextPlace {
 }
 
 /** One failure line with its figures in bytes. Nothing is inferred except where a comment mentions it. */
-export interface LogIncident {
+export interface LogIncident extends TextPlace {
   readonly kind: IncidentKind;
   readonly is_oom: boolean;
   readonly rank: number | null;
@@ -52,8 +52,6 @@ export interface LogIncident {
   /** Last iteration printed before it. */
   readonly iteration: number | null;
   readonly iteration_origin: 'same file' | 'same attempt' | null;
-  readonly file: string;
-  readonly line: number;
   readonly last_line: number;
   /** Entry of the message grammar, or format, that matched. */
   readonly grammar: string;
@@ -162,7 +160,7 @@ export interface AttemptSummary {
 }
 
 /** One figure of a memory line. */
-export interface MemoryRecord {
+export interface MemoryRecord extends TextPlace {
   readonly rank: number | null;
   readonly device: number | null;
   readonly iteration: number | null;
@@ -174,8 +172,6 @@ export interface MemoryRecord {
   readonly unit: string;
   readonly moment: string | null;
   readonly attempt: number;
-  readonly file: string;
-  readonly line: number;
 }
 
 /** Ranks whose figures are equal to the printed digits, as one. */
@@ -235,27 +231,23 @@ export interface LogRun extends RunFacts {
   /** Where ranks sit, for those seen; empty where the layout is unknown. */
   readonly layout: readonly RankPosition[];
   readonly layout_origin: string | null;
-  readonly phases: readonly {
+  readonly phases: readonly (TextPlace & {
     readonly attempt: number;
     readonly phase: string;
     readonly label: string;
     readonly count: number;
     readonly iteration: number | null;
     readonly time_us: number | null;
-    readonly file: string;
-    readonly line: number;
-  }[];
+  })[];
   /** Last value of each kept figure or word (`theory.total`, `checkpoint.saved`, …), outside the per-iteration ones. */
-  readonly values: readonly {
+  readonly values: readonly (TextPlace & {
     readonly name: string;
     readonly value: number | null;
     readonly unit: string | null;
     readonly text: string | null;
     readonly count: number;
     readonly rank: number | null;
-    readonly file: string;
-    readonly line: number;
-  }[];
+  })[];
   readonly incidents: readonly LogIncident[];
   readonly first_failure: FirstFailureResult | null;
   readonly bridge_evaluator: BridgeEvaluator | null;
@@ -267,7 +259,7 @@ export interface LogResult {
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
 }
 
-export interface IterationRow {
+export interface IterationRow extends TextPlace {
   readonly attempt: number;
   readonly iteration: number;
   readonly target: number | null;
@@ -283,8 +275,6 @@ export interface IterationRow {
   readonly skipped_iterations: number | null;
   readonly nan_iterations: number | null;
   readonly time_us: number | null;
-  readonly file: string;
-  readonly line: number;
 }
 
 export interface IterationsResult {
@@ -355,14 +345,12 @@ export interface MemorySamples {
   readonly files: readonly string[];
 }
 
-export interface ConfigEntry {
+export interface ConfigEntry extends TextPlace {
   readonly key: string;
   readonly value: string | null;
   readonly origin: string;
   readonly raw_key: string;
   readonly attempt: number;
-  readonly file: string;
-  readonly line: number;
   /** Bears on memory: what `config` lists first. */
   readonly memory: boolean;
 }
@@ -370,14 +358,7 @@ export interface ConfigEntry {
 export interface ConfigConflict {
   readonly key: string;
   /** Strongest first. */
-  readonly values: readonly {
-    readonly value: string | null;
-    readonly origin: string;
-    readonly raw_key: string;
-    readonly attempt: number;
-    readonly file: string;
-    readonly line: number;
-  }[];
+  readonly values: readonly Omit<ConfigEntry, 'key' | 'memory'>[];
 }
 
 export interface ConfigResult {
@@ -403,14 +384,12 @@ export interface ConfigResult {
   } | null;
 }
 
-export interface EnvVariable {
+export interface EnvVariable extends TextPlace {
   readonly key: string;
   /** Of most ranks; null: unset explicitly. */
   readonly value: string | null;
   readonly origin: string;
   readonly attempt: number;
-  readonly file: string;
-  readonly line: number;
   /** Each value with the ranks that have it; empty `ranks`: all ranks. */
   readonly values: readonly {
     readonly value: string | null;

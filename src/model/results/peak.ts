@@ -8,17 +8,20 @@ export type GroupKey = (typeof GROUP_KEYS)[number];
 export const GROUPINGS = ['ours', 'bridge', 'mosaic', 'memory_viz'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
+/** The three add up to the bytes they are of; all null where the device lacks a trace. See {@link LifetimeRule}. */
+export interface LifetimeBytes {
+  readonly resident_bytes: number | null;
+  readonly transient_bytes: number | null;
+  readonly unknown_bytes: number | null;
+}
+
 /** Live blocks with one key. The groups of a device add up to its `active_bytes`. */
-export interface KeyGroup {
+export interface KeyGroup extends LifetimeBytes {
   readonly key: string;
   /** True for groups without such a key: `before the recording`, `no stage open`, `no Python frames`, … */
   readonly remainder: boolean;
   readonly bytes: number;
   readonly count: number;
-  /** The three add up to `bytes`; all null where the device lacks a trace. See {@link LifetimeRule}. */
-  readonly resident_bytes: number | null;
-  readonly transient_bytes: number | null;
-  readonly unknown_bytes: number | null;
   /** Of `--by stack`; null for memory without one. */
   readonly stack_id?: number | null;
 }

@@ -1,6 +1,7 @@
 /** What `mbforensics residual` answers: measured minus estimated, component by component. */
 import type { Phase } from '../log-rows.js';
 import type { Component } from '../vocabulary.js';
+import type { TextPlace } from './log.js';
 
 export interface ResidualResult {
   readonly schema: 'mbforensics/residual@1';
@@ -40,8 +41,7 @@ export interface DeviceResidual {
 }
 
 /** Of PyTorch's allocator alone: what the estimate puts outside of it is left out. */
-export interface ComponentResidual {
-  readonly component: Component;
+interface Residual {
   readonly measured_bytes: number;
   readonly estimated_bytes: number;
   readonly low_bytes: number;
@@ -54,17 +54,12 @@ export interface ComponentResidual {
   readonly reading: string | null;
 }
 
-export interface LineResidual {
+export interface ComponentResidual extends Residual {
+  readonly component: Component;
+}
+
+export interface LineResidual extends Residual, TextPlace {
   readonly rank: number | null;
   readonly stage: number | null;
   readonly metric: 'max_allocated' | 'allocated';
-  readonly measured_bytes: number;
-  readonly estimated_bytes: number;
-  readonly low_bytes: number;
-  readonly high_bytes: number;
-  readonly residual_bytes: number;
-  readonly surprise_bytes: number;
-  readonly file: string;
-  readonly line: number;
-  readonly reading: string | null;
 }

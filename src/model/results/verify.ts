@@ -2,7 +2,7 @@
 
 import type { Ending } from '../measurement.js';
 import type { Cause, CauseDetail, Component } from '../vocabulary.js';
-import type { SavingBy } from './advise.js';
+import type { AdviceFix } from './advise.js';
 import type { ChangedValue, ContractEntry } from './compare.js';
 
 /**
@@ -90,16 +90,12 @@ export interface VerifyRun {
 }
 
 /** What the advice on the run before promised of the same change. */
-export interface VerifyExpected {
+export interface VerifyExpected
+  extends Pick<
+    AdviceFix,
+    'title' | 'saving_bytes' | 'saving_by' | 'saving_text' | 'cost_percent' | 'cost_text' | 'closes'
+  > {
   readonly fix: string;
-  readonly title: string;
-  readonly saving_bytes: number | null;
-  readonly saving_by: SavingBy | null;
-  readonly saving_text: string;
-  /** Percent of throughput. */
-  readonly cost_percent: number | null;
-  readonly cost_text: string;
-  readonly closes: boolean | null;
 }
 
 export interface VerifyFigure {

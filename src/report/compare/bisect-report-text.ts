@@ -9,17 +9,16 @@ import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { printable, wrap } from '../table.js';
-import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { left, printable, right, wrap } from '../table.js';
+import { counted, labelled, paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { shortCommit } from './check-words.js';
-import { changedLines, componentLines, signedBytes, siteLines, suspectLines } from './difference-lines.js';
+import { changedLines, componentLines, type Sides, siteLines, suspectLines } from './difference-lines.js';
 import {
   changedMarkdown,
   checkTableMarkdown,
   componentsMarkdown,
   notesMarkdown,
-  type Sides,
   sitesMarkdown,
   suspectsMarkdown,
 } from './difference-markdown.js';
@@ -60,7 +59,7 @@ export function bisectReportText(result: BisectReportResult): string {
 
 /** `found`, `one of 3 commits`, `not finished: 4 commits are left`. */
 function stateWords({ state, suspects_left: left }: BisectReportResult): string {
-  const commits = `${formatCount(left.length)} ${left.length === 1 ? 'commit' : 'commits'}`;
+  const commits = counted(left.length, 'commit');
   if (state === 'found') return 'found';
   if (state === 'suspects') return `one of ${commits}`;
   return left.length === 0 ? 'not finished' : `not finished: ${commits} left`;
@@ -69,7 +68,7 @@ function stateWords({ state, suspects_left: left }: BisectReportResult): string 
 function culpritTexts({ culprit, criterion, golden }: BisectReportResult): string[] {
   const by = `judged on ${printable(criterion)} against golden ${shortText(golden, 60)}`;
   if (culprit === null) return [by];
-  const runs = `${formatCount(culprit.judged_runs)} ${culprit.judged_runs === 1 ? 'run' : 'runs'}`;
+  const runs = counted(culprit.judged_runs, 'run');
   return [`${commitWords(culprit, 80)}`, `${by}; the culprit by ${runs}`];
 }
 
@@ -108,7 +107,7 @@ function stepLines({ steps }: BisectReportResult): string[] {
 /** The folder of the bisection, which has one for each commit. */
 function keptLines([first]: BisectReportResult['steps']): string[] {
   const folder = /(?:^|\/)(mbforensics\/bisect\/[^/]+)\//.exec(first?.bundle ?? '')?.[1];
-  return folder === undefined ? [] : wrap(`  output and judgement of each: …/${tidy(folder)}/COMMIT`, WIDTH, '    ');
+  return folder === undefined ? [] : paragraph(`  output and judgement of each: …/${tidy(folder)}/COMMIT`);
 }
 
 /** What the figures below measure; null without figures. */
@@ -125,20 +124,20 @@ function titled(title: string | null, lines: readonly string[]): string[] {
 }
 
 export function bisectReportMarkdown(result: BisectReportResult): string {
-  const { confidence, confidence_reason: why, steps, suspects_left: left, state } = result;
+  const { confidence, confidence_reason: why, steps, suspects_left: commits, state } = result;
   const change = changeWords(result);
   const lines = [
     `## mbforensics bisect: ${stateWords(result)}`,
     '',
     ...culpritTexts(result).map((text) => `- ${mdLine(text)}`),
     `- confidence ${confidence}${why === '' ? '' : `: ${mdText(why)}`}`,
-    ...(left.length === 0
+    ...(commits.length === 0
       ? []
       : [
           '',
           state === 'suspects' ? 'One of these is the first bad commit:' : 'Not judged yet:',
           '',
-          ...left.map(
+          ...commits.map(
             ({ sha, subject, why_skipped: reason }) =>
               `- ${mdCode(shortCommit(sha))} ${mdText(subject)}${reason === null ? '' : `, skipped: ${mdText(reason)}`}`,
           ),
@@ -154,13 +153,7 @@ export function bisectReportMarkdown(result: BisectReportResult): string {
       steps.length === 0
         ? []
         : mdTable(
-            [
-              { title: 'commit' },
-              { title: 'judgement' },
-              { title: 'runs', align: 'right' },
-              { title: 'reason' },
-              { title: 'kept in' },
-            ],
+            [left('commit'), left('judgement'), right('runs'), left('reason'), left('kept in')],
             steps.map((step) => [
               `${mdCode(shortCommit(step.sha))} ${mdText(step.subject)}`,
               step.judgement,

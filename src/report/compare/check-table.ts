@@ -1,7 +1,7 @@
 /** Checks as a table, each with what its figures are of below it. */
 import { maxOf } from '../../model/lists.js';
 import type { CompareCheck, Preset } from '../../model/results/compare.js';
-import { keepEnd, table, wrap } from '../table.js';
+import { keepEnd, left, right, table, wrap } from '../table.js';
 import { shortText, WIDTH } from '../text-pieces.js';
 import { changeOf, checkFigure, nameOf, relativeOf, remarkOf, toleranceOf } from './check-words.js';
 import { upstreamWords } from './upstream-words.js';
@@ -35,11 +35,7 @@ export function checkTable(checks: readonly CompareCheck[], look: CheckTableLook
   const widths = titles.map((title, i) => Math.max(title.length, maxOf(cells.map((row) => row[i]!.length))));
   const nameWidth = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, width) => sum + width, 0));
   const [head = '', ...rows] = table(
-    [
-      { title: 'check' },
-      ...titles.slice(0, -1).map((title) => ({ title, align: 'right' as const })),
-      { title: 'status' },
-    ],
+    [left('check'), ...titles.slice(0, -1).map((title) => right(title)), left('status')],
     checks.map((check, i) => [keepEnd(nameOf(check), nameWidth), ...cells[i]!]),
     '  ',
   ).split('\n');

@@ -1,7 +1,7 @@
 /** How the figures of a check, and the runs they are of, are written on every face of a comparison. */
 import type { CompareCheck, ComparedRun, Preset } from '../../model/results/compare.js';
-import { formatBytes, formatCount } from '../../model/units.js';
-import { figure, grouped, shortText, stepTime, UNKNOWN } from '../text-pieces.js';
+import { formatBytes } from '../../model/units.js';
+import { counted, figure, grouped, shortText, stepTime, UNKNOWN } from '../text-pieces.js';
 
 /** A number from here on is not a plausible size or time, and would be printed in full. */
 const ABSURD = 1e15;
@@ -99,7 +99,7 @@ export function shortCommit(commit: string): string {
 export function runWords({ name, commit, origin, runs }: ComparedRun, isGolden: boolean): string {
   const facts = [
     ...(commit === null ? [] : [`commit ${shortCommit(commit)}`]),
-    ...(origin === 'golden' || runs > 1 ? [`${formatCount(runs)} ${runs === 1 ? 'run' : 'runs'}`] : []),
+    ...(origin === 'golden' || runs > 1 ? [counted(runs, 'run')] : []),
   ];
   const kind = isGolden ? `${origin} ` : '';
   return `${kind}${shortText(name, 60)}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`;

@@ -1,15 +1,18 @@
 /** A comparison for `$GITHUB_STEP_SUMMARY`: the verdict and what decides it in sight, the rest folded away. */
+
 import type { CompareResult } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { left } from '../table.js';
+import { counted } from '../text-pieces.js';
 import { isOfGate, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
+import type { Sides } from './difference-lines.js';
 import {
   changedMarkdown,
   checkTableMarkdown,
   componentsMarkdown,
   notesMarkdown,
-  type Sides,
   sitesMarkdown,
   suspectsMarkdown,
 } from './difference-markdown.js';
@@ -30,10 +33,7 @@ export function compareMarkdown(result: CompareResult): string {
     ...(refusal === null ? [] : ['', `**refused**: ${mdText(refusal.reason)}; ${mdText(refusal.remedy)}`]),
     ...(gate.length === 0 ? [] : ['', ...checkTableMarkdown(gate, preset, SIDES)]),
     ...contractMarkdown(result),
-    ...mdDetails(
-      `beside the gate: ${formatCount(ungated.length)} ${ungated.length === 1 ? 'check' : 'checks'}`,
-      checkTableMarkdown(ungated, preset, SIDES),
-    ),
+    ...mdDetails(`beside the gate: ${counted(ungated.length, 'check')}`, checkTableMarkdown(ungated, preset, SIDES)),
     ...componentsMarkdown(result.components, SIDES),
     ...sitesMarkdown(result.sites, SIDES),
     ...changedMarkdown('settings', result.config, SIDES),
@@ -48,9 +48,7 @@ function contractMarkdown({ contract, refused }: CompareResult): string[] {
   const { different, same, not_compared: missing } = contractWords(contract);
   const blocking = different.filter((entry) => entry.blocking).length;
   const words = [
-    different.length === 0
-      ? 'no difference'
-      : `${formatCount(different.length)} ${different.length === 1 ? 'difference' : 'differences'}`,
+    different.length === 0 ? 'no difference' : counted(different.length, 'difference'),
     ...(blocking === 0
       ? []
       : [`${formatCount(blocking)} blocking${refused === null ? ', compared all the same' : ''}`]),
@@ -67,7 +65,7 @@ function contractMarkdown({ contract, refused }: CompareResult): string[] {
       ? []
       : [
           ...mdTable(
-            ['', 'group', 'key', ...SIDES].map((title) => ({ title })),
+            ['', 'group', 'key', ...SIDES].map((title) => left(title)),
             rows,
           ),
           '',

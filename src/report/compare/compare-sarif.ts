@@ -2,9 +2,11 @@
  * A comparison as SARIF 2.1.0, for code scanning: regressions are errors, what could not be decided is a note, and
  * suspects are warnings at the lines that changed. OASIS, Static Analysis Results Interchange Format 2.1.0.
  */
+
 import type { CompareCheck, CompareResult, Suspect } from '../../model/results/compare.js';
 import { artifactOf, logical, message, type SarifLocation, type SarifResult, safe, sarifLog } from '../sarif.js';
 import { tidy } from '../screen-lines.js';
+
 import { failsGate, figuresOf, remarkOf, runWords, shortCommit, toleranceOf } from './check-words.js';
 import { refusalWords } from './contract-words.js';
 import { upstreamWords } from './upstream-words.js';

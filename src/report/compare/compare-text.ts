@@ -10,7 +10,7 @@ import { formatCount } from '../../model/units.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { keepEnd, printable, wrap } from '../table.js';
-import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { hanging, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { isOfGate, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
@@ -60,14 +60,12 @@ function headLines(result: CompareResult): string[] {
   const refusal = refusalWords(refused, contract);
   const indent = ' '.repeat(9);
   return [
-    ...wrap(`${runWords(current, false)} against ${runWords(golden, true)}`, WIDTH, '  '),
+    ...paragraph(`${runWords(current, false)} against ${runWords(golden, true)}`),
     `${title}${' '.repeat(Math.max(2, WIDTH - title.length - by.length))}${by}`.trimEnd(),
     ...(summary === '' || summary === refused
       ? []
       : wrap(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, WIDTH, indent)),
-    ...(refusal === null
-      ? []
-      : [...wrap(`REFUSED  ${tidy(refusal.reason)}`, WIDTH, indent), `${indent}${refusal.remedy}`]),
+    ...(refusal === null ? [] : [...hanging(`REFUSED  ${tidy(refusal.reason)}`), `${indent}${refusal.remedy}`]),
   ];
 }
 

@@ -4,24 +4,20 @@ import type { DiffSite } from '../../model/diff-parts.js';
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
-import { labelled, WIDTH } from '../text-pieces.js';
-import { fitSite, signedBytes } from './difference-lines.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
+import { afterEntry, counted, hanging, labelledList, rankName, signedBytes, WIDTH } from '../text-pieces.js';
+import { blockCounts, NO_FIGURES, type SiteRow, siteFigures, siteTable } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
 
 /** Rows that are explained by the callers of the difference. */
 const EXPLAINED = 5;
 const CALLERS_SHOWN = 3;
-/** The last column gets what the figures leave, but never less. */
-const LEAST_NAME = 36;
-/** Of indent and gaps between the columns. */
-const GAPS = 10;
 
 export function diffText(result: DiffResult): string {
   const lines =
     result.a_info === null ? [`a  ${printable(result.a)}`, `b  ${printable(result.b)}`] : snapshotLines(result);
   if (result.notes.length > 0) {
-    pushAll(lines, ['', ...result.notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', note))]);
+    lines.push('', ...labelledList('notes', result.notes));
   }
   pushAll(lines, [...poolLines(result), ...settingLines(result), ...featureLines(result)]);
   pushAll(lines, [...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks)]);
@@ -45,7 +41,7 @@ function snapshotLines(result: SnapshotDiff): string[] {
     ...totalLines(result),
     ...componentLines(result),
     '',
-    siteTable(result),
+    sitesText(result),
     ...unchangedLine(result),
   ];
 }
@@ -54,14 +50,14 @@ function sideLines(name: string, side: DiffSide, other: DiffSide): string[] {
   const moment = side.has_trace ? momentWords(side) : 'as dumped (no trace)';
   // A file of the same name elsewhere has the same handle.
   const place = side.handle === other.handle && side.operand !== other.operand ? ` (${side.operand})` : '';
-  const rank = side.rank === null ? 'rank unknown' : `rank ${side.rank}`;
+  const rank = rankName(side.rank);
   const text = `${printable(side.handle)}${printable(place)} · ${rank} · device ${side.device} · ${moment}`;
   const [first = '', ...rest] = wrap(text, WIDTH - 3);
   return [`${name}  ${first}`, ...rest.map((line) => `   ${line}`)];
 }
 
 function momentWords(side: DiffSide): string {
-  const at = side.seq === null ? 'before the first entry' : `after entry ${formatCount(side.seq)}`;
+  const at = afterEntry(side.seq);
   return side.moment.startsWith('seq:') ? at : `${side.moment}, ${at}`;
 }
 
@@ -69,10 +65,8 @@ function totalLines(result: SnapshotDiff): string[] {
   const { a_info: a, b_info: b, reserved } = result;
   return [
     `active    ${formatBytes(a.active_bytes)} → ${formatBytes(b.active_bytes)}  ${signedBytes(result.total_delta_bytes)}`,
-    ...wrap(
+    ...hanging(
       `reserved  ${formatBytes(a.reserved_bytes)} → ${formatBytes(b.reserved_bytes)}  ${signedBytes(reserved.delta_bytes)} = allocated ${signedBytes(reserved.allocated_delta_bytes)}, pending free ${signedBytes(reserved.pending_delta_bytes)}, inactive ${signedBytes(reserved.inactive_delta_bytes)}`,
-      WIDTH,
-      '          ',
     ),
   ];
 }
@@ -83,22 +77,12 @@ function componentLines({ components }: Pick<DiffResult, 'components'>): string[
   // Without any known component there is nothing to list.
   if (changed.every(({ component }) => component === 'unattributed' || component === 'before_recording')) return [];
   const parts = changed.map(({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`);
-  return wrap(`of which  ${parts.join(', ')}`, WIDTH, '          ');
+  return hanging(`of which  ${parts.join(', ')}`);
 }
 
-interface Row {
-  /** Difference, a, b, blocks. */
-  readonly figures: readonly string[];
-  /** Kept whole. */
-  readonly lead: string;
-  /** Shortened from its beginning where it is too long. */
-  readonly name: string;
-}
-const NO_FIGURES = ['', '', '', ''];
-
-function siteTable(result: SnapshotDiff): string {
+function sitesText(result: SnapshotDiff): string {
   const changed = result.sites.filter((site) => site.delta_bytes !== 0);
-  const rows: Row[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
+  const rows: SiteRow[] = changed.flatMap((site, i) => siteRows(site, i < EXPLAINED));
   const { remainder } = result;
   if (remainder.changed > 0) {
     const parts = `${signedBytes(remainder.grown_bytes)} and ${signedBytes(remainder.shrunk_bytes)}`;
@@ -117,31 +101,15 @@ function siteTable(result: SnapshotDiff): string {
     lead: 'all active memory (block sizes)',
     name: '',
   });
-  const widths = [0, 1, 2, 3].map((column) => Math.max(maxOf(rows.map((row) => row.figures[column]!.length)), 6));
-  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
-  const drawn = table(
-    [
-      { title: 'change', align: 'right' },
-      { title: 'a', align: 'right' },
-      { title: 'b', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'call site' },
-    ],
-    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
-    '  ',
-  );
+  const drawn = siteTable(rows, ['a', 'b'], 'call site', 6);
   return remainder.changed > 0 ? `${drawn}\n  (--limit 0 shows all sites)` : drawn;
 }
 
-function siteRows(site: DiffSite, explained: boolean): Row[] {
-  const figures = [
-    signedBytes(site.delta_bytes),
-    formatBytes(site.a_bytes),
-    formatBytes(site.b_bytes),
-    blockCounts(site.a_count, site.b_count),
-  ];
+function siteRows(site: DiffSite, explained: boolean): SiteRow[] {
   const alone = site.match === 'only_a' || site.match === 'only_b';
-  const rows: Row[] = [{ figures, lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site }];
+  const rows: SiteRow[] = [
+    { figures: siteFigures(site), lead: alone ? `only in ${site.match.at(-1)}: ` : '', name: site.site },
+  ];
   const addRow = (lead: string, name = ''): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
   const { words, name } = matchWords(site);
   if (words !== '') addRow(words, name);
@@ -174,16 +142,12 @@ function matchWords({ match, a_site, b_site }: DiffSite): { readonly words: stri
   }
 }
 
-function blockCounts(a: number, b: number): string {
-  return a === b ? formatCount(a) : `${formatCount(a)} → ${formatCount(b)}`;
-}
-
 function unchangedLine(result: SnapshotDiff): string[] {
   const shown = result.sites.filter((site) => site.delta_bytes === 0);
   const { remainder } = result;
   const count = shown.length + remainder.sites - remainder.changed;
   if (count === 0) return [];
-  return [`  ${formatCount(count)} ${count === 1 ? 'site has' : 'sites have'} as many bytes in a as in b`];
+  return [`  ${counted(count, 'site has', 'sites have')} as many bytes in a as in b`];
 }
 
 function poolLines(result: DiffResult): string[] {
@@ -191,23 +155,16 @@ function poolLines(result: DiffResult): string[] {
   if (pools.length === 0) return [];
   return [
     '',
-    table(
-      [
-        { title: 'pool' },
-        { title: 'reserved', align: 'right' },
-        { title: 'of it active', align: 'right' },
-        { title: 'of it free', align: 'right' },
-        { title: 'segments', align: 'right' },
-      ],
-      pools.map((pool) => [
-        `${printable(pool.pool)} · ${pool.segment_type}${pool.side_stream ? ' · side streams' : ''}`,
-        signedBytes(pool.delta_reserved_bytes),
-        signedBytes(pool.delta_active_bytes),
-        signedBytes(pool.delta_reserved_bytes - pool.delta_active_bytes),
-        blockCounts(pool.a_segments, pool.b_segments),
-      ]),
-      '  ',
-    ),
+    tableOf(pools, [
+      left(
+        'pool',
+        (pool) => `${printable(pool.pool)} · ${pool.segment_type}${pool.side_stream ? ' · side streams' : ''}`,
+      ),
+      right('reserved', (pool) => signedBytes(pool.delta_reserved_bytes)),
+      right('of it active', (pool) => signedBytes(pool.delta_active_bytes)),
+      right('of it free', (pool) => signedBytes(pool.delta_reserved_bytes - pool.delta_active_bytes)),
+      right('segments', (pool) => blockCounts(pool.a_segments, pool.b_segments)),
+    ]),
   ];
 }
 
@@ -217,11 +174,11 @@ function settingLines(result: DiffResult): string[] {
   if (both.length > 0) {
     lines.push(
       '',
-      table(
-        [{ title: 'setting' }, { title: 'a' }, { title: 'b' }],
-        both.map(({ key, a, b }) => [key, a === '' ? '(empty)' : a, b === '' ? '(empty)' : b]),
-        '  ',
-      ),
+      tableOf(both, [
+        left('setting', ({ key }) => key),
+        left('a', ({ a }) => (a === '' ? '(empty)' : a)),
+        left('b', ({ b }) => (b === '' ? '(empty)' : b)),
+      ]),
     );
   }
   // Newer torches record more settings; that alone does not make the runs different.
@@ -229,8 +186,8 @@ function settingLines(result: DiffResult): string[] {
     const keys = result.settings.filter((setting) => setting[side === 'a' ? 'b' : 'a'] === null).map(({ key }) => key);
     if (keys.length === 0) continue;
     const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
-    const words = `${formatCount(keys.length)} ${keys.length === 1 ? 'setting is' : 'settings are'} recorded in ${side} alone${shown}`;
-    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  ')]);
+    const words = `${counted(keys.length, 'setting is', 'settings are')} recorded in ${side} alone${shown}`;
+    lines.push(...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  '));
   }
   return lines;
 }
@@ -247,26 +204,14 @@ function totalsTable(title: string, totals: readonly DiffTotals[]): string[] {
   const ranks = title === 'ranks';
   return [
     '',
-    table(
-      [
-        { title: ranks ? 'rank' : 'other device', align: 'right' },
-        { title: 'active', align: 'right' },
-        { title: 'a', align: 'right' },
-        { title: 'b', align: 'right' },
-        { title: 'reserved', align: 'right' },
-        { title: 'a', align: 'right' },
-        { title: 'b', align: 'right' },
-      ],
-      totals.map((one) => [
-        ranks ? one.rank : one.a_device,
-        signedBytes(one.delta_active_bytes),
-        formatBytes(one.a_active_bytes),
-        formatBytes(one.b_active_bytes),
-        signedBytes(one.delta_reserved_bytes),
-        formatBytes(one.a_reserved_bytes),
-        formatBytes(one.b_reserved_bytes),
-      ]),
-      '  ',
-    ),
+    tableOf(totals, [
+      right(ranks ? 'rank' : 'other device', (one) => (ranks ? one.rank : one.a_device)),
+      right('active', (one) => signedBytes(one.delta_active_bytes)),
+      right('a', (one) => formatBytes(one.a_active_bytes)),
+      right('b', (one) => formatBytes(one.b_active_bytes)),
+      right('reserved', (one) => signedBytes(one.delta_reserved_bytes)),
+      right('a', (one) => formatBytes(one.a_reserved_bytes)),
+      right('b', (one) => formatBytes(one.b_reserved_bytes)),
+    ]),
   ];
 }

@@ -4,8 +4,8 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { maxOf } from '../../model/lists.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { shortText, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, table, wrap } from '../table.js';
+import { paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
 /** Sites listed with the callers that made them grow. */
@@ -17,11 +17,6 @@ const GAPS = 10;
 const COMMITS_SHOWN = 3;
 const LINES_SHOWN = 6;
 const VALUE = 120;
-
-/** `+1.50 GiB`, `-3 B`, `0 B`. */
-export function signedBytes(bytes: number): string {
-  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
-}
 
 /** Components that grew or shrank, the largest change first; none where no component is known. */
 export function changedComponents(components: readonly DiffComponent[]): DiffComponent[] {
@@ -39,7 +34,10 @@ export function componentLines(label: string, components: readonly DiffComponent
   return wrap(`${label.padEnd(12)}${parts.join(', ')}`, WIDTH, ' '.repeat(12));
 }
 
-interface Row {
+/** The words for the two sides of a comparison. */
+export type Sides = readonly [a: string, b: string];
+
+export interface SiteRow {
   /** Difference, a, b, blocks. */
   readonly figures: readonly string[];
   /** Kept whole. */
@@ -47,7 +45,32 @@ interface Row {
   /** Shortened where it is too long. */
   readonly name: string;
 }
-const NO_FIGURES = ['', '', '', ''];
+export const NO_FIGURES = ['', '', '', ''];
+
+/** The name of a row gets what the figures leave of a line; each of these has `leastWidth` columns or more. */
+export function siteTable(rows: readonly SiteRow[], sides: Sides, title: string, leastWidth: number): string {
+  const widths = NO_FIGURES.map((_, i) => Math.max(leastWidth, ...rows.map(({ figures }) => figures[i]!.length)));
+  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  return table(
+    [...['change', ...sides, 'blocks'].map((name) => right(name)), left(title)],
+    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
+    '  ',
+  );
+}
+
+/** Change, bytes on both sides, blocks on both sides. */
+export function siteFigures(site: DiffSite): string[] {
+  return [
+    signedBytes(site.delta_bytes),
+    formatBytes(site.a_bytes),
+    formatBytes(site.b_bytes),
+    blockCounts(site.a_count, site.b_count),
+  ];
+}
+
+export function blockCounts(a: number, b: number): string {
+  return a === b ? formatCount(a) : `${formatCount(a)} → ${formatCount(b)}`;
+}
 
 /** Sites that hold more in b than in a, the most first. */
 export function grownSites(sites: readonly DiffSite[]): DiffSite[] {
@@ -55,25 +78,11 @@ export function grownSites(sites: readonly DiffSite[]): DiffSite[] {
 }
 
 /** A table of the sites that grew, `limit` of them, and a line on the others. */
-export function siteLines(
-  sites: readonly DiffSite[],
-  limit: number,
-  [a, b]: readonly [a: string, b: string],
-  howToSeeAll = '',
-): string[] {
+export function siteLines(sites: readonly DiffSite[], limit: number, [a, b]: Sides, howToSeeAll = ''): string[] {
   const grown = grownSites(sites);
   const shown = grown.slice(0, limit);
   const rows = shown.flatMap((site, i) => siteRows(site, i < EXPLAINED, [a, b]));
-  const widths = [0, 1, 2, 3].map((column) => Math.max(7, maxOf(rows.map((row) => row.figures[column]!.length))));
-  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
-  const drawn = table(
-    [
-      ...['change', a, b, 'blocks'].map((title) => ({ title, align: 'right' as const })),
-      { title: 'call site that grew' },
-    ],
-    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
-    '  ',
-  );
+  const drawn = siteTable(rows, [a, b], 'call site that grew', 7);
   const lines = rows.length === 0 ? [] : drawn.split('\n');
   const otherRows = otherSites(grown.slice(limit), sites);
   return otherRows === '' ? lines : [...lines, `  ${otherRows}${grown.length > limit ? howToSeeAll : ''}`];
@@ -90,17 +99,11 @@ export function otherSites(left: readonly DiffSite[], sites: readonly DiffSite[]
   return [...words(left, 'more ', 'grew'), ...words(shrunk, '', 'shrank')].join(', ');
 }
 
-function siteRows(site: DiffSite, isExplained: boolean, sides: readonly [string, string]): Row[] {
-  const figures = [
-    signedBytes(site.delta_bytes),
-    formatBytes(site.a_bytes),
-    formatBytes(site.b_bytes),
-    site.a_count === site.b_count
-      ? formatCount(site.a_count)
-      : `${formatCount(site.a_count)} → ${formatCount(site.b_count)}`,
-  ];
+function siteRows(site: DiffSite, isExplained: boolean, sides: Sides): SiteRow[] {
   const alone = site.match === 'only_a' ? sides[0] : site.match === 'only_b' ? sides[1] : null;
-  const rows: Row[] = [{ figures, lead: alone === null ? '' : `only in ${alone}: `, name: site.site }];
+  const rows: SiteRow[] = [
+    { figures: siteFigures(site), lead: alone === null ? '' : `only in ${alone}: `, name: site.site },
+  ];
   const addRow = (lead: string, name: string): void => void rows.push({ figures: NO_FIGURES, lead: `  ${lead}`, name });
   if (site.match === 'renamed' || (site.match === 'moved' && site.a_site !== site.b_site))
     addRow(`${site.match} from `, site.a_site ?? '');
@@ -112,7 +115,7 @@ function siteRows(site: DiffSite, isExplained: boolean, sides: readonly [string,
 }
 
 /** Directories go first, then the beginning of the function; of words, the end. */
-export function fitSite(site: string, width: number): string {
+function fitSite(site: string, width: number): string {
   if (site.length <= width) return site;
   if (site.startsWith('(')) return `${site.slice(0, width - 1)}…`;
   const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];
@@ -124,9 +127,7 @@ export function changedLines(title: string, values: readonly ChangedValue[], lim
   if (values.length === 0) return [];
   const lines = values
     .slice(0, limit)
-    .flatMap((one) =>
-      wrap(`  ${keepEnd(printable(one.key), 60)}: ${valueWords(one.a)} → ${valueWords(one.b)}`, WIDTH, '    '),
-    );
+    .flatMap((one) => paragraph(`  ${keepEnd(printable(one.key), 60)}: ${valueWords(one.a)} → ${valueWords(one.b)}`));
   const more = values.length - limit;
   return ['', title, ...lines, ...(more > 0 ? [`  ${formatCount(more)} more; --json shows all`] : [])];
 }

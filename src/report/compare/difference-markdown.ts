@@ -4,6 +4,8 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { ChangedValue, CompareCheck, Preset, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
+import { left, right } from '../table.js';
+import { signedBytes } from '../text-pieces.js';
 import {
   changeOf,
   checkFigure,
@@ -14,7 +16,15 @@ import {
   shortCommit,
   toleranceOf,
 } from './check-words.js';
-import { changedComponents, grownSites, otherSites, placeOf, signedBytes, valueWords } from './difference-lines.js';
+import {
+  blockCounts,
+  changedComponents,
+  grownSites,
+  otherSites,
+  placeOf,
+  type Sides,
+  valueWords,
+} from './difference-lines.js';
 import { upstreamWords } from './upstream-words.js';
 
 const MOST_SITES = 20;
@@ -22,8 +32,6 @@ const MOST_VALUES = 40;
 const MOST_SUSPECTS = 10;
 const MOST_COMMITS = 5;
 const MOST_LINES = 12;
-
-export type Sides = readonly [golden: string, current: string];
 
 /** Statuses that fail are set in bold: the eye finds them without colours. */
 export function checkTableMarkdown(checks: readonly CompareCheck[], preset: Preset, sides: Sides): string[] {
@@ -42,12 +50,7 @@ export function checkTableMarkdown(checks: readonly CompareCheck[], preset: Pres
     ];
   });
   return mdTable(
-    [
-      { title: 'check' },
-      ...[...sides, 'change', 'tolerance'].map((title) => ({ title, align: 'right' as const })),
-      { title: 'status' },
-      { title: 'remark' },
-    ],
+    [left('check'), ...[...sides, 'change', 'tolerance'].map((title) => right(title)), left('status'), left('remark')],
     rows,
   );
 }
@@ -61,7 +64,7 @@ export function componentsMarkdown(components: readonly DiffComponent[], sides: 
     formatBytes(one.b_bytes),
   ]);
   const title = `components: ${count(changed.length, 'differs', 'differ')}`;
-  return rows.length === 0 ? [] : mdDetails(title, mdTable([{ title: 'component' }, ...figureColumns(sides)], rows));
+  return rows.length === 0 ? [] : mdDetails(title, mdTable([left('component'), ...figureColumns(sides)], rows));
 }
 
 export function sitesMarkdown(sites: readonly DiffSite[], sides: Sides): string[] {
@@ -73,12 +76,10 @@ export function sitesMarkdown(sites: readonly DiffSite[], sides: Sides): string[
       mdText(signedBytes(site.delta_bytes)),
       formatBytes(site.a_bytes),
       formatBytes(site.b_bytes),
-      site.a_count === site.b_count
-        ? formatCount(site.a_count)
-        : `${formatCount(site.a_count)} → ${formatCount(site.b_count)}`,
+      blockCounts(site.a_count, site.b_count),
     ]);
   const otherRows = otherSites(grown.slice(MOST_SITES), sites);
-  const columns = [{ title: 'call site' }, ...figureColumns(sides), { title: 'blocks', align: 'right' as const }];
+  const columns = [left('call site'), ...figureColumns(sides), right('blocks')];
   const lines = rows.length === 0 ? [] : mdTable(columns, rows);
   return mdDetails(`call sites: ${count(grown.length, 'grew', 'grew')}`, [
     ...lines,
@@ -96,7 +97,7 @@ export function changedMarkdown(title: string, values: readonly ChangedValue[], 
     .slice(0, MOST_VALUES)
     .map(({ key, a, b }) => [mdCode(key), mdCode(valueWords(a)), mdCode(valueWords(b))]);
   return mdDetails(`${title}: ${count(values.length, 'differs', 'differ')}`, [
-    ...mdTable([{ title: 'key' }, ...sides.map((side) => ({ title: side }))], rows),
+    ...mdTable([left('key'), ...sides.map((side) => left(side))], rows),
     ...moreLine(values.length - MOST_VALUES),
   ]);
 }

@@ -1,6 +1,7 @@
 /** One line for what `golden add`, `import`, `export` and `remove` did. */
+
 import type { GoldenChangeResult } from '../../model/results/golden.js';
-import { formatCount } from '../../model/units.js';
+import { counted } from '../text-pieces.js';
 
 const WORDS: Readonly<Record<GoldenChangeResult['change'], string>> = {
   added: 'now of',
@@ -9,5 +10,5 @@ const WORDS: Readonly<Record<GoldenChangeResult['change'], string>> = {
 };
 
 export function goldenChangeText({ change, name, runs, where }: GoldenChangeResult): string {
-  return `golden ${name}: ${WORDS[change]} ${formatCount(runs)} ${runs === 1 ? 'run' : 'runs'} (${where})\n`;
+  return `golden ${name}: ${WORDS[change]} ${counted(runs, 'run')} (${where})\n`;
 }

@@ -6,35 +6,41 @@ import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/
 import { formatBytes, formatCount } from '../../model/units.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { byteRange, bytesOr, figure, labelled, rankList, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import {
+  byteRange,
+  bytesOr,
+  counted,
+  figure,
+  labelledList,
+  paragraph,
+  rankList,
+  rankName,
+  shortText,
+  stepTime,
+  UNKNOWN,
+  WIDTH,
+} from '../text-pieces.js';
 import { checkFigure, nameOf, shortCommit } from './check-words.js';
 
 export function goldenListText({ db, goldens }: GoldenListResult): string {
   const place = shortText(db, 70);
   if (goldens.length === 0)
     return screenText([`no golden values in ${place}; golden add RUN --name NAME makes them of a run`]);
-  const rows = goldens.map((golden) => [
-    keepEnd(golden.name, 26),
-    formatCount(golden.runs),
-    shortText(commitList(golden.commits), 14),
-    golden.ending ?? 'differs',
-    bytesOr(golden.peak_allocated_bytes),
-    stepTime(golden.step_ms),
-    golden.spread_percent === null ? UNKNOWN : `${golden.spread_percent.toFixed(2)} %`,
-    printable(golden.added_at.slice(0, 10)),
+  return screenText([
+    `golden values in ${place}`,
+    '',
+    ...tableOf(goldens, [
+      left('golden', (golden) => keepEnd(golden.name, 26)),
+      right('runs', (golden) => formatCount(golden.runs)),
+      left('commit', (golden) => shortText(commitList(golden.commits), 14)),
+      left('ended', (golden) => golden.ending ?? 'differs'),
+      right('allocated', (golden) => bytesOr(golden.peak_allocated_bytes)),
+      right('step', (golden) => stepTime(golden.step_ms)),
+      right('spread', (golden) => (golden.spread_percent === null ? UNKNOWN : `${golden.spread_percent.toFixed(2)} %`)),
+      left('added', (golden) => printable(golden.added_at.slice(0, 10))),
+    ]).split('\n'),
   ]);
-  const columns = [
-    { title: 'golden' },
-    { title: 'runs', align: 'right' as const },
-    { title: 'commit' },
-    { title: 'ended' },
-    { title: 'allocated', align: 'right' as const },
-    { title: 'step', align: 'right' as const },
-    { title: 'spread', align: 'right' as const },
-    { title: 'added' },
-  ];
-  return screenText([`golden values in ${place}`, '', ...table(columns, rows, '  ').split('\n')]);
 }
 
 /** The first, and how many others there are. */
@@ -46,8 +52,8 @@ function commitList(commits: readonly (string | null)[]): string {
 
 export function goldenShowText(result: GoldenShowResult): string {
   const { name, source, runs, bands } = result;
-  const count = `${formatCount(runs.length)} ${runs.length === 1 ? 'run' : 'runs'}`;
-  const lines = [...wrap(`golden ${shortText(name, 60)}: ${count}, from ${tidy(source)}`, WIDTH, '  ')];
+  const count = counted(runs.length, 'run');
+  const lines = [...paragraph(`golden ${shortText(name, 60)}: ${count}, from ${tidy(source)}`)];
   if (runs.length === 0) return screenText([...lines, '', 'it holds no run']);
   const surroundings = [
     ...facts('versions', [mergedWords(runs.map(({ versions }) => versions))]),
@@ -70,7 +76,7 @@ export function goldenShowText(result: GoldenShowResult): string {
 
 /** A label with one text below the other; nothing for none. */
 function facts(label: string, texts: readonly string[]): string[] {
-  return texts.filter((text) => text !== '').flatMap((text, i) => labelled(i === 0 ? label : '', tidy(text)));
+  return labelledList(label, texts.filter((text) => text !== '').map(tidy));
 }
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
@@ -96,30 +102,23 @@ const allocated = (rank: MeasuredRank): number | null => rank.peak_allocated_byt
 const reserved = (rank: MeasuredRank): number | null => rank.peak_reserved_bytes;
 
 function runTable(runs: readonly Measurement[]): string[] {
-  const rows = runs.map(({ run, commit, status, ranks, steps }) => [
-    keepEnd(run, 24),
-    shortText(commit === null ? UNKNOWN : shortCommit(commit), 10),
-    status.ending,
-    iterationWords(status),
-    bytesOr(largest(ranks, allocated)),
-    bytesOr(largest(ranks, reserved)),
-    stepTime(steps?.median_ms),
-  ]);
-  const columns = [
-    { title: 'run' },
-    { title: 'commit' },
-    { title: 'ended' },
-    { title: 'iterations', align: 'right' as const },
-    { title: 'allocated', align: 'right' as const },
-    { title: 'reserved', align: 'right' as const },
-    { title: 'step', align: 'right' as const },
-  ];
   const failures = runs.flatMap(({ run, status: { failure, verdict } }) =>
     failure === null && verdict === null
       ? []
       : [`${run}: ${verdict?.summary ?? failure?.text ?? ''}${failure === null ? '' : ` (${failure.kind})`}`],
   );
-  return [...table(columns, rows, '  ').split('\n'), ...facts('failed', failures)];
+  return [
+    ...tableOf(runs, [
+      left('run', ({ run }) => keepEnd(run, 24)),
+      left('commit', ({ commit }) => shortText(commit === null ? UNKNOWN : shortCommit(commit), 10)),
+      left('ended', ({ status }) => status.ending),
+      right('iterations', ({ status }) => iterationWords(status)),
+      right('allocated', ({ ranks }) => bytesOr(largest(ranks, allocated))),
+      right('reserved', ({ ranks }) => bytesOr(largest(ranks, reserved))),
+      right('step', ({ steps }) => stepTime(steps?.median_ms)),
+    ]).split('\n'),
+    ...facts('failed', failures),
+  ];
 }
 
 /** `1–50 of 100`. */
@@ -148,27 +147,25 @@ function stageLines(runs: readonly Measurement[]): string[] {
         )
         .filter((value): value is number => value !== null),
     );
-  const rows = stages.map((stage) => [
-    stage === null ? 'unknown' : stage,
-    shortText(
-      rankList(
-        ranks.filter((rank) => rank.stage === stage).map(({ rank }) => rank),
-        3,
+  return [
+    '',
+    'peaks by stage, of the rank that has most',
+    ...tableOf(stages, [
+      left('stage', (stage) => (stage === null ? 'unknown' : stage)),
+      left('ranks', (stage) =>
+        shortText(
+          rankList(
+            ranks.filter((rank) => rank.stage === stage).map(({ rank }) => rank),
+            3,
+          ),
+          18,
+        ),
       ),
-      18,
-    ),
-    range(stage, ({ first_peak_allocated_bytes: first }) => first),
-    range(stage, allocated),
-    range(stage, reserved),
-  ]);
-  const columns = [
-    { title: 'stage' },
-    { title: 'ranks' },
-    { title: 'first allocated', align: 'right' as const },
-    { title: 'allocated', align: 'right' as const },
-    { title: 'reserved', align: 'right' as const },
+      right('first allocated', (stage) => range(stage, ({ first_peak_allocated_bytes: first }) => first)),
+      right('allocated', (stage) => range(stage, allocated)),
+      right('reserved', (stage) => range(stage, reserved)),
+    ]).split('\n'),
   ];
-  return ['', 'peaks by stage, of the rank that has most', ...table(columns, rows, '  ').split('\n')];
 }
 
 /** Of the snapshot with the most active bytes. */
@@ -183,17 +180,15 @@ function peakLines(runs: readonly Measurement[]): string[] {
     .filter(([, bytes]) => bytes !== 0)
     .toSorted(([, a], [, b]) => b - a);
   const remainingBytes = peak.active_bytes - parts.reduce((sum, [, bytes]) => sum + bytes, 0);
-  const rank = peak.rank === null ? 'rank unknown' : `rank ${peak.rank}`;
+  const rank = rankName(peak.rank);
   const approximate = peak.basis === 'actual' ? '' : ' (approximate)';
   const words = parts.map(([component, bytes]) => `${component} ${formatBytes(bytes)}`);
   if (remainingBytes !== 0) words.push(`not told ${formatBytes(remainingBytes)}`);
   const at = peak.moment === 'dump' ? 'as dumped' : 'at the peak';
   return [
     '',
-    ...wrap(
+    ...paragraph(
       `components ${at} of ${tidy(peak.handle)}, ${rank}, device ${peak.device}: ${formatBytes(peak.active_bytes)} active${approximate}, ${formatBytes(peak.reserved_bytes)} reserved`,
-      WIDTH,
-      '  ',
     ),
     ...wrap(`  ${words.join(', ')}`, WIDTH, '  '),
   ];
@@ -234,10 +229,7 @@ function bandLines(bands: readonly NoiseBand[]): string[] {
       ? UNKNOWN
       : `${value(spread, unit)}${median === 0 ? '' : `, ${((100 * spread) / median).toFixed(2)} %`}`,
   ]);
-  const columns = [
-    { title: 'metric' },
-    ...['runs', 'low', 'median', 'high', 'spread'].map((title) => ({ title, align: 'right' as const })),
-  ];
+  const columns = [left('metric'), ...['runs', 'low', 'median', 'high', 'spread'].map((title) => right(title))];
   return ['', 'noise between runs', ...table(columns, rows, '  ').split('\n')];
 }
 

@@ -1,10 +1,10 @@
 /** One figure of many runs as a chart, its change points in words, and the last points as a table. */
-import { pushAll } from '../../model/lists.js';
+import { groupBy } from '../../model/group-by.js';
 import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
-import { figure, grouped, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
+import { counted, figure, grouped, paragraph, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 import { historyChart } from './history-chart.js';
 
 export interface HistoryLook {
@@ -25,7 +25,7 @@ const MOST_SIGMA = 99;
 export function historyText(result: HistoryResult, look: HistoryLook): string {
   const { title } = HISTORY_METRICS[result.metric];
   const { points } = result;
-  const lines = wrap(`${title} by ${result.by} · ${countsOf(result)}`, WIDTH, '  ');
+  const lines = paragraph(`${title} by ${result.by} · ${countsOf(result)}`);
   if (points.length > 0) {
     pushAll(lines, ['', ...chartOf(result, look), '', ...changeLines(result), '', pointTable(result, look.points)]);
     const hidden = points.length - (look.points ?? points.length);
@@ -111,24 +111,18 @@ function changeLines(result: HistoryResult): string[] {
   ];
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;
-    pushAll(
-      lines,
-      wrap(
+    lines.push(
+      ...paragraph(
         `  between ${between} it drifts, without a step: ${valueText(before, unit)} → ${valueText(after, unit)}, ${deltaText(after - before, before, unit)}`,
-        WIDTH,
-        '    ',
       ),
     );
   }
   const last = outliers.find(({ index }) => index === points.length - 1);
   if (last !== undefined) {
     const { value } = points.at(-1)!;
-    pushAll(
-      lines,
-      wrap(
+    lines.push(
+      ...paragraph(
         `  the last point, ${shortName(result, last.index)}, stands off: ${valueText(last.level, unit)} → ${valueText(value, unit)}, ${deltaText(value - last.level, last.level, unit)}; one point is no change point yet`,
-        WIDTH,
-        '    ',
       ),
     );
   }
@@ -186,54 +180,33 @@ function pointTable({ points, change_points, by, unit }: HistoryResult, limit: n
   const changed = new Set(change_points.map(({ index }) => index));
   const first = limit === undefined ? 0 : Math.max(0, points.length - limit);
   const rows = points.slice(first);
-  const has = {
-    commit: rows.some(({ commit }) => commit !== null),
-    label: rows.some(({ label }) => label !== null),
-    runs: by === 'commit' && rows.some(({ runs }) => runs > 1),
-    range: rows.some(({ low, high }) => low !== high),
-    ending: rows.some(({ ending }) => ending !== 'ok'),
-  };
-  return table(
-    [
-      { title: '' },
-      ...(has.commit ? [{ title: 'commit' }] : []),
-      { title: 'run' },
-      ...(has.label ? [{ title: 'label' }] : []),
-      { title: 'value', align: 'right' as const },
-      ...(has.range ? [{ title: 'least and greatest', align: 'right' as const }] : []),
-      ...(has.runs ? [{ title: 'runs', align: 'right' as const }] : []),
-      ...(has.ending ? [{ title: 'ended' }] : []),
-    ],
-    rows.map((point, i) => [
-      changed.has(first + i) ? '▲' : '',
-      ...(has.commit ? [point.commit === null ? UNKNOWN : printable(point.commit.slice(0, SHORT_ID))] : []),
-      shortText(point.run, 32),
-      ...(has.label ? [point.label === null ? UNKNOWN : shortText(point.label, 16)] : []),
-      `${point.is_lower_bound ? '≥ ' : point.approximate ? '≈ ' : ''}${valueText(point.value, unit)}`,
-      ...(has.range
-        ? [point.low === point.high ? '' : `${valueText(point.low, unit)} – ${valueText(point.high, unit)}`]
-        : []),
-      ...(has.runs ? [formatCount(point.runs)] : []),
-      ...(has.ending ? [ENDINGS[point.ending]] : []),
-    ]),
-    '  ',
-  );
+  return tableOf(rows, [
+    left('', (_, i) => (changed.has(first + i) ? '▲' : '')),
+    rows.some(({ commit }) => commit !== null) &&
+      left('commit', ({ commit }) => (commit === null ? UNKNOWN : printable(commit.slice(0, SHORT_ID)))),
+    left('run', ({ run }) => shortText(run, 32)),
+    rows.some(({ label }) => label !== null) &&
+      left('label', ({ label }) => (label === null ? UNKNOWN : shortText(label, 16))),
+    right(
+      'value',
+      (point) => `${point.is_lower_bound ? '≥ ' : point.approximate ? '≈ ' : ''}${valueText(point.value, unit)}`,
+    ),
+    rows.some(({ low, high }) => low !== high) &&
+      right('least and greatest', ({ low, high }) =>
+        low === high ? '' : `${valueText(low, unit)} – ${valueText(high, unit)}`,
+      ),
+    by === 'commit' && rows.some(({ runs }) => runs > 1) && right('runs', ({ runs }) => formatCount(runs)),
+    rows.some(({ ending }) => ending !== 'ok') && left('ended', ({ ending }) => ENDINGS[ending]),
+  ]);
 }
 
 /** Reasons with the number of their runs, and the first few names. */
 function leftOutWords({ left_out }: HistoryResult): string[] {
-  const byReason = new Map<string, string[]>();
-  for (const { run, reason } of left_out) {
-    const known = byReason.get(reason);
-    if (known === undefined) byReason.set(reason, [run]);
-    else known.push(run);
-  }
-  return [...byReason].map(([reason, runs]) => {
-    const names = runs.slice(0, 3).join(', ');
+  return [...groupBy(left_out, ({ reason }) => reason)].map(([reason, runs]) => {
+    const names = runs
+      .slice(0, 3)
+      .map(({ run }) => run)
+      .join(', ');
     return `left out: ${counted(runs.length, 'run')} (${names}${runs.length > 3 ? ', …' : ''}): ${reason}`;
   });
-}
-
-function counted(number: number, word: string): string {
-  return `${formatCount(number)} ${word}${number === 1 ? '' : 's'}`;
 }

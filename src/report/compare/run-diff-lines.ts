@@ -4,8 +4,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { DiffResult } from '../../model/results/diff.js';
 import { formatCount } from '../../model/units.js';
-import { printable, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { printable } from '../table.js';
+import { hanging } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { shortCommit } from './check-words.js';
 import { changedLines, suspectLines } from './difference-lines.js';
@@ -40,10 +40,8 @@ function commitLines({ a, b, in_between, changed_files, submodules }: NonNullabl
       `${printable(path)} ${from === null ? 'added' : shortCommit(from)} → ${to === null ? 'removed' : shortCommit(to)}`,
   );
   return [
-    ...wrap(
+    ...hanging(
       `commits   ${shortCommit(a)} → ${shortCommit(b)}: ${count(in_between, 'commit')}, ${count(changed_files, 'changed file')}`,
-      WIDTH,
-      '          ',
     ),
     ...moved.map((text) => `          submodule ${text}`),
   ];

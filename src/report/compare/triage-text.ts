@@ -6,16 +6,16 @@ import type { TriageResult } from '../../model/results/compare.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { printable, wrap } from '../table.js';
-import { shortText, WIDTH } from '../text-pieces.js';
+import { paragraph, shortText, WIDTH } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
 export function triageText(result: TriageResult): string {
   const { judgement, criterion, reason, run, commit, golden, evidence } = result;
   const of = `${tidy(run)}${commit === null ? '' : ` (commit ${shortCommit(commit)})`}`;
   const lines = [
-    ...wrap(`${judgement}  (${printable(criterion)})  ${tidy(reason)}`, WIDTH, '  '),
+    ...paragraph(`${judgement}  (${printable(criterion)})  ${tidy(reason)}`),
     ...wrap(`  run ${of}, golden ${shortText(golden, 60)}`, WIDTH, '  '),
-    ...evidence.flatMap(({ text, source }) => wrap(`  ${tidy(text)}  [${tidy(source)}]`, WIDTH, '    ')),
+    ...evidence.flatMap(({ text, source }) => paragraph(`  ${tidy(text)}  [${tidy(source)}]`)),
   ];
   return `${screenText(lines)}${judgementSentence(result)}\n`;
 }

@@ -13,8 +13,8 @@ import type {
 import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
 import { screenText } from '../screen-text.js';
-import { table } from '../table.js';
-import { grouped, labelled, rankWords, shortText, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { left, right, table } from '../table.js';
+import { grouped, labelled, paragraph, rankWords, shortText, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const LONGEST = 600;
 
@@ -95,11 +95,7 @@ function changeText(change: VerifyChange): string[] {
     ),
     ...wrap(`            ${clean(effect.text)} [${clean(effect.source)}]${ranks}`, WIDTH, '            '),
     ...more.flatMap(({ text, source }) =>
-      wrap(
-        `            · ${clean(text)}${source === effect.source ? '' : ` [${clean(source)}]`}`,
-        WIDTH,
-        '              ',
-      ),
+      paragraph(`            · ${clean(text)}${source === effect.source ? '' : ` [${clean(source)}]`}`),
     ),
     ...(effect.needs === null ? [] : wrap(`            needs: ${clean(effect.needs)}`, WIDTH, '                   ')),
   ];
@@ -135,14 +131,7 @@ function figureLines({ measured }: VerifyFixResult): string[] {
   return [
     '',
     ...table(
-      [
-        { title: 'measured' },
-        { title: 'before', align: 'right' },
-        { title: 'after', align: 'right' },
-        { title: 'change', align: 'right' },
-        { title: '', align: 'right' },
-        { title: 'noise', align: 'right' },
-      ],
+      [left('measured'), right('before'), right('after'), right('change'), right(''), right('noise')],
       rows,
       '  ',
     ).split('\n'),
@@ -195,5 +184,5 @@ function otherChangeLines({ beside: changes }: VerifyFixResult): string[] {
 }
 
 function listed(title: string, items: readonly string[]): string[] {
-  return items.length === 0 ? [] : ['', title, ...items.flatMap((item) => wrap(`  · ${clean(item)}`, WIDTH, '    '))];
+  return items.length === 0 ? [] : ['', title, ...items.flatMap((item) => paragraph(`  · ${clean(item)}`))];
 }

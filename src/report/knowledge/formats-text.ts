@@ -1,37 +1,33 @@
 /** `formats` and `formats explain` as text. */
+
+import { groupBy } from '../../model/group-by.js';
 import type { ExplainResult, FormatsResult } from '../../model/results/format.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, table } from '../table.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
 
 const WIDTH = 100;
 
 export function formatsText({ files, scalars, formats }: FormatsResult): string {
-  const kinds = table(
-    [{ title: 'file' }, { title: 'what' }],
-    files.map(({ id, title }) => [id, title]),
-    '  ',
-  );
-  const names = table(
-    [{ title: 'producer' }, { title: 'names', align: 'right' }, { title: 'such as' }],
-    scalars.map(({ producer, names: own }) => [
-      producer,
-      formatCount(own.length),
+  const kinds = tableOf(files, [left('file', ({ id }) => id), left('what', ({ title }) => title)]);
+  const names = tableOf(scalars, [
+    left('producer', ({ producer }) => producer),
+    right('names', ({ names: own }) => formatCount(own.length)),
+    left('such as', ({ names: own }) =>
       own
         .filter(({ is_pattern: isPattern }) => !isPattern)
         .slice(0, 2)
         .map(({ name }) => name)
         .join(', '),
-    ]),
-    '  ',
-  );
-  const groups = new Map<string, FormatsResult['formats'][number][]>();
-  for (const format of formats) {
-    const key = format.form === 'message' ? 'Failure messages' : format.producer;
-    groups.set(key, [...(groups.get(key) ?? []), format]);
-  }
+    ),
+  ]);
+  const groups = groupBy(formats, ({ form, producer }) => (form === 'message' ? 'Failure messages' : producer));
   const parts = [...groups].map(([producer, members]) => {
-    const rows = members.map(({ id, title, versions }) => [id, title, keepEnd(versions, 36)]);
-    return `${producer}\n${table([{ title: 'format' }, { title: 'what' }, { title: 'versions' }], rows, '  ')}\n`;
+    const rows = tableOf(members, [
+      left('format', ({ id }) => id),
+      left('what', ({ title }) => title),
+      left('versions', ({ versions }) => keepEnd(versions, 36)),
+    ]);
+    return `${producer}\n${rows}\n`;
   });
   return `Files\n${kinds}\n\nScalars of TensorBoard, W&B and exports (--json has all)\n${names}\n\n${parts.join('\n')}\n${formats.length} formats of text logs; \`mbforensics formats explain FILE\` says which of them read a file.\n`;
 }
@@ -45,30 +41,30 @@ export function explainText(result: ExplainResult): string {
   ];
   if (result.formats.length > 0) {
     out.push(
-      table(
+      tableOf(
+        result.formats,
         [
-          { title: 'format' },
-          { title: 'what' },
-          { title: 'records', align: 'right' },
-          { title: 'rows', align: 'right' },
-          { title: 'first line', align: 'right' },
+          left('format', (one) => one.id),
+          left('what', (one) => one.title),
+          right('records', (one) => formatCount(one.count)),
+          right('rows', (one) => formatCount(one.rows)),
+          right('first line', (one) => formatCount(one.first_line)),
         ],
-        result.formats.map((one) => [
-          one.id,
-          one.title,
-          formatCount(one.count),
-          formatCount(one.rows),
-          formatCount(one.first_line),
-        ]),
+        '',
       ),
       '',
     );
   }
   if (result.messages.length > 0) {
     out.push(
-      table(
-        [{ title: 'failure message' }, { title: 'times', align: 'right' }, { title: 'first line', align: 'right' }],
-        result.messages.map((one) => [one.id, formatCount(one.count), formatCount(one.first_line)]),
+      tableOf(
+        result.messages,
+        [
+          left('failure message', (one) => one.id),
+          right('times', (one) => formatCount(one.count)),
+          right('first line', (one) => formatCount(one.first_line)),
+        ],
+        '',
       ),
       '',
     );
@@ -77,14 +73,17 @@ export function explainText(result: ExplainResult): string {
   else {
     out.push('Lines with a figure of interest that no format read:');
     out.push(
-      table(
-        [{ title: 'times', align: 'right' }, { title: 'line', align: 'right' }, { title: 'about' }, { title: 'text' }],
-        result.unmatched.map((group) => [
-          formatCount(group.count),
-          formatCount(group.line),
-          group.topic,
-          group.text.length > WIDTH - 34 ? `${group.text.slice(0, WIDTH - 35)}…` : group.text,
-        ]),
+      tableOf(
+        result.unmatched,
+        [
+          right('times', (group) => formatCount(group.count)),
+          right('line', (group) => formatCount(group.line)),
+          left('about', (group) => group.topic),
+          left('text', (group) =>
+            group.text.length > WIDTH - 34 ? `${group.text.slice(0, WIDTH - 35)}…` : group.text,
+          ),
+        ],
+        '',
       ),
     );
     const { shapes, lines: others } = result.unmatched_others;

@@ -1,7 +1,7 @@
 /** Knobs by group: what each does to memory and speed, and how well that is known. */
 import type { KnobEffect, KnobRow, KnobsResult } from '../../model/results/knowledge.js';
 import { formatCount } from '../../model/units.js';
-import { printable, table } from '../table.js';
+import { left, printable, tableOf } from '../table.js';
 import { shortText, UNKNOWN } from '../text-pieces.js';
 
 export function knobsText({ filter, total, groups, knobs }: KnobsResult): string {
@@ -20,16 +20,12 @@ const NAME = 42;
 const EFFECT = 20;
 
 function groupTable(knobs: readonly KnobRow[]): string {
-  return table(
-    [{ title: 'knob' }, { title: 'memory' }, { title: 'speed' }, { title: 'evidence' }],
-    knobs.map(({ id, memory, speed, grade }) => [
-      shortText(id, NAME),
-      effect(memory).padEnd(EFFECT),
-      effect(speed).padEnd(EFFECT),
-      grade,
-    ]),
-    '  ',
-  );
+  return tableOf(knobs, [
+    left('knob', ({ id }) => shortText(id, NAME)),
+    left('memory', ({ memory }) => effect(memory).padEnd(EFFECT)),
+    left('speed', ({ speed }) => effect(speed).padEnd(EFFECT)),
+    left('evidence', ({ grade }) => grade),
+  ]);
 }
 
 /** The word, with the figure where it is short. */

@@ -1,17 +1,23 @@
 /** Attribution rules, their tests, and what they make of a stack. */
 import type { ExplainedStack, ExplainStackResult, RulesResult, RulesTestResult } from '../../model/results/rules.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
+import { counted, hanging, WIDTH } from '../text-pieces.js';
 
 export function rulesText({ rules, rules_version }: RulesResult): string {
   const samples = rules.reduce((sum, rule) => sum + rule.samples, 0);
   return `${[
     `${formatCount(rules.length)} rules, version ${rules_version}, with ${formatCount(samples)} sample stacks; the first of a tier that matches the innermost frame wins`,
     '',
-    table(
-      [{ title: 'rule' }, { title: 'tier' }, { title: 'component' }, { title: 'of it' }],
-      rules.map((rule) => [rule.id, rule.tier, rule.component, rule.sub_component]),
+    tableOf(
+      rules,
+      [
+        left('rule', (rule) => rule.id),
+        left('tier', (rule) => rule.tier),
+        left('component', (rule) => rule.component),
+        left('of it', (rule) => rule.sub_component),
+      ],
+      '',
     ),
   ].join('\n')}\n`;
 }
@@ -19,7 +25,7 @@ export function rulesText({ rules, rules_version }: RulesResult): string {
 export function rulesTestText({ file, rules, samples }: RulesTestResult): string {
   const failed = samples.filter(({ passed }) => !passed);
   const lines = failed.map(({ rule, sample, reason }) => `FAILED  ${rule} sample ${sample}: ${reason}`);
-  const counts = `${formatCount(rules)} ${rules === 1 ? 'rule' : 'rules'}, ${formatCount(samples.length - failed.length)} of ${formatCount(samples.length)} samples pass`;
+  const counts = `${counted(rules, 'rule')}, ${formatCount(samples.length - failed.length)} of ${formatCount(samples.length)} samples pass`;
   lines.push(`${printable(file)}: ${counts}${samples.length === 0 ? ' (a rule without samples is a guess)' : ''}`);
   return `${lines.join('\n')}\n`;
 }
@@ -51,8 +57,6 @@ function stackText(stack: ExplainedStack): string {
         '        ',
       ),
     ),
-    ...stack.rules
-      .filter(({ won }) => won)
-      .flatMap(({ source }) => wrap(`  source  ${printable(source)}`, WIDTH, '          ')),
+    ...stack.rules.filter(({ won }) => won).flatMap(({ source }) => hanging(`  source  ${printable(source)}`)),
   ].join('\n');
 }

@@ -1,46 +1,31 @@
 /** Allocations as rows; one alone with its stack. */
-import { pushAll } from '../../model/lists.js';
+
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
-import { keepEnd, printable, table } from '../table.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { afterEntry, counted, rankName } from '../text-pieces.js';
 
 export function allocationsText(result: AllocationsResult): string {
-  const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
-  const when =
-    result.moment === null
-      ? 'of the whole trace'
-      : `live ${result.seq === null ? 'before the first entry' : `after entry ${formatCount(result.seq)}`} (${result.moment})`;
+  const rank = rankName(result.rank);
+  const when = result.moment === null ? 'of the whole trace' : `live ${afterEntry(result.seq)} (${result.moment})`;
   const lines = [
     `${printable(result.path)} · ${rank} · device ${result.device}`,
-    `  ${formatCount(result.count)} ${result.count === 1 ? 'allocation' : 'allocations'} ${when}: ${formatBytes(result.actual_bytes)} in blocks, ${formatBytes(result.requested_bytes)} requested${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
+    `  ${counted(result.count, 'allocation')} ${when}: ${formatBytes(result.actual_bytes)} in blocks, ${formatBytes(result.requested_bytes)} requested${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
   ];
   if (result.allocations.length > 0)
     lines.push(
       '',
-      table(
-        [
-          { title: 'label' },
-          { title: 'block', align: 'right' },
-          { title: 'requested', align: 'right' },
-          { title: 'alloc', align: 'right' },
-          { title: 'free', align: 'right' },
-          { title: 'lived', align: 'right' },
-          { title: 'stream', align: 'right' },
-          { title: 'call site' },
-        ],
-        result.allocations.map((row) => [
-          row.label,
-          row.actual_bytes === null ? null : formatBytes(row.actual_bytes),
-          row.requested_bytes === null ? null : formatBytes(row.requested_bytes),
-          row.alloc_seq === null ? 'before' : formatCount(row.alloc_seq),
-          freeText(row),
-          row.lifetime_us === null ? null : duration(row.lifetime_us),
-          row.stream,
-          keepEnd(printable(row.site), 60),
-        ]),
-        '  ',
-      ),
+      tableOf(result.allocations, [
+        left('label', (row) => row.label),
+        right('block', (row) => (row.actual_bytes === null ? null : formatBytes(row.actual_bytes))),
+        right('requested', (row) => (row.requested_bytes === null ? null : formatBytes(row.requested_bytes))),
+        right('alloc', (row) => (row.alloc_seq === null ? 'before' : formatCount(row.alloc_seq))),
+        right('free', freeText),
+        right('lived', (row) => (row.lifetime_us === null ? null : duration(row.lifetime_us))),
+        right('stream', (row) => row.stream),
+        left('call site', (row) => keepEnd(printable(row.site), 60)),
+      ]),
     );
   if (result.allocations.length < result.count)
     lines.push(`  ${formatCount(result.count - result.allocations.length)} more (--limit 0 shows all)`);

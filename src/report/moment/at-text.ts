@@ -5,27 +5,23 @@ import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import { counted, hanging, rankName, WIDTH } from '../text-pieces.js';
 
 export function atText(result: AtResult): string {
   const lines = [
-    `${printable(result.path)} · ${result.rank === null ? 'rank unknown' : `rank ${result.rank}`} · device ${result.device} · ${momentWords(result)}`,
-    ...wrap(
+    `${printable(result.path)} · ${rankName(result.rank)} · device ${result.device} · ${momentWords(result)}`,
+    ...hanging(
       `  reserved   ${formatBytes(result.reserved_bytes)} = allocated ${formatBytes(result.allocated_bytes)} + pending free ${formatBytes(result.pending_bytes)} + inactive ${formatBytes(result.inactive_bytes)}${basis(result)}`,
-      WIDTH,
-      '             ',
     ),
-    ...wrap(
+    ...hanging(
       `  inside     ${formatCount(result.segments)} segments, ${formatCount(result.blocks)} live blocks, ${formatCount(result.holes)} holes (largest ${formatBytes(result.largest_hole_bytes)}); a flush would give back ${formatBytes(result.releasable_bytes)}; rounding ${formatBytes(result.rounding_bytes)}`,
-      WIDTH,
-      '             ',
     ),
-    ...wrap(`  fragments  ${fragments(result)}`, WIDTH, '             '),
+    ...hanging(`  fragments  ${fragments(result)}`),
   ];
-  if (result.entry !== null) pushAll(lines, wrap(`  entry      ${entryWords(result.entry)}`, WIDTH, '             '));
-  pushAll(lines, nvtxLines(result.nvtx));
-  pushAll(lines, [...wrap(`  start      ${startWords(result)}`, WIDTH, '             '), '']);
+  if (result.entry !== null) lines.push(...hanging(`  entry      ${entryWords(result.entry)}`));
+  lines.push(...nvtxLines(result.nvtx));
+  lines.push(...hanging(`  start      ${startWords(result)}`), '');
   lines.push(poolTable(result.pools));
   if (result.streams.length > 1 || result.streams.some((stream) => stream.stream !== 0))
     lines.push('', streamTable(result));
@@ -51,7 +47,7 @@ export function momentWords(result: {
 function basis(result: AtResult): string {
   if (result.basis === 'approximate') return ' (approximate: the trace contradicts itself)';
   if (result.uncertain_blocks === 0) return '';
-  return ` (up to ${formatBytes(result.uncertain_bytes)} more allocated: ${formatCount(result.uncertain_blocks)} ${result.uncertain_blocks === 1 ? 'block' : 'blocks'} of uncertain size)`;
+  return ` (up to ${formatBytes(result.uncertain_bytes)} more allocated: ${counted(result.uncertain_blocks, 'block')} of uncertain size)`;
 }
 
 function fragments({ fragmentation }: AtResult): string {
@@ -78,39 +74,24 @@ function startWords(result: AtResult): string {
   }
 }
 
-const SHARE_COLUMNS = ['segments', 'reserved', 'active', 'pending', 'inactive', 'largest hole'].map((title) => ({
-  title,
-  align: 'right' as const,
-}));
-
-function shareCells(share: ReserveShare): string[] {
-  return [
-    formatCount(share.segments),
-    formatBytes(share.reserved_bytes),
-    formatBytes(share.active_bytes),
-    formatBytes(share.pending_bytes),
-    formatBytes(share.inactive_bytes),
-    formatBytes(share.largest_hole_bytes),
-  ];
-}
+const SHARE_COLUMNS = [
+  right<ReserveShare>('segments', (share) => formatCount(share.segments)),
+  right<ReserveShare>('reserved', (share) => formatBytes(share.reserved_bytes)),
+  right<ReserveShare>('active', (share) => formatBytes(share.active_bytes)),
+  right<ReserveShare>('pending', (share) => formatBytes(share.pending_bytes)),
+  right<ReserveShare>('inactive', (share) => formatBytes(share.inactive_bytes)),
+  right<ReserveShare>('largest hole', (share) => formatBytes(share.largest_hole_bytes)),
+];
 
 function poolTable(pools: readonly PoolAt[]): string {
-  return table(
-    [{ title: 'pool' }, ...SHARE_COLUMNS],
-    pools.map((pool) => [
-      `${poolWords(pool.pool)} ${pool.segment_type}${pool.expandable ? ' expandable' : ''}`,
-      ...shareCells(pool),
-    ]),
-    '  ',
-  );
+  return tableOf(pools, [
+    left('pool', (pool) => `${poolWords(pool.pool)} ${pool.segment_type}${pool.expandable ? ' expandable' : ''}`),
+    ...SHARE_COLUMNS,
+  ]);
 }
 
 function streamTable(result: AtResult): string {
-  return table(
-    [{ title: 'stream' }, ...SHARE_COLUMNS],
-    result.streams.map((stream) => [stream.stream === null ? 'unknown' : String(stream.stream), ...shareCells(stream)]),
-    '  ',
-  );
+  return tableOf(result.streams, [left('stream', ({ stream }) => stream ?? 'unknown'), ...SHARE_COLUMNS]);
 }
 
 function siteTable(result: AtResult): string {
@@ -130,36 +111,17 @@ function siteTable(result: AtResult): string {
       formatCount(remaining.count),
       `${formatCount(remaining.groups)} more sites (--limit 0 shows all)`,
     ]);
-  return table(
-    [
-      { title: 'live', align: 'right' },
-      { title: 'share', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'call site' },
-    ],
-    rows,
-    '  ',
-  );
+  return table([right('live'), right('share'), right('blocks'), left('call site')], rows, '  ');
 }
 
 function holeTable(result: AtResult): string {
-  return table(
-    [
-      { title: 'hole', align: 'right' },
-      { title: 'at' },
-      { title: 'in segment' },
-      { title: 'pool' },
-      { title: 'stream' },
-    ],
-    result.largest_holes.map((hole) => [
-      formatBytes(hole.bytes),
-      `0x${hole.address}`,
-      `0x${hole.segment}`,
-      `${poolWords(hole.pool)} ${hole.segment_type}`,
-      hole.stream === null ? 'unknown' : String(hole.stream),
-    ]),
-    '  ',
-  );
+  return tableOf(result.largest_holes, [
+    right('hole', (hole) => formatBytes(hole.bytes)),
+    left('at', (hole) => `0x${hole.address}`),
+    left('in segment', (hole) => `0x${hole.segment}`),
+    left('pool', (hole) => `${poolWords(hole.pool)} ${hole.segment_type}`),
+    left('stream', ({ stream }) => stream ?? 'unknown'),
+  ]);
 }
 
 function pinnedLines(result: AtResult): string[] {

@@ -9,8 +9,8 @@ import type {
 } from '../../model/results/attribute.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import { afterEntry, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Rows below this part of the device are summed up unless all are asked for. */
 const LEAST_SHARE = 0.002;
@@ -33,29 +33,20 @@ function ranksText(devices: readonly AttributedDevice[]): string {
     .sort((a, b) => b[1] - a[1])
     .slice(0, 5)
     .map(([component]) => component);
-  const rows = devices.map((device, i) => {
-    const totalsOfDevice = totals[i]!;
-    const remainingBytes =
-      device.total_bytes - shown.reduce((sum, component) => sum + (totalsOfDevice.get(component) ?? 0), 0);
-    return [
-      device.rank ?? UNKNOWN,
-      device.stage ?? UNKNOWN,
-      device.device,
-      formatBytes(device.total_bytes),
-      ...shown.map((component) => formatBytes(totalsOfDevice.get(component) ?? 0)),
-      formatBytes(remainingBytes),
-    ];
-  });
-  return table(
+  const bytesOf = (i: number, component: Component): number => totals[i]!.get(component) ?? 0;
+  return tableOf(
+    devices,
     [
-      { title: 'rank', align: 'right' },
-      { title: 'stage', align: 'right' },
-      { title: 'device', align: 'right' },
-      { title: 'live', align: 'right' },
-      ...shown.map((title) => ({ title, align: 'right' as const })),
-      { title: 'other', align: 'right' },
+      right('rank', ({ rank }) => rank ?? UNKNOWN),
+      right('stage', ({ stage }) => stage ?? UNKNOWN),
+      right('device', ({ device }) => device),
+      right('live', (device) => formatBytes(device.total_bytes)),
+      ...shown.map((component) => right<AttributedDevice>(component, (_, i) => formatBytes(bytesOf(i, component)))),
+      right('other', ({ total_bytes }, i) =>
+        formatBytes(total_bytes - sumOf(shown, (component) => bytesOf(i, component))),
+      ),
     ],
-    rows,
+    '',
   );
 }
 
@@ -66,9 +57,9 @@ export function componentTotals(rows: readonly ComponentBytes[]): Map<Component,
 }
 
 function deviceText(device: AttributedDevice, moment: string): string {
-  const rank = device.rank === null ? 'rank unknown' : `rank ${device.rank}`;
+  const rank = rankName(device.rank);
   const stage = device.stage === null ? '' : ` · stage ${device.stage}`;
-  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const after = afterEntry(device.seq);
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
@@ -78,7 +69,7 @@ function deviceText(device: AttributedDevice, moment: string): string {
       '  ',
     ),
     componentTable(device),
-    ...wrap(`  known ${basisWords(device)}${roundingWords(device)}`, WIDTH, '    '),
+    ...paragraph(`  known ${basisWords(device)}${roundingWords(device)}`),
     ...device.accumulation.flatMap((point) => pointLines(point, device.total_bytes)),
   ];
   if (device.groups !== undefined) lines.push('', groupTable(device));
@@ -122,14 +113,7 @@ function componentTable(device: AttributedDevice): string {
     if (small.length > 0) add(`  ${formatCount(small.length)} smaller`, small.flat(), '');
   }
   return table(
-    [
-      { title: 'bytes', align: 'right' },
-      { title: 'share', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'resident', align: 'right' },
-      { title: 'component' },
-      { title: '' },
-    ],
+    [right('bytes'), right('share'), right('blocks'), right('resident'), left('component'), left('')],
     rows,
     '  ',
   );
@@ -205,7 +189,7 @@ function groupTable(device: AttributedDevice): string {
   const widths = titles.map((title, i) => Math.max(title.length, maxOf(figures.map((row) => row[i]!.length))));
   const width = Math.max(LEAST_KEY, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   return table(
-    [...titles.map((title, i) => ({ title, align: i < 3 ? ('right' as const) : ('left' as const) })), { title: 'of' }],
+    [...titles.map((title, i) => ({ title, align: i < 3 ? ('right' as const) : ('left' as const) })), left('of')],
     figures.map((row, i) => [...row, keepEnd(keys[i]!, width)]),
     '  ',
   );

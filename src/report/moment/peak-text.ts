@@ -1,16 +1,16 @@
 /** What was live at the peak, by call site and by stack. */
 
-import { pushAll } from '../../model/lists.js';
-import type { PeakDevice, PeakResult } from '../../model/results/common.js';
-import type { GroupKey, LifetimeBasis } from '../../model/results/peak.js';
+import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
+import type { GroupKey, LifetimeBasis, LifetimeBytes } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, wrap } from '../table.js';
+import { afterEntry, counted, paragraph, rankName } from '../text-pieces.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
 
 export function peakText(result: PeakResult): string {
   return `${result.snapshots
     .map((snapshot) => {
-      const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+      const rank = rankName(snapshot.rank);
       const without = snapshot.devices_without_moment ?? [];
       return [
         `${printable(snapshot.path)} · ${rank}`,
@@ -46,14 +46,12 @@ const PLURALS: Readonly<Record<GroupKey, string>> = {
 };
 
 function deviceText(device: PeakDevice): string {
-  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const after = afterEntry(device.seq);
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     '',
-    ...wrap(
+    ...paragraph(
       `device ${device.device} ${momentWords(device.moment, after)}: ${formatBytes(device.active_bytes)} live in ${blocks(device.blocks)} of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
-      100,
-      '  ',
     ),
   ];
   const share = (bytes: number): string =>
@@ -63,16 +61,7 @@ function deviceText(device: PeakDevice): string {
   const otherGroups = device.other_groups;
   // An empty column is left out.
   const unknown = [...device.groups, otherGroups].some((group) => (group.unknown_bytes ?? 0) > 0);
-  const row = (
-    group: {
-      bytes: number;
-      count: number;
-      resident_bytes: number | null;
-      transient_bytes: number | null;
-      unknown_bytes: number | null;
-    },
-    key: string,
-  ) => [
+  const row = (group: PeakGroup & LifetimeBytes, key: string) => [
     formatBytes(group.bytes),
     share(group.bytes),
     formatCount(group.count),
@@ -91,13 +80,13 @@ function deviceText(device: PeakDevice): string {
   pushAll(lines, [
     table(
       [
-        { title: 'bytes', align: 'right' },
-        { title: 'share', align: 'right' },
-        { title: 'blocks', align: 'right' },
-        { title: 'resident', align: 'right' },
-        { title: 'transient', align: 'right' },
-        ...(unknown ? [{ title: 'unknown', align: 'right' as const }] : []),
-        { title: TITLES[device.by] },
+        right('bytes'),
+        right('share'),
+        right('blocks'),
+        right('resident'),
+        right('transient'),
+        ...(unknown ? [right('unknown')] : []),
+        left(TITLES[device.by]),
       ],
       rows,
       '  ',
@@ -139,10 +128,10 @@ function lifetimeWords({ rule, boundary, boundaries }: LifetimeBasis): string {
   if (rule === 'none') return 'resident or transient: no frees were recorded that could tell';
   if (rule === 'trace')
     return 'resident: still live when the trace ends; transient: freed in it after this moment (no steps are marked)';
-  const marks = `${formatCount(boundaries)} ${boundaries === 1 ? 'boundary' : 'boundaries'} of ${printable(boundary ?? '')}`;
+  const marks = `${counted(boundaries, 'boundary', 'boundaries')} of ${printable(boundary ?? '')}`;
   return `resident: outlives its step, or has lived through one; transient: freed before the step ends (${marks})`;
 }
 
 function blocks(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'block' : 'blocks'}`;
+  return counted(count, 'block');
 }

@@ -7,7 +7,7 @@ import type {
   PeerSource,
 } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table } from '../table.js';
+import { keepEnd, left, printable, right, table } from '../table.js';
 
 const SHOWN = 15;
 
@@ -50,11 +50,7 @@ function sourcesText(title: string, sources: readonly PeerSource[]): string {
     const more = `${formatCount(hidden.length)} more sources (--json lists all)`;
     rows.push([formatBytes(sum(({ bytes }) => bytes)), formatCount(sum(({ count }) => count)), more]);
   }
-  return table(
-    [{ title: 'bytes', align: 'right' }, { title: 'blocks', align: 'right' }, { title: `source, ${title}` }],
-    rows,
-    '  ',
-  );
+  return table([right('bytes'), right('blocks'), left(`source, ${title}`)], rows, '  ');
 }
 
 export function mosaicText(figures: MosaicFigures): string {

@@ -5,6 +5,7 @@ import { poolWords } from '../../model/pool-words.js';
 import type { SegmentDrawing, SegmentGroup, SegmentsResult } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { printable } from '../table.js';
+import { counted, rankName } from '../text-pieces.js';
 import { momentWords } from './at-text.js';
 
 export interface DrawingStyle {
@@ -17,7 +18,7 @@ const BLOCKS = ['·', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as
 const ASCII = ['.', '1', '2', '3', '4', '5', '6', '7', '#'] as const;
 
 export function segmentsText(result: SegmentsResult, style: DrawingStyle): string {
-  const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
+  const rank = rankName(result.rank);
   const glyphs = style.ascii ? ASCII : BLOCKS;
   const pending = style.ascii ? 'p' : '░';
   const lines = [
@@ -32,7 +33,7 @@ export function segmentsText(result: SegmentsResult, style: DrawingStyle): strin
 function groupLines(group: SegmentGroup, glyphs: readonly string[], pending: string): string[] {
   const stream = group.stream === null ? 'stream unknown' : `stream ${group.stream}`;
   const lines = [
-    `  ${poolWords(group.pool)}, ${group.segment_type}, ${stream}: ${formatBytes(group.active_bytes)} live of ${formatBytes(group.reserved_bytes)} in ${formatCount(group.segments)} ${group.segments === 1 ? 'segment' : 'segments'}; a character is ${formatBytes(group.cell_bytes)}`,
+    `  ${poolWords(group.pool)}, ${group.segment_type}, ${stream}: ${formatBytes(group.active_bytes)} live of ${formatBytes(group.reserved_bytes)} in ${counted(group.segments, 'segment')}; a character is ${formatBytes(group.cell_bytes)}`,
   ];
   const sizeWidth = maxOf(group.drawings.map((drawing) => formatBytes(drawing.total_bytes).length));
   for (const drawing of group.drawings) lines.push(drawingLine(drawing, glyphs, pending, sizeWidth));

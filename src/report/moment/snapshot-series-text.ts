@@ -2,8 +2,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { type Column, keepEnd, printable, table, wrap } from '../table.js';
-import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { counted, countOr, grouped, paragraph, rankName, signedBytes, UNKNOWN } from '../text-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_LINES = 8;
@@ -14,21 +14,18 @@ export function snapshotSeriesText(result: SnapshotSeriesResult): string {
 
 function seriesText(series: SnapshotSeries, run: string): string {
   const { rank, device, snapshots } = series;
-  const count = `${formatCount(snapshots.length)} ${snapshots.length === 1 ? 'snapshot' : 'snapshots'}`;
+  const count = counted(snapshots.length, 'snapshot');
   const order = snapshots.length > 1 ? ` in the order of ${series.order}` : '';
-  const who = rank === null ? 'rank unknown' : `rank ${rank}`;
+  const who = rankName(rank);
   const lines = [
     `run ${printable(run)} · ${who} · device ${device} · ${count}${order}`,
     snapshotTable(snapshots),
     '',
-    ...wrap(`  ${trendText(series)}`, WIDTH, '    '),
-    ...firstOf(ringLines(snapshots)).flatMap((line) => wrap(`  ${line}`, WIDTH, '    ')),
+    ...paragraph(`  ${trendText(series)}`),
+    ...firstOf(ringLines(snapshots)).flatMap((line) => paragraph(`  ${line}`)),
   ];
   if (rank === null && snapshots.length > 1) {
-    pushAll(
-      lines,
-      wrap('  no name tells a rank: these may be of several, and then no growth follows from them', WIDTH, '    '),
-    );
+    lines.push(...paragraph('  no name tells a rank: these may be of several, and then no growth follows from them'));
   }
   if (series.sites.length > 0) lines.push('', siteTable(series));
   return lines.join('\n');
@@ -42,36 +39,19 @@ function number({ handle }: SeriesSnapshot): string {
 function snapshotTable(snapshots: readonly SeriesSnapshot[]): string {
   const withPending = snapshots.some((row) => row.active_bytes !== row.allocated_bytes);
   const withAttempts = snapshots.some((row) => row.attempt !== snapshots[0]!.attempt);
-  const columns: (Column & { readonly cell: (row: SeriesSnapshot) => string })[] = [
-    { title: '#', align: 'right', cell: (row) => number(row).slice(1) },
-    ...(withAttempts
-      ? [{ title: 'attempt', align: 'right' as const, cell: (row: SeriesSnapshot) => `${row.attempt}` }]
-      : []),
-    { title: 'step', align: 'right', cell: (row) => (row.step === null ? UNKNOWN : `${row.step}`) },
-    { title: 'trigger', cell: (row) => row.trigger },
-    { title: 'events', align: 'right', cell: (row) => (row.events === null ? UNKNOWN : formatCount(row.events)) },
-    { title: 'span', align: 'right', cell: spanText },
-    { title: 'allocated', align: 'right', cell: (row) => formatBytes(row.allocated_bytes) },
-    ...(withPending
-      ? [{ title: 'active', align: 'right' as const, cell: (row: SeriesSnapshot) => formatBytes(row.active_bytes) }]
-      : []),
-    { title: 'reserved', align: 'right', cell: (row) => formatBytes(row.reserved_bytes) },
-    { title: 'inactive', align: 'right', cell: (row) => formatBytes(row.inactive_bytes) },
-    {
-      title: 'growth',
-      align: 'right',
-      cell: (row) => (row.growth === null ? UNKNOWN : signed(row.growth.allocated_bytes)),
-    },
-  ];
-  return table(
-    columns,
-    snapshots.map((row) => columns.map((column) => column.cell(row))),
-    '  ',
-  );
-}
-
-function signed(bytes: number): string {
-  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
+  return tableOf(snapshots, [
+    right('#', (row) => number(row).slice(1)),
+    withAttempts && right('attempt', (row) => row.attempt),
+    right('step', (row) => row.step ?? UNKNOWN),
+    left('trigger', (row) => row.trigger),
+    right('events', (row) => countOr(row.events)),
+    right('span', spanText),
+    right('allocated', (row) => formatBytes(row.allocated_bytes)),
+    withPending && right('active', (row) => formatBytes(row.active_bytes)),
+    right('reserved', (row) => formatBytes(row.reserved_bytes)),
+    right('inactive', (row) => formatBytes(row.inactive_bytes)),
+    right('growth', (row) => (row.growth === null ? UNKNOWN : signedBytes(row.growth.allocated_bytes))),
+  ]);
 }
 
 function spanText(row: SeriesSnapshot): string {
@@ -87,7 +67,8 @@ function trendText({ trend }: SnapshotSeries): string {
   const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep } = trend;
   if (kind === 'too_few')
     return `${snapshots} comparable ${snapshots === 1 ? 'dump tells' : 'dumps tell'} no trend: three do`;
-  const change = growth === null ? '' : ` ${signed(growth)}${perStep === null ? '' : `, ${signed(perStep)} a step`}`;
+  const change =
+    growth === null ? '' : ` ${signedBytes(growth)}${perStep === null ? '' : `, ${signedBytes(perStep)} a step`}`;
   const over = `over ${formatCount(snapshots)} comparable dumps`;
   switch (kind) {
     case 'growing':
@@ -125,7 +106,7 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
         ];
       case 'gap': {
         const { gap_us, active_bytes, reserved_bytes } = row.lost ?? { gap_us: 0, active_bytes: 0, reserved_bytes: 0 };
-        const change = `active ${signed(active_bytes)} and reserved ${signed(reserved_bytes)} meanwhile`;
+        const change = `active ${signedBytes(active_bytes)} and reserved ${signedBytes(reserved_bytes)} meanwhile`;
         return [`between ${one} and ${two} the ring lost ${duration(gap_us)} of entries: ${change}`];
       }
       case 'restart':
@@ -139,19 +120,10 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
 }
 
 function siteTable({ sites }: SnapshotSeries): string {
-  return table(
-    [
-      { title: 'change', align: 'right' },
-      { title: 'blocks', align: 'right' },
-      { title: 'now', align: 'right' },
-      { title: 'call site, first to last comparable dump' },
-    ],
-    sites.map((site) => [
-      signed(site.bytes),
-      site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks),
-      formatBytes(site.last_bytes),
-      keepEnd(printable(site.site), 60),
-    ]),
-    '  ',
-  );
+  return tableOf(sites, [
+    right('change', (site) => signedBytes(site.bytes)),
+    right('blocks', (site) => (site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks))),
+    right('now', (site) => formatBytes(site.last_bytes)),
+    left('call site, first to last comparable dump', (site) => keepEnd(printable(site.site), 60)),
+  ]);
 }

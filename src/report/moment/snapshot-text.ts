@@ -1,28 +1,29 @@
 /** What is in a snapshot, one block a file. */
-import { pushAll } from '../../model/lists.js';
+
 import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
+import { afterEntry, counted, hanging, rankName } from '../text-pieces.js';
 
 export function snapshotText(result: SnapshotResult): string {
   return `${result.snapshots.map(oneSnapshot).join('\n\n')}\n`;
 }
 
 function oneSnapshot(snapshot: SnapshotInfo): string {
-  const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+  const rank = rankName(snapshot.rank);
   const torch = snapshot.torch_at_least === null ? '' : ` · torch ≥ ${snapshot.torch_at_least}`;
   const encoding = snapshot.protocol === null ? 'JSON' : `pickle protocol ${snapshot.protocol}`;
   const lines = [
     `${printable(snapshot.path)} · ${rank} · ${encoding}${torch}`,
-    ...wrap(`features  ${snapshot.features.join(' ')}`, 100, '          '),
+    ...hanging(`features  ${snapshot.features.join(' ')}`),
   ];
   const settings = Object.entries(snapshot.settings)
     .filter(([key, value]) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')))
     .map(([key, value]) => `${key}=${value}`);
-  if (settings.length > 0) pushAll(lines, wrap(`settings  ${printable(settings.join(' '))}`, 100, '          '));
-  for (const device of snapshot.devices) pushAll(lines, ['', ...deviceLines(device)]);
-  if (snapshot.notes.length > 0) pushAll(lines, ['', ...noteLines(snapshot.notes)]);
+  if (settings.length > 0) lines.push(...hanging(`settings  ${printable(settings.join(' '))}`));
+  for (const device of snapshot.devices) lines.push('', ...deviceLines(device));
+  if (snapshot.notes.length > 0) lines.push('', ...noteLines(snapshot.notes));
   return lines.join('\n');
 }
 
@@ -48,19 +49,12 @@ function deviceLines(device: SnapshotDevice): string[] {
       overwritten: 'oldest entries overwritten',
     };
     const regime = device.start === null ? '' : `, ${start[device.start]}`;
-    pushAll(
-      lines,
-      wrap(
-        `  trace    ${formatCount(device.events)} ${device.events === 1 ? 'entry' : 'entries'}${regime}: ${actions.join(', ')}`,
-        100,
-        '           ',
-      ),
-    );
+    lines.push(...hanging(`  trace    ${counted(device.events, 'entry', 'entries')}${regime}: ${actions.join(', ')}`));
     const peak =
       device.peak_active_bytes === null
         ? `unknown in actual sizes; requested sizes anchored at the end: ${size(device.peak_anchored_bytes)}`
         : `active ${size(device.peak_active_bytes)}`;
-    const after = device.peak_seq === null ? 'before the first entry' : `after entry ${formatCount(device.peak_seq)}`;
+    const after = afterEntry(device.peak_seq);
     lines.push(`  peak     ${peak}, ${after}; reserved ${size(device.peak_reserved_bytes)}`);
     for (const oom of device.ooms ?? []) {
       lines.push(
@@ -79,27 +73,15 @@ function deviceLines(device: SnapshotDevice): string[] {
   }
   if (device.pools.length > 0) {
     lines.push(
-      table(
-        [
-          { title: 'pool' },
-          { title: 'class' },
-          { title: 'stream' },
-          { title: 'expandable' },
-          { title: 'segments', align: 'right' },
-          { title: 'reserved', align: 'right' },
-          { title: 'active', align: 'right' },
-        ],
-        device.pools.map((pool) => [
-          `(${pool.pool.join(', ')})`,
-          pool.segment_type,
-          pool.stream === null ? null : `0x${pool.stream.toString(16)}`,
-          pool.expandable === null ? null : pool.expandable ? 'yes' : 'no',
-          formatCount(pool.segments),
-          formatBytes(pool.reserved_bytes),
-          formatBytes(pool.active_bytes),
-        ]),
-        '  ',
-      ),
+      tableOf(device.pools, [
+        left('pool', (pool) => `(${pool.pool.join(', ')})`),
+        left('class', (pool) => pool.segment_type),
+        left('stream', (pool) => (pool.stream === null ? null : `0x${pool.stream.toString(16)}`)),
+        left('expandable', (pool) => (pool.expandable === null ? null : pool.expandable ? 'yes' : 'no')),
+        right('segments', (pool) => formatCount(pool.segments)),
+        right('reserved', (pool) => formatBytes(pool.reserved_bytes)),
+        right('active', (pool) => formatBytes(pool.active_bytes)),
+      ]),
     );
   }
   return lines;

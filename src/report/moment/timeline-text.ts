@@ -1,5 +1,5 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
-import { pushAll } from '../../model/lists.js';
+import { groupBy } from '../../model/group-by.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
@@ -22,7 +22,7 @@ import { nvtxLines } from '../run/nvtx-lines.js';
 import { duration, stepLines } from '../run/step-table.js';
 import { csvLine } from '../store/sql-text.js';
 import { keepEnd, printable, wrap } from '../table.js';
-import { bytesOr, clock, WIDTH } from '../text-pieces.js';
+import { bytesOr, clock, counted, paragraph, rankName, WIDTH } from '../text-pieces.js';
 import { componentRows } from './component-chart.js';
 
 export interface TimelineLook {
@@ -39,13 +39,13 @@ export interface TimelineLook {
 export function timelineText(result: TimelineResult, look: TimelineLook): string {
   const text = `${result.snapshots
     .map((snapshot) => {
-      const rank = snapshot.rank === null ? 'rank unknown' : `rank ${snapshot.rank}`;
+      const rank = rankName(snapshot.rank);
       return [
         `${printable(snapshot.path)} · ${rank}`,
         ...snapshot.devices.map((device) => deviceLines(device, look).join('\n')),
         ...snapshot.left_out.flatMap(({ device, reason }) => [
           '',
-          ...wrap(`device ${device} left out: ${reason}`, WIDTH, '  '),
+          ...paragraph(`device ${device} left out: ${reason}`),
         ]),
       ].join('\n');
     })
@@ -64,10 +64,8 @@ function deviceLines(device: TimelineDevice, look: TimelineLook): string[] {
   if (trace === null)
     return [
       '',
-      ...wrap(
+      ...paragraph(
         `device ${device.device}: no trace recorded; at the dump ${formatBytes(dump.active_bytes)} active of ${formatBytes(dump.reserved_bytes)} reserved`,
-        WIDTH,
-        '  ',
       ),
     ];
   const drawn = chart({
@@ -124,7 +122,7 @@ function headLines(device: number, trace: TimelineTrace): string[] {
   const shown = range.last_seq - range.first_seq + 1;
   const entries = trace.zoomed
     ? `entries ${formatCount(range.first_seq)} to ${formatCount(range.last_seq)} of ${formatCount(trace.entries)}`
-    : `${formatCount(trace.entries)} ${trace.entries === 1 ? 'entry' : 'entries'}`;
+    : counted(trace.entries, 'entry', 'entries');
   const time =
     range.first_time_us === null || range.last_time_us === null
       ? 'no times recorded'
@@ -136,7 +134,7 @@ function headLines(device: number, trace: TimelineTrace): string[] {
         ? `${formatCount(Math.ceil(shown / trace.column_count))} entries a column`
         : 'each entry has its column';
   const basis = trace.basis === 'actual' ? '' : ' · approximate: the trace contradicts itself';
-  return wrap(`device ${device} · ${entries} · ${time} · ${slice}${basis}`, WIDTH, '  ');
+  return paragraph(`device ${device} · ${entries} · ${time} · ${slice}${basis}`);
 }
 
 /**
@@ -243,9 +241,9 @@ const MOST_LANES = 6;
 function annotationLanes(
   annotations: readonly TimelineAnnotation[],
 ): { sign: string; name: string; ranges: TimelineAnnotation[] }[] {
-  const byName = new Map<string, TimelineAnnotation[]>();
-  for (const range of annotations) byName.set(range.name, [...(byName.get(range.name) ?? []), range]);
-  return [...byName].slice(0, MOST_LANES).map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
+  return [...groupBy(annotations, ({ name }) => name)]
+    .slice(0, MOST_LANES)
+    .map(([name, ranges], i) => ({ sign: 'abcdef'[i]!, name, ranges }));
 }
 
 const TICKS = 4;
@@ -330,7 +328,7 @@ function legendLines(trace: TimelineTrace): string[] {
   if (marks.flush_count > 0)
     add(
       'f',
-      `${formatCount(marks.flush_count)} ${marks.flush_count === 1 ? 'flush' : 'flushes'}: ${formatBytes(marks.flush_bytes)} given back to the driver`,
+      `${counted(marks.flush_count, 'flush', 'flushes')}: ${formatBytes(marks.flush_bytes)} given back to the driver`,
     );
   const lanes = annotationLanes(marks.annotations);
   for (const lane of lanes) add(lane.sign, `${keepEnd(printable(lane.name), 80)} ×${formatCount(lane.ranges.length)}`);

@@ -1,7 +1,7 @@
 /** Settings in force, and what differs. */
 import type { ConfigEntry, ConfigResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, table } from '../table.js';
+import { keepEnd, left, printable, tableOf } from '../table.js';
 import { shortText, UNKNOWN } from '../text-pieces.js';
 
 const VALUE_WIDTH = 40;
@@ -20,11 +20,11 @@ function place(entry: { readonly file: string; readonly line: number }): string 
 }
 
 function settingsTable(entries: readonly ConfigEntry[]): string {
-  return table(
-    [{ title: 'setting' }, { title: 'value' }, { title: 'origin' }],
-    entries.map((entry) => [keepEnd(entry.key, 44), value(entry.value), entry.origin]),
-    '  ',
-  );
+  return tableOf(entries, [
+    left('setting', (entry) => keepEnd(entry.key, 44)),
+    left('value', (entry) => value(entry.value)),
+    left('origin', (entry) => entry.origin),
+  ]);
 }
 
 function settingsText(result: ConfigResult): string {
@@ -61,11 +61,11 @@ function diffText(result: ConfigResult, diff: NonNullable<ConfigResult['diff']>)
     lines.push(
       '',
       title,
-      table(
-        [{ title: 'setting' }, { title: shortText(here, 30) }, { title: shortText(there, 30) }],
-        rows.map((row) => [keepEnd(row.key, 44), value(row.value, 26), value(row.other_value, 26)]),
-        '  ',
-      ),
+      tableOf(rows, [
+        left('setting', (row) => keepEnd(row.key, 44)),
+        left(shortText(here, 30), (row) => value(row.value, 26)),
+        left(shortText(there, 30), (row) => value(row.other_value, 26)),
+      ]),
     );
   }
   for (const [name, entries] of [

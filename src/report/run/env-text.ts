@@ -2,8 +2,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { EnvResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { rankList, rankWords, shortText, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, tableOf } from '../table.js';
+import { paragraph, rankList, rankWords, shortText } from '../text-pieces.js';
 
 export function envText(result: EnvResult): string {
   const lines: string[] = [];
@@ -16,15 +16,11 @@ export function envText(result: EnvResult): string {
     lines.push(
       `run ${printable(result.run)}: ${formatCount(result.variables.length)} variables; ${captured}`,
       '',
-      table(
-        [{ title: 'variable' }, { title: 'value' }, { title: 'origin' }],
-        result.variables.map((variable) => [
-          keepEnd(variable.key, 36),
-          variable.value === null ? '(unset)' : shortText(variable.value, 44),
-          variable.origin,
-        ]),
-        '  ',
-      ),
+      tableOf(result.variables, [
+        left('variable', (variable) => keepEnd(variable.key, 36)),
+        left('value', (variable) => (variable.value === null ? '(unset)' : shortText(variable.value, 44))),
+        left('origin', (variable) => variable.origin),
+      ]),
     );
     pushAll(lines, differences(result));
   }
@@ -36,11 +32,11 @@ export function envText(result: EnvResult): string {
     lines.push(
       '',
       'recorded by the allocator in memory snapshots',
-      table(
-        [{ title: 'setting' }, { title: 'value' }, { title: 'ranks' }],
-        settings.map(({ key, value, ranks }) => [keepEnd(key, 44), shortText(value, 36), rankList(ranks, 4)]),
-        '  ',
-      ),
+      tableOf(settings, [
+        left('setting', ({ key }) => keepEnd(key, 44)),
+        left('value', ({ value }) => shortText(value, 36)),
+        left('ranks', ({ ranks }) => rankList(ranks, 4)),
+      ]),
     );
   }
   return `${lines.join('\n')}\n`;
@@ -55,10 +51,10 @@ function differences(result: EnvResult): string[] {
         const where = ranks.length === 0 ? origin : `${origin}, ${rankWords(ranks, 4)}`;
         return `${value === null ? '(unset)' : shortText(value, 40)} (${where})`;
       });
-      pushAll(lines, wrap(`  ${printable(variable.key)}: ${values.join('; ')}`, WIDTH, '    '));
+      lines.push(...paragraph(`  ${printable(variable.key)}: ${values.join('; ')}`));
     }
     if (variable.not_set_on.length > 0)
-      pushAll(lines, wrap(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`, WIDTH, '    '));
+      lines.push(...paragraph(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`));
   }
   return lines.length === 0 ? [] : ['', 'differences', ...lines];
 }

@@ -3,8 +3,8 @@ import { pushAll } from '../../model/lists.js';
 import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
-import { printable, table, wrap } from '../table.js';
-import { countOr, figure, grouped, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { printable, right, tableOf, wrap } from '../table.js';
+import { countOr, figure, grouped, paragraph, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const COLUMNS = [
   'attempt',
@@ -32,29 +32,20 @@ export function iterationsText(result: IterationsResult): string {
   const lines: string[] = [];
   if (result.rows.length > 0) {
     lines.push(
-      table(
+      tableOf(
+        result.rows,
         [
-          { title: 'attempt', align: 'right' },
-          { title: 'iteration', align: 'right' },
-          { title: 'ms', align: 'right' },
-          { title: 'TFLOP/s/GPU', align: 'right' },
-          { title: 'loss', align: 'right' },
-          { title: 'grad norm', align: 'right' },
-          { title: 'batch', align: 'right' },
-          { title: 'skipped', align: 'right' },
-          { title: 'nan', align: 'right' },
+          right('attempt', (row) => row.attempt),
+          right('iteration', (row) => formatCount(row.iteration)),
+          right('ms', (row) => (row.step_ms === null ? UNKNOWN : grouped(row.step_ms, 1))),
+          right('TFLOP/s/GPU', (row) => (row.tflops_per_gpu === null ? UNKNOWN : grouped(row.tflops_per_gpu, 1))),
+          right('loss', (row) => figure(row.loss)),
+          right('grad norm', (row) => figure(row.grad_norm)),
+          right('batch', (row) => countOr(row.global_batch_size)),
+          right('skipped', (row) => countOr(row.skipped_iterations)),
+          right('nan', (row) => countOr(row.nan_iterations)),
         ],
-        result.rows.map((row) => [
-          row.attempt,
-          formatCount(row.iteration),
-          row.step_ms === null ? UNKNOWN : grouped(row.step_ms, 1),
-          row.tflops_per_gpu === null ? UNKNOWN : grouped(row.tflops_per_gpu, 1),
-          figure(row.loss),
-          figure(row.grad_norm),
-          countOr(row.global_batch_size),
-          countOr(row.skipped_iterations),
-          countOr(row.nan_iterations),
-        ]),
+        '',
       ),
     );
   }
@@ -76,8 +67,8 @@ function summaryLines(title: string, summary: IterationSummary): string[] {
   const tflops = steady.median_tflops_per_gpu ?? summary.median_tflops_per_gpu;
   return [
     ...wrap(head, WIDTH, '  '),
-    ...(summary.timed > 0 ? wrap(`  ${all}`, WIDTH, '    ') : []),
-    ...(steady.timed > 0 ? wrap(`  ${without}`, WIDTH, '    ') : []),
+    ...(summary.timed > 0 ? paragraph(`  ${all}`) : []),
+    ...(steady.timed > 0 ? paragraph(`  ${without}`) : []),
     ...(tflops === null ? [] : [`  throughput: median ${grouped(tflops, 1)} TFLOP/s/GPU`]),
   ];
 }

@@ -1,14 +1,17 @@
 /** The run at a glance, on one screen. */
-import { pushAll } from '../../model/lists.js';
+import { groupBy } from '../../model/group-by.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, wrap } from '../table.js';
+import { keepEnd, printable } from '../table.js';
 import {
   bytesOr,
   clock,
+  counted,
   countOr,
   grouped,
   labelled,
+  labelledList,
+  paragraph,
   rankWords,
   shortText,
   stepTime,
@@ -31,17 +34,15 @@ const MOST_FAILURES = 6;
 export function logText(result: LogResult): string {
   const parts = result.runs.map(runText);
   for (const failed of result.failed_sources)
-    parts.push(wrap(`not read: ${printable(failed.error.text)} (${failed.error.code})`, WIDTH, '  ').join('\n'));
+    parts.push(paragraph(`not read: ${printable(failed.error.text)} (${failed.error.code})`).join('\n'));
   return `${parts.join('\n\n')}\n`;
 }
 
 function runText(run: LogRun): string {
-  const hosts = run.hosts.length > 0 ? ` · ${plural(run.hosts.length, 'host')}` : '';
+  const hosts = run.hosts.length > 0 ? ` · ${counted(run.hosts.length, 'host')}` : '';
   const lines = [
-    ...wrap(
-      `run ${printable(run.name)} · ${plural(run.files, 'file')} · ${plural(run.ranks_seen, 'rank')} seen${hosts} · ${plural(run.attempts.length, 'attempt')}`,
-      WIDTH,
-      '  ',
+    ...paragraph(
+      `run ${printable(run.name)} · ${counted(run.files, 'file')} · ${counted(run.ranks_seen, 'rank')} seen${hosts} · ${counted(run.attempts.length, 'attempt')}`,
     ),
     ...labelled('versions', versions(run)),
     ...labelled('device', device(run)),
@@ -72,14 +73,10 @@ function memoryLines(run: LogRun, mostRows: number): string[] {
   return [
     ...labelled(
       'memory',
-      `${plural(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
+      `${counted(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
     ),
     ...memoryTable(run.memory_groups, mostRows, '    ').split('\n'),
   ];
-}
-
-function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
 }
 
 function versions(run: LogRun): string {
@@ -118,12 +115,15 @@ function attempts(run: LogRun): string[] {
         ? 'no iteration line'
         : `iterations ${countOr(attempt.first_iteration)} to ${countOr(attempt.last_iteration)}`;
     const phase = attempt.last_phase === null ? '' : `, last phase ${attempt.last_phase.replaceAll('_', ' ')}`;
-    const failed = attempt.incidents === 0 ? '' : `, ${plural(attempt.incidents, 'failure line')}`;
+    const failed = attempt.incidents === 0 ? '' : `, ${counted(attempt.incidents, 'failure line')}`;
     const time = attempt.time_us === null ? '' : ` from ${clock(attempt.time_us)}`;
     return `${attempt.attempt}${time}: ${reached}${phase}${failed}`;
   });
   if (shown.length < run.attempts.length) lines.unshift(`… ${run.attempts.length - shown.length} earlier`);
-  return lines.flatMap((text, i) => labelled(i === 0 ? 'attempts' : '', shortText(text, 86)));
+  return labelledList(
+    'attempts',
+    lines.map((text) => shortText(text, 86)),
+  );
 }
 
 function iterations({ iterations: all }: LogRun): string[] {
@@ -136,7 +136,7 @@ function iterations({ iterations: all }: LogRun): string[] {
   ].filter((text) => text !== '');
   const lines = labelled(
     'iterations',
-    `${plural(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
+    `${counted(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
   );
   const { steady } = all;
   if (steady.timed > 0) {
@@ -172,17 +172,10 @@ interface Folded {
 
 /** In the order of the first of each; the first failure's own group leads. */
 function fold(run: LogRun): Folded[] {
-  const groups = new Map<string, Folded>();
   const lead = run.first_failure === null ? undefined : run.incidents[run.first_failure.incident];
-  for (const incident of lead === undefined
-    ? run.incidents
-    : [lead, ...run.incidents.filter((other) => other !== lead)]) {
-    const key = `${incident.attempt ?? ''} ${incident.kind}`;
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, { first: incident, incidents: [incident] });
-    else known.incidents.push(incident);
-  }
-  return [...groups.values()];
+  const ordered = lead === undefined ? run.incidents : [lead, ...run.incidents.filter((other) => other !== lead)];
+  const groups = groupBy(ordered, ({ attempt, kind }) => `${attempt ?? ''} ${kind}`);
+  return [...groups.values()].map((incidents) => ({ first: incidents[0]!, incidents }));
 }
 
 function place(file: string, line: number): string {
@@ -194,7 +187,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
   const several = run.attempts.length > 1;
   const copies = run.incidents.filter(({ copy_of }) => copy_of !== null).length;
   const again = copies === 0 ? '' : ` (and ${formatCount(copies)} that stand in a second file)`;
-  const lines = [`  failures    ${plural(run.incidents.length - copies, 'line')}${again}`];
+  const lines = [`  failures    ${counted(run.incidents.length - copies, 'line')}${again}`];
   for (const { first, incidents } of groups.slice(0, most)) {
     const times = incidents.length > 1 ? ` ×${formatCount(incidents.length)}` : '';
     const attempt = several && first.attempt !== null ? ` · attempt ${first.attempt}` : '';
@@ -205,10 +198,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
       incidents.map(({ rank }) => rank),
       4,
     );
-    pushAll(
-      lines,
-      wrap(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`, WIDTH, '      ').slice(0, 2),
-    );
+    lines.push(...paragraph(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`).slice(0, 2));
     lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
   }
   if (groups.length > most) {
@@ -237,9 +227,8 @@ function firstLines(run: LogRun): string[] {
     if (first.also_failed.length > 0) pushAll(lines, labelled('also failed', rankWords(first.also_failed, 6)));
     if (first.victims.length > 0 || first.secondary > 0) {
       const victims = first.victims.length === 0 ? 'no other rank' : rankWords(first.victims, 6);
-      pushAll(
-        lines,
-        labelled('victims', `${victims}; ${plural(first.secondary, 'failure line')} that only follow or report`),
+      lines.push(
+        ...labelled('victims', `${victims}; ${counted(first.secondary, 'failure line')} that only follow or report`),
       );
     }
   }

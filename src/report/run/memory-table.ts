@@ -1,7 +1,7 @@
 /** Memory figures of ranks as a table that fits a screen: equal ranks together, then stages, then all. */
-import { maxOf } from '../../model/lists.js';
+import { groupBy } from '../../model/group-by.js';
 import type { MemoryGroup } from '../../model/results/log.js';
-import { type Column, table } from '../table.js';
+import { type Column, left, right, table } from '../table.js';
 import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Columns in order: metric, whether its last or its largest value is shown, title. */
@@ -28,12 +28,7 @@ interface Row {
 function fold(groups: readonly MemoryGroup[], most: number): Row[] {
   if (groups.length <= most)
     return groups.map((group) => ({ stage: group.stage, ranks: group.ranks, groups: [group] }));
-  const stages = new Map<number | null, MemoryGroup[]>();
-  for (const group of groups) {
-    const members = stages.get(group.stage);
-    if (members === undefined) stages.set(group.stage, [group]);
-    else members.push(group);
-  }
+  const stages = groupBy(groups, ({ stage }) => stage);
   const rowOf = (stage: number | null, members: readonly MemoryGroup[]): Row => ({
     stage,
     ranks: members.flatMap(({ ranks }) => ranks),
@@ -64,9 +59,9 @@ export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, in
   const hasStages = rows.some(({ stage }) => stage !== null);
   for (;;) {
     const head: Column[] = [
-      ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
-      { title: 'ranks' },
-      ...columns.map(([, , title]) => ({ title, align: 'right' as const })),
+      ...(hasStages ? [right('stage')] : []),
+      left('ranks'),
+      ...columns.map(([, , title]) => right(title)),
     ];
     const text = table(
       head,

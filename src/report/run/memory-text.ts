@@ -2,8 +2,8 @@
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
-import { bytesOr, countOr, figure, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
+import { bytesOr, counted, countOr, figure, paragraph, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** More rows than a reader reads; `--rank` and `--json` have the rest. */
 const MOST_RANKS = 32;
@@ -27,15 +27,13 @@ export function memoryText(result: MemoryResult): string {
         .slice(0, 4);
       lines.push(
         '',
-        table(
-          [
-            { title: 'stage', align: 'right' },
-            { title: 'ranks', align: 'right' },
-            ...metrics.map((name) => ({ title: name.replaceAll('_', ' '), align: 'right' as const })),
-          ],
-          stages.map((stage) => [stage.stage, stage.ranks, ...metrics.map((name) => bytesOr(stage.max[name]))]),
-          '  ',
-        ),
+        tableOf(stages, [
+          right('stage', ({ stage }) => stage),
+          right('ranks', ({ ranks }) => ranks),
+          ...metrics.map((name) =>
+            right<(typeof stages)[number]>(name.replaceAll('_', ' '), ({ max }) => bytesOr(max[name])),
+          ),
+        ]),
       );
     }
   }
@@ -43,7 +41,7 @@ export function memoryText(result: MemoryResult): string {
   if (result.flags.length > 0) lines.push('');
   for (const flag of result.flags) {
     const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
-    pushAll(lines, wrap(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`, WIDTH, '    '));
+    lines.push(...paragraph(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`));
   }
   if (result.records !== null) lines.push('', recordsTable(result.records));
   if (result.sampled !== null) pushAll(lines, ['', ...sampledLines(result)]);
@@ -55,7 +53,7 @@ function sampledLines({ sampled }: MemoryResult): string[] {
   const { devices, samples, files, max_used_bytes: bytes } = sampled;
   const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
   return wrap(
-    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${formatCount(devices)} ${devices === 1 ? 'device' : 'devices'} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
+    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
     WIDTH,
     '  ',
   );
@@ -64,28 +62,18 @@ function sampledLines({ sampled }: MemoryResult): string[] {
 /** A row a rank with the metrics that matter; with one rank asked for, a row a metric. */
 function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
   if (inFull) {
-    return table(
+    return tableOf(
+      ranks.flatMap(({ metrics }) => metrics),
       [
-        { title: 'metric' },
-        { title: 'samples', align: 'right' },
-        { title: 'iterations', align: 'right' },
-        { title: 'last', align: 'right' },
-        { title: 'largest', align: 'right' },
-        { title: 'growth/iteration', align: 'right' },
+        left('metric', ({ metric }) => metric),
+        right('samples', ({ samples }) => formatCount(samples)),
+        right('iterations', ({ first_iteration: first, last_iteration: last }) =>
+          first === null ? UNKNOWN : `${first}-${last}`,
+        ),
+        right('last', (metric) => amount(metric.last_bytes, metric.last_value)),
+        right('largest', (metric) => amount(metric.max_bytes, metric.max_value)),
+        right('growth/iteration', (metric) => growthText(metric.growth_bytes_per_iteration)),
       ],
-      ranks.flatMap((rank) =>
-        rank.metrics.map((metric) => [
-          metric.metric,
-          formatCount(metric.samples),
-          metric.first_iteration === null ? UNKNOWN : `${metric.first_iteration}-${metric.last_iteration}`,
-          amount(metric.last_bytes, metric.last_value),
-          amount(metric.max_bytes, metric.max_value),
-          metric.growth_bytes_per_iteration === null
-            ? UNKNOWN
-            : formatBytes(Math.round(metric.growth_bytes_per_iteration)),
-        ]),
-      ),
-      '  ',
     );
   }
   const find = (rank: MemoryRank, name: string): MemoryMetricResult | undefined =>
@@ -104,35 +92,32 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
   const hasStages = ranks.some(({ position }) => position !== null);
   const growthOf = (rank: MemoryRank): number | null => find(rank, 'allocated')?.growth_bytes_per_iteration ?? null;
   const hasGrowth = ranks.some((rank) => growthOf(rank) !== null);
-  return table(
-    [
-      { title: 'rank', align: 'right' },
-      ...(hasStages ? [{ title: 'stage', align: 'right' as const }] : []),
-      { title: 'lines', align: 'right' },
-      ...[...last, ...largest, ...counts, ...otherMetrics].map((name) => ({
-        title: name
-          .replace(/^max_/, 'peak ')
-          .replace(/^alloc_/, '')
-          .replaceAll('_', ' '),
-        align: 'right' as const,
-      })),
-      ...(hasGrowth ? [{ title: 'growth/iteration', align: 'right' as const }] : []),
-    ],
-    ranks.slice(0, MOST_RANKS).map((rank) => {
-      const growth = growthOf(rank);
-      return [
-        rank.rank === null && rank.device !== null ? `device ${rank.device}` : rankList([rank.rank]),
-        ...(hasStages ? [countOr(rank.position?.pp)] : []),
-        formatCount(maxOf(rank.metrics.map(({ samples }) => samples))),
-        ...last.map((name) => bytesOr(find(rank, name)?.last_bytes)),
-        ...largest.map((name) => bytesOr(find(rank, name)?.max_bytes)),
-        ...counts.map((name) => countOr(find(rank, name)?.max_value)),
-        ...otherMetrics.map((name) => amount(find(rank, name)?.last_bytes ?? null, find(rank, name)?.last_value)),
-        ...(hasGrowth ? [growth === null ? UNKNOWN : formatBytes(Math.round(growth))] : []),
-      ];
-    }),
-    '  ',
-  );
+  const metricColumn = (name: string, cell: (metric: MemoryMetricResult | undefined) => string) =>
+    right<MemoryRank>(titleOf(name), (rank) => cell(find(rank, name)));
+  return tableOf(ranks.slice(0, MOST_RANKS), [
+    right('rank', ({ rank, device }) => (rank === null && device !== null ? `device ${device}` : rankList([rank]))),
+    hasStages && right('stage', ({ position }) => countOr(position?.pp)),
+    right('lines', ({ metrics }) => formatCount(Math.max(...metrics.map(({ samples }) => samples)))),
+    ...last.map((name) => metricColumn(name, (metric) => bytesOr(metric?.last_bytes))),
+    ...largest.map((name) => metricColumn(name, (metric) => bytesOr(metric?.max_bytes))),
+    ...counts.map((name) => metricColumn(name, (metric) => countOr(metric?.max_value))),
+    ...otherMetrics.map((name) =>
+      metricColumn(name, (metric) => amount(metric?.last_bytes ?? null, metric?.last_value)),
+    ),
+    hasGrowth && right('growth/iteration', (rank) => growthText(growthOf(rank))),
+  ]);
+}
+
+/** `peak allocated` of `max_allocated`, `retries` of `alloc_retries`. */
+function titleOf(metric: string): string {
+  return metric
+    .replace(/^max_/, 'peak ')
+    .replace(/^alloc_/, '')
+    .replaceAll('_', ' ');
+}
+
+function growthText(bytes: number | null): string {
+  return bytes === null ? UNKNOWN : formatBytes(Math.round(bytes));
 }
 
 function amount(bytes: number | null, value: number | undefined): string {
@@ -141,25 +126,14 @@ function amount(bytes: number | null, value: number | undefined): string {
 
 function recordsTable(records: NonNullable<MemoryResult['records']>): string {
   const shown = records.slice(-MOST_RECORDS);
-  const rows = table(
-    [
-      { title: 'iteration', align: 'right' },
-      { title: 'moment' },
-      { title: 'metric' },
-      { title: 'bytes', align: 'right' },
-      { title: 'printed', align: 'right' },
-      { title: 'line', align: 'right' },
-    ],
-    shown.map((record) => [
-      countOr(record.iteration),
-      (record.moment ?? UNKNOWN).slice(0, 30),
-      record.metric,
-      countOr(record.bytes),
-      `${figure(record.value)} ${record.unit}`,
-      formatCount(record.line),
-    ]),
-    '  ',
-  );
+  const rows = tableOf(shown, [
+    right('iteration', (record) => countOr(record.iteration)),
+    left('moment', (record) => (record.moment ?? UNKNOWN).slice(0, 30)),
+    left('metric', (record) => record.metric),
+    right('bytes', (record) => countOr(record.bytes)),
+    right('printed', (record) => `${figure(record.value)} ${record.unit}`),
+    right('line', (record) => formatCount(record.line)),
+  ]);
   const hiddenCount = records.length - shown.length;
   return hiddenCount === 0 ? rows : `${rows}\n  ${formatCount(hiddenCount)} earlier figures; --json shows all`;
 }

@@ -2,11 +2,11 @@
 import { pushAll } from '../../model/lists.js';
 import type { NsysReport, NsysResult } from '../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table } from '../table.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
 import { bytesOr, countOr, labelled, shortText, UNKNOWN } from '../text-pieces.js';
 import { accountLines } from './nsys/account-lines.js';
 import { comparisonLines } from './nsys/comparison-lines.js';
-import { duration, more, type NsysLook, right, seconds } from './nsys/pieces.js';
+import { duration, more, type NsysLook, seconds } from './nsys/pieces.js';
 import { copyLines, curveLines, kernelLines, rangeLines, stepLines } from './nsys/work-lines.js';
 
 export function nsysText(result: NsysResult, look: NsysLook): string {
@@ -64,9 +64,9 @@ function reportLines(report: NsysReport, look: NsysLook): string[] {
   for (const { severity, text } of report.diagnostics.slice(0, Math.min(look.limit, 3))) {
     pushAll(lines, labelled(severity, shortText(text, 160)));
   }
-  const left = report.diagnostics.length - Math.min(look.limit, 3);
-  if (left > 0) lines.push(`  ${''.padEnd(12)}and ${left} more findings of the profiler`);
-  for (const { what, option } of report.missing) pushAll(lines, labelled('not captured', `${what}: add ${option}`, 14));
+  const hidden = report.diagnostics.length - Math.min(look.limit, 3);
+  if (hidden > 0) lines.push(`  ${''.padEnd(12)}and ${hidden} more findings of the profiler`);
+  for (const { what, option } of report.missing) lines.push(...labelled('not captured', `${what}: add ${option}`, 14));
   return lines;
 }
 
@@ -93,80 +93,53 @@ function processWords({ pid, name, rank, devices }: NsysReport['processes'][numb
 
 function failedLines({ failed_calls }: NsysReport, { limit }: NsysLook): string[] {
   const calls = failed_calls ?? [];
-  const rows = calls
-    .slice(0, limit)
-    .map(({ api, error, return_value, count, first_ns, last_ns, pid }) => [
-      printable(api),
-      error ?? `error ${return_value}`,
-      formatCount(count),
-      seconds(first_ns),
-      seconds(last_ns),
-      pid,
-    ]);
-  const columns = [
-    { title: 'failed call' },
-    { title: 'error' },
-    { title: 'times', align: 'right' as const },
-    { title: 'first', align: 'right' as const },
-    { title: 'last', align: 'right' as const },
-    { title: 'process', align: 'right' as const },
+  return [
+    tableOf(calls.slice(0, limit), [
+      left('failed call', ({ api }) => printable(api)),
+      left('error', ({ error, return_value }) => error ?? `error ${return_value}`),
+      right('times', ({ count }) => formatCount(count)),
+      right('first', ({ first_ns }) => seconds(first_ns)),
+      right('last', ({ last_ns }) => seconds(last_ns)),
+      right('process', ({ pid }) => pid),
+    ]),
+    ...more(calls.length, limit),
   ];
-  return [table(columns, rows, '  '), ...more(calls.length, limit)];
 }
 
 function memoryLines({ device_memory }: NsysReport, { limit }: NsysLook): string[] {
   const all = device_memory ?? [];
-  const rows = all
-    .slice(0, limit)
-    .map((row) => [
-      row.pid,
-      row.device,
-      row.kind,
-      formatBytes(row.peak_bytes),
-      seconds(row.peak_ns),
-      formatBytes(row.end_bytes),
-      row.before_bytes === 0 ? UNKNOWN : formatBytes(row.before_bytes),
-      formatCount(row.allocations),
-      formatCount(row.frees),
-    ]);
-  const columns = [
-    right('process'),
-    right('device'),
-    { title: 'kind' },
-    right('peak'),
-    right('at'),
-    right('end'),
-    right('from before'),
-    right('allocations'),
-    right('frees'),
+  return [
+    tableOf(all.slice(0, limit), [
+      right('process', (row) => row.pid),
+      right('device', (row) => row.device),
+      left('kind', (row) => row.kind),
+      right('peak', (row) => formatBytes(row.peak_bytes)),
+      right('at', (row) => seconds(row.peak_ns)),
+      right('end', (row) => formatBytes(row.end_bytes)),
+      right('from before', (row) => (row.before_bytes === 0 ? UNKNOWN : formatBytes(row.before_bytes))),
+      right('allocations', (row) => formatCount(row.allocations)),
+      right('frees', (row) => formatCount(row.frees)),
+    ]),
+    ...more(all.length, limit),
   ];
-  return [table(columns, rows, '  '), ...more(all.length, limit)];
 }
 
 function callLines({ memory_calls, storms }: NsysReport, { limit }: NsysLook): string[] {
   const calls = (memory_calls ?? []).filter(({ busy_ns, failed }) => busy_ns > 0 || failed > 0);
   if (calls.length === 0) return [];
-  const rows = calls
-    .slice(0, limit)
-    .map((call) => [
-      printable(call.api),
-      call.pid,
-      formatCount(call.count),
-      call.per_step === null ? UNKNOWN : call.per_step.toFixed(1),
-      formatCount(call.failed),
-      duration(call.busy_ns),
-      duration(call.longest_ns),
-    ]);
-  const columns = [
-    { title: 'calls for memory' },
-    right('process'),
-    right('times'),
-    right('a step'),
-    right('failed'),
-    right('time'),
-    right('longest'),
+  const lines = [
+    '',
+    tableOf(calls.slice(0, limit), [
+      left('calls for memory', (call) => printable(call.api)),
+      right('process', (call) => call.pid),
+      right('times', (call) => formatCount(call.count)),
+      right('a step', (call) => (call.per_step === null ? UNKNOWN : call.per_step.toFixed(1))),
+      right('failed', (call) => formatCount(call.failed)),
+      right('time', (call) => duration(call.busy_ns)),
+      right('longest', (call) => duration(call.longest_ns)),
+    ]),
+    ...more(calls.length, limit),
   ];
-  const lines = ['', table(columns, rows, '  '), ...more(calls.length, limit)];
   const retries = (storms ?? []).filter(({ is_retry }) => is_retry).length;
   if ((storms ?? []).length > 0) {
     const busy = (storms ?? []).reduce((sum, { busy_ns }) => sum + busy_ns, 0);

@@ -2,8 +2,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table } from '../table.js';
-import { bytesOr, clock, countOr, labelled, UNKNOWN } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { bytesOr, clock, countOr, labelled, labelledList, rankName, UNKNOWN } from '../text-pieces.js';
 
 export interface OutsideLook {
   /** Rows of moments and of processes of each device; 0 for all the result has. */
@@ -29,41 +29,28 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
     blocks.push([`run ${printable(result.run)}: no memory of a device beside PyTorch's`]);
   const notes = [
     ...(result.clock.shift_us === null || result.clock.shift_us === 0 ? [] : labelled('clocks', result.clock.origin)),
-    ...result.limits.flatMap((limit, i) => labelled(i === 0 ? 'limits' : '', printable(limit))),
+    ...labelledList('limits', result.limits.map(printable)),
   ];
   if (notes.length > 0) blocks.push(notes);
   return `${blocks.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function overview(devices: readonly OutsideDevice[]): string {
-  return table(
-    [
-      { title: 'rank', align: 'right' },
-      { title: 'device', align: 'right' },
-      { title: 'host' },
-      { title: 'used at last', align: 'right' },
-      { title: 'largest sample', align: 'right' },
-      { title: 'reserved, told', align: 'right' },
-      { title: 'outside, first', align: 'right' },
-      { title: 'last', align: 'right' },
-      { title: 'others', align: 'right' },
-    ],
-    devices.map(({ rank, device, gpu, host, monitor, peak_reserved_bytes: peak, outside, processes }) => {
-      const foreign = processes.filter(({ is_own: isOwn }) => isOwn === false);
-      return [
-        rank ?? UNKNOWN,
-        device ?? (gpu === null ? UNKNOWN : keepEnd(gpu, 12)),
-        host === null ? UNKNOWN : keepEnd(printable(host), 16),
-        bytesOr(monitor?.last_bytes),
-        bytesOr(monitor?.max_bytes),
-        bytesOr(peak),
-        bytesOr(outside?.first_bytes),
-        bytesOr(outside?.last_bytes),
-        processes.some(({ is_own: isOwn }) => isOwn !== null) ? countOr(foreign.length) : UNKNOWN,
-      ];
-    }),
-    '  ',
-  );
+  const foreignProcesses = ({ processes }: OutsideDevice): string =>
+    processes.every(({ is_own: isOwn }) => isOwn === null)
+      ? UNKNOWN
+      : countOr(processes.filter(({ is_own: isOwn }) => isOwn === false).length);
+  return tableOf(devices, [
+    right('rank', ({ rank }) => rank ?? UNKNOWN),
+    right('device', ({ device, gpu }) => device ?? (gpu === null ? UNKNOWN : keepEnd(gpu, 12))),
+    left('host', ({ host }) => (host === null ? UNKNOWN : keepEnd(printable(host), 16))),
+    right('used at last', ({ monitor }) => bytesOr(monitor?.last_bytes)),
+    right('largest sample', ({ monitor }) => bytesOr(monitor?.max_bytes)),
+    right('reserved, told', ({ peak_reserved_bytes: peak }) => bytesOr(peak)),
+    right('outside, first', ({ outside }) => bytesOr(outside?.first_bytes)),
+    right('last', ({ outside }) => bytesOr(outside?.last_bytes)),
+    right('others', foreignProcesses),
+  ]);
 }
 
 /** The device whose memory outside PyTorch changed most; the fullest one where PyTorch's share is unknown. */
@@ -80,7 +67,7 @@ function mostRemarkable(devices: readonly OutsideDevice[]): { readonly device: O
 function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): string[] {
   const { monitor, outside } = device;
   const where = [
-    device.rank === null ? 'rank unknown' : `rank ${device.rank}`,
+    rankName(device.rank),
     ...(device.device === null ? (device.gpu === null ? [] : [printable(device.gpu)]) : [`device ${device.device}`]),
     ...(device.host === null ? [] : [`host ${printable(device.host)}`]),
     ...(device.total_bytes === null ? [] : [`${formatBytes(device.total_bytes)} in all`]),
@@ -138,33 +125,19 @@ function pointTable({ points }: OutsideDevice, limit: number, wall: Wall): strin
   const day = dayOf(shown.map(({ time_us: time }) => time));
   const hasProcess = shown.some((point) => point.process_bytes !== null);
   const hasOthers = shown.some((point) => point.others_bytes !== null);
-  const body = table(
-    [
-      { title: `${day ?? 'time'}${wall.zone(shown[0]?.clock ?? '')}` },
-      { title: 'step', align: 'right' },
-      { title: 'used', align: 'right' },
-      { title: 'reserved', align: 'right' },
-      { title: 'outside', align: 'right' },
-      ...(hasProcess ? [{ title: 'this process', align: 'right' as const }] : []),
-      ...(hasOthers ? [{ title: 'others', align: 'right' as const }] : []),
-      { title: 'apart', align: 'right' },
-      { title: 'told by' },
-    ],
-    shown.map((point) => [
-      timeIn(day, point.time_us),
-      countOr(point.iteration),
-      formatBytes(point.used_bytes),
-      formatBytes(point.reserved_bytes),
-      formatBytes(point.outside_bytes),
-      ...(hasProcess ? [bytesOr(point.process_bytes)] : []),
-      ...(hasOthers ? [bytesOr(point.others_bytes)] : []),
-      point.apart_us === null ? 'same line' : seconds(point.apart_us),
-      place(point),
-    ]),
-    '  ',
-  );
-  const left = points.length - shown.length;
-  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more ${left === 1 ? 'moment' : 'moments'}`;
+  const body = tableOf(shown, [
+    left(`${day ?? 'time'}${wall.zone(shown[0]?.clock ?? '')}`, (point) => timeIn(day, point.time_us)),
+    right('step', (point) => countOr(point.iteration)),
+    right('used', (point) => formatBytes(point.used_bytes)),
+    right('reserved', (point) => formatBytes(point.reserved_bytes)),
+    right('outside', (point) => formatBytes(point.outside_bytes)),
+    hasProcess && right('this process', (point) => bytesOr(point.process_bytes)),
+    hasOthers && right('others', (point) => bytesOr(point.others_bytes)),
+    right('apart', (point) => (point.apart_us === null ? 'same line' : seconds(point.apart_us))),
+    left('told by', place),
+  ]);
+  const hidden = points.length - shown.length;
+  return hidden === 0 ? body : `${body}\n  and ${formatCount(hidden)} more ${hidden === 1 ? 'moment' : 'moments'}`;
 }
 
 function processTable(processes: readonly OutsideProcess[], limit: number, wall: Wall): string {
@@ -173,29 +146,21 @@ function processTable(processes: readonly OutsideProcess[], limit: number, wall:
     ({ clock: own, first_us: first, last_us: last }) => [wall.time(first, own), wall.time(last, own)] as const,
   );
   const day = dayOf(seen.flat());
-  const body = table(
-    [
-      { title: 'process' },
-      { title: 'whose' },
-      { title: 'largest', align: 'right' },
-      { title: 'last', align: 'right' },
-      { title: 'samples', align: 'right' },
-      { title: 'seen from' },
-      { title: 'to' },
-    ],
-    shown.map((process, i) => [
-      `${process.pid ?? UNKNOWN}${process.process === null ? '' : ` ${keepEnd(printable(process.process), 24)}`}`,
-      process.is_own === null ? UNKNOWN : process.is_own ? 'this rank' : 'another',
-      formatBytes(process.max_bytes),
-      formatBytes(process.last_bytes),
-      formatCount(process.samples),
-      timeIn(day, seen[i]![0]),
-      timeIn(day, seen[i]![1]),
-    ]),
-    '  ',
-  );
-  const left = processes.length - shown.length;
-  return left === 0 ? body : `${body}\n  and ${formatCount(left)} more ${left === 1 ? 'process' : 'processes'}`;
+  const body = tableOf(shown, [
+    left(
+      'process',
+      (process) =>
+        `${process.pid ?? UNKNOWN}${process.process === null ? '' : ` ${keepEnd(printable(process.process), 24)}`}`,
+    ),
+    left('whose', (process) => (process.is_own === null ? UNKNOWN : process.is_own ? 'this rank' : 'another')),
+    right('largest', (process) => formatBytes(process.max_bytes)),
+    right('last', (process) => formatBytes(process.last_bytes)),
+    right('samples', (process) => formatCount(process.samples)),
+    left('seen from', (_, i) => timeIn(day, seen[i]![0])),
+    left('to', (_, i) => timeIn(day, seen[i]![1])),
+  ]);
+  const hidden = processes.length - shown.length;
+  return hidden === 0 ? body : `${body}\n  and ${formatCount(hidden)} more ${hidden === 1 ? 'process' : 'processes'}`;
 }
 
 /** Evenly over time, with the first, the last and the extremes: a curve, not a beginning. */

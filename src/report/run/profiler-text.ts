@@ -3,8 +3,8 @@ import { pushAll } from '../../model/lists.js';
 import type { ProfilerMemoryResult, ProfilerMoment, ProfilerTimeline } from '../../model/results/profiler.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { ProfilerCategory } from '../../model/vocabulary.js';
-import { printable, table, wrap } from '../table.js';
-import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { left, printable, right, table, tableOf, wrap } from '../table.js';
+import { grouped, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const BAR = 24;
 
@@ -13,18 +13,15 @@ export function profilerText(result: ProfilerMemoryResult): string {
 }
 
 function timelineText(timeline: ProfilerTimeline): string {
-  const rank = timeline.rank === null ? 'rank unknown' : `rank ${timeline.rank}`;
+  const rank = rankName(timeline.rank);
   const title = `${printable(timeline.path)} · ${rank}`;
   const { peak } = timeline;
   if (peak === null) return `${title}\n  no entry: the exported device allocated nothing while the profiler ran`;
   const lines = [`${title} · ${entriesText(timeline)}`, ''];
   const before = timeline.preexisting;
-  pushAll(
-    lines,
-    wrap(
+  lines.push(
+    ...paragraph(
       `  peak ${formatBytes(peak.total_bytes)} ${when(peak)}${before === null ? '' : `; ${formatBytes(before.total_bytes)} existed before the profiler started`}`,
-      WIDTH,
-      '    ',
     ),
   );
   lines.push(categoryTable(timeline, peak));
@@ -60,27 +57,18 @@ function duration(us: number): string {
 }
 
 function categoryTable({ categories }: ProfilerTimeline, peak: ProfilerMoment): string {
-  const rows = categories
-    .filter((row) => row.max_bytes !== 0 || row.min_bytes !== 0)
-    .map((row) => [
-      words(row.category),
-      formatBytes(row.at_peak_bytes),
-      peak.total_bytes === 0 ? UNKNOWN : `${((100 * row.at_peak_bytes) / peak.total_bytes).toFixed(1)} %`,
-      formatBytes(row.max_bytes),
-      row.max_since_start_us === null ? 'before' : duration(row.max_since_start_us),
-      formatBytes(row.end_bytes),
-    ]);
-  return table(
+  return tableOf(
+    categories.filter((row) => row.max_bytes !== 0 || row.min_bytes !== 0),
     [
-      { title: 'category' },
-      { title: 'at the peak', align: 'right' },
-      { title: 'share', align: 'right' },
-      { title: 'own maximum', align: 'right' },
-      { title: 'after', align: 'right' },
-      { title: 'at the end', align: 'right' },
+      left('category', (row) => words(row.category)),
+      right('at the peak', (row) => formatBytes(row.at_peak_bytes)),
+      right('share', (row) =>
+        peak.total_bytes === 0 ? UNKNOWN : `${((100 * row.at_peak_bytes) / peak.total_bytes).toFixed(1)} %`,
+      ),
+      right('own maximum', (row) => formatBytes(row.max_bytes)),
+      right('after', (row) => (row.max_since_start_us === null ? 'before' : duration(row.max_since_start_us))),
+      right('at the end', (row) => formatBytes(row.end_bytes)),
     ],
-    rows,
-    '  ',
   );
 }
 
@@ -90,12 +78,7 @@ function pointTable(
   categories: readonly ProfilerCategory[],
 ): string {
   return table(
-    [
-      { title: 'after', align: 'right' },
-      { title: 'total', align: 'right' },
-      { title: '' },
-      ...categories.map((category) => ({ title: words(category), align: 'right' as const })),
-    ],
+    [right('after'), right('total'), left(''), ...categories.map((category) => right(words(category)))],
     points.map((point) => [
       duration(point.since_start_us ?? 0),
       formatBytes(point.total_bytes),

@@ -2,8 +2,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { StepGrowth, TimelineStep, TimelineSteps, TimelineTrace } from '../../model/results/timeline.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
-import { grouped, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { printable, right, tableOf } from '../table.js';
+import { grouped, paragraph, signedBytes, UNKNOWN } from '../text-pieces.js';
 
 /** Lines below the chart; `limit`: steps to list, the last ones, undefined = all. */
 export function stepLines(trace: TimelineTrace, limit: number | undefined): string[] {
@@ -18,33 +18,30 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
   const [unit, unitBytes] =
     UNITS.find(([, bytes]) => steps.rows.some((step) => step.peak_active_bytes >= bytes)) ?? UNITS[2];
   const longest = shown.reduce((most, step) => Math.max(most, step.duration_us ?? 0), 0);
-  const lines = ['', ...wrap(`  ${stepSource(steps)}`, WIDTH, '    ')];
+  const lines = ['', ...paragraph(`  ${stepSource(steps)}`)];
   lines.push(`  ${unit}: active at the start, at the peak and at the end; reserved at the end`);
   const highest = steps.rows.reduce((most, step) => (step.peak_active_bytes > most.peak_active_bytes ? step : most));
   const pages = shown.some((step) => step.segment_allocs > 0 || step.segment_frees > 0);
   const size = (bytes: number | null): string => (bytes === null ? UNKNOWN : grouped(bytes / unitBytes, 2));
-  const right = (title: string) => ({ title, align: 'right' as const });
-  const titles = ['step', 'start', 'peak', 'after entry', 'end', 'reserved', 'allocs', 'frees', 'requested'];
+  const pagesText = ({ segment_allocs, segment_frees }: TimelineStep): string =>
+    segment_allocs + segment_frees === 0 ? '' : `+${segment_allocs} -${segment_frees}`;
   lines.push(
-    table(
-      [...titles, ...(pages ? ['segments'] : []), 'time'].map(right),
-      shown.map((step) => [
-        stepName(step),
-        size(step.start_active_bytes),
-        size(step.peak_active_bytes),
-        `${step.peak_first_seq === step.peak_last_seq ? '' : '~'}${formatCount(step.peak_first_seq)}`,
-        size(step.end_active_bytes),
-        size(step.end_reserved_bytes),
-        formatCount(step.allocs),
-        formatCount(step.frees),
-        size(step.allocated_requested_bytes),
-        ...(pages
-          ? [step.segment_allocs + step.segment_frees === 0 ? '' : `+${step.segment_allocs} -${step.segment_frees}`]
-          : []),
-        step.duration_us === null ? UNKNOWN : duration(step.duration_us, longest),
-      ]),
-      '  ',
-    ),
+    tableOf(shown, [
+      right('step', stepName),
+      right('start', (step) => size(step.start_active_bytes)),
+      right('peak', (step) => size(step.peak_active_bytes)),
+      right(
+        'after entry',
+        ({ peak_first_seq: first, peak_last_seq: last }) => `${first === last ? '' : '~'}${formatCount(first)}`,
+      ),
+      right('end', (step) => size(step.end_active_bytes)),
+      right('reserved', (step) => size(step.end_reserved_bytes)),
+      right('allocs', (step) => formatCount(step.allocs)),
+      right('frees', (step) => formatCount(step.frees)),
+      right('requested', (step) => size(step.allocated_requested_bytes)),
+      pages && right('segments', pagesText),
+      right('time', ({ duration_us: time }) => (time === null ? UNKNOWN : duration(time, longest))),
+    ]),
   );
   if (shown.length < steps.rows.length)
     lines.push(
@@ -55,7 +52,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
     lines.push('  * only part of the step is in the trace; it does not count for growth');
   if (steps.without_entries > 0)
     lines.push(`  ${formatCount(steps.without_entries)} more steps touched the allocator in no way`);
-  pushAll(lines, wrap(`  ${growthText(steps.growth)}`, WIDTH, '    '));
+  lines.push(...paragraph(`  ${growthText(steps.growth)}`));
   return lines;
 }
 
@@ -80,19 +77,14 @@ function stepName(step: TimelineStep): string {
   return `${step.partial === null ? '' : '*'}${formatCount(step.step)}${again}`;
 }
 
-/** `+12.30 MiB`, in the unit of `of`. */
-function signed(bytes: number): string {
-  return `${bytes > 0 ? '+' : ''}${formatBytes(bytes)}`;
-}
-
 function growthText(growth: StepGrowth | null): string {
   if (growth === null) return 'growth not known: it takes two whole steps besides the first, which is warm-up';
   const over = `steps ${growth.first_step} to ${growth.last_step}`;
-  const spread = `median of ${growth.n}, spread ${signed(growth.min_bytes_per_step)} to ${signed(growth.max_bytes_per_step)}`;
-  const total = `${signed(growth.total_bytes)} over ${over}`;
+  const spread = `median of ${growth.n}, spread ${signedBytes(growth.min_bytes_per_step)} to ${signedBytes(growth.max_bytes_per_step)}`;
+  const total = `${signedBytes(growth.total_bytes)} over ${over}`;
   const width = growth.highest_end_bytes - growth.lowest_end_bytes;
   if (growth.n === 1 && growth.trend === null)
-    return `growth ${signed(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference tells no trend`;
+    return `growth ${signedBytes(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference tells no trend`;
   switch (growth.trend) {
     case 'level':
       return width === 0
@@ -101,11 +93,11 @@ function growthText(growth: StepGrowth | null): string {
     case 'plateau':
       return `plateau: ${total}, but nothing in the second half of them (${spread})`;
     case 'rising':
-      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
     case null:
-      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): too few steps to tell a trend, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): too few steps to tell a trend, ${total}`;
     case 'mixed':
-      return `growth ${signed(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
   }
 }
 

@@ -12,8 +12,8 @@ import type {
 } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
-import { table } from '../table.js';
-import { labelled, WIDTH } from '../text-pieces.js';
+import { left, right, tableOf } from '../table.js';
+import { labelled, paragraph, WIDTH } from '../text-pieces.js';
 
 export interface AdviseTextOptions {
   /** Frameworks whose lines are printed; the launch script's always are. */
@@ -127,33 +127,26 @@ function pasteLinesOf(paste: PasteLines, wanted: readonly (keyof PasteLines)[]):
 function tableLines({ fixes }: AdviseResult): string[] {
   const open = fixes.filter(({ status }) => status !== 'forbidden');
   if (open.length === 0) return [];
-  const rows = open.map(
-    ({ rank, id, status, saving_bytes: bytes, saving_by: by, cost_percent: cost, closes, published }) => [
-      `${rank}${status === 'recommended' ? ' *' : status === 'conditional' ? ' ?' : ''}`,
-      id,
-      bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
-      by === null
-        ? '—'
-        : `${words(by)}${by === 'measured' && published?.peak_gb != null ? `, peak ${published.peak_gb} GB` : ''}`,
-      cost === null ? 'not known' : percent(cost),
-      closes === null ? '—' : closes ? 'yes' : 'no',
-    ],
-  );
   return [
     '',
     'in the order to try them (* to do now, ? something that decides is unknown)',
-    table(
-      [
-        { title: '#' },
-        { title: 'fix' },
-        { title: 'saves', align: 'right' },
-        { title: 'by' },
-        { title: 'throughput', align: 'right' },
-        { title: 'enough' },
-      ],
-      rows,
-      '  ',
-    ),
+    tableOf(open, [
+      left(
+        '#',
+        ({ rank, status }) => `${rank}${status === 'recommended' ? ' *' : status === 'conditional' ? ' ?' : ''}`,
+      ),
+      left('fix', ({ id }) => id),
+      right('saves', ({ saving_bytes: bytes }) =>
+        bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
+      ),
+      left('by', ({ saving_by: by, published }) =>
+        by === null
+          ? '—'
+          : `${words(by)}${by === 'measured' && published?.peak_gb != null ? `, peak ${published.peak_gb} GB` : ''}`,
+      ),
+      right('throughput', ({ cost_percent: cost }) => (cost === null ? 'not known' : percent(cost))),
+      left('enough', ({ closes }) => (closes === null ? '—' : closes ? 'yes' : 'no')),
+    ]),
   ];
 }
 
@@ -164,7 +157,7 @@ function forbiddenLines(fixes: readonly AdviceFix[]): string[] {
     '',
     'forbidden by this configuration',
     ...forbidden.flatMap(({ id, forbidden_by: rule, forbidden_text: text }) =>
-      wrap(`  ✗ ${id}: ${rule}: ${printable(text ?? '')}`, WIDTH, '    '),
+      paragraph(`  ✗ ${id}: ${rule}: ${printable(text ?? '')}`),
     ),
   ];
 }
@@ -175,11 +168,7 @@ function nonFixLines(nonFixes: readonly NonFix[]): string[] {
     '',
     'no fix here',
     ...nonFixes.flatMap(({ title, why, evidence }) =>
-      wrap(
-        `  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`,
-        WIDTH,
-        '    ',
-      ),
+      paragraph(`  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`),
     ),
   ];
 }
@@ -200,9 +189,7 @@ function symptomLines(symptoms: readonly SymptomHit[]): string[] {
 }
 
 function section(title: string, items: readonly string[]): string[] {
-  return items.length === 0
-    ? []
-    : ['', title, ...items.flatMap((item) => wrap(`  · ${printable(item)}`, WIDTH, '    '))];
+  return items.length === 0 ? [] : ['', title, ...items.flatMap((item) => paragraph(`  · ${printable(item)}`))];
 }
 
 function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {

@@ -2,6 +2,7 @@
  * What is wrong with a configuration: a block for every error and warning, a line for every note, what could not be
  * decided, a count.
  */
+import { groupBy } from '../../model/group-by.js';
 import {
   LINT_SEVERITIES,
   type LintFact,
@@ -14,7 +15,7 @@ import { formatCount } from '../../model/units.js';
 import { keepEnd, printable, wrap } from '../plain-text.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { counted, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
 
 const INDENT = '  ';
 /** Inside a block: the framework's message, the fix. */
@@ -76,9 +77,9 @@ function block(finding: LintFinding): string[] {
   const { rule, severity, message, error, fix } = finding;
   return [
     '',
-    ...wrap(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd(), WIDTH, INDENT),
+    ...paragraph(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd()),
     ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), WIDTH, INDENT.repeat(2)).filter((line) => line.trim() !== ''),
-    ...wrap(`${INDENT}${tidy(message)}`, WIDTH, INDENT),
+    ...paragraph(`${INDENT}${tidy(message)}`),
     ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
     ...labelled('fix', tidy(fix), LABEL),
     ...labelled('more', `mbforensics explain ${rule}`, LABEL),
@@ -148,13 +149,7 @@ const isVariable = (key: string): boolean => /^[A-Z][A-Z0-9_]*$/.test(key);
 /** Rules that need the same fact are grouped: one answer decides them all. */
 function unknownLines({ unknown }: LintResult): string[] {
   if (unknown.length === 0) return [];
-  const groups = new Map<string, LintUnknown[]>();
-  for (const entry of unknown) {
-    const needs = entry.needs.length === 0 ? 'the framework' : entry.needs.join(', ');
-    const group = groups.get(needs);
-    if (group === undefined) groups.set(needs, [entry]);
-    else group.push(entry);
-  }
+  const groups = groupBy(unknown, ({ needs }) => (needs.length === 0 ? 'the framework' : needs.join(', ')));
   const sorted = [...groups].sort(([, a], [, b]) => errorsOf(b) - errorsOf(a) || b.length - a.length);
   const shown = sorted.slice(0, GROUPS_SHOWN).map(([needs, rules]) => {
     const names = rules.slice(0, RULES_SHOWN).map(({ rule }) => rule);
@@ -172,12 +167,12 @@ function unknownLines({ unknown }: LintResult): string[] {
         ? ', an error'
         : ', all errors'
       : `, ${formatCount(errors)} of them errors`;
-  const lead = `${plural(unknown.length, 'rule')} undecided${errors === 0 ? '' : which}`;
+  const lead = `${counted(unknown.length, 'rule')} undecided${errors === 0 ? '' : which}`;
   const options = optionsFor(unknown);
   return [
     '',
-    ...wrap(`${lead}: ${shown.join('; ')}`, WIDTH, INDENT),
-    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, WIDTH, INDENT)),
+    ...paragraph(`${lead}: ${shown.join('; ')}`),
+    ...(options.length === 0 ? [] : paragraph(`${INDENT}to decide more: ${options.join(', ')}`)),
   ];
 }
 
@@ -199,16 +194,12 @@ function assumedLines(assumed: readonly LintFact[]): string[] {
   if (assumed.length === 0) return [];
   const shown = assumed.slice(0, DEFAULTS_SHOWN).map(({ key, value }) => `${printable(key)} ${value ?? 'None'}`);
   if (assumed.length > shown.length) shown.push(`${assumed.length - shown.length} more`);
-  return ['', ...wrap(`defaults that findings rest on: ${shown.join(', ')}`, WIDTH, INDENT)];
+  return ['', ...paragraph(`defaults that findings rest on: ${shown.join(', ')}`)];
 }
 
 function lastLine({ findings, rules, settings }: LintResult): string {
   const counts = LINT_SEVERITIES.map((severity) =>
-    plural(findings.filter((finding) => finding.severity === severity).length, severity),
+    counted(findings.filter((finding) => finding.severity === severity).length, severity),
   );
-  return `${counts.join(', ')}; ${plural(rules, 'rule')} on ${plural(settings, 'setting')}`;
-}
-
-function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`;
+  return `${counts.join(', ')}; ${counted(rules, 'rule')} on ${counted(settings, 'setting')}`;
 }

@@ -3,8 +3,8 @@ import { pushAll } from '../../model/lists.js';
 import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { sqlTable } from '../store/sql-text.js';
-import { printable, table, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { left, printable, right, table, wrap } from '../table.js';
+import { paragraph, rankName, WIDTH } from '../text-pieces.js';
 import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
 
 /** Frames of a stack beyond these are the launcher's. */
@@ -23,7 +23,7 @@ export function showText(result: ShowResult, target: DiagnosedTarget = {}): stri
 }
 
 function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): string {
-  const place = [rank === null ? 'rank unknown' : `rank ${rank}`, ...(device === null ? [] : [`device ${device}`])];
+  const place = [rankName(rank), ...(device === null ? [] : [`device ${device}`])];
   const which = verdicts > 1 ? ` · verdict ${verdict} of ${formatCount(verdicts)}` : '';
   return `${place.join(' · ')} · ${cause.replaceAll('_', ' ')}${which} · run ${printable(run)}`;
 }
@@ -67,7 +67,7 @@ function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult[
 const words = (name: string): string => name.replaceAll('_', ' ');
 
 function item(text: string): string[] {
-  return wrap(`    ${printable(text)}`, WIDTH, '      ');
+  return paragraph(`    ${printable(text)}`);
 }
 
 const FRAMEWORKS = [
@@ -81,7 +81,7 @@ function capturesOf(captures: NonNullable<ShowResult['captures']>): string[] {
   if (captures.length === 0) return ['', '  every test ran: nothing has to be captured'];
   return captures.flatMap(({ title, settles, lines }) => [
     '',
-    ...wrap(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`, WIDTH, '    '),
+    ...paragraph(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`),
     // Lines to paste are not wrapped.
     ...FRAMEWORKS.flatMap(([key, name]) => [`    ${name}`, ...lines[key].map((line) => `      ${line}`)]),
   ]);
@@ -110,7 +110,7 @@ function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]):
     ...(part.of ?? []).map((share) => row(share.part, share, '  of it ')),
   ]);
   return table(
-    [{ title: 'part' }, { title: 'size', align: 'right' }, { title: 'bytes', align: 'right' }, { title: 'source' }],
+    [left('part'), right('size'), right('bytes'), left('source')],
     [...rows, [`= ${total.text}`, formatBytes(total.bytes), formatCount(total.bytes), total.source]],
     '  ',
   ).split('\n');
@@ -149,11 +149,8 @@ function entryOf({ id, text, source, about }: Evidence, result: ShowResult): str
     );
   if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
   const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
-  pushAll(lines, ['', ...wrap(`  query ${query.name} with ${params.join(', ')}`, WIDTH, '    ')]);
-  pushAll(
-    lines,
-    query.sql.split('\n').map((line) => `    ${line}`.trimEnd()),
-  );
+  lines.push('', ...paragraph(`  query ${query.name} with ${params.join(', ')}`));
+  lines.push(...query.sql.split('\n').map((line) => `    ${line}`.trimEnd()));
   return lines;
 }
 

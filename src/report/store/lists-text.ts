@@ -3,55 +3,40 @@ import { pushAll } from '../../model/lists.js';
 import type { IngestResult, RunsResult, SourcesResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
-import { printable, table, wrap } from '../table.js';
+import { left, printable, right, tableOf, wrap } from '../table.js';
 
 export function runsText(result: RunsResult): string {
   if (result.runs.length === 0) return `no runs in ${result.db}\n`;
-  return `${table(
+  return `${tableOf(
+    result.runs,
     [
-      { title: 'run' },
-      { title: 'label' },
-      { title: 'commit' },
-      { title: 'sources', align: 'right' },
-      { title: 'failed', align: 'right' },
-      { title: 'snapshots', align: 'right' },
-      { title: 'failure lines', align: 'right' },
-      { title: 'ingested' },
+      left('run', (run) => run.name),
+      left('label', (run) => run.label),
+      left('commit', (run) => (run.commit === null ? null : run.commit.slice(0, 12))),
+      right('sources', (run) => formatCount(run.sources)),
+      right('failed', (run) => formatCount(run.failed)),
+      right('snapshots', (run) => formatCount(run.snapshots)),
+      right('failure lines', (run) => formatCount(run.incidents)),
+      left('ingested', (run) => run.created_at),
     ],
-    result.runs.map((run) => [
-      run.name,
-      run.label,
-      run.commit === null ? null : run.commit.slice(0, 12),
-      formatCount(run.sources),
-      formatCount(run.failed),
-      formatCount(run.snapshots),
-      formatCount(run.incidents),
-      run.created_at,
-    ]),
+    '',
   )}\n`;
 }
 
 export function sourcesText(result: SourcesResult): string {
   if (result.sources.length === 0) return `no sources in ${result.db}\n`;
-  const rows = table(
+  const rows = tableOf(
+    result.sources,
     [
-      { title: 'run' },
-      { title: 'status' },
-      { title: 'format' },
-      { title: 'rank', align: 'right' },
-      { title: 'size', align: 'right' },
-      { title: 'notes', align: 'right' },
-      { title: 'path' },
+      left('run', (source) => source.run),
+      left('status', (source) => source.status),
+      left('format', (source) => source.format),
+      right('rank', (source) => source.rank),
+      right('size', (source) => formatBytes(source.file_bytes)),
+      right('notes', (source) => formatCount(source.notes)),
+      left('path', (source) => source.path),
     ],
-    result.sources.map((source) => [
-      source.run,
-      source.status,
-      source.format,
-      source.rank,
-      formatBytes(source.file_bytes),
-      formatCount(source.notes),
-      source.path,
-    ]),
+    '',
   );
   const failures = result.sources.flatMap((source) =>
     source.error === null ? [] : failureLines(source.path, source.error),

@@ -8,8 +8,8 @@ import type {
   EstimateStage,
 } from '../../model/results/estimate.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
-import { printable, table, wrap } from '../table.js';
-import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { left, printable, right, table, tableOf } from '../table.js';
+import { labelled, labelledList, paragraph, UNKNOWN } from '../text-pieces.js';
 
 /** Most stages on a screen; --json has all of them. */
 const MOST_STAGES = 8;
@@ -51,48 +51,27 @@ function shownStages({ stages, hottest_stage }: EstimateResult): readonly Estima
 
 function stageTable(result: EstimateResult): string {
   const shown = shownStages(result);
-  const right = { align: 'right' } as const;
   const state = ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'];
   const of = (stage: EstimateStage, names: readonly string[]): number =>
     stage.components.filter(({ name }) => names.includes(name)).reduce((sum, { bytes }) => sum + bytes, 0);
-  const rows = shown.map((stage) => {
-    const model = of(stage, state);
-    const activations = of(stage, ['activation']);
-    return [
-      `${stage.stage}${stage.stage === result.hottest_stage ? ' *' : ''}`,
-      stage.moe_layers > 0 ? `${stage.layers} (${stage.moe_layers} MoE)` : stage.layers,
-      Number(stage.in_flight.toFixed(2)),
-      gib(model),
-      gib(activations),
-      gib(stage.total_bytes - model - activations),
-      gib(stage.total_bytes),
-      `${gib(stage.low_bytes)}–${gib(stage.high_bytes)}`,
-      gib(stage.allocated_bytes),
-      MOMENTS[stage.moment],
-    ];
-  });
-  const drawn = table(
-    [
-      { title: 'stage' },
-      { title: 'layers', ...right },
-      { title: 'in flight', ...right },
-      { title: 'state', ...right },
-      { title: 'activation', ...right },
-      { title: 'rest', ...right },
-      { title: 'GiB', ...right },
-      { title: 'bounds', ...right },
-      { title: 'PyTorch', ...right },
-      { title: 'at its most in' },
-    ],
-    rows,
-    '  ',
-  );
-  const left = result.stages.length - shown.length;
-  return left === 0 ? drawn : `${drawn}\n  ${formatCount(left)} stages between are left out; --json has them`;
+  const activations = (stage: EstimateStage): number => of(stage, ['activation']);
+  const drawn = tableOf(shown, [
+    left('stage', ({ stage }) => `${stage}${stage === result.hottest_stage ? ' *' : ''}`),
+    right('layers', ({ layers, moe_layers }) => (moe_layers > 0 ? `${layers} (${moe_layers} MoE)` : layers)),
+    right('in flight', (stage) => Number(stage.in_flight.toFixed(2))),
+    right('state', (stage) => gib(of(stage, state))),
+    right('activation', (stage) => gib(activations(stage))),
+    right('rest', (stage) => gib(stage.total_bytes - of(stage, state) - activations(stage))),
+    right('GiB', (stage) => gib(stage.total_bytes)),
+    right('bounds', (stage) => `${gib(stage.low_bytes)}–${gib(stage.high_bytes)}`),
+    right('PyTorch', (stage) => gib(stage.allocated_bytes)),
+    left('at its most in', (stage) => MOMENTS[stage.moment]),
+  ]);
+  const hidden = result.stages.length - shown.length;
+  return hidden === 0 ? drawn : `${drawn}\n  ${formatCount(hidden)} stages between are left out; --json has them`;
 }
 
 function componentTable(components: readonly EstimateComponent[], stage: number | null): string {
-  const right = { align: 'right' } as const;
   const hasBounds = components.some(({ parts }) => parts.length > 0);
   const rows = components.flatMap((component) => {
     const cells = (name: string, of: { bytes: number; low_bytes: number; high_bytes: number }): string[] => [
@@ -108,11 +87,7 @@ function componentTable(components: readonly EstimateComponent[], stage: number 
     ];
   });
   const title = stage === null ? 'component' : `component of stage ${stage}`;
-  return table(
-    [{ title }, { title: 'bytes', ...right }, ...(hasBounds ? [{ title: 'bounds in GiB', ...right }] : [])],
-    rows,
-    '  ',
-  );
+  return table([left(title), right('bytes'), ...(hasBounds ? [right('bounds in GiB')] : [])], rows, '  ');
 }
 
 function outside({ outside_pytorch }: { readonly outside_pytorch: boolean }): string {
@@ -160,7 +135,6 @@ function signed(bytes: number): string {
 }
 
 function changeTable(change: EstimateChange, hottest: number | null): string {
-  const right = { align: 'right' } as const;
   const word = (value: unknown): string => (value === null ? 'not set' : printable(JSON.stringify(value)));
   const inWords = (inputs: EstimateChange['set']): string =>
     inputs.map(({ key, from, to }) => `${key} ${word(from)} → ${word(to)}`).join(' · ');
@@ -174,37 +148,31 @@ function changeTable(change: EstimateChange, hottest: number | null): string {
       : `the peak was in the ${MOMENTS[change.base_moment]}, is now in the ${MOMENTS[change.moment]}, which holds other things`,
   ].filter((note) => note !== '');
   const moved = notes.length === 0 ? '' : ` (${notes.join('; ')})`;
-  const rows = change.components
-    .filter(({ delta_bytes }) => Math.round(delta_bytes) !== 0)
-    .map(({ name, base_bytes, bytes, delta_bytes }) => [
-      name,
-      formatBytes(Math.round(base_bytes)),
-      formatBytes(Math.round(bytes)),
-      signed(delta_bytes),
-    ]);
+  const total = {
+    name: 'total',
+    base_bytes: change.base_total_bytes,
+    bytes: change.total_bytes,
+    delta_bytes: change.delta_bytes,
+  };
+  const changed = change.components.filter(({ delta_bytes }) => Math.round(delta_bytes) !== 0);
   return [
-    ...wrap(`  changed: ${inWords(change.set)}${followed}${moved}`, WIDTH, '    '),
-    table(
+    ...paragraph(`  changed: ${inWords(change.set)}${followed}${moved}`),
+    tableOf(
+      [...changed, total],
       [
-        { title: 'component' },
-        { title: 'before', ...right },
-        { title: 'after', ...right },
-        { title: 'change', ...right },
+        left('component', ({ name }) => name),
+        right('before', ({ base_bytes }) => formatBytes(Math.round(base_bytes))),
+        right('after', ({ bytes }) => formatBytes(Math.round(bytes))),
+        right('change', ({ delta_bytes }) => signed(delta_bytes)),
       ],
-      [
-        ...rows,
-        [
-          'total',
-          formatBytes(Math.round(change.base_total_bytes)),
-          formatBytes(Math.round(change.total_bytes)),
-          signed(change.delta_bytes),
-        ],
-      ],
-      '  ',
     ),
   ].join('\n');
 }
 
 function sentences(label: string, texts: readonly string[]): string[] {
-  return texts.flatMap((text, index) => labelled(index === 0 ? label : '', `· ${printable(text)}`, 14));
+  return labelledList(
+    label,
+    texts.map((text) => `· ${printable(text)}`),
+    14,
+  );
 }

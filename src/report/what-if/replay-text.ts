@@ -2,8 +2,8 @@
 import { pushAll } from '../../model/lists.js';
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { paragraph } from '../text-pieces.js';
 
 const VARIANTS: Readonly<Record<ReplayDevice['variant'], string>> = {
   address: 'address (torch ≤ 2.11)',
@@ -23,27 +23,26 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 
 export function replayText(result: ReplayResult): string {
-  const rows = result.snapshots.map((device) => [
-    keepEnd(printable(device.path), 36),
-    device.device,
-    device.regime,
-    device.status,
-    `${formatCount(device.address_matches)} of ${formatCount(device.address_total)}`,
-    `${formatCount(device.segment_events)}${device.segment_event_mismatches > 0 ? ` (${formatCount(device.segment_event_mismatches)} differ)` : ''}`,
-    device.final_state_equal ? 'equal' : 'differs',
-  ]);
   const lines = [
-    table(
+    tableOf(
+      result.snapshots,
       [
-        { title: 'snapshot' },
-        { title: 'device', align: 'right' },
-        { title: 'start' },
-        { title: 'replay' },
-        { title: 'addresses', align: 'right' },
-        { title: 'driver calls', align: 'right' },
-        { title: 'final state' },
+        left('snapshot', (device) => keepEnd(printable(device.path), 36)),
+        right('device', (device) => device.device),
+        left('start', (device) => device.regime),
+        left('replay', (device) => device.status),
+        right(
+          'addresses',
+          (device) => `${formatCount(device.address_matches)} of ${formatCount(device.address_total)}`,
+        ),
+        right(
+          'driver calls',
+          (device) =>
+            `${formatCount(device.segment_events)}${device.segment_event_mismatches > 0 ? ` (${formatCount(device.segment_event_mismatches)} differ)` : ''}`,
+        ),
+        left('final state', (device) => (device.final_state_equal ? 'equal' : 'differs')),
       ],
-      rows,
+      '',
     ),
   ];
   for (const device of result.snapshots) pushAll(lines, details(device));
@@ -67,8 +66,8 @@ function details(device: ReplayDevice): string[] {
       `OOM at entry ${formatCount(oom.seq)} for ${formatBytes(oom.requested_bytes)}: ${oom.repeated ? 'repeated' : 'not repeated'} (reserved ${formatBytes(oom.reserved_bytes)}, active ${formatBytes(oom.active_bytes)})`,
     );
   }
-  pushAll(lines, ['', name, ...facts.flatMap((fact) => wrap(`  ${fact}`, WIDTH, '    '))]);
-  if (device.reason !== '') pushAll(lines, wrap(`  ${device.status}: ${printable(device.reason)}`, WIDTH, '    '));
+  lines.push('', name, ...facts.flatMap((fact) => paragraph(`  ${fact}`)));
+  if (device.reason !== '') lines.push(...paragraph(`  ${device.status}: ${printable(device.reason)}`));
   const { first_mismatch: first } = device;
   if (first === null) return lines;
   const size = first.requested_bytes === null ? '' : ` (${formatBytes(first.requested_bytes)})`;
@@ -76,12 +75,9 @@ function details(device: ReplayDevice): string[] {
     first.recorded_address === null ? '' : `, recorded at 0x${first.recorded_address}`,
     first.predicted_address === null ? '' : `, predicted at 0x${first.predicted_address}`,
   ].join('');
-  pushAll(
-    lines,
-    wrap(
+  lines.push(
+    ...paragraph(
       `  first of ${formatCount(device.mismatches)} mismatches: entry ${formatCount(first.seq)}${size}: ${KINDS[first.kind] ?? first.kind}${places}`,
-      WIDTH,
-      '    ',
     ),
   );
   for (const entry of first.context) {

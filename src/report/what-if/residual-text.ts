@@ -1,20 +1,21 @@
 /** Measured minus estimated, the most surprising first. */
+import { groupBy } from '../../model/group-by.js';
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { labelled, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
+import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
   const { run, no_estimate, devices, lines } = result;
   if (no_estimate !== null)
-    return `${wrap(`run ${printable(run)}: no estimate to compare with: ${no_estimate}`, WIDTH, '  ').join('\n')}\n`;
+    return `${paragraph(`run ${printable(run)}: no estimate to compare with: ${no_estimate}`).join('\n')}\n`;
   const blocks = devices.map(deviceText);
   for (const { path, device, reason } of result.left_out)
-    blocks.push(wrap(`${printable(path)} device ${device}: ${reason}`, WIDTH, '  ').join('\n'));
+    blocks.push(paragraph(`${printable(path)} device ${device}: ${reason}`).join('\n'));
   if (lines.length > 0) blocks.push(linesText(lines));
   if (blocks.length === 0) blocks.push('no snapshot of a known stage and no memory line to compare with');
   blocks.push(
-    [...result.assumptions.flatMap((text, i) => labelled(i === 0 ? 'assumed' : '', text, 14))].join('\n'),
+    labelledList('assumed', result.assumptions, 14).join('\n'),
     wrap(
       '  theory alone never says why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
       WIDTH,
@@ -24,23 +25,11 @@ export function residualText(result: ResidualResult): string {
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function signed(bytes: number): string {
-  return bytes > 0 ? `+${formatBytes(bytes)}` : formatBytes(bytes);
-}
-
 function deviceText(device: DeviceResidual): string {
-  const rank = device.rank === null ? 'rank unknown' : `rank ${device.rank}`;
+  const rank = rankName(device.rank);
   const stage = device.stage === null ? '' : ` · stage ${device.stage}`;
   const first = device.before_first_step ? ', before the first step of the optimizer' : '';
-  const at = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
-  const rows = device.components.map((row) => [
-    signed(row.residual_bytes),
-    formatBytes(row.measured_bytes),
-    formatBytes(row.estimated_bytes),
-    bounds(row),
-    row.surprise_bytes === 0 ? 'within' : signed(row.surprise_bytes),
-    row.component,
-  ]);
+  const at = afterEntry(device.seq);
   const unknown =
     device.unknown_bytes === 0
       ? []
@@ -52,22 +41,18 @@ function deviceText(device: DeviceResidual): string {
       WIDTH,
       '  ',
     ),
-    table(
-      [
-        { title: 'residual', align: 'right' },
-        { title: 'measured', align: 'right' },
-        { title: 'estimated', align: 'right' },
-        { title: 'bounds, GiB', align: 'right' },
-        { title: 'outside them', align: 'right' },
-        { title: 'component' },
-      ],
-      rows,
-      '  ',
-    ),
+    tableOf(device.components, [
+      right('residual', (row) => signedBytes(row.residual_bytes)),
+      right('measured', (row) => formatBytes(row.measured_bytes)),
+      right('estimated', (row) => formatBytes(row.estimated_bytes)),
+      right('bounds, GiB', bounds),
+      right('outside them', (row) => (row.surprise_bytes === 0 ? 'within' : signedBytes(row.surprise_bytes))),
+      left('component', (row) => row.component),
+    ]),
     ...unknown,
     ...device.components
       .filter(({ reading }) => reading !== null)
-      .flatMap((row) => wrap(`  ${row.component.replaceAll('_', ' ')}: ${row.reading}`, WIDTH, '    ')),
+      .flatMap((row) => paragraph(`  ${row.component.replaceAll('_', ' ')}: ${row.reading}`)),
   ].join('\n');
 }
 
@@ -82,38 +67,23 @@ const PLACE = 20;
 
 /** Of each stage the rank that differs most. */
 function linesText(lines: readonly LineResidual[]): string {
-  const groups = new Map<string, LineResidual[]>();
-  for (const line of lines) {
-    const key = `${line.stage} ${line.metric}`;
-    groups.set(key, [...(groups.get(key) ?? []), line]);
-  }
-  const rows = [...groups.values()].map((own) => {
-    const most = own.reduce((a, b) => (Math.abs(b.residual_bytes) > Math.abs(a.residual_bytes) ? b : a));
-    return [
-      most.stage ?? UNKNOWN,
-      formatCount(own.length),
-      most.rank ?? UNKNOWN,
-      most.metric.replace('_', ' '),
-      signed(most.residual_bytes),
-      formatBytes(most.measured_bytes),
-      formatBytes(most.estimated_bytes),
-      bounds(most),
-      keepEnd(`${most.file}:${most.line}`, PLACE),
-    ];
-  });
-  const drawn = table(
+  const groups = [...groupBy(lines, ({ stage, metric }) => `${stage} ${metric}`).values()].map((own) => ({
+    ranks: own.length,
+    most: own.reduce((a, b) => (Math.abs(b.residual_bytes) > Math.abs(a.residual_bytes) ? b : a)),
+  }));
+  const drawn = tableOf(
+    groups,
     [
-      { title: 'PP', align: 'right' },
-      { title: 'ranks', align: 'right' },
-      { title: 'rank', align: 'right' },
-      { title: 'printed' },
-      { title: 'residual', align: 'right' },
-      { title: 'measured', align: 'right' },
-      { title: 'estimate', align: 'right' },
-      { title: 'bounds, GiB', align: 'right' },
-      { title: 'where' },
+      right('PP', ({ most }) => most.stage ?? UNKNOWN),
+      right('ranks', ({ ranks }) => formatCount(ranks)),
+      right('rank', ({ most }) => most.rank ?? UNKNOWN),
+      left('printed', ({ most }) => most.metric.replace('_', ' ')),
+      right('residual', ({ most }) => signedBytes(most.residual_bytes)),
+      right('measured', ({ most }) => formatBytes(most.measured_bytes)),
+      right('estimate', ({ most }) => formatBytes(most.estimated_bytes)),
+      right('bounds, GiB', ({ most }) => bounds(most)),
+      left('where', ({ most }) => keepEnd(`${most.file}:${most.line}`, PLACE)),
     ],
-    rows,
     ' ',
   );
   return ["memory lines, of PyTorch's allocator; of each stage the rank that differs most", drawn].join('\n');

@@ -8,31 +8,25 @@ import type {
   WhatIfSetting,
 } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, printable, table, wrap } from '../table.js';
-import { bytesOr, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { keepEnd, left, printable, right, table, wrap } from '../table.js';
+import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 const INDENT = ' '.repeat(13);
 
 export function whatIfText(result: WhatIfResult): string {
   const { recorded, replay } = result;
-  const rank = result.rank === null ? 'rank unknown' : `rank ${result.rank}`;
+  const rank = rankName(result.rank);
   const setting = recorded.setting === '' ? 'default settings' : recorded.setting;
   const lines = [
-    ...wrap(
+    ...paragraph(
       `${keepEnd(printable(result.path), 60)} · ${rank} · device ${result.device} · recorded with ${printable(setting)}`,
-      WIDTH,
-      '  ',
     ),
-    ...wrap(
+    ...hanging(
       `  replay     ${replay.status}: ${formatCount(replay.address_matches)} of ${formatCount(replay.address_total)} addresses${replay.reason === '' ? '' : `; ${printable(replay.reason)}`}`,
-      WIDTH,
-      INDENT,
     ),
-    ...wrap(`  recorded   ${recordedWords(result)}`, WIDTH, INDENT),
-    ...wrap(
+    ...hanging(`  recorded   ${recordedWords(result)}`),
+    ...hanging(
       `  at best    ${formatBytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' and asked for'} at once, whatever the allocator does`,
-      WIDTH,
-      INDENT,
     ),
     '',
     settingTable(result.settings),
@@ -40,21 +34,18 @@ export function whatIfText(result: WhatIfResult): string {
   const notes = new Map<string, Set<string>>();
   for (const { note, setting } of result.settings)
     if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
-  for (const [note, settings] of notes) pushAll(lines, wrap(`  ${note}: ${[...settings].join(' · ')}`, WIDTH, '    '));
+  for (const [note, settings] of notes) lines.push(...paragraph(`  ${note}: ${[...settings].join(' · ')}`));
   if (result.calibration_bytes !== null && result.settings.some((row) => row.bound !== 'exact')) {
-    pushAll(
-      lines,
-      wrap(
+    lines.push(
+      ...paragraph(
         `  the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${signed(result.calibration_bytes)}), pessimistic leaves it where it lay`,
-        WIDTH,
-        '    ',
       ),
     );
   }
   if (result.repeats_oom === false) {
     const why =
       'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte';
-    pushAll(lines, wrap(`  ${why}`, WIDTH, '    '));
+    lines.push(...paragraph(`  ${why}`));
   }
   if (result.least_capacity.length > 0) pushAll(lines, ['', ...leastLines(result)]);
   if (result.edit !== null) pushAll(lines, ['', ...editLines(result.edit)]);
@@ -107,20 +98,14 @@ const SETTING_WIDTH = 33;
 function settingTable(rows: readonly WhatIfSetting[]): string {
   const isLimited = rows.some((row) => row.capacity_bytes !== null);
   const isWide = rows.some((row) => row.setting.length > 26 || !row.robust) && isLimited;
-  const right = { align: 'right' } as const;
   const columns = [
-    { title: 'setting' },
-    ...(isLimited ? [{ title: 'capacity', ...right }] : []),
-    { title: 'outcome' },
-    { title: 'reserved', ...right },
-    ...(isLimited ? [{ title: 'headroom', ...right }] : []),
-    ...(isWide
-      ? []
-      : [
-          { title: 'waste', ...right },
-          { title: 'calls', ...right },
-        ]),
-    { title: 'bound' },
+    left('setting'),
+    ...(isLimited ? [right('capacity')] : []),
+    left('outcome'),
+    right('reserved'),
+    ...(isLimited ? [right('headroom')] : []),
+    ...(isWide ? [] : [right('waste'), right('calls')]),
+    left('bound'),
   ];
   const cells = rows.flatMap((row) => {
     const [first = '', ...more] = settingLines(row.setting);
@@ -137,10 +122,7 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
   });
   const lines = [table(columns, cells, '  ')];
   if (rows.some((row) => !row.robust))
-    pushAll(
-      lines,
-      wrap('  * between the bounds, or with new addresses in the other order, the outcome differs', WIDTH, '    '),
-    );
+    lines.push(...paragraph('  * between the bounds, or with new addresses in the other order, the outcome differs'));
   return lines.join('\n');
 }
 
@@ -163,10 +145,8 @@ function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
   return least_capacity.flatMap((row) => {
     const more = recorded.capacity_bytes === null ? '' : ` (${signed(row.capacity_bytes - recorded.capacity_bytes)})`;
     const bound = row.bound === 'exact' ? '' : ', the start packed afresh';
-    return wrap(
+    return paragraph(
       `  least capacity that serves every request, ${row.setting}: ${formatBytes(row.capacity_bytes)}${more}${bound}`,
-      WIDTH,
-      '    ',
     );
   });
 }
@@ -175,12 +155,9 @@ function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
   const lines: string[] = [];
   for (const siteEdit of edit.edits) {
     const what = siteEdit.scale === 0 ? 'without' : `${siteEdit.scale} ×`;
-    pushAll(
-      lines,
-      wrap(
+    lines.push(
+      ...paragraph(
         `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
-        WIDTH,
-        '    ',
       ),
     );
   }
@@ -212,11 +189,8 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
   const lines = ['  what would have had to be free for the request to find a hole, least bytes first'];
   for (const free of frees) {
     const result = free.verified ? 'serves the request' : 'does not serve it';
-    const what = `${formatBytes(free.bytes)} in ${formatCount(free.blocks.length)} block${free.blocks.length === 1 ? '' : 's'}`;
-    pushAll(
-      lines,
-      wrap(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`, WIDTH, '    '),
-    );
+    const what = `${formatBytes(free.bytes)} in ${counted(free.blocks.length, 'block')}`;
+    lines.push(...paragraph(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`));
     const bySite = new Map<string, { bytes: number; count: number }>();
     for (const block of free.blocks) {
       const known = bySite.get(block.site) ?? { bytes: 0, count: 0 };
@@ -224,10 +198,7 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
     }
     const top = [...bySite].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 3);
     for (const [site, sum] of top)
-      pushAll(
-        lines,
-        wrap(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`, WIDTH, '      '),
-      );
+      lines.push(...paragraph(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`));
   }
   return lines;
 }

@@ -5,7 +5,7 @@ import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
 import { lintRules } from '../../../src/findings/lint/rules.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
-import { ERROR_CODES } from '../../../src/model/errors.js';
+import { ERROR_REMEDIES } from '../../../src/model/errors.js';
 import { explainedText } from '../../../src/report/knowledge/explain-text.js';
 import { knobsText } from '../../../src/report/knowledge/knobs-text.js';
 
@@ -66,7 +66,7 @@ describe('explain', () => {
       ...DISAGREEMENTS.map(({ id }) => id),
       ...lintRules().map(({ id }) => id),
       ...listKnobs(null).knobs.map(({ id }) => id),
-      ...Object.keys(ERROR_CODES),
+      ...Object.keys(ERROR_REMEDIES),
     ];
     for (const id of ids) {
       const text = explainedText(explain(id));

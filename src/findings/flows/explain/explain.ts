@@ -5,7 +5,7 @@ import { findKnobs, spellingsOf } from '../../../knowledge/find-knob.js';
 import { KNOBS } from '../../../knowledge/knobs/index.js';
 import type { Knob } from '../../../knowledge/knobs/knob.js';
 import { nearest } from '../../../knowledge/nearest.js';
-import { ERROR_CODES, type ErrorCode, type ErrorKind, MbfError } from '../../../model/errors.js';
+import { ERROR_REMEDIES, type ErrorCode, type ErrorKind, kindOfError, MbfError } from '../../../model/errors.js';
 import type {
   Explained,
   ExplainedKnob,
@@ -54,7 +54,7 @@ function everything(asked: string): readonly Explained[] {
     ...DISAGREEMENTS.filter(isIt).map(
       ({ concerns, ...disagreement }): Explained => ({ is: 'disagreement', ...disagreement }),
     ),
-    ...(Object.keys(ERROR_CODES) as ErrorCode[]).filter((code) => code.toLowerCase() === wantedName).map(errorOf),
+    ...(Object.keys(ERROR_REMEDIES) as ErrorCode[]).filter((code) => code.toLowerCase() === wantedName).map(errorOf),
   ];
   // A rule's id is not taken for a spelling of a knob, whatever it resembles. A fix's id may be one: `tp`.
   const isTaken = named.some(({ is }) => is !== 'fix');
@@ -67,7 +67,7 @@ function names(): string[] {
     ...[lintRules(), SYMPTOMS, FIXES, DISAGREEMENTS].flatMap((rows) => rows.map(({ id }) => id)),
     ...SYMPTOMS.map(({ name }) => name),
     ...KNOBS.flatMap(spellingsOf).filter((spelling) => !spelling.includes(' ')),
-    ...Object.keys(ERROR_CODES),
+    ...Object.keys(ERROR_REMEDIES),
   ];
 }
 
@@ -114,8 +114,7 @@ const WHO: Readonly<Record<ErrorKind, string>> = {
 };
 
 function errorOf(code: ErrorCode): Explained {
-  const { kind, remedy } = ERROR_CODES[code];
-  return { is: 'error', id: code, who: WHO[kind], remedy };
+  return { is: 'error', id: code, who: WHO[kindOfError(code)], remedy: ERROR_REMEDIES[code] };
 }
 
 function disputesOf(id: string): Reference[] {

@@ -2,8 +2,8 @@
 import { pushAll } from '../../../model/lists.js';
 import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { printable, table, wrap } from '../../table.js';
-import { shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
+import { left, printable, right, table, wrap } from '../../table.js';
+import { paragraph, shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
 import { more, type NsysLook, seconds } from './pieces.js';
 
 export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[] {
@@ -15,10 +15,7 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
     const bytes = moment.shares.find((share) => share.owner === owner)?.bytes;
     return bytes === undefined ? UNKNOWN : formatBytes(bytes);
   };
-  const columns = [
-    { title: '' },
-    ...moments.map(({ moment, time_ns }) => ({ title: `${moment} ${seconds(time_ns)}`, align: 'right' as const })),
-  ];
+  const columns = [left(''), ...moments.map(({ moment, time_ns }) => right(`${moment} ${seconds(time_ns)}`))];
   const rows = [
     ...owners.map((owner) => [DRIVER_OWNER_WORDS[owner], ...moments.map((moment) => at(moment, owner))]),
     ['sum', ...moments.map(({ total_bytes }) => formatBytes(total_bytes))],
@@ -26,12 +23,9 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   lines.push(table(columns, rows, '    '));
   for (const { moment, ranges } of moments) {
     for (const { thread, tid, texts } of ranges.slice(0, 4)) {
-      pushAll(
-        lines,
-        wrap(
+      lines.push(
+        ...paragraph(
           `    at the ${moment}: ${shortText(texts.join(' › '), 150)} (thread ${thread === null ? (tid ?? UNKNOWN) : printable(thread)})`,
-          WIDTH,
-          '      ',
         ),
       );
     }
@@ -50,9 +44,9 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
         printable(group.api ?? UNKNOWN),
         shortText(group.ranges.length > 0 ? group.ranges.slice(-2).join(' › ') : (group.thread ?? UNKNOWN), 34),
       ]);
-    const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => ({ title, align: 'right' as const }));
-    lines.push(table([...titles, { title: 'whose' }, { title: 'call' }, { title: 'range or thread' }], shown, '    '));
-    pushAll(lines, more(outside.length, limit));
+    const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => right(title));
+    lines.push(table([...titles, left('whose'), left('call'), left('range or thread')], shown, '    '));
+    lines.push(...more(outside.length, limit));
   }
   pushAll(lines, basisLines(account));
   return lines;

@@ -1,9 +1,9 @@
 /** Two runs' steps side by side. */
 import { pushAll } from '../../../model/lists.js';
 import type { NsysComparison } from '../../../model/results/nsys.js';
-import { printable, table } from '../../table.js';
+import { left, printable, right, tableOf } from '../../table.js';
 import { labelled, shortText, UNKNOWN } from '../../text-pieces.js';
-import { duration, more, type NsysLook, right, signed } from './pieces.js';
+import { duration, more, type NsysLook, signed } from './pieces.js';
 
 export function comparisonLines(
   { a, b, devices, kernels, memory_calls, warnings }: NsysComparison,
@@ -13,35 +13,45 @@ export function comparisonLines(
   for (const warning of warnings) pushAll(lines, labelled('beware', printable(warning)));
   for (const { rank, a_device, b_device, figures } of devices) {
     const who = rank === null ? `device ${a_device ?? UNKNOWN} and device ${b_device ?? UNKNOWN}` : `rank ${rank}`;
-    const rows = figures.map(({ figure, a_ns, b_ns, delta_ns }) => [
-      figure.replace('exposed_', '').replaceAll('_', ' ') +
-        (figure.startsWith('exposed_') ? ' alone' : figure === 'communication' || figure === 'copy' ? ' in all' : ''),
-      duration(a_ns),
-      duration(b_ns),
-      signed(delta_ns),
-      a_ns > 0 ? `${delta_ns >= 0 ? '+' : ''}${((100 * delta_ns) / a_ns).toFixed(1)} %` : UNKNOWN,
-    ]);
     lines.push(
       '',
       `  ${who}`,
-      table([{ title: 'a step' }, right(printable(a)), right(printable(b)), right('change'), right('')], rows, '    '),
+      tableOf(
+        figures,
+        [
+          left(
+            'a step',
+            ({ figure }) =>
+              figure.replace('exposed_', '').replaceAll('_', ' ') +
+              (figure.startsWith('exposed_')
+                ? ' alone'
+                : figure === 'communication' || figure === 'copy'
+                  ? ' in all'
+                  : ''),
+          ),
+          right(printable(a), ({ a_ns }) => duration(a_ns)),
+          right(printable(b), ({ b_ns }) => duration(b_ns)),
+          right('change', ({ delta_ns }) => signed(delta_ns)),
+          right('', ({ a_ns, delta_ns }) =>
+            a_ns > 0 ? `${delta_ns >= 0 ? '+' : ''}${((100 * delta_ns) / a_ns).toFixed(1)} %` : UNKNOWN,
+          ),
+        ],
+        '    ',
+      ),
     );
   }
   const moved = kernels.filter(({ delta_ns }) => delta_ns !== 0);
   if (moved.length > 0) {
-    const rows = moved
-      .slice(0, limit)
-      .map(({ name, a_per_step_ns, b_per_step_ns, delta_ns, a_per_step, b_per_step }) => [
-        signed(delta_ns),
-        duration(a_per_step_ns),
-        duration(b_per_step_ns),
-        a_per_step.toFixed(1),
-        b_per_step.toFixed(1),
-        shortText(name, 40),
-      ]);
-    pushAll(lines, [
+    lines.push(
       '',
-      table([right('change'), right('time'), right(''), right('launches'), right(''), { title: 'kernel' }], rows, '  '),
+      tableOf(moved.slice(0, limit), [
+        right('change', ({ delta_ns }) => signed(delta_ns)),
+        right('time', ({ a_per_step_ns }) => duration(a_per_step_ns)),
+        right('', ({ b_per_step_ns }) => duration(b_per_step_ns)),
+        right('launches', ({ a_per_step }) => a_per_step.toFixed(1)),
+        right('', ({ b_per_step }) => b_per_step.toFixed(1)),
+        left('kernel', ({ name }) => shortText(name, 40)),
+      ]),
       ...more(moved.length, limit),
     ]);
   }

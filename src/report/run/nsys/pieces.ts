@@ -6,9 +6,6 @@ export interface NsysLook {
   readonly limit: number;
 }
 
-/** A column of numbers. */
-export const right = (title: string) => ({ title, align: 'right' as const });
-
 export function more(count: number, limit: number): string[] {
   return count > limit ? [`    and ${formatCount(count - limit)} more (--limit 0)`] : [];
 }

@@ -2,9 +2,9 @@
 import { pushAll } from '../../../model/lists.js';
 import type { NsysBudget, NsysMemoryCurve, NsysRangeWork, NsysReport } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { printable, table } from '../../table.js';
+import { left, printable, right, table, tableOf } from '../../table.js';
 import { bytesOr, labelled, shortText, UNKNOWN } from '../../text-pieces.js';
-import { duration, more, type NsysLook, right, seconds } from './pieces.js';
+import { duration, more, type NsysLook, seconds } from './pieces.js';
 
 export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
   const lines: string[] = [];
@@ -75,38 +75,34 @@ function budgetCells({
 
 export function copyLines({ copy_groups }: NsysReport, { limit }: NsysLook): string[] {
   const groups = copy_groups ?? [];
-  const rows = groups
-    .slice(0, limit)
-    .map(({ operation, direction, source_kind, target_kind, count, bytes, busy_ns }) => [
-      operation === 'memset' ? 'set' : (direction ?? UNKNOWN).replaceAll('_', ' '),
-      operation === 'memset' ? (target_kind ?? UNKNOWN) : `${source_kind ?? UNKNOWN} → ${target_kind ?? UNKNOWN}`,
-      formatCount(count),
-      formatBytes(bytes),
-      duration(busy_ns),
-      busy_ns > 0 ? `${((bytes / busy_ns) * (1e9 / 2 ** 30)).toFixed(1)} GiB/s` : UNKNOWN,
-    ]);
   return [
-    table(
-      [{ title: 'copies' }, { title: 'memory' }, right('times'), right('bytes'), right('time'), right('rate')],
-      rows,
-      '  ',
-    ),
+    tableOf(groups.slice(0, limit), [
+      left('copies', ({ operation, direction }) =>
+        operation === 'memset' ? 'set' : (direction ?? UNKNOWN).replaceAll('_', ' '),
+      ),
+      left('memory', ({ operation, source_kind, target_kind }) =>
+        operation === 'memset' ? (target_kind ?? UNKNOWN) : `${source_kind ?? UNKNOWN} → ${target_kind ?? UNKNOWN}`,
+      ),
+      right('times', ({ count }) => formatCount(count)),
+      right('bytes', ({ bytes }) => formatBytes(bytes)),
+      right('time', ({ busy_ns }) => duration(busy_ns)),
+      right('rate', ({ bytes, busy_ns }) =>
+        busy_ns > 0 ? `${((bytes / busy_ns) * (1e9 / 2 ** 30)).toFixed(1)} GiB/s` : UNKNOWN,
+      ),
+    ]),
     ...more(groups.length, limit),
   ];
 }
 
 export function kernelLines({ kernel_groups }: NsysReport, { limit }: NsysLook): string[] {
   const groups = kernel_groups ?? [];
-  const rows = groups
-    .slice(0, limit)
-    .map(({ name, count, total_ns, median_ns }) => [
-      shortText(name, 60),
-      formatCount(count),
-      duration(total_ns),
-      duration(median_ns),
-    ]);
   return [
-    table([{ title: 'kernel' }, right('times'), right('sum'), right('median')], rows, '  '),
+    tableOf(groups.slice(0, limit), [
+      left('kernel', ({ name }) => shortText(name, 60)),
+      right('times', ({ count }) => formatCount(count)),
+      right('sum', ({ total_ns }) => duration(total_ns)),
+      right('median', ({ median_ns }) => duration(median_ns)),
+    ]),
     ...more(groups.length, limit),
   ];
 }
@@ -114,17 +110,17 @@ export function kernelLines({ kernel_groups }: NsysReport, { limit }: NsysLook):
 export function rangeLines(path: string, text: string, work: readonly NsysRangeWork[], { limit }: NsysLook): string[] {
   const lines = [`${printable(path)}: launched inside ranges with "${printable(text)}"`];
   if (work.length === 0) return [...lines, '  nothing'];
-  const rows = work
-    .slice(0, limit)
-    .map(({ work: kind, name, count, total_ns, bytes }) => [
-      kind,
-      shortText(name.replaceAll('_', kind === 'kernel' ? '_' : ' '), 60),
-      formatCount(count),
-      duration(total_ns),
-      bytesOr(bytes),
-    ]);
-  const columns = [{ title: 'work' }, { title: 'name' }, right('times'), right('sum'), right('bytes')];
-  return [...lines, table(columns, rows, '  '), ...more(work.length, limit)];
+  return [
+    ...lines,
+    tableOf(work.slice(0, limit), [
+      left('work', ({ work: kind }) => kind),
+      left('name', ({ work: kind, name }) => shortText(name.replaceAll('_', kind === 'kernel' ? '_' : ' '), 60)),
+      right('times', ({ count }) => formatCount(count)),
+      right('sum', ({ total_ns }) => duration(total_ns)),
+      right('bytes', ({ bytes }) => bytesOr(bytes)),
+    ]),
+    ...more(work.length, limit),
+  ];
 }
 
 const LEVELS = ' ▁▂▃▄▅▆▇█';

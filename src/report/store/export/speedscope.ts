@@ -1,6 +1,9 @@
 /** The file format of speedscope. Upstream: jlfwong/speedscope `src/lib/file-format-spec.ts`. */
+
+import { groupBy } from '../../../model/group-by.js';
 import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
-import { formatBytes, formatCount } from '../../../model/units.js';
+import { formatBytes } from '../../../model/units.js';
+import { afterEntry } from '../../text-pieces.js';
 
 export interface SpeedscopeFile {
   readonly $schema: 'https://www.speedscope.app/file-format-schema.json';
@@ -50,13 +53,7 @@ export function speedscope(live: LiveStacks, exporter: string): SpeedscopeFile {
 }
 
 function deviceProfiles(live: LiveStacks, device: LiveDevice): SpeedscopeProfile[] {
-  const pools = new Map<string, LiveSample[]>();
-  for (const sample of device.samples) {
-    const pool = sample.pool === null ? 'unknown' : `(${sample.pool.join(', ')})`;
-    const known = pools.get(pool);
-    if (known === undefined) pools.set(pool, [sample]);
-    else known.push(sample);
-  }
+  const pools = groupBy(device.samples, ({ pool }) => (pool === null ? 'unknown' : `(${pool.join(', ')})`));
   const title = `device ${device.device} ${momentTitle(device)}`;
   const parts: (readonly [string, readonly LiveSample[]])[] = [[title, device.samples]];
   if (pools.size > 1) for (const [pool, samples] of pools) parts.push([`${title}, pool ${pool}`, samples]);
@@ -83,6 +80,6 @@ function profile(live: LiveStacks, name: string, samples: readonly LiveSample[])
 /** `peak after entry 2,016`. */
 export function momentTitle(device: LiveDevice): string {
   if (device.moment === 'dump') return 'at the dump';
-  const after = device.seq === null ? 'before the first entry' : `after entry ${formatCount(device.seq)}`;
+  const after = afterEntry(device.seq);
   return `at ${device.moment}, ${after}${device.basis === 'actual' ? '' : ', approximate'}`;
 }
