@@ -1,4 +1,5 @@
 /** Markdown as GitHub renders it, from untrusted texts. */
+import { maxOf } from '../model/lists.js';
 import { type Column, printable } from './table.js';
 
 /** Longer texts are cut: a job summary holds 1 MiB in all. */

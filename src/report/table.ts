@@ -1,9 +1,30 @@
 /** Tables as plain aligned columns, so that no screen draws boxes of its own. */
+import Table from 'cli-table3';
 import stringWidth from 'string-width';
 import { maxOf } from '../model/lists.js';
 import { printable } from './plain-text.js';
 
 export { keepEnd, printable, wrap } from './plain-text.js';
+
+const NO_BORDERS = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+};
+/** Lines laid out together: the time of a layout grows with the square of its lines. */
+const LINES_AT_ONCE = 256;
 
 export interface Column {
   readonly title: string;
@@ -43,16 +64,21 @@ export function tableOf<Row>(rows: readonly Row[], columns: readonly (ColumnOf<R
 
 /** Lines without trailing blanks; numbers should come formatted. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], indent = ''): string {
-  const drawn = new Table({
-    head: columns.map((column) => column.title),
-    colAligns: columns.map((column) => column.align ?? 'left'),
+  const cells = [
+    columns.map(({ title }) => printable(title)),
+    ...rows.map((row) => row.map((cell) => (cell === null ? '–' : printable(String(cell))))),
+  ];
+  const layout = {
+    colWidths: columns.map((_, i) => Math.max(1, maxOf(cells.map((row) => stringWidth(row[i] ?? ''))))),
+    colAligns: columns.map(({ align = 'left' }) => align),
     chars: NO_BORDERS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
-  });
-  for (const row of rows) drawn.push(row.map((cell) => (cell === null ? '–' : printable(String(cell)))));
-  return drawn
-    .toString()
-    .split('\n')
-    .map((line) => `${indent}${line}`.trimEnd())
-    .join('\n');
+  };
+  const lines: string[] = [];
+  for (let first = 0; first < cells.length; first += LINES_AT_ONCE) {
+    const drawn = new Table(layout);
+    for (const row of cells.slice(first, first + LINES_AT_ONCE)) drawn.push(row);
+    for (const line of drawn.toString().split('\n')) lines.push(`${indent}${line}`.trimEnd());
+  }
+  return lines.join('\n');
 }

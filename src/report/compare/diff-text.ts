@@ -1,7 +1,7 @@
 /** What changed between two snapshots. */
 
 import type { DiffSite } from '../../model/diff-parts.js';
-import { maxOf, pushAll } from '../../model/lists.js';
+import { pushAll } from '../../model/lists.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
@@ -17,7 +17,7 @@ export function diffText(result: DiffResult): string {
   const lines =
     result.a_info === null ? [`a  ${printable(result.a)}`, `b  ${printable(result.b)}`] : snapshotLines(result);
   if (result.notes.length > 0) {
-    lines.push('', ...labelledList('notes', result.notes));
+    pushAll(lines, ['', ...labelledList('notes', result.notes)]);
   }
   pushAll(lines, [...poolLines(result), ...settingLines(result), ...featureLines(result)]);
   pushAll(lines, [...totalsTable('other devices', result.devices), ...totalsTable('ranks', result.ranks)]);
@@ -187,7 +187,7 @@ function settingLines(result: DiffResult): string[] {
     if (keys.length === 0) continue;
     const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
     const words = `${counted(keys.length, 'setting is', 'settings are')} recorded in ${side} alone${shown}`;
-    lines.push(...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  '));
+    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  ')]);
   }
   return lines;
 }

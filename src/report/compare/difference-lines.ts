@@ -49,7 +49,7 @@ export const NO_FIGURES = ['', '', '', ''];
 
 /** The name of a row gets what the figures leave of a line; each of these has `leastWidth` columns or more. */
 export function siteTable(rows: readonly SiteRow[], sides: Sides, title: string, leastWidth: number): string {
-  const widths = NO_FIGURES.map((_, i) => Math.max(leastWidth, ...rows.map(({ figures }) => figures[i]!.length)));
+  const widths = NO_FIGURES.map((_, i) => Math.max(leastWidth, maxOf(rows.map(({ figures }) => figures[i]!.length))));
   const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
   return table(
     [...['change', ...sides, 'blocks'].map((name) => right(name)), left(title)],

@@ -1,5 +1,7 @@
 /** One figure of many runs as a chart, its change points in words, and the last points as a table. */
+
 import { groupBy } from '../../model/group-by.js';
+import { pushAll } from '../../model/lists.js';
 import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
@@ -111,8 +113,9 @@ function changeLines(result: HistoryResult): string[] {
   ];
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;
-    lines.push(
-      ...paragraph(
+    pushAll(
+      lines,
+      paragraph(
         `  between ${between} it drifts, without a step: ${valueText(before, unit)} → ${valueText(after, unit)}, ${deltaText(after - before, before, unit)}`,
       ),
     );
@@ -120,8 +123,9 @@ function changeLines(result: HistoryResult): string[] {
   const last = outliers.find(({ index }) => index === points.length - 1);
   if (last !== undefined) {
     const { value } = points.at(-1)!;
-    lines.push(
-      ...paragraph(
+    pushAll(
+      lines,
+      paragraph(
         `  the last point, ${shortName(result, last.index)}, stands off: ${valueText(last.level, unit)} → ${valueText(value, unit)}, ${deltaText(value - last.level, last.level, unit)}; one point is no change point yet`,
       ),
     );

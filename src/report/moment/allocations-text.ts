@@ -1,5 +1,6 @@
 /** Allocations as rows; one alone with its stack. */
 
+import { pushAll } from '../../model/lists.js';
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';

@@ -19,9 +19,9 @@ export function atText(result: AtResult): string {
     ),
     ...hanging(`  fragments  ${fragments(result)}`),
   ];
-  if (result.entry !== null) lines.push(...hanging(`  entry      ${entryWords(result.entry)}`));
-  lines.push(...nvtxLines(result.nvtx));
-  lines.push(...hanging(`  start      ${startWords(result)}`), '');
+  if (result.entry !== null) pushAll(lines, hanging(`  entry      ${entryWords(result.entry)}`));
+  pushAll(lines, nvtxLines(result.nvtx));
+  pushAll(lines, [...hanging(`  start      ${startWords(result)}`), '']);
   lines.push(poolTable(result.pools));
   if (result.streams.length > 1 || result.streams.some((stream) => stream.stream !== 0))
     lines.push('', streamTable(result));

@@ -1,5 +1,6 @@
 /** What was live at the peak, by call site and by stack. */
 
+import { pushAll } from '../../model/lists.js';
 import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis, LifetimeBytes } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';

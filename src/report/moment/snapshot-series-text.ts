@@ -25,7 +25,7 @@ function seriesText(series: SnapshotSeries, run: string): string {
     ...firstOf(ringLines(snapshots)).flatMap((line) => paragraph(`  ${line}`)),
   ];
   if (rank === null && snapshots.length > 1) {
-    lines.push(...paragraph('  no name tells a rank: these may be of several, and then no growth follows from them'));
+    pushAll(lines, paragraph('  no name tells a rank: these may be of several, and then no growth follows from them'));
   }
   if (series.sites.length > 0) lines.push('', siteTable(series));
   return lines.join('\n');

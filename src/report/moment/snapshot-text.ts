@@ -1,5 +1,6 @@
 /** What is in a snapshot, one block a file. */
 
+import { pushAll } from '../../model/lists.js';
 import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { noteLines } from '../run/notes-text.js';
@@ -21,9 +22,9 @@ function oneSnapshot(snapshot: SnapshotInfo): string {
   const settings = Object.entries(snapshot.settings)
     .filter(([key, value]) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')))
     .map(([key, value]) => `${key}=${value}`);
-  if (settings.length > 0) lines.push(...hanging(`settings  ${printable(settings.join(' '))}`));
-  for (const device of snapshot.devices) lines.push('', ...deviceLines(device));
-  if (snapshot.notes.length > 0) lines.push('', ...noteLines(snapshot.notes));
+  if (settings.length > 0) pushAll(lines, hanging(`settings  ${printable(settings.join(' '))}`));
+  for (const device of snapshot.devices) pushAll(lines, ['', ...deviceLines(device)]);
+  if (snapshot.notes.length > 0) pushAll(lines, ['', ...noteLines(snapshot.notes)]);
   return lines.join('\n');
 }
 
@@ -49,7 +50,7 @@ function deviceLines(device: SnapshotDevice): string[] {
       overwritten: 'oldest entries overwritten',
     };
     const regime = device.start === null ? '' : `, ${start[device.start]}`;
-    lines.push(...hanging(`  trace    ${counted(device.events, 'entry', 'entries')}${regime}: ${actions.join(', ')}`));
+    pushAll(lines, hanging(`  trace    ${counted(device.events, 'entry', 'entries')}${regime}: ${actions.join(', ')}`));
     const peak =
       device.peak_active_bytes === null
         ? `unknown in actual sizes; requested sizes anchored at the end: ${size(device.peak_anchored_bytes)}`

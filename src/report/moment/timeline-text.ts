@@ -1,5 +1,7 @@
 /** The course of a device's memory as a chart, with marks, and the training steps as a table. */
+
 import { groupBy } from '../../model/group-by.js';
+import { pushAll } from '../../model/lists.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,

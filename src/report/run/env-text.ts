@@ -51,10 +51,10 @@ function differences(result: EnvResult): string[] {
         const where = ranks.length === 0 ? origin : `${origin}, ${rankWords(ranks, 4)}`;
         return `${value === null ? '(unset)' : shortText(value, 40)} (${where})`;
       });
-      lines.push(...paragraph(`  ${printable(variable.key)}: ${values.join('; ')}`));
+      pushAll(lines, paragraph(`  ${printable(variable.key)}: ${values.join('; ')}`));
     }
     if (variable.not_set_on.length > 0)
-      lines.push(...paragraph(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`));
+      pushAll(lines, paragraph(`  ${printable(variable.key)}: not set on ${rankWords(variable.not_set_on)}`));
   }
   return lines.length === 0 ? [] : ['', 'differences', ...lines];
 }

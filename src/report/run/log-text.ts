@@ -1,5 +1,7 @@
 /** The run at a glance, on one screen. */
+
 import { groupBy } from '../../model/group-by.js';
+import { pushAll } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, printable } from '../table.js';
@@ -198,7 +200,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
       incidents.map(({ rank }) => rank),
       4,
     );
-    lines.push(...paragraph(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`).slice(0, 2));
+    pushAll(lines, paragraph(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`).slice(0, 2));
     lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
   }
   if (groups.length > most) {
@@ -227,8 +229,9 @@ function firstLines(run: LogRun): string[] {
     if (first.also_failed.length > 0) pushAll(lines, labelled('also failed', rankWords(first.also_failed, 6)));
     if (first.victims.length > 0 || first.secondary > 0) {
       const victims = first.victims.length === 0 ? 'no other rank' : rankWords(first.victims, 6);
-      lines.push(
-        ...labelled('victims', `${victims}; ${counted(first.secondary, 'failure line')} that only follow or report`),
+      pushAll(
+        lines,
+        labelled('victims', `${victims}; ${counted(first.secondary, 'failure line')} that only follow or report`),
       );
     }
   }

@@ -1,5 +1,7 @@
 /** Memory figures of ranks as a table that fits a screen: equal ranks together, then stages, then all. */
+
 import { groupBy } from '../../model/group-by.js';
+import { maxOf } from '../../model/lists.js';
 import type { MemoryGroup } from '../../model/results/log.js';
 import { type Column, left, right, table } from '../table.js';
 import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from '../text-pieces.js';

@@ -41,7 +41,7 @@ export function memoryText(result: MemoryResult): string {
   if (result.flags.length > 0) lines.push('');
   for (const flag of result.flags) {
     const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
-    lines.push(...paragraph(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`));
+    pushAll(lines, paragraph(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`));
   }
   if (result.records !== null) lines.push('', recordsTable(result.records));
   if (result.sampled !== null) pushAll(lines, ['', ...sampledLines(result)]);
@@ -97,7 +97,7 @@ function rankTable(ranks: readonly MemoryRank[], inFull: boolean): string {
   return tableOf(ranks.slice(0, MOST_RANKS), [
     right('rank', ({ rank, device }) => (rank === null && device !== null ? `device ${device}` : rankList([rank]))),
     hasStages && right('stage', ({ position }) => countOr(position?.pp)),
-    right('lines', ({ metrics }) => formatCount(Math.max(...metrics.map(({ samples }) => samples)))),
+    right('lines', ({ metrics }) => formatCount(maxOf(metrics.map(({ samples }) => samples)))),
     ...last.map((name) => metricColumn(name, (metric) => bytesOr(metric?.last_bytes))),
     ...largest.map((name) => metricColumn(name, (metric) => bytesOr(metric?.max_bytes))),
     ...counts.map((name) => metricColumn(name, (metric) => countOr(metric?.max_value))),

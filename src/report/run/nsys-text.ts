@@ -66,7 +66,7 @@ function reportLines(report: NsysReport, look: NsysLook): string[] {
   }
   const hidden = report.diagnostics.length - Math.min(look.limit, 3);
   if (hidden > 0) lines.push(`  ${''.padEnd(12)}and ${hidden} more findings of the profiler`);
-  for (const { what, option } of report.missing) lines.push(...labelled('not captured', `${what}: add ${option}`, 14));
+  for (const { what, option } of report.missing) pushAll(lines, labelled('not captured', `${what}: add ${option}`, 14));
   return lines;
 }
 

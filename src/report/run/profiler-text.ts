@@ -19,8 +19,9 @@ function timelineText(timeline: ProfilerTimeline): string {
   if (peak === null) return `${title}\n  no entry: the exported device allocated nothing while the profiler ran`;
   const lines = [`${title} · ${entriesText(timeline)}`, ''];
   const before = timeline.preexisting;
-  lines.push(
-    ...paragraph(
+  pushAll(
+    lines,
+    paragraph(
       `  peak ${formatBytes(peak.total_bytes)} ${when(peak)}${before === null ? '' : `; ${formatBytes(before.total_bytes)} existed before the profiler started`}`,
     ),
   );

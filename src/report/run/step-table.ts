@@ -52,7 +52,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
     lines.push('  * only part of the step is in the trace; it does not count for growth');
   if (steps.without_entries > 0)
     lines.push(`  ${formatCount(steps.without_entries)} more steps touched the allocator in no way`);
-  lines.push(...paragraph(`  ${growthText(steps.growth)}`));
+  pushAll(lines, paragraph(`  ${growthText(steps.growth)}`));
   return lines;
 }
 

@@ -149,8 +149,11 @@ function entryOf({ id, text, source, about }: Evidence, result: ShowResult): str
     );
   if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
   const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
-  lines.push('', ...paragraph(`  query ${query.name} with ${params.join(', ')}`));
-  lines.push(...query.sql.split('\n').map((line) => `    ${line}`.trimEnd()));
+  pushAll(lines, ['', ...paragraph(`  query ${query.name} with ${params.join(', ')}`)]);
+  pushAll(
+    lines,
+    query.sql.split('\n').map((line) => `    ${line}`.trimEnd()),
+  );
   return lines;
 }
 

@@ -66,8 +66,8 @@ function details(device: ReplayDevice): string[] {
       `OOM at entry ${formatCount(oom.seq)} for ${formatBytes(oom.requested_bytes)}: ${oom.repeated ? 'repeated' : 'not repeated'} (reserved ${formatBytes(oom.reserved_bytes)}, active ${formatBytes(oom.active_bytes)})`,
     );
   }
-  lines.push('', name, ...facts.flatMap((fact) => paragraph(`  ${fact}`)));
-  if (device.reason !== '') lines.push(...paragraph(`  ${device.status}: ${printable(device.reason)}`));
+  pushAll(lines, ['', name, ...facts.flatMap((fact) => paragraph(`  ${fact}`))]);
+  if (device.reason !== '') pushAll(lines, paragraph(`  ${device.status}: ${printable(device.reason)}`));
   const { first_mismatch: first } = device;
   if (first === null) return lines;
   const size = first.requested_bytes === null ? '' : ` (${formatBytes(first.requested_bytes)})`;
@@ -75,8 +75,9 @@ function details(device: ReplayDevice): string[] {
     first.recorded_address === null ? '' : `, recorded at 0x${first.recorded_address}`,
     first.predicted_address === null ? '' : `, predicted at 0x${first.predicted_address}`,
   ].join('');
-  lines.push(
-    ...paragraph(
+  pushAll(
+    lines,
+    paragraph(
       `  first of ${formatCount(device.mismatches)} mismatches: entry ${formatCount(first.seq)}${size}: ${KINDS[first.kind] ?? first.kind}${places}`,
     ),
   );

@@ -34,10 +34,11 @@ export function whatIfText(result: WhatIfResult): string {
   const notes = new Map<string, Set<string>>();
   for (const { note, setting } of result.settings)
     if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
-  for (const [note, settings] of notes) lines.push(...paragraph(`  ${note}: ${[...settings].join(' · ')}`));
+  for (const [note, settings] of notes) pushAll(lines, paragraph(`  ${note}: ${[...settings].join(' · ')}`));
   if (result.calibration_bytes !== null && result.settings.some((row) => row.bound !== 'exact')) {
-    lines.push(
-      ...paragraph(
+    pushAll(
+      lines,
+      paragraph(
         `  the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${signed(result.calibration_bytes)}), pessimistic leaves it where it lay`,
       ),
     );
@@ -45,7 +46,7 @@ export function whatIfText(result: WhatIfResult): string {
   if (result.repeats_oom === false) {
     const why =
       'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte';
-    lines.push(...paragraph(`  ${why}`));
+    pushAll(lines, paragraph(`  ${why}`));
   }
   if (result.least_capacity.length > 0) pushAll(lines, ['', ...leastLines(result)]);
   if (result.edit !== null) pushAll(lines, ['', ...editLines(result.edit)]);
@@ -122,7 +123,7 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
   });
   const lines = [table(columns, cells, '  ')];
   if (rows.some((row) => !row.robust))
-    lines.push(...paragraph('  * between the bounds, or with new addresses in the other order, the outcome differs'));
+    pushAll(lines, paragraph('  * between the bounds, or with new addresses in the other order, the outcome differs'));
   return lines.join('\n');
 }
 
@@ -155,8 +156,9 @@ function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
   const lines: string[] = [];
   for (const siteEdit of edit.edits) {
     const what = siteEdit.scale === 0 ? 'without' : `${siteEdit.scale} ×`;
-    lines.push(
-      ...paragraph(
+    pushAll(
+      lines,
+      paragraph(
         `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
       ),
     );
@@ -190,7 +192,7 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
   for (const free of frees) {
     const result = free.verified ? 'serves the request' : 'does not serve it';
     const what = `${formatBytes(free.bytes)} in ${counted(free.blocks.length, 'block')}`;
-    lines.push(...paragraph(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`));
+    pushAll(lines, paragraph(`  ${what} → ${formatBytes(free.opens_bytes)} in one piece; replayed: ${result}`));
     const bySite = new Map<string, { bytes: number; count: number }>();
     for (const block of free.blocks) {
       const known = bySite.get(block.site) ?? { bytes: 0, count: 0 };
@@ -198,7 +200,7 @@ function earlyLines(frees: readonly EarlyFree[]): string[] {
     }
     const top = [...bySite].sort((a, b) => b[1].bytes - a[1].bytes).slice(0, 3);
     for (const [site, sum] of top)
-      lines.push(...paragraph(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`));
+      pushAll(lines, paragraph(`    ${formatBytes(sum.bytes)} in ${formatCount(sum.count)} × ${printable(site)}`));
   }
   return lines;
 }

@@ -23,8 +23,9 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   lines.push(table(columns, rows, '    '));
   for (const { moment, ranges } of moments) {
     for (const { thread, tid, texts } of ranges.slice(0, 4)) {
-      lines.push(
-        ...paragraph(
+      pushAll(
+        lines,
+        paragraph(
           `    at the ${moment}: ${shortText(texts.join(' › '), 150)} (thread ${thread === null ? (tid ?? UNKNOWN) : printable(thread)})`,
         ),
       );
@@ -46,7 +47,7 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
       ]);
     const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => right(title));
     lines.push(table([...titles, left('whose'), left('call'), left('range or thread')], shown, '    '));
-    lines.push(...more(outside.length, limit));
+    pushAll(lines, more(outside.length, limit));
   }
   pushAll(lines, basisLines(account));
   return lines;

@@ -42,7 +42,7 @@ export function comparisonLines(
   }
   const moved = kernels.filter(({ delta_ns }) => delta_ns !== 0);
   if (moved.length > 0) {
-    lines.push(
+    pushAll(lines, [
       '',
       tableOf(moved.slice(0, limit), [
         right('change', ({ delta_ns }) => signed(delta_ns)),
