@@ -79,7 +79,7 @@ function block(finding: LintFinding): string[] {
     '',
     ...paragraph(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd()),
     ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), WIDTH, INDENT.repeat(2)).filter((line) => line.trim() !== ''),
-    ...paragraph(`${INDENT}${tidy(message)}`),
+    ...wrap(`${INDENT}${tidy(message)}`, WIDTH, INDENT),
     ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
     ...labelled('fix', tidy(fix), LABEL),
     ...labelled('more', `mbforensics explain ${rule}`, LABEL),
@@ -172,7 +172,7 @@ function unknownLines({ unknown }: LintResult): string[] {
   return [
     '',
     ...paragraph(`${lead}: ${shown.join('; ')}`),
-    ...(options.length === 0 ? [] : paragraph(`${INDENT}to decide more: ${options.join(', ')}`)),
+    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, WIDTH, INDENT)),
   ];
 }
 
