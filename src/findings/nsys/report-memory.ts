@@ -71,29 +71,17 @@ export async function readReportMemory(
     processes,
     failed,
     calls,
-    storms: hasCalls ? await storms(store, source_id) : null,
+    storms: hasCalls
+      ? await store.all('nsys.free_storms', { source_id, gap_ns: STORM_GAP_NS, least_calls: LEAST_STORM_CALLS })
+      : null,
     accounts: driver?.accounts ?? null,
     endNs,
   };
 }
 
-async function storms(store: Store, sourceId: number): Promise<NsysStorm[]> {
-  const rows = await store.all('nsys.free_storms', {
-    source_id: sourceId,
-    gap_ns: STORM_GAP_NS,
-    least_calls: LEAST_STORM_CALLS,
-  });
-  return rows.map(({ failed_before, ...storm }) => ({ ...storm, is_retry: failed_before }));
-}
-
 async function failedCalls(store: Store, sourceId: number): Promise<NsysFailedCall[]> {
   return (await store.all('nsys.failed_calls', { source_id: sourceId })).map((row) => ({
-    api: row.api,
-    count: row.count,
-    first_ns: row.first_ns,
-    last_ns: row.last_ns,
-    pid: row.pid,
-    return_value: row.return_value,
+    ...row,
     error: cudaErrorName(row.return_value),
     is_oom: row.return_value === OUT_OF_MEMORY,
   }));
