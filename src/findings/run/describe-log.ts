@@ -50,7 +50,10 @@ async function describeRun(store: Store, runId: number, name: string, options: D
     memory_groups: ranks.length === 0 ? [] : memoryGroups(ranks),
     layout: positionsOf(layout, seen),
     layout_origin: layoutOrigin,
-    phases: (await store.all('log.phases', { run_id: runId })).map(({ display_path: file, ...row }) => ({ ...row, file })),
+    phases: (await store.all('log.phases', { run_id: runId })).map(({ display_path: file, ...row }) => ({
+      ...row,
+      file,
+    })),
     values,
     incidents,
     first_failure: readFirstFailure(incidents),
