@@ -19,8 +19,8 @@ WITH latest AS (
   FROM log_figure AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id
   GROUP BY log.name_id)
-SELECT name.text AS name, CASE WHEN isfinite(latest.picked.value) THEN latest.picked.value END AS value, unit.text AS unit, words.text AS text,
-  latest.count, latest.picked.rank AS rank, latest.picked.display_path AS file, latest.picked.line AS line
+SELECT name.text AS name, CASE WHEN isfinite(latest.picked.value) THEN latest.picked.value END AS value, unit.text AS unit,
+  words.text AS text, latest.count, latest.picked.rank AS rank, latest.picked.display_path AS file, latest.picked.line AS line
 FROM latest
 JOIN text_value AS name ON name.text_id = latest.name_id
 LEFT JOIN text_value AS unit ON unit.text_id = latest.picked.unit_id
