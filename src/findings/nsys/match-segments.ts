@@ -2,7 +2,9 @@
  * Which allocations of the driver are segments of PyTorch: by address and size, and by time if an address was used more
  * than once.
  */
+
 import { groupBy } from '../../model/group-by.js';
+import { median } from '../../model/median.js';
 import type { NsysAlignment } from '../../model/results/nsys.js';
 import type { DriverAllocation } from './driver-allocation.js';
 
@@ -211,14 +213,9 @@ function align(
     return { alignment: { by: 'nominal', pairs, correction_us: null, error_us: null }, spreadUs: 0 };
   const at = (share: number): number => differences[Math.min(pairs - 1, Math.floor(share * pairs))]!;
   const middle = median(differences);
-  const spreadUs = median(differences.map((difference) => Math.abs(difference - middle)).sort((a, b) => a - b));
+  const spreadUs = median(differences.map((difference) => Math.abs(difference - middle)));
   return {
     alignment: { by: 'pairs', pairs, correction_us: middle, error_us: (at(0.95) - at(0.05)) / 2 },
     spreadUs,
   };
-}
-
-function median(sorted: readonly number[]): number {
-  const half = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }

@@ -120,14 +120,7 @@ function vmmCalls(calls: readonly NsysMemoryCall[]): ReadonlyMap<number, number>
 }
 
 async function readProcesses(store: Store, sourceId: number, report: ReportRow): Promise<NsysProcess[]> {
-  const rows = await store.all('nsys.processes', { source_id: sourceId });
-  const processes = rows.map(({ pid, name, rank, rank_origin, devices }) => ({
-    pid,
-    name,
-    rank,
-    rank_origin,
-    devices: devices === null ? [] : devices.split(',').map(Number),
-  }));
+  const processes = await store.all('nsys.processes', { source_id: sourceId });
   const working = processes.filter(({ devices }) => devices.length > 0);
   // Facts about the file hold for its process if there is only one.
   if (report.rank === null || working.length !== 1 || working[0]!.rank !== null) return processes;

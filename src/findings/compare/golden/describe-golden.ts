@@ -1,8 +1,8 @@
 /** `golden list` and `golden show`: what golden values hold, and how much they vary. */
 
 import type { Ending, Measurement } from '../../../model/measurement.js';
+import { median } from '../../../model/median.js';
 import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../../model/results/golden.js';
-import { median } from '../../measure/steady-window.js';
 
 export interface NamedGolden {
   readonly name: string;
