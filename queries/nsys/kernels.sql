@@ -8,7 +8,7 @@
 -- @col    count       BIGINT
 -- @col    total_ns    BIGINT   sum of durations; kernels of several streams overlap
 -- @col    median_ns   DOUBLE
--- @why    Where the device's time goes, and which kernels make the driver reserve memory for local variables.
+-- @why    Where the device's time goes.
 SELECT coalesce(words.text, '?') AS name, count(*) AS count, sum(end_ns - start_ns)::BIGINT AS total_ns,
   median(end_ns - start_ns) AS median_ns
 FROM nsys_kernel AS kernel LEFT JOIN nsys_text AS words ON words.source_id = kernel.source_id AND words.text_id = kernel.name_id

@@ -5,7 +5,6 @@
 
 import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Store } from '../../store/store.js';
-import { attributeSnapshot } from '../attribution/components-at.js';
 import { readStacks } from '../stacks/read-stacks.js';
 
 export interface Use {
@@ -29,16 +28,15 @@ export interface ProgramUse {
 }
 
 export async function readProgramUse(store: Store, snapshotId: number, device: number): Promise<ProgramUse> {
-  const { lives } = await attributeSnapshot(store, snapshotId, device);
-  const requests = new Map<number, number>();
-  for (let row = 0; row < lives.count; row += 1) {
-    const id = lives.stackId[row]!;
-    if (id >= 0 && lives.stackIsOfFree[row] === 0) requests.set(id, (requests.get(id) ?? 0) + 1);
-  }
-  const stacks = await readStacks(store, requests.keys());
+  const key = { snapshot_id: snapshotId, device };
+  const rows = await store.all('allocation.requests_by_stack', key);
+  const stacks = await readStacks(
+    store,
+    rows.map(({ stack_id }) => stack_id),
+  );
   return {
-    ...programUse([...stacks].map(([id, frames]) => ({ frames, requests: requests.get(id) ?? 0 }))),
-    hasTrace: lives.events > 0,
+    ...programUse(rows.map(({ stack_id, requests }) => ({ frames: stacks.get(stack_id) ?? [], requests }))),
+    hasTrace: ((await store.one('state.history', key))?.events ?? 0) > 0,
   };
 }
 
