@@ -16,12 +16,12 @@
 -- @col    frame_line      INTEGER?
 -- @col    frame_function  VARCHAR?
 -- @col    traceback_line  BIGINT?
--- @col    time_text       VARCHAR?
+-- @col    time            VARCHAR? as printed
 -- @col    time_us         BIGINT?
 -- @col    attempt         INTEGER
--- @col    iteration       BIGINT?  last one printed before it in the same attempt of the same file
--- @col    attempt_iteration BIGINT? highest one of that attempt in any file
--- @col    display_path    VARCHAR
+-- @col    iteration       BIGINT?  last one printed before it in the same attempt of the same file, else the highest of that attempt
+-- @col    iteration_origin VARCHAR? same file, same attempt
+-- @col    file            VARCHAR
 -- @col    line            BIGINT
 -- @col    last_line       BIGINT
 -- @col    grammar         VARCHAR
@@ -47,9 +47,11 @@ WITH
 SELECT lines.incident_id, lines.kind, lines.is_oom, coalesce(lines.rank, lines.source_rank) AS rank,
   CASE WHEN lines.rank IS NULL THEN lines.source_rank_origin ELSE lines.rank_origin END AS rank_origin, lines.local_rank, lines.host,
     lines.device, lines.pid, lines.exit_code,
-  lines.exception, lines.frame_file, lines.frame_line, lines.frame_function, lines.traceback_line, lines.time_text, lines.time_us,
-  lines.run_attempt AS attempt, file_progress.iteration, furthest.iteration AS attempt_iteration, lines.display_path, lines.line,
-  lines.last_line, lines.grammar, lines.text
+  lines.exception, lines.frame_file, lines.frame_line, lines.frame_function, lines.traceback_line, lines.time_text AS time, lines.time_us,
+  lines.run_attempt AS attempt, coalesce(file_progress.iteration, furthest.iteration) AS iteration,
+  CASE WHEN file_progress.iteration IS NOT NULL THEN 'same file' WHEN furthest.iteration IS NOT NULL THEN 'same attempt' END
+    AS iteration_origin,
+  lines.display_path AS file, lines.line, lines.last_line, lines.grammar, lines.text
 FROM lines
 ASOF LEFT JOIN file_progress ON file_progress.source_id = lines.source_id AND file_progress.attempt = lines.file_attempt
   AND file_progress.line <= lines.line

@@ -29,7 +29,7 @@
 -- @col    median_tflops       DOUBLE?
 -- @col    steady_median_tflops DOUBLE?
 -- @col    steady_mean_tflops  DOUBLE?
--- @col    last_loss           DOUBLE?
+-- @col    last_loss           DOUBLE?  NULL if it is NaN or infinity
 -- @col    skipped_iterations  BIGINT?
 -- @col    nan_iterations      BIGINT?
 -- @why    The first line of a launch includes compilation, autotuning and the allocation of optimizer states. It is not representative of a
@@ -73,7 +73,7 @@ SELECT
   median(tflops) AS median_tflops,
   median(tflops) FILTER (nth_in_attempt > 1) AS steady_median_tflops,
   avg(tflops) FILTER (nth_in_attempt > 1) AS steady_mean_tflops,
-  arg_max(loss, nth) AS last_loss,
+  CASE WHEN isfinite(arg_max(loss, nth)) THEN arg_max(loss, nth) END AS last_loss,
   sum(skipped_iterations)::BIGINT AS skipped_iterations,
   sum(nan_iterations)::BIGINT AS nan_iterations
 FROM ordered

@@ -3,6 +3,7 @@
 -- @param  run_id INTEGER
 -- @param  rank   INTEGER?  only of this rank
 -- @col    attempt         INTEGER
+-- @col    is_newest       BOOLEAN  of the newest launch that printed any
 -- @col    rank            INTEGER?
 -- @col    device          INTEGER?
 -- @col    metric          VARCHAR
@@ -32,8 +33,9 @@ WITH samples AS (
       log.metric_id) AS middle_iteration
   FROM log_memory AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
-SELECT attempt, rank, device, metric.text AS metric, samples, grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value,
-  max_value, display_path, line, first_bytes, growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
+SELECT attempt, attempt = max(attempt) OVER () AS is_newest, rank, device, metric.text AS metric, samples, grouped.first_iteration,
+  last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes, growth_samples, growth_first_iteration,
+  growth_first_bytes, growth_bytes, growth_r2,
   CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes
 FROM (
   SELECT attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration, max(iteration) AS last_iteration,

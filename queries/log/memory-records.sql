@@ -12,7 +12,7 @@
 -- @col    unit         VARCHAR  as printed
 -- @col    moment       VARCHAR?
 -- @col    attempt      INTEGER
--- @col    display_path VARCHAR
+-- @col    file         VARCHAR
 -- @col    line         INTEGER
 -- @why    Texts are joined after the cut: a log of 1,024 ranks has a million figures, of which a reader sees a few.
 WITH chosen AS (
@@ -23,7 +23,7 @@ WITH chosen AS (
   ORDER BY source.display_path, log.line, place
   LIMIT (SELECT coalesce($most, 1000000000000000)))
 SELECT chosen.rank, chosen.device, chosen.iteration, metric.text AS metric, chosen.bytes, chosen.value, unit.text AS unit,
-  moment.text AS moment, chosen.attempt, chosen.display_path, chosen.line
+  moment.text AS moment, chosen.attempt, chosen.display_path AS file, chosen.line
 FROM chosen
 JOIN text_value AS metric ON metric.text_id = chosen.metric_id
 JOIN text_value AS unit ON unit.text_id = chosen.unit_id

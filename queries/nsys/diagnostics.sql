@@ -4,9 +4,8 @@
 -- @col    severity VARCHAR
 -- @col    text     VARCHAR
 -- @col    count    BIGINT
--- @col    first_ns BIGINT?
 -- @why    Lost events make every count a lower bound.
-SELECT severity, text, count(*) AS count, min(time_ns) AS first_ns
+SELECT severity, text, count(*) AS count
 FROM nsys_diagnostic
 WHERE source_id = $source_id
 GROUP BY severity, text

@@ -9,7 +9,7 @@
 -- @col    end_ns   BIGINT
 -- @col    calls    BIGINT
 -- @col    busy_ns  BIGINT
--- @col    failed_before BOOLEAN  a call for memory failed on this thread just before: the allocator retried
+-- @col    is_retry BOOLEAN  a call for memory failed on this thread just before: the allocator retried
 -- @why    cudaFree and cuMemUnmap wait for the device, so that a flush of the cache costs a stall and then the allocations anew.
 WITH calls AS (
   SELECT pid, tid, api, start_ns, end_ns, return_value,
@@ -24,7 +24,7 @@ frees AS (
   SELECT *, sum(CASE WHEN gave AND gap <= $gap_ns THEN 0 ELSE 1 END) OVER (PARTITION BY pid, tid ORDER BY start_ns) AS storm FROM marked
     WHERE gives)
 SELECT pid, tid, min(start_ns) AS start_ns, max(end_ns) AS end_ns, count(*) AS calls, sum(end_ns - start_ns)::BIGINT AS busy_ns,
-  coalesce(min(start_ns) - max(last_failed_ns) FILTER (last_failed_ns <= start_ns) <= 1000000000, false) AS failed_before
+  coalesce(min(start_ns) - max(last_failed_ns) FILTER (last_failed_ns <= start_ns) <= 1000000000, false) AS is_retry
 FROM frees
 GROUP BY pid, tid, storm
 HAVING count(*) >= $least_calls

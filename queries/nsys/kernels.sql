@@ -8,10 +8,9 @@
 -- @col    count       BIGINT
 -- @col    total_ns    BIGINT   sum of durations; kernels of several streams overlap
 -- @col    median_ns   DOUBLE
--- @col    local_memory_bytes BIGINT? most that one of them reserves for spills
--- @why    Where the device's time goes, and which kernels make the driver reserve memory for local variables.
+-- @why    Where the device's time goes.
 SELECT coalesce(words.text, '?') AS name, count(*) AS count, sum(end_ns - start_ns)::BIGINT AS total_ns,
-  median(end_ns - start_ns) AS median_ns, max(local_memory_bytes) AS local_memory_bytes
+  median(end_ns - start_ns) AS median_ns
 FROM nsys_kernel AS kernel LEFT JOIN nsys_text AS words ON words.source_id = kernel.source_id AND words.text_id = kernel.name_id
 WHERE kernel.source_id = $source_id AND ($from_ns IS NULL OR start_ns >= $from_ns) AND ($to_ns IS NULL OR start_ns < $to_ns)
 GROUP BY 1 ORDER BY total_ns DESC, name LIMIT $most

@@ -5,7 +5,7 @@
 -- @col    name        VARCHAR?
 -- @col    rank        INTEGER?
 -- @col    rank_origin VARCHAR?
--- @col    devices     VARCHAR?  CUDA ordinals inside the process, most work first
+-- @col    devices     INTEGER[] CUDA ordinals inside the process, most work first
 -- @why    A capture of torchrun contains every rank of a node; only the processes distinguish them.
 WITH work AS (
   SELECT pid, device, count(*) AS events FROM nsys_kernel WHERE source_id = $source_id GROUP BY pid, device
@@ -13,9 +13,9 @@ WITH work AS (
   UNION ALL SELECT pid, device, count(*) FROM nsys_memory WHERE source_id = $source_id AND kind NOT IN ('pageable', 'pinned')
     GROUP BY pid, device),
 devices AS (
-  SELECT pid, string_agg(device::VARCHAR, ',' ORDER BY events DESC, device) AS devices
+  SELECT pid, list(device ORDER BY events DESC, device) AS devices
   FROM (SELECT pid, device, sum(events) AS events FROM work WHERE device IS NOT NULL GROUP BY pid, device) GROUP BY pid)
-SELECT process.pid, process.name, process.rank, process.rank_origin, devices.devices
+SELECT process.pid, process.name, process.rank, process.rank_origin, coalesce(devices.devices, []) AS devices
 FROM nsys_process AS process LEFT JOIN devices USING (pid)
 WHERE process.source_id = $source_id
 ORDER BY process.pid

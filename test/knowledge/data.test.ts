@@ -113,6 +113,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     ],
     non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],
   },
+  'memory-keys': { '*': [/[a-z][a-z0-9_]*/] },
   'memory-words': {
     ...{ releases: LIST, retains: LIST, grows: LIST, slows: LIST, speeds: LIST },
     components: { '*': 'string' },

@@ -280,11 +280,6 @@ export class CachingAllocator<S = unknown> {
     this.pools.add(id, options);
   }
 
-  /** One more graph or MemPool object holds the pool. */
-  retainPool(id: PoolId): void {
-    this.pools.get(id).users += 1;
-  }
-
   /** One holder fewer; without any, a flush may give the pool's segments back. */
   releasePool(id: PoolId): void {
     const pair = this.pools.get(id);

@@ -159,8 +159,7 @@ function ranksOf(failures: readonly { readonly rank: number | null }[]): number 
 /** Memory figures of the newest launch that printed any. */
 async function newestMemoryLines(store: Store, runId: number): Promise<MemoryRow[]> {
   const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  const newest = printed.reduce((latest, { attempt }) => Math.max(latest, attempt), 0);
-  return printed.filter(({ attempt }) => attempt === newest);
+  return printed.filter(({ is_newest }) => is_newest);
 }
 
 /** {@link judgeMessage} with what only a run can add. */

@@ -38,7 +38,6 @@ export async function readSymptomEvidence(
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
   const memory = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  const newest = memory.reduce((latest, { attempt }) => Math.max(latest, attempt), 0);
   return {
     run,
     facts,
@@ -55,8 +54,8 @@ export async function readSymptomEvidence(
     own: await measureRun(store, runId, run, { judge: false, mostPeaks: 0 }),
     steps_source: rows[0] === undefined ? null : place(rows[0]),
     memory_sources: new Map(
-      memory.flatMap(({ rank, attempt, display_path: file, line }) =>
-        rank === null || attempt !== newest ? [] : [[rank, place({ file, line })] as const],
+      memory.flatMap(({ rank, is_newest, display_path: file, line }) =>
+        rank === null || !is_newest ? [] : [[rank, place({ file, line })] as const],
       ),
     ),
     timers: await readTimers(store, runId),

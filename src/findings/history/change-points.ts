@@ -7,10 +7,11 @@
  * any length; a step of six σ with four points on either side is found within one point in 95 of 100
  * (`test/findings/history.test.ts`).
  */
+import { median } from '../../model/median.js';
 import { findDrifts, type Piece } from './find-drifts.js';
 import { fitLevels } from './fit-levels.js';
 import { noiseOf, redness } from './noise.js';
-import { type KnownPoint, levelOf, median } from './point-levels.js';
+import { type KnownPoint, levelOf } from './point-levels.js';
 
 export interface TrendPoint {
   /** Null or not a number: not measured; such points are skipped. */

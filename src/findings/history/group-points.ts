@@ -1,7 +1,7 @@
 /** From figures of runs to points of a history: one a commit, or one a run. */
+import { median } from '../../model/median.js';
 import type { HistoryAxis, HistoryEnding, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import type { CommitOrder } from './order-commits.js';
-import { median } from './point-levels.js';
 import type { RunFigure } from './run-figures.js';
 
 export interface GroupedPoints {

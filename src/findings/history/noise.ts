@@ -1,5 +1,5 @@
 /** How much a series varies where nothing changes. */
-import { median } from './point-levels.js';
+import { median } from '../../model/median.js';
 
 /**
  * Points of a series that a step or an outlier may spoil without an effect on the estimate: four steps of three

@@ -1,4 +1,5 @@
 /** The level of a stretch of points, some of which are lower bounds. */
+import { median } from '../../model/median.js';
 
 /** One point of a series; points without a value are removed before. */
 export interface KnownPoint {
@@ -36,10 +37,4 @@ export function levelOf(points: readonly KnownPoint[]): Level {
     if (upTo >= exact.length - upTo + above.length - passed) return { value: candidate, isLowerBound: false };
   }
   return { value: candidates.at(-1)!, isLowerBound: false };
-}
-
-/** Of sorted numbers, at least one. */
-export function median(sorted: readonly number[]): number {
-  const half = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }

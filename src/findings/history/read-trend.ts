@@ -1,5 +1,6 @@
 /** `mbforensics history`: one figure of the runs of a store over commits, and where it took a new level. */
 import { MbfError } from '../../model/errors.js';
+import { median } from '../../model/median.js';
 import type { CommitParents } from '../../model/results/history.js';
 import {
   HISTORY_METRICS,
@@ -15,7 +16,6 @@ import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from
 import { groupPoints } from './group-points.js';
 import { repeatNoise } from './noise.js';
 import { type CommitOrder, orderCommits } from './order-commits.js';
-import { median } from './point-levels.js';
 import { type RunFigure, readRunFigures } from './run-figures.js';
 
 export interface TrendOptions {

@@ -1,6 +1,7 @@
 /**
  * One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once.
  */
+import { groupBy } from '../../model/group-by.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -34,12 +35,7 @@ const LEAST_STEPS_OF_DEAD = 5;
 /** In the order of the first ingestion. */
 export async function readRunFigures(store: Store, metric: HistoryMetricName): Promise<RunFigure[]> {
   const read = await readerOf(store, metric);
-  const failures = new Map<number, Failure[]>();
-  for (const row of await store.all('trend.failures', {})) {
-    const known = failures.get(row.run_id);
-    if (known === undefined) failures.set(row.run_id, [row]);
-    else known.push(row);
-  }
+  const failures = groupBy(await store.all('trend.failures', {}), (row) => row.run_id);
   return (await store.all('trend.runs', {})).map((run) => {
     const ownFailures = failures.get(run.run_id) ?? [];
     const ending = endingOf(run, ownFailures);

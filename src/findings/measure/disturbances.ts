@@ -13,7 +13,7 @@ interface Figure {
   readonly value: number | null;
   readonly rank: number | null;
   readonly text: string | null;
-  readonly display_path: string;
+  readonly file: string;
   readonly line: number;
 }
 
@@ -34,7 +34,7 @@ export function findDisturbances(
 ): Disturbance[] {
   const disturbances: Disturbance[] = [];
   const figure = (name: string): Figure | undefined => values.find((value) => value.name === name);
-  const place = ({ display_path, line }: Figure): string => `${display_path} line ${formatCount(line)}`;
+  const place = ({ file, line }: Figure): string => `${file} line ${formatCount(line)}`;
   for (const name of ['straggler.detected_relative', 'straggler.detected_individual']) {
     const detected = figure(name);
     if (detected === undefined) continue;

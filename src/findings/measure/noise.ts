@@ -1,7 +1,7 @@
 /** When a figure has changed: by more than a least effect, and by more than it changes by itself. */
-import { maxOf } from '../../model/lists.js';
+
+import { median } from '../../model/median.js';
 import type { CheckStatus } from '../../model/results/compare.js';
-import { median } from './steady-window.js';
 
 export interface Sample {
   readonly value: number;

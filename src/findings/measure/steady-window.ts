@@ -4,8 +4,9 @@
  * looking at the times, and what is left is told by its median and its interquartile range, which single long
  * iterations do not move.
  */
-import { maxOf, minOf } from '../../model/lists.js';
+
 import type { MeasuredSteps } from '../../model/measurement.js';
+import { median } from '../../model/median.js';
 
 export interface TimedIteration {
   readonly iteration: number;
@@ -19,12 +20,6 @@ const WARM_UP_RATIO = 1.15;
 const MOST_WARM_UP = 0.4;
 /** Of a normal distribution, interquartile range / standard deviation. Upstream: scipy `iqr(scale='normal')`. */
 const NORMAL = 1.349;
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
 
 /**
  * Robust standard deviation: interquartile range, scaled. 0 of fewer than two values. Not the median absolute

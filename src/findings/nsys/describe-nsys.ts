@@ -1,4 +1,5 @@
 /** `mbforensics nsys`: every export of a run. */
+import { groupBy } from '../../model/group-by.js';
 import type { NsysMemoryCurve, NsysRangeWork, NsysReport, NsysResult } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { type ComparedRun, compareReports, kernelsPerStep } from './compare-reports.js';
@@ -68,21 +69,18 @@ export async function describeNsys(
 }
 
 async function memoryCurves(store: Store, sourceId: number, slices: number): Promise<NsysMemoryCurve[]> {
-  const curves = new Map<
-    string,
-    { pid: number | null; device: number | null; kind: string; times_ns: number[]; bytes: number[] }
-  >();
-  for (const { pid, device, kind, start_ns, bytes } of await store.all('nsys.memory_curve', {
-    source_id: sourceId,
-    columns: slices,
-  })) {
-    const key = `${pid}/${device}/${kind}`;
-    const curve = curves.get(key) ?? { pid, device, kind, times_ns: [], bytes: [] };
-    curve.times_ns.push(start_ns);
-    curve.bytes.push(bytes);
-    curves.set(key, curve);
-  }
-  return [...curves.values()];
+  const rows = await store.all('nsys.memory_curve', { source_id: sourceId, columns: slices });
+  const curves = groupBy(rows, ({ pid, device, kind }) => `${pid}/${device}/${kind}`);
+  return [...curves.values()].map((points) => {
+    const { pid, device, kind } = points[0]!;
+    return {
+      pid,
+      device,
+      kind,
+      times_ns: points.map(({ start_ns }) => start_ns),
+      bytes: points.map(({ bytes }) => bytes),
+    };
+  });
 }
 
 /** One side of a comparison. */

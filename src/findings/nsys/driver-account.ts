@@ -1,4 +1,5 @@
 /** The driver's memory of each process and device, by owner: at the peak, when an allocation failed, and at the end. */
+import { groupBy } from '../../model/group-by.js';
 import type {
   DriverOwner,
   NsysAllocationGroup,
@@ -49,7 +50,7 @@ export async function driverAccounts(
   const snapshots = await readMatchedSnapshots(store, runId);
   const accounts: NsysDriverAccount[] = [];
   const ranksFound = new Map<number, number>();
-  for (const [pid, ofProcess] of group(allocations, ({ pid: process }) => process ?? -1)) {
+  for (const [pid, ofProcess] of byNumber(allocations, ({ pid: process }) => process)) {
     const match = await matchProcess(store, snapshots, pid, ofProcess, about);
     if (match?.snapshot.rank !== null && match?.snapshot.rank !== undefined) ranksFound.set(pid, match.snapshot.rank);
     const owned = ofProcess.map((allocation, index): Owned => {
@@ -60,7 +61,7 @@ export async function driverAccounts(
       };
       return { allocation, ...ownerOf(facts) };
     });
-    for (const [device, ofDevice] of group(owned, ({ allocation }) => allocation.device ?? -1)) {
+    for (const [device, ofDevice] of byNumber(owned, ({ allocation }) => allocation.device)) {
       const isOfSnapshot = match !== undefined && match.device === device;
       accounts.push({
         pid: pid < 0 ? null : pid,
@@ -199,12 +200,7 @@ function groupsOf(owned: readonly Owned[], peakNs: number, oomNs: number | null,
     .slice(0, MOST_GROUPS);
 }
 
-function group<Row>(rows: readonly Row[], key: (row: Row) => number): [number, Row[]][] {
-  const groups = new Map<number, Row[]>();
-  for (const row of rows) {
-    const known = groups.get(key(row));
-    if (known === undefined) groups.set(key(row), [row]);
-    else known.push(row);
-  }
-  return [...groups].sort((a, b) => a[0] - b[0]);
+/** Ascending; −1 for rows without a number. */
+function byNumber<Row>(rows: readonly Row[], numberOf: (row: Row) => number | null): [number, Row[]][] {
+  return [...groupBy(rows, (row) => numberOf(row) ?? -1)].sort((a, b) => a[0] - b[0]);
 }

@@ -86,31 +86,15 @@ function deviceOf(allocations: readonly DriverAllocation[], matched: ReadonlySet
 /** Of several dumps of one rank the last, which is the most complete. */
 export async function readMatchedSnapshots(store: Store, runId: number): Promise<MatchedSnapshot[]> {
   const rows = await store.all('nsys.snapshots', { run_id: runId });
-  const seen = new Set<string>();
-  return rows.flatMap((row) => {
-    const key = `${row.rank}/${row.device}`;
-    if (row.rank !== null && seen.has(key)) return [];
-    seen.add(key);
-    const { snapshot_id, handle, rank, device, first_us, last_us } = row;
-    return [
-      {
-        snapshotId: snapshot_id,
-        handle,
-        rank,
-        device,
-        firstUs: first_us,
-        lastUs: last_us,
-      },
-    ];
-  });
+  return rows.map(({ snapshot_id: snapshotId, first_us: firstUs, last_us: lastUs, ...row }) => ({
+    ...row,
+    snapshotId,
+    firstUs,
+    lastUs,
+  }));
 }
 
 async function readSegments(store: Store, { snapshotId, device }: MatchedSnapshot): Promise<TorchSegment[]> {
   const rows = await store.all('nsys.torch_segments', { snapshot_id: snapshotId, device });
-  return rows.map((row) => ({
-    address: row.address,
-    bytes: row.bytes,
-    allocUs: row.alloc_us,
-    freeUs: row.free_us,
-  }));
+  return rows.map(({ address, bytes, alloc_us, free_us }) => ({ address, bytes, allocUs: alloc_us, freeUs: free_us }));
 }

@@ -2,6 +2,9 @@
  * Which allocations of the driver are segments of PyTorch: by address and size, and by time if an address was used more
  * than once.
  */
+
+import { groupBy } from '../../model/group-by.js';
+import { median } from '../../model/median.js';
 import type { NsysAlignment } from '../../model/results/nsys.js';
 import type { DriverAllocation } from './driver-allocation.js';
 
@@ -60,19 +63,9 @@ export function matchSegments(
   { firstUs, lastUs }: { readonly firstUs: number | null; readonly lastUs: number | null },
   isClaimed: (allocation: DriverAllocation) => boolean = () => false,
 ): SegmentMatch {
-  const byBlock = new Map<string, number[]>();
-  allocations.forEach(({ address, bytes, kind }, index) => {
-    if (kind !== 'device') return;
-    const key = `${address}/${bytes}`;
-    const known = byBlock.get(key);
-    if (known === undefined) byBlock.set(key, [index]);
-    else known.push(index);
-  });
-  const bySegment = new Map<string, TorchSegment[]>();
-  for (const segment of segments) {
-    const key = `${segment.address}/${segment.bytes}`;
-    bySegment.set(key, [...(bySegment.get(key) ?? []), segment]);
-  }
+  const onDevice = indicesOf(allocations, ({ kind }) => kind === 'device');
+  const byBlock = groupBy(onDevice, (index) => `${allocations[index]!.address}/${allocations[index]!.bytes}`);
+  const bySegment = groupBy(segments, ({ address, bytes }) => `${address}/${bytes}`);
   const { alignment, spreadUs } = align(allocations, byBlock, bySegment, offsetUs);
   if (offsetUs !== null && Math.abs(alignment.correction_us ?? 0) > MOST_SKEW_US) {
     const held = segments.filter(({ freeUs }) => freeUs === null);
@@ -100,20 +93,13 @@ export function matchSegments(
   const matchedSegments = new Set<TorchSegment>();
   for (const [key, list] of bySegment) {
     const candidates = byBlock.get(key) ?? [];
-    // The closest pairs first, so that a worse one does not take their place.
-    const pairs = list
-      .flatMap((segment) =>
-        candidates.flatMap((index) => {
-          const distance = distanceUs(allocations[index]!, segment, toUs, endUs);
-          return distance === undefined || distance > tolerance ? [] : [{ segment, index, distance }];
-        }),
-      )
-      .sort((a, b) => a.distance - b.distance || a.index - b.index);
-    for (const { segment, index } of pairs) {
-      if (matchedSegments.has(segment) || matched.has(index)) continue;
-      matchedSegments.add(segment);
-      matched.add(index);
-    }
+    const pairs = list.flatMap((segment) =>
+      candidates.flatMap((index) => {
+        const distance = distanceUs(allocations[index]!, segment, toUs, endUs);
+        return distance === undefined || distance > tolerance ? [] : [{ segment, index, distance }];
+      }),
+    );
+    takeClosest(pairs, matched, matchedSegments);
   }
   const byAddress = matched.size;
   if (hasClock) {
@@ -127,9 +113,7 @@ export function matchSegments(
     // Without a trace, a snapshot contains only what was held at the dump.
     (freeNs !== null && (firstUs === null || (hasClock && toUs(freeNs) < firstUs))) ||
     (allocNs !== null && lastUs !== null && hasClock && toUs(allocNs) > lastUs);
-  const unrecorded = new Set(
-    allocations.flatMap((allocation, i) => (!matched.has(i) && isUnrecorded(allocation) ? [i] : [])),
-  );
+  const unrecorded = new Set(indicesOf(allocations, (one, i) => !matched.has(i) && isUnrecorded(one)));
   return { matched, byAddress, alignment, unseenBytes, unrecorded, isOfAnother: false };
 }
 
@@ -146,12 +130,12 @@ function matchBySize(
   toleranceUs: number,
 ): void {
   const driverAddresses = new Set(allocations.map(({ address }) => address));
-  const bySize = new Map<number, number[]>();
-  allocations.forEach((allocation, index) => {
-    const { kind, allocNs, bytes } = allocation;
-    if (kind !== 'device' || allocNs === null || matched.has(index) || isClaimed(allocation)) return;
-    bySize.set(bytes, [...(bySize.get(bytes) ?? []), index]);
-  });
+  const unclaimed = indicesOf(
+    allocations,
+    (allocation, index) =>
+      allocation.kind === 'device' && allocation.allocNs !== null && !matched.has(index) && !isClaimed(allocation),
+  );
+  const bySize = groupBy(unclaimed, (index) => allocations[index]!.bytes);
   const pairs = segments
     .filter(
       (segment) => segment.allocUs !== null && !matchedSegments.has(segment) && !driverAddresses.has(segment.address),
@@ -163,13 +147,27 @@ function matchBySize(
         distance: Math.abs(toUs(allocations[index]!.allocNs!) - segment.allocUs!),
       })),
     )
-    .filter(({ distance }) => distance <= toleranceUs)
-    .sort((a, b) => a.distance - b.distance || a.index - b.index);
-  for (const { segment, index } of pairs) {
+    .filter(({ distance }) => distance <= toleranceUs);
+  takeClosest(pairs, matched, matchedSegments);
+}
+
+interface Pair {
+  readonly segment: TorchSegment;
+  readonly index: number;
+  readonly distance: number;
+}
+
+/** The closest pairs first, so that a worse one does not take their place. */
+function takeClosest(pairs: Pair[], matched: Set<number>, matchedSegments: Set<TorchSegment>): void {
+  for (const { segment, index } of pairs.sort((a, b) => a.distance - b.distance || a.index - b.index)) {
     if (matchedSegments.has(segment) || matched.has(index)) continue;
     matchedSegments.add(segment);
     matched.add(index);
   }
+}
+
+function indicesOf<Row>(rows: readonly Row[], wanted: (row: Row, index: number) => boolean): number[] {
+  return rows.flatMap((row, index) => (wanted(row, index) ? [index] : []));
 }
 
 /**
@@ -215,14 +213,9 @@ function align(
     return { alignment: { by: 'nominal', pairs, correction_us: null, error_us: null }, spreadUs: 0 };
   const at = (share: number): number => differences[Math.min(pairs - 1, Math.floor(share * pairs))]!;
   const middle = median(differences);
-  const spreadUs = median(differences.map((difference) => Math.abs(difference - middle)).sort((a, b) => a - b));
+  const spreadUs = median(differences.map((difference) => Math.abs(difference - middle)));
   return {
     alignment: { by: 'pairs', pairs, correction_us: middle, error_us: (at(0.95) - at(0.05)) / 2 },
     spreadUs,
   };
-}
-
-function median(sorted: readonly number[]): number {
-  const half = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }

@@ -1,7 +1,7 @@
 /** One export, described. */
 
 import type { NsysForm } from '../../model/nsys-rows.js';
-import type { NsysDriverAccount, NsysProcess, NsysReport } from '../../model/results/nsys.js';
+import type { NsysCopyGroup, NsysDriverAccount, NsysProcess, NsysReport } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { deviceBudgets } from './device-budgets.js';
 import { notCaptured } from './not-captured.js';
@@ -32,15 +32,11 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
     duration_ns: row.duration_ns,
     memory_events_collected: row.memory_events_collected,
     is_partial: row.is_partial,
-    gpus: (await store.all('nsys.gpus', { source_id })).map(({ gpu, name, total_bytes }) => ({
-      id: gpu,
-      name,
-      total_bytes,
-    })),
+    gpus: await store.all('nsys.gpus', { source_id }),
     processes,
     tables: Object.fromEntries(tables.map(({ name, row_count }) => [name, row_count])),
     device_memory: hasMemory ? await store.all('nsys.device_memory', { source_id }) : null,
-    pools: hasMemory ? (await store.all('nsys.pools', { source_id })).map(({ address: _, ...pool }) => pool) : null,
+    pools: hasMemory ? await store.all('nsys.pools', { source_id }) : null,
     failed_calls: failed,
     nvtx_ranges: counts.ranges,
     steps,
@@ -54,9 +50,7 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
     kernel_groups:
       counts.kernels === null
         ? null
-        : (await store.all('nsys.kernels', { source_id, from_ns: null, to_ns: null, most: MOST_KERNELS })).map(
-            ({ name, count, total_ns, median_ns }) => ({ name, count, total_ns, median_ns }),
-          ),
+        : await store.all('nsys.kernels', { source_id, from_ns: null, to_ns: null, most: MOST_KERNELS }),
     budgets:
       counts.kernels === null
         ? null
@@ -71,11 +65,7 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
       graphTrace: row.graph_trace,
       isPartial: row.is_partial,
     }),
-    diagnostics: (await store.all('nsys.diagnostics', { source_id })).map(({ severity, text, count }) => ({
-      severity,
-      text,
-      count,
-    })),
+    diagnostics: await store.all('nsys.diagnostics', { source_id }),
   };
 }
 
@@ -84,17 +74,9 @@ function onlyRank(processes: readonly NsysProcess[]): number | null {
   return ranks.size === 1 ? [...ranks][0]! : null;
 }
 
-async function copyGroups(store: Store, sourceId: number) {
+async function copyGroups(store: Store, sourceId: number): Promise<NsysCopyGroup[]> {
   const rows = await store.all('nsys.copies', { source_id: sourceId });
-  return rows.map(({ operation, copy_kind, source_kind, target_kind, count, bytes, busy_ns }) => ({
-    operation: operation as 'memcpy' | 'memset',
-    direction: copy_kind,
-    source_kind,
-    target_kind,
-    count,
-    bytes,
-    busy_ns,
-  }));
+  return rows.map((row) => ({ ...row, operation: row.operation as NsysCopyGroup['operation'] }));
 }
 
 /** Adds the program's NVTX ranges at each moment. */

@@ -71,29 +71,17 @@ export async function readReportMemory(
     processes,
     failed,
     calls,
-    storms: hasCalls ? await storms(store, source_id) : null,
+    storms: hasCalls
+      ? await store.all('nsys.free_storms', { source_id, gap_ns: STORM_GAP_NS, least_calls: LEAST_STORM_CALLS })
+      : null,
     accounts: driver?.accounts ?? null,
     endNs,
   };
 }
 
-async function storms(store: Store, sourceId: number): Promise<NsysStorm[]> {
-  const rows = await store.all('nsys.free_storms', {
-    source_id: sourceId,
-    gap_ns: STORM_GAP_NS,
-    least_calls: LEAST_STORM_CALLS,
-  });
-  return rows.map(({ failed_before, ...storm }) => ({ ...storm, is_retry: failed_before }));
-}
-
 async function failedCalls(store: Store, sourceId: number): Promise<NsysFailedCall[]> {
   return (await store.all('nsys.failed_calls', { source_id: sourceId })).map((row) => ({
-    api: row.api,
-    count: row.count,
-    first_ns: row.first_ns,
-    last_ns: row.last_ns,
-    pid: row.pid,
-    return_value: row.return_value,
+    ...row,
     error: cudaErrorName(row.return_value),
     is_oom: row.return_value === OUT_OF_MEMORY,
   }));
@@ -132,14 +120,7 @@ function vmmCalls(calls: readonly NsysMemoryCall[]): ReadonlyMap<number, number>
 }
 
 async function readProcesses(store: Store, sourceId: number, report: ReportRow): Promise<NsysProcess[]> {
-  const rows = await store.all('nsys.processes', { source_id: sourceId });
-  const processes = rows.map(({ pid, name, rank, rank_origin, devices }) => ({
-    pid,
-    name,
-    rank,
-    rank_origin,
-    devices: devices === null ? [] : devices.split(',').map(Number),
-  }));
+  const processes = await store.all('nsys.processes', { source_id: sourceId });
   const working = processes.filter(({ devices }) => devices.length > 0);
   // Facts about the file hold for its process if there is only one.
   if (report.rank === null || working.length !== 1 || working[0]!.rank !== null) return processes;

@@ -24,7 +24,7 @@ export async function readSnapshotClocks(store: Store, runId: number): Promise<S
   const snapshots = await readMatchedSnapshots(store, runId);
   const clocks: SnapshotClock[] = [];
   for (const { source_id, display_path, clock_offset_us, rank } of reports) {
-    const processes = (await store.all('nsys.processes', { source_id })).filter(({ devices }) => devices !== null);
+    const processes = (await store.all('nsys.processes', { source_id })).filter(({ devices }) => devices.length > 0);
     const ranks = new Map(
       processes.flatMap((process) => (process.rank === null ? [] : [[process.pid, process.rank] as const])),
     );

@@ -3,7 +3,7 @@
  * to it; a rank is a number of a process in the run. NCCL's lines and pids give the device explicitly. Otherwise
  * launchers assign the ranks of a node to its devices in order; the result states this.
  */
-import { minOf } from '../../model/lists.js';
+import { groupBy } from '../../model/group-by.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 type Monitor = Pick<QueryRow<'outside.monitors'>, 'host' | 'device' | 'gpu' | 'display_path'>;
@@ -110,11 +110,7 @@ function byOrder(
   rankOfDevice: ReadonlyMap<string, RankOfDevice>,
   take: (monitor: Monitor, rank: number, joinedBy: string, pid: number | null) => void,
 ): void {
-  const nodes = new Map<string | null, Monitor[]>();
-  for (const monitor of monitors) {
-    const host = hostOfMonitor(monitor, hosts);
-    nodes.set(host, [...(nodes.get(host) ?? []), monitor]);
-  }
+  const nodes = groupBy(monitors, (monitor) => hostOfMonitor(monitor, hosts));
   for (const [host, devices] of nodes) {
     const indices = [...new Set(devices.flatMap(({ device }) => device ?? []))].sort((a, b) => a - b);
     const visible = visibleDevices?.split(',').map((text) => text.trim());

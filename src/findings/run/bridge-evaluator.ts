@@ -14,35 +14,25 @@ const ALWAYS = new Set(['0', '49']);
 export async function bridgeEvaluator(store: Store, runId: number): Promise<BridgeEvaluator | null> {
   const memory = await store.one('log.bridge_memory', { run_id: runId });
   const rows = await store.all('log.bridge_steps', { run_id: runId });
-  const lists = new Map<string, number[]>();
-  const files = new Set<string>();
-  for (const { kind, value, display_path } of rows) {
-    files.add(display_path);
-    const list = lists.get(kind);
-    if (list === undefined) lists.set(kind, [value]);
-    else list.push(value);
-  }
-  const iterations = lists.get('iteration') ?? [];
   const figures = {
     alloc: memory?.alloc ?? null,
     max_alloc: memory?.max_alloc ?? null,
     max_reserved: memory?.max_reserved ?? null,
   };
   if (Object.values(figures).every((value) => value === null) && rows.length === 0) return null;
-  // Iteration n announces that step n − 1 is complete. A step reported twice keeps its later values.
   const steps: Record<string, Record<string, number>> = {};
-  const misaligned: string[] = [];
-  for (const [kind, values] of lists) {
-    if (kind === 'iteration') continue;
-    if (values.length !== iterations.length) misaligned.push(kind);
-    for (let i = 0; i < Math.min(values.length, iterations.length); i += 1) {
-      const step = String(iterations[i]! - 1);
-      const known = steps[step] ?? {};
-      known[kind] = values[i]!;
-      steps[step] = known;
-    }
+  for (const { kind, step, value } of rows) {
+    if (step === null) continue;
+    // A step reported twice keeps its later values.
+    steps[step] = { ...steps[step], [kind]: value };
   }
-  return { ...figures, steps: thin(steps), files: [...files].sort(), misaligned: misaligned.sort() };
+  const distinct = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
+  return {
+    ...figures,
+    steps: thin(steps),
+    files: distinct(rows.map(({ display_path }) => display_path)),
+    misaligned: distinct(rows.flatMap(({ kind, is_misaligned }) => (is_misaligned ? [kind] : []))),
+  };
 }
 
 function thin(steps: Record<string, Record<string, number>>): Record<string, Record<string, number>> {

@@ -2,7 +2,9 @@
  * Which settings were in force: of each key the strongest origin of the latest attempt; and what differs between
  * origins, or runs.
  */
+
 import { configKeys } from '../../knowledge/config-keys.js';
+import { groupBy } from '../../model/group-by.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
 import { readOnce } from '../../store/read-once.js';
@@ -46,14 +48,7 @@ function identify(found: readonly FoundSetting[]): Map<string, FoundSetting[]> {
     if (known === undefined) paths.set(place, path);
     else if (known !== path) repeated.add(setting.key);
   }
-  const groups = new Map<string, FoundSetting[]>();
-  for (const setting of found) {
-    const id = repeated.has(setting.key) ? pathOf(setting.rawKey) : setting.key;
-    const group = groups.get(id);
-    if (group === undefined) groups.set(id, [setting]);
-    else group.push(setting);
-  }
-  return groups;
+  return groupBy(found, ({ key, rawKey }) => (repeated.has(key) ? pathOf(rawKey) : key));
 }
 
 /**

@@ -50,20 +50,11 @@ async function describeRun(store: Store, runId: number, name: string, options: D
     memory_groups: ranks.length === 0 ? [] : memoryGroups(ranks),
     layout: positionsOf(layout, seen),
     layout_origin: layoutOrigin,
-    phases: (await store.all('log.phases', { run_id: runId })).map(({ display_path, ...row }) => ({
+    phases: (await store.all('log.phases', { run_id: runId })).map(({ display_path: file, ...row }) => ({
       ...row,
-      file: display_path,
+      file,
     })),
-    values: values.map(({ name: value, display_path, unit, text, count, rank, line, value: number }) => ({
-      name: value,
-      value: number !== null && Number.isFinite(number) ? number : null,
-      unit,
-      text,
-      count,
-      rank,
-      file: display_path,
-      line,
-    })),
+    values,
     incidents,
     first_failure: readFirstFailure(incidents),
     bridge_evaluator: await bridgeEvaluator(store, runId),

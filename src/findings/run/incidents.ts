@@ -2,15 +2,11 @@
 
 import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-figures.js';
 import type { LogIncident } from '../../model/results/log.js';
-import {
-  INCIDENT_BYTE_FIELDS,
-  type IncidentByteField,
-  type IncidentRow,
-  type PrintedBytes,
-} from '../../model/tables.js';
+import type { IncidentRow } from '../../model/tables.js';
 import { formatCount } from '../../model/units.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { readIncidentFigures } from './incident-figures.js';
 import type { Message } from './message.js';
 
 type Figures = Pick<IncidentRow, 'bytes' | 'processes'>;
@@ -105,56 +101,17 @@ export function messageOfRow(row: IncidentRow, file: string): Message {
   return { ...row, source: `${file} line ${formatCount(row.line)}` };
 }
 
-const FIELD_OF_NAME = new Map<string, IncidentByteField>(
-  INCIDENT_BYTE_FIELDS.map((field) => [field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), field]),
-);
-
 /** Failure lines of a run, in the order of attempts, files and lines. */
 export async function readIncidents(store: Store, runId: number): Promise<LogIncident[]> {
-  const figures = new Map<
-    number,
-    { bytes: Partial<Record<IncidentByteField, PrintedBytes>>; processes: { pid: number; printed: PrintedBytes }[] }
-  >();
-  for (const value of await store.all('incident.values', { run_id: runId })) {
-    let entry = figures.get(value.incident_id);
-    if (entry === undefined) {
-      entry = { bytes: {}, processes: [] };
-      figures.set(value.incident_id, entry);
-    }
-    const printed = { bytes: value.bytes, text: '', precisionBytes: value.precision_bytes };
-    const field = FIELD_OF_NAME.get(value.field);
-    if (field !== undefined) entry.bytes[field] = printed;
-    else if (value.pid !== null) entry.processes.push({ pid: value.pid, printed });
-  }
+  const figuresOf = await readIncidentFigures(store, runId);
   const rows = await store.all('log.incidents', { run_id: runId });
   return markCopies(
-    rows.map((row) => ({
+    rows.map(({ incident_id, frame_file: file, frame_line: line, frame_function: name, ...row }) => ({
+      ...row,
+      ...byteFields(figuresOf(incident_id)),
       kind: row.kind as IncidentKind,
-      is_oom: row.is_oom,
-      rank: row.rank,
-      rank_origin: row.rank_origin,
-      local_rank: row.local_rank,
-      host: row.host,
-      device: row.device,
-      pid: row.pid,
-      exit_code: row.exit_code,
-      ...byteFields(figures.get(row.incident_id) ?? { bytes: {}, processes: [] }),
-      exception: row.exception,
-      frame:
-        row.frame_file === null
-          ? null
-          : { file: row.frame_file, line: row.frame_line ?? 0, function: row.frame_function ?? '' },
-      traceback_line: row.traceback_line,
-      time: row.time_text,
-      time_us: row.time_us,
-      attempt: row.attempt,
-      iteration: row.iteration ?? row.attempt_iteration,
-      iteration_origin: row.iteration !== null ? 'same file' : row.attempt_iteration !== null ? 'same attempt' : null,
-      file: row.display_path,
-      line: row.line,
-      last_line: row.last_line,
-      grammar: row.grammar,
-      text: row.text,
+      iteration_origin: row.iteration_origin as LogIncident['iteration_origin'],
+      frame: file === null ? null : { file, line: line ?? 0, function: name ?? '' },
       copy_of: null,
     })),
   );

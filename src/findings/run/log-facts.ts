@@ -1,7 +1,7 @@
 /**
  * What every verb over text rows needs to know of a run first: its settings, environment, failures, facts and layout.
  */
-import type { LogIncident, RunFacts } from '../../model/results/log.js';
+import type { LogIncident, LogRun, RunFacts } from '../../model/results/log.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
 import { effectiveConfig, readSettings } from './config.js';
@@ -18,16 +18,7 @@ export interface LogFacts {
   readonly layout: RankLayout | null;
   readonly layoutOrigin: string | null;
   readonly incidents: readonly LogIncident[];
-  readonly values: readonly {
-    readonly name: string;
-    readonly value: number | null;
-    readonly unit: string | null;
-    readonly text: string | null;
-    readonly count: number;
-    readonly rank: number | null;
-    readonly display_path: string;
-    readonly line: number;
-  }[];
+  readonly values: LogRun['values'];
 }
 
 export function readLogFacts(store: Store, runId: number): Promise<LogFacts> {

@@ -1,105 +1,19 @@
-/**
- * Settings that decide what a rank has to hold, in the order in which they matter when memory runs out: how the model
- * is cut, how much of it and of its input there is, what is recomputed, how states are kept, what else stays allocated.
- */
-export const MEMORY_CONFIG_KEYS: readonly string[] = [
-  // how it is cut
-  'world_size',
-  'tensor_model_parallel_size',
-  'pipeline_model_parallel_size',
-  'virtual_pipeline_model_parallel_size',
-  'num_layers_per_virtual_pipeline_stage',
-  'num_layers_in_first_pipeline_stage',
-  'num_layers_in_last_pipeline_stage',
-  'pipeline_model_parallel_layout',
-  'account_for_embedding_in_pipeline_split',
-  'account_for_loss_in_pipeline_split',
-  'context_parallel_size',
-  'expert_model_parallel_size',
-  'expert_tensor_parallel_size',
-  'data_parallel_size',
-  'sequence_parallel',
-  'data_parallel_sharding_strategy',
-  'use_megatron_fsdp',
-  'use_torch_fsdp2',
-  // input
-  'micro_batch_size',
-  'global_batch_size',
-  'seq_length',
-  'max_position_embeddings',
-  'variable_seq_lengths',
-  // model
-  'num_layers',
-  'hidden_size',
-  'ffn_hidden_size',
-  'num_attention_heads',
-  'num_query_groups',
-  'kv_channels',
-  'vocab_size',
-  'padded_vocab_size',
-  'make_vocab_size_divisible_by',
-  'num_moe_experts',
-  'moe_router_topk',
-  'moe_ffn_hidden_size',
-  'moe_expert_capacity_factor',
-  'moe_token_dispatcher_type',
-  'mtp_num_layers',
-  'share_embeddings_and_output_weights',
-  'cross_entropy_loss_fusion',
-  'attention_backend',
-  // recompute
-  'recompute_granularity',
-  'recompute_method',
-  'recompute_num_layers',
-  'recompute_modules',
-  'distribute_saved_activations',
-  // states
-  'bf16',
-  'fp16',
-  'fp8',
-  'fp8_recipe',
-  'fp8_param',
-  'fp8_param_gather',
-  'mixed_precision',
-  'params_dtype',
-  'use_distributed_optimizer',
-  'optimizer',
-  'use_precision_aware_optimizer',
-  'main_params_dtype',
-  'main_grads_dtype',
-  'exp_avg_dtype',
-  'exp_avg_sq_dtype',
-  'grad_reduce_in_fp32',
-  'accumulate_allreduce_grads_in_fp32',
-  'gradient_accumulation_fusion',
-  'zero_stage',
-  // further buffers
-  'bucket_size',
-  'overlap_grad_reduce',
-  'overlap_param_gather',
-  'tp_comm_overlap',
-  'nccl_ub',
-  'use_nccl_ub',
-  'optimizer_cpu_offload',
-  'optimizer_offload_fraction',
-  'cpu_offloading',
-  'cpu_offloading_num_layers',
-  'fine_grained_activation_offloading',
-  'offload_modules',
-  'enable_cuda_graph',
-  'cuda_graph_impl',
-  'cuda_graph_modules',
-  'cuda_graph_scope',
-  'external_cuda_graph',
-  'empty_unused_memory_level',
-  'manual_gc',
-  'manual_gc_interval',
-  'async_save',
-];
+/** Settings that decide what a rank has to hold; `knowledge/memory-keys.yaml`. */
+import { loadData } from '../../knowledge/load-data.js';
 
-const RANK_OF_KEY = new Map(MEMORY_CONFIG_KEYS.map((key, index) => [key, index]));
+let ranks: ReadonlyMap<string, number> | undefined;
 
-/** Position in {@link MEMORY_CONFIG_KEYS}; undefined for keys that do not bear on memory. */
+/** Keys by their importance when memory runs out, from 0. */
+export function memoryKeys(): ReadonlyMap<string, number> {
+  ranks ??= new Map(
+    Object.values(loadData('memory-keys') as Record<string, readonly string[]>)
+      .flat()
+      .map((key, rank) => [key, rank]),
+  );
+  return ranks;
+}
+
+/** Undefined for keys that do not bear on memory. */
 export function memoryRank(key: string): number | undefined {
-  return RANK_OF_KEY.get(key);
+  return memoryKeys().get(key);
 }

@@ -67,12 +67,7 @@ export async function memoryRecords(
   runId: number,
   options: { readonly rank?: number | undefined; readonly most?: number | undefined } = {},
 ): Promise<MemoryRecord[]> {
-  const rows = await store.all('log.memory_records', {
-    run_id: runId,
-    rank: options.rank ?? null,
-    most: options.most ?? null,
-  });
-  return rows.map(({ display_path, ...row }) => ({ ...row, file: display_path }));
+  return store.all('log.memory_records', { run_id: runId, rank: options.rank ?? null, most: options.most ?? null });
 }
 
 function metric(rank: MemoryRank, name: string): MemoryMetricResult | undefined {

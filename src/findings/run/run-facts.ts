@@ -15,7 +15,7 @@ export interface NamedValue {
   readonly name: string;
   readonly value: number | null;
   readonly text: string | null;
-  readonly display_path: string;
+  readonly file: string;
   readonly line: number;
 }
 
@@ -155,7 +155,7 @@ function worldSizeOf(
       /(?:^|\.)world_size$/.test(name) && value !== null && value >= 1 && Number.isSafeInteger(value),
   );
   if (figure?.value != null)
-    return { value: figure.value, origin: `${figure.name}: ${figure.display_path} line ${formatCount(figure.line)}` };
+    return { value: figure.value, origin: `${figure.name}: ${figure.file} line ${formatCount(figure.line)}` };
   const { tp, pp, dp } = sizes;
   if (tp !== undefined && pp !== undefined && dp !== undefined) {
     const cp = sizes.cp?.value ?? 1;
@@ -204,7 +204,7 @@ function virtualStages({ config }: FactSources, pp: Fact<number> | undefined): F
 }
 
 function originOf(figure: NamedValue): string {
-  return `${figure.display_path} line ${formatCount(figure.line)}`;
+  return `${figure.file} line ${formatCount(figure.line)}`;
 }
 
 function wordOf({ values }: FactSources, names: readonly string[]): Fact<string> | undefined {

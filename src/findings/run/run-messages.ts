@@ -1,8 +1,9 @@
 /** The failure lines of a run, as the verdicts and the what-if questions read them. */
-import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from '../../model/tables.js';
+import type { PrintedBytes } from '../../model/tables.js';
 import { formatCount } from '../../model/units.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { readIncidentFigures } from './incident-figures.js';
 import type { Message } from './message.js';
 
 /** A message and the launch it belongs to. */
@@ -12,36 +13,16 @@ export interface RunMessage extends Message {
 
 export async function readMessages(store: Store, runId: number): Promise<RunMessage[]> {
   const rows = await store.all('incident.list', { run_id: runId });
-  const values = await store.all('incident.values', { run_id: runId });
-  const fieldOf = new Map<string, IncidentByteField>(
-    INCIDENT_BYTE_FIELDS.map((field) => [field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), field]),
-  );
-  const valuesOf = new Map<number, typeof values>();
-  for (const value of values) {
-    const list = valuesOf.get(value.incident_id);
-    if (list === undefined) valuesOf.set(value.incident_id, [value]);
-    else list.push(value);
-  }
-  return rows.map((row) => {
-    const bytes: Partial<Record<IncidentByteField, PrintedBytes>> = {};
-    const processes: { pid: number; printed: PrintedBytes }[] = [];
-    for (const value of valuesOf.get(row.incident_id) ?? []) {
-      const printed = { bytes: value.bytes, text: '', precisionBytes: value.precision_bytes };
-      const field = fieldOf.get(value.field);
-      if (field !== undefined) bytes[field] = printed;
-      else if (value.pid !== null) processes.push({ pid: value.pid, printed });
-    }
-    return {
-      kind: row.kind as IncidentKind,
-      rank: row.rank,
-      device: row.device,
-      attempt: row.attempt,
-      source: `${row.display_path} line ${formatCount(row.line)}`,
-      text: row.text,
-      bytes,
-      processes,
-    };
-  });
+  const figuresOf = await readIncidentFigures(store, runId);
+  return rows.map((row) => ({
+    kind: row.kind as IncidentKind,
+    rank: row.rank,
+    device: row.device,
+    attempt: row.attempt,
+    source: `${row.display_path} line ${formatCount(row.line)}`,
+    text: row.text,
+    ...figuresOf(row.incident_id),
+  }));
 }
 
 /**

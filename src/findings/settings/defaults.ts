@@ -3,7 +3,9 @@
  * `knowledge/defaults.yaml`. Only defaults that rules and advice look at, and only those that were read upstream; a key
  * without an entry is unknown if it is not set.
  */
+
 import { loadData } from '../../knowledge/load-data.js';
+import { groupBy } from '../../model/group-by.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { Condition } from './condition.js';
 import type { FactsView, Framework } from './facts.js';
@@ -48,17 +50,11 @@ export function defaults(): Defaults {
 }
 
 function readDefaults({ model_keys: modelKeys, defaults: groups }: DefaultsFile): Defaults {
-  const byKey = new Map<string, Default[]>();
-  for (const { values, when, ...group } of groups) {
+  const all = groups.flatMap(({ values, when, ...group }) => {
     const shared = when === undefined ? group : { ...group, when: conditionOfText(when, `defaults: ${group.source}`) };
-    for (const [key, value] of Object.entries(values)) {
-      const entry = { key, value: asPython(value), ...shared };
-      const known = byKey.get(key);
-      if (known === undefined) byKey.set(key, [entry]);
-      else known.push(entry);
-    }
-  }
-  return { byKey, modelKeys: new Set(modelKeys) };
+    return Object.entries(values).map(([key, value]): Default => ({ key, value: asPython(value), ...shared }));
+  });
+  return { byKey: groupBy(all, ({ key }) => key), modelKeys: new Set(modelKeys) };
 }
 
 function asPython(value: string | number | boolean | null): string | null {

@@ -45,7 +45,7 @@ async function printedFacts(
   return runFacts({
     config,
     environment: { variables: [...env].map(([key, found]) => asVariable(key, found)) },
-    values: figures.map(({ file, ...figure }) => ({ ...figure, display_path: file })),
+    values: figures,
     incidents: [],
     snapshotSettings: [],
     deviceTotalBytes,

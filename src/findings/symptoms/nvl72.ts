@@ -1,4 +1,5 @@
 /** Groups of ranks that cross the border of an NVL72 domain. */
+import { groupBy } from '../../model/group-by.js';
 import type { RankPosition } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { asNumber } from '../settings/values.js';
@@ -44,17 +45,12 @@ export function straddles(
     const stride = strideOf(axis, world, position);
     // An axis of length 1 does not have groups.
     if (stride === null) continue;
-    const groups = new Map<number, number[]>();
-    for (let rank = 0; rank < world; rank++) {
-      const key = rank - (position(rank)?.[axis] ?? 0) * stride;
-      const known = groups.get(key);
-      if (known === undefined) groups.set(key, [rank]);
-      else known.push(rank);
-    }
-    for (const ranks of groups.values()) {
-      const [first, last] = [ranks[0]!, ranks.at(-1)!];
-      if (ranks.length > 1 && last - first < domain && Math.floor(first / domain) !== Math.floor(last / domain))
-        straddling.push({ axis, ranks });
+    const ranks = Array.from({ length: world }, (_, rank) => rank);
+    const groups = groupBy(ranks, (rank) => rank - (position(rank)?.[axis] ?? 0) * stride);
+    for (const group of groups.values()) {
+      const [first, last] = [group[0]!, group.at(-1)!];
+      if (group.length > 1 && last - first < domain && Math.floor(first / domain) !== Math.floor(last / domain))
+        straddling.push({ axis, ranks: group });
     }
   }
   return straddling;

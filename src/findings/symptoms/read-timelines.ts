@@ -5,7 +5,6 @@ import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { steadyWindow, stepWindows } from '../nsys/step-windows.js';
 import type { RankLayout } from '../run/rank-layout.js';
-import { type Busy, busyTimes } from './busy-times.js';
 import type { KernelKind, Timeline, Waits } from './evidence.js';
 
 /**
@@ -73,27 +72,27 @@ async function devicesOf(
   who: (pid: number) => Pick<Timeline, 'path' | 'rank' | 'stage'>,
 ): Promise<Timeline[]> {
   const span = { source_id, from_ns, to_ns };
-  const islands = await store.all('symptom.work_islands', span);
+  const devices = await store.all('nsys.busy_times', { ...span, steps: '[]' });
   const kinds = await store.all('symptom.kernel_kinds', span);
   const gaps = await store.all('symptom.launch_gaps', { ...span, most_ns: MOST_LAUNCH_GAP_NS });
   const norms = await waits(store, span, NORM, COLLECTIVE);
   const overlaps = await waits(store, span, USER_BUFFERS, GEMM);
-  const devices = new Map<string, { readonly on: OnDevice; readonly islands: typeof islands }>();
-  for (const island of islands) {
-    const key = `${island.pid}/${island.device}`;
-    const known = devices.get(key);
-    if (known === undefined) devices.set(key, { on: island, islands: [island] });
-    else known.islands.push(island);
-  }
-  return [...devices.values()].map(({ on, islands: deviceIslands }) => {
-    const busy: Busy = busyTimes(deviceIslands, to_ns - from_ns);
+  // A device of another part of the capture does not work in this window.
+  const working = devices.filter(({ idle_ns, window_ns }) => idle_ns < window_ns);
+  return working.map((times) => {
+    const on: OnDevice = { pid: times.pid ?? -1, device: times.device ?? -1 };
     const kernels = kinds.filter(isOn(on));
     const gap = gaps.find(isOn(on));
     return {
       ...who(on.pid),
       steps,
-      window_ns: to_ns - from_ns,
-      ...busy,
+      window_ns: times.window_ns,
+      compute_ns: times.compute_ns,
+      idle_ns: times.idle_ns,
+      collectives: { busy_ns: times.collectives_ns, exposed_ns: times.exposed_collectives_ns },
+      sends: { busy_ns: times.sends_ns, exposed_ns: times.exposed_sends_ns },
+      other: { busy_ns: times.other_ns, exposed_ns: times.exposed_other_ns },
+      copies_ns: times.copy_ns,
       launch_gaps: { count: gap?.gaps ?? 0, ns: gap?.gap_ns ?? 0 },
       gemm: kindOf(kernels, 'gemm'),
       norm: kindOf(kernels, 'norm'),

@@ -3,16 +3,12 @@
  * gets it only if it alone serves the request that failed before and the others do not: a change made at the same time
  * is not the fix.
  */
+import { groupBy } from '../../model/group-by.js';
 import type { AdviceFix } from '../../model/results/advise.js';
 import type { VerifyChange } from '../../model/results/verify.js';
 
 export function creditOf(changes: readonly VerifyChange[], fixes: readonly AdviceFix[]): VerifyChange[] {
-  const groups = new Map<string, VerifyChange[]>();
-  for (const change of changes) {
-    const group = groups.get(change.group);
-    if (group === undefined) groups.set(change.group, [change]);
-    else group.push(change);
-  }
+  const groups = groupBy(changes, ({ group }) => group);
   const possible = [...groups].filter(([, group]) =>
     group.some(({ effect: { outcome } }) => outcome === 'active' || outcome === 'partly'),
   );

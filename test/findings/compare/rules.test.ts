@@ -7,9 +7,10 @@ import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../
 import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/measure/changed-values.js';
 import { compareContract, refusalOf, sameLayout } from '../../../src/findings/measure/contract.js';
 import { judgeChange, SIGMAS } from '../../../src/findings/measure/noise.js';
-import { median, spread, steadySteps } from '../../../src/findings/measure/steady-window.js';
+import { spread, steadySteps } from '../../../src/findings/measure/steady-window.js';
 import { DEFAULT_TOLERANCES, parseTolerances } from '../../../src/findings/measure/tolerances.js';
 import type { MeasuredPeak, Measurement } from '../../../src/model/measurement.js';
+import { median } from '../../../src/model/median.js';
 
 const empty = (changes: Partial<Measurement> = {}): Measurement => ({
   ...measurementOfValues('run', { kind: 'empty' }),

@@ -130,6 +130,21 @@ describe('the time of a device', () => {
     expect([compute_ns, communication_ns]).toEqual(communicates ? [0, 100] : [100, 0]);
   });
 
+  it('is split by the kind of communication', async () => {
+    const source_id = await scratch.work([
+      work(GEMM, 0, 10),
+      work(NCCL, 5, 25),
+      work('ncclDevKernel_SendRecv', 8, 12),
+      work('memcpy', 30, 35),
+    ]);
+    const [times] = await scratch.store.all('nsys.busy_times', { source_id, steps: '[]', from_ns: 0, to_ns: 50 });
+    expect(times).toMatchObject({
+      ...{ compute_ns: 10, idle_ns: 20, copy_ns: 5, exposed_copy_ns: 5 },
+      ...{ collectives_ns: 20, exposed_collectives_ns: 15, sends_ns: 4, exposed_sends_ns: 2 },
+      ...{ other_ns: 0, exposed_other_ns: 0, communication_ns: 20, exposed_communication_ns: 15 },
+    });
+  });
+
   it("knows DeepEP's kernels by their namespace, which short names lack", async () => {
     const completeName = 'void deep_ep::intranode::dispatch<(int)8, (int)768>(int4 *, float *, long *, int *)';
     const [budget] = await budgets([

@@ -1,6 +1,6 @@
 /** Suspects of regressions whose reason is known: by hand, and planted by a generator among changes that do no harm. */
 import { describe, expect, it } from 'vitest';
-import { MEMORY_CONFIG_KEYS } from '../../../src/findings/run/memory-keys.js';
+import { memoryKeys } from '../../../src/findings/run/memory-keys.js';
 import { KNOB_EFFECTS, knobEffect, wayOf } from '../../../src/findings/suspects/knob-effects.js';
 import { hunkHeader } from '../../../src/findings/suspects/rank-suspects.js';
 import { ALLOCATOR_VARIABLES } from '../../../src/knowledge/env-keys.js';
@@ -218,7 +218,7 @@ describe('time', () => {
 });
 
 describe('the table of knobs', () => {
-  it.each([...MEMORY_CONFIG_KEYS, ...ALLOCATOR_VARIABLES])('has %s', (key) => {
+  it.each([...memoryKeys().keys(), ...ALLOCATOR_VARIABLES])('has %s', (key) => {
     expect(knobEffect(key)).toBeDefined();
   });
 

@@ -1,7 +1,6 @@
 /** What is read of an export: waits, gaps and exposed communication, counted by hand. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rankLayout } from '../../../src/findings/run/rank-layout.js';
-import { busyTimes } from '../../../src/findings/symptoms/busy-times.js';
 import { straddles } from '../../../src/findings/symptoms/nvl72.js';
 import { trainingLog } from '../../support/training-log.js';
 import { exportOf, type Kernel } from './devices.js';
@@ -136,26 +135,6 @@ describe('an export', () => {
       confirmation: 'confirmed',
       confirmation_text: expect.stringContaining('CUDA_DEVICE_MAX_CONNECTIONS=32'),
     });
-  });
-});
-
-describe('busy times', () => {
-  it('join what overlaps', () => {
-    const islands = [
-      { kind: 0, start_ns: 0, end_ns: 10 },
-      { kind: 1, start_ns: 5, end_ns: 25 },
-      { kind: 2, start_ns: 8, end_ns: 12 },
-      { kind: 4, start_ns: 30, end_ns: 35 },
-    ];
-    expect(busyTimes(islands, 50)).toEqual({
-      compute_ns: 10,
-      idle_ns: 20,
-      collectives: { busy_ns: 20, exposed_ns: 15 },
-      sends: { busy_ns: 4, exposed_ns: 2 },
-      other: { busy_ns: 0, exposed_ns: 0 },
-      copies_ns: 5,
-    });
-    expect(busyTimes([], 50).idle_ns).toBe(50);
   });
 });
 

@@ -2,8 +2,8 @@
 
 import { maxOf, minOf } from '../../../model/lists.js';
 import type { Ending, Measurement } from '../../../model/measurement.js';
+import { median } from '../../../model/median.js';
 import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../../model/results/golden.js';
-import { median } from '../../measure/steady-window.js';
 
 export interface NamedGolden {
   readonly name: string;

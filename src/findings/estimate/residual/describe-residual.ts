@@ -76,10 +76,9 @@ async function compareLines(
   ranks: RunOfRanks,
 ): Promise<LineResidual[]> {
   const rows = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  const newest = rows.reduce((latest, { attempt }) => Math.max(latest, attempt), 0);
   return rows.flatMap((row): LineResidual[] => {
     const { metric } = row;
-    if (row.attempt !== newest || row.max_bytes === null) return [];
+    if (!row.is_newest || row.max_bytes === null) return [];
     if (metric !== 'max_allocated' && metric !== 'allocated') return [];
     const place = ranks.stageOf(row.rank);
     const stage = stages[place ?? (stages.length === 1 ? 0 : -1)];

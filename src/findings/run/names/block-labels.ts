@@ -2,6 +2,7 @@
  * memory_viz's names of blocks, so that a user finds the same block in both tools. Upstream: torch
  * `torch/utils/viz/MemoryViz.js`, `formatAddr`.
  */
+import { groupBy } from '../../../model/group-by.js';
 import type { Store } from '../../../store/store.js';
 
 export interface LabelledBlock {
@@ -18,14 +19,10 @@ export async function blockLabels(
 ): Promise<string[]> {
   if (blocks.length === 0) return [];
   const addresses = [...new Set(blocks.map((block) => block.address))].join(',');
-  const frees = new Map<number, number[]>();
-  for (const { addr, seq } of await store.all('history.frees_at', { snapshot_id: snapshotId, addresses })) {
-    const known = frees.get(Number(addr));
-    if (known === undefined) frees.set(Number(addr), [seq]);
-    else known.push(seq);
-  }
+  const rows = await store.all('history.frees_at', { snapshot_id: snapshotId, addresses });
+  const frees = groupBy(rows, ({ addr }) => Number(addr));
   return blocks.map(({ address, allocSeq }) => {
-    const before = (frees.get(address) ?? []).filter((seq) => seq < (allocSeq ?? -1)).length;
+    const before = (frees.get(address) ?? []).filter(({ seq }) => seq < (allocSeq ?? -1)).length;
     return `b${address.toString(16)}_${before}`;
   });
 }

@@ -11,7 +11,7 @@ export const graphsEffect: EffectOf = ({ change, family, after }: EffectInput) =
   const evidence: VerifyEvidence[] = [{ text: record.text, source: record.source }];
   const built = after.values.find(({ name }) => name === 'graph.count' || name === 'graph.capture_s');
   const phase = after.phases.find((one) => one.phase === 'graph_capture');
-  const source = built === undefined ? phase?.place : `${built.display_path} line ${built.line}`;
+  const source = built === undefined ? phase?.place : `${built.file} line ${built.line}`;
   const pool = after.measurement.peaks.find(({ components }) => (components.graph_pool ?? 0) > 0);
   if (source !== undefined || pool !== undefined) {
     const text =

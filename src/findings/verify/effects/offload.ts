@@ -23,7 +23,7 @@ export const activationOffloadEffect: EffectOf = ({ change, family, alone, befor
   const printed = after.values.filter(({ name }) => name.startsWith('offload.activation['));
   const total = printed.find(({ name }) => name === 'offload.activation[total]') ?? printed[0];
   if (total !== undefined && total.value !== null) {
-    const source = `${total.display_path} line ${total.line}`;
+    const source = `${total.file} line ${total.line}`;
     const text = `the offload summary tells ${formatBytes(total.value)} in host memory`;
     return effect(total.value > 0 !== isOff ? 'active' : 'inactive', text, source, { evidence });
   }
