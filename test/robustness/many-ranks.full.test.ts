@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import type { LogResult, MemoryResult } from '../../src/model/results/log.js';
 import { buildCli, type Cli } from '../support/cli.js';
-import { manyRanksLog } from './many-ranks-log.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { manyRanksLog } from './many-ranks-log.js';
 
 const RANKS = 4096;
 const LAUNCHES = 9;

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { maxOf, minOf, pushAll } from '../../src/model/lists.js';
 import { buildCli, environment } from '../support/cli.js';
-import { manyRanksLog } from './many-ranks-log.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { manyRanksLog } from './many-ranks-log.js';
 
 it('a log of 512 ranks and nine launches is diagnosed with a small call stack', () => {
   const directory = temporaryDirectory();
