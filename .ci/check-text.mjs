@@ -85,7 +85,7 @@ for (const file of files) {
   const segments = file.split('/');
   const folder = segments.slice(0, file.startsWith('src/findings/') ? 3 : 2).join('/');
   const key = segments.length < 3 ? segments[0] : folder;
-  const add = (pattern, word, line) => {
+  const add = (_pattern, word, line) => {
     counts.set(key, (counts.get(key) ?? 0) + 1);
     if (option === '--list' && file.startsWith(folderToList ?? '')) console.log(`${file}:${line}: ${word}`);
   };

@@ -1,5 +1,6 @@
 /** When a figure has changed: by more than a least effect, and by more than it changes by itself. */
 
+import { maxOf } from '../../model/lists.js';
 import { median } from '../../model/median.js';
 import type { CheckStatus } from '../../model/results/compare.js';
 

@@ -5,6 +5,7 @@
  * iterations do not move.
  */
 
+import { maxOf, minOf } from '../../model/lists.js';
 import type { MeasuredSteps } from '../../model/measurement.js';
 import { median } from '../../model/median.js';
 

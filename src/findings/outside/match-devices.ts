@@ -3,7 +3,9 @@
  * to it; a rank is a number of a process in the run. NCCL's lines and pids give the device explicitly. Otherwise
  * launchers assign the ranks of a node to its devices in order; the result states this.
  */
+
 import { groupBy } from '../../model/group-by.js';
+import { minOf } from '../../model/lists.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 type Monitor = Pick<QueryRow<'outside.monitors'>, 'host' | 'device' | 'gpu' | 'display_path'>;

@@ -44,7 +44,7 @@ export async function summariseIterations(
   store: Store,
   runId: number,
 ): Promise<Pick<IterationsResult, 'summary' | 'attempts'>> {
-  const rows = await readIterationSummary(store, runId);
+  const rows = await store.all('log.iteration_summary', { run_id: runId });
   return {
     // Without lines the run is still a row, of nothing.
     summary: summarise(rows.find((row) => row.attempt === null)!),

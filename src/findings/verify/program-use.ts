@@ -29,15 +29,13 @@ export interface ProgramUse {
 }
 
 export async function readProgramUse(store: Store, snapshotId: number, device: number): Promise<ProgramUse> {
-  const key = { snapshot_id: snapshotId, device };
-  const rows = await store.all('allocation.requests_by_stack', key);
-  const stacks = await readStacks(
-    store,
-    rows.map(({ stack_id }) => stack_id),
-  );
+  const id = { snapshot_id: snapshotId, device };
+  const rows = await store.all('attribution.requests', id);
+  const requests = new Map(rows.map((row) => [row.stack_id, row.requests]));
+  const stacks = await readStacks(store, requests.keys());
   return {
-    ...programUse(rows.map(({ stack_id, requests }) => ({ frames: stacks.get(stack_id) ?? [], requests }))),
-    hasTrace: ((await store.one('state.history', key))?.events ?? 0) > 0,
+    ...programUse([...stacks].map(([id, frames]) => ({ frames, requests: requests.get(id) ?? 0 }))),
+    hasTrace: (await deviceHistory(store, snapshotId, device)).trace.events > 0,
   };
 }
 
