@@ -20,9 +20,9 @@ const BARS: ReadonlyMap<number, readonly Bar[]> = new Map([
   [
     5_000_000,
     [
-      { of: PICKLE_LOAD, limit: 0.15 },
+      { of: PICKLE_LOAD, limit: 0.13 },
       { of: PICKLE_LOAD_GC_OFF, limit: 0.45 },
-      { of: PEAK_RSS, limit: 400e6 },
+      { of: PEAK_RSS, limit: 420e6 },
     ],
   ],
 ]);
