@@ -20,7 +20,9 @@ const nameOf = ({ name }: { readonly name: string }): string => name.replace('li
 
 /** A call of a macro that finds nothing; the name of a view. */
 const spelled = (object: (typeof objects)[number]): string =>
-  object.kind === 'view' ? nameOf(object) : `${nameOf(object)}(${object.params.map(() => '0').join(', ')})`;
+  object.kind === 'view'
+    ? nameOf(object)
+    : `${nameOf(object)}(${object.params.map(({ type }) => (type === 'VARCHAR' ? "'0'" : '0')).join(', ')})`;
 
 async function withStore<Result>(
   file: string,
