@@ -19,10 +19,9 @@ SELECT
   sum(live.actual_bytes)::BIGINT AS bytes,
   CASE WHEN count(live.requested_bytes) = count(*) THEN sum(live.requested_bytes)::BIGINT END AS requested_bytes,
   count(*) AS blocks,
-  CASE WHEN count(class.lifetime) = count(*)
-    THEN coalesce(sum(live.actual_bytes) FILTER (class.lifetime = 'resident'), 0)::BIGINT END AS resident_bytes
-FROM live_at($snapshot_id, $device, $at_seq) AS live
+  CASE WHEN count(live.lifetime) = count(*)
+    THEN coalesce(sum(live.actual_bytes) FILTER (live.lifetime = 'resident'), 0)::BIGINT END AS resident_bytes
+FROM lifetimes_at($snapshot_id, $device, $at_seq) AS live
 LEFT JOIN label ON label.snapshot_id = $snapshot_id AND label.device = $device AND label.label = live.label
-LEFT JOIN lifetimes_at($snapshot_id, $device, $at_seq) AS class ON class.block = live.block
 GROUP BY ALL
 ORDER BY sum(live.actual_bytes) DESC, min(live.address)

@@ -11,11 +11,10 @@
 -- @why    Modules, layers and accumulation points are read from the frames of the stacks. In order of addresses.
 SELECT
   label.component, coalesce(live.stack_id, start.stack_id) AS stack_id, sum(live.actual_bytes)::BIGINT AS bytes, count(*) AS blocks,
-  CASE WHEN count(class.lifetime) = count(*)
-    THEN coalesce(sum(live.actual_bytes) FILTER (class.lifetime = 'resident'), 0)::BIGINT END AS resident_bytes
-FROM live_at($snapshot_id, $device, $at_seq) AS live
+  CASE WHEN count(live.lifetime) = count(*)
+    THEN coalesce(sum(live.actual_bytes) FILTER (live.lifetime = 'resident'), 0)::BIGINT END AS resident_bytes
+FROM lifetimes_at($snapshot_id, $device, $at_seq) AS live
 LEFT JOIN label ON label.snapshot_id = $snapshot_id AND label.device = $device AND label.label = live.label
 LEFT JOIN start_stacks($snapshot_id, $device) AS start ON start.block = live.block
-LEFT JOIN lifetimes_at($snapshot_id, $device, $at_seq) AS class ON class.block = live.block
 GROUP BY ALL
 ORDER BY min(live.address)

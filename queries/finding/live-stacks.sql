@@ -3,19 +3,15 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @col    bytes       HUGEINT? actual sizes; NULL until the history is kept in the store
+-- @col    bytes       HUGEINT? actual sizes
 -- @col    blocks      BIGINT
 -- @col    requested   HUGEINT? requested bytes, where they were recorded
 -- @col    stack_id    INTEGER?
 -- @col    stack_origin VARCHAR free_event: only the stack of the free is known
 -- @col    frames      VARCHAR? the four innermost
 -- @why    Sites are these stacks with library frames taken out; here nothing is taken out.
-WITH groups AS (
-  SELECT sum(actual_bytes) AS bytes, count(*) AS blocks, sum(requested_bytes) AS requested, stack_id, stack_origin::VARCHAR AS stack_origin
-  FROM live_at($snapshot_id, $device, $at_seq) AS live
-  GROUP BY ALL)
-SELECT groups.bytes, groups.blocks, groups.requested, groups.stack_id, groups.stack_origin,
+SELECT stacks.bytes, stacks.blocks, stacks.requested_bytes AS requested, stacks.stack_id, stacks.stack_origin,
   (SELECT string_agg(frame.name || ' ' || frame.filename || ':' || frame.line, ' < ' ORDER BY stack_frame.pos)
-    FROM stack_frame JOIN frame USING (frame_id) WHERE stack_frame.stack_id = groups.stack_id AND stack_frame.pos < 4) AS frames
-FROM groups
-ORDER BY groups.bytes DESC NULLS LAST, groups.stack_id NULLS FIRST, groups.stack_origin
+    FROM stack_frame JOIN frame USING (frame_id) WHERE stack_frame.stack_id = stacks.stack_id AND stack_frame.pos < 4) AS frames
+FROM stacks_at($snapshot_id, $device, $at_seq) AS stacks
+ORDER BY stacks.bytes DESC, stacks.stack_id NULLS FIRST, stacks.stack_origin

@@ -6,6 +6,7 @@
 -- @param  at_seq       INTEGER  -1 = before the first entry, or the dump of a device without a trace
 -- @col    block           INTEGER
 -- @col    address         UBIGINT
+-- @col    requested_bytes BIGINT?
 -- @col    actual_bytes    BIGINT
 -- @col    alloc_seq       INTEGER? NULL: before the first entry
 -- @col    alloc_us        BIGINT?
@@ -67,8 +68,8 @@ timed AS (
   SELECT life.*, CASE WHEN life.end_seq < 2147483647 THEN coalesce(life.free_us, ending.time_us, 0) END AS end_us
   FROM life LEFT JOIN ending ON ending.seq = life.end_seq)
 SELECT
-  timed.block, timed.address, timed.actual_bytes, timed.alloc_seq, timed.alloc_us, timed.stack_id, timed.stack_origin,
-  timed.compile_context_id, timed.user_metadata_id, timed.label,
+  timed.block, timed.address, timed.requested_bytes, timed.actual_bytes, timed.alloc_seq, timed.alloc_us, timed.stack_id,
+  timed.stack_origin, timed.compile_context_id, timed.user_metadata_id, timed.label,
   CASE
     WHEN NOT moment.frees THEN NULL
     WHEN NOT around.has_steps THEN CASE

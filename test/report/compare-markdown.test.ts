@@ -24,7 +24,7 @@ GPU utilization −6.1 %; max\\_alloc +6.0 %; max\\_reserved: the current values
 <details><summary>contract: no difference</summary>
 
 - same: model, workload, layout, device, precision
-- not told by both: revision
+- unknown in one of the two: revision
 
 </details>
 `);

@@ -108,7 +108,7 @@ contract
   BLOCKING  device     gpu_total_bytes: 80.00 GiB → 141.00 GiB
   differs   layout     tp: 2 → 4
   same: workload
-  not told by both: precision, revision
+  unknown in one of the two: precision, revision
 
   check      golden    current  change     tolerance  status
   status  completed  completed                        pass
@@ -123,7 +123,7 @@ VERDICT  regression                                                             
 
 contract
   same: model, workload, layout, device, precision
-  not told by both: revision
+  unknown in one of the two: revision
 
   check                           golden  current   change           tolerance  status
   GPU utilization (TFLOP/s/GPU)   709.93   666.48   -43.45   -6.1 %        5 %  regression
@@ -145,7 +145,7 @@ VERDICT  undecided
          no figure is told by both sides
 
 contract
-  not told by both: model, workload, layout, device, precision, revision
+  unknown in one of the two: model, workload, layout, device, precision, revision
 
 no figures were compared
 `);

@@ -71,6 +71,6 @@ function contractMarkdown({ contract, refused }: CompareResult): string[] {
           '',
         ]),
     ...(same.length === 0 ? [] : [`- same: ${same.join(', ')}`]),
-    ...(missing.length === 0 ? [] : [`- not told by both: ${missing.join(', ')}`]),
+    ...(missing.length === 0 ? [] : [`- unknown in one of the two: ${missing.join(', ')}`]),
   ]);
 }

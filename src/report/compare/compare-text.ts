@@ -78,7 +78,7 @@ function contractLines({ contract, refused }: CompareResult): string[] {
     return wrap(`${lead}${keepEnd(printable(entry.key), 48)}: ${a} → ${b}`, WIDTH, ' '.repeat(lead.length));
   });
   if (same.length > 0) lines.push(`  same: ${same.join(', ')}`);
-  if (missing.length > 0) lines.push(`  not told by both: ${missing.join(', ')}`);
+  if (missing.length > 0) lines.push(`  unknown in one of the two: ${missing.join(', ')}`);
   const title = isIgnored ? 'contract, broken: figures of different things are compared all the same' : 'contract';
   return ['', title, ...lines];
 }

@@ -46,7 +46,7 @@ function overview(devices: readonly OutsideDevice[]): string {
     left('host', ({ host }) => (host === null ? UNKNOWN : keepEnd(printable(host), 16))),
     right('used at last', ({ monitor }) => bytesOr(monitor?.last_bytes)),
     right('largest sample', ({ monitor }) => bytesOr(monitor?.max_bytes)),
-    right('reserved, told', ({ peak_reserved_bytes: peak }) => bytesOr(peak)),
+    right('peak reserved', ({ peak_reserved_bytes: peak }) => bytesOr(peak)),
     right('outside, first', ({ outside }) => bytesOr(outside?.first_bytes)),
     right('last', ({ outside }) => bytesOr(outside?.last_bytes)),
     right('others', foreignProcesses),
@@ -108,7 +108,7 @@ function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): stri
       ),
     );
   const files = [...new Set(device.points.flatMap(({ file }) => file ?? []))];
-  if (files.length > 0) pushAll(lines, labelled('told by', files.map(printable).join(', ')));
+  if (files.length > 0) pushAll(lines, labelled('sources', files.map(printable).join(', ')));
   if (device.points.length > 0) lines.push(pointTable(device, look.limit, wall));
   if (device.processes.length > 0) lines.push(processTable(device.processes, look.limit, wall));
   return lines;
@@ -133,8 +133,8 @@ function pointTable({ points }: OutsideDevice, limit: number, wall: Wall): strin
     right('outside', (point) => formatBytes(point.outside_bytes)),
     hasProcess && right('this process', (point) => bytesOr(point.process_bytes)),
     hasOthers && right('others', (point) => bytesOr(point.others_bytes)),
-    right('apart', (point) => (point.apart_us === null ? 'same line' : seconds(point.apart_us))),
-    left('told by', place),
+    right('time gap', (point) => (point.apart_us === null ? 'same line' : seconds(point.apart_us))),
+    left('source', place),
   ]);
   const hidden = points.length - shown.length;
   return hidden === 0 ? body : `${body}\n  and ${formatCount(hidden)} more ${hidden === 1 ? 'moment' : 'moments'}`;
