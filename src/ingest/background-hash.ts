@@ -3,6 +3,7 @@
  * decoder it costs nothing.
  */
 import { Worker } from 'node:worker_threads';
+import { READ_OFFSET } from './read-buffer.js';
 
 /**
  * As text, because the thread must start from TypeScript sources under test and from built files alike. It reads
@@ -13,9 +14,9 @@ const WORKER = `
 const { parentPort, workerData } = require('node:worker_threads');
 const { readSync } = require('node:fs');
 const { createHash } = require('node:crypto');
-const { fd, sizeBytes } = workerData;
+const { fd, sizeBytes, readOffset } = workerData;
 const hash = createHash('sha256');
-const buffer = Buffer.allocUnsafeSlow(4 * 1024 * 1024);
+const buffer = Buffer.allocUnsafeSlow(readOffset + 1024 * 1024).subarray(readOffset);
 let position = 0;
 while (position < sizeBytes) {
   const count = readSync(fd, buffer, 0, Math.min(buffer.length, sizeBytes - position), position);
@@ -37,7 +38,8 @@ export interface BackgroundHash {
 }
 
 export function hashInBackground(fd: number, sizeBytes: number): BackgroundHash {
-  const worker = new Worker(WORKER, { eval: true, workerData: { fd, sizeBytes }, resourceLimits: SMALL_HEAP });
+  const workerData = { fd, sizeBytes, readOffset: READ_OFFSET };
+  const worker = new Worker(WORKER, { eval: true, workerData, resourceLimits: SMALL_HEAP });
   const result = new Promise<{ digest: string; position: number }>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os';
 import { MbfError } from '../model/errors.js';
 import { KIB, MIB } from '../model/units.js';
 import { type BackgroundHash, hashInBackground } from './background-hash.js';
+import { readBuffer } from './read-buffer.js';
 
 /** The first read serves detection, and most files of a run directory are not ours: do not fetch megabytes of each. */
 const FIRST_READ_BYTES = 256 * KIB;
@@ -68,7 +69,7 @@ function rawFile(handle: FileHandle, opened: BigIntStats, chunkBytes: number): R
     turn ^= 1;
     let buffer = buffers[turn];
     if (buffer === undefined || buffer.length < length) {
-      buffer = Buffer.allocUnsafeSlow(length);
+      buffer = readBuffer(length);
       buffers[turn] = buffer;
     }
     let filled = 0;

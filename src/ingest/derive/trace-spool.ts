@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
+import { READ_OFFSET } from '../read-buffer.js';
 
 const CHUNK_ENTRIES = 65_536;
 /** Some 2.4 MB each; a trace of half a million entries never touches the disk. */
@@ -55,17 +56,18 @@ class Chunk {
   /** `capacity` is a multiple of 8, which aligns all columns. */
   constructor(capacity: number) {
     this.capacity = capacity;
-    this.bytes = new Uint8Array(capacity * (FIXED_BYTES + TAIL_BYTES));
-    const { buffer } = this.bytes;
-    this.address = new Float64Array(buffer, 0, capacity);
-    this.sizeBytes = new Float64Array(buffer, 8 * capacity, capacity);
-    this.stream = new Float64Array(buffer, 16 * capacity, capacity);
-    this.timeUs = new Float64Array(buffer, 24 * capacity, capacity);
-    this.stackId = new Int32Array(buffer, 32 * capacity, capacity);
-    this.action = new Uint8Array(buffer, 36 * capacity, capacity);
-    this.pool = new Int32Array(buffer, 37 * capacity, capacity);
-    this.compileContext = new Int32Array(buffer, 41 * capacity, capacity);
-    this.userMetadata = new Int32Array(buffer, 45 * capacity, capacity);
+    const buffer = new ArrayBuffer(READ_OFFSET + capacity * (FIXED_BYTES + TAIL_BYTES));
+    this.bytes = new Uint8Array(buffer, READ_OFFSET);
+    const at = (bytesBefore: number) => READ_OFFSET + bytesBefore * capacity;
+    this.address = new Float64Array(buffer, at(0), capacity);
+    this.sizeBytes = new Float64Array(buffer, at(8), capacity);
+    this.stream = new Float64Array(buffer, at(16), capacity);
+    this.timeUs = new Float64Array(buffer, at(24), capacity);
+    this.stackId = new Int32Array(buffer, at(32), capacity);
+    this.action = new Uint8Array(buffer, at(36), capacity);
+    this.pool = new Int32Array(buffer, at(37), capacity);
+    this.compileContext = new Int32Array(buffer, at(41), capacity);
+    this.userMetadata = new Int32Array(buffer, at(45), capacity);
   }
 
   get usedBytes(): number {
