@@ -28,6 +28,11 @@ export abstract class ByteWindow {
     this.setWindow(Buffer.alloc(this.windowBytes + SLACK_BYTES));
   }
 
+  /** Lets go of the memory; nothing can be read any more. */
+  protected closeWindow(): void {
+    this.setWindow(Buffer.alloc(0));
+  }
+
   protected fail(code: ErrorCode, fact: string, pos = this.pos): never {
     throw new MbfError(code, fact, { offset: this.base + Math.min(pos, this.end) });
   }

@@ -86,6 +86,9 @@ export abstract class PickleMachine extends SnapshotShapes {
     if (this.pos > this.end) this.failCut();
     this.trailingBytes = this.end - this.pos;
     this.finish();
+    // What is derived from all rows follows, and needs memory of its own.
+    this.memo = new Uint32Array(0);
+    this.closeWindow();
   }
 
   protected override fail(code: ErrorCode, fact: string, pos = this.pos): never {
