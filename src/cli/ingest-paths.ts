@@ -1,6 +1,7 @@
 /** `ingest` with all parsers and with labels. Loaded with the first path whose files are new. */
 import { PARSERS } from '../../parsers/index.js';
 import { type IngestOptions, ingest } from '../ingest/ingest.js';
+import type { SeenBlocks } from '../ingest/seen-blocks.js';
 import type { IngestResult } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 
@@ -9,8 +10,8 @@ export function ingestPaths(options: Omit<IngestOptions, 'parsers' | 'labelBlock
 }
 
 /** Without a snapshot the rules, which take time to load, are not needed. */
-async function labelBlocks(store: Store, runId: number): Promise<void> {
+async function labelBlocks(store: Store, runId: number, seen: SeenBlocks | undefined): Promise<void> {
   if ((await store.one('attribution.devices', { run_id: runId })) === undefined) return;
   const { labelRun } = await import('../findings/attribution/label-run.js');
-  await labelRun(store, runId);
+  await labelRun(store, runId, seen);
 }

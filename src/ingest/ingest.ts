@@ -25,6 +25,7 @@ import { rankFromName } from './names/rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './names/run-names.js';
 import { NsysWriter } from './nsys-writer.js';
 import { PARSER_VERSION } from './parser-version.js';
+import type { SeenBlocks, SeenSnapshot } from './seen-blocks.js';
 import { SnapshotWriter } from './snapshot-writer.js';
 import { insertIncidents, insertNotes, NoteFolder, removeSource } from './source-rows.js';
 import { StoreDictionary } from './store-dictionary.js';
@@ -61,7 +62,7 @@ export interface IngestOptions {
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
   /** Labels the blocks of a run once all its files are read; labels depend on several of them. */
-  readonly labelBlocks?: ((store: Store, runId: number) => Promise<void>) | undefined;
+  readonly labelBlocks?: ((store: Store, runId: number, seen: SeenBlocks | undefined) => Promise<void>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
   readonly progress?: ((file: string, bytesRead: number, bytesTotal: number) => void) | undefined;
@@ -119,7 +120,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     if (session !== undefined) {
       // What the thread holds is as much as labels need.
       await thread.close();
-      for (const runId of written) await options.labelBlocks?.(session.store, runId);
+      for (const runId of written) await options.labelBlocks?.(session.store, runId, session.seen);
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
@@ -146,6 +147,8 @@ class Session {
   private readonly thread: DecodeThread;
   private readonly dictionary: StoreDictionary;
   private readonly now: Date;
+  /** With the first snapshot whose blocks will be labelled: the rules take time to load. */
+  seen: SeenBlocks | undefined;
 
   constructor(options: IngestOptions, store: Store, thread: DecodeThread) {
     this.store = store;
@@ -304,10 +307,10 @@ class Session {
     const namedPath = candidate.isNamed ? candidate.path : candidate.displayPath;
     const fromName = rankFromName(namedPath);
     const isNsys = parser.id === 'nsys';
-    return store.transaction(async () => {
+    const writers: SnapshotWriter[] = [];
+    const source = await store.transaction(async (): Promise<IngestSource> => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
       const sourceId = await this.nextId('source', 'source_id');
-      const writers: SnapshotWriter[] = [];
       const incidents: IncidentRow[] = [];
       const texts =
         parser.id === 'torch-snapshot' ? undefined : await TextRowWriter.open(store, this.dictionary, sourceId);
@@ -333,7 +336,8 @@ class Session {
             handle: await this.handle(run, rank, writers.length),
             path: namedPath,
           };
-          const writer = await SnapshotWriter.open(store, this.dictionary, identity, dictionary, keys);
+          const seen = await this.seenSnapshot(identity.snapshotId);
+          const writer = await SnapshotWriter.open(store, this.dictionary, identity, dictionary, keys, seen);
           writers.push(writer);
           return writer;
         },
@@ -378,6 +382,16 @@ class Session {
         notes: folded.map(noteResult),
       };
     });
+    for (const { seen } of writers) if (seen !== undefined) this.seen?.keep(seen);
+    return source;
+  }
+
+  private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
+    if (this.options.labelBlocks === undefined) return undefined;
+    const { SeenBlocks, SeenSnapshot } = await import('./seen-blocks.js');
+    this.seen ??= new SeenBlocks();
+    this.seen.forget(snapshotId);
+    return new SeenSnapshot(this.seen, snapshotId);
   }
 
   /** Keeps one row with the error, and no data. */

@@ -20,6 +20,7 @@ import type { DeviceTrace } from './derive/derive-trace.js';
 import { historyRow, stepRows } from './derive/history-rows.js';
 import { dumpTrigger } from './dump-trigger.js';
 import { stepFromName } from './names/step-from-name.js';
+import type { SeenSnapshot } from './seen-blocks.js';
 import type { StoreDictionary, Translation } from './store-dictionary.js';
 
 /** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
@@ -45,6 +46,8 @@ export class SnapshotWriter implements DerivedSnapshotSink {
   private readonly translation: Translation;
   private readonly appenders: ReadonlyMap<TableLayout, ColumnAppender>;
   private readonly stamped = new WeakSet<ColumnBatch>();
+  /** What labels need of the blocks; undefined where none are made. */
+  readonly seen: SeenSnapshot | undefined;
   private readonly ooms: TraceOomRow[] = [];
   private readonly extras: EventExtraRow[] = [];
   private ended: { readonly summary: SnapshotSummary; readonly derivation: SnapshotDerivation } | undefined;
@@ -56,12 +59,13 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     identity: SnapshotIdentity,
     dictionary: Dictionary,
     keys: StackKeys,
+    seen: SeenSnapshot | undefined,
   ): Promise<SnapshotWriter> {
     const appenders = new Map<TableLayout, ColumnAppender>();
     for (const layout of Object.values(TRAVELLING)) {
       appenders.set(layout, await store.appender(layout));
     }
-    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary, keys), appenders);
+    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary, keys), appenders, seen);
   }
 
   private constructor(
@@ -70,7 +74,9 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     dictionary: Dictionary,
     translation: Translation,
     appenders: ReadonlyMap<TableLayout, ColumnAppender>,
+    seen: SeenSnapshot | undefined,
   ) {
+    this.seen = seen;
     this.store = store;
     this.identity = identity;
     this.dictionary = dictionary;
@@ -80,6 +86,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
 
   events(batch: ColumnBatch): void {
     this.append(batch);
+    this.seen?.events(batch);
   }
 
   segments(batch: ColumnBatch): void {
@@ -88,6 +95,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
 
   blocks(batch: ColumnBatch): void {
     this.append(batch);
+    this.seen?.blocks(batch);
   }
 
   annotations(batch: ColumnBatch): void {
@@ -96,6 +104,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
 
   blockLives(batch: ColumnBatch): void {
     this.append(batch);
+    this.seen?.blockLives(batch);
   }
 
   segmentLives(batch: ColumnBatch): void {
@@ -106,9 +115,10 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     this.append(batch);
   }
 
-  /** What an appender still holds is written while the other thread derives lifetimes. */
+  /** While the other thread derives lifetimes, what appenders still hold is written, and stacks are classified. */
   parsed(): void {
     for (const layout of PARSED) this.appenders.get(layout)!.close();
+    this.seen?.classify((isWanted) => this.translation.namedStacks(isWanted));
   }
 
   oom(row: TraceOomRow): void {

@@ -2,7 +2,10 @@
  * Every block that lived during a trace, as columns: those from before the recording first, then one per allocation in
  * order.
  */
+import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
+import { growColumn } from '../../allocator/walk/grow-column.js';
 import { roundTo512 } from '../../allocator/walk/history-facts.js';
+import type { PoolNumbers } from '../../model/pool-numbers.js';
 
 export interface Lives {
   readonly count: number;
@@ -24,6 +27,94 @@ export interface Lives {
   readonly stackIsOfFree: Uint8Array;
   /** Torch's pools as walks number them; 0 = default, −1 = unknown. */
   readonly pool: Int32Array;
+}
+
+/** Rows of `block_life`, in any order; what is not known is −1, or NaN. */
+export interface LifeColumns {
+  readonly block: Int32Array;
+  readonly from_seq: Int32Array;
+  readonly to_seq: Int32Array;
+  readonly actual_bytes: Float64Array;
+  readonly requested_bytes: Float64Array;
+  /** As the store numbers them. */
+  readonly pool: Int32Array;
+  readonly stack_id: Int32Array;
+  readonly stack_origin: Uint8Array;
+}
+
+const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
+
+/** Puts {@link Lives} together from rows. Memory is 33 bytes a block. */
+export class LivesBuilder {
+  /** Rows so far. */
+  count = 0;
+  private starts = 0;
+  private allocSeq: Int32Array<ArrayBuffer>;
+  private freedSeq: Int32Array<ArrayBuffer>;
+  private bytes: Float64Array<ArrayBuffer>;
+  private requested: Float64Array<ArrayBuffer>;
+  private stackId: Int32Array<ArrayBuffer>;
+  private stackIsOfFree: Uint8Array<ArrayBuffer>;
+  private pool: Int32Array<ArrayBuffer>;
+
+  /** `expected` blocks; there may be more. */
+  constructor(expected: number) {
+    const capacity = Math.max(1, expected);
+    this.allocSeq = new Int32Array(capacity);
+    this.freedSeq = new Int32Array(capacity);
+    this.bytes = new Float64Array(capacity);
+    this.requested = new Float64Array(capacity);
+    this.stackId = new Int32Array(capacity);
+    this.stackIsOfFree = new Uint8Array(capacity);
+    this.pool = new Int32Array(capacity);
+  }
+
+  add(rows: number, columns: LifeColumns): void {
+    for (let i = 0; i < rows; i += 1) {
+      const row = columns.block[i]!;
+      while (row >= this.allocSeq.length) this.grow();
+      const from = columns.from_seq[i]!;
+      this.allocSeq[row] = from;
+      this.freedSeq[row] = columns.to_seq[i]!;
+      this.bytes[row] = columns.actual_bytes[i]!;
+      this.requested[row] = columns.requested_bytes[i]! >= 0 ? columns.requested_bytes[i]! : -1;
+      this.stackId[row] = columns.stack_id[i]! < 0 ? -1 : columns.stack_id[i]!;
+      this.pool[row] = columns.pool[i]!;
+      if (from < 0) {
+        this.starts += 1;
+        this.stackIsOfFree[row] = columns.stack_origin[i] === FREE_EVENT ? 1 : 0;
+      }
+    }
+    this.count += rows;
+  }
+
+  /** Call once, after all rows of a trace of `events` entries. */
+  lives(events: number, pools: PoolNumbers): Lives {
+    const { count, starts, pool } = this;
+    for (let row = 0; row < count; row += 1) pool[row] = Math.max(0, pools.toWalk(pool[row]!));
+    return {
+      count,
+      starts,
+      events,
+      allocSeq: this.allocSeq.subarray(0, count),
+      freedSeq: this.freedSeq.subarray(0, count),
+      bytes: this.bytes.subarray(0, count),
+      requested: this.requested.subarray(0, count),
+      stackId: this.stackId.subarray(0, count),
+      stackIsOfFree: this.stackIsOfFree.subarray(0, count),
+      pool: pool.subarray(0, count),
+    };
+  }
+
+  private grow(): void {
+    this.allocSeq = growColumn(this.allocSeq);
+    this.freedSeq = growColumn(this.freedSeq);
+    this.bytes = growColumn(this.bytes);
+    this.requested = growColumn(this.requested);
+    this.stackId = growColumn(this.stackId);
+    this.stackIsOfFree = growColumn(this.stackIsOfFree);
+    this.pool = growColumn(this.pool);
+  }
 }
 
 /**

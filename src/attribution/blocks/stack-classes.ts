@@ -1,4 +1,4 @@
-/** The classes of all stacks of a trace: each distinct stack is classified once, however many blocks it made. */
+/** The classes of stacks: each distinct stack is classified once, however many blocks it made. */
 
 import { type Frame, frameKind } from '../frames/call-site.js';
 import { classifyStack, type StackClass } from '../match/classify-stack.js';
@@ -30,25 +30,36 @@ const EMPTY_STACK: ClassifiedStack = {
 /** By stack id; unknown ids, −1 among them, are the empty stack. */
 export type StackClasses = (stackId: number) => ClassifiedStack;
 
-/** By the ids of the stacks. */
-export function classifyStacks(
-  rules: CompiledRules,
-  stacks: Iterable<readonly [number, readonly Frame[]]>,
-): StackClasses {
-  // By id: they are small integers, and every block asks.
-  const classes: ClassifiedStack[] = [];
-  // Equal frames are one object.
-  const known = new Map<Frame, FrameMatches>();
-  const matchesOf = (frame: Frame): FrameMatches => {
-    let matches = known.get(frame);
+/** Stacks of one store, each classified once. */
+export class StackClassifier {
+  private readonly rules: CompiledRules;
+  /** By id: they are small integers, and every block asks. */
+  private readonly known: ClassifiedStack[] = [];
+  private readonly frames = new Map<Frame, FrameMatches>();
+
+  constructor(rules: CompiledRules) {
+    this.rules = rules;
+  }
+
+  has(id: number): boolean {
+    return this.known[id] !== undefined;
+  }
+
+  /** Frames innermost first; equal frames should be one object. */
+  add(id: number, frames: readonly Frame[]): void {
+    this.known[id] = classifyFrames(this.rules, frames, false, (frame) => this.matchesOf(frame));
+  }
+
+  readonly classes: StackClasses = (id) => this.known[id] ?? EMPTY_STACK;
+
+  private matchesOf(frame: Frame): FrameMatches {
+    let matches = this.frames.get(frame);
     if (matches === undefined) {
-      matches = rules.matchesOf(frame.name, frame.filename);
-      known.set(frame, matches);
+      matches = this.rules.matchesOf(frame.name, frame.filename);
+      this.frames.set(frame, matches);
     }
     return matches;
-  };
-  for (const [id, frames] of stacks) classes[id] = classifyFrames(rules, frames, false, matchesOf);
-  return (id) => classes[id] ?? EMPTY_STACK;
+  }
 }
 
 export function classifyFrames(

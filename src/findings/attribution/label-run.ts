@@ -4,6 +4,8 @@
  */
 import { NO_RUN_FIGURES } from '../../attribution/blocks/attribution.js';
 import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
+import type { LivesBuilder } from '../../attribution/blocks/lives.js';
+import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from './attribute-device.js';
 import { readRunFigures } from './blocks/run-figures.js';
@@ -14,16 +16,28 @@ export async function unlabelledRuns(store: Store): Promise<number[]> {
   return (await store.all('attribution.unlabelled', { rules: RULES_VERSION })).map((row) => row.run_id);
 }
 
+/** What an ingest has seen of the blocks it wrote, so that it is not read back. */
+export interface SeenBlocks {
+  /** By the built-in rules. */
+  readonly stacks: StackClassifier;
+  /** Gives the lives away: they may be large. */
+  take(snapshotId: number, device: number): LivesBuilder | undefined;
+}
+
 /** Labels the devices of a run whose labels are missing, of other rules, or of other facts of the run. */
-export async function labelRun(store: Store, runId: number): Promise<void> {
+export async function labelRun(store: Store, runId: number, seen?: SeenBlocks): Promise<void> {
   const devices = await store.all('attribution.devices', { run_id: runId });
   if (devices.length === 0) return;
   const run = await readRunFigures(store, runId);
+  const stacks = seen?.stacks ?? new StackClassifier(builtInRules());
   for (const { snapshot_id, device, rank, rules, figures } of devices) {
     const known = run.figuresOf(rank) ?? NO_RUN_FIGURES;
     const stamp = JSON.stringify([known.rankParameters, known.distributedOptimizer]);
     if (rules === RULES_VERSION && figures === stamp) continue;
-    const of = await attributeDevice(store, { snapshotId: snapshot_id, device }, builtInRules(), known);
+    const of = await attributeDevice(store, { snapshotId: snapshot_id, device }, builtInRules(), known, {
+      stacks,
+      lives: seen?.take(snapshot_id, device),
+    });
     const id = { snapshot_id, device };
     await store.transaction(async () => {
       for (const table of ['labelled_device', 'label'])
