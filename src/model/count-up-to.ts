@@ -1,5 +1,5 @@
 /** How many of the ascending `times` are at or before `time`. */
-export function countUpTo(times: Float64Array, time: number): number {
+export function countUpTo(times: Float64Array | Int32Array, time: number): number {
   let low = 0;
   let high = times.length;
   while (low < high) {

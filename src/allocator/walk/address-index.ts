@@ -25,6 +25,9 @@ export class AddressIndex {
 
   /** Puts the cursor on the greatest key ≤ `key` and returns its slot, or −1 if there is none. */
   floor(key: number): number {
+    // A free is undone as its completion and its request: the second finds the place of the first.
+    if (this.position >= 0 && this.keys[this.chunk]![this.position] === key)
+      return this.slots[this.chunk]![this.position]!;
     const firsts = this.firsts;
     let low = 0;
     let high = this.keys.length - 1;
@@ -52,7 +55,10 @@ export class AddressIndex {
     return this.chunk + 1 < this.keys.length ? this.slots[this.chunk + 1]![0]! : -1;
   }
 
-  /** Inserts `key` right behind the cursor; the caller has called `floor(key)` and found another key or none. */
+  /**
+   * Inserts `key` right behind the cursor, which then is on it; the caller has called `floor(key)` and found another
+   * key or none.
+   */
   insertAtCursor(key: number, slot: number): void {
     if (this.lengths[this.chunk] === CHUNK) this.splitChunk();
     const length = this.lengths[this.chunk]!;
@@ -66,6 +72,7 @@ export class AddressIndex {
     if (at === 0) this.firsts[this.chunk] = key;
     this.lengths[this.chunk] = length + 1;
     this.size += 1;
+    this.position = at;
   }
 
   /** Removes `key` and returns its slot, or −1 if it is not there. */
@@ -80,6 +87,7 @@ export class AddressIndex {
     this.slots[this.chunk]!.copyWithin(at, at + 1, length + 1);
     this.lengths[this.chunk] = length;
     this.size -= 1;
+    this.position = -1;
     if (length === 0 && this.keys.length > 1) this.dropChunk(this.chunk);
     else if (at === 0) this.firsts[this.chunk] = keys[0]!;
     return slot;

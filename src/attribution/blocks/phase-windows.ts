@@ -3,6 +3,7 @@
  * optimizer step, …
  */
 
+import { growColumn } from '../../allocator/walk/grow-column.js';
 import { countUpTo } from '../../model/count-up-to.js';
 import { PHASES, type Phase } from '../../model/log-rows.js';
 import { type Lives, NEVER } from './lives.js';
@@ -56,8 +57,9 @@ export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows 
     return code;
   };
   // A trace may have as many windows as allocations: numbers, not objects.
-  const starts: number[] = [];
-  const codes: number[] = [];
+  let starts = new Int32Array(1024);
+  let codes = new Uint8Array(1024);
+  let count = 0;
   const windowOf = new Int32Array(lives.count).fill(-1);
   let current = UNKNOWN;
   for (let row = lives.starts; row < lives.count; row += 1) {
@@ -65,38 +67,43 @@ export function phaseWindows(lives: Lives, classes: StackClasses): PhaseWindows 
     let code = codeOfStack[stackId + 1] ?? stackCode(stackId);
     if (code === MAYBE_BACKWARD) code = BEFORE_BACKWARD[current] === 1 ? BACKWARD : current;
     else if (KEEPS[code] === 1) code = current;
-    if (code !== current || starts.length === 0) {
+    if (code !== current || count === 0) {
       current = code;
-      starts.push(lives.allocSeq[row]!);
-      codes.push(code);
+      if (count === starts.length) {
+        starts = growColumn(starts);
+        codes = growColumn(codes);
+      }
+      starts[count] = lives.allocSeq[row]!;
+      codes[count++] = code;
     }
-    windowOf[row] = starts.length - 1;
+    windowOf[row] = count - 1;
   }
-  const begins = Float64Array.from(starts);
-  const lastOf = (index: number): number => (index + 1 < starts.length ? starts[index + 1]! : lives.events) - 1;
+  const begins = starts.subarray(0, count);
+  const lastOf = (index: number): number => (index + 1 < count ? starts[index + 1]! : lives.events) - 1;
   const nexts = new Map<Phase, Int32Array>();
   const nextOf = (phase: Phase): Int32Array => {
     let next = nexts.get(phase);
     if (next === undefined) {
-      next = new Int32Array(starts.length).fill(NEVER);
+      next = new Int32Array(count).fill(NEVER);
       const code = PHASES.indexOf(phase);
-      for (let i = starts.length - 2; i >= 0; i -= 1) next[i] = codes[i + 1] === code ? starts[i + 1]! : next[i + 1]!;
+      for (let i = count - 2; i >= 0; i -= 1) next[i] = codes[i + 1] === code ? starts[i + 1]! : next[i + 1]!;
       nexts.set(phase, next);
     }
     return next;
   };
-  const phaseAt = (index: number): Phase => PHASES[codes[index] ?? UNKNOWN]!;
+  const codeAt = (index: number): number => (index < 0 ? UNKNOWN : codes[index]!);
+  const phaseAt = (index: number): Phase => PHASES[codeAt(index)]!;
   return {
     spansOf(phase) {
       const code = PHASES.indexOf(phase);
       const spans: { firstSeq: number; lastSeq: number }[] = [];
-      for (let i = 0; i < starts.length; i += 1)
+      for (let i = 0; i < count; i += 1)
         if (codes[i] === code) spans.push({ firstSeq: starts[i]!, lastSeq: lastOf(i) });
       return spans;
     },
     phaseAt: (seq) => phaseAt(countUpTo(begins, seq) - 1),
     phaseOf: (row) => phaseAt(windowOf[row]!),
-    codeOf: (row) => codes[windowOf[row]!] ?? UNKNOWN,
+    codeOf: (row) => codeAt(windowOf[row]!),
     endOf: (row) => lastOf(windowOf[row]!),
     nextStart: (phase, row) => nextOf(phase)[windowOf[row]!] ?? NEVER,
   };

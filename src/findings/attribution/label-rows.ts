@@ -23,15 +23,15 @@ export function labelRows({ table }: Pick<DeviceAttribution, 'table'>, id: Devic
 /** In a transaction. */
 export async function appendBlockLabels(
   store: Store,
-  { lives, label }: Pick<DeviceAttribution, 'lives' | 'label'>,
+  { label }: Pick<DeviceAttribution, 'label'>,
   id: DeviceKey,
 ): Promise<void> {
   const appender = await store.appender(BLOCK_LABEL_LAYOUT);
-  const batch = new ColumnBatch(BLOCK_LABEL_LAYOUT, Math.max(1, Math.min(lives.count, BATCH_ROWS)));
+  const batch = new ColumnBatch(BLOCK_LABEL_LAYOUT, Math.max(1, Math.min(label.length, BATCH_ROWS)));
   batch.i32('snapshot_id').fill(id.snapshot_id);
   batch.i32('device').fill(id.device);
-  for (let from = 0; from < lives.count; from += batch.capacity) {
-    batch.rows = Math.min(batch.capacity, lives.count - from);
+  for (let from = 0; from < label.length; from += batch.capacity) {
+    batch.rows = Math.min(batch.capacity, label.length - from);
     for (let i = 0; i < batch.rows; i += 1) batch.i32('block')[i] = from + i;
     batch.i32('label').set(label.subarray(from, from + batch.rows));
     appender.append(batch);

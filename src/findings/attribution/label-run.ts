@@ -34,15 +34,16 @@ export async function labelRun(store: Store, runId: number, seen?: SeenBlocks): 
     const known = run.figuresOf(rank) ?? NO_RUN_FIGURES;
     const stamp = JSON.stringify([known.rankParameters, known.distributedOptimizer]);
     if (rules === RULES_VERSION && figures === stamp) continue;
-    const of = await attributeDevice(store, { snapshotId: snapshot_id, device }, builtInRules(), known, {
+    // The lives are not held while their labels are written.
+    const { table, label } = await attributeDevice(store, { snapshotId: snapshot_id, device }, builtInRules(), known, {
       stacks,
       lives: seen?.take(snapshot_id, device),
     });
     const id = { snapshot_id, device };
     await store.transaction(async () => {
-      for (const table of ['labelled_device', 'label'])
-        await store.run(`DELETE FROM ${table} WHERE snapshot_id = $snapshot_id AND device = $device`, id);
-      await appendBlockLabels(store, of, id);
+      for (const stale of ['labelled_device', 'label'])
+        await store.run(`DELETE FROM ${stale} WHERE snapshot_id = $snapshot_id AND device = $device`, id);
+      await appendBlockLabels(store, { label }, id);
       // A column of block_life, so that no question has to join millions of rows.
       await store.run(
         `UPDATE block_life SET label = fresh.label FROM block_label_staging AS fresh
@@ -50,7 +51,7 @@ export async function labelRun(store: Store, runId: number, seen?: SeenBlocks): 
         id,
       );
       await store.run('DELETE FROM block_label_staging');
-      await store.insertRows('label', labelRows(of, id));
+      await store.insertRows('label', labelRows({ table }, id));
       await store.insertRows('labelled_device', [{ ...id, rules: RULES_VERSION, figures: stamp }]);
     });
   }

@@ -102,11 +102,13 @@ export class TraceSpool {
   private diskFails = false;
   /** What chunks of the file are read into. */
   private scratch: Chunk | undefined;
+  private readonly seq: Int32Array<ArrayBuffer>;
   private readonly chunkEntries: number;
 
   /** `chunkEntries`: a multiple of 8. */
   constructor(chunkEntries = CHUNK_ENTRIES) {
     this.chunkEntries = chunkEntries;
+    this.seq = new Int32Array(chunkEntries);
   }
 
   /** Whether entries are in the temporary file. */
@@ -222,7 +224,7 @@ export class TraceSpool {
     const chunk = held instanceof Chunk ? held : this.read(held);
     const { count, action, address, sizeBytes, stream, stackId, pool, timeUs, compileContext, userMetadata } = chunk;
     const first = index * this.chunkEntries;
-    const seq = new Int32Array(count);
+    const { seq } = this;
     for (let i = 0; i < count; i += 1) seq[i] = first + i;
     return { count, seq, action, address, sizeBytes, stream, stackId, pool, timeUs, compileContext, userMetadata };
   }
