@@ -120,16 +120,17 @@ export class SnapshotMachine extends PickleMachine {
 
       for (;;) {
         let opcode = buf[q]!;
+        // Signed here and below: to compare an unsigned index with a count, V8 makes doubles of both.
         let index: number;
         if (opcode === 0x6a) {
-          index = view.getUint32(q + 1, true);
+          index = view.getInt32(q + 1, true);
           q += 5;
         } else if (opcode === 0x68) {
           index = buf[q + 1]!;
           q += 2;
         } else if (opcode === 0x75) break;
         else break entries;
-        if (q > limit || index >= memoCount) break entries;
+        if (q > limit || index < 0 || index >= memoCount) break entries;
         const word = memo[index]!;
         const keyText = word & 0xfffffff;
         if (word >>> 28 !== STR || keyText >= knownTexts) break entries;
@@ -217,7 +218,7 @@ export class SnapshotMachine extends PickleMachine {
                   const get = buf[q]!;
                   let frameIndex: number;
                   if (get === 0x6a) {
-                    frameIndex = view.getUint32(q + 1, true);
+                    frameIndex = view.getInt32(q + 1, true);
                     q += 5;
                   } else if (get === 0x68) {
                     frameIndex = buf[q + 1]!;
@@ -226,7 +227,7 @@ export class SnapshotMachine extends PickleMachine {
                     q += 1;
                     break;
                   } else break entries;
-                  if (q > limit || frameIndex >= memoCount) break entries;
+                  if (q > limit || frameIndex < 0 || frameIndex >= memoCount) break entries;
                   const frameWord = memo[frameIndex]!;
                   if (frameWord >>> 28 !== FRAME || depth >= LIMITS.stackFrames) break entries;
                   const frame = frameWord & 0xfffffff;
@@ -261,10 +262,10 @@ export class SnapshotMachine extends PickleMachine {
             } else if (buf[q] === 0x6a || buf[q] === 0x68) {
               // One frame only: BINGET APPEND.
               const wide = buf[q] === 0x6a;
-              const frameIndex = wide ? view.getUint32(q + 1, true) : buf[q + 1]!;
+              const frameIndex = wide ? view.getInt32(q + 1, true) : buf[q + 1]!;
               const after = q + (wide ? 5 : 2);
               if (buf[after] === 0x61) {
-                if (frameIndex >= memoCount) break entries;
+                if (frameIndex < 0 || frameIndex >= memoCount) break entries;
                 const frameWord = memo[frameIndex]!;
                 if (frameWord >>> 28 !== FRAME) break entries;
                 frames[0] = frameWord & 0xfffffff;
@@ -275,13 +276,13 @@ export class SnapshotMachine extends PickleMachine {
           } else {
             let frameList: number;
             if (opcode === 0x6a) {
-              frameList = view.getUint32(q + 1, true);
+              frameList = view.getInt32(q + 1, true);
               q += 5;
             } else if (opcode === 0x68) {
               frameList = buf[q + 1]!;
               q += 2;
             } else break entries;
-            if (frameList >= memoCount) break entries;
+            if (frameList < 0 || frameList >= memoCount) break entries;
             const listWord = memo[frameList]!;
             if (listWord >>> 28 === STACK) stack = listWord & 0xfffffff;
             else if (listWord >>> 28 === LIST) stack = 0;
@@ -291,9 +292,9 @@ export class SnapshotMachine extends PickleMachine {
           let textValue: number;
           if (opcode === 0x6a || opcode === 0x68) {
             const wide = opcode === 0x6a;
-            const textIndex = wide ? view.getUint32(q + 1, true) : buf[q + 1]!;
+            const textIndex = wide ? view.getInt32(q + 1, true) : buf[q + 1]!;
             q += wide ? 5 : 2;
-            if (textIndex >= memoCount) break entries;
+            if (textIndex < 0 || textIndex >= memoCount) break entries;
             textValue = memo[textIndex]!;
           } else if (opcode === 0x8c) {
             const length = buf[q + 1]!;
@@ -321,9 +322,9 @@ export class SnapshotMachine extends PickleMachine {
             q += 6;
           } else if (opcode === 0x6a || opcode === 0x68) {
             const wide = opcode === 0x6a;
-            const poolIndex = wide ? view.getUint32(q + 1, true) : buf[q + 1]!;
+            const poolIndex = wide ? view.getInt32(q + 1, true) : buf[q + 1]!;
             q += wide ? 5 : 2;
-            if (poolIndex >= memoCount || memo[poolIndex]! >>> 28 !== PAIR) break entries;
+            if (poolIndex < 0 || poolIndex >= memoCount || memo[poolIndex]! >>> 28 !== PAIR) break entries;
             pool = memo[poolIndex]! & 0xfffffff;
           } else break entries;
         } else break entries;
