@@ -3,9 +3,9 @@
  * configuration say of its size, so they are made once all files of an ingest are read, and again where that changed.
  */
 import { NO_RUN_FIGURES } from '../../attribution/blocks/attribution.js';
-import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
 import type { LivesBuilder } from '../../attribution/blocks/lives.js';
 import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
+import { builtInRules, RULES_VERSION } from '../../attribution/built-in-rules.js';
 import type { Store } from '../../store/store.js';
 import { attributeDevice } from './attribute-device.js';
 import { readRunFigures } from './blocks/run-figures.js';
