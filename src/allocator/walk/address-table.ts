@@ -13,6 +13,9 @@ export class AddressTable {
   private keys = new Float64Array(1 << 12).fill(EMPTY);
   private values = new Int32Array(1 << 12).fill(EMPTY);
   private count = 0;
+  /** A look-up is mostly of the address before it: entries of one block follow each other, and a change follows a look. */
+  private last = Number.NaN;
+  private lastPlace = 0;
 
   /** The slot of `address`, or −1. */
   get(address: number): number {
@@ -35,6 +38,7 @@ export class AddressTable {
   }
 
   private find(address: number): number {
+    if (address === this.last) return this.lastPlace;
     const { keys, mask } = this;
     // From a secret seed and through both halves in turn: a file must not be able to choose addresses that collide.
     let mixed = Math.imul((address >>> 0) ^ SEED, 0x9e3779b1);
@@ -42,11 +46,14 @@ export class AddressTable {
     mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
     let place = (mixed ^ (mixed >>> 16)) & mask;
     while (keys[place] !== EMPTY && keys[place] !== address) place = (place + 1) & mask;
+    this.last = address;
+    this.lastPlace = place;
     return place;
   }
 
   private grow(): void {
     const { keys, values } = this;
+    this.last = Number.NaN;
     this.mask = this.mask * 2 + 1;
     this.keys = new Float64Array(this.mask + 1).fill(EMPTY);
     this.values = new Int32Array(this.mask + 1).fill(EMPTY);

@@ -54,11 +54,16 @@ class AddressTable {
   private high = new Uint32Array(1 << 12);
   private used = new Uint8Array(1 << 12);
   private count = 0;
+  /** The address looked up last: the completion of a free mostly follows its request. */
+  private lastLow = 0;
+  private lastHigh = 0;
+  private lastSlot = -1;
   /** By slot: what happened last. */
   state = new Uint8Array(1 << 12);
 
   /** The slot of an address, made if new. */
   slot(low: number, high: number): number {
+    if (low === this.lastLow && high === this.lastHigh && this.lastSlot >= 0) return this.lastSlot;
     const { mask, used } = this;
     // From a secret seed and through both halves in turn: a plain sum of products lets a file choose 200,000 addresses
     // of one slot (minutes).
@@ -67,7 +72,7 @@ class AddressTable {
     mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
     let slot = (mixed ^ (mixed >>> 16)) & mask;
     while (used[slot] !== 0) {
-      if (this.low[slot] === low && this.high[slot] === high) return slot;
+      if (this.low[slot] === low && this.high[slot] === high) return this.found(low, high, slot);
       slot = (slot + 1) & mask;
     }
     if ((this.count + 1) * 2 > mask) {
@@ -78,12 +83,20 @@ class AddressTable {
     used[slot] = 1;
     this.low[slot] = low;
     this.high[slot] = high;
+    return this.found(low, high, slot);
+  }
+
+  private found(low: number, high: number, slot: number): number {
+    this.lastLow = low;
+    this.lastHigh = high;
+    this.lastSlot = slot;
     return slot;
   }
 
   private grow(): void {
     const { low, high, used, state } = this;
     const size = (this.mask + 1) * 2;
+    this.lastSlot = -1;
     this.mask = size - 1;
     this.low = new Uint32Array(size);
     this.high = new Uint32Array(size);
