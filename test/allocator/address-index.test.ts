@@ -24,6 +24,7 @@ describe('AddressIndex', () => {
               index.insertAtCursor(at, key);
               model.set(at, key);
             }
+            expect(index.floor(at) === key).toBe(model.has(at));
           }
           const keys = [...model.values()].sort((a, b) => a - b);
           expect(index.size).toBe(keys.length);

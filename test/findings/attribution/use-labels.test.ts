@@ -51,9 +51,10 @@ async function makeStore(path: string, labelled: boolean): Promise<void> {
   const store = await newStore(path, { threads: 1 });
   try {
     for (const rank of [0, 1]) writeFileSync(join(directory, `snapshot_${rank}.pickle`), recordProgram(PROGRAM));
-    await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date() });
-    if (labelled) await labelRun(store, 1);
-    else for (const table of ['label', 'labelled_device']) await store.run(`DELETE FROM ${table}`);
+    // Of blocks that ingest has seen; below, labels are made of blocks read from the store.
+    const labelBlocks = labelled ? labelRun : undefined;
+    await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date(), labelBlocks });
+    if (!labelled) for (const table of ['label', 'labelled_device']) await store.run(`DELETE FROM ${table}`);
     if (!labelled) await store.run('UPDATE block_life SET label = NULL');
   } finally {
     await store.close();
