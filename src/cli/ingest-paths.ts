@@ -5,13 +5,15 @@ import type { SeenBlocks } from '../ingest/seen-blocks.js';
 import type { IngestResult } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 
-export function ingestPaths(options: Omit<IngestOptions, 'parsers' | 'labelBlocks'>): Promise<IngestResult> {
-  return ingest({ ...options, parsers: PARSERS, labelBlocks });
+export function ingestPaths(options: Omit<IngestOptions, 'parsers' | 'labelBlocks' | 'prepareLabels'>): Promise<IngestResult> {
+  return ingest({ ...options, parsers: PARSERS, labelBlocks, prepareLabels });
 }
+
+const prepareLabels = () => import('../findings/attribution/label-run.js');
 
 /** Without a snapshot the rules, which take time to load, are not needed. */
 async function labelBlocks(store: Store, runId: number, seen: SeenBlocks | undefined): Promise<void> {
   if ((await store.one('attribution.devices', { run_id: runId })) === undefined) return;
-  const { labelRun } = await import('../findings/attribution/label-run.js');
+  const { labelRun } = await prepareLabels();
   await labelRun(store, runId, seen);
 }

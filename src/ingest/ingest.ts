@@ -63,6 +63,8 @@ export interface IngestOptions {
   readonly explain?: boolean | undefined;
   /** Labels the blocks of a run once all its files are read; labels depend on several of them. */
   readonly labelBlocks?: ((store: Store, runId: number, seen: SeenBlocks | undefined) => Promise<void>) | undefined;
+  /** Loads what {@link labelBlocks} needs, with the first snapshot: while it is decoded there is time. */
+  readonly prepareLabels?: (() => Promise<unknown>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
   readonly progress?: ((file: string, bytesRead: number, bytesTotal: number) => void) | undefined;
@@ -388,7 +390,10 @@ class Session {
 
   private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
     if (this.options.labelBlocks === undefined) return undefined;
-    const { SeenBlocks, SeenSnapshot } = await import('./seen-blocks.js');
+    const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([
+      import('./seen-blocks.js'),
+      this.options.prepareLabels?.(),
+    ]);
     this.seen ??= new SeenBlocks();
     this.seen.forget(snapshotId);
     return new SeenSnapshot(this.seen, snapshotId);
