@@ -286,6 +286,7 @@ class Session {
       return await this.write(run, examined, oldId, notes);
     } catch (error) {
       this.dictionary.reset();
+      this.seen?.reset();
       if (!(error instanceof MbfError) || error.kind !== 'input') throw error;
       // Detected only while reading: another kind of file, not named by the user.
       if (NOT_OURS.has(error.code) && !candidate.isNamed && oldId === undefined) {

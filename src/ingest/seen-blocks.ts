@@ -14,7 +14,7 @@ import { ALLOC } from '../model/trace-action-codes.js';
 const MOST_BLOCKS = 4_000_000;
 
 export class SeenBlocks {
-  readonly stacks = new StackClassifier(builtInRules());
+  stacks = new StackClassifier(builtInRules());
   private readonly lives = new Map<string, LivesBuilder>();
   private left = MOST_BLOCKS;
 
@@ -25,6 +25,11 @@ export class SeenBlocks {
       this.left -= builder.count;
       this.lives.set(`${snapshot.snapshotId} ${device}`, builder);
     }
+  }
+
+  /** After a rollback: ids of stacks given out since the last commit are free again. */
+  reset(): void {
+    this.stacks = new StackClassifier(builtInRules());
   }
 
   /** An id is used again after its source was removed. */
