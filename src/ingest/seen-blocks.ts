@@ -51,8 +51,9 @@ export class SeenSnapshot {
   readonly lives = new Map<number, LivesBuilder>();
   private readonly stacks: StackClassifier;
   private isWanted = new Uint8Array(1 << 14);
-  /** Allocations and final blocks. */
-  private expected = 0;
+  /** Allocations and final blocks, in all and by device. */
+  private total = 0;
+  private readonly expected = new Map<number, number>();
   private readonly actual = new Float64Array(BATCH_ROWS);
   private readonly requested = new Float64Array(BATCH_ROWS);
 
@@ -64,12 +65,24 @@ export class SeenSnapshot {
   events(batch: ColumnBatch): void {
     const action = batch.u8('action');
     const stack = batch.i32('stack_id');
-    for (let row = 0; row < batch.rows; row += 1) if (action[row] === ALLOC) this.expect(stack[row]!);
+    const device = batch.i32('device');
+    for (let from = 0; from < batch.rows; ) {
+      const of = device[from]!;
+      const before = this.total;
+      let row = from;
+      for (; row < batch.rows && device[row] === of; row += 1) if (action[row] === ALLOC) this.expect(stack[row]!);
+      this.expected.set(of, (this.expected.get(of) ?? 0) + this.total - before);
+      from = row;
+    }
   }
 
   blocks(batch: ColumnBatch): void {
     const stack = batch.i32('stack_id');
-    for (let row = 0; row < batch.rows; row += 1) this.expect(stack[row]!);
+    const device = batch.i32('device');
+    for (let row = 0; row < batch.rows; row += 1) {
+      this.expect(stack[row]!);
+      this.expected.set(device[row]!, (this.expected.get(device[row]!) ?? 0) + 1);
+    }
   }
 
   /** `framesOf` gives those of the stacks it is asked for. */
@@ -80,11 +93,11 @@ export class SeenSnapshot {
 
   /** Rows of one device. */
   blockLives(batch: ColumnBatch): void {
-    if (this.expected > MOST_BLOCKS) return;
+    if (this.total > MOST_BLOCKS) return;
     const device = batch.i32('device')[0]!;
     let builder = this.lives.get(device);
     if (builder === undefined) {
-      builder = new LivesBuilder(this.expected);
+      builder = new LivesBuilder(this.expected.get(device) ?? 0);
       this.lives.set(device, builder);
     }
     const actual = batch.i64('actual_bytes');
@@ -106,7 +119,7 @@ export class SeenSnapshot {
   }
 
   private expect(stack: number): void {
-    this.expected += 1;
+    this.total += 1;
     if (stack < 0) return;
     if (stack >= this.isWanted.length) {
       const grown = new Uint8Array(stack * 2);
