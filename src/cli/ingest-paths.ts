@@ -5,7 +5,9 @@ import type { SeenBlocks } from '../ingest/seen-blocks.js';
 import type { IngestResult } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 
-export function ingestPaths(options: Omit<IngestOptions, 'parsers' | 'labelBlocks' | 'prepareLabels'>): Promise<IngestResult> {
+export function ingestPaths(
+  options: Omit<IngestOptions, 'parsers' | 'labelBlocks' | 'prepareLabels'>,
+): Promise<IngestResult> {
   return ingest({ ...options, parsers: PARSERS, labelBlocks, prepareLabels });
 }
 
