@@ -5,7 +5,7 @@
  *     -- @title  One line
  *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
  *     -- @uses   _views.segments_at            a private query, put before the statement as a CTE of its last name
- *     -- @needs  log_config                    a table; without rows in it the query has none, and is not run
+ *     -- @needs  log_config                    a table; while it is empty, so is the answer, and nothing is run
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above

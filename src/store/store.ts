@@ -203,7 +203,7 @@ export class Store {
   }
 
   /**
-   * Whether a table has no row. DuckDB takes 5 to 30 ms to plan a query that finds nothing, and most runs lack most
+   * Whether a table is empty. DuckDB takes 5 to 30 ms to plan a query that finds nothing, and most runs lack most
    * kinds of files. False where that is not known: in a transaction, and of a table that has deleted rows only.
    */
   async isEmpty(table: string): Promise<boolean> {

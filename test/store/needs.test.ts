@@ -1,4 +1,4 @@
-/** Queries that are not run where a table has no rows: their answers are the same. */
+/** Queries that are not run while a table is empty: their answers are the same. */
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, it } from 'vitest';
