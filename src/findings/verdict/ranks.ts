@@ -15,7 +15,7 @@ import type {
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';
-import type { MemoryRow } from './peak-accounting.js';
+import type { MemoryRow } from './memory-lines.js';
 import { pinningSites } from './pinning-sites.js';
 import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
 
