@@ -1,4 +1,4 @@
-/** The memory figures that a run printed, by rank: of 16,384 ranks, no verdict of one can go through the rows of all. */
+/** The memory figures that a run printed, by rank: no verdict of one of 16,384 ranks goes through the rows of all. */
 import { groupBy } from '../../model/group-by.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';

@@ -148,23 +148,24 @@ async function readSnapshots(
   const ownDeviceOf = new Map(ownDevices.map((device) => [device.snapshot_id, device]));
   let leftOut = 0;
   for (const { snapshot_id, rank } of snapshots.toReversed()) {
-    const own = ownDeviceOf.get(snapshot_id);
-    if (rank === null || own === undefined || (own.reserved_bytes === 0 && own.peak_active_bytes === null)) continue;
-    const place = { snapshotId: snapshot_id, device: own.device };
-    raise(peaks, rank, 'allocated', own.active_bytes);
-    raise(peaks, rank, 'reserved', own.reserved_bytes);
-    if (own.peak_active_bytes === null || own.peak_reserved_bytes === null) {
+    const device = ownDeviceOf.get(snapshot_id);
+    if (rank === null || device === undefined || (device.reserved_bytes === 0 && device.peak_active_bytes === null))
+      continue;
+    const place = { snapshotId: snapshot_id, device: device.device };
+    raise(peaks, rank, 'allocated', device.active_bytes);
+    raise(peaks, rank, 'reserved', device.reserved_bytes);
+    if (device.peak_active_bytes === null || device.peak_reserved_bytes === null) {
       if (isFew && !states.has(rank)) states.set(rank, { rank, moment: 'dump', ...place, seq: BEFORE_TRACE });
       continue;
     }
-    raise(peaks, rank, 'allocated', own.peak_active_bytes);
-    raise(peaks, rank, 'reserved', own.peak_reserved_bytes);
+    raise(peaks, rank, 'allocated', device.peak_active_bytes);
+    raise(peaks, rank, 'reserved', device.peak_reserved_bytes);
     if (states.has(rank)) continue;
     if (states.size >= MOST_COMPARED_SNAPSHOTS) {
       leftOut += 1;
       continue;
     }
-    states.set(rank, { rank, moment: 'peak', ...place, seq: own.peak_active_seq ?? BEFORE_TRACE });
+    states.set(rank, { rank, moment: 'peak', ...place, seq: device.peak_active_seq ?? BEFORE_TRACE });
   }
   return { states: [...states.values()].sort((a, b) => a.rank - b.rank), leftOut };
 }

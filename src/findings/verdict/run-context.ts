@@ -60,7 +60,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       // Without a rank, a sole writer must be the rank that failed.
       const ownRank = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
       const lines = new Map(memory.of(ownRank).map((row) => [row.metric, row]));
-      const others = reservedByOthers(ownRank);
+      const reserves = reservedByOthers(ownRank);
       const allocator = allocatorOf(env, ownRank);
       const driver = driverMemoryOf(profiled, ownRank);
       const monitor =
@@ -75,13 +75,13 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
         side: sideOf(ownRank),
         driver: driver === null || driver.outside.length === 0 ? null : driver,
         monitor,
-        bystanders: bystandersOf(others, lines.get('max_reserved'), env),
+        bystanders: bystandersOf(reserves, lines.get('max_reserved'), env),
         addEvidence(evidence, total, basis) {
           if (basis === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
             addMemoryEvidence(lines, evidence);
           }
-          if (ownRank !== null) addOtherRanksEvidence(others, total, evidence);
+          if (ownRank !== null) addOtherRanksEvidence(reserves, total, evidence);
           if (driver !== null) addDriverEvidence(driver, evidence);
           if (monitor !== null) addMonitorEvidence(runId, monitor, evidence);
           if (saving !== null) evidence.add(saving.text, saving.source);
@@ -197,13 +197,13 @@ function largestOf(rows: readonly MemoryRow[]): MemoryRow | undefined {
 }
 
 function bystandersOf(
-  others: Reserves,
+  reserves: Reserves,
   ownReserved: MemoryRow | undefined,
   env: readonly EnvRow[],
 ): Omit<Bystanders, 'failedAlone'> {
   return {
-    ranks: others.ranks,
-    mostReservedBytes: others.most?.max_bytes ?? null,
+    ranks: reserves.ranks,
+    mostReservedBytes: reserves.most?.max_bytes ?? null,
     ownReservedBytes: ownReserved?.max_bytes ?? null,
     environmentSource: env[0]?.display_path ?? null,
   };
