@@ -2,6 +2,7 @@
 -- @title  Memory figures per attempt, rank, device and metric: last, largest, growth
 -- @param  run_id INTEGER
 -- @param  rank   INTEGER?  only of this rank
+-- @needs  log_memory
 -- @col    attempt         INTEGER
 -- @col    is_newest       BOOLEAN  of the newest launch that printed any
 -- @col    rank            INTEGER?

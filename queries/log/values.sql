@@ -3,6 +3,7 @@
 -- @param  run_id INTEGER
 -- @param  prefix VARCHAR?  only names that begin so
 -- @param  most   BIGINT?   only so many names
+-- @needs  log_figure
 -- @col    name         VARCHAR
 -- @col    value        DOUBLE?  NULL if it is NaN or infinity
 -- @col    unit         VARCHAR?

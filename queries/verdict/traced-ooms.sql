@@ -1,6 +1,7 @@
 -- @name   verdict.traced_ooms
 -- @title  The last OOM of every device of a run, with the allocator just before it
 -- @param  run_id INTEGER
+-- @needs  oom_state
 -- @col    snapshot_id         INTEGER
 -- @col    handle              VARCHAR
 -- @col    display_path        VARCHAR

@@ -19,6 +19,7 @@ if (verb === 'triage' || (verb === 'bisect' && args.includes('run'))) {
   });
 }
 
-await import(new URL('../bundle/program.js', import.meta.url).href);
+const { runProgram } = await import(new URL('../bundle/program.js', import.meta.url).href);
+await runProgram();
 
 export {};

@@ -1,7 +1,7 @@
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
 import { MbfError } from '../model/errors.js';
-import { processContext } from './context.js';
+import { type Context, processContext } from './context.js';
 import type { Host } from './define-verb.js';
 import { EXIT, EXIT_OF_ERROR } from './exit-codes.js';
 import { VERBS } from './verbs/index.js';
@@ -10,20 +10,7 @@ import { version } from './version.js';
 /** Read by `main.ts`, which imports nothing. */
 const JUDGED = Symbol.for('mbforensics.judgement');
 
-let debug = false;
-const context = processContext();
-const host: Host = {
-  context,
-  debug: () => {
-    debug = true;
-  },
-  end({ exitCode, judges }) {
-    if (judges) Object.assign(process, { [JUDGED]: exitCode });
-    process.exitCode = exitCode;
-  },
-};
-
-async function program(args: readonly string[]): Promise<Command> {
+async function program(args: readonly string[], host: Host): Promise<Command> {
   const command = new Command('mbforensics')
     .description('Why did this training run die of "CUDA out of memory"?')
     .version(version())
@@ -39,7 +26,7 @@ async function program(args: readonly string[]): Promise<Command> {
   return command;
 }
 
-function report(error: unknown): number {
+function report(error: unknown, context: Context, debug: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof MbfError) {
     context.err(`mbforensics: error ${error.code}: ${error.describe()}\n  ${error.remedy}\n`);
@@ -52,13 +39,28 @@ function report(error: unknown): number {
   return EXIT.bug;
 }
 
-// `mbforensics … | head` closes the pipe early, which is not an error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(EXIT.done);
-  throw error;
-});
-try {
-  await (await program(process.argv.slice(2))).parseAsync(process.argv);
-} catch (error) {
-  process.exitCode = report(error);
+/** Runs the command line of this process, to its exit code. */
+export async function runProgram(): Promise<void> {
+  const context = processContext();
+  let debug = false;
+  const host: Host = {
+    context,
+    debug: () => {
+      debug = true;
+    },
+    end({ exitCode, judges }) {
+      if (judges) Object.assign(process, { [JUDGED]: exitCode });
+      process.exitCode = exitCode;
+    },
+  };
+  // `mbforensics … | head` closes the pipe early, which is not an error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(EXIT.done);
+    throw error;
+  });
+  try {
+    await (await program(process.argv.slice(2), host)).parseAsync(process.argv);
+  } catch (error) {
+    process.exitCode = report(error, context, debug);
+  }
 }

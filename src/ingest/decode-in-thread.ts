@@ -29,7 +29,7 @@ const THREAD = new URL('./decode-thread.js', import.meta.url);
 
 /** Whether decoding there pays. TypeScript sources, as under test, cannot start a thread of their own kind. */
 export function decodesInThread(sizeBytes: number): boolean {
-  return sizeBytes >= THREAD_FROM_BYTES && availableParallelism() > 1 && import.meta.url.endsWith('.js');
+  return sizeBytes >= THREAD_FROM_BYTES && availableParallelism() > 1 && !import.meta.url.endsWith('.ts');
 }
 
 /** A file that is decoded or waits to be, up to a few batches ahead of the consumer of its rows. */

@@ -5,6 +5,7 @@
  *     -- @title  One line
  *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
  *     -- @uses   _views.segments_at            a private query, put before the statement as a CTE of its last name
+ *     -- @needs  log_config                    a table; while it is empty, so is the answer, and nothing is run
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above
@@ -35,6 +36,7 @@ export interface QueryFile {
   readonly params: readonly QueryField[];
   readonly columns: readonly QueryField[];
   readonly uses: readonly string[];
+  readonly needs: readonly string[];
   /** The statement, without the header and without a semicolon. */
   readonly statement: string;
 }
@@ -43,7 +45,7 @@ const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
 const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
 const SINGLE = new Set(['name', 'title', 'why', 'kind']);
-const MULTIPLE = new Set(['param', 'col', 'uses']);
+const MULTIPLE = new Set(['param', 'col', 'uses', 'needs']);
 
 /** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
 export function queryNameOfPath(path: string): string {
@@ -78,6 +80,7 @@ export function parseQueryFile(path: string, text: string): QueryFile {
   };
   const params = fields('param');
   const name = single('name');
+  const all = (tag: string): string[] => tags.filter((entry) => entry.tag === tag).map((entry) => entry.text);
   const query: QueryFile = {
     name,
     kind: name.startsWith(LIBRARY_TOPIC) ? libraryKind(single('kind'), fail) : undefined,
@@ -85,7 +88,8 @@ export function parseQueryFile(path: string, text: string): QueryFile {
     why: single('why'),
     params,
     columns: fields('col'),
-    uses: tags.filter((entry) => entry.tag === 'uses').map((entry) => entry.text),
+    uses: all('uses'),
+    needs: all('needs'),
     statement,
   };
   if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path says ${queryNameOfPath(path)}`);

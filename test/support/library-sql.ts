@@ -2,6 +2,15 @@
 import { composeSql } from '../../src/store/compose-sql.js';
 
 export function withLibrary(statement: string): string {
-  const about = { name: 'test.statement', kind: undefined, title: '', why: '', params: [], columns: [], uses: [] };
+  const about = {
+    name: 'test.statement',
+    kind: undefined,
+    title: '',
+    why: '',
+    params: [],
+    columns: [],
+    uses: [],
+    needs: [],
+  };
   return composeSql({ ...about, statement });
 }

@@ -19,10 +19,11 @@ import type { Figure } from '../verdict/facts.js';
 import { allowedAdvice, judgeHint } from '../verdict/hint.js';
 import { type Given, judgeMessage, withContext } from '../verdict/judge-message.js';
 import { judgeTraced } from '../verdict/judge-traced.js';
+import { type MemoryLines, readMemoryLines } from '../verdict/memory-lines.js';
 import { noOom } from '../verdict/no-oom.js';
 import { describesSame, factsOfMessage } from '../verdict/oom-facts.js';
 import { orderVerdicts } from '../verdict/order-verdicts.js';
-import { type MemoryRow, peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
+import { peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
 import { profiledRefusals } from '../verdict/profiled-refusals.js';
 import { describeRanks } from '../verdict/ranks.js';
 import { relateVerdicts } from '../verdict/relate.js';
@@ -47,7 +48,7 @@ export async function diagnose(
   const messages = await readMessages(store, runId);
   const { facts: about, layout, layoutOrigin, incidents } = await readLogFacts(store, runId);
   const total = totalOfRun(messages);
-  const lines = await newestMemoryLines(store, runId);
+  const { newest: lines } = await readMemoryLines(store, runId);
   const traced = await readTracedOoms(store, runId);
   const ranOut = traced.length > 0 || messages.some(({ kind }) => isOomKind(kind));
   // All rules are loaded at the first OOM: other questions do not need them.
@@ -118,7 +119,7 @@ export async function diagnose(
     );
   }
   const places = await readPlaces(store, runId);
-  const hasMemoryLines = lines.length > 0;
+  const hasMemoryLines = lines.rows.length > 0;
   const ordered = orderVerdicts(relateVerdicts(verdicts), first);
   return {
     schema: 'mbforensics/diagnose@1',
@@ -136,7 +137,7 @@ export async function diagnose(
     first_failure: first,
     ranks: await describeRanks(store, runId, {
       traced,
-      lines,
+      lines: lines.rows,
       layout,
       layoutOrigin,
       worldSize: about.world_size,
@@ -156,18 +157,12 @@ function ranksOf(failures: readonly { readonly rank: number | null }[]): number 
   return known.size === 0 ? failures.length : known.size;
 }
 
-/** Memory figures of the newest launch that printed any. */
-async function newestMemoryLines(store: Store, runId: number): Promise<MemoryRow[]> {
-  const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  return printed.filter(({ is_newest }) => is_newest);
-}
-
 /** {@link judgeMessage} with what only a run can add. */
 function ofMessage(
   message: Message,
   diagnosisContext: Given,
   constraint: ExpandableConstraint | null,
-  lines: readonly MemoryRow[],
+  lines: MemoryLines,
 ): Verdict {
   const verdict = judgeMessage(message, diagnosisContext);
   const facts = withContext(

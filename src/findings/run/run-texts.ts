@@ -4,6 +4,7 @@ import type { LogIncident } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
+import { iterationSummaries } from './iterations.js';
 import { readLogFacts } from './log-facts.js';
 import type { RankLayout } from './rank-layout.js';
 
@@ -29,7 +30,7 @@ export function readRunTexts(store: Store, runId: number): Promise<RunTexts> {
 const onceRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTexts> => {
   const { facts, layout, incidents } = await readLogFacts(store, runId);
   const phases = await store.all('log.phases', { run_id: runId });
-  const iterations = await store.all('log.iteration_summary', { run_id: runId });
+  const iterations = await iterationSummaries(store, runId);
   const failed = incidents.filter(({ is_oom }) => is_oom).map(({ attempt }) => attempt ?? 1);
   const seen = failed.length > 0 ? failed : [...phases, ...iterations].map((one) => one.attempt ?? 1);
   const [interval] = (await store.all('log.config', { run_id: runId })).filter((row) => row.key === 'log_interval');

@@ -15,7 +15,8 @@ import { verdictOfKind } from './causes/from-kind.js';
 import { CAPACITY_OPTION, EvidenceLog, type Figure } from './facts.js';
 import { shorten } from './judge-message.js';
 import { componentsAtPeak } from './live-components.js';
-import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
+import type { MemoryLines } from './memory-lines.js';
+import { peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
 import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
 
@@ -51,7 +52,7 @@ export async function noOom(
   first: LogIncident | null,
   capacityBytes: number | undefined,
   total: Figure | null,
-  lines: readonly MemoryRow[],
+  lines: MemoryLines,
 ): Promise<Verdict[]> {
   const failure = first === null ? null : failedOf(first);
   const evidence = new EvidenceLog();
@@ -102,7 +103,7 @@ async function peaks(
   evidence: EvidenceLog,
   capacityBytes: number | undefined,
   total: Figure | null,
-  lines: readonly MemoryRow[],
+  lines: MemoryLines,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   for (const snapshot of await listSnapshots(store, { runId })) {

@@ -2,13 +2,11 @@
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
-import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { partsOfState, statePartsAt } from './accounting.js';
 import type { Figure } from './facts.js';
-
-export type MemoryRow = QueryRow<'log.memory_ranks'>;
+import type { MemoryLines, MemoryRow } from './memory-lines.js';
 
 /**
  * `total`: of the device, where known. The remainder was free or held outside PyTorch at that moment; no trace shows
@@ -39,12 +37,8 @@ export async function peakOfTrace(
 /**
  * Null where the rank's memory lines lack a peak. Largest allocated and largest reserved may be of different moments.
  */
-export function peakOfLines(
-  lines: readonly MemoryRow[],
-  rank: number | null,
-  total: Figure | null,
-): PeakAccounting | null {
-  const ownLines = lines.filter((row) => row.rank === rank && row.max_bytes !== null);
+export function peakOfLines(lines: MemoryLines, rank: number | null, total: Figure | null): PeakAccounting | null {
+  const ownLines = lines.of(rank).filter((row) => row.max_bytes !== null);
   const largest = (metrics: readonly string[]): MemoryRow | undefined =>
     metrics
       .flatMap((metric) => ownLines.filter((row) => row.metric === metric))

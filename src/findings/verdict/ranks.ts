@@ -15,8 +15,7 @@ import type {
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';
-import { deviceHistory } from '../trace/device-history.js';
-import type { MemoryRow } from './peak-accounting.js';
+import type { MemoryRow } from './memory-lines.js';
 import { pinningSites } from './pinning-sites.js';
 import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
 
@@ -145,29 +144,28 @@ async function readSnapshots(
     const { rank, snapshotId, device, seq } = oom;
     states.set(rank, { rank, moment: 'oom', snapshotId, device, seq: seq - 1 });
   }
+  const ownDevices = await store.all('verdict.rank_devices', { run_id: runId });
+  const ownDeviceOf = new Map(ownDevices.map((device) => [device.snapshot_id, device]));
   let leftOut = 0;
   for (const { snapshot_id, rank } of snapshots.toReversed()) {
-    if (rank === null) continue;
-    const devices = await store.all('snapshot.devices', { snapshot_id });
-    // A process may hold a little memory on other devices; its own device is the one it holds most of.
-    const ownDevice = devices.toSorted((a, b) => b.reserved_bytes - a.reserved_bytes)[0];
-    if (ownDevice === undefined || (ownDevice.reserved_bytes === 0 && ownDevice.events === null)) continue;
-    const place = { snapshotId: snapshot_id, device: ownDevice.device };
-    raise(peaks, rank, 'allocated', ownDevice.active_bytes);
-    raise(peaks, rank, 'reserved', ownDevice.reserved_bytes);
-    if (ownDevice.events === null) {
+    const device = ownDeviceOf.get(snapshot_id);
+    if (rank === null || device === undefined || (device.reserved_bytes === 0 && device.peak_active_bytes === null))
+      continue;
+    const place = { snapshotId: snapshot_id, device: device.device };
+    raise(peaks, rank, 'allocated', device.active_bytes);
+    raise(peaks, rank, 'reserved', device.reserved_bytes);
+    if (device.peak_active_bytes === null || device.peak_reserved_bytes === null) {
       if (isFew && !states.has(rank)) states.set(rank, { rank, moment: 'dump', ...place, seq: BEFORE_TRACE });
       continue;
     }
-    const { peak, peakReserved } = await deviceHistory(store, snapshot_id, ownDevice.device);
-    raise(peaks, rank, 'allocated', peak.bytes);
-    raise(peaks, rank, 'reserved', peakReserved.bytes);
+    raise(peaks, rank, 'allocated', device.peak_active_bytes);
+    raise(peaks, rank, 'reserved', device.peak_reserved_bytes);
     if (states.has(rank)) continue;
     if (states.size >= MOST_COMPARED_SNAPSHOTS) {
       leftOut += 1;
       continue;
     }
-    states.set(rank, { rank, moment: 'peak', ...place, seq: peak.seq ?? BEFORE_TRACE });
+    states.set(rank, { rank, moment: 'peak', ...place, seq: device.peak_active_seq ?? BEFORE_TRACE });
   }
   return { states: [...states.values()].sort((a, b) => a.rank - b.rank), leftOut };
 }

@@ -2,6 +2,7 @@
  * Relates the verdicts on several ranks of one run: what a snapshot shows of one, a message of another cannot
  * contradict if it could not test it.
  */
+import { groupBy } from '../../model/group-by.js';
 import type { Verdict } from '../../model/results/common.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 import { lowerConfidence } from './index.js';
@@ -11,13 +12,19 @@ import { lowerConfidence } from './index.js';
  * establishes is lowered by one level, with a note.
  */
 export function relateVerdicts(verdicts: readonly Verdict[]): Verdict[] {
+  const sure = verdicts.filter(
+    ({ cause, confidence, tests }) =>
+      CONFIDENCES.indexOf(confidence) <= CONFIDENCES.indexOf('medium') &&
+      tests.some((test) => test.cause === cause && test.outcome === 'holds'),
+  );
+  // The first of each cause in the order of verdicts; thousands of ranks may have one.
+  const established = [...groupBy(sure, ({ cause }) => cause).values()].map(([first]) => first!);
   return verdicts.map((verdict) => {
-    const better = verdicts.find((other) => {
-      if (other === verdict || other.cause === verdict.cause) return false;
-      const untested = verdict.tests.some((test) => test.cause === other.cause && test.outcome === 'not_testable');
-      const sure = CONFIDENCES.indexOf(other.confidence) <= CONFIDENCES.indexOf('medium');
-      return untested && sure && other.tests.some((test) => test.cause === other.cause && test.outcome === 'holds');
-    });
+    const better = established.find(
+      ({ cause }) =>
+        cause !== verdict.cause &&
+        verdict.tests.some((test) => test.cause === cause && test.outcome === 'not_testable'),
+    );
     if (better === undefined || verdict.cause === 'undecided') return verdict;
     const who = better.rank === null ? 'another device' : `rank ${better.rank}`;
     return {

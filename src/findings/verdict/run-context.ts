@@ -5,7 +5,6 @@
 
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import { maxOf } from '../../model/lists.js';
 import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -14,10 +13,10 @@ import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run
 import { type MonitorFacts, readMonitored } from '../outside/monitor-facts.js';
 import { readRunTexts } from '../run/run-texts.js';
 import type { AllocatorFacts, Bystanders, DriverFacts, EvidenceLog, Figure, Growth, RunSide } from './facts.js';
-import { runSide, savingSince } from './run-side.js';
+import { type MemoryRow, readMemoryLines } from './memory-lines.js';
+import { runSides, savingSince } from './run-side.js';
 
 type EnvRow = QueryRow<'log.env'>;
-type MemoryRow = QueryRow<'log.memory_ranks'>;
 
 /** Facts of one rank that are in no message of it. */
 export interface RankContext {
@@ -46,22 +45,22 @@ export interface RunContext {
 /** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
 export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
   const env = await store.all('log.env', { run_id: runId });
-  const printed = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  const newest = maxOf(printed.map(({ attempt }) => attempt));
-  const memory = printed.filter(({ attempt }) => attempt === newest);
-  const ranks = new Set(memory.map(({ rank }) => rank));
+  const { printed, newest: memory } = await readMemoryLines(store, runId);
+  const ranks = new Set(memory.rows.map(({ rank }) => rank));
+  const reservedByOthers = reservesOfOthers(memory.rows);
   const texts = await readRunTexts(store, runId);
   const profiled = await readDriverMemory(store, runId);
   const monitored = await readMonitored(store, runId);
+  const sideOf = runSides(texts, memory, printed, env);
+  const saving = savingSince(texts);
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
     addHostEvidence: (evidence) => addHostMemoryEvidence(runId, hostMemory, evidence),
     of(rank) {
       // Without a rank, a sole writer must be the rank that failed.
       const ownRank = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
-      const isOwn = (row: { readonly rank: number | null }): boolean => row.rank === ownRank;
-      const lines = new Map(memory.filter(isOwn).map((row) => [row.metric, row]));
-      const otherRows = memory.filter((row) => !isOwn(row));
+      const lines = new Map(memory.of(ownRank).map((row) => [row.metric, row]));
+      const reserves = reservedByOthers(ownRank);
       const allocator = allocatorOf(env, ownRank);
       const driver = driverMemoryOf(profiled, ownRank);
       const monitor =
@@ -73,19 +72,18 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
-        side: runSide(texts, ownRank, memory, printed, env),
+        side: sideOf(ownRank),
         driver: driver === null || driver.outside.length === 0 ? null : driver,
         monitor,
-        bystanders: bystandersOf(ownRank, otherRows, lines.get('max_reserved'), env),
+        bystanders: bystandersOf(reserves, lines.get('max_reserved'), env),
         addEvidence(evidence, total, basis) {
           if (basis === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
             addMemoryEvidence(lines, evidence);
           }
-          addOtherRanksEvidence(ownRank, otherRows, total, evidence);
+          if (ownRank !== null) addOtherRanksEvidence(reserves, total, evidence);
           if (driver !== null) addDriverEvidence(driver, evidence);
           if (monitor !== null) addMonitorEvidence(runId, monitor, evidence);
-          const saving = savingSince(texts);
           if (saving !== null) evidence.add(saving.text, saving.source);
         },
       };
@@ -174,19 +172,38 @@ function addMonitorEvidence(runId: number, monitor: MonitorFacts, evidence: Evid
   );
 }
 
+interface Reserves {
+  readonly ranks: number;
+  /** The row with the largest. */
+  readonly most: MemoryRow | undefined;
+}
+
+/** What the ranks other than one reserved at most. */
+function reservesOfOthers(memory: readonly MemoryRow[]): (rank: number | null) => Reserves {
+  const rows = memory.filter((row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null);
+  const ranks = new Set(rows.map((row) => row.rank));
+  const most = largestOf(rows);
+  const next = largestOf(rows.filter((row) => row.rank !== most?.rank));
+  return (rank) => ({
+    ranks: ranks.size - (ranks.has(rank) ? 1 : 0),
+    most: most !== undefined && most.rank === rank ? next : most,
+  });
+}
+
+function largestOf(rows: readonly MemoryRow[]): MemoryRow | undefined {
+  let largest = rows[0];
+  for (const row of rows) if (row.max_bytes! > largest!.max_bytes!) largest = row;
+  return largest;
+}
+
 function bystandersOf(
-  ownRank: number | null,
-  others: readonly MemoryRow[],
+  reserves: Reserves,
   ownReserved: MemoryRow | undefined,
   env: readonly EnvRow[],
 ): Omit<Bystanders, 'failedAlone'> {
-  const reserved = others.filter(
-    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null && row.rank !== ownRank,
-  );
-  const most = reserved.reduce((highest, row) => Math.max(highest, row.max_bytes!), 0);
   return {
-    ranks: new Set(reserved.map((row) => row.rank)).size,
-    mostReservedBytes: reserved.length === 0 ? null : most,
+    ranks: reserves.ranks,
+    mostReservedBytes: reserves.most?.max_bytes ?? null,
     ownReservedBytes: ownReserved?.max_bytes ?? null,
     environmentSource: env[0]?.display_path ?? null,
   };
@@ -264,19 +281,9 @@ function addMemoryEvidence(lines: ReadonlyMap<string, MemoryRow>, evidence: Evid
 }
 
 /** Headroom elsewhere: if one rank fails while others have free memory, the model does not exceed every device. */
-function addOtherRanksEvidence(
-  rank: number | null,
-  otherRows: readonly MemoryRow[],
-  total: Figure | null,
-  evidence: EvidenceLog,
-): void {
-  const reserved = otherRows.filter(
-    (row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null,
-  );
-  if (rank === null || reserved.length === 0) return;
-  const most = reserved.reduce((best, row) => (row.max_bytes! > best.max_bytes! ? row : best));
+function addOtherRanksEvidence({ ranks: count, most }: Reserves, total: Figure | null, evidence: EvidenceLog): void {
+  if (most === undefined) return;
   const headroom = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
-  const count = new Set(reserved.map((row) => row.rank)).size;
   const who = count === 1 ? `rank ${most.rank}` : `${formatCount(count)} other ranks (most: rank ${most.rank})`;
   evidence.add(
     `elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${headroom}`,

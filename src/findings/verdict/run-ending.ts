@@ -3,6 +3,7 @@ import { maxOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
+import { iterationSummaries } from '../run/iterations.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
 import { EvidenceLog } from './facts.js';
@@ -17,9 +18,7 @@ export interface RunEnding {
 /** Of the last launch; null where no text is about training at all. */
 export async function readRunEnding(store: Store, runId: number): Promise<RunEnding | null> {
   const phases = await store.all('log.phases', { run_id: runId });
-  const iterations = (await store.all('log.iteration_summary', { run_id: runId })).filter(
-    (row) => row.attempt !== null,
-  );
+  const iterations = (await iterationSummaries(store, runId)).filter((row) => row.attempt !== null);
   const attempt = Math.max(maxOf(phases.map((row) => row.attempt)), maxOf(iterations.map((row) => row.attempt!)));
   const finished = phases.find((row) => row.attempt === attempt && row.phase === 'finished');
   if (finished !== undefined) {

@@ -1,3 +1,5 @@
+import { groupBy } from '../../model/group-by.js';
+import type { LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -6,6 +8,7 @@ import { completedIterations, type RunTexts } from '../run/run-texts.js';
 import type { Activity } from '../stacks/activity.js';
 import { activityOf } from '../stacks/activity.js';
 import type { EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
+import type { MemoryLines, MemoryRow } from './memory-lines.js';
 import {
   DEFAULT_NCCL_BUFFER_BYTES,
   FEWEST_SAMPLES,
@@ -16,52 +19,64 @@ import {
 } from './thresholds.js';
 
 type EnvRow = QueryRow<'log.env'>;
-type MemoryRow = QueryRow<'log.memory_ranks'>;
 
 /**
- * `memory`: the figures of the newest launch that printed any; `printed`: those of all launches, which nodes may count
- * differently.
+ * Of any rank. `memory`: the figures of the newest launch that printed any; `printed`: those of all launches, which
+ * nodes may count differently.
  */
-export function runSide(
+export function runSides(
   texts: RunTexts,
-  rank: number | null,
-  memory: readonly MemoryRow[],
-  printed: readonly MemoryRow[],
+  memory: MemoryLines,
+  printed: MemoryLines,
   env: readonly EnvRow[],
-): RunSide {
+): (rank: number | null) => RunSide {
   const { layout, stages, incidents, attempt } = texts;
   const failed = incidents.filter((one) => one.attempt === attempt && isOomKind(one.kind) && one.rank !== null);
   const positions = failed.flatMap((one) => layout?.position(one.rank!) ?? []);
-  const stage = rank === null ? null : (layout?.position(rank)?.pp ?? null);
-  const byStage = stageMemory(printed, layout);
-  const ownStage = byStage.find((one) => one.stage === stage) ?? null;
-  const acting = activityInLog(texts, rank);
-  const row = memory.find((one) => one.metric === 'max_allocated');
-  return {
-    completed: completedIterations(texts),
-    activity: acting?.activity ?? null,
-    activitySource: acting?.source ?? null,
-    highest: highestOf(memory, rank) ?? (ownStage === null ? null : stageFigure(ownStage, printed)),
-    stage,
-    stages,
-    otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
-    ownStage,
-    onlyThisStage: stage !== null && positions.every((position) => position.pp === stage),
-    severalReplicas: new Set(positions.map((position) => position.dp)).size > 1,
-    reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.filter((one) => one.rank === rank)),
-    early: earlyGrowth(texts, memory, rank, ownStage?.rank ?? null),
-    nccl: [...ncclSettings(env, rank), ...ncclFailures(texts)],
-    source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
+  const failedStages = new Set(positions.map((position) => position.pp));
+  const severalReplicas = new Set(positions.map((position) => position.dp)).size > 1;
+  const byStage = stageMemory(printed.rows, layout);
+  const completed = completedIterations(texts);
+  const activityOfRank = activityInLog(texts);
+  const nccl = ncclFailures(texts);
+  const row = memory.rows.find((one) => one.metric === 'max_allocated');
+  return (rank) => {
+    const stage = rank === null ? null : (layout?.position(rank)?.pp ?? null);
+    const ownStage = byStage.find((one) => one.stage === stage) ?? null;
+    const acting = activityOfRank(rank);
+    return {
+      completed,
+      activity: acting?.activity ?? null,
+      activitySource: acting?.source ?? null,
+      highest: highestOf(memory, rank) ?? (ownStage === null ? null : stageFigure(ownStage, printed)),
+      stage,
+      stages,
+      otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
+      ownStage,
+      onlyThisStage: stage !== null && [...failedStages].every((failed) => failed === stage),
+      severalReplicas,
+      reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.of(rank)),
+      early: earlyGrowth(texts, memory, rank, ownStage?.rank ?? null),
+      nccl: [...ncclSettings(env, rank), ...nccl],
+      source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
+    };
   };
 }
 
+interface LoggedActivity {
+  readonly activity: Activity;
+  readonly source: string;
+}
+
 /** From the innermost frame of the rank's own traceback. */
-function activityInLog(
-  { incidents, attempt, phases }: RunTexts,
-  rank: number | null,
-): { readonly activity: Activity; readonly source: string } | null {
+function activityInLog(texts: RunTexts): (rank: number | null) => LoggedActivity | null {
+  const { incidents, attempt } = texts;
   const failures = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
-  const incident = failures.find((one) => one.rank === rank) ?? (rank === null ? failures[0] : undefined);
+  const ofRank = groupBy(failures, (one) => one.rank);
+  return (rank) => activityAt(texts, ofRank.get(rank)?.[0] ?? (rank === null ? failures[0] : undefined));
+}
+
+function activityAt({ attempt, phases }: RunTexts, incident: LogIncident | undefined): LoggedActivity | null {
   const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
   if (incident?.frame == null) {
     // Without a traceback, the last announced phase is used; `no checkpoint to load` is announced in the same place.
@@ -100,8 +115,8 @@ export function savingSince({
   };
 }
 
-function highestOf(memory: readonly MemoryRow[], rank: number | null): Figure | null {
-  const row = memory.find((one) => one.metric === 'max_allocated' && one.rank === rank && one.max_bytes !== null);
+function highestOf(memory: MemoryLines, rank: number | null): Figure | null {
+  const row = memory.of(rank).find((one) => one.metric === 'max_allocated' && one.max_bytes !== null);
   if (row === undefined) return null;
   return {
     bytes: row.max_bytes!,
@@ -110,7 +125,7 @@ function highestOf(memory: readonly MemoryRow[], rank: number | null): Figure | 
   };
 }
 
-function stageFigure({ bytes, rank }: StageMemory, memory: readonly MemoryRow[]): Figure | null {
+function stageFigure({ bytes, rank }: StageMemory, memory: MemoryLines): Figure | null {
   return highestOf(memory, rank) ?? { bytes, precisionBytes: 0, source: '' };
 }
 
@@ -134,13 +149,13 @@ function stageMemory(memory: readonly MemoryRow[], layout: RankLayout | null): S
  */
 function earlyGrowth(
   { attempt, iterations }: RunTexts,
-  memory: readonly MemoryRow[],
+  memory: MemoryLines,
   rank: number | null,
   fullestOfStage: number | null,
 ): EarlyGrowth | null {
   const row = (metric: string): MemoryRow | undefined =>
-    memory.find((one) => one.metric === metric && one.rank === rank) ??
-    memory.find((one) => one.metric === metric && one.rank === fullestOfStage);
+    memory.of(rank).find((one) => one.metric === metric) ??
+    memory.of(fullestOfStage).find((one) => one.metric === metric);
   const [allocated, most] = [row('allocated'), row('max_allocated')];
   const lastIteration = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
   if (allocated?.first_bytes == null || allocated.last_bytes === null || most?.max_bytes == null) return null;

@@ -1,0 +1,28 @@
+/** The memory figures that a run printed, by rank: no verdict of one of 16,384 ranks goes through the rows of all. */
+import { groupBy } from '../../model/group-by.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import { readOnce } from '../../store/read-once.js';
+
+export type MemoryRow = QueryRow<'log.memory_ranks'>;
+
+export interface MemoryLines {
+  readonly rows: readonly MemoryRow[];
+  of(rank: number | null): readonly MemoryRow[];
+}
+
+export interface PrintedMemory {
+  /** Of all launches, which nodes may count differently. */
+  readonly printed: MemoryLines;
+  /** Of the newest launch that printed any. */
+  readonly newest: MemoryLines;
+}
+
+export const readMemoryLines = readOnce(async (store, runId): Promise<PrintedMemory> => {
+  const rows = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  return { printed: linesOf(rows), newest: linesOf(rows.filter(({ is_newest }) => is_newest)) };
+});
+
+function linesOf(rows: readonly MemoryRow[]): MemoryLines {
+  const byRank = groupBy(rows, ({ rank }) => rank);
+  return { rows, of: (rank) => byRank.get(rank) ?? [] };
+}
