@@ -61,7 +61,7 @@ export interface IngestOptions {
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
   /** Labels the blocks of a run once all its files are read; labels depend on several of them. */
-  readonly labelBlocks?: ((store: Store, runId: number) => Promise<void>) | undefined;
+  readonly finishRun?: ((store: Store, runId: number) => Promise<void>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
   readonly progress?: ((file: string, bytesRead: number, bytesTotal: number) => void) | undefined;
@@ -119,7 +119,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     if (session !== undefined) {
       // What the thread holds is as much as labels need.
       await thread.close();
-      for (const runId of written) await options.labelBlocks?.(session.store, runId);
+      for (const runId of written) await options.finishRun?.(session.store, runId);
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
@@ -306,6 +306,8 @@ class Session {
     const isNsys = parser.id === 'nsys';
     return store.transaction(async () => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
+      // The facts of its failures are found again; until then no one may take the old ones for those of this file.
+      await store.run('DELETE FROM judged_run WHERE run_id = $run_id', { run_id: run.runId });
       const sourceId = await this.nextId('source', 'source_id');
       const writers: SnapshotWriter[] = [];
       const incidents: IncidentRow[] = [];

@@ -9,6 +9,7 @@ import type { Message } from './message.js';
 /** A message and the launch it belongs to. */
 export interface RunMessage extends Message {
   readonly attempt: number;
+  readonly incidentId: number;
 }
 
 export async function readMessages(store: Store, runId: number): Promise<RunMessage[]> {
@@ -16,6 +17,7 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
   const figuresOf = await readIncidentFigures(store, runId);
   return rows.map((row) => ({
     kind: row.kind as IncidentKind,
+    incidentId: row.incident_id,
     rank: row.rank,
     device: row.device,
     attempt: row.attempt,
@@ -40,8 +42,8 @@ export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { read
 }
 
 /** One message per rank and device, the first; tracebacks are printed twice, and by every layer that catches them. */
-export function firstOfEach(messages: readonly Message[]): Message[] {
-  const seen = new Map<string, Message>();
+export function firstOfEach<Of extends Message>(messages: readonly Of[]): Of[] {
+  const seen = new Map<string, Of>();
   const figures = (message: Message): number => Object.keys(message.bytes).length;
   for (const message of messages) {
     const key = `${message.rank ?? '-'} ${message.device ?? '-'}`;

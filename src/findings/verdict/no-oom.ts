@@ -11,8 +11,10 @@ import { listSnapshots } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
-import { verdictOfKind } from './causes/from-kind.js';
+import { kindWords } from './causes/kind-words.js';
+import type { Judged } from './combine.js';
 import { CAPACITY_OPTION, EvidenceLog, type Figure } from './facts.js';
+import type { RunFailures } from './failures.js';
 import { shorten } from './judge-message.js';
 import { componentsAtPeak } from './live-components.js';
 import { type MemoryRow, peakOfLines, peakOfTrace } from './peak-accounting.js';
@@ -48,12 +50,14 @@ const BASE = { ...BLANK, cause: 'not_oom', detail: null, ruled_out: [], request:
 export async function noOom(
   store: Store,
   runId: number,
-  first: LogIncident | null,
+  { first, incidents }: Pick<RunFailures, 'first' | 'incidents'>,
+  /** Of the first failure. */
+  judged: Judged | undefined,
   capacityBytes: number | undefined,
   total: Figure | null,
   lines: readonly MemoryRow[],
 ): Promise<Verdict[]> {
-  const failure = first === null ? null : failedOf(first);
+  const failure = first === null ? null : failedOf(incidents[first.incident]!);
   const evidence = new EvidenceLog();
   if (failure !== null) {
     evidence.add(`${failure.kind.replaceAll('_', ' ')}: ${shorten(failure.text)}`, failure.source, {
@@ -69,9 +73,9 @@ export async function noOom(
   const verdicts = (await peaks(store, runId, evidence, capacityBytes, known, lines)).map(
     (verdict): Verdict => (isEndKnown ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
   );
-  const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
+  const story = judged?.basis === 'kind' ? kindWords(judged.reason, {}) : undefined;
   if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];
-  if (failure === null || story === undefined) return verdicts;
+  if (failure === null || story === undefined || judged === undefined) return verdicts;
   if (verdicts.length > 0) {
     return verdicts.map((verdict) => ({
       ...verdict,
@@ -88,7 +92,7 @@ export async function noOom(
       summary: story.summary,
       evidence: evidence.entries,
       missing: story.missing,
-      captures: story.capture === undefined ? [] : capturesFor([{ cause: story.cause, capture: story.capture }]),
+      captures: judged.capture === null ? [] : capturesFor([{ cause: judged.cause, capture: judged.capture }]),
       accounting_peak: peakOfLines(lines, failure.rank, known),
       next: story.next,
     },
