@@ -8,6 +8,9 @@
 -- @col    free_beyond_request_bytes BIGINT  more free than this beyond the request: a limit refused, not the device. Two units of 20 MiB
 -- @col    oversize_slack_share  DOUBLE  of live memory: blocks handed out whole under max_split_size_mb; observed up to 2.5 %
 -- @col    checkpoint_share      DOUBLE  of what the process could have: with copies this large a fit in mid-checkpoint proves little
+-- @col    clearly_free_share    DOUBLE  of what the process could have: what takes part in a full device is its cause only if without it this
+--         much would be left, which is what memory varies by from step to step; else the device is full in any case
+-- @col    contributor_share     DOUBLE  … and is worth naming from this share on
 -- @col    pools_dominate_factor INTEGER free in private pools over free elsewhere: then it is the pools, even if the rest barely fits
 -- @col    fewest_samples        INTEGER printed iterations, the first left out, that make a trend
 -- @col    least_r2              DOUBLE  of a straight line through them; steps of lazy initialisation fit worse
@@ -28,7 +31,8 @@
 SELECT
   2147483648::BIGINT AS ordinary_outside_bytes, 0.05::DOUBLE AS ordinary_outside_share, 268435456::BIGINT AS nearly_full_bytes,
   0.01::DOUBLE AS nearly_full_share, 41943040::BIGINT AS free_beyond_request_bytes, 0.05::DOUBLE AS oversize_slack_share,
-  0.1::DOUBLE AS checkpoint_share, 2 AS pools_dominate_factor, 3 AS fewest_samples, 0.8::DOUBLE AS least_r2, 8388608::BIGINT AS noise_bytes,
+  0.1::DOUBLE AS checkpoint_share,
+  0.02::DOUBLE AS clearly_free_share, 0.01::DOUBLE AS contributor_share, 2 AS pools_dominate_factor, 3 AS fewest_samples, 0.8::DOUBLE AS least_r2, 8388608::BIGINT AS noise_bytes,
   0.002::DOUBLE AS noise_share, 0.25::DOUBLE AS least_late_share, 2 AS fewest_keeping_steps, 0.01::DOUBLE AS least_kept_share,
   3 AS sure_steps, 1 AS foretold_within_steps, 3 AS fewest_foretold_steps, 0.9::DOUBLE AS steady_share, 2 AS steady_steps,
   0.25::DOUBLE AS large_request_share, 0.9::DOUBLE AS other_stage_share, 1.05::DOUBLE AS alike_ranks_share

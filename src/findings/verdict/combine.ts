@@ -2,7 +2,14 @@
 
 import { FACT_RULES } from '../../model/derived-tables.js';
 import { groupBy } from '../../model/group-by.js';
-import type { CauseTestResult, Counterfactual, RuledOut, VerdictCapture } from '../../model/results/common.js';
+import type {
+  CauseTestResult,
+  Contributor,
+  Counterfactual,
+  RuledOut,
+  VerdictBasis,
+  VerdictCapture,
+} from '../../model/results/common.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -95,25 +102,35 @@ const RULE_OF_CAUSE: Partial<Record<Cause, RuleId>> = {
 };
 
 /** A failure's row of `verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
-export interface Judged extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'capture'> {
+export interface Judged
+  extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
+  readonly basis: VerdictBasis;
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
   readonly confidence: Confidence;
   readonly capture: CaptureId | null;
   readonly tests: readonly Answer[];
+  readonly contributors: readonly Contributor[];
 }
 
 /** By the number of the failure. */
 export async function readJudged(store: Store, runId: number): Promise<Judged[]> {
   const tests = await store.all('verdict.tests', { run_id: runId });
   const answers = groupBy(tests, (row) => row.failure);
+  const contributors = groupBy(await store.all('verdict.contributors', { run_id: runId }), (row) => row.failure);
   return (await store.all('verdict.of_run', { run_id: runId })).map((row) => ({
     ...row,
     cause: row.cause as Cause,
     detail: row.detail as CauseDetail | null,
     confidence: row.confidence as Confidence,
+    basis: row.basis as VerdictBasis,
     capture: row.capture as CaptureId | null,
     tests: (answers.get(row.failure) ?? []).map(answerOf),
+    // Only a full device has several reasons; of another cause they would be read as its rivals.
+    contributors:
+      row.cause === 'capacity'
+        ? (contributors.get(row.failure) ?? []).map(({ contributor, bytes }) => ({ contributor, bytes }))
+        : [],
   }));
 }
 
@@ -215,9 +232,10 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
       answer.outcome === 'fails' ? [{ cause: answer.cause, why: words.text }] : [],
     ),
     missing: untested.map(({ answer, words }) => `${plain(answer.cause)}: needs ${words.text}`),
-    tests: told.map(({ answer: { cause, outcome, numbers, capture }, words }) => ({
+    tests: told.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
       cause,
       outcome,
+      reason,
       text: words.text,
       numbers,
       capture,
