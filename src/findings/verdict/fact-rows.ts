@@ -127,6 +127,11 @@ function factRow({ facts, snapshotId, seq, incidentId, kind, text }: FailureFact
     growth_last_bytes: growth?.lastBytes ?? null,
     growth_late_bytes: growth?.lateBytes ?? null,
     growth_r2: growth?.r2 ?? null,
+    reserved_growth_samples: facts.reservedGrowth?.samples ?? null,
+    reserved_growth_bytes:
+      facts.reservedGrowth == null ? null : facts.reservedGrowth.lastBytes - facts.reservedGrowth.firstBytes,
+    reserved_growth_last_bytes: facts.reservedGrowth?.lastBytes ?? null,
+    reserved_growth_r2: facts.reservedGrowth?.r2 ?? null,
     run_activity: run?.activity ?? null,
     completed_steps: run?.completed ?? null,
     highest_bytes: run?.highest?.bytes ?? null,
