@@ -118,8 +118,11 @@ async function readJudged(store: Store, runId: number | null): Promise<Judged[]>
   const keyOf = (row: { readonly run_id: number; readonly failure: number }): string => `${row.run_id} ${row.failure}`;
   const tests = await store.all('verdict.tests', { run_id: runId });
   const answers = groupBy(tests, keyOf);
-  const contributors = groupBy(await store.all('verdict.contributors', { run_id: runId }), keyOf);
-  return (await store.all('verdict.of_run', { run_id: runId })).map((row) => ({
+  const rows = await store.all('verdict.of_run', { run_id: runId });
+  // Only a full device has several reasons; of another cause they would be read as its rivals.
+  const isFull = rows.some(({ cause }) => cause === 'capacity');
+  const contributors = groupBy(isFull ? await store.all('verdict.contributors', { run_id: runId }) : [], keyOf);
+  return rows.map((row) => ({
     ...row,
     cause: row.cause as Cause,
     detail: row.detail as CauseDetail | null,
@@ -127,7 +130,6 @@ async function readJudged(store: Store, runId: number | null): Promise<Judged[]>
     basis: row.basis as VerdictBasis,
     capture: row.capture as CaptureId | null,
     tests: (answers.get(keyOf(row)) ?? []).map(answerOf),
-    // Only a full device has several reasons; of another cause they would be read as its rivals.
     contributors:
       row.cause === 'capacity'
         ? (contributors.get(keyOf(row)) ?? []).map(({ contributor, bytes }) => ({ contributor, bytes }))
@@ -180,6 +182,7 @@ export async function judgeApart(scratch: Store, failures: readonly FailureFacts
     await insertFacts(
       scratch,
       failures.map((of, i) => ({ of, key: { run_id: i, failure: 0 } })),
+      null,
     );
   });
   return readJudged(scratch, null);
