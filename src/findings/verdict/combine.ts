@@ -171,7 +171,7 @@ export async function judgeFailures(
 }
 
 /** The verdicts on failures that have nothing to do with each other, in a store of their own. */
-export async function judgeApart(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
+export async function judgeSeparately(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
   const now = new Date();
   await scratch.transaction(async () => {
     for (const table of ['run', ...FACT_TABLES]) await scratch.run(`DELETE FROM ${table}`);
@@ -218,9 +218,9 @@ export interface Judgement {
 
 /** Words for the tests of a failure; adds their evidence. */
 export function describeTests(judged: Judged, facts: OomFacts, evidence: EvidenceLog): Judgement {
-  const told = judged.tests.map((answer) => ({ answer, words: WORDS[answer.cause]!(answer, facts, evidence) }));
-  const untested = told.filter(({ answer }) => answer.outcome === 'not_testable');
-  const held = judged.basis === 'test' ? told.find(({ answer }) => answer.outcome === 'holds') : undefined;
+  const described = judged.tests.map((answer) => ({ answer, words: WORDS[answer.cause]!(answer, facts, evidence) }));
+  const untested = described.filter(({ answer }) => answer.outcome === 'not_testable');
+  const held = judged.basis === 'test' ? described.find(({ answer }) => answer.outcome === 'holds') : undefined;
   const combination = [ruleText('all_run')];
   if (held === undefined) combination.push(ruleText('none_holds'));
   else {
@@ -228,7 +228,7 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
     if (rule !== undefined) combination.push(ruleText(rule));
     if (judged.untested_rivals.length > 0)
       combination.push(`${ruleText('untested_rival')} Not tested: ${judged.untested_rivals.map(plain).join(', ')}.`);
-    const against = told.filter(({ answer }) => answer.outcome === 'fails');
+    const against = described.filter(({ answer }) => answer.outcome === 'fails');
     const doubts = [held, ...against].flatMap(({ words }) => words.doubts ?? []);
     if (doubts.length > 0) combination.push(`${ruleText('contradiction')} Here: ${doubts.join('; ')}.`);
     if (judged.is_proven) combination.push(ruleText('proven'));
@@ -237,11 +237,11 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
   return {
     summary: held?.words.text ?? null,
     next: held?.words.next ?? [],
-    ruledOut: told.flatMap(({ answer, words }) =>
+    ruledOut: described.flatMap(({ answer, words }) =>
       answer.outcome === 'fails' ? [{ cause: answer.cause, why: words.text }] : [],
     ),
     missing: untested.map(({ answer, words }) => `${plain(answer.cause)}: needs ${words.text}`),
-    tests: told.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
+    tests: described.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
       cause,
       outcome,
       reason,

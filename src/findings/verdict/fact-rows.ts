@@ -74,15 +74,15 @@ export async function writeReplays(store: Store, runId: number, replayed: readon
   await store.insertRows(
     'oom_replay',
     replayed.map(({ failure, counterfactual: { replay, rows } }) => {
-      const others = rows.filter((row) => row.setting !== 'recorded');
+      const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
       return {
         run_id: runId,
         failure,
         status: replay.status,
         repeats_oom: replay.repeats_oom,
-        is_on: others.some((row) => row.setting === 'expandable_segments:True'),
-        is_served: others.length > 0 && others.every((row) => row.outcome === 'fits'),
-        is_robust: others.every((row) => row.robust),
+        is_on: counterfactuals.some((row) => row.setting === 'expandable_segments:True'),
+        is_served: counterfactuals.length > 0 && counterfactuals.every((row) => row.outcome === 'fits'),
+        is_robust: counterfactuals.every((row) => row.robust),
       };
     }),
   );
@@ -101,7 +101,7 @@ function factRow({ facts, snapshotId, seq, incidentId, kind, text }: FailureFact
     kind,
     text,
     request_bytes: facts.request?.bytes ?? null,
-    // Half of a printed digit is no whole number of bytes.
+    // Half of a printed digit may be a fraction of a byte.
     least_request_bytes: Math.round(facts.requestAtLeastBytes),
     segment_request_bytes: facts.segmentBytes,
     ...figure('reserved', facts.reserved),
