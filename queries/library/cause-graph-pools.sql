@@ -30,7 +30,7 @@ reasoned AS (
   FROM weighed),
 answer AS (
   FROM (VALUES
-    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'), ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'), ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
     ('nothing_free', 'fails', NULL, NULL), ('does_not_decide', 'fails', NULL, NULL), ('free_in_pools', 'holds', NULL, NULL))
     AS answer(reason, outcome, detail, capture)),
 tested AS (

@@ -75,7 +75,7 @@ reasoned AS (
   FROM seen),
 answer AS (
   FROM (VALUES
-    ('fits', 'fails', NULL, NULL), ('no_repeated_site', 'fails', NULL, NULL), ('kept_of_steps', 'holds', NULL, NULL),
+    ('fits', 'fails', NULL::VARCHAR, NULL), ('no_repeated_site', 'fails', NULL, NULL), ('kept_of_steps', 'holds', NULL, NULL),
     ('step_ends_rise', 'holds', NULL, NULL), ('no_earlier_step', 'fails', NULL, NULL), ('kept_too_little', 'fails', NULL, NULL),
     ('none_kept', 'fails', NULL, NULL), ('lines_not_steady', 'fails', NULL, NULL), ('lines_level_off', 'fails', NULL, NULL),
     ('lines_grow_too_little', 'fails', NULL, NULL), ('message_missing', 'not_testable', NULL, 'whole_oom_message'),

@@ -26,7 +26,7 @@ WITH reasoned AS (
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure),
 answer AS (
   FROM (VALUES
-    ('not_in_messages', 'not_testable', NULL, 'snapshot_at_oom'), ('does_not_decide', 'fails', NULL, NULL), ('pending', 'holds', NULL, NULL),
+    ('not_in_messages', 'not_testable', NULL::VARCHAR, 'snapshot_at_oom'), ('does_not_decide', 'fails', NULL, NULL), ('pending', 'holds', NULL, NULL),
     ('freed_by_wait', 'holds', NULL, NULL), ('nothing_waited', 'fails', NULL, NULL)) AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,

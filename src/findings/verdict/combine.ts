@@ -106,8 +106,16 @@ export interface Judged extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'deta
 /** By the number of the failure. */
 export async function readJudged(store: Store, runId: number): Promise<Judged[]> {
   const tests = await store.all('verdict.tests', { run_id: runId });
+  return judgedOf(await store.all('verdict.of_run', { run_id: runId }), tests);
+}
+
+/** Rows of `verdict`, with those of `cause_test` of the same failure. */
+export function judgedOf(
+  verdicts: readonly QueryRow<'verdict.of_run'>[],
+  tests: readonly QueryRow<'verdict.tests'>[],
+): Judged[] {
   const answers = groupBy(tests, (row) => row.failure);
-  return (await store.all('verdict.of_run', { run_id: runId })).map((row) => ({
+  return verdicts.map((row) => ({
     ...row,
     cause: row.cause as Cause,
     detail: row.detail as CauseDetail | null,
