@@ -60,6 +60,9 @@ reasoned AS (
       -- Another allocator behind the pool, or frees of another thread at that moment, are the unlikely explanations left.
       WHEN has_free_space AND allowed_bytes IS NULL AND device_free_precision_bytes = 0 AND largest_usable_bytes < least_request_bytes
         AND device_free_bytes >= segment_request_bytes + free_beyond_request_bytes THEN 'hidden_limit'
+      -- What is free in private pools is the only room, and would leave the device full.
+      WHEN short_bytes <= 0 AND short_bytes + private_free_bytes > precision_bytes
+        AND -short_bytes < clearly_free_share * limit_bytes THEN 'full_but_for_pools'
       WHEN short_bytes <= -precision_bytes THEN 'fits'
       WHEN short_bytes <= precision_bytes THEN 'within_rounding'
       WHEN short_bytes <= slack_bytes THEN 'fits_without_slack'
@@ -70,6 +73,7 @@ answer AS (
   FROM (VALUES
     ('beyond_device', 'holds', 'impossible_request', NULL), ('device_exceeded', 'holds', NULL, NULL),
     ('figures_missing', 'not_testable', NULL, 'whole_oom_message'), ('hidden_limit', 'holds', 'fraction_limit', NULL),
+    ('full_but_for_pools', 'holds', NULL, NULL),
     ('fits', 'fails', NULL, NULL), ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'), ('fits_without_slack', 'fails', NULL, NULL),
     ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'), ('fraction', 'holds', 'fraction_limit', NULL),
     ('beyond_limit', 'holds', 'impossible_request', NULL), ('rounding', 'holds', 'rounding', NULL), ('optimizer_states', 'holds', NULL, NULL),
@@ -87,6 +91,7 @@ tested AS (
         'total_bytes': total_bytes::DOUBLE, 'short_bytes': (live_bytes + least_request_bytes - total_bytes)::DOUBLE}
       WHEN 'hidden_limit'
         THEN map_concat(numbers, MAP {'device_free_bytes': device_free_bytes::DOUBLE, 'segment_bytes': segment_request_bytes::DOUBLE})
+      WHEN 'full_but_for_pools' THEN map_concat(numbers, MAP {'idle_in_pools_bytes': private_free_bytes::DOUBLE})
       WHEN 'fits_without_slack' THEN map_concat(numbers, MAP {'oversize_slack_bytes': slack_bytes::DOUBLE})
       WHEN 'fraction' THEN map_concat(numbers, MAP {'allowed_bytes': limit_bytes::DOUBLE})
       WHEN 'rounding' THEN map_concat(numbers, MAP {'rounding_waste_bytes': rounding_waste_bytes::DOUBLE})

@@ -14,6 +14,7 @@
 --         what a profile of the driver names, else NCCL where its settings or failures are seen.
 WITH weighed AS (
   SELECT sum.*, fact.*EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes, fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
+    fact.total_bytes * threshold.clearly_free_share AS margin_bytes,
     coalesce(sum.live_bytes, fact.process_bytes) AS held_bytes,
     greatest(fact.other_processes_bytes, coalesce(fact.total_bytes - fact.device_free_bytes - fact.process_bytes, 0),
       least(coalesce(fact.monitored_others_bytes, 0), sum.outside_bytes)) AS foreign_bytes
@@ -27,7 +28,7 @@ reasoned AS (
       WHEN outside_bytes IS NULL THEN 'process_unknown'
       WHEN held_bytes IS NULL THEN 'allocated_unknown'
       WHEN outside_bytes <= ordinary_bytes THEN 'ordinary'
-      WHEN held_bytes + least_request_bytes > total_bytes - ordinary_bytes THEN 'full_in_any_case'
+      WHEN held_bytes + least_request_bytes > total_bytes - ordinary_bytes - margin_bytes THEN 'full_in_any_case'
       WHEN process_bytes IS NULL AND other_processes_bytes = 0 AND monitored_others_bytes IS NULL THEN 'owner_unknown'
       WHEN foreign_bytes * 2 >= outside_bytes THEN 'other_processes'
       WHEN 2 * driver_outside_bytes >= outside_bytes - foreign_bytes

@@ -24,6 +24,7 @@ reasoned AS (
       WHEN short_bytes > 0 AND short_bytes <= slack_bytes THEN 'oversize_slack'
       WHEN slack_may_decide THEN 'slack_unknown'
       WHEN short_bytes > 0 THEN 'too_little_free'
+      WHEN short_bytes + private_free_bytes > precision_bytes THEN 'free_in_pools_only'
       WHEN NOT has_free_space AND device_free_bytes >= segment_request_bytes THEN 'device_had_more'
       WHEN NOT has_free_space AND spare_bytes <= precision_bytes THEN 'within_rounding'
       WHEN NOT has_free_space THEN 'free_in_pieces'
@@ -37,7 +38,7 @@ reasoned AS (
 answer AS (
   FROM (VALUES
     ('figures_missing', 'not_testable', NULL, 'whole_oom_message'), ('oversize_slack', 'holds', 'oversize_rule', NULL),
-    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'), ('too_little_free', 'fails', NULL, NULL),
+    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'), ('too_little_free', 'fails', NULL, NULL), ('free_in_pools_only', 'fails', NULL, NULL),
     ('device_had_more', 'not_testable', NULL, 'snapshot_at_oom'), ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
     ('free_in_pieces', 'holds', NULL, NULL), ('kept_for_larger', 'holds', 'oversize_rule', NULL), ('block_fits', 'fails', NULL, NULL),
     ('page_pinning', 'holds', 'page_pinning', NULL), ('split_remainder', 'holds', 'split_remainder', NULL),
@@ -60,7 +61,7 @@ tested AS (
     CASE
       WHEN reason = 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
       WHEN reason = 'oversize_slack' THEN map_concat(numbers, MAP {'oversize_slack_bytes': slack_bytes::DOUBLE})
-      WHEN short_bytes > 0 OR NOT has_free_space THEN map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE})
+      WHEN short_bytes > 0 OR reason = 'free_in_pools_only' OR NOT has_free_space THEN map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE})
       ELSE map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE, 'largest_usable_bytes': largest_usable_bytes::DOUBLE,
         'free_too_small_bytes': usable_bytes::DOUBLE, 'free_other_stream_bytes': other_stream_bytes::DOUBLE,
         'free_other_class_bytes': other_class_bytes::DOUBLE}) END AS numbers

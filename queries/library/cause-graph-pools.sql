@@ -15,7 +15,8 @@ WITH weighed AS (
   SELECT sum.*, fact.private_free_bytes AS idle_bytes, fact.private_free_precision_bytes AS idle_precision_bytes,
     greatest(0, fact.reserved_bytes - sum.live_bytes - fact.private_free_bytes) AS elsewhere_bytes,
     sum.short_bytes + fact.private_free_bytes <= 0 AS fits_without,
-    fact.private_free_bytes >= fact.least_request_bytes AS holds_request, threshold.pools_dominate_factor AS factor
+    fact.private_free_bytes >= fact.least_request_bytes AS holds_request, threshold.pools_dominate_factor AS factor,
+    -sum.short_bytes < threshold.clearly_free_share * sum.limit_bytes AS is_full
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
   CROSS JOIN cause_threshold AS threshold),
@@ -26,12 +27,13 @@ reasoned AS (
       WHEN idle_bytes IS NULL THEN 'not_in_message'
       WHEN idle_bytes = 0 THEN 'nothing_free'
       WHEN short_bytes > 0 OR fits_without AND NOT (idle_bytes >= factor * elsewhere_bytes AND holds_request) THEN 'does_not_decide'
+      WHEN NOT fits_without AND is_full THEN 'full_in_any_case'
       ELSE 'free_in_pools' END AS reason
   FROM weighed),
 answer AS (
   FROM (VALUES
     ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'), ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('nothing_free', 'fails', NULL, NULL), ('does_not_decide', 'fails', NULL, NULL), ('free_in_pools', 'holds', NULL, NULL))
+    ('nothing_free', 'fails', NULL, NULL), ('full_in_any_case', 'fails', NULL, NULL), ('does_not_decide', 'fails', NULL, NULL), ('free_in_pools', 'holds', NULL, NULL))
     AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), CASE WHEN idle_precision_bytes = 0 THEN 'high' ELSE 'medium' END AS confidence,

@@ -30,6 +30,12 @@ weighed AS (
     coalesce(counted.steps, 0) AS passed_steps, passed.is_rising, passed.ends[-1] AS last_end_bytes,
     passed.ends[-1] - passed.ends[1] AS ends_grown_bytes, passed.ends[-1] - passed.ends[len(passed.ends) // 2 + 1] AS ends_late_bytes,
     fact.growth_last_bytes - fact.growth_first_bytes AS grown_bytes,
+    CASE WHEN fact.growth_samples >= threshold.fewest_samples AND fact.reserved_growth_samples >= threshold.fewest_samples
+        AND fact.reserved_growth_r2 >= threshold.least_r2
+        AND fact.reserved_growth_bytes > greatest(threshold.noise_bytes, fact.reserved_growth_last_bytes * threshold.noise_share)
+        AND (fact.growth_r2 < threshold.least_r2 OR fact.growth_last_bytes - fact.growth_first_bytes
+          <= greatest(threshold.noise_bytes, fact.reserved_growth_last_bytes * threshold.noise_share))
+      THEN MAP {'reserved_only_growth_bytes': fact.reserved_growth_bytes::DOUBLE} END AS reserved_only,
     fact.early_last_iteration + 1 - fact.early_second_iteration AS failing_after,
     ceil((sum.limit_bytes - fact.early_peak_bytes) / fact.early_bytes_per_iteration) AS full_after
   FROM oom_sum AS sum
@@ -90,7 +96,7 @@ tested AS (
     CASE WHEN reason IN ('no_repeated_site', 'no_earlier_step', 'kept_too_little', 'none_kept') AND log_reason = 'lines_grow'
       THEN ['lines_grow'] ELSE [] END::VARCHAR[] AS doubts,
     CASE
-      WHEN reason = 'fits' THEN numbers
+      WHEN reason = 'fits' THEN map_concat(numbers, reserved_only)
       WHEN reason = 'no_repeated_site' THEN map_concat(numbers, MAP {'repeated_bytes': repeated_bytes::DOUBLE})
       WHEN reason = trace_reason
         THEN map_concat(numbers, MAP {'kept_bytes': kept_bytes::DOUBLE, 'whole_steps': settled_steps::DOUBLE},
@@ -99,7 +105,7 @@ tested AS (
           CASE WHEN log_reason = 'lines_grow' THEN MAP {'grown_in_lines_bytes': grown_bytes::DOUBLE} END)
       WHEN reason = log_reason
         THEN map_concat(numbers, MAP {'grown_bytes': grown_bytes::DOUBLE, 'samples': growth_samples::DOUBLE, 'r2': growth_r2},
-          CASE WHEN reason = 'lines_level_off' THEN MAP {'late_bytes': growth_late_bytes::DOUBLE} END)
+          CASE reason WHEN 'lines_level_off' THEN MAP {'late_bytes': growth_late_bytes::DOUBLE} WHEN 'lines_not_steady' THEN reserved_only END)
       WHEN reason = 'foretold' THEN map_concat(numbers, MAP {'grown_bytes_per_step': early_bytes_per_iteration,
         'failing_after_steps': failing_after::DOUBLE, 'full_after_steps': full_after::DOUBLE})
       WHEN reason = 'too_early' THEN MAP {'completed_steps': completed_steps::DOUBLE}

@@ -1,6 +1,7 @@
 -- @name   verdict.of_run
 -- @title  The causes of the failures of a run
--- @param  run_id INTEGER
+-- @param  run_id INTEGER?  NULL: all runs
+-- @col    run_id     INTEGER
 -- @col    failure         INTEGER
 -- @col    cause           VARCHAR
 -- @col    detail          VARCHAR?
@@ -14,7 +15,7 @@
 -- @col    contradicted_by INTEGER?
 -- @col    replay_status   VARCHAR?
 -- @why    Evidence, advice and commands are added to these rows.
-SELECT failure, cause, detail, confidence, basis, reason, capture, untested_rivals, doubts, is_proven, contradicted_by, replay_status
+SELECT run_id, failure, cause, detail, confidence, basis, reason, capture, untested_rivals, doubts, is_proven, contradicted_by, replay_status
 FROM verdict
-WHERE run_id = $run_id
-ORDER BY failure
+WHERE coalesce(run_id = $run_id, true)
+ORDER BY run_id, failure

@@ -1,6 +1,7 @@
 -- @name   verdict.tests
 -- @title  The tests of causes on the failures of a run
--- @param  run_id INTEGER
+-- @param  run_id INTEGER?  NULL: all runs
+-- @col    run_id     INTEGER
 -- @col    failure    INTEGER
 -- @col    cause      VARCHAR
 -- @col    outcome    VARCHAR  holds, fails or not_testable
@@ -12,7 +13,7 @@
 -- @col    names      VARCHAR[] of the numbers that it was decided by; they end in their unit
 -- @col    amounts    DOUBLE[]  the numbers
 -- @why    Evidence before verdict: tests behind the one that holds still say whether their causes are ruled out.
-SELECT failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers) AS amounts
+SELECT run_id, failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers) AS amounts
 FROM cause_test
-WHERE run_id = $run_id
-ORDER BY failure, place
+WHERE coalesce(run_id = $run_id, true)
+ORDER BY run_id, failure, place

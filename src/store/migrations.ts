@@ -429,6 +429,7 @@ CREATE TABLE oom_fact (
   is_expandable BOOLEAN, max_split_bytes BIGINT, walk_is_exact BOOLEAN, uncertain_bytes BIGINT,
   has_trace BOOLEAN NOT NULL, has_steps BOOLEAN NOT NULL, trace_is_whole BOOLEAN, has_earlier_states BOOLEAN, repeated_bytes BIGINT, trace_activity VARCHAR, activity_bytes BIGINT, copied_bytes BIGINT,
   growth_samples INTEGER, growth_first_bytes BIGINT, growth_last_bytes BIGINT, growth_late_bytes BIGINT, growth_r2 DOUBLE,
+  reserved_growth_samples INTEGER, reserved_growth_bytes BIGINT, reserved_growth_last_bytes BIGINT, reserved_growth_r2 DOUBLE,
   run_activity VARCHAR, completed_steps BIGINT, highest_bytes BIGINT, stage INTEGER, stages INTEGER, own_stage_bytes BIGINT, next_stage_bytes BIGINT, only_this_stage BOOLEAN NOT NULL,
   several_replicas BOOLEAN NOT NULL, early_second_iteration BIGINT, early_last_iteration BIGINT, early_bytes_per_iteration DOUBLE, early_peak_bytes BIGINT, nccl_signs INTEGER NOT NULL,
   failed_alone BOOLEAN, other_ranks INTEGER, others_reserved_bytes BIGINT, own_reserved_bytes BIGINT, has_environment BOOLEAN NOT NULL,

@@ -2,7 +2,14 @@
 
 import { FACT_RULES } from '../../model/derived-tables.js';
 import { groupBy } from '../../model/group-by.js';
-import type { CauseTestResult, Counterfactual, RuledOut, VerdictCapture } from '../../model/results/common.js';
+import type {
+  CauseTestResult,
+  Contributor,
+  Counterfactual,
+  RuledOut,
+  VerdictBasis,
+  VerdictCapture,
+} from '../../model/results/common.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -14,7 +21,7 @@ import { graphPools } from './causes/graph-pools.js';
 import { leak } from './causes/leak.js';
 import { synchronisation } from './causes/synchronisation.js';
 import type { Answer, CauseWords } from './causes/words.js';
-import { FACT_TABLES, type FailureFacts, writeFacts, writeReplays } from './fact-rows.js';
+import { FACT_TABLES, type FailureFacts, insertFacts, writeFacts, writeReplays } from './fact-rows.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 import type { RunFailures } from './failures.js';
 
@@ -95,33 +102,36 @@ const RULE_OF_CAUSE: Partial<Record<Cause, RuleId>> = {
 };
 
 /** A failure's row of `verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
-export interface Judged extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'capture'> {
+export interface Judged
+  extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
+  readonly basis: VerdictBasis;
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
   readonly confidence: Confidence;
   readonly capture: CaptureId | null;
   readonly tests: readonly Answer[];
+  readonly contributors: readonly Contributor[];
 }
 
-/** By the number of the failure. */
-export async function readJudged(store: Store, runId: number): Promise<Judged[]> {
+/** In the order of runs and of the numbers of the failures; null: of all runs. */
+async function readJudged(store: Store, runId: number | null): Promise<Judged[]> {
+  const keyOf = (row: { readonly run_id: number; readonly failure: number }): string => `${row.run_id} ${row.failure}`;
   const tests = await store.all('verdict.tests', { run_id: runId });
-  return judgedOf(await store.all('verdict.of_run', { run_id: runId }), tests);
-}
-
-/** Rows of `verdict`, with those of `cause_test` of the same failure. */
-export function judgedOf(
-  verdicts: readonly QueryRow<'verdict.of_run'>[],
-  tests: readonly QueryRow<'verdict.tests'>[],
-): Judged[] {
-  const answers = groupBy(tests, (row) => row.failure);
-  return verdicts.map((row) => ({
+  const answers = groupBy(tests, keyOf);
+  const contributors = groupBy(await store.all('verdict.contributors', { run_id: runId }), keyOf);
+  return (await store.all('verdict.of_run', { run_id: runId })).map((row) => ({
     ...row,
     cause: row.cause as Cause,
     detail: row.detail as CauseDetail | null,
     confidence: row.confidence as Confidence,
+    basis: row.basis as VerdictBasis,
     capture: row.capture as CaptureId | null,
-    tests: (answers.get(row.failure) ?? []).map(answerOf),
+    tests: (answers.get(keyOf(row)) ?? []).map(answerOf),
+    // Only a full device has several reasons; of another cause they would be read as its rivals.
+    contributors:
+      row.cause === 'capacity'
+        ? (contributors.get(keyOf(row)) ?? []).map(({ contributor, bytes }) => ({ contributor, bytes }))
+        : [],
   }));
 }
 
@@ -158,16 +168,21 @@ export async function judgeFailures(
   return readJudged(store, runId);
 }
 
-/** The verdicts on failures of no run in particular, in a store of their own. */
+/** The verdicts on failures that have nothing to do with each other, in a store of their own. */
 export async function judgeApart(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
-  const run_id = 1;
+  const now = new Date();
   await scratch.transaction(async () => {
-    await scratch.run('DELETE FROM run');
-    const now = new Date();
-    await scratch.insertRows('run', [{ run_id, name: 'apart', root_path: '', created_at: now, touched_at: now }]);
-    await writeFacts(scratch, run_id, failures);
+    for (const table of ['run', ...FACT_TABLES]) await scratch.run(`DELETE FROM ${table}`);
+    await scratch.insertRows(
+      'run',
+      failures.map((_, i) => ({ run_id: i, name: String(i), root_path: '', created_at: now, touched_at: now })),
+    );
+    await insertFacts(
+      scratch,
+      failures.map((of, i) => ({ of, key: { run_id: i, failure: 0 } })),
+    );
   });
-  return readJudged(scratch, run_id);
+  return readJudged(scratch, null);
 }
 
 function answerOf(row: QueryRow<'verdict.tests'>): Answer {
@@ -223,9 +238,10 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
       answer.outcome === 'fails' ? [{ cause: answer.cause, why: words.text }] : [],
     ),
     missing: untested.map(({ answer, words }) => `${plain(answer.cause)}: needs ${words.text}`),
-    tests: told.map(({ answer: { cause, outcome, numbers, capture }, words }) => ({
+    tests: told.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
       cause,
       outcome,
+      reason,
       text: words.text,
       numbers,
       capture,

@@ -26,7 +26,16 @@ export const FACT_TABLES = ['oom_fact', 'oom_step', 'oom_keeping_site'] as const
 /** Replaces the rows of a run. A failure is known by its place in the list. In a transaction. */
 export async function writeFacts(store: Store, runId: number, failures: readonly FailureFacts[]): Promise<void> {
   for (const table of FACT_TABLES) await store.run(`DELETE FROM ${table} WHERE run_id = $run_id`, { run_id: runId });
-  const keyed = failures.map((of, failure) => ({ of, key: { run_id: runId, failure } }));
+  await insertFacts(
+    store,
+    failures.map((of, failure) => ({ of, key: { run_id: runId, failure } })),
+  );
+}
+
+export async function insertFacts(
+  store: Store,
+  keyed: readonly { readonly of: FailureFacts; readonly key: { readonly run_id: number; readonly failure: number } }[],
+): Promise<void> {
   await store.insertRows(
     'oom_fact',
     keyed.map(({ of, key }) => ({ ...key, ...factRow(of) })),
@@ -88,7 +97,8 @@ function factRow({ facts, snapshotId, seq, incidentId, kind, text }: FailureFact
     kind,
     text,
     request_bytes: facts.request?.bytes ?? null,
-    least_request_bytes: facts.requestAtLeastBytes,
+    // Half of a printed digit is no whole number of bytes.
+    least_request_bytes: Math.round(facts.requestAtLeastBytes),
     segment_request_bytes: facts.segmentBytes,
     ...figure('reserved', facts.reserved),
     ...figure('allocated', facts.allocated),
@@ -127,6 +137,11 @@ function factRow({ facts, snapshotId, seq, incidentId, kind, text }: FailureFact
     growth_last_bytes: growth?.lastBytes ?? null,
     growth_late_bytes: growth?.lateBytes ?? null,
     growth_r2: growth?.r2 ?? null,
+    reserved_growth_samples: facts.reservedGrowth?.samples ?? null,
+    reserved_growth_bytes:
+      facts.reservedGrowth == null ? null : facts.reservedGrowth.lastBytes - facts.reservedGrowth.firstBytes,
+    reserved_growth_last_bytes: facts.reservedGrowth?.lastBytes ?? null,
+    reserved_growth_r2: facts.reservedGrowth?.r2 ?? null,
     run_activity: run?.activity ?? null,
     completed_steps: run?.completed ?? null,
     highest_bytes: run?.highest?.bytes ?? null,

@@ -1,11 +1,8 @@
 /** The known facts of one out-of-memory failure: from an OOM entry of a snapshot, from a log message, or from both. */
 import type { Evidence, EvidenceTopic } from '../../model/results/common.js';
 import type { DriverOwner } from '../../model/results/nsys.js';
-import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';
-import type { CaptureId } from './captures.js';
-import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
 
 /** The source of a device total that the user gave. */
 export const CAPACITY_OPTION = '--capacity';
@@ -152,8 +149,6 @@ export interface RunSide {
   /** Every rank that ran out is of this stage, and they are of more than one data-parallel replica. */
   readonly onlyThisStage: boolean;
   readonly severalReplicas: boolean;
-  /** Growth of reserved memory while allocated memory did not grow, bytes; null where unknown. */
-  readonly reservedOnlyGrowthBytes: number | null;
   readonly early: EarlyGrowth | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
   readonly nccl: readonly { readonly text: string; readonly source: string }[];
@@ -211,6 +206,8 @@ export interface OomFacts {
   readonly free: FreeSpace | null;
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
+  /** Of reserved memory. */
+  readonly reservedGrowth?: Growth | null | undefined;
   readonly walk: Walk | null;
   readonly freedAfterOom: boolean;
   /** What live blocks take beyond the usual rounding to 512 because of `roundup_power2_divisions`. */
@@ -241,103 +238,6 @@ export function active(facts: OomFacts): Figure | null {
     precisionBytes: facts.allocated.precisionBytes + (facts.pending?.precisionBytes ?? 0),
     source: facts.allocated.source,
   };
-}
-
-/**
- * Blocks handed out whole under max_split_size_mb may explain the shortfall, and the unrequested part is unknown: a
- * message counts such blocks as allocated.
- */
-export function slackMayDecide(facts: OomFacts, { shortBytes, liveBytes }: Sums): boolean {
-  const splits = Number.isFinite(facts.allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY);
-  return facts.oversizeSlack === null && splits && shortBytes > 0 && shortBytes <= OVERSIZE_SLACK_SHARE * liveBytes;
-}
-
-/**
- * Memory of the device that is neither free nor this allocator's: context, NCCL, libraries, other processes. Needs the
- * device total.
- */
-export function outside(facts: OomFacts): Figure | null {
-  if (facts.total === null || facts.deviceFree === null) return null;
-  const held = facts.reserved ?? facts.process;
-  if (held === null) return null;
-  return {
-    bytes: facts.total.bytes - facts.deviceFree.bytes - held.bytes,
-    precisionBytes: facts.total.precisionBytes + facts.deviceFree.precisionBytes + held.precisionBytes,
-    source: facts.total.source,
-  };
-}
-
-/** Figures that a test decided by; names end in their unit. */
-export type Numbers = Readonly<Record<string, number>>;
-
-/** The answer of one cause's test. */
-export type TestOutcome =
-  | {
-      readonly outcome: 'holds';
-      readonly detail: CauseDetail | null;
-      readonly confidence: Confidence;
-      readonly summary: string;
-      readonly next: readonly string[];
-      readonly numbers?: Numbers;
-      /** The test's own reasons for less confidence than its figures give. */
-      readonly doubts?: readonly string[];
-    }
-  | {
-      readonly outcome: 'fails';
-      readonly why: string;
-      readonly numbers?: Numbers;
-      /** Evidence against this answer; it lowers the confidence of the verdict, whichever it is. */
-      readonly doubts?: readonly string[];
-    }
-  | {
-      readonly outcome: 'not_testable';
-      readonly needs: string;
-      /** The one capture that would settle it. */
-      readonly capture: CaptureId;
-      readonly numbers?: Numbers;
-    };
-
-/** The sum most tests use: live and requested memory, and what the process could have had. */
-export interface Sums {
-  readonly liveBytes: number;
-  readonly needBytes: number;
-  readonly limitBytes: number;
-  /** Positive: the missing bytes. Negative: the bytes that would be left. */
-  readonly shortBytes: number;
-  readonly precisionBytes: number;
-  readonly source: string;
-}
-
-/** Null where one of the figures is unknown. */
-export function sums(facts: OomFacts): Sums | null {
-  const limit = budget(facts);
-  const live = active(facts);
-  if (limit === null || live === null) return null;
-  const needBytes = facts.requestAtLeastBytes;
-  return {
-    liveBytes: live.bytes,
-    needBytes,
-    limitBytes: limit.bytes,
-    shortBytes: live.bytes + needBytes - limit.bytes,
-    precisionBytes: live.precisionBytes + limit.precisionBytes,
-    source: live.source,
-  };
-}
-
-/** The same as a test reports them. */
-export function numbersOf({ liveBytes, needBytes, limitBytes, shortBytes }: Sums): Numbers {
-  return {
-    live_bytes: liveBytes,
-    request_bytes: needBytes,
-    limit_bytes: limitBytes,
-    [shortBytes > 0 ? 'short_bytes' : 'spare_bytes']: Math.abs(shortBytes),
-  };
-}
-
-export interface CauseTest {
-  readonly cause: Cause;
-  /** Adds its evidence to `evidence` only where it holds or rules out by a number. */
-  run(facts: OomFacts, evidence: EvidenceLog): TestOutcome;
 }
 
 /** Numbers the evidence of one answer. */

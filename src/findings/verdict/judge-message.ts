@@ -40,9 +40,9 @@ export function judgeMessage(
 
 /** Of a verdict without a test that holds. */
 function verdictFields(judged: Judged, facts: OomFacts) {
-  const { cause, detail, confidence, reason, capture } = judged;
+  const { cause, detail, confidence, basis, reason, capture } = judged;
   const captures = capture === null ? [] : capturesFor([{ cause, capture }]);
-  return { cause, detail, confidence, captures, ...kindWords(reason, facts) };
+  return { cause, detail, confidence, basis, reason, captures, ...kindWords(reason, facts) };
 }
 
 /** Words for the tests and the verdict; adds their evidence. */
@@ -73,8 +73,19 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
     accounting_from: accounting.from,
     request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
   };
-  const { cause, detail, confidence } = judged;
-  if (told.summary !== null) return { ...common, cause, detail, confidence, summary: told.summary, next: told.next };
+  const { cause, detail, confidence, basis, reason, contributors } = judged;
+  if (told.summary !== null)
+    return {
+      ...common,
+      cause,
+      detail,
+      confidence,
+      basis,
+      reason,
+      contributors,
+      summary: told.summary,
+      next: told.next,
+    };
   const { captures, ...fields } = verdictFields(judged, facts);
   const known = new Set(told.captures.map(({ id }) => id));
   return {

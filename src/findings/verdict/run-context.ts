@@ -23,6 +23,7 @@ type MemoryRow = QueryRow<'log.memory_ranks'>;
 export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
+  readonly reservedGrowth: Growth | null;
   readonly side: RunSide;
   /**
    * This rank's memory in a profile of the driver; null without a profile that distinguishes PyTorch's memory from the
@@ -73,6 +74,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
+        reservedGrowth: growthOf(lines.get('reserved')),
         side: runSide(texts, ownRank, memory, printed, env),
         driver: driver === null || driver.outside.length === 0 ? null : driver,
         monitor,

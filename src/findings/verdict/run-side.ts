@@ -1,4 +1,4 @@
-import { formatBytes, formatCount } from '../../model/units.js';
+import { formatBytes, formatCount, MIB } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { RankLayout } from '../run/rank-layout.js';
@@ -6,14 +6,6 @@ import { completedIterations, type RunTexts } from '../run/run-texts.js';
 import type { Activity } from '../stacks/activity.js';
 import { activityOf } from '../stacks/activity.js';
 import type { EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
-import {
-  DEFAULT_NCCL_BUFFER_BYTES,
-  FEWEST_SAMPLES,
-  GREEDY_NCCL_CHANNELS,
-  LEAST_R2,
-  NOISE_BYTES,
-  NOISE_SHARE,
-} from './thresholds.js';
 
 type EnvRow = QueryRow<'log.env'>;
 type MemoryRow = QueryRow<'log.memory_ranks'>;
@@ -48,7 +40,6 @@ export function runSide(
     ownStage,
     onlyThisStage: stage !== null && positions.every((position) => position.pp === stage),
     severalReplicas: new Set(positions.map((position) => position.dp)).size > 1,
-    reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.filter((one) => one.rank === rank)),
     early: earlyGrowth(texts, memory, rank, ownStage?.rank ?? null),
     nccl: [...ncclSettings(env, rank), ...ncclFailures(texts)],
     source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
@@ -156,19 +147,12 @@ function earlyGrowth(
   };
 }
 
-function reservedOnlyGrowth(own: readonly MemoryRow[]): number | null {
-  const grown = (metric: string): number | null => {
-    const row = own.find((one) => one.metric === metric);
-    if (row?.growth_first_bytes == null || row.last_bytes === null || row.growth_samples < FEWEST_SAMPLES) return null;
-    if ((row.growth_r2 ?? 0) < LEAST_R2) return 0;
-    return row.last_bytes - row.growth_first_bytes;
-  };
-  const [reserved, allocated] = [grown('reserved'), grown('allocated')];
-  if (reserved === null || allocated === null) return null;
-  const last = own.find((one) => one.metric === 'reserved')!.last_bytes!;
-  const noise = Math.max(NOISE_BYTES, last * NOISE_SHARE);
-  return reserved > noise && allocated <= noise ? reserved : null;
-}
+/**
+ * NCCL by itself makes at most 32 channels, on NVLink systems mostly 16 to 24; a minimum this large is paid in full.
+ */
+const GREEDY_NCCL_CHANNELS = 16;
+/** NCCL's default buffer per channel and direction is 4 MiB; a larger one was set explicitly. */
+const DEFAULT_NCCL_BUFFER_BYTES = 4 * MIB;
 
 /** Settings that make NCCL hold more than it would by itself. */
 const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {

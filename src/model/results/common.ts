@@ -302,10 +302,20 @@ export interface Counterfactual {
   readonly rows: readonly WhatIfSetting[];
 }
 
+export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
+
+export interface Contributor {
+  /** `other_processes`, `outside_pytorch`, `pending_free`, `private_pools_free` or `cached`. */
+  readonly contributor: string;
+  readonly bytes: number;
+}
+
 /** The answer of one cause's test, with the figures it was decided by. */
 export interface CauseTestResult {
   readonly cause: Cause;
   readonly outcome: 'holds' | 'fails' | 'not_testable';
+  /** As the view of the cause names it. */
+  readonly reason: string;
   /** Why; of a test that could not run, what it needs. */
   readonly text: string;
   /** Names end in their unit (`_bytes`, `_steps`, …). */
@@ -336,6 +346,15 @@ export interface Verdict {
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
   readonly confidence: Confidence;
+  /**
+   * What decided: a test, the kind of the failure line, the guides' rule where figures are missing, or nothing. Null
+   * where no failure was judged.
+   */
+  readonly basis: VerdictBasis | null;
+  /** Of the test, the kind or the rule, as the store's views name it. */
+  readonly reason: string | null;
+  /** Of a device that is full: what else takes part in it, without which it would be full all the same. */
+  readonly contributors: readonly Contributor[];
   /** One line: what happened. */
   readonly summary: string;
   readonly evidence: readonly Evidence[];

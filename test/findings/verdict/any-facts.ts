@@ -1,7 +1,7 @@
 /** Facts of OOMs as they may come together, most of them near the edges between causes. */
 import fc from 'fast-check';
 import type { Activity } from '../../../src/findings/stacks/activity.js';
-import type { Figure, OomFacts, RunSide, TraceFacts } from '../../../src/findings/verdict/facts.js';
+import type { Figure, Growth, OomFacts, RunSide, TraceFacts } from '../../../src/findings/verdict/facts.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null, freq: 4 });
@@ -63,7 +63,6 @@ const run: fc.Arbitrary<RunSide> = fc
     other: bytes(80),
     onlyThisStage: fc.boolean(),
     severalReplicas: fc.boolean(),
-    reservedOnlyGrowthBytes: maybe(bytes(20)),
     early: maybe(
       fc.record({
         firstIteration: fc.constant(1),
@@ -85,6 +84,18 @@ const run: fc.Arbitrary<RunSide> = fc
     otherStages: stages === 1 ? [] : [{ stage: 1, rank: 4, bytes: other }],
     source: 'a line',
   }));
+
+const growth: fc.Arbitrary<Growth> = fc.record({
+  samples: fc.integer({ min: 2, max: 12 }),
+  firstIteration: fc.constant(2),
+  lastIteration: fc.constant(11),
+  firstBytes: bytes(60),
+  lastBytes: bytes(80),
+  bytesPerIteration: fc.constant(GIB),
+  r2: fc.constantFrom(0.5, 0.9, 0.99),
+  lateBytes: maybe(bytes(20)),
+  source: fc.constant('a log'),
+});
 
 export const anyFacts: fc.Arbitrary<OomFacts> = fc
   .record({
@@ -121,19 +132,8 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
         source: fc.constant('a setting'),
       }),
     ),
-    growth: maybe(
-      fc.record({
-        samples: fc.integer({ min: 2, max: 12 }),
-        firstIteration: fc.constant(2),
-        lastIteration: fc.constant(11),
-        firstBytes: bytes(60),
-        lastBytes: bytes(80),
-        bytesPerIteration: fc.constant(GIB),
-        r2: fc.constantFrom(0.5, 0.9, 0.99),
-        lateBytes: maybe(bytes(20)),
-        source: fc.constant('a log'),
-      }),
-    ),
+    growth: maybe(growth),
+    reservedGrowth: maybe(growth),
     walk: maybe(
       fc.record({
         exact: fc.boolean(),

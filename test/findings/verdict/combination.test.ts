@@ -3,14 +3,17 @@
 import { describe, expect, it } from 'vitest';
 import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
 import { CAPTURE_IDS, CAPTURES, capturesFor } from '../../../src/findings/verdict/captures.js';
-import { COMBINATION_RULES, judgeApart } from '../../../src/findings/verdict/combine.js';
+import { COMBINATION_RULES, type Judged, judgeFailures } from '../../../src/findings/verdict/combine.js';
+import { writeFacts } from '../../../src/findings/verdict/fact-rows.js';
 import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
+import type { TracedFailure } from '../../../src/findings/verdict/failures.js';
 import { relateVerdicts } from '../../../src/findings/verdict/relate.js';
+import { FACT_RULES } from '../../../src/model/derived-tables.js';
 import type { Verdict } from '../../../src/model/results/common.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
 import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';
-import { CAUSE_ORDER, judging } from './judging.js';
+import { CAUSE_ORDER, failureOf, judging, type Outcome } from './judging.js';
 
 const { judge, scratch } = judging();
 
@@ -90,16 +93,16 @@ describe.concurrent('the combination', () => {
   it('is proven where every byte is accounted for, and the message says how much the device has', async () => {
     // 78 GiB reserved, 1 GiB free, 1 GiB of others, of a device of 80.
     const facts = tracedFacts({ trace: traceOf(), process: exact(79 * GIB) });
-    const traced = { facts, kind: 'cuda_oom', text: 'CUDA out of memory.' };
-    const [proven, ...others] = await judge(
+    const traced = { facts, kind: 'cuda_oom' as const, text: 'CUDA out of memory.' };
+    const [proven, ...others]: readonly Outcome[] = await judge(
       traced,
       facts,
       { ...traced, facts: { ...facts, total: null } },
       { ...traced, facts: { ...facts, walk: { ...facts.walk!, uncertainBytes: 1 } } },
       { ...traced, facts: { ...facts, process: exact(81 * GIB) } },
     );
-    expect(proven.holds).toMatchObject({ cause: 'capacity', confidence: 'proven' });
-    expect(proven.combination.join(' ')).toContain('Proven needs a sure verdict');
+    expect(proven!.holds).toMatchObject({ cause: 'capacity', confidence: 'proven' });
+    expect(proven!.combination.join(' ')).toContain('Proven needs a sure verdict');
     for (const { cause, judged, combination } of others) {
       expect(cause).toBe('capacity');
       expect(['high', 'medium']).toContain(judged.confidence);
@@ -124,21 +127,23 @@ describe('verdicts of one run', () => {
     request: null,
   });
   const kept: KeepingSite = { site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
-  const of = (rank: number, changes: Partial<OomFacts>) => ({
-    facts: tracedFacts({ rank, ...changes }),
-    snapshotId: null,
-    seq: null,
-    incidentId: null,
-    kind: null,
-    text: null,
-  });
+  async function judgeTogether(...all: readonly Partial<OomFacts>[]): Promise<Judged[]> {
+    const failures = all.map((changes) => failureOf({ facts: tracedFacts(changes) })) as unknown as TracedFailure[];
+    const store = scratch();
+    const now = new Date();
+    await store.run('DELETE FROM run');
+    await store.insertRows('run', [{ run_id: 1, name: 'run', root_path: '', created_at: now, touched_at: now }]);
+    await store.transaction(() => writeFacts(store, 1, failures));
+    await store.insertRows('judged_run', [{ run_id: 1, rules: FACT_RULES }]);
+    return judgeFailures(store, 1, { failures }, { isOwnCapacity: false, counterfactuals: [] });
+  }
 
   it('are less sure where another rank shows what they could not test', async () => {
-    const judged = await judgeApart(scratch(), [
-      of(3, { trace: traceOf({ keeping: [kept] }) }),
-      of(0, {}),
-      of(1, { trace: traceOf() }),
-    ]);
+    const judged = await judgeTogether(
+      { rank: 3, trace: traceOf({ keeping: [kept] }) },
+      { rank: 0 },
+      { rank: 1, trace: traceOf() },
+    );
     expect(judged).toMatchObject([
       { cause: 'leak', confidence: 'high', contradicted_by: null },
       // One step for the untested rival, one for the other rank.
@@ -154,11 +159,11 @@ describe('verdicts of one run', () => {
 
   it('are not held against a verdict that is a guess, or on the same cause', async () => {
     const walk = { exact: false, violations: 4, uncertainBlocks: 0, uncertainBytes: 0 };
-    const judged = await judgeApart(scratch(), [
-      of(3, { trace: traceOf({ keeping: [kept] }), walk }),
-      of(0, {}),
-      of(1, {}),
-    ]);
+    const judged = await judgeTogether(
+      { rank: 3, trace: traceOf({ keeping: [kept] }), walk },
+      { rank: 0 },
+      { rank: 1 },
+    );
     expect(judged).toMatchObject([
       { cause: 'leak', confidence: 'low', contradicted_by: null },
       { cause: 'capacity', confidence: 'medium', contradicted_by: null },

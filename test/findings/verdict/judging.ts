@@ -1,18 +1,23 @@
 /** Facts made by hand, judged by the views of a store. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeTests, type Judged, type Judgement, judgedOf } from '../../../src/findings/verdict/combine.js';
-import { FACT_TABLES, writeFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
+import { describeTests, type Judged, type Judgement, judgeApart } from '../../../src/findings/verdict/combine.js';
+import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import type { Counterfactual } from '../../../src/model/results/common.js';
-import { CAUSE_DETAILS, type Cause, type CauseDetail, type Confidence } from '../../../src/model/vocabulary.js';
+import {
+  CAUSE_DETAILS,
+  type Cause,
+  type CauseDetail,
+  type Confidence,
+  type IncidentKind,
+} from '../../../src/model/vocabulary.js';
 import { openScratch } from '../../../src/store/open-store.js';
-import type { QueryRow } from '../../../src/store/query-catalog.js';
 import type { Store } from '../../../src/store/store.js';
 
 export interface Given {
   readonly facts: OomFacts;
   /** Of the message; without one the failure is a trace's. */
-  readonly kind?: string;
+  readonly kind?: IncidentKind | undefined;
   readonly text?: string;
   readonly counterfactual?: Counterfactual;
 }
@@ -83,38 +88,15 @@ export function judging(): { readonly judge: Judge; readonly scratch: () => Stor
   return { judge: judge as unknown as Judge, scratch: () => store };
 }
 
-/** Each is the only failure of a run of its own, so that none is held against another. */
 async function judgeEach(store: Store, given: readonly Given[]): Promise<Judged[]> {
-  const now = new Date();
-  await store.transaction(async () => {
-    for (const table of ['run', 'oom_replay', ...FACT_TABLES]) await store.run(`DELETE FROM ${table}`);
-    await store.insertRows(
-      'run',
-      given.map((_, run_id) => ({ run_id, name: `run ${run_id}`, root_path: '', created_at: now, touched_at: now })),
-    );
-    const failures = given.map(({ facts, kind = null, text = null }) => ({
-      facts,
-      kind,
-      text,
-      snapshotId: null,
-      seq: null,
-      incidentId: null,
-    }));
-    await writeFacts(store, 0, failures);
-    await writeReplays(
-      store,
-      0,
-      given.flatMap(({ counterfactual }, failure) =>
-        counterfactual === undefined ? [] : [{ failure, counterfactual }],
-      ),
-    );
-    for (const table of ['oom_replay', ...FACT_TABLES]) await store.run(`UPDATE ${table} SET run_id = failure`);
-  });
-  const verdicts = await store.select('FROM verdict ORDER BY failure');
-  const tests =
-    await store.select(`SELECT * EXCLUDE (numbers), map_keys(numbers) AS names, map_values(numbers) AS amounts
-    FROM cause_test ORDER BY failure, place`);
-  return judgedOf(verdicts as unknown as QueryRow<'verdict.of_run'>[], tests as unknown as QueryRow<'verdict.tests'>[]);
+  await store.run('DELETE FROM oom_replay');
+  for (const [run, { counterfactual }] of given.entries())
+    if (counterfactual !== undefined) await writeReplays(store, run, [{ failure: 0, counterfactual }]);
+  return judgeApart(store, given.map(failureOf));
+}
+
+export function failureOf({ facts, kind, text }: Given): FailureFacts {
+  return { facts, kind: kind ?? null, text: text ?? null, snapshotId: null, seq: null, incidentId: null };
 }
 
 /** What holds for every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */

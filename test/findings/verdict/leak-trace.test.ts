@@ -66,8 +66,8 @@ describe.concurrent('what a trace shows to be kept', () => {
   it('is one where the ends of the steps rise without a pause, whatever the sites', async () => {
     const steps = traceOf().steps!.map((step, i) => ({ ...step, endBytes: (40 + 2 * i) * GIB }));
     // A warm-up that levels off brings nothing in its later half; one that pauses is no leak of every step.
-    const plateau = [40, 46, 49, 49.2, 49.3].map((end, i) => ({ ...steps[i]!, endBytes: end * GIB }));
-    const paused = [40, 42, 44, 44, 46].map((end, i) => ({ ...steps[i]!, endBytes: end * GIB }));
+    const plateau = [40, 46, 49, 49.2, 49.3].map((end, i) => ({ ...steps[i]!, endBytes: Math.round(end * GIB) }));
+    const paused = [40, 42, 44, 44, 46].map((end, i) => ({ ...steps[i]!, endBytes: Math.round(end * GIB) }));
     const [rising, ...others] = await run(
       ...[steps, plateau, paused].map((all) => tracedFacts({ trace: traceOf({ steps: all }) })),
     );
@@ -125,7 +125,12 @@ describe.concurrent('a log', () => {
 
   it('reports that only reserved memory grew', async () => {
     const flat = { ...growth, lastBytes: growth.firstBytes, bytesPerIteration: 0, r2: 0 };
-    const [result] = await run(messageFacts({ growth: flat, run: runSideOf({ reservedOnlyGrowthBytes: 5 * GIB }) }));
+    const [result] = await run(
+      messageFacts({
+        growth: flat,
+        reservedGrowth: { ...growth, lastBytes: growth.firstBytes + 5 * GIB },
+      }),
+    );
     expect(result).toMatchObject({
       outcome: 'fails',
       text: expect.stringContaining('reserved memory grew by 5.00 GiB, allocated memory did not'),

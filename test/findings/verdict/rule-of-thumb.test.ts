@@ -67,7 +67,7 @@ describe.concurrent('an OOM without figures', () => {
   });
 
   it('is judged by its figures where there are any', async () => {
-    const full = { reserved: printed(78 * GIB), allocated: printed(77.9 * GIB), deviceFree: printed(0.1 * GIB) };
+    const full = { reserved: printed(78 * GIB), allocated: printed(77.75 * GIB), deviceFree: printed(0.25 * GIB) };
     expect(await verdicts({ bystanders, ...full })).toMatchObject([{ cause: 'capacity' }]);
   });
 });

@@ -47,6 +47,15 @@ export const capacity: CauseWords = (answer, facts, evidence) => {
         text: `the device is full: ${bytes('short_bytes')} short of what is live and asked`,
         next: ['no allocator setting can help here; lower what is live, or ask for less at once'],
       };
+    case 'full_but_for_pools':
+      evidence.add(
+        `${bytes('live_bytes')} live + ${bytes('request_bytes')} asked leave ${bytes('spare_bytes')} of ${bytes('limit_bytes')}, less than the ${bytes('idle_in_pools_bytes')} that are free inside private pools`,
+        source,
+      );
+      return {
+        text: `the device is full: even with what private pools hold free, only ${bytes('spare_bytes')} would be left`,
+        next: [LOWER_LIVE],
+      };
     case 'hidden_limit':
       evidence.add(
         `the device had ${bytes('device_free_bytes')} free when ${bytes('segment_bytes')} were asked of it: a limit refused, not the device`,

@@ -17,6 +17,8 @@ export const fragmentation: CauseWords = (answer, facts, evidence) => {
       const cached = formatBytes(Math.max(0, numberOf(answer, 'cached_bytes')));
       return { text: `only ${cached} of the reserve are free: too little even in one piece` };
     }
+    case 'free_in_pools_only':
+      return { text: 'what is free lies in private pools: too little elsewhere even in one piece' };
     case 'device_had_more':
       return { text: 'a snapshot: the device had more free than was asked, which a message alone cannot explain' };
     case 'within_rounding':

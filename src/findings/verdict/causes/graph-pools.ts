@@ -13,6 +13,10 @@ export const graphPools: CauseWords = (answer, facts, evidence) => {
       return { text: 'no private pool holds free memory' };
     case 'does_not_decide':
       return { text: `${idle()} free in private pools do not decide it` };
+    case 'full_in_any_case':
+      return {
+        text: `without the ${idle()} free in private pools only ${formatBytes(numberOf(answer, 'spare_bytes'))} of ${formatBytes(numberOf(answer, 'limit_bytes'))} would be left: the device is full in any case`,
+      };
     case 'free_in_pools':
       evidence.add(
         `${idle()} are free inside private pools, out of reach for this request`,

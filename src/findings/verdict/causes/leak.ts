@@ -17,7 +17,7 @@ export const leak: CauseWords = (answer, facts, evidence) => {
         text: 'allocated memory after at least 4 iterations of this rank (Megatron-LM: --log-memory-interval)',
       };
     case 'fits':
-      return { text: `what is live and asked fits: no growth filled the device${reservedOnly(facts)}` };
+      return { text: `what is live and asked fits: no growth filled the device${reservedOnly(answer)}` };
     case 'too_early': {
       const when =
         numberOf(answer, 'completed_steps') === 0 ? 'before the first iteration was over' : 'in the second iteration';
@@ -29,7 +29,7 @@ export const leak: CauseWords = (answer, facts, evidence) => {
     case 'lines_level_off':
     case 'lines_grow_too_little':
     case 'lines_grow':
-      return linesWords(answer, facts, facts.growth!, evidence);
+      return linesWords(answer, facts.growth!, evidence);
   }
   const words = traceWords(answer, facts.trace!, evidence);
   // Two sources that agree are more certain; where they do not, the reader sees both.
@@ -37,9 +37,9 @@ export const leak: CauseWords = (answer, facts, evidence) => {
   return words;
 };
 
-function reservedOnly({ run }: OomFacts): string {
-  const bytes = run?.reservedOnlyGrowthBytes ?? null;
-  return bytes === null ? '' : ` (reserved memory grew by ${formatBytes(bytes)}, allocated memory did not)`;
+function reservedOnly({ numbers }: Answer): string {
+  const bytes = numbers['reserved_only_growth_bytes'];
+  return bytes === undefined ? '' : ` (reserved memory grew by ${formatBytes(bytes)}, allocated memory did not)`;
 }
 
 // ---- from the snapshot ---------------------------------------------------------------------
@@ -119,14 +119,14 @@ function spanOf({ firstIteration, lastIteration }: Growth): string {
   return `iterations ${formatCount(firstIteration)} to ${formatCount(lastIteration)}`;
 }
 
-function linesWords(answer: Answer, facts: OomFacts, growth: Growth, evidence: EvidenceLog): Words {
+function linesWords(answer: Answer, growth: Growth, evidence: EvidenceLog): Words {
   const bytes = (name: string): string => formatBytes(numberOf(answer, name));
   const span = spanOf(growth);
   switch (answer.reason) {
     case 'lines_not_steady': {
       const grown = numberOf(answer, 'grown_bytes');
       const change = `${grown < 0 ? '−' : '+'}${formatBytes(Math.abs(grown))}`;
-      return { text: `allocated memory does not grow steadily over ${span} (${change})${reservedOnly(facts)}` };
+      return { text: `allocated memory does not grow steadily over ${span} (${change})${reservedOnly(answer)}` };
     }
     case 'lines_level_off': {
       const late = formatBytes(Math.max(0, numberOf(answer, 'late_bytes')));
