@@ -97,7 +97,9 @@ tested AS (
       THEN ['lines_grow'] ELSE [] END::VARCHAR[] AS doubts,
     CASE
       WHEN reason = 'fits' THEN map_concat(numbers, reserved_only)
-      WHEN reason = 'no_repeated_site' THEN map_concat(numbers, MAP {'repeated_bytes': repeated_bytes::DOUBLE})
+      WHEN reason = 'no_repeated_site'
+        THEN map_concat(numbers, MAP {'repeated_bytes': repeated_bytes::DOUBLE},
+          CASE WHEN log_reason = 'lines_grow' THEN MAP {'grown_in_lines_bytes': grown_bytes::DOUBLE} END)
       WHEN reason = trace_reason
         THEN map_concat(numbers, MAP {'kept_bytes': kept_bytes::DOUBLE, 'whole_steps': settled_steps::DOUBLE},
           CASE reason WHEN 'kept_of_steps' THEN MAP {'kept_bytes_per_step': kept_per_step_bytes::DOUBLE}

@@ -9,6 +9,8 @@ const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: nul
 const bytes = (most: number) => fc.integer({ min: 0, max: 4 * most }).map((quarters) => (quarters * GIB) / 4);
 const figure = (most: number): fc.Arbitrary<Figure> =>
   fc.record({ bytes: bytes(most), precisionBytes: fc.constantFrom(0, 0.005 * GIB), source: fc.constant('a source') });
+/** Of a snapshot: no message prints it. */
+const recorded = (size: number): Figure => ({ bytes: size, precisionBytes: 0, source: 'a trace' });
 const hole = (most: number) =>
   fc
     .record({ bytes: bytes(most), share: fc.constantFrom(0.1, 0.5, 1), count: fc.nat(9) })
@@ -102,8 +104,8 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
     request: maybe(figure(100)),
     reserved: maybe(figure(80)),
     allocated: maybe(figure(80)),
-    pending: maybe(fc.oneof(fc.constant({ bytes: 0, precisionBytes: 0, source: 'a source' }), figure(8))),
-    freedByWait: maybe(figure(8)),
+    pending: maybe(fc.oneof(fc.constant(recorded(0)), bytes(8).map(recorded))),
+    freedByWait: maybe(bytes(8).map(recorded)),
     deviceFree: maybe(figure(40)),
     total: maybe(
       fc.constantFrom(24, 80).map((gib) => ({ bytes: gib * GIB, precisionBytes: 0.005 * GIB, source: 'a line' })),
