@@ -86,7 +86,7 @@ describe('each object', () => {
     '%s reads base relations and the library',
     (_, object) => {
       const ctes = new Set(
-        [...blankText(object.statement).matchAll(/\b(\w+)(?:\([\w, ]*\))? AS (?:NOT MATERIALIZED )?\(/g)].map(
+        [...blankText(object.statement).matchAll(/\b(\w+)(?:\([\w, ]*\))? AS (?:(?:NOT )?MATERIALIZED )?\(/g)].map(
           (m) => m[1]!,
         ),
       );

@@ -111,7 +111,6 @@ export function runSideOf(changes: Partial<RunSide> = {}): RunSide {
     ownStage: null,
     onlyThisStage: true,
     severalReplicas: false,
-    reservedOnlyGrowthBytes: null,
     early: null,
     nccl: [],
     source: 'train.log line 5',
