@@ -87,7 +87,7 @@ async function judgeTexts(texts: readonly string[]): Promise<Judged[]> {
   });
   const failures = rows.map((row) => {
     if (row === undefined) return undefined;
-    const failure = failureOfText({ ...row, source: 'text' }, undefined);
+    const failure = failureOfText({ ...row, place: { path: 'text' } }, undefined);
     return { ...failure, facts: { ...failure.facts, run: null } };
   });
   const scratch = await openScratch();

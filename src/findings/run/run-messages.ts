@@ -1,6 +1,6 @@
 /** The failure lines of a run, as the verdicts and the what-if questions read them. */
+import type { Place } from '../../model/place.js';
 import type { PrintedBytes } from '../../model/tables.js';
-import { formatCount } from '../../model/units.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readIncidentFigures } from './incident-figures.js';
@@ -21,7 +21,7 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
     rank: row.rank,
     device: row.device,
     attempt: row.attempt,
-    source: `${row.display_path} line ${formatCount(row.line)}`,
+    place: { path: row.display_path, line: row.line },
     text: row.text,
     ...figuresOf(row.incident_id),
   }));
@@ -31,8 +31,8 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
  * The device's total, if all messages of the run that print one agree within their rounding: the devices of a run are
  * alike.
  */
-export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { readonly source: string }) | undefined {
-  const printed = messages.flatMap(({ bytes, source }) =>
+export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { readonly source: Place }) | undefined {
+  const printed = messages.flatMap(({ bytes, place: source }) =>
     bytes.total === undefined ? [] : [{ ...bytes.total, source }],
   );
   const [first] = printed;

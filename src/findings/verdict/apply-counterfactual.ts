@@ -1,5 +1,7 @@
 /** Adds the replayed counterfactual to a verdict as evidence, and changes its advice; `verdict` has the confidence. */
+
 import { maxOf, minOf } from '../../model/lists.js';
+import { type Place, placeText } from '../../model/place.js';
 import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
@@ -7,13 +9,13 @@ import { formatBytes, formatCount } from '../../model/units.js';
 const ON = 'expandable_segments:True';
 
 /** Adds evidence about the replay; the numbers of the existing evidence stay. `source`: file and entry of the OOM. */
-export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfactual, source: string): Verdict {
+export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfactual, place: Place): Verdict {
   const { replay, rows } = counterfactual;
   const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
   const combination = [...verdict.combination];
   const add = (text: string): void => {
-    evidence.push({ id: `E${evidence.length + 1}`, text, source, about: 'replay' });
+    evidence.push({ id: `E${evidence.length + 1}`, text, source: placeText(place), place, about: 'replay' });
   };
   add(replayWords(counterfactual));
   const base = { ...verdict, evidence, combination, replay, what_if: rows };

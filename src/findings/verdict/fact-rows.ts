@@ -148,7 +148,7 @@ function factRow({ facts, snapshotId, seq, incidentId, kind, text }: FailureFact
     reserved_growth_r2: facts.reservedGrowth?.r2 ?? null,
     run_activity: run?.activity ?? null,
     completed_steps: run?.completed ?? null,
-    highest_bytes: run?.highest?.bytes ?? null,
+    highest_bytes: run?.highestBytes ?? null,
     stage: run?.stage ?? null,
     stages: run?.stages ?? null,
     own_stage_bytes: run?.ownStage?.bytes ?? null,

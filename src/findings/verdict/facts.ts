@@ -1,18 +1,19 @@
 /** The known facts of one out-of-memory failure: from an OOM entry of a snapshot, from a log message, or from both. */
+import { type Place, placeText } from '../../model/place.js';
 import type { Evidence, EvidenceTopic } from '../../model/results/common.js';
 import type { DriverOwner } from '../../model/results/nsys.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';
 
 /** The source of a device total that the user gave. */
-export const CAPACITY_OPTION = '--capacity';
+export const CAPACITY: Place = { option: '--capacity' };
 
 /** A figure with its precision and its source. */
 export interface Figure {
   readonly bytes: number;
   /** 0 for figures of a snapshot; half of the last printed digit for those of a message. */
   readonly precisionBytes: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** Free blocks inside the reserve that share one reason why the request could not have them. */
@@ -49,7 +50,7 @@ export interface Walk {
 export interface AllocatorFacts {
   readonly expandableSegments: boolean;
   readonly maxSplitBytes: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** A call site that keeps something of every step. */
@@ -94,7 +95,7 @@ export interface TraceFacts {
   readonly activityBytes: number;
   /** Of those, blocks as large as another block that is live for another purpose: second copies. */
   readonly copiedBytes: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /**
@@ -106,7 +107,7 @@ export interface DriverFacts {
   readonly outside: readonly { readonly owner: DriverOwner; readonly bytes: number }[];
   /** Of the last failed allocation, or of the driver's peak. */
   readonly moment: 'oom' | 'peak';
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** The highest memory that one pipeline stage printed. */
@@ -128,7 +129,7 @@ export interface EarlyGrowth {
   readonly peakBytes: number;
   /** The last iteration completed. */
   readonly lastIteration: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** What the run's texts report about a failure of one rank. */
@@ -137,9 +138,9 @@ export interface RunSide {
   readonly completed: number | null;
   readonly activity: Activity | null;
   /** Its source, for evidence. */
-  readonly activitySource: string | null;
+  readonly activitySource: Place | null;
   /** Highest allocated memory this rank, or one of its stage, printed in that launch. */
-  readonly highest: Figure | null;
+  readonly highestBytes: number | null;
   readonly stage: number | null;
   /** Pipeline stages in all. */
   readonly stages: number | null;
@@ -151,8 +152,9 @@ export interface RunSide {
   readonly severalReplicas: boolean;
   readonly early: EarlyGrowth | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
-  readonly nccl: readonly { readonly text: string; readonly source: string }[];
-  readonly source: string;
+  readonly nccl: readonly { readonly text: string; readonly source: Place }[];
+  /** Of the memory lines; null where none are printed. */
+  readonly source: Place | null;
 }
 
 /** Allocated memory over the iterations of one rank, its first printed iteration left out. */
@@ -167,7 +169,7 @@ export interface Growth {
   readonly r2: number;
   /** Growth in the later half of these iterations; absent where too few are printed to know. */
   readonly lateBytes?: number | null | undefined;
-  readonly source: string;
+  readonly source: Place;
 }
 
 export interface OomFacts {
@@ -245,11 +247,12 @@ export class EvidenceLog {
   readonly entries: Evidence[] = [];
 
   /** `more`: the topic, and the query of its rows if the place that `source` names does not determine them. */
-  add(text: string, source: string, more: Pick<Evidence, 'about' | 'query'> = {}): string {
+  add(text: string, place: Place, more: Pick<Evidence, 'about' | 'query'> = {}): string {
+    const source = placeText(place);
     const known = this.entries.find((entry) => entry.text === text && entry.source === source);
     if (known !== undefined) return known.id;
     const id = `E${this.entries.length + 1}`;
-    this.entries.push({ id, text, source, ...more });
+    this.entries.push({ id, text, source, place, ...more });
     return id;
   }
 

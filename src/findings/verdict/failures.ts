@@ -2,7 +2,7 @@
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import { pushAll } from '../../model/lists.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { formatCount, GIB } from '../../model/units.js';
+import { GIB } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
@@ -99,8 +99,7 @@ export async function readFailures(store: Store, runId: number, capacityBytes?: 
 
 /** Of a failure other than an OOM: its figures decide nothing. */
 function messageOfIncident({ kind, rank, device, text, file, line }: LogIncident) {
-  const source = `${file} line ${formatCount(line)}`;
-  return { kind, rank, device, text, source, bytes: {}, processes: [], incidentId: null };
+  return { kind, rank, device, text, place: { path: file, line }, bytes: {}, processes: [], incidentId: null };
 }
 
 /** A failure of a text alone, without a run around it. */
@@ -143,14 +142,14 @@ function monitoredTotal(monitor: MonitorFacts | null): Figure | null {
 const DRIVER_RESERVE_BYTES = GIB;
 
 /** Of a text alone: in addition to the figures it has only its traceback's innermost frame. */
-function sideOfMessage({ frame, source }: Message): RunSide | null {
+function sideOfMessage({ frame, place }: Message): RunSide | null {
   const activity = frame == null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
   if (activity === null) return null;
   return {
     completed: null,
     activity,
-    activitySource: source,
-    highest: null,
+    activitySource: place,
+    highestBytes: null,
     stage: null,
     stages: null,
     otherStages: [],
@@ -159,6 +158,6 @@ function sideOfMessage({ frame, source }: Message): RunSide | null {
     severalReplicas: false,
     early: null,
     nccl: [],
-    source,
+    source: place,
   };
 }

@@ -16,7 +16,7 @@ export function judgeMessage(
   addHostEvidence?: (evidence: EvidenceLog) => void,
 ): Verdict {
   const evidence = new EvidenceLog();
-  evidence.add(shorten(message.text), message.source, { about: 'message' });
+  evidence.add(shorten(message.text), message.place, { about: 'message' });
   if (judged.basis === 'kind' && judged.tests.length === 0) {
     if (judged.cause === 'host_oom') {
       addHostEvidence?.(evidence);

@@ -38,7 +38,7 @@ export async function judgeTraced(
     oom.source,
     { about: 'request' },
   );
-  if (message !== undefined) evidence.add(shorten(message.text), message.source, { about: 'message' });
+  if (message !== undefined) evidence.add(shorten(message.text), message.place, { about: 'message' });
   const firstEntry = evidence.entries.length;
   if (oom.freedAfterOom)
     evidence.add(

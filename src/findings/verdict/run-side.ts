@@ -1,3 +1,4 @@
+import type { Place } from '../../model/place.js';
 import { formatBytes, formatCount, MIB } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -5,7 +6,7 @@ import type { RankLayout } from '../run/rank-layout.js';
 import { completedIterations, type RunTexts } from '../run/run-texts.js';
 import type { Activity } from '../stacks/activity.js';
 import { activityOf } from '../stacks/activity.js';
-import type { EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
+import type { EarlyGrowth, RunSide, StageMemory } from './facts.js';
 
 type EnvRow = QueryRow<'log.env'>;
 type MemoryRow = QueryRow<'log.memory_ranks'>;
@@ -33,7 +34,8 @@ export function runSide(
     completed: completedIterations(texts),
     activity: acting?.activity ?? null,
     activitySource: acting?.source ?? null,
-    highest: highestOf(memory, rank) ?? (ownStage === null ? null : stageFigure(ownStage, printed)),
+    highestBytes:
+      highestOf(memory, rank) ?? (ownStage === null ? null : (highestOf(printed, ownStage.rank) ?? ownStage.bytes)),
     stage,
     stages,
     otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
@@ -42,7 +44,7 @@ export function runSide(
     severalReplicas: new Set(positions.map((position) => position.dp)).size > 1,
     early: earlyGrowth(texts, memory, rank, ownStage?.rank ?? null),
     nccl: [...ncclSettings(env, rank), ...ncclFailures(texts)],
-    source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
+    source: row === undefined ? null : { path: row.display_path, line: row.line },
   };
 }
 
@@ -50,7 +52,7 @@ export function runSide(
 function activityInLog(
   { incidents, attempt, phases }: RunTexts,
   rank: number | null,
-): { readonly activity: Activity; readonly source: string } | null {
+): { readonly activity: Activity; readonly source: Place } | null {
   const failures = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
   const incident = failures.find((one) => one.rank === rank) ?? (rank === null ? failures[0] : undefined);
   const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
@@ -62,7 +64,7 @@ function activityInLog(
       !phases.some((one) => one.attempt === attempt && (one.phase === 'training' || one.phase === 'data_build'));
     if (!isLoading) return null;
     const { display_path: path, line } = announcedLoad;
-    return { activity: 'checkpoint_load', source: `${path} line ${formatCount(line)}` };
+    return { activity: 'checkpoint_load', source: { path: path, line: line } };
   }
   const { function: name, file } = incident.frame;
   let activity = activityOf([{ name, filename: file }]);
@@ -70,7 +72,7 @@ function activityInLog(
   const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
   // The functions that gather a state dict are the same; before training begins there is nothing to save.
   if (activity === 'checkpoint_save' && announcedLoad !== undefined && !trains) activity = 'checkpoint_load';
-  return { activity, source: `${incident.file} line ${formatCount(incident.line)}` };
+  return { activity, source: { path: incident.file, line: incident.line } };
 }
 
 /**
@@ -81,28 +83,18 @@ export function savingSince({
   attempt,
   phases,
   iterations,
-}: RunTexts): { readonly text: string; readonly source: string } | null {
+}: RunTexts): { readonly text: string; readonly source: Place } | null {
   const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
   const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
   if (save?.iteration == null || last === null || save.iteration < last) return null;
   return {
     text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
-    source: save.display_path,
+    source: { path: save.display_path },
   };
 }
 
-function highestOf(memory: readonly MemoryRow[], rank: number | null): Figure | null {
-  const row = memory.find((one) => one.metric === 'max_allocated' && one.rank === rank && one.max_bytes !== null);
-  if (row === undefined) return null;
-  return {
-    bytes: row.max_bytes!,
-    precisionBytes: 0,
-    source: `${row.display_path} line ${formatCount(row.line)}`,
-  };
-}
-
-function stageFigure({ bytes, rank }: StageMemory, memory: readonly MemoryRow[]): Figure | null {
-  return highestOf(memory, rank) ?? { bytes, precisionBytes: 0, source: '' };
+function highestOf(memory: readonly MemoryRow[], rank: number | null): number | null {
+  return memory.find((one) => one.metric === 'max_allocated' && one.rank === rank)?.max_bytes ?? null;
 }
 
 /** The fullest rank of each stage, by allocated rather than reserved memory: the cache does not show the need. */
@@ -143,7 +135,7 @@ function earlyGrowth(
     bytesPerIteration: (allocated.last_bytes - allocated.first_bytes) / (second - first),
     peakBytes: most.max_bytes,
     lastIteration,
-    source: `${allocated.display_path} line ${formatCount(allocated.line)}`,
+    source: { path: allocated.display_path, line: allocated.line },
   };
 }
 
@@ -171,7 +163,7 @@ function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['ncc
     })
     .map(({ key, value, origin, display_path, line }) => ({
       text: `${key}=${value} (${origin}): NCCL holds more memory than by default`,
-      source: `${display_path} line ${formatCount(line)}`,
+      source: { path: display_path, line: line },
     }));
 }
 
@@ -182,7 +174,7 @@ function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'][number]
   return [
     {
       text: `an allocation${bytes} by NCCL itself failed in the same launch`,
-      source: `${failed.file} line ${formatCount(failed.line)}`,
+      source: { path: failed.file, line: failed.line },
     },
   ];
 }

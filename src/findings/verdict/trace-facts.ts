@@ -2,6 +2,7 @@
  * What the trace of one device shows of the steps before its OOM: their ends and peaks, what each leaves over, and the
  * activity.
  */
+import type { Place } from '../../model/place.js';
 import { MIB } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { activityOf } from '../stacks/activity.js';
@@ -19,7 +20,7 @@ export interface OomMoment {
   readonly stackId: number | null;
   /** The trace misses nothing before its first entry. */
   readonly startsEmpty: boolean;
-  readonly source: string;
+  readonly source: Place;
 }
 
 export async function readTraceFacts(store: Store, snapshotId: number, oom: OomMoment): Promise<TraceFacts> {

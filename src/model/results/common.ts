@@ -3,6 +3,7 @@
  * cannot disagree. Field names are the JSON's: outside scripts rely on them.
  */
 import type { FirstFailureResult } from '../first-failure.js';
+import type { Place } from '../place.js';
 import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from '../vocabulary.js';
 import type {
   BridgeFigures,
@@ -201,6 +202,8 @@ export interface EvidenceQuery {
 export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
 
 export interface Evidence {
+  /** Where it was read; absent for what follows from several places. */
+  readonly place?: Place;
   /** `E1`, unique within the answer. */
   readonly id: string;
   readonly text: string;

@@ -8,9 +8,13 @@ const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: nul
 /** Quarters of a GiB: sums that are equal are as likely as sums that are not. */
 const bytes = (most: number) => fc.integer({ min: 0, max: 4 * most }).map((quarters) => (quarters * GIB) / 4);
 const figure = (most: number): fc.Arbitrary<Figure> =>
-  fc.record({ bytes: bytes(most), precisionBytes: fc.constantFrom(0, 0.005 * GIB), source: fc.constant('a source') });
+  fc.record({
+    bytes: bytes(most),
+    precisionBytes: fc.constantFrom(0, 0.005 * GIB),
+    source: fc.constant({ path: 'a source' }),
+  });
 /** Of a snapshot: no message prints it. */
-const recorded = (size: number): Figure => ({ bytes: size, precisionBytes: 0, source: 'a trace' });
+const recorded = (size: number): Figure => ({ bytes: size, precisionBytes: 0, source: { path: 'a trace' } });
 const hole = (most: number) =>
   fc
     .record({ bytes: bytes(most), share: fc.constantFrom(0.1, 0.5, 1), count: fc.nat(9) })
@@ -52,14 +56,14 @@ const trace: fc.Arbitrary<TraceFacts> = fc
     steps:
       seen.steps?.map((step, i) => (rises ? { ...step, settled: i > 0, endBytes: (40 + 2 * i) * GIB } : step)) ?? null,
     stepsBy: seen.steps === null ? null : 'steps',
-    source: 'a trace',
+    source: { path: 'a trace' },
   }));
 
 const run: fc.Arbitrary<RunSide> = fc
   .record({
     completed: maybe(fc.nat(5)),
     activity,
-    highest: maybe(figure(80)),
+    highestBytes: maybe(bytes(80)),
     stages: fc.constantFrom(1, 2, 4),
     own: bytes(80),
     other: bytes(80),
@@ -72,19 +76,19 @@ const run: fc.Arbitrary<RunSide> = fc
         bytesPerIteration: fc.constantFrom(1, 3 * GIB, 8 * GIB),
         peakBytes: bytes(80),
         lastIteration: fc.integer({ min: 2, max: 20 }),
-        source: fc.constant('a line'),
+        source: fc.constant({ path: 'a line' }),
       }),
     ),
-    nccl: fc.array(fc.constant({ text: 'a sign', source: 'a line' }), { maxLength: 1 }),
+    nccl: fc.array(fc.constant({ text: 'a sign', source: { path: 'a line' } }), { maxLength: 1 }),
   })
   .map(({ stages, own, other, ...told }) => ({
     ...told,
-    activitySource: 'a line',
+    activitySource: { path: 'a line' },
     stage: 0,
     stages,
     ownStage: { stage: 0, rank: 0, bytes: own },
     otherStages: stages === 1 ? [] : [{ stage: 1, rank: 4, bytes: other }],
-    source: 'a line',
+    source: { path: 'a line' },
   }));
 
 const growth: fc.Arbitrary<Growth> = fc.record({
@@ -96,7 +100,7 @@ const growth: fc.Arbitrary<Growth> = fc.record({
   bytesPerIteration: fc.constant(GIB),
   r2: fc.constantFrom(0.5, 0.9, 0.99),
   lateBytes: maybe(bytes(20)),
-  source: fc.constant('a log'),
+  source: fc.constant({ path: 'a log' }),
 });
 
 export const anyFacts: fc.Arbitrary<OomFacts> = fc
@@ -108,7 +112,9 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
     freedByWait: maybe(bytes(8).map(recorded)),
     deviceFree: maybe(figure(40)),
     total: maybe(
-      fc.constantFrom(24, 80).map((gib) => ({ bytes: gib * GIB, precisionBytes: 0.005 * GIB, source: 'a line' })),
+      fc
+        .constantFrom(24, 80)
+        .map((gib) => ({ bytes: gib * GIB, precisionBytes: 0.005 * GIB, source: { path: 'a line' } })),
     ),
     process: maybe(figure(80)),
     otherProcesses: fc.array(figure(40), { maxLength: 2 }),

@@ -67,7 +67,8 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const weigh = (told: Verdict, counter: Counterfactual): Verdict => applyCounterfactual(told, counter, 'a entry 9');
+const weigh = (told: Verdict, counter: Counterfactual): Verdict =>
+  applyCounterfactual(told, counter, { path: 'a', entry: 9 });
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {

@@ -76,10 +76,14 @@ describe.concurrent('a spike', () => {
   });
 
   it('is told from a log by its traceback and what steps before needed', async () => {
-    const run = runSideOf({ activity: 'logits_loss', activitySource: 'log line 3', highest: printed(60 * GIB) });
+    const run = runSideOf({
+      activity: 'logits_loss',
+      activitySource: { path: 'log', line: 3 },
+      highestBytes: 60 * GIB,
+    });
     const all = [
       run,
-      { ...run, highest: printed(77 * GIB) },
+      { ...run, highestBytes: 77 * GIB },
       { ...run, completed: 1 },
       runSideOf({ activity: 'checkpoint_save' }),
     ];
@@ -161,7 +165,11 @@ describe.concurrent('a hidden limit', () => {
 
 describe.concurrent('max_split_size_mb next to a message', () => {
   it('leaves a small shortfall undecided: blocks handed out whole may hold it', async () => {
-    const allocator = { expandableSegments: false, maxSplitBytes: 128 * 1024 ** 2, source: 'launch.sbatch line 3' };
+    const allocator = {
+      expandableSegments: false,
+      maxSplitBytes: 128 * 1024 ** 2,
+      source: { path: 'launch.sbatch', line: 3 },
+    };
     const [near, far] = await judge(
       messageFacts({ allocator }),
       messageFacts({

@@ -60,16 +60,16 @@ const TOLD = tracedFacts({
   run: runSideOf({
     ownStage: { stage: 0, rank: 0, bytes: 70 * GIB },
     otherStages: [{ stage: 1, rank: 4, bytes: 50 * GIB }],
-    highest: exact(60 * GIB),
+    highestBytes: 60 * GIB,
     early: {
       firstIteration: 1,
       secondIteration: 2,
       bytesPerIteration: GIB,
       peakBytes: 60 * GIB,
       lastIteration: 8,
-      source: 'a line',
+      source: { path: 'a line' },
     },
-    nccl: [{ text: 'a sign', source: 'a line' }],
+    nccl: [{ text: 'a sign', source: { path: 'a line' } }],
   }),
   growth: {
     samples: 10,
@@ -79,9 +79,9 @@ const TOLD = tracedFacts({
     lastBytes: 44 * GIB,
     bytesPerIteration: GIB,
     r2: 0.99,
-    source: 'a log',
+    source: { path: 'a log' },
   },
-  driver: { outside: [{ owner: 'nccl', bytes: GIB }], moment: 'oom', source: 'a profile' },
+  driver: { outside: [{ owner: 'nccl', bytes: GIB }], moment: 'oom', source: { path: 'a profile' } },
   bystanders: {
     failedAlone: true,
     ranks: 15,

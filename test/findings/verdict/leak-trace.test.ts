@@ -39,7 +39,7 @@ describe.concurrent('what a trace shows to be kept', () => {
       bytesPerIteration: 3 * GIB,
       r2: 1,
       lateBytes: 6 * GIB,
-      source: 'log',
+      source: { path: 'log' },
     };
     const [alone, agreed] = await run(tracedFacts({ trace }), tracedFacts({ trace, growth }));
     expect(alone).toMatchObject({ outcome: 'holds', confidence: 'medium' });
@@ -85,7 +85,7 @@ describe.concurrent('what a trace shows to be kept', () => {
       lastBytes: 44.5 * GIB,
       bytesPerIteration: 0.5 * GIB,
       r2: 0.999,
-      source: 'log',
+      source: { path: 'log' },
     };
     const [outcome] = await judge(tracedFacts({ trace: traceOf(), growth }));
     expect(outcome.holds).toMatchObject({ cause: 'capacity', confidence: 'medium' });
@@ -112,7 +112,7 @@ describe.concurrent('a log', () => {
     lastBytes: 48 * GIB,
     bytesPerIteration: GIB,
     r2: 0.9,
-    source: 'log',
+    source: { path: 'log' },
   };
 
   it('distinguishes a warm-up that levels off from a leak by its later half', async () => {
@@ -145,7 +145,7 @@ describe.concurrent('a log', () => {
       bytesPerIteration: 3 * GIB,
       peakBytes: 60 * GIB,
       lastIteration: 8,
-      source: 'log line 4',
+      source: { path: 'log', line: 4 },
     };
     const [foretold, ...others] = await run(
       ...[

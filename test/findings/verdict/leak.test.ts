@@ -16,7 +16,7 @@ const growth = (changes: Partial<Growth> = {}): Growth => ({
   lastBytes: 44.5 * GIB,
   bytesPerIteration: 0.5 * GIB,
   r2: 0.999,
-  source: 'log.out',
+  source: { path: 'log.out' },
   ...changes,
 });
 const run = async (...all: readonly OomFacts[]) => (await judge(...all)).map((outcome) => testOf(outcome, 'leak'));

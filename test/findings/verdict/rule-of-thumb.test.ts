@@ -20,7 +20,7 @@ const bystanders: Bystanders = {
 const allocator = (expandableSegments: boolean): AllocatorFacts => ({
   expandableSegments,
   maxSplitBytes: Number.POSITIVE_INFINITY,
-  source: 'launch.sbatch line 4',
+  source: { path: 'launch.sbatch', line: 4 },
 });
 
 const { judge } = judging();

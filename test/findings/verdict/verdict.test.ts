@@ -132,7 +132,11 @@ describe.concurrent('fragmentation', () => {
   });
 
   it('never recommends what is on already', async () => {
-    const allocator = { expandableSegments: true, maxSplitBytes: Number.POSITIVE_INFINITY, source: 'snapshot' };
+    const allocator = {
+      expandableSegments: true,
+      maxSplitBytes: Number.POSITIVE_INFINITY,
+      source: { path: 'snapshot' },
+    };
     const [result] = await judge(tracedFacts({ ...FRAGMENTED, allocator }));
     expect(result).toMatchObject({ cause: 'fragmentation', detail: 'page_pinning' });
     expect(result.holds!.next.join(' ')).not.toMatch(/expandable_segments:True/);
@@ -161,7 +165,7 @@ describe.concurrent('fragmentation', () => {
 
   it('is the oversize rule where a block would fit but max_split_size_mb keeps it', async () => {
     const free = freeSpaceOf({ usable: { bytes: 17 * GIB, largestBytes: 6 * GIB, count: 3 } });
-    const allocator = { expandableSegments: false, maxSplitBytes: 128 * MIB, source: 'snapshot' };
+    const allocator = { expandableSegments: false, maxSplitBytes: 128 * MIB, source: { path: 'snapshot' } };
     const [kept, unexplained] = await judge(
       tracedFacts({ ...FRAGMENTED, free, allocator }),
       tracedFacts({ ...FRAGMENTED, free }),
@@ -174,7 +178,7 @@ describe.concurrent('fragmentation', () => {
   });
 
   it('is the oversize rule where slack inside oversize blocks is what is missing', async () => {
-    const allocator = { expandableSegments: false, maxSplitBytes: 128 * MIB, source: 'snapshot' };
+    const allocator = { expandableSegments: false, maxSplitBytes: 128 * MIB, source: { path: 'snapshot' } };
     const [result, little] = await judge(
       tracedFacts({ allocator, oversizeSlack: exact(3 * GIB) }),
       tracedFacts({ allocator, oversizeSlack: exact(GIB) }),

@@ -1,4 +1,5 @@
 /** Words for a device that live memory and the request exceed. */
+import type { Place } from '../../../model/place.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { EvidenceLog, OomFacts } from '../facts.js';
 import { type Answer, type CauseWords, numberOf, type Words } from './words.js';
@@ -10,7 +11,6 @@ const RAISE_FRACTION =
 
 export const capacity: CauseWords = (answer, facts, evidence) => {
   const bytes = (name: string): string => formatBytes(numberOf(answer, name));
-  const source = facts.allocated?.source ?? '';
   switch (answer.reason) {
     case 'figures_missing':
       return { text: 'allocated, reserved and free bytes (a snapshot at the OOM, or the whole message)' };
@@ -41,7 +41,7 @@ export const capacity: CauseWords = (answer, facts, evidence) => {
     case 'device_exceeded':
       evidence.add(
         `${bytes('live_bytes')} live + ${bytes('request_bytes')} asked exceed the whole device of ${bytes('total_bytes')}`,
-        source,
+        facts.allocated!.source,
       );
       return {
         text: `the device is full: ${bytes('short_bytes')} short of what is live and asked`,
@@ -50,7 +50,7 @@ export const capacity: CauseWords = (answer, facts, evidence) => {
     case 'full_but_for_pools':
       evidence.add(
         `${bytes('live_bytes')} live + ${bytes('request_bytes')} asked leave ${bytes('spare_bytes')} of ${bytes('limit_bytes')}, less than the ${bytes('idle_in_pools_bytes')} that are free inside private pools`,
-        source,
+        facts.allocated!.source,
       );
       return {
         text: `the device is full: even with what private pools hold free, only ${bytes('spare_bytes')} would be left`,
@@ -70,7 +70,7 @@ export const capacity: CauseWords = (answer, facts, evidence) => {
     answer.reason === 'fraction' ? 'its memory fraction allows' : 'this process could have (reserved + device free)';
   evidence.add(
     `${bytes('live_bytes')} live + ${bytes('request_bytes')} asked exceed the ${bytes('limit_bytes')} ${limit} by ${bytes('short_bytes')}`,
-    source,
+    facts.allocated!.source,
   );
   return detailWords(answer, facts, evidence);
 };
@@ -169,7 +169,7 @@ function detailWords(answer: Answer, facts: OomFacts, evidence: EvidenceLog): Wo
   };
 }
 
-function checkpointWords(answer: Answer, { trace, run }: OomFacts, evidence: EvidenceLog, source: string): Words {
+function checkpointWords(answer: Answer, { trace, run }: OomFacts, evidence: EvidenceLog, source: Place): Words {
   const activity = (trace?.activity ?? run?.activity) as keyof typeof ACTIVITIES;
   const { what, next } = ACTIVITIES[activity];
   const short = formatBytes(numberOf(answer, 'short_bytes'));
@@ -202,7 +202,7 @@ function stageWords(answer: Answer, { run }: OomFacts, evidence: EvidenceLog): W
   const next = run!.otherStages.reduce((best, stage) => (stage.bytes > best.bytes ? stage : best));
   evidence.add(
     `stage ${fullest.stage} of ${formatCount(run!.stages!)} held ${formatBytes(fullest.bytes)} at its peak (rank ${fullest.rank}), of the other stages none more than ${formatBytes(next.bytes)} (stage ${next.stage}, rank ${next.rank}) in the same iterations`,
-    run!.source,
+    run!.source!,
   );
   return {
     text: `pipeline stage ${fullest.stage} is full while others have room: at least ${formatBytes(numberOf(answer, 'short_bytes'))} short there`,

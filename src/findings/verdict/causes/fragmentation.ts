@@ -4,7 +4,6 @@ import type { OomFacts } from '../facts.js';
 import { type Answer, type CauseWords, numberOf } from './words.js';
 
 export const fragmentation: CauseWords = (answer, facts, evidence) => {
-  const source = facts.reserved?.source ?? '';
   const bytes = (name: string): string => formatBytes(numberOf(answer, name));
   switch (answer.reason) {
     case 'figures_missing':
@@ -39,7 +38,7 @@ export const fragmentation: CauseWords = (answer, facts, evidence) => {
     case 'kept_for_larger':
       evidence.add(
         `a free block of ${bytes('largest_usable_bytes')} exists, but max_split_size_mb reserves it for larger requests`,
-        source,
+        facts.reserved!.source,
       );
       return {
         text: 'max_split_size_mb kept a block that fits out of reach',
@@ -48,7 +47,7 @@ export const fragmentation: CauseWords = (answer, facts, evidence) => {
     case 'free_in_pieces':
       evidence.add(
         `${bytes('cached_bytes')} are reserved by PyTorch but free; with the device's free memory that is ${bytes('spare_bytes')} more than was asked`,
-        source,
+        facts.reserved!.source,
       );
       return {
         text: `${bytes('cached_bytes')} are free inside PyTorch and the request still failed: no piece of it was large enough`,
@@ -58,13 +57,13 @@ export const fragmentation: CauseWords = (answer, facts, evidence) => {
   }
   evidence.add(
     `${bytes('live_bytes')} live + ${bytes('request_bytes')} asked fit the ${bytes('limit_bytes')} this process could have; ${bytes('cached_bytes')} of it are free in pieces`,
-    source,
+    facts.reserved!.source,
   );
   const free = facts.free!;
   if (free.pinnedSegments > 0) {
     evidence.add(
       `${formatCount(free.pinnedSegments)} segments cannot go back to the driver: ${formatBytes(free.pinningBytes)} of live blocks sit in them`,
-      source,
+      facts.reserved!.source,
     );
   }
   return {

@@ -27,7 +27,7 @@ export const synchronisation: CauseWords = (answer, facts, evidence) => {
       const largest = bytes('largest_usable_bytes');
       evidence.add(
         `${bytes('freed_by_wait_bytes')} came free only while the allocator waited for other streams, a block of ${largest} with them that would have served the request; torch does not search again after that (pytorch issue 189504)`,
-        facts.freedByWait?.source ?? '',
+        facts.freedByWait!.source,
       );
       return {
         text: `${largest} in one piece had been freed but was still in use by another stream when the request came`,
