@@ -137,7 +137,7 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
       fc.record({
         expandableSegments: fc.boolean(),
         maxSplitBytes: fc.constantFrom(128 * MIB, Number.POSITIVE_INFINITY),
-        source: fc.constant('a setting'),
+        source: fc.constant({ path: 'a setting' }),
       }),
     ),
     growth: maybe(growth),
@@ -171,7 +171,7 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
           { selector: ({ owner }) => owner, maxLength: 3 },
         ),
         moment: fc.constantFrom('oom' as const, 'peak' as const),
-        source: fc.constant('a profile'),
+        source: fc.constant({ path: 'a profile' }),
       }),
     ),
     monitor: maybe(
@@ -187,8 +187,8 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
         ),
         outsideFirstBytes: fc.constant(null),
         outsideLastBytes: fc.constant(null),
-        source: fc.constant('a monitor'),
-        totalSource: fc.constant('a monitor'),
+        source: fc.constant({ path: 'a monitor' }),
+        totalSource: fc.constant({ path: 'a monitor' }),
         othersSource: fc.constant(null),
       }),
     ),

@@ -25,7 +25,7 @@ describe('the hint', () => {
     for (const cause of ['capacity', 'fragmentation', 'external_pressure'] as const)
       expect(judgeHint(facts, cause, null)).toMatchObject({
         verdict: 'already_on',
-        source: { path: 'snapshot', entry: 7 },
+        source: 'snapshot entry 7',
       });
   });
 
@@ -49,7 +49,7 @@ describe('the hint', () => {
     const constraint = { text: 'NCCL user buffers forbid it', source: 'run.yaml line 3' };
     expect(judgeHint(facts, 'fragmentation', constraint)).toMatchObject({
       verdict: 'forbidden',
-      source: { path: 'run.yaml', line: 3 },
+      source: 'run.yaml line 3',
     });
   });
 

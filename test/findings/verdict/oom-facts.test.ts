@@ -53,7 +53,7 @@ describe('an OOM entry', () => {
     expect(facts.total).toBeNull();
     expect(factsOfTrace(oomOf(), undefined, 5 * GIB).total).toMatchObject({
       bytes: 5 * GIB,
-      source: { path: '--capacity' },
+      source: { option: '--capacity' },
     });
   });
 });
@@ -111,9 +111,10 @@ describe('a message and an OOM entry', () => {
     expect(facts.deviceFree).toEqual({ bytes: 7 * MIB, precisionBytes: 0, source: { path: 'snapshot', entry: 9 } });
     expect(facts.reserved!.precisionBytes).toBe(0);
     expect(facts.process!.bytes).toBe(71 * GIB);
-    expect(facts.total!.source).toBe('train.log line 1');
-    expect(factsOfTrace(oomOf({ deviceFreeBytes: null }), with_({}), undefined).deviceFree!.source).toBe(
-      'train.log line 1',
-    );
+    expect(facts.total!.source).toEqual({ path: 'train.log', line: 1 });
+    expect(factsOfTrace(oomOf({ deviceFreeBytes: null }), with_({}), undefined).deviceFree!.source).toEqual({
+      path: 'train.log',
+      line: 1,
+    });
   });
 });
