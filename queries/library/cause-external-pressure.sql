@@ -13,7 +13,7 @@
 -- @why    Tested first: the rest of such a device looks full or fragmented. The owner is another process where that holds half of it; else
 --         what a profile of the driver names, else NCCL where its settings or failures are seen.
 WITH weighed AS (
-  SELECT sum.*, fact.*EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes, fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
+  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes, fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
     fact.total_bytes * threshold.clearly_free_share AS margin_bytes,
     coalesce(sum.live_bytes, fact.process_bytes) AS held_bytes,
     greatest(fact.other_processes_bytes, coalesce(fact.total_bytes - fact.device_free_bytes - fact.process_bytes, 0),

@@ -25,8 +25,7 @@
 --         more if evidence speaks against it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
 --         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
 --         replay that repeats the OOM and in which the other kind of segments serves every request.
-WITH test AS MATERIALIZED (FROM cause_test),
-told AS (
+WITH told AS (
   SELECT fact.run_id, fact.failure, kind.* EXCLUDE (kind, place, pattern)
   FROM oom_fact AS fact
   JOIN kind_verdict AS kind ON kind.kind = fact.kind AND coalesce(regexp_matches(fact.text, kind.pattern), kind.pattern IS NULL)
@@ -36,12 +35,12 @@ tested AS (
   SELECT run_id, failure, min(place) FILTER (outcome = 'holds') AS place,
     list(cause ORDER BY place) FILTER (outcome = 'not_testable') AS untested,
     flatten(list(doubts ORDER BY place) FILTER (outcome = 'fails')) AS against
-  FROM test GROUP BY run_id, failure),
+  FROM oom_test GROUP BY run_id, failure),
 held AS (
   SELECT tested.*, test.cause, test.detail, test.confidence, test.reason, test.doubts,
     coalesce(list_filter(rule.rivals, lambda rival: list_contains(tested.untested, rival)), []) AS untested_rivals
   FROM tested
-  LEFT JOIN test ON test.run_id = tested.run_id AND test.failure = tested.failure AND test.place = tested.place
+  LEFT JOIN oom_test AS test ON test.run_id = tested.run_id AND test.failure = tested.failure AND test.place = tested.place
   LEFT JOIN cause_rule AS rule ON rule.place = tested.place),
 -- The tuning guides' rule for an OOM without figures: with expandable segments set, the device is full; without them, one rank that
 -- fails among ranks alike is fragmented. A first pipeline stage or an overloaded expert rank peaks alone; its device is then full.
@@ -105,7 +104,7 @@ shown AS (
 related AS (
   SELECT test.run_id, test.failure, min(shown.failure) AS contradicted_by
   FROM replayed
-  JOIN test ON test.run_id = replayed.run_id AND test.failure = replayed.failure AND test.outcome = 'not_testable'
+  JOIN oom_test AS test ON test.run_id = replayed.run_id AND test.failure = replayed.failure AND test.outcome = 'not_testable'
   JOIN shown ON shown.run_id = test.run_id AND shown.cause = test.cause AND shown.cause <> replayed.cause
   WHERE replayed.cause <> 'undecided'
   GROUP BY test.run_id, test.failure)

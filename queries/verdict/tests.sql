@@ -14,6 +14,6 @@
 -- @col    amounts    DOUBLE[]  the numbers
 -- @why    Evidence before verdict: tests behind the one that holds still say whether their causes are ruled out.
 SELECT run_id, failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers) AS amounts
-FROM cause_test
+FROM oom_test
 WHERE coalesce(run_id = $run_id, true)
 ORDER BY run_id, failure, place

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
-import { judgeApart } from '../../src/findings/verdict/combine.js';
+import { judgeSeparately } from '../../src/findings/verdict/combine.js';
 import { failureOfText } from '../../src/findings/verdict/failures.js';
 import { judgeMessage } from '../../src/findings/verdict/judge-message.js';
 import { ingest } from '../../src/ingest/ingest.js';
@@ -91,7 +91,7 @@ async function judgeTexts(texts: readonly string[]): Promise<Judged[]> {
     return { ...failure, facts: { ...failure.facts, run: null } };
   });
   const scratch = await openScratch();
-  const judged = await judgeApart(
+  const judged = await judgeSeparately(
     scratch,
     failures.filter((failure) => failure !== undefined),
   ).finally(() => scratch.close());

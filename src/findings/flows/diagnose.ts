@@ -41,11 +41,11 @@ export async function diagnose(
   const { capacityBytes } = options;
   const { facts: about, layout, layoutOrigin } = await readLogFacts(store, runId);
   const lines = await newestMemoryLines(store, runId);
-  const found = await readFailures(store, runId, capacityBytes);
-  const { failures, traced, first, total } = found;
+  const runFailures = await readFailures(store, runId, capacityBytes);
+  const { failures, traced, first, total } = runFailures;
   // All rules are loaded at the first OOM: other questions do not need them.
   const knowledge = async () => import('./advise-run.js');
-  const constraint = found.ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
+  const constraint = runFailures.ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
   const snapshots = await listSnapshots(store, { runId });
   // Answers that read the whole trace again: of many ranks only the first are worth it.
   const deeper: Deeper[] = [];
@@ -57,7 +57,7 @@ export async function diagnose(
       counterfactual: await counterfactual(store, oom, oom.entries),
     });
   }
-  const judged = await judgeFailures(store, runId, found, {
+  const judged = await judgeFailures(store, runId, runFailures, {
     isOwnCapacity: capacityBytes !== undefined,
     counterfactuals: deeper.map(({ counterfactual: answer }) => answer),
   });
@@ -65,8 +65,8 @@ export async function diagnose(
   for (const [i, failure] of failures.entries()) {
     const { facts, oom } = failure;
     if (oom === null) {
-      if (!found.ranOut) continue;
-      verdicts.push(ofMessage(failure, judged[i]!, found.context, constraint, lines));
+      if (!runFailures.ranOut) continue;
+      verdicts.push(ofMessage(failure, judged[i]!, runFailures.context, constraint, lines));
       continue;
     }
     const isCompared = i < MOST_COMPARED_SNAPSHOTS;
@@ -81,7 +81,9 @@ export async function diagnose(
     const refused = first === null ? await profiledRefusals(store, runId) : [];
     pushAll(
       related,
-      refused.length > 0 ? refused : await noOom(store, runId, found, judged[0], capacityBytes, total ?? null, lines),
+      refused.length > 0
+        ? refused
+        : await noOom(store, runId, runFailures, judged[0], capacityBytes, total ?? null, lines),
     );
   }
   const places = await readPlaces(store, runId);

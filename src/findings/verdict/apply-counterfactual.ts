@@ -1,4 +1,4 @@
-/** Tells what the replayed counterfactual says of a verdict, and changes its advice; the view `verdict` weighs it. */
+/** Adds the replayed counterfactual to a verdict as evidence, and changes its advice. Confidence is in the view `verdict`. */
 import { maxOf, minOf } from '../../model/lists.js';
 import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';

@@ -6,7 +6,7 @@ import { readFirstFailure } from '../run/first-failure-result.js';
 import { incidentOfRow, messageOfRow } from '../run/incidents.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
-import { judgeApart } from './combine.js';
+import { judgeSeparately } from './combine.js';
 import { failureOfText } from './failures.js';
 import { judgeMessage } from './judge-message.js';
 
@@ -48,7 +48,7 @@ export async function classify(
   let verdict = NOTHING;
   if (index !== null) {
     const failure = failureOfText(messageOfRow(rows[index]!, source), options.capacityBytes);
-    const [judged] = await judgeApart(await scratch(), [failure]);
+    const [judged] = await judgeSeparately(await scratch(), [failure]);
     verdict = { ...judgeMessage(failure, judged!), incident: index };
   }
   return { schema: 'mbforensics/classify@1', source, incidents, verdict };

@@ -118,8 +118,11 @@ async function readJudged(store: Store, runId: number | null): Promise<Judged[]>
   const keyOf = (row: { readonly run_id: number; readonly failure: number }): string => `${row.run_id} ${row.failure}`;
   const tests = await store.all('verdict.tests', { run_id: runId });
   const answers = groupBy(tests, keyOf);
-  const contributors = groupBy(await store.all('verdict.contributors', { run_id: runId }), keyOf);
-  return (await store.all('verdict.of_run', { run_id: runId })).map((row) => ({
+  const rows = await store.all('verdict.of_run', { run_id: runId });
+  // Only a full device has several reasons; of another cause they would be read as its rivals.
+  const isFull = rows.some(({ cause }) => cause === 'capacity');
+  const contributors = groupBy(isFull ? await store.all('verdict.contributors', { run_id: runId }) : [], keyOf);
+  return rows.map((row) => ({
     ...row,
     cause: row.cause as Cause,
     detail: row.detail as CauseDetail | null,
@@ -127,7 +130,6 @@ async function readJudged(store: Store, runId: number | null): Promise<Judged[]>
     basis: row.basis as VerdictBasis,
     capture: row.capture as CaptureId | null,
     tests: (answers.get(keyOf(row)) ?? []).map(answerOf),
-    // Only a full device has several reasons; of another cause they would be read as its rivals.
     contributors:
       row.cause === 'capacity'
         ? (contributors.get(keyOf(row)) ?? []).map(({ contributor, bytes }) => ({ contributor, bytes }))
@@ -169,7 +171,7 @@ export async function judgeFailures(
 }
 
 /** The verdicts on failures that have nothing to do with each other, in a store of their own. */
-export async function judgeApart(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
+export async function judgeSeparately(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
   const now = new Date();
   await scratch.transaction(async () => {
     for (const table of ['run', ...FACT_TABLES]) await scratch.run(`DELETE FROM ${table}`);
@@ -180,6 +182,7 @@ export async function judgeApart(scratch: Store, failures: readonly FailureFacts
     await insertFacts(
       scratch,
       failures.map((of, i) => ({ of, key: { run_id: i, failure: 0 } })),
+      null,
     );
   });
   return readJudged(scratch, null);
@@ -215,9 +218,9 @@ export interface Judgement {
 
 /** Words for the tests of a failure; adds their evidence. */
 export function describeTests(judged: Judged, facts: OomFacts, evidence: EvidenceLog): Judgement {
-  const told = judged.tests.map((answer) => ({ answer, words: WORDS[answer.cause]!(answer, facts, evidence) }));
-  const untested = told.filter(({ answer }) => answer.outcome === 'not_testable');
-  const held = judged.basis === 'test' ? told.find(({ answer }) => answer.outcome === 'holds') : undefined;
+  const described = judged.tests.map((answer) => ({ answer, words: WORDS[answer.cause]!(answer, facts, evidence) }));
+  const untested = described.filter(({ answer }) => answer.outcome === 'not_testable');
+  const held = judged.basis === 'test' ? described.find(({ answer }) => answer.outcome === 'holds') : undefined;
   const combination = [ruleText('all_run')];
   if (held === undefined) combination.push(ruleText('none_holds'));
   else {
@@ -225,7 +228,7 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
     if (rule !== undefined) combination.push(ruleText(rule));
     if (judged.untested_rivals.length > 0)
       combination.push(`${ruleText('untested_rival')} Not tested: ${judged.untested_rivals.map(plain).join(', ')}.`);
-    const against = told.filter(({ answer }) => answer.outcome === 'fails');
+    const against = described.filter(({ answer }) => answer.outcome === 'fails');
     const doubts = [held, ...against].flatMap(({ words }) => words.doubts ?? []);
     if (doubts.length > 0) combination.push(`${ruleText('contradiction')} Here: ${doubts.join('; ')}.`);
     if (judged.is_proven) combination.push(ruleText('proven'));
@@ -234,11 +237,11 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
   return {
     summary: held?.words.text ?? null,
     next: held?.words.next ?? [],
-    ruledOut: told.flatMap(({ answer, words }) =>
+    ruledOut: described.flatMap(({ answer, words }) =>
       answer.outcome === 'fails' ? [{ cause: answer.cause, why: words.text }] : [],
     ),
     missing: untested.map(({ answer, words }) => `${plain(answer.cause)}: needs ${words.text}`),
-    tests: told.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
+    tests: described.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
       cause,
       outcome,
       reason,

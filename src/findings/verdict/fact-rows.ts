@@ -21,7 +21,7 @@ export interface FailureFacts {
   readonly text: string | null;
 }
 
-export const FACT_TABLES = ['oom_fact', 'oom_step', 'oom_keeping_site'] as const;
+export const FACT_TABLES = ['oom_fact', 'oom_step', 'oom_keeping_site', 'oom_test'] as const;
 
 /** Replaces the rows of a run. A failure is known by its place in the list. In a transaction. */
 export async function writeFacts(store: Store, runId: number, failures: readonly FailureFacts[]): Promise<void> {
@@ -29,12 +29,15 @@ export async function writeFacts(store: Store, runId: number, failures: readonly
   await insertFacts(
     store,
     failures.map((of, failure) => ({ of, key: { run_id: runId, failure } })),
+    runId,
   );
 }
 
+/** Rows of failures and of the tests on them. `runId`: of all of them; null: of all runs of the store. */
 export async function insertFacts(
   store: Store,
   keyed: readonly { readonly of: FailureFacts; readonly key: { readonly run_id: number; readonly failure: number } }[],
+  runId: number | null,
 ): Promise<void> {
   await store.insertRows(
     'oom_fact',
@@ -62,6 +65,7 @@ export async function insertFacts(
       })),
     ),
   );
+  await store.insertQuery('oom_test', 'verdict.judge', { run_id: runId });
 }
 
 /** Replaces the answers of a run. In a transaction. */
@@ -70,15 +74,15 @@ export async function writeReplays(store: Store, runId: number, replayed: readon
   await store.insertRows(
     'oom_replay',
     replayed.map(({ failure, counterfactual: { replay, rows } }) => {
-      const others = rows.filter((row) => row.setting !== 'recorded');
+      const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
       return {
         run_id: runId,
         failure,
         status: replay.status,
         repeats_oom: replay.repeats_oom,
-        is_on: others.some((row) => row.setting === 'expandable_segments:True'),
-        is_served: others.length > 0 && others.every((row) => row.outcome === 'fits'),
-        is_robust: others.every((row) => row.robust),
+        is_on: counterfactuals.some((row) => row.setting === 'expandable_segments:True'),
+        is_served: counterfactuals.length > 0 && counterfactuals.every((row) => row.outcome === 'fits'),
+        is_robust: counterfactuals.every((row) => row.robust),
       };
     }),
   );
@@ -97,7 +101,7 @@ function factRow({ facts, snapshotId, seq, incidentId, kind, text }: FailureFact
     kind,
     text,
     request_bytes: facts.request?.bytes ?? null,
-    // Half of a printed digit is no whole number of bytes.
+    // Half of a printed digit may be a fraction of a byte.
     least_request_bytes: Math.round(facts.requestAtLeastBytes),
     segment_request_bytes: facts.segmentBytes,
     ...figure('reserved', facts.reserved),

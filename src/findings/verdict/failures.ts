@@ -1,4 +1,4 @@
-/** The failures of a run that are judged, with their facts: the OOM entries of its traces, and the messages of others. */
+/** The failures of a run that are judged, with their facts: OOM entries of its traces, and messages of other ranks. */
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import { pushAll } from '../../model/lists.js';
 import type { LogIncident } from '../../model/results/log.js';
@@ -59,9 +59,9 @@ export async function readFailures(store: Store, runId: number, capacityBytes?: 
   const failures: (TracedFailure | MessageFailure)[] = [];
   const used = new Set<Message>();
   for (const oom of traced) {
-    const same = ooms.filter((message) => describesSame(oom, message));
-    const message = same.find(({ rank }) => rank !== null) ?? same[0];
-    for (const echo of same) used.add(echo);
+    const matching = ooms.filter((message) => describesSame(oom, message));
+    const message = matching.find(({ rank }) => rank !== null) ?? matching[0];
+    for (const echo of matching) used.add(echo);
     failures.push({
       ...complete(factsOfTrace(oom, message, capacityBytes)),
       oom,
@@ -97,7 +97,7 @@ export async function readFailures(store: Store, runId: number, capacityBytes?: 
   return { failures, traced, first, incidents, ranOut, context, total };
 }
 
-/** Of a failure that is no OOM: its figures decide nothing. */
+/** Of a failure other than an OOM: its figures decide nothing. */
 function messageOfIncident({ kind, rank, device, text, file, line }: LogIncident) {
   const source = `${file} line ${formatCount(line)}`;
   return { kind, rank, device, text, source, bytes: {}, processes: [], incidentId: null };

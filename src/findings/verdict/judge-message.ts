@@ -1,4 +1,4 @@
-/** From a failure's row of `verdict` to the verdict as it is told: words, evidence, account. */
+/** From a failure's row of `verdict` to the verdict in words, with evidence and account. */
 import type { Verdict } from '../../model/results/common.js';
 import type { Message } from '../run/message.js';
 import { account } from './accounting.js';
@@ -48,10 +48,10 @@ function verdictFields(judged: Judged, facts: OomFacts) {
 /** Words for the tests and the verdict; adds their evidence. */
 export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
-  const told = describeTests(judged, facts, evidence);
+  const described = describeTests(judged, facts, evidence);
   evidence.mark(firstEntry, 'test');
   const accounting = account(facts);
-  const missing = [...told.missing];
+  const missing = [...described.missing];
   if (facts.walk !== null && !facts.walk.exact)
     missing.push('an exact state: the trace contradicts the walk back from the dump');
   if (facts.free === null)
@@ -63,18 +63,18 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
     rank: facts.rank,
     device: facts.device,
     evidence: evidence.entries,
-    ruled_out: told.ruledOut,
+    ruled_out: described.ruledOut,
     missing,
-    tests: told.tests,
-    captures: told.captures,
-    combination: told.combination,
+    tests: described.tests,
+    captures: described.captures,
+    combination: described.combination,
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
     request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
   };
   const { cause, detail, confidence, basis, reason, contributors } = judged;
-  if (told.summary !== null)
+  if (described.summary !== null)
     return {
       ...common,
       cause,
@@ -83,16 +83,16 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
       basis,
       reason,
       contributors,
-      summary: told.summary,
-      next: told.next,
+      summary: described.summary,
+      next: described.next,
     };
   const { captures, ...fields } = verdictFields(judged, facts);
-  const known = new Set(told.captures.map(({ id }) => id));
+  const known = new Set(described.captures.map(({ id }) => id));
   return {
     ...common,
     ...fields,
     missing: [...missing, ...fields.missing],
-    captures: [...told.captures, ...captures.filter(({ id }) => !known.has(id))],
+    captures: [...described.captures, ...captures.filter(({ id }) => !known.has(id))],
   };
 }
 

@@ -1,4 +1,4 @@
-/** Tells where the evidence of one rank contradicts the verdict on another, which could not test that cause. */
+/** Notes where the evidence of one rank contradicts the verdict on another, which could not test that cause. */
 import type { Verdict } from '../../model/results/common.js';
 import type { Judged } from './combine.js';
 

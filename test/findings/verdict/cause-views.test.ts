@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CAPTURE_IDS } from '../../../src/findings/verdict/captures.js';
 import { kindWords } from '../../../src/findings/verdict/causes/kind-words.js';
-import { describeTests, judgeApart } from '../../../src/findings/verdict/combine.js';
+import { describeTests, judgeSeparately } from '../../../src/findings/verdict/combine.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { GIB } from '../../../src/model/units.js';
 import {
@@ -235,7 +235,7 @@ describe('the columns', () => {
   it('are NULL only where they say so', async () => {
     const given = fc.sample(anyFacts, { numRuns: 400 });
     const kinds = [undefined, 'cuda_oom', 'nccl_oom', 'cuda_oom_graph_capture'] as const;
-    await judgeApart(
+    await judgeSeparately(
       scratch(),
       given.map((facts, i) => failureOf({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
     );

@@ -1,6 +1,6 @@
 /** Facts made by hand, judged by the views of a store. */
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeTests, type Judged, type Judgement, judgeApart } from '../../../src/findings/verdict/combine.js';
+import { describeTests, type Judged, type Judgement, judgeSeparately } from '../../../src/findings/verdict/combine.js';
 import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import type { Counterfactual } from '../../../src/model/results/common.js';
@@ -92,7 +92,7 @@ async function judgeEach(store: Store, given: readonly Given[]): Promise<Judged[
   await store.run('DELETE FROM oom_replay');
   for (const [run, { counterfactual }] of given.entries())
     if (counterfactual !== undefined) await writeReplays(store, run, [{ failure: 0, counterfactual }]);
-  return judgeApart(store, given.map(failureOf));
+  return judgeSeparately(store, given.map(failureOf));
 }
 
 export function failureOf({ facts, kind, text }: Given): FailureFacts {

@@ -170,8 +170,8 @@ function detailWords(answer: Answer, facts: OomFacts, evidence: EvidenceLog): Wo
 }
 
 function checkpointWords(answer: Answer, { trace, run }: OomFacts, evidence: EvidenceLog, source: string): Words {
-  const activity = (trace?.activity ?? run?.activity) as keyof typeof ACTIVITIES;
-  const { what, next } = ACTIVITIES[activity];
+  const activity = trace?.activity ?? run?.activity;
+  const { what, next } = ACTIVITIES[activity as keyof typeof ACTIVITIES];
   const short = formatBytes(numberOf(answer, 'short_bytes'));
   if (answer.reason === 'full_in_checkpoint') {
     // The size of the copies among the live memory is unknown; that the failure was outside a training step is known.
@@ -198,14 +198,14 @@ function checkpointWords(answer: Answer, { trace, run }: OomFacts, evidence: Evi
 }
 
 function stageWords(answer: Answer, { run }: OomFacts, evidence: EvidenceLog): Words {
-  const own = run!.ownStage!;
+  const fullest = run!.ownStage!;
   const next = run!.otherStages.reduce((best, stage) => (stage.bytes > best.bytes ? stage : best));
   evidence.add(
-    `stage ${own.stage} of ${formatCount(run!.stages!)} held ${formatBytes(own.bytes)} at its peak (rank ${own.rank}), of the other stages none more than ${formatBytes(next.bytes)} (stage ${next.stage}, rank ${next.rank}) in the same iterations`,
+    `stage ${fullest.stage} of ${formatCount(run!.stages!)} held ${formatBytes(fullest.bytes)} at its peak (rank ${fullest.rank}), of the other stages none more than ${formatBytes(next.bytes)} (stage ${next.stage}, rank ${next.rank}) in the same iterations`,
     run!.source,
   );
   return {
-    text: `pipeline stage ${own.stage} is full while others have room: at least ${formatBytes(numberOf(answer, 'short_bytes'))} short there`,
+    text: `pipeline stage ${fullest.stage} is full while others have room: at least ${formatBytes(numberOf(answer, 'short_bytes'))} short there`,
     next: [
       'move work off that stage: fewer layers on it (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split, or a pipeline layout of your own)',
       'the first stages hold the most micro-batches in flight: recompute there, or more pipeline stages',

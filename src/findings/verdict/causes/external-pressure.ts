@@ -29,7 +29,7 @@ export const externalPressure: CauseWords = (answer, facts, evidence) => {
   );
   const foreignBytes = numberOf(answer, 'foreign_bytes');
   const seen = facts.monitor?.others ?? null;
-  const own = formatBytes(outsideBytes - foreignBytes);
+  const ownText = formatBytes(outsideBytes - foreignBytes);
   switch (answer.reason) {
     case 'owner_unknown':
       return {
@@ -49,19 +49,19 @@ export const externalPressure: CauseWords = (answer, facts, evidence) => {
     case 'profiled_nccl': {
       const owners = ownersOf(facts);
       evidence.add(`outside PyTorch, by the driver: ${owners}`, facts.driver!.source);
-      return profiled(answer.reason === 'profiled_nccl', own, owners);
+      return profiled(answer.reason === 'profiled_nccl', ownText, owners);
     }
     case 'nccl_signs':
       for (const { text, source } of facts.run!.nccl.slice(0, 3)) evidence.add(text, source);
       return {
-        text: `${own} of this process lie outside PyTorch, and NCCL is set up to hold much`,
+        text: `${ownText} of this process lie outside PyTorch, and NCCL is set up to hold much`,
         next: [
           'undo the NCCL settings named, or use fewer communicators; NCCL_DEBUG_SUBSYS=INIT,ALLOC shows what each buffer takes',
         ],
       };
     case 'outside_pytorch':
       return {
-        text: `${own} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+        text: `${ownText} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
         next: [
           'count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations',
         ],
@@ -70,9 +70,9 @@ export const externalPressure: CauseWords = (answer, facts, evidence) => {
   return unknownReason(answer);
 };
 
-function profiled(isNccl: boolean, own: string, owners: string): Words {
+function profiled(isNccl: boolean, ownText: string, owners: string): Words {
   return {
-    text: `${own} of this process lie outside PyTorch: ${owners}`,
+    text: `${ownText} of this process lie outside PyTorch: ${owners}`,
     next: isNccl
       ? [
           'use fewer communicators or smaller NCCL buffers (NCCL_BUFFSIZE, NCCL_MAX_NCHANNELS); `mbforensics nsys` names the calls that took them',

@@ -1,4 +1,4 @@
-/** What the answer of a test says in words. The answers are rows of the library's `cause_…` views. */
+/** Words for the answer of a test. The answers are rows of the library's `cause_…` views. */
 import type { Cause, CauseDetail, Confidence } from '../../../model/vocabulary.js';
 import type { CaptureId } from '../captures.js';
 import type { EvidenceLog, OomFacts } from '../facts.js';
