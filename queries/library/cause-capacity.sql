@@ -8,11 +8,11 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
--- @why    The detail is the first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a stage
---         that holds more than others. A checkpoint's copies come before a stage's share, since they are freed a moment later. Rounding
---         cuts both ways: printed figures that just fit do not rule it out either.
+-- @why    The detail is the first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a
+--         stage that holds more than others. A checkpoint's copies come before a stage's share, since they are freed a moment later.
+--         Rounding cuts both ways: printed figures that just fit do not rule it out either.
 WITH passed AS (
   SELECT run_id, failure, count(*) AS steps, max(peak_bytes) AS peak_bytes FROM oom_step GROUP BY run_id, failure),
 weighed AS (
@@ -22,7 +22,8 @@ weighed AS (
     coalesce(fact.stage IS NOT NULL AND fact.stages >= 2 AND fact.only_this_stage
       AND fact.next_stage_bytes <= threshold.other_stage_share * fact.own_stage_bytes, false) AS is_fullest_stage,
     -- Of checkpoints all that the trace shows of the activity; of others only if it is the failing one.
-    coalesce(fact.activity_bytes, 0) + fact.least_request_bytes AS spike_bytes, sum.live_bytes - coalesce(fact.activity_bytes, 0) AS other_bytes
+    coalesce(fact.activity_bytes, 0) + fact.least_request_bytes AS spike_bytes, sum.live_bytes - coalesce(fact.activity_bytes, 0)
+      AS other_bytes
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
   LEFT JOIN passed ON passed.run_id = sum.run_id AND passed.failure = sum.failure
@@ -60,7 +61,7 @@ reasoned AS (
       -- Another allocator behind the pool, or frees of another thread at that moment, are the unlikely explanations left.
       WHEN has_free_space AND allowed_bytes IS NULL AND device_free_precision_bytes = 0 AND largest_usable_bytes < least_request_bytes
         AND device_free_bytes >= segment_request_bytes + free_beyond_request_bytes THEN 'hidden_limit'
-      -- What is free in private pools is the only room, and would leave the device full.
+      -- It fits only in what private pools hold free, which would leave the device full.
       WHEN short_bytes <= 0 AND short_bytes + private_free_bytes > precision_bytes
         AND -short_bytes < clearly_free_share * limit_bytes THEN 'full_but_for_pools'
       WHEN short_bytes <= -precision_bytes THEN 'fits'
@@ -71,14 +72,25 @@ reasoned AS (
   FROM detailed),
 answer AS (
   FROM (VALUES
-    ('beyond_device', 'holds', 'impossible_request', NULL), ('device_exceeded', 'holds', NULL, NULL),
-    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'), ('hidden_limit', 'holds', 'fraction_limit', NULL),
+    ('beyond_device', 'holds', 'impossible_request', NULL),
+    ('device_exceeded', 'holds', NULL, NULL),
+    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
+    ('hidden_limit', 'holds', 'fraction_limit', NULL),
     ('full_but_for_pools', 'holds', NULL, NULL),
-    ('fits', 'fails', NULL, NULL), ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'), ('fits_without_slack', 'fails', NULL, NULL),
-    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'), ('fraction', 'holds', 'fraction_limit', NULL),
-    ('beyond_limit', 'holds', 'impossible_request', NULL), ('rounding', 'holds', 'rounding', NULL), ('optimizer_states', 'holds', NULL, NULL),
-    ('checkpoint', 'holds', 'transient_spike', NULL), ('full_in_checkpoint', 'holds', NULL, NULL), ('logits', 'holds', 'transient_spike', NULL),
-    ('one_tensor', 'holds', 'transient_spike', NULL), ('stage', 'holds', 'imbalance', NULL), ('full', 'holds', NULL, NULL))
+    ('fits', 'fails', NULL, NULL),
+    ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('fits_without_slack', 'fails', NULL, NULL),
+    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('fraction', 'holds', 'fraction_limit', NULL),
+    ('beyond_limit', 'holds', 'impossible_request', NULL),
+    ('rounding', 'holds', 'rounding', NULL),
+    ('optimizer_states', 'holds', NULL, NULL),
+    ('checkpoint', 'holds', 'transient_spike', NULL),
+    ('full_in_checkpoint', 'holds', NULL, NULL),
+    ('logits', 'holds', 'transient_spike', NULL),
+    ('one_tensor', 'holds', 'transient_spike', NULL),
+    ('stage', 'holds', 'imbalance', NULL),
+    ('full', 'holds', NULL, NULL))
     AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,

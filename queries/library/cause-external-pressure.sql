@@ -8,12 +8,13 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Tested first: the rest of such a device looks full or fragmented. The owner is another process where that holds half of it; else
 --         what a profile of the driver names, else NCCL where its settings or failures are seen.
 WITH weighed AS (
-  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes, fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
+  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes,
+    fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
     fact.total_bytes * threshold.clearly_free_share AS margin_bytes,
     coalesce(sum.live_bytes, fact.process_bytes) AS held_bytes,
     greatest(fact.other_processes_bytes, coalesce(fact.total_bytes - fact.device_free_bytes - fact.process_bytes, 0),
@@ -38,17 +39,26 @@ reasoned AS (
   FROM weighed),
 answer AS (
   FROM (VALUES
-    ('total_unknown', 'not_testable', NULL, 'device_total'), ('process_unknown', 'not_testable', NULL, 'whole_oom_message'),
-    ('allocated_unknown', 'not_testable', NULL, 'whole_oom_message'), ('ordinary', 'fails', NULL, NULL),
-    ('full_in_any_case', 'fails', NULL, NULL), ('owner_unknown', 'holds', NULL, NULL), ('other_processes', 'holds', 'other_process', NULL),
-    ('profiled_nccl', 'holds', 'nccl', NULL), ('profiled', 'holds', 'non_torch', NULL), ('nccl_signs', 'holds', 'nccl', NULL),
-    ('outside_pytorch', 'holds', 'non_torch', NULL)) AS answer(reason, outcome, detail, capture)),
+    ('total_unknown', 'not_testable', NULL, 'device_total'),
+    ('process_unknown', 'not_testable', NULL, 'whole_oom_message'),
+    ('allocated_unknown', 'not_testable', NULL, 'whole_oom_message'),
+    ('ordinary', 'fails', NULL, NULL),
+    ('full_in_any_case', 'fails', NULL, NULL),
+    ('owner_unknown', 'holds', NULL, NULL),
+    ('other_processes', 'holds', 'other_process', NULL),
+    ('profiled_nccl', 'holds', 'nccl', NULL),
+    ('profiled', 'holds', 'non_torch', NULL),
+    ('nccl_signs', 'holds', 'nccl', NULL),
+    ('outside_pytorch', 'holds', 'non_torch', NULL))
+    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
     CASE WHEN reason IN ('other_processes', 'profiled_nccl', 'profiled') THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason IN ('total_unknown', 'process_unknown', 'allocated_unknown') THEN MAP {}::MAP(VARCHAR, DOUBLE)
-      ELSE MAP {'outside_bytes': outside_bytes::DOUBLE, 'ordinary_outside_bytes': ordinary_bytes::DOUBLE, 'total_bytes': total_bytes::DOUBLE,
-        'live_bytes': held_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE, 'foreign_bytes': foreign_bytes::DOUBLE} END AS numbers
+      ELSE MAP {'outside_bytes': outside_bytes::DOUBLE, 'ordinary_outside_bytes': ordinary_bytes::DOUBLE,
+        'total_bytes': total_bytes::DOUBLE,
+        'live_bytes': held_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE, 'foreign_bytes': foreign_bytes::DOUBLE} END
+          AS numbers
   FROM reasoned)
 SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
   CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers

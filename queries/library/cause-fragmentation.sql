@@ -8,9 +8,10 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
--- @why    Without a snapshot the pieces are unknown: then it holds where the sum is clear and the driver had less free than it was asked for.
+-- @why    Without a snapshot the pieces are unknown: then it holds where the sum is clear and the driver had less free than it was asked
+--         for.
 WITH weighed AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, -sum.short_bytes AS spare_bytes,
     coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity
@@ -37,12 +38,20 @@ reasoned AS (
   FROM weighed),
 answer AS (
   FROM (VALUES
-    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'), ('oversize_slack', 'holds', 'oversize_rule', NULL),
-    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'), ('too_little_free', 'fails', NULL, NULL), ('free_in_pools_only', 'fails', NULL, NULL),
-    ('device_had_more', 'not_testable', NULL, 'snapshot_at_oom'), ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('free_in_pieces', 'holds', NULL, NULL), ('kept_for_larger', 'holds', 'oversize_rule', NULL), ('block_fits', 'fails', NULL, NULL),
-    ('page_pinning', 'holds', 'page_pinning', NULL), ('split_remainder', 'holds', 'split_remainder', NULL),
-    ('other_stream', 'holds', 'other_stream', NULL), ('small_large_pool', 'holds', 'small_large_pool', NULL))
+    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
+    ('oversize_slack', 'holds', 'oversize_rule', NULL),
+    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('too_little_free', 'fails', NULL, NULL),
+    ('free_in_pools_only', 'fails', NULL, NULL),
+    ('device_had_more', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('free_in_pieces', 'holds', NULL, NULL),
+    ('kept_for_larger', 'holds', 'oversize_rule', NULL),
+    ('block_fits', 'fails', NULL, NULL),
+    ('page_pinning', 'holds', 'page_pinning', NULL),
+    ('split_remainder', 'holds', 'split_remainder', NULL),
+    ('other_stream', 'holds', 'other_stream', NULL),
+    ('small_large_pool', 'holds', 'small_large_pool', NULL))
     AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers),
@@ -61,8 +70,10 @@ tested AS (
     CASE
       WHEN reason = 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
       WHEN reason = 'oversize_slack' THEN map_concat(numbers, MAP {'oversize_slack_bytes': slack_bytes::DOUBLE})
-      WHEN short_bytes > 0 OR reason = 'free_in_pools_only' OR NOT has_free_space THEN map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE})
-      ELSE map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE, 'largest_usable_bytes': largest_usable_bytes::DOUBLE,
+      WHEN short_bytes > 0 OR reason = 'free_in_pools_only' OR NOT has_free_space THEN map_concat(numbers,
+        MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE})
+      ELSE map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE,
+        'largest_usable_bytes': largest_usable_bytes::DOUBLE,
         'free_too_small_bytes': usable_bytes::DOUBLE, 'free_other_stream_bytes': other_stream_bytes::DOUBLE,
         'free_other_class_bytes': other_class_bytes::DOUBLE}) END AS numbers
   FROM reasoned)

@@ -8,7 +8,7 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Small free pieces elsewhere may barely add up; the pools still hold what was missing.
 WITH weighed AS (
@@ -32,8 +32,12 @@ reasoned AS (
   FROM weighed),
 answer AS (
   FROM (VALUES
-    ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'), ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('nothing_free', 'fails', NULL, NULL), ('full_in_any_case', 'fails', NULL, NULL), ('does_not_decide', 'fails', NULL, NULL), ('free_in_pools', 'holds', NULL, NULL))
+    ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'),
+    ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('nothing_free', 'fails', NULL, NULL),
+    ('full_in_any_case', 'fails', NULL, NULL),
+    ('does_not_decide', 'fails', NULL, NULL),
+    ('free_in_pools', 'holds', NULL, NULL))
     AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), CASE WHEN idle_precision_bytes = 0 THEN 'high' ELSE 'medium' END AS confidence,

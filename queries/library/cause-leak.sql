@@ -8,14 +8,14 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
--- @why    Two sources: memory lines of the log, and the snapshot, where blocks of one call site remain from step after step. Not leaks, though
---         similar: a warm-up that levels off, peaks that vary with the data, parameters and optimizer states (allocated in one burst),
---         reserved memory that grows while allocated memory does not. The snapshot has every block: where it contradicts a trend of printed
---         lines, it is right, and the contradiction is a doubt. By default Megatron prints memory after the first two iterations only: what
---         is left after a step should not grow between them, and if the same growth fills the device in just the iteration that failed,
---         that is no coincidence.
+-- @why    Two sources: memory lines of the log, and the snapshot, where blocks of one call site remain from step after step. Not leaks,
+--         though similar: a warm-up that levels off, peaks that vary with the data, parameters and optimizer states (allocated in one
+--         burst), reserved memory that grows while allocated memory does not. The snapshot has every block: where it contradicts a trend of
+--         printed lines, it is right, and the contradiction is a doubt. By default Megatron prints memory after the first two iterations
+--         only: what is left after a step should not grow between them, and if the same growth fills the device in just the iteration that
+--         failed, it is not a coincidence.
 WITH kept AS (
   SELECT run_id, failure, sum(bytes)::BIGINT AS kept_bytes, sum(bytes_per_step)::BIGINT AS kept_per_step_bytes
   FROM oom_keeping_site GROUP BY run_id, failure),
@@ -44,7 +44,7 @@ weighed AS (
   LEFT JOIN passed ON passed.run_id = sum.run_id AND passed.failure = sum.failure
   LEFT JOIN counted ON counted.run_id = sum.run_id AND counted.failure = sum.failure
   CROSS JOIN cause_threshold AS threshold),
--- What the trace alone says, then what printed lines alone say; NULL: too little to decide.
+-- By the trace alone, then by printed lines alone; NULL: too little to decide.
 seen AS (
   SELECT *,
     CASE
@@ -81,16 +81,27 @@ reasoned AS (
   FROM seen),
 answer AS (
   FROM (VALUES
-    ('fits', 'fails', NULL::VARCHAR, NULL), ('no_repeated_site', 'fails', NULL, NULL), ('kept_of_steps', 'holds', NULL, NULL),
-    ('step_ends_rise', 'holds', NULL, NULL), ('no_earlier_step', 'fails', NULL, NULL), ('kept_too_little', 'fails', NULL, NULL),
-    ('none_kept', 'fails', NULL, NULL), ('lines_not_steady', 'fails', NULL, NULL), ('lines_level_off', 'fails', NULL, NULL),
-    ('lines_grow_too_little', 'fails', NULL, NULL), ('message_missing', 'not_testable', NULL, 'whole_oom_message'),
-    ('lines_grow', 'holds', NULL, NULL), ('foretold', 'holds', NULL, NULL), ('too_early', 'fails', NULL, NULL),
-    ('lines_missing', 'not_testable', NULL, 'memory_each_iteration')) AS answer(reason, outcome, detail, capture)),
+    ('fits', 'fails', NULL::VARCHAR, NULL),
+    ('no_repeated_site', 'fails', NULL, NULL),
+    ('kept_of_steps', 'holds', NULL, NULL),
+    ('step_ends_rise', 'holds', NULL, NULL),
+    ('no_earlier_step', 'fails', NULL, NULL),
+    ('kept_too_little', 'fails', NULL, NULL),
+    ('none_kept', 'fails', NULL, NULL),
+    ('lines_not_steady', 'fails', NULL, NULL),
+    ('lines_level_off', 'fails', NULL, NULL),
+    ('lines_grow_too_little', 'fails', NULL, NULL),
+    ('message_missing', 'not_testable', NULL, 'whole_oom_message'),
+    ('lines_grow', 'holds', NULL, NULL),
+    ('foretold', 'holds', NULL, NULL),
+    ('too_early', 'fails', NULL, NULL),
+    ('lines_missing', 'not_testable', NULL, 'memory_each_iteration'))
+    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers),
     CASE WHEN trace_reason IN ('kept_of_steps', 'step_ends_rise')
-      THEN CASE WHEN log_reason = 'lines_grow' OR trace_reason = 'kept_of_steps' AND settled_steps >= sure_steps THEN 'high' ELSE 'medium' END
+      THEN CASE WHEN log_reason = 'lines_grow' OR trace_reason = 'kept_of_steps' AND settled_steps >= sure_steps THEN 'high'
+        ELSE 'medium' END
       WHEN reason = 'lines_grow' AND short_bytes IS NOT NULL AND growth_samples >= 2 * fewest_samples AND growth_r2 >= 0.95 THEN 'high'
       ELSE 'medium' END AS confidence,
     CASE WHEN reason IN ('no_repeated_site', 'no_earlier_step', 'kept_too_little', 'none_kept') AND log_reason = 'lines_grow'
@@ -107,7 +118,8 @@ tested AS (
           CASE WHEN log_reason = 'lines_grow' THEN MAP {'grown_in_lines_bytes': grown_bytes::DOUBLE} END)
       WHEN reason = log_reason
         THEN map_concat(numbers, MAP {'grown_bytes': grown_bytes::DOUBLE, 'samples': growth_samples::DOUBLE, 'r2': growth_r2},
-          CASE reason WHEN 'lines_level_off' THEN MAP {'late_bytes': growth_late_bytes::DOUBLE} WHEN 'lines_not_steady' THEN reserved_only END)
+          CASE reason WHEN 'lines_level_off' THEN MAP {'late_bytes': growth_late_bytes::DOUBLE} WHEN 'lines_not_steady'
+            THEN reserved_only END)
       WHEN reason = 'foretold' THEN map_concat(numbers, MAP {'grown_bytes_per_step': early_bytes_per_iteration,
         'failing_after_steps': failing_after::DOUBLE, 'full_after_steps': full_after::DOUBLE})
       WHEN reason = 'too_early' THEN MAP {'completed_steps': completed_steps::DOUBLE}

@@ -5,8 +5,8 @@
 -- @col    place      INTEGER   the first cause that holds is the verdict
 -- @col    rivals     VARCHAR[] causes whose test must have failed: while one of them could not be tested, high confidence is medium
 -- @col    why        VARCHAR   it goes before those behind it
--- @why    Causes with evidence of their own (a foreign process, a pending block, a call site that keeps) are observed, not inferred, and have no
---         rivals. A leak cannot have filled the device unless the sum exceeds it, so it is no rival of fragmentation.
+-- @why    Causes with evidence of their own (a foreign process, a pending block, a call site that keeps) are observed, not inferred, and
+--         lack rivals. A leak cannot have filled the device unless the sum exceeds it, so it is not a rival of fragmentation.
 FROM (VALUES
   ('external_pressure', 1, []::VARCHAR[], 'what others leave of a device looks full, or fragmented'),
   ('synchronisation', 2, [], 'the bytes are reserved, and not live'),

@@ -8,10 +8,10 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
--- @why    Before an OOM, torch waits for all pending frees, so none is left at the OOM, and does not search again what that wait freed (pytorch
---         issue 189504): a block that fits, in the request's own pool and stream, cannot have been free before.
+-- @why    Before an OOM, torch waits for all pending frees, so none is left at the OOM, and does not search again what that wait freed
+--         (pytorch issue 189504): a block that fits, in the request's own pool and stream, cannot have been free before.
 WITH reasoned AS (
   SELECT sum.*, fact.pending_bytes, fact.walk_is_exact, coalesce(fact.freed_by_wait_bytes, 0) AS waited_bytes,
     coalesce(fact.largest_usable_bytes, 0) AS largest_bytes,
@@ -26,14 +26,19 @@ WITH reasoned AS (
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure),
 answer AS (
   FROM (VALUES
-    ('not_in_messages', 'not_testable', NULL::VARCHAR, 'snapshot_at_oom'), ('does_not_decide', 'fails', NULL, NULL), ('pending', 'holds', NULL, NULL),
-    ('freed_by_wait', 'holds', NULL, NULL), ('nothing_waited', 'fails', NULL, NULL)) AS answer(reason, outcome, detail, capture)),
+    ('not_in_messages', 'not_testable', NULL::VARCHAR, 'snapshot_at_oom'),
+    ('does_not_decide', 'fails', NULL, NULL),
+    ('pending', 'holds', NULL, NULL),
+    ('freed_by_wait', 'holds', NULL, NULL),
+    ('nothing_waited', 'fails', NULL, NULL))
+    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
     CASE WHEN reason = 'pending' OR walk_is_exact THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason = 'not_in_messages' THEN MAP {}::MAP(VARCHAR, DOUBLE)
       WHEN pending_bytes > 0 THEN map_concat(numbers, MAP {'pending_bytes': pending_bytes::DOUBLE})
-      ELSE map_concat(numbers, MAP {'freed_by_wait_bytes': waited_bytes::DOUBLE, 'largest_usable_bytes': largest_bytes::DOUBLE}) END AS numbers
+      ELSE map_concat(numbers, MAP {'freed_by_wait_bytes': waited_bytes::DOUBLE, 'largest_usable_bytes': largest_bytes::DOUBLE}) END
+        AS numbers
   FROM reasoned)
 SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
   CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers

@@ -13,7 +13,7 @@
 -- @col    detail     VARCHAR?
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
--- @col    doubts     VARCHAR[] what speaks against the outcome
+-- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    A new cause is a view with these columns, a line here, and a row of cause_rule.
 WITH test AS (

@@ -6,7 +6,8 @@
 -- @col    failure     INTEGER  within the run
 -- @col    rank        INTEGER?
 -- @col    device      INTEGER?
--- @col    contributor VARCHAR  other_processes, outside_pytorch (of this process, or of unknown owner), pending_free, private_pools_free, cached
+-- @col    contributor VARCHAR  other_processes, outside_pytorch (of this process, or of unknown owner), pending_free, private_pools_free,
+--         cached
 -- @col    bytes       BIGINT
 -- @col    share       DOUBLE   of what the process could have; of the device, where that is unknown
 -- @col    is_notable  BOOLEAN  large enough to be named

@@ -12,7 +12,8 @@
 -- @col    short_bytes     BIGINT?  live and asked beyond the limit; negative: what would be left
 -- @col    precision_bytes BIGINT?  of the shortfall
 -- @col    outside_bytes   BIGINT?  of the device: neither free nor this allocator's
--- @col    slack_may_decide BOOLEAN blocks handed out whole under max_split_size_mb may hold what is missing, and how much they hold is unknown
+-- @col    slack_may_decide BOOLEAN blocks handed out whole under max_split_size_mb may hold what is missing, and how much they hold is
+--         unknown
 -- @col    numbers         MAP(VARCHAR, DOUBLE)? live, asked, limit, and what is missing or left
 -- @why    A message counts blocks that were handed out whole as allocated, and prints no more about them.
 WITH summed AS (

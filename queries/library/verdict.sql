@@ -17,12 +17,12 @@
 -- @col    reason        VARCHAR   of the test, the kind, or the rule
 -- @col    capture       VARCHAR?  what to record, by the kind of the message
 -- @col    untested_rivals VARCHAR[] causes whose test would have had to fail
--- @col    doubts        VARCHAR[] what speaks against the verdict
+-- @col    doubts        VARCHAR[] evidence against the verdict
 -- @col    is_proven     BOOLEAN   every byte is accounted for
 -- @col    contradicted_by INTEGER? failure of the run whose evidence shows another cause, which could not be tested here
 -- @col    replay_status VARCHAR?  of the allocator model on the recording; NULL: not replayed
--- @why    The first cause that holds is the verdict. One that rests on sums alone is one step less sure while a rival could not be tested, one
---         more if evidence speaks against it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
+-- @why    The first cause that holds is the verdict. One that rests on sums alone is one step less sure while a rival could not be tested,
+--         one more if evidence contradicts it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
 --         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
 --         replay that repeats the OOM and in which the other kind of segments serves every request.
 WITH told AS (
@@ -84,7 +84,8 @@ weighed AS (
 counted AS (
   SELECT weighed.*, coalesce(weighed.basis = 'test' AND weighed.step = 2 AND weighed.is_accounted, false) AS is_proven,
     replay.status AS replay_status,
-    coalesce(replay.repeats_oom AND replay.status <> 'refused' AND replay.is_on AND replay.is_served AND replay.is_robust, false) AS is_served
+    coalesce(replay.repeats_oom AND replay.status <> 'refused' AND replay.is_on AND replay.is_served AND replay.is_robust, false)
+      AS is_served
   FROM weighed
   LEFT JOIN oom_replay AS replay ON replay.run_id = weighed.run_id AND replay.failure = weighed.failure),
 sure AS (

@@ -6,4 +6,5 @@
 -- @col    contributor VARCHAR
 -- @col    bytes       BIGINT
 -- @why    A full device is not explained by the largest of them, but each makes it a little fuller.
-SELECT run_id, failure, contributor, bytes FROM oom_contributor WHERE coalesce(run_id = $run_id, true) AND is_notable ORDER BY run_id, failure, bytes DESC, contributor
+SELECT run_id, failure, contributor, bytes FROM oom_contributor WHERE coalesce(run_id = $run_id, true) AND is_notable ORDER BY run_id,
+  failure, bytes DESC, contributor

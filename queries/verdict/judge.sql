@@ -12,7 +12,7 @@
 -- @col    capture    VARCHAR?
 -- @col    doubts     VARCHAR[]
 -- @col    numbers    MAP(VARCHAR, DOUBLE)
--- @why    Six views over the facts take longer to plan than to run: the answers are stored beside the facts.
+-- @why    Six views over the facts take longer to plan than to run: the answers are stored with the facts.
 SELECT run_id, failure, cause, place, outcome, reason, detail, confidence, capture, doubts, numbers
 FROM cause_test
 WHERE coalesce(run_id = $run_id, true)

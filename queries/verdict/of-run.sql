@@ -15,7 +15,8 @@
 -- @col    contradicted_by INTEGER?
 -- @col    replay_status   VARCHAR?
 -- @why    Evidence, advice and commands are added to these rows.
-SELECT run_id, failure, cause, detail, confidence, basis, reason, capture, untested_rivals, doubts, is_proven, contradicted_by, replay_status
+SELECT run_id, failure, cause, detail, confidence, basis, reason, capture, untested_rivals, doubts, is_proven, contradicted_by,
+  replay_status
 FROM verdict
 WHERE coalesce(run_id = $run_id, true)
 ORDER BY run_id, failure

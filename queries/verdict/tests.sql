@@ -12,8 +12,9 @@
 -- @col    doubts     VARCHAR[]
 -- @col    names      VARCHAR[] of the numbers that it was decided by; they end in their unit
 -- @col    amounts    DOUBLE[]  the numbers
--- @why    Evidence before verdict: tests behind the one that holds still say whether their causes are ruled out.
-SELECT run_id, failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers) AS amounts
+-- @why    Evidence before verdict: tests behind the one that holds still rule out their causes.
+SELECT run_id, failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers)
+  AS amounts
 FROM oom_test
 WHERE coalesce(run_id = $run_id, true)
 ORDER BY run_id, failure, place

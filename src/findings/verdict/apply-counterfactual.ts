@@ -1,4 +1,4 @@
-/** Adds the replayed counterfactual to a verdict as evidence, and changes its advice. Confidence is in the view `verdict`. */
+/** Adds the replayed counterfactual to a verdict as evidence, and changes its advice; `verdict` has the confidence. */
 import { maxOf, minOf } from '../../model/lists.js';
 import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';

@@ -170,8 +170,8 @@ function detailWords(answer: Answer, facts: OomFacts, evidence: EvidenceLog): Wo
 }
 
 function checkpointWords(answer: Answer, { trace, run }: OomFacts, evidence: EvidenceLog, source: string): Words {
-  const activity = trace?.activity ?? run?.activity;
-  const { what, next } = ACTIVITIES[activity as keyof typeof ACTIVITIES];
+  const activity = (trace?.activity ?? run?.activity) as keyof typeof ACTIVITIES;
+  const { what, next } = ACTIVITIES[activity];
   const short = formatBytes(numberOf(answer, 'short_bytes'));
   if (answer.reason === 'full_in_checkpoint') {
     // The size of the copies among the live memory is unknown; that the failure was outside a training step is known.
