@@ -43,7 +43,9 @@ async function withStore<Result>(
 function readWithStockClient(file: string, statements: readonly string[]): Record<string, unknown>[][] {
   const script = join(repoRoot, 'test', 'store', 'stock-client.mjs');
   const options = { encoding: 'utf8', maxBuffer: 1 << 26 } as const;
-  const lines = execFileSync(process.execPath, [script, file, ...statements], options).trim().split('\n');
+  const lines = execFileSync(process.execPath, [script, file, ...statements], options)
+    .trim()
+    .split('\n');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>[]);
 }
 
@@ -219,27 +221,30 @@ describe('the views of causes, in a client that has nothing of ours', () => {
 
   // A replay may change the confidence, and only `diagnose` replays: its answers are in TEMP tables of its own
   // connection. The confidence of these runs is not changed by theirs.
-  it.each(['llama3-70b-fragmentation', 'capacity', 'leak'])('have the verdicts that diagnose prints, of %s', (sample) => {
-    const file = join(root, `verdict-${sample}.duckdb`);
-    cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', file, '--quiet']);
-    const statements = [
-      `SELECT ${COLUMNS.join(', ')} FROM verdict ORDER BY failure`,
-      'SELECT run_id, failure, cause, place, outcome, reason, detail, confidence, capture, doubts, numbers FROM cause_test ORDER BY ALL',
-      'FROM oom_test ORDER BY ALL',
-    ];
-    const afterIngest = readWithStockClient(file, statements);
-    const { verdicts } = JSON.parse(cli.expect(0, ['diagnose', '--db', file, '--json']).stdout) as {
-      verdicts: readonly Record<(typeof COLUMNS)[number], unknown>[];
-    };
-    const printed = verdicts.map((verdict) => Object.fromEntries(COLUMNS.map((name) => [name, verdict[name]])));
-    const [rows, computed, stored] = afterIngest;
-    expect(rows!.length).toBeGreaterThan(0);
-    expect(rows).toEqual(printed);
-    // The answers are stored; the views that they are from give the same.
-    expect(stored!.length).toBe(6 * rows!.length);
-    expect(computed).toEqual(stored);
-    expect(readWithStockClient(file, statements)).toEqual(afterIngest);
-  });
+  it.each(['llama3-70b-fragmentation', 'capacity', 'leak'])(
+    'have the verdicts that diagnose prints, of %s',
+    (sample) => {
+      const file = join(root, `verdict-${sample}.duckdb`);
+      cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', file, '--quiet']);
+      const statements = [
+        `SELECT ${COLUMNS.join(', ')} FROM verdict ORDER BY failure`,
+        'SELECT run_id, failure, cause, place, outcome, reason, detail, confidence, capture, doubts, numbers FROM cause_test ORDER BY ALL',
+        'FROM oom_test ORDER BY ALL',
+      ];
+      const afterIngest = readWithStockClient(file, statements);
+      const { verdicts } = JSON.parse(cli.expect(0, ['diagnose', '--db', file, '--json']).stdout) as {
+        verdicts: readonly Record<(typeof COLUMNS)[number], unknown>[];
+      };
+      const printed = verdicts.map((verdict) => Object.fromEntries(COLUMNS.map((name) => [name, verdict[name]])));
+      const [rows, computed, stored] = afterIngest;
+      expect(rows!.length).toBeGreaterThan(0);
+      expect(rows).toEqual(printed);
+      // The answers are stored; the views that they are from give the same.
+      expect(stored!.length).toBe(6 * rows!.length);
+      expect(computed).toEqual(stored);
+      expect(readWithStockClient(file, statements)).toEqual(afterIngest);
+    },
+  );
 });
 
 describe('an object of a stranger', () => {

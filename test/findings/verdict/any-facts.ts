@@ -77,8 +77,8 @@ const run: fc.Arbitrary<RunSide> = fc
     ),
     nccl: fc.array(fc.constant({ text: 'a sign', source: 'a line' }), { maxLength: 1 }),
   })
-  .map(({ stages, own, other, ...told }) => ({
-    ...told,
+  .map(({ stages, own, other, ...side }) => ({
+    ...side,
     activitySource: 'a line',
     stage: 0,
     stages,
