@@ -170,7 +170,7 @@ describe('verdicts from the kind of a line alone', () => {
   });
   const of = (kind: IncidentKind): KindRow => rows.findLast((row) => row.kind === kind)!;
 
-  it('exist for every kind that is no device OOM, and say so', () => {
+  it('exist for every kind other than a device OOM, with the cause not_oom', () => {
     for (const kind of INCIDENT_KINDS) if (!isOomKind(kind)) expect(of(kind)?.cause, kind).toBe('not_oom');
   });
 
@@ -194,11 +194,11 @@ describe('verdicts from the kind of a line alone', () => {
       expect(kindWords(reason, DETAILED).next.length).toBeGreaterThan(0);
   });
 
-  it('end in a row for whatever the line says', () => {
+  it('end in a row without a pattern', () => {
     for (const kind of new Set(rows.map((row) => row.kind))) {
-      const own = rows.filter((row) => row.kind === kind);
-      expect(own.map(({ place }) => place)).toEqual(own.map((_, i) => i + 1));
-      expect(own.map(({ pattern }) => pattern === null)).toEqual(own.map((_, i) => i === own.length - 1));
+      const ofKind = rows.filter((row) => row.kind === kind);
+      expect(ofKind.map(({ place }) => place)).toEqual(ofKind.map((_, i) => i + 1));
+      expect(ofKind.map(({ pattern }) => pattern === null)).toEqual(ofKind.map((_, i) => i === ofKind.length - 1));
     }
   });
 
@@ -232,7 +232,7 @@ describe('verdicts from the kind of a line alone', () => {
 });
 
 describe('the columns', () => {
-  it('are NULL only where they say so', async () => {
+  it('are NULL only where their header allows it', async () => {
     const samples = fc.sample(anyFacts, { numRuns: 400 });
     const kinds = [undefined, 'cuda_oom', 'nccl_oom', 'cuda_oom_graph_capture'] as const;
     await judgeSeparately(

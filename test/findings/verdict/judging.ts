@@ -99,7 +99,7 @@ export function failureOf({ facts, kind, text }: FailureInput): FailureFacts {
   return { facts, kind: kind ?? null, text: text ?? null, snapshotId: null, seq: null, incidentId: null };
 }
 
-/** What holds for every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
+/** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
 function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged): Outcome {
   const log = new EvidenceLog();
   const judgement = describeTests(judged, facts, log);
