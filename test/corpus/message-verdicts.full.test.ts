@@ -145,7 +145,7 @@ describe('verdicts from messages of the corpus', () => {
     return;
   }
 
-  it('agree with what was found out, or say that they do not know', async () => {
+  it('agree with the established cause, or are undecided', async () => {
     const all = await outcomes();
     const table = [...new Set(all.map(({ basis }) => basis))].sort().map((basis) => {
       const of = all.filter((outcome) => outcome.basis === basis);
@@ -171,7 +171,7 @@ describe('verdicts from messages of the corpus', () => {
     expect(count(all, 'disagrees') / all.length).toBeLessThan(0.05);
   });
 
-  it('are the same when the message stands in a log of a run', async () => {
+  it('are the same when the message is in a log of a run', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'mbf-messages-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
     const cases = readCases();

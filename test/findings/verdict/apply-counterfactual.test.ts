@@ -67,33 +67,33 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const weigh = (told: Verdict, counter: Counterfactual): Verdict =>
-  applyCounterfactual(told, counter, { path: 'a', entry: 9 });
+const apply = (verdict: Verdict, counter: Counterfactual): Verdict =>
+  applyCounterfactual(verdict, counter, { path: 'a', entry: 9 });
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {
   it('keeps the cure, with what the replay reached with it', () => {
-    const weighed = weigh(verdict({}), found([row({})]));
-    expect(weighed.next[0]).toBe(`${CURE}; replayed: peak reserved 62.00 GiB, headroom 13.00 GiB`);
-    expect(weighed.evidence.map(({ id, about }) => [id, about])).toEqual([
+    const changed = apply(verdict({}), found([row({})]));
+    expect(changed.next[0]).toBe(`${CURE}; replayed: peak reserved 62.00 GiB, headroom 13.00 GiB`);
+    expect(changed.evidence.map(({ id, about }) => [id, about])).toEqual([
       ['E1', undefined],
       ['E2', 'replay'],
       ['E3', 'replay'],
     ]);
-    expect(weighed.what_if).toHaveLength(2);
+    expect(changed.what_if).toHaveLength(2);
   });
 
   it('loses the advice that the replay refutes', () => {
-    const weighed = weigh(verdict({}), found([fails]));
-    expect(weighed.next.join(' ')).not.toContain(CURE);
-    expect(weighed.next[0]).toContain('it fails earlier, 1.00 GiB short');
+    const changed = apply(verdict({}), found([fails]));
+    expect(changed.next.join(' ')).not.toContain(CURE);
+    expect(changed.next[0]).toContain('it fails earlier, 1.00 GiB short');
   });
 
   it('keeps its advice, unproven, where the bounds differ', () => {
     const bounds = [row({ bound: 'optimistic', robust: false }), { ...fails, bound: 'pessimistic' as const }];
-    const weighed = weigh(verdict({}), found(bounds));
-    expect(weighed.next).toEqual([CURE, 'or make the request smaller']);
-    expect(weighed.evidence.at(-1)!.text).toContain('depends on the start');
+    const changed = apply(verdict({}), found(bounds));
+    expect(changed.next).toEqual([CURE, 'or make the request smaller']);
+    expect(changed.evidence.at(-1)!.text).toContain('depends on the start');
   });
 });
 
@@ -101,22 +101,22 @@ describe('capacity', () => {
   const full = verdict({ cause: 'capacity', next: ['no allocator setting can help here'] });
 
   it('is doubted where another setting serves every request', () => {
-    const weighed = weigh(full, found([row({})]));
-    expect(weighed.combination.at(-1)).toContain('one step less sure');
-    expect(weighed.next[0]).toContain('replayed with it, this OOM does not happen');
+    const changed = apply(full, found([row({})]));
+    expect(changed.combination.at(-1)).toContain('one step less sure');
+    expect(changed.next[0]).toContain('replayed with it, this OOM does not happen');
   });
 
   it('stands where no layout makes room', () => {
-    const weighed = weigh(full, found([fails]));
-    expect(weighed.next).toEqual(full.next);
-    expect(weighed.combination.at(-1)).toContain('no layout would have made room');
+    const changed = apply(full, found([fails]));
+    expect(changed.next).toEqual(full.next);
+    expect(changed.combination.at(-1)).toContain('no layout would have made room');
   });
 });
 
 it('draws nothing from a replay that is refused or does not repeat the OOM', () => {
-  const refused = weigh(verdict({}), { ...found([], { status: 'refused', repeats_oom: false }), rows: [] });
+  const refused = apply(verdict({}), { ...found([], { status: 'refused', repeats_oom: false }), rows: [] });
   expect(refused).toMatchObject({ next: [CURE, 'or make the request smaller'], what_if: [] });
-  const elsewhere = weigh(verdict({}), found([fails], { repeats_oom: false }));
+  const elsewhere = apply(verdict({}), found([fails], { repeats_oom: false }));
   expect(elsewhere.next[0]).toBe(CURE);
   expect(elsewhere.combination.at(-1)).toContain('does not repeat the OOM');
 });

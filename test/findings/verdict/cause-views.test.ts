@@ -37,20 +37,20 @@ let answers: readonly PossibleAnswer[];
 
 /** The table of answers in the statement of each view. */
 beforeAll(async () => {
-  const found: PossibleAnswer[] = [];
+  const possible: PossibleAnswer[] = [];
   for (const cause of CAUSE_ORDER) {
     const table = /\(VALUES\s[\s\S]*?\)\s+AS answer\(reason, outcome, detail, capture\)/.exec(
       viewOf(`cause_${cause}`).statement,
     );
     const rows = await scratch().select(`FROM ${table![0]}`);
     expect(rows.length).toBeGreaterThan(2);
-    found.push(...rows.map((row) => ({ ...row, cause }) as unknown as PossibleAnswer));
+    possible.push(...rows.map((row) => ({ ...row, cause }) as unknown as PossibleAnswer));
   }
-  answers = found;
+  answers = possible;
 });
 
-/** Facts with everything that words may tell of. */
-const TOLD = tracedFacts({
+/** Facts with every figure that the words may contain. */
+const DETAILED = tracedFacts({
   roundingWaste: exact(GIB),
   allowed: exact(60 * GIB),
   trace: traceOf({
@@ -112,7 +112,7 @@ describe('an answer', () => {
         { ...judged, contradicted_by: null, replay_status: null, contributors: [] } as Parameters<
           typeof describeTests
         >[0],
-        TOLD,
+        DETAILED,
         evidence,
       );
       expect(tests[0]!.text, `${cause} ${reason}`).toMatch(/^\S.*\S$/);
@@ -170,7 +170,7 @@ describe('verdicts from the kind of a line alone', () => {
   });
   const of = (kind: IncidentKind): KindRow => rows.findLast((row) => row.kind === kind)!;
 
-  it('exist for every kind that is no device OOM, and say so', () => {
+  it('exist for every kind other than a device OOM, with the cause not_oom', () => {
     for (const kind of INCIDENT_KINDS) if (!isOomKind(kind)) expect(of(kind)?.cause, kind).toBe('not_oom');
   });
 
@@ -188,24 +188,24 @@ describe('verdicts from the kind of a line alone', () => {
       expect(CONFIDENCES).toContain(confidence);
       if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(cause);
       if (capture !== null) expect(CAPTURE_IDS).toContain(capture);
-      expect(kindWords(reason, TOLD).summary, kind).not.toBe('');
+      expect(kindWords(reason, DETAILED).summary, kind).not.toBe('');
     }
     for (const reason of ['expandable_on', 'failed_alone', 'no_test_holds'])
-      expect(kindWords(reason, TOLD).next.length).toBeGreaterThan(0);
+      expect(kindWords(reason, DETAILED).next.length).toBeGreaterThan(0);
   });
 
-  it('end in a row for whatever the line says', () => {
+  it('end in a row without a pattern', () => {
     for (const kind of new Set(rows.map((row) => row.kind))) {
-      const own = rows.filter((row) => row.kind === kind);
-      expect(own.map(({ place }) => place)).toEqual(own.map((_, i) => i + 1));
-      expect(own.map(({ pattern }) => pattern === null)).toEqual(own.map((_, i) => i === own.length - 1));
+      const ofKind = rows.filter((row) => row.kind === kind);
+      expect(ofKind.map(({ place }) => place)).toEqual(ofKind.map((_, i) => i + 1));
+      expect(ofKind.map(({ pattern }) => pattern === null)).toEqual(ofKind.map((_, i) => i === ofKind.length - 1));
     }
   });
 
   it('decide nothing from bare driver and library lines', () => {
     for (const kind of ['cuda_oom_driver', 'cublas', 'cudnn', 'nvml_assert_in_oom_path'] as const) {
       expect(of(kind)).toMatchObject({ cause: 'undecided', confidence: 'low' });
-      expect(kindWords(of(kind).reason, TOLD).missing).toEqual([expect.any(String)]);
+      expect(kindWords(of(kind).reason, DETAILED).missing).toEqual([expect.any(String)]);
     }
   });
 
@@ -232,12 +232,12 @@ describe('verdicts from the kind of a line alone', () => {
 });
 
 describe('the columns', () => {
-  it('are NULL only where they say so', async () => {
-    const given = fc.sample(anyFacts, { numRuns: 400 });
+  it('are NULL only where their header allows it', async () => {
+    const samples = fc.sample(anyFacts, { numRuns: 400 });
     const kinds = [undefined, 'cuda_oom', 'nccl_oom', 'cuda_oom_graph_capture'] as const;
     await judgeSeparately(
       scratch(),
-      given.map((facts, i) => failureOf({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
+      samples.map((facts, i) => failureOf({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
     );
     const views = [
       'oom_sum',

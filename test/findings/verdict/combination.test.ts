@@ -90,7 +90,7 @@ describe.concurrent('the combination', () => {
     expect(evenly.holds?.cause).toBe('fragmentation');
   });
 
-  it('is proven where every byte is accounted for, and the message says how much the device has', async () => {
+  it('is proven where every byte is accounted for, and the message has the device total', async () => {
     // 78 GiB reserved, 1 GiB free, 1 GiB of others, of a device of 80.
     const facts = tracedFacts({ trace: traceOf(), process: exact(79 * GIB) });
     const traced = { facts, kind: 'cuda_oom' as const, text: 'CUDA out of memory.' };

@@ -14,7 +14,7 @@ import {
 import { openScratch } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 
-export interface Given {
+export interface FailureInput {
   readonly facts: OomFacts;
   /** Of the message; without one the failure is a trace's. */
   readonly kind?: IncidentKind | undefined;
@@ -50,7 +50,7 @@ export const CAUSE_ORDER: readonly Cause[] = [
   'fragmentation',
 ];
 
-type Judge = <const All extends readonly (OomFacts | Given)[]>(
+type Judge = <const All extends readonly (OomFacts | FailureInput)[]>(
   ...all: All
 ) => Promise<{ readonly [Place in keyof All]: Outcome }>;
 
@@ -60,7 +60,7 @@ type Judge = <const All extends readonly (OomFacts | Given)[]>(
  */
 export function judging(): { readonly judge: Judge; readonly scratch: () => Store } {
   let store: Store;
-  let waiting: Given[] = [];
+  let waiting: FailureInput[] = [];
   let batch: Promise<Judged[]> | undefined;
   let last: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
@@ -74,33 +74,33 @@ export function judging(): { readonly judge: Judge; readonly scratch: () => Stor
     [waiting, batch] = [[], undefined];
     return judgeEach(store, all);
   };
-  const judge = async (...all: readonly (OomFacts | Given)[]): Promise<Outcome[]> => {
-    const given = all.map((one): Given => ('facts' in one ? one : { facts: one }));
+  const judge = async (...all: readonly (OomFacts | FailureInput)[]): Promise<Outcome[]> => {
+    const inputs = all.map((input): FailureInput => ('facts' in input ? input : { facts: input }));
     const first = waiting.length;
-    waiting.push(...given);
+    waiting.push(...inputs);
     if (batch === undefined) {
       batch = nextBatch();
       last = batch.catch(() => undefined);
     }
     const judged = await batch;
-    return given.map((one, i) => outcomeOf(one, judged[first + i]!));
+    return inputs.map((input, i) => outcomeOf(input, judged[first + i]!));
   };
   return { judge: judge as unknown as Judge, scratch: () => store };
 }
 
-async function judgeEach(store: Store, given: readonly Given[]): Promise<Judged[]> {
+async function judgeEach(store: Store, inputs: readonly FailureInput[]): Promise<Judged[]> {
   await store.run('DELETE FROM oom_replay');
-  for (const [run, { counterfactual }] of given.entries())
+  for (const [run, { counterfactual }] of inputs.entries())
     if (counterfactual !== undefined) await writeReplays(store, run, [{ failure: 0, counterfactual }]);
-  return judgeSeparately(store, given.map(failureOf));
+  return judgeSeparately(store, inputs.map(failureOf));
 }
 
-export function failureOf({ facts, kind, text }: Given): FailureFacts {
+export function failureOf({ facts, kind, text }: FailureInput): FailureFacts {
   return { facts, kind: kind ?? null, text: text ?? null, snapshotId: null, seq: null, incidentId: null };
 }
 
-/** What holds for every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
-function outcomeOf({ facts, kind, counterfactual }: Given, judged: Judged): Outcome {
+/** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
+function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged): Outcome {
   const log = new EvidenceLog();
   const judgement = describeTests(judged, facts, log);
   const { detail, confidence } = judged;

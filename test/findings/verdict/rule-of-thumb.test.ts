@@ -36,25 +36,25 @@ async function verdicts(...all: readonly Partial<OomFacts>[]) {
     allocator: null,
     growth: null,
   });
-  const given = all.map((facts) => ({ ...bare, ...facts }));
-  return (await judge(...given)).map(({ judged }, i) => conclude(given[i]!, judged, new EvidenceLog()));
+  const inputs = all.map((facts) => ({ ...bare, ...facts }));
+  return (await judge(...inputs)).map(({ judged }, i) => conclude(inputs[i]!, judged, new EvidenceLog()));
 }
 
 describe.concurrent('an OOM without figures', () => {
   it('is probably fragmentation where one rank fails among ranks alike and expandable segments are not set', async () => {
     const all = await verdicts({ bystanders }, { bystanders, allocator: allocator(false) });
     expect(all).toHaveLength(2);
-    for (const told of all) {
-      expect(told).toMatchObject({ cause: 'fragmentation', confidence: 'low' });
-      expect(told.summary).toContain('of 16 ranks only this one failed');
+    for (const result of all) {
+      expect(result).toMatchObject({ cause: 'fragmentation', confidence: 'low' });
+      expect(result.summary).toContain('of 16 ranks only this one failed');
     }
   });
 
   it('is probably capacity where they are set', async () => {
-    const [told] = await verdicts({ bystanders, allocator: allocator(true) });
-    expect(told).toMatchObject({ cause: 'capacity', confidence: 'low' });
-    expect(told!.combination.join(' ')).toContain('the guides are asked');
-    expect(told!.captures.length).toBeGreaterThan(0);
+    const [result] = await verdicts({ bystanders, allocator: allocator(true) });
+    expect(result).toMatchObject({ cause: 'capacity', confidence: 'low' });
+    expect(result!.combination.join(' ')).toContain('the guides are asked');
+    expect(result!.captures.length).toBeGreaterThan(0);
   });
 
   it.each([
@@ -62,8 +62,8 @@ describe.concurrent('an OOM without figures', () => {
     ['no other rank prints memory', { ...bystanders, ranks: 0, mostReservedBytes: null }],
     ['the rank holds more than any other', { ...bystanders, ownReservedBytes: 79 * GIB }],
     ['no environment was read', { ...bystanders, environmentSource: null }],
-  ])('stays undecided where %s', async (_, beside) => {
-    expect(await verdicts({ bystanders: beside })).toMatchObject([{ cause: 'undecided' }]);
+  ])('stays undecided where %s', async (_, changed) => {
+    expect(await verdicts({ bystanders: changed })).toMatchObject([{ cause: 'undecided' }]);
   });
 
   it('is judged by its figures where there are any', async () => {
