@@ -27,6 +27,8 @@ export const testConfig = (suite: 'quick' | 'full'): NonNullable<ViteUserConfig[
   // Files of a worker share modules: loading them again for every file took a quarter of a run.
   isolate: false,
   sequence: { sequencer: LongestFirst },
+  // Concurrent tests share the queries of one batch.
+  maxConcurrency: 64,
   // The suites spawn real processes and open real stores; these machines are shared and slow at times.
   testTimeout: 120_000,
   hookTimeout: 120_000,

@@ -6,10 +6,6 @@
 -- @param  firsts VARCHAR  first entries of the steps, ascending and disjoint: 1,5
 -- @param  lasts  VARCHAR  last entries, in the same order
 -- @param  settled VARCHAR 1 where the step counts, else 0
--- @param  fewest_steps INTEGER settled steps with something left over, where the trace has so many
--- @param  least_share DOUBLE   of the settled steps
--- @param  largest_factor DOUBLE the largest step over the median
--- @param  before_factor DOUBLE  with fewer settled steps: what is older, over the median
 -- @col    site           VARCHAR
 -- @col    bytes          BIGINT  live, from before the failing step
 -- @col    blocks         BIGINT
@@ -46,7 +42,9 @@ keeper AS (
   FROM births WHERE len(kept) > 0)
 SELECT site, bytes::BIGINT AS bytes, blocks::BIGINT AS blocks, steps, median::BIGINT AS bytes_per_step
 FROM keeper
-WHERE kept[-1] <= $largest_factor * median
-  AND CASE WHEN settled_steps >= $fewest_steps THEN steps >= greatest($fewest_steps, ceil($least_share * settled_steps))
-    ELSE earlier >= $before_factor * median END
+CROSS JOIN cause_threshold AS threshold
+WHERE kept[-1] <= threshold.largest_kept_factor * median
+  AND CASE WHEN settled_steps >= threshold.fewest_keeping_steps
+      THEN steps >= greatest(threshold.fewest_keeping_steps, ceil(threshold.keeping_steps_share * settled_steps))
+    ELSE earlier >= threshold.kept_before_factor * median END
 ORDER BY bytes DESC, site

@@ -3,7 +3,6 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @param  fewest INTEGER  blocks of one site
 -- @col    bytes BIGINT  actual sizes
 -- @why    A site that keeps something of each step has several live blocks. Blocks without frames could be of any one site, so they
 --         count as one.
@@ -12,5 +11,5 @@ WITH site AS (
   FROM live_at($snapshot_id, $device, $at_seq) AS live
   LEFT JOIN stack ON stack.stack_id = live.stack_id
   GROUP BY live.stack_id IS NULL, coalesce(stack.site, '')
-  HAVING count(*) >= $fewest)
+  HAVING count(*) >= (SELECT fewest_repeated_blocks FROM cause_threshold))
 SELECT coalesce(sum(bytes), 0)::BIGINT AS bytes FROM site LIMIT 1

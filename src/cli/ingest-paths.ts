@@ -1,4 +1,4 @@
-/** `ingest` with all parsers and with labels. Loaded with the first path whose files are new. */
+/** `ingest` with all parsers, labels and facts of failures. Loaded with the first path whose files are new. */
 import { PARSERS } from '../../parsers/index.js';
 import { type IngestOptions, ingest } from '../ingest/ingest.js';
 import type { SeenBlocks } from '../ingest/seen-blocks.js';
@@ -6,16 +6,19 @@ import type { IngestResult } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 
 export function ingestPaths(
-  options: Omit<IngestOptions, 'parsers' | 'labelBlocks' | 'prepareLabels'>,
+  options: Omit<IngestOptions, 'parsers' | 'finishRun' | 'prepareLabels'>,
 ): Promise<IngestResult> {
-  return ingest({ ...options, parsers: PARSERS, labelBlocks, prepareLabels });
+  return ingest({ ...options, parsers: PARSERS, finishRun, prepareLabels });
 }
 
 const prepareLabels = () => import('../findings/attribution/label-run.js');
 
 /** Without a snapshot the rules, which take time to load, are not needed. */
-async function labelBlocks(store: Store, runId: number, seen: SeenBlocks | undefined): Promise<void> {
-  if ((await store.one('attribution.devices', { run_id: runId })) === undefined) return;
-  const { labelRun } = await prepareLabels();
-  await labelRun(store, runId, seen);
+async function finishRun(store: Store, runId: number, seen: SeenBlocks | undefined): Promise<void> {
+  if ((await store.one('attribution.devices', { run_id: runId })) !== undefined) {
+    const { labelRun } = await prepareLabels();
+    await labelRun(store, runId, seen);
+  }
+  const { judgeRun } = await import('../findings/flows/judge-run.js');
+  await judgeRun(store, runId);
 }

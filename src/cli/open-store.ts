@@ -4,21 +4,21 @@
  */
 import { RULES_VERSION } from '../attribution/rules-version.js';
 import { openStore as open } from '../ingest/store-to-open.js';
-import { HISTORY_RULES } from '../model/derived-tables.js';
+import { FACT_RULES, HISTORY_RULES } from '../model/derived-tables.js';
 import { MbfError } from '../model/errors.js';
 import type { OpenStoreOptions } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 
 /**
  * As `openStore` of `src/store/open-store.ts`. Reading waits a little for a writer to finish. A store that cannot be
- * written and lacks labels only (a killed ingest leaves one so) is opened without them.
+ * written and lacks labels or the facts of failures only (a killed ingest leaves one so) is opened without them.
  */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const store = await open(path, options);
   let lacks: Lacks;
   try {
     lacks = await whatLacks(store);
-    if (!lacks.lifetimes && !lacks.labels) return store;
+    if (!lacks.lifetimes && !lacks.others) return store;
     if (options.mode === 'write') {
       await derive(store);
       return store;
@@ -43,20 +43,25 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
 
 interface Lacks {
   readonly lifetimes: boolean;
-  readonly labels: boolean;
+  /** Labels, or the facts of failures. */
+  readonly others: boolean;
 }
 
 async function whatLacks(store: Store): Promise<Lacks> {
-  const row = await store.one('store.lacks_derived', { history_rules: HISTORY_RULES, label_rules: RULES_VERSION });
-  return { lifetimes: row?.lacks_lifetimes ?? false, labels: row?.lacks_labels ?? false };
+  const rules = { history_rules: HISTORY_RULES, label_rules: RULES_VERSION, fact_rules: FACT_RULES };
+  const row = await store.one('store.lacks_derived', rules);
+  return { lifetimes: row?.lacks_lifetimes ?? false, others: row?.lacks_others ?? false };
 }
 
 async function derive(store: Store): Promise<void> {
-  const [{ deriveStored, nameSites, underivedDevices }, { labelRun, unlabelledRuns }] = await Promise.all([
-    import('../ingest/derive/derive-stored.js'),
-    import('../findings/attribution/label-run.js'),
-  ]);
+  const [{ deriveStored, nameSites, underivedDevices }, { labelRun, unlabelledRuns }, { judgeRun, unjudgedRuns }] =
+    await Promise.all([
+      import('../ingest/derive/derive-stored.js'),
+      import('../findings/attribution/label-run.js'),
+      import('../findings/flows/judge-run.js'),
+    ]);
   await nameSites(store);
   for (const device of await underivedDevices(store)) await deriveStored(store, device);
   for (const runId of await unlabelledRuns(store)) await labelRun(store, runId);
+  for (const runId of await unjudgedRuns(store)) await judgeRun(store, runId);
 }

@@ -62,8 +62,8 @@ export interface IngestOptions {
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
   /** Labels the blocks of a run once all its files are read; labels depend on several of them. */
-  readonly labelBlocks?: ((store: Store, runId: number, seen: SeenBlocks | undefined) => Promise<void>) | undefined;
-  /** Loads what {@link labelBlocks} needs, with the first snapshot: while it is decoded there is time. */
+  readonly finishRun?: ((store: Store, runId: number, seen: SeenBlocks | undefined) => Promise<void>) | undefined;
+  /** Loads what {@link finishRun} needs, with the first snapshot: while it is decoded there is time. */
   readonly prepareLabels?: (() => Promise<unknown>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
@@ -122,7 +122,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     if (session !== undefined) {
       // What the thread holds is as much as labels need.
       await thread.close();
-      for (const runId of written) await options.labelBlocks?.(session.store, runId, session.seen);
+      for (const runId of written) await options.finishRun?.(session.store, runId, session.seen);
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
@@ -313,6 +313,8 @@ class Session {
     const writers: SnapshotWriter[] = [];
     const source = await store.transaction(async (): Promise<IngestSource> => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
+      // The facts of its failures are found again; until then no one may take the old ones for those of this file.
+      await store.run('DELETE FROM judged_run WHERE run_id = $run_id', { run_id: run.runId });
       const sourceId = await this.nextId('source', 'source_id');
       const incidents: IncidentRow[] = [];
       const texts =
@@ -390,7 +392,7 @@ class Session {
   }
 
   private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
-    if (this.options.labelBlocks === undefined) return undefined;
+    if (this.options.finishRun === undefined) return undefined;
     const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([
       import('./seen-blocks.js'),
       this.options.prepareLabels?.(),

@@ -81,3 +81,6 @@ export const MAX_BUCKETS = 65_536;
 
 /** Labels on their way into `block_life`, by the numbers of the blocks; empty between transactions. */
 export const BLOCK_LABEL_LAYOUT = layout('block_label_staging', KEYS, i32('block', 'label'));
+
+/** Of the facts by which failures are judged (`oom_fact`). */
+export const FACT_RULES = 1;

@@ -23,6 +23,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['UUID', 'string'],
   ['DATE', 'string'],
   ['TIMESTAMP', 'string'],
+  ['MAP', 'readonly { readonly key: string; readonly value: number | null }[]'],
 ]);
 
 const PARAMETERS: ReadonlyMap<string, string> = new Map([

@@ -414,6 +414,37 @@ CREATE TABLE oom_hole (
   live_bytes BIGINT NOT NULL);
 `,
   },
+  {
+    version: 11,
+    title: 'the facts by which each failure is judged',
+    sql: `
+CREATE TABLE oom_fact (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, rank INTEGER, device INTEGER, snapshot_id INTEGER, seq INTEGER, incident_id INTEGER, kind VARCHAR, text VARCHAR,
+  request_bytes BIGINT, least_request_bytes BIGINT NOT NULL, segment_request_bytes BIGINT,
+  reserved_bytes BIGINT, reserved_precision_bytes BIGINT, allocated_bytes BIGINT, allocated_precision_bytes BIGINT, pending_bytes BIGINT, freed_by_wait_bytes BIGINT,
+  device_free_bytes BIGINT, device_free_precision_bytes BIGINT, total_bytes BIGINT, total_precision_bytes BIGINT, process_bytes BIGINT, process_precision_bytes BIGINT,
+  other_processes_bytes BIGINT NOT NULL, other_processes_precision_bytes BIGINT NOT NULL, allowed_bytes BIGINT, allowed_precision_bytes BIGINT,
+  private_free_bytes BIGINT, private_free_precision_bytes BIGINT, oversize_slack_bytes BIGINT, rounding_waste_bytes BIGINT,
+  has_free_space BOOLEAN NOT NULL, usable_bytes BIGINT, largest_usable_bytes BIGINT, other_stream_bytes BIGINT, other_class_bytes BIGINT,
+  is_expandable BOOLEAN, max_split_bytes BIGINT, walk_is_exact BOOLEAN, uncertain_bytes BIGINT,
+  has_trace BOOLEAN NOT NULL, has_steps BOOLEAN NOT NULL, trace_is_whole BOOLEAN, has_earlier_states BOOLEAN, repeated_bytes BIGINT, trace_activity VARCHAR, activity_bytes BIGINT, copied_bytes BIGINT,
+  growth_samples INTEGER, growth_first_bytes BIGINT, growth_last_bytes BIGINT, growth_late_bytes BIGINT, growth_r2 DOUBLE,
+  reserved_growth_samples INTEGER, reserved_growth_bytes BIGINT, reserved_growth_last_bytes BIGINT, reserved_growth_r2 DOUBLE,
+  run_activity VARCHAR, completed_steps BIGINT, highest_bytes BIGINT, stage INTEGER, stages INTEGER, own_stage_bytes BIGINT, next_stage_bytes BIGINT, only_this_stage BOOLEAN NOT NULL,
+  several_replicas BOOLEAN NOT NULL, early_second_iteration BIGINT, early_last_iteration BIGINT, early_bytes_per_iteration DOUBLE, early_peak_bytes BIGINT, nccl_signs INTEGER NOT NULL,
+  failed_alone BOOLEAN, other_ranks INTEGER, others_reserved_bytes BIGINT, own_reserved_bytes BIGINT, has_environment BOOLEAN NOT NULL,
+  driver_outside_bytes BIGINT, driver_nccl_bytes BIGINT, monitored_others_bytes BIGINT);
+CREATE TABLE oom_step (run_id INTEGER NOT NULL, failure INTEGER NOT NULL, step INTEGER NOT NULL, is_settled BOOLEAN NOT NULL, peak_bytes BIGINT NOT NULL, end_bytes BIGINT NOT NULL);
+CREATE TABLE oom_keeping_site (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, site VARCHAR NOT NULL, bytes BIGINT NOT NULL, blocks BIGINT NOT NULL, steps BIGINT NOT NULL, bytes_per_step BIGINT NOT NULL);
+CREATE TABLE oom_test (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, cause VARCHAR NOT NULL, place INTEGER NOT NULL, outcome VARCHAR NOT NULL, reason VARCHAR NOT NULL, detail VARCHAR, confidence VARCHAR,
+  capture VARCHAR, doubts VARCHAR[] NOT NULL, numbers MAP(VARCHAR, DOUBLE) NOT NULL);
+CREATE TABLE judged_run (run_id INTEGER NOT NULL, rules INTEGER NOT NULL);
+CREATE TABLE oom_replay (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, status VARCHAR NOT NULL, repeats_oom BOOLEAN NOT NULL, is_on BOOLEAN NOT NULL, is_served BOOLEAN NOT NULL, is_robust BOOLEAN NOT NULL);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

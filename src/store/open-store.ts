@@ -4,6 +4,7 @@ import {
   existsSync,
   constants as fs,
   linkSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
@@ -100,6 +101,20 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
     openHere.delete(file);
     const failure = asStoreError(file, error, 'use');
     throw failure instanceof MbfError ? failure.inFile(named) : failure;
+  }
+}
+
+/** A store in a temporary directory, for questions about rows that no store has. It is deleted when it is closed. */
+export async function openScratch(): Promise<Store> {
+  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'mbforensics-'));
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  try {
+    const file = join(directory, 'scratch.duckdb');
+    const { instance, connection } = await openForWriting(file, { mode: 'write', threads: 1 });
+    return new Store({ file, mode: 'write', instance, connection, release: remove });
+  } catch (error) {
+    remove();
+    throw error;
   }
 }
 

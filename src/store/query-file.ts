@@ -43,7 +43,7 @@ export interface QueryFile {
 
 const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
-const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
+const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([A-Z0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
 const SINGLE = new Set(['name', 'title', 'why', 'kind']);
 const MULTIPLE = new Set(['param', 'col', 'uses', 'needs']);
 

@@ -6,16 +6,14 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
-import { account } from '../../src/findings/verdict/accounting.js';
-import { fallbackOfKind, verdictOfKind } from '../../src/findings/verdict/causes/from-kind.js';
-import { EvidenceLog } from '../../src/findings/verdict/facts.js';
-import { judge } from '../../src/findings/verdict/index.js';
-import { factsOfMessage } from '../../src/findings/verdict/oom-facts.js';
+import { judgeSeparately } from '../../src/findings/verdict/combine.js';
+import { failureOfText } from '../../src/findings/verdict/failures.js';
+import { judgeMessage } from '../../src/findings/verdict/judge-message.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { reservedOf } from '../../src/knowledge/oom-figures.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { CAUSES, type Cause } from '../../src/model/vocabulary.js';
-import { openStore } from '../../src/store/open-store.js';
+import { openScratch, openStore } from '../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
 
@@ -75,21 +73,38 @@ function fitsOnPaper(row: IncidentRow): boolean {
   return allocated.bytes + requested.bytes <= reserved.bytes + free.bytes;
 }
 
-function judgeText(text: string): { cause: Cause; why: string; row: IncidentRow | undefined } {
-  const rows = incidentsInText(text);
-  const row = rows.find(({ kind }) => kind !== 'negative_text') ?? rows[0];
-  if (row === undefined) return { cause: 'not_oom', why: 'no message found', row };
-  const byKind = verdictOfKind(row.kind);
-  if (byKind !== undefined) return { cause: byKind.cause, why: byKind.summary, row };
-  const facts = factsOfMessage({ ...row, source: 'text' }, undefined);
-  const { holds, missing } = judge(facts, new EvidenceLog());
-  const accounting = account(facts);
-  if (accounting.total !== null) {
-    expect(accounting.parts.reduce((sum, part) => sum + part.bytes, 0)).toBe(accounting.total.bytes);
-  }
-  const { cause, summary } = holds ??
-    fallbackOfKind(row.kind) ?? { cause: 'undecided' as const, summary: missing.join('; ') };
-  return { cause, why: summary, row };
+interface Judged {
+  readonly cause: Cause;
+  readonly why: string;
+  readonly row: IncidentRow | undefined;
+}
+
+/** In the order of the texts, from the message alone: nothing of its traceback. */
+async function judgeTexts(texts: readonly string[]): Promise<Judged[]> {
+  const rows = texts.map((text) => {
+    const found = incidentsInText(text);
+    return found.find(({ kind }) => kind !== 'negative_text') ?? found[0];
+  });
+  const failures = rows.map((row) => {
+    if (row === undefined) return undefined;
+    const failure = failureOfText({ ...row, place: { path: 'text' } }, undefined);
+    return { ...failure, facts: { ...failure.facts, run: null } };
+  });
+  const scratch = await openScratch();
+  const judged = await judgeSeparately(
+    scratch,
+    failures.filter((failure) => failure !== undefined),
+  ).finally(() => scratch.close());
+  let next = 0;
+  return rows.map((row, i): Judged => {
+    const failure = failures[i];
+    if (failure === undefined) return { cause: 'not_oom', why: 'no message found', row };
+    const answer = judged[next]!;
+    next += 1;
+    const { cause, summary, missing, accounting, accounting_total: total } = judgeMessage(failure, answer);
+    if (total !== null) expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total.bytes);
+    return { cause, why: answer.basis === 'none' ? missing.join('; ') : summary, row };
+  });
 }
 
 function readCases(): Case[] {
@@ -99,10 +114,12 @@ function readCases(): Case[] {
     .map((line) => JSON.parse(line) as Case);
 }
 
-function outcomes(): Outcome[] {
+async function outcomes(): Promise<Outcome[]> {
   const found: Outcome[] = [];
-  for (const { id, text, expected } of readCases()) {
-    const { cause, why, row } = judgeText(text);
+  const cases = readCases();
+  const judged = await judgeTexts(cases.map(({ text }) => text));
+  for (const [i, { id, expected }] of cases.entries()) {
+    const { cause, why, row } = judged[i]!;
     const agreed = causesOf(expected.human_verdict, expected.kind, row);
     if (agreed.length === 0) continue;
     const result = agreed.includes(cause) ? 'agrees' : cause === 'undecided' ? 'undecided' : 'disagrees';
@@ -127,9 +144,9 @@ describe('verdicts from messages of the corpus', () => {
     skipLoudly('message verdicts', 'the corpus (set MBF_CORPUS)');
     return;
   }
-  const all = outcomes();
 
-  it('agree with what was found out, or say that they do not know', () => {
+  it('agree with the established cause, or are undecided', async () => {
+    const all = await outcomes();
     const table = [...new Set(all.map(({ basis }) => basis))].sort().map((basis) => {
       const of = all.filter((outcome) => outcome.basis === basis);
       return `${basis}: ${count(of, 'agrees')} agree, ${count(of, 'undecided')} undecided, ${count(of, 'disagrees')} disagree, of ${of.length}`;
@@ -154,7 +171,7 @@ describe('verdicts from messages of the corpus', () => {
     expect(count(all, 'disagrees') / all.length).toBeLessThan(0.05);
   });
 
-  it('are the same when the message stands in a log of a run', async () => {
+  it('are the same when the message is in a log of a run', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'mbf-messages-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
     const cases = readCases();
@@ -175,14 +192,15 @@ describe('verdicts from messages of the corpus', () => {
     try {
       const runs = await store.all('store.runs', { run_id: null });
       expect(runs.length).toBe(cases.length);
-      for (const [i, { id, text }] of cases.entries()) {
+      const alone = await judgeTexts(cases.map(({ text }) => text));
+      for (const [i, { id }] of cases.entries()) {
         const run = runs.find(({ name }) => name === `run-${i}`)!;
         const { verdicts } = await diagnose(store, run.run_id, run.name);
         for (const verdict of verdicts) {
           const sum = verdict.accounting.reduce((total, part) => total + part.bytes, 0);
           expect(sum, id).toBe(verdict.accounting_total?.bytes ?? 0);
         }
-        const { cause } = judgeText(text);
+        const { cause } = alone[i]!;
         const causes = verdicts.map((verdict) => verdict.cause);
         if (cause === 'not_oom')
           expect(

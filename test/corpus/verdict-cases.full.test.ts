@@ -4,10 +4,12 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { classify } from '../../src/findings/verdict/classify.js';
 import type { Cause } from '../../src/model/vocabulary.js';
+import { openScratch } from '../../src/store/open-store.js';
+import type { Store } from '../../src/store/store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 
 const CASES = join(CORPUS, 'verdict_cases.jsonl');
@@ -41,10 +43,16 @@ describe('verdicts that were found out elsewhere', () => {
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as Case);
 
-  it('are agreed with, or left undecided', () => {
+  let scratch: Store;
+  beforeAll(async () => {
+    scratch = await openScratch();
+  });
+  afterAll(() => scratch.close());
+
+  it('are agreed with, or left undecided', async () => {
     expect(cases.length).toBeGreaterThan(0);
     for (const { id, text, text_kind, expected } of cases) {
-      const { incidents, verdict } = classify(incidentsInText(text), 'text');
+      const { incidents, verdict } = await classify(incidentsInText(text), 'text', async () => scratch);
       const host = expected.kind === 'host_oom' ? (['host_oom'] as const) : [];
       expect(['undecided', ...host, ...(AGREES[expected.human_verdict] ?? [])], id).toContain(verdict.cause);
       expect(['low', 'medium'], id).toContain(verdict.confidence);

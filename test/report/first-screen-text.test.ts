@@ -83,12 +83,31 @@ const verdict: fc.Arbitrary<Verdict> = fc
     cause: fc.constantFrom(...CAUSES),
     detail: fc.constantFrom(null, 'split_remainder' as const),
     confidence: fc.constantFrom(...CONFIDENCES),
+    basis: fc.constantFrom(null, 'test' as const, 'kind' as const, 'guide' as const, 'none' as const),
+    reason: fc.constantFrom(null, 'full'),
+    contributors: fc
+      .subarray(['other_processes', 'outside_pytorch', 'pending_free', 'private_pools_free', 'cached'])
+      .chain((names) => fc.tuple(...names.map((contributor) => bytes.map((size) => ({ contributor, bytes: size }))))),
     summary: prose,
     tests: fc.constantFrom(
       [],
       [
-        { cause: 'capacity' as const, outcome: 'fails' as const, text: 'it fits', numbers: {}, capture: null },
-        { cause: 'leak' as const, outcome: 'not_testable' as const, text: 'steps', numbers: {}, capture: 'steps' },
+        {
+          cause: 'capacity' as const,
+          outcome: 'fails' as const,
+          reason: 'fits',
+          text: 'it fits',
+          numbers: {},
+          capture: null,
+        },
+        {
+          cause: 'leak' as const,
+          outcome: 'not_testable' as const,
+          reason: 'lines_missing',
+          text: 'steps',
+          numbers: {},
+          capture: 'steps',
+        },
       ],
     ),
     captures: fc.constant([]),

@@ -110,6 +110,7 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
         {
           cause: 'capacity',
           outcome: 'holds',
+          reason: 'full',
           text: '',
           numbers: {
             live_bytes: live,

@@ -1,34 +1,29 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
 import { pushAll } from '../../model/lists.js';
 import type { DiagnoseResult, Failure, Verdict } from '../../model/results/common.js';
-import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { surpriseOf } from '../estimate/residual/surprise-of.js';
-import { readTheory, type Theory } from '../estimate/residual/theory.js';
+import { readTheory } from '../estimate/residual/theory.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { counterfactual } from '../replay/counterfactual.js';
-import { readFirstFailure } from '../run/first-failure-result.js';
 import { readLogFacts } from '../run/log-facts.js';
-import type { Message } from '../run/message.js';
 import { listSnapshots } from '../run/names/snapshots.js';
-import { firstOfEach, readMessages, totalOfRun } from '../run/run-messages.js';
-import { verdictOfKind } from '../verdict/causes/from-kind.js';
+import { type Judged, judgeFailures } from '../verdict/combine.js';
 import { commandsOf } from '../verdict/commands.js';
 import { readPlaces, withPlaces } from '../verdict/evidence-places.js';
-import type { Figure } from '../verdict/facts.js';
+import { type MessageFailure, readFailures } from '../verdict/failures.js';
 import { allowedAdvice, judgeHint } from '../verdict/hint.js';
-import { type Given, judgeMessage, withContext } from '../verdict/judge-message.js';
-import { judgeTraced } from '../verdict/judge-traced.js';
+import { judgeMessage } from '../verdict/judge-message.js';
+import { type Deeper, judgeTraced } from '../verdict/judge-traced.js';
 import { type MemoryLines, readMemoryLines } from '../verdict/memory-lines.js';
 import { noOom } from '../verdict/no-oom.js';
-import { describesSame, factsOfMessage } from '../verdict/oom-facts.js';
 import { orderVerdicts } from '../verdict/order-verdicts.js';
 import { peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
 import { profiledRefusals } from '../verdict/profiled-refusals.js';
 import { describeRanks } from '../verdict/ranks.js';
 import { relateVerdicts } from '../verdict/relate.js';
-import { readRunContext } from '../verdict/run-context.js';
-import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from '../verdict/traced-ooms.js';
+import type { RunContext } from '../verdict/run-context.js';
+import { MOST_COMPARED_SNAPSHOTS } from '../verdict/traced-ooms.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -45,82 +40,56 @@ export async function diagnose(
   options: DiagnoseOptions = {},
 ): Promise<DiagnoseResult> {
   const { capacityBytes } = options;
-  const messages = await readMessages(store, runId);
-  const { facts: about, layout, layoutOrigin, incidents } = await readLogFacts(store, runId);
-  const total = totalOfRun(messages);
+  const { facts: about, layout, layoutOrigin } = await readLogFacts(store, runId);
   const { newest: lines } = await readMemoryLines(store, runId);
-  const traced = await readTracedOoms(store, runId);
-  const ranOut = traced.length > 0 || messages.some(({ kind }) => isOomKind(kind));
+  const runFailures = await readFailures(store, runId, capacityBytes);
+  const { failures, traced, first, total } = runFailures;
   // All rules are loaded at the first OOM: other questions do not need them.
   const knowledge = async () => import('./advise-run.js');
-  const constraint = ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
-  const first = readFirstFailure(incidents);
-  const ofLaunch = messages.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
-  const failedRanks = ranksOf([...traced, ...ofLaunch.filter(({ kind }) => isOomKind(kind))]);
-  const diagnosisContext: Given = { context: await readRunContext(store, runId), capacityBytes, total, failedRanks };
+  const constraint = runFailures.ranOut ? await (await knowledge()).constraintOfRun(store, runId) : null;
   const snapshots = await listSnapshots(store, { runId });
-  // For all ranks that ask, and only if one does.
-  let theory: Promise<Theory> | undefined;
+  // Answers that read the whole trace again: of many ranks only the first are worth it.
+  const deeper: Deeper[] = [];
+  const theory = traced.length === 0 ? null : await readTheory(store, runId);
+  for (const oom of traced.slice(0, MOST_COMPARED_SNAPSHOTS)) {
+    const snapshot = snapshots.find(({ snapshot_id: id }) => id === oom.snapshotId)!;
+    deeper.push({
+      surprise: await surpriseOf(store, theory!, snapshot, oom.device),
+      counterfactual: await counterfactual(store, oom, oom.entries),
+    });
+  }
+  const judged = await judgeFailures(store, runId, runFailures, {
+    isOwnCapacity: capacityBytes !== undefined,
+    counterfactuals: deeper.map(({ counterfactual: answer }) => answer),
+  });
   const verdicts: Verdict[] = [];
-  const used = new Set<Message>();
-  for (const [i, oom] of traced.entries()) {
-    const matchingMessages = messages.filter((message) => isOomKind(message.kind) && describesSame(oom, message));
-    const message = matchingMessages.find((candidate) => candidate.rank !== null) ?? matchingMessages[0];
-    for (const echo of matchingMessages) used.add(echo);
-    // A walk to the peak costs as much as the one to the OOM: of many ranks only the first are worth it.
-    const peak = async (device: Figure | null) =>
-      i < MOST_COMPARED_SNAPSHOTS
-        ? peakOfTrace(store, { ...oom, hasTrace: true }, device)
-        : peakOfLines(lines, oom.rank, device);
-    const surprise = async () => {
-      theory ??= readTheory(store, runId);
-      return surpriseOf(
-        store,
-        await theory,
-        snapshots.find(({ snapshot_id: id }) => id === oom.snapshotId)!,
-        oom.device,
-      );
-    };
-    const deeper = { surprise, counterfactual: () => counterfactual(store, oom, oom.entries) };
-    verdicts.push(
-      await judgeTraced(
-        store,
-        oom,
-        message,
-        diagnosisContext,
-        constraint,
-        peak,
-        i < MOST_COMPARED_SNAPSHOTS ? deeper : null,
-      ),
-    );
+  for (const [i, failure] of failures.entries()) {
+    const { facts, oom } = failure;
+    if (oom === null) {
+      if (!runFailures.ranOut) continue;
+      verdicts.push(ofMessage(failure, judged[i]!, runFailures.context, constraint, lines));
+      continue;
+    }
+    const isCompared = i < MOST_COMPARED_SNAPSHOTS;
+    const peak = isCompared
+      ? await peakOfTrace(store, { ...oom, hasTrace: true }, facts.total)
+      : peakOfLines(lines, oom.rank, facts.total);
+    verdicts.push(await judgeTraced(store, failure, judged[i]!, constraint, peak, deeper[i] ?? null));
   }
-  for (const message of firstOfEach(
-    // A later launch may have survived what ended an earlier one.
-    messages.filter(
-      (candidate) =>
-        isOomKind(candidate.kind) &&
-        !used.has(candidate) &&
-        candidate.attempt === (first?.attempt ?? candidate.attempt),
-    ),
-  )) {
-    // One OOM per rank. Prefer the snapshot over the log message.
-    const known = traced.some(
-      (oom) => oom.rank === message.rank && (message.device === null || oom.device === message.device),
-    );
-    if (!known) verdicts.push(ofMessage(message, diagnosisContext, constraint, lines));
-  }
-  if (verdicts.length === 0) {
-    const failure = first === null ? null : incidents[first.incident]!;
+  const related = relateVerdicts(verdicts, judged);
+  if (related.length === 0) {
     // Where no text names a failure, a profile of the driver may.
-    const refused = failure === null ? await profiledRefusals(store, runId) : [];
+    const refused = first === null ? await profiledRefusals(store, runId) : [];
     pushAll(
-      verdicts,
-      refused.length > 0 ? refused : await noOom(store, runId, failure, capacityBytes, total ?? null, lines),
+      related,
+      refused.length > 0
+        ? refused
+        : await noOom(store, runId, runFailures, judged[0], capacityBytes, total ?? null, lines),
     );
   }
   const places = await readPlaces(store, runId);
   const hasMemoryLines = lines.rows.length > 0;
-  const ordered = orderVerdicts(relateVerdicts(verdicts), first);
+  const ordered = orderVerdicts(related, first);
   return {
     schema: 'mbforensics/diagnose@1',
     run,
@@ -150,32 +119,21 @@ export async function diagnose(
         : null,
   };
 }
-
-/** How many ranks; one that no prefix names may be any. */
-function ranksOf(failures: readonly { readonly rank: number | null }[]): number {
-  const known = new Set(failures.flatMap(({ rank }) => (rank === null ? [] : [rank])));
-  return known.size === 0 ? failures.length : known.size;
-}
-
 /** {@link judgeMessage} with what only a run can add. */
 function ofMessage(
-  message: Message,
-  diagnosisContext: Given,
+  failure: MessageFailure,
+  judged: Judged,
+  context: RunContext,
   constraint: ExpandableConstraint | null,
   lines: MemoryLines,
 ): Verdict {
-  const verdict = judgeMessage(message, diagnosisContext);
-  const facts = withContext(
-    factsOfMessage(message, diagnosisContext.capacityBytes),
-    diagnosisContext.context?.of(message.rank),
-    diagnosisContext,
-  );
-  // Kinds that never carry the allocator's figures end without PyTorch's advice.
-  const hint = verdictOfKind(message.kind) === undefined ? judgeHint(facts, verdict.cause, constraint) : null;
+  const { facts, message } = failure;
+  const verdict = judgeMessage(failure, judged, (evidence) => context.addHostEvidence(evidence));
   return {
     ...verdict,
     accounting_peak: peakOfLines(lines, message.rank, facts.total),
-    hint,
+    // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
+    hint: judged.tests.length === 0 ? null : judgeHint(facts, verdict.cause, constraint),
     next: allowedAdvice(verdict.next, constraint),
   };
 }

@@ -2,6 +2,7 @@
  * Each rank's memory at the driver from the exports of a run, for the diagnosis: the owners of the bytes outside
  * PyTorch.
  */
+import type { Place } from '../../model/place.js';
 import type { DriverOwner, NsysOwnerShare } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { readReportMemory } from './report-memory.js';
@@ -19,7 +20,7 @@ export interface DriverMemory {
   readonly retries: number;
   readonly retryNs: number;
   /** The export. */
-  readonly source: string;
+  readonly source: Place;
 }
 
 const OF_TORCH: ReadonlySet<DriverOwner> = new Set<DriverOwner>(['torch', 'torch_unmatched']);
@@ -52,7 +53,7 @@ export async function readDriverMemory(store: Store, runId: number): Promise<Dri
         failed,
         retries: storms.length,
         retryNs: storms.reduce((sum, { busy_ns }) => sum + busy_ns, 0),
-        source: row.display_path,
+        source: { path: row.display_path },
       });
     }
   }

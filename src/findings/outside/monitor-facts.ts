@@ -1,6 +1,6 @@
 /** What monitors recorded of the device of a failed rank, for the verdict on the failure. */
+import type { Place } from '../../model/place.js';
 import type { OutsideDevice } from '../../model/results/outside.js';
-import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { describeOutside } from './describe-outside.js';
 
@@ -26,9 +26,9 @@ export interface MonitorFacts {
   /**
    * Sources of the memory in use, of the driver's total, and of the last sample that lists the largest of the others.
    */
-  readonly source: string;
-  readonly totalSource: string;
-  readonly othersSource: string | null;
+  readonly source: Place;
+  readonly totalSource: Place;
+  readonly othersSource: Place | null;
 }
 
 /** By rank; empty for a run without a monitor. */
@@ -63,10 +63,10 @@ function factsOf({ monitor, points, processes, total_bytes: total, outside }: Ou
     outsideLastBytes: outside === null || points.length < 2 ? null : outside.last_bytes,
     source:
       isFromMessage && failure.file !== null && failure.line !== null
-        ? `${failure.file} line ${formatCount(failure.line)}`
-        : `${monitor.file} line ${formatCount(monitor.max_line)}`,
-    totalSource: `${monitor.file} line ${formatCount(monitor.max_line)}`,
+        ? { path: failure.file, line: failure.line }
+        : { path: monitor.file, line: monitor.max_line },
+    totalSource: { path: monitor.file, line: monitor.max_line },
     othersSource:
-      otherProcesses[0] === undefined ? null : `${otherProcesses[0].file} line ${formatCount(otherProcesses[0].line)}`,
+      otherProcesses[0] === undefined ? null : { path: otherProcesses[0].file, line: otherProcesses[0].line },
   };
 }

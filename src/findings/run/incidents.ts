@@ -3,7 +3,6 @@
 import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-figures.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { IncidentRow } from '../../model/tables.js';
-import { formatCount } from '../../model/units.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readIncidentFigures } from './incident-figures.js';
@@ -98,7 +97,7 @@ export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
 
 /** What the judging functions take. */
 export function messageOfRow(row: IncidentRow, file: string): Message {
-  return { ...row, source: `${file} line ${formatCount(row.line)}` };
+  return { ...row, place: { path: file, line: row.line } };
 }
 
 /** Failure lines of a run, in the order of attempts, files and lines. */

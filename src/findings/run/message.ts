@@ -1,4 +1,5 @@
 /** A failure line as the verdicts read it. */
+import type { Place } from '../../model/place.js';
 import type { IncidentByteField, PrintedBytes } from '../../model/tables.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 
@@ -7,7 +8,7 @@ export interface Message {
   readonly kind: IncidentKind;
   readonly rank: number | null;
   readonly device: number | null;
-  readonly source: string;
+  readonly place: Place;
   readonly text: string;
   /** Innermost frame of its traceback that belongs to no library, where the text has one. */
   readonly frame?: { readonly file: string; readonly line: number; readonly function: string } | null | undefined;

@@ -1,6 +1,6 @@
 /** The failure lines of a run, as the verdicts and the what-if questions read them. */
+import type { Place } from '../../model/place.js';
 import type { PrintedBytes } from '../../model/tables.js';
-import { formatCount } from '../../model/units.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readIncidentFigures } from './incident-figures.js';
@@ -9,6 +9,7 @@ import type { Message } from './message.js';
 /** A message and the launch it belongs to. */
 export interface RunMessage extends Message {
   readonly attempt: number;
+  readonly incidentId: number;
 }
 
 export async function readMessages(store: Store, runId: number): Promise<RunMessage[]> {
@@ -16,10 +17,11 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
   const figuresOf = await readIncidentFigures(store, runId);
   return rows.map((row) => ({
     kind: row.kind as IncidentKind,
+    incidentId: row.incident_id,
     rank: row.rank,
     device: row.device,
     attempt: row.attempt,
-    source: `${row.display_path} line ${formatCount(row.line)}`,
+    place: { path: row.display_path, line: row.line },
     text: row.text,
     ...figuresOf(row.incident_id),
   }));
@@ -29,8 +31,8 @@ export async function readMessages(store: Store, runId: number): Promise<RunMess
  * The device's total, if all messages of the run that print one agree within their rounding: the devices of a run are
  * alike.
  */
-export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { readonly source: string }) | undefined {
-  const printed = messages.flatMap(({ bytes, source }) =>
+export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { readonly source: Place }) | undefined {
+  const printed = messages.flatMap(({ bytes, place: source }) =>
     bytes.total === undefined ? [] : [{ ...bytes.total, source }],
   );
   const [first] = printed;
@@ -40,8 +42,8 @@ export function totalOfRun(messages: readonly Message[]): (PrintedBytes & { read
 }
 
 /** One message per rank and device, the first; tracebacks are printed twice, and by every layer that catches them. */
-export function firstOfEach(messages: readonly Message[]): Message[] {
-  const seen = new Map<string, Message>();
+export function firstOfEach<Of extends Message>(messages: readonly Of[]): Of[] {
+  const seen = new Map<string, Of>();
   const figures = (message: Message): number => Object.keys(message.bytes).length;
   for (const message of messages) {
     const key = `${message.rank ?? '-'} ${message.device ?? '-'}`;

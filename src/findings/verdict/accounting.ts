@@ -1,4 +1,5 @@
 /** Every byte of the device, in parts that add up exactly to a stated total, each with the source of its number. */
+import { placeText } from '../../model/place.js';
 import {
   type AccountingFrom,
   type AccountingPart,
@@ -6,7 +7,9 @@ import {
   BY_SUBTRACTION,
 } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
-import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
+import { CAPACITY, type Figure, type OomFacts } from './facts.js';
+
+const textOf = (figure: Figure | null | undefined): string => (figure == null ? '' : placeText(figure.source));
 
 export interface Accounting {
   readonly total: AccountingTotal | null;
@@ -23,10 +26,10 @@ const NOTHING: Accounting = { total: null, parts: [], from: null };
  * `state` are the parts of the reserve, if known: they distinguish more kinds of holes than the facts do.
  */
 export function account(facts: OomFacts, state?: StateParts): Accounting {
-  const inside = state === undefined ? insideParts(facts) : partsOfState(state, facts.reserved?.source ?? '', true);
+  const inside = state === undefined ? insideParts(facts) : partsOfState(state, textOf(facts.reserved), true);
   const { reserved, deviceFree, total } = facts;
   if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
-  const free: AccountingPart = { part: 'device_free', bytes: deviceFree.bytes, source: deviceFree.source };
+  const free: AccountingPart = { part: 'device_free', bytes: deviceFree.bytes, source: textOf(deviceFree) };
   const isTraced = facts.free !== null || state !== undefined;
   if (total === null) {
     if (reserved === null) return NOTHING;
@@ -34,7 +37,7 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
       total: {
         text: 'reserved + device free (device total not in the evidence)',
         bytes: reserved.bytes + deviceFree.bytes,
-        source: reserved.source,
+        source: textOf(reserved),
       },
       parts: nonZero([...inside, free]),
       from: isTraced ? 'snapshot' : 'log',
@@ -52,8 +55,8 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
       bytes: facts.process.bytes - held,
       source:
         reserved === null
-          ? facts.process.source
-          : `${BY_SUBTRACTION}: the process (${facts.process.source}) − reserved`,
+          ? textOf(facts.process)
+          : `${BY_SUBTRACTION}: the process (${textOf(facts.process)}) − reserved`,
       ...(reserved === null ? {} : driverShares(facts, facts.process.bytes - held)),
     });
     held = facts.process.bytes;
@@ -63,14 +66,14 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
     held += figure.bytes;
   }
   const otherBytes = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
-  parts.push({ part: 'other_processes', bytes: otherBytes, source: facts.otherProcesses[0]?.source ?? '' }, free);
+  parts.push({ part: 'other_processes', bytes: otherBytes, source: textOf(facts.otherProcesses[0]) }, free);
   const precision = figures.reduce((sum, figure) => sum + (figure?.precisionBytes ?? 0), 0);
   const left = total.bytes - held - deviceFree.bytes;
   parts.push(remainder(left, precision, facts));
-  const isGiven = total.source === CAPACITY_OPTION;
-  const origin = isGiven ? `as given by ${CAPACITY_OPTION}` : 'as printed in the message';
+  const isGiven = total.source === CAPACITY;
+  const origin = isGiven ? `as given by ${placeText(CAPACITY)}` : 'as printed in the message';
   return {
-    total: { text: `device total, ${origin}`, bytes: total.bytes, source: total.source },
+    total: { text: `device total, ${origin}`, bytes: total.bytes, source: textOf(total) },
     parts: nonZero(parts),
     from: !isTraced ? 'log' : isGiven && facts.process === null ? 'snapshot' : 'joined',
   };
@@ -85,7 +88,7 @@ function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: read
   const seen = driver.outside.reduce((sum, share) => sum + share.bytes, 0);
   // Of another moment, or of memory outside the device: it does not fit, so the bytes are not divided.
   if (seen === 0 || seen > bytes) return {};
-  const { source } = driver;
+  const source = placeText(driver.source);
   return {
     of: nonZero([
       ...driver.outside.map((share) => ({ part: `driver_${share.owner}`, bytes: share.bytes, source })),
@@ -95,11 +98,11 @@ function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: read
 }
 
 function remainder(bytes: number, precision: number, facts: OomFacts): AccountingPart {
-  const source = `${BY_SUBTRACTION} from the total (${facts.total?.source ?? ''})`;
+  const source = `${BY_SUBTRACTION} from the total (${textOf(facts.total)})`;
   if (Math.abs(bytes) <= precision) return { part: 'rounding_of_message', bytes, source };
   if (bytes < 0)
     return {
-      part: facts.total?.source === CAPACITY_OPTION ? 'more_than_given_capacity' : 'contradiction_in_message',
+      part: facts.total?.source === CAPACITY ? 'more_than_given_capacity' : 'contradiction_in_message',
       bytes,
       source,
     };
@@ -111,15 +114,15 @@ function remainder(bytes: number, precision: number, facts: OomFacts): Accountin
 function insideParts(facts: OomFacts): AccountingPart[] {
   const { reserved, allocated, free } = facts;
   if (reserved === null) return [];
-  const { source } = reserved;
+  const source = textOf(reserved);
   if (allocated === null) return [{ part: 'reserved', bytes: reserved.bytes, source }];
   const pending = facts.pending?.bytes ?? 0;
   const privatePools = facts.privatePools?.bytes ?? 0;
   if (free === null) {
     const idle = facts.privatePoolFree?.bytes ?? 0;
     return [
-      { part: 'allocated', bytes: allocated.bytes, source: allocated.source },
-      { part: 'private_pools_free', bytes: idle, source: facts.privatePoolFree?.source ?? '' },
+      { part: 'allocated', bytes: allocated.bytes, source: textOf(allocated) },
+      { part: 'private_pools_free', bytes: idle, source: textOf(facts.privatePoolFree) },
       {
         part: 'cached',
         bytes: reserved.bytes - allocated.bytes - idle,

@@ -1,20 +1,21 @@
-/** Applies the replayed counterfactual to a verdict: it confirms it, casts doubt on it, or changes the advice. */
+/** Adds the replayed counterfactual to a verdict as evidence, and changes its advice; `verdict` has the confidence. */
+
 import { maxOf, minOf } from '../../model/lists.js';
+import { type Place, placeText } from '../../model/place.js';
 import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { lowerConfidence } from './index.js';
 
 const ON = 'expandable_segments:True';
 
 /** Adds evidence about the replay; the numbers of the existing evidence stay. `source`: file and entry of the OOM. */
-export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfactual, source: string): Verdict {
+export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfactual, place: Place): Verdict {
   const { replay, rows } = counterfactual;
   const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
   const combination = [...verdict.combination];
   const add = (text: string): void => {
-    evidence.push({ id: `E${evidence.length + 1}`, text, source, about: 'replay' });
+    evidence.push({ id: `E${evidence.length + 1}`, text, source: placeText(place), place, about: 'replay' });
   };
   add(replayWords(counterfactual));
   const base = { ...verdict, evidence, combination, replay, what_if: rows };
@@ -29,15 +30,10 @@ export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfac
   const served = counterfactuals.length > 0 && counterfactuals.every((row) => row.outcome === 'fits');
   const robust = counterfactuals.every((row) => row.robust);
   const isOn = counterfactuals.some((row) => row.setting === ON);
-  const proves = replay.status === 'exact' && verdict.confidence === 'high';
   if (verdict.cause === 'fragmentation' && isOn) {
     if (served && robust) {
       combination.push('Replayed with expandable segments every request is served: the memory was there.');
-      return {
-        ...base,
-        confidence: proves ? 'proven' : verdict.confidence,
-        next: withProof(verdict.next, counterfactuals),
-      };
+      return { ...base, next: withProof(verdict.next, counterfactuals) };
     }
     const isRefuted = counterfactuals.every((row) => row.outcome !== 'fits');
     combination.push(
@@ -50,7 +46,7 @@ export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfac
   if (verdict.cause === 'capacity' && isOn && served && robust) {
     combination.push('Against it: replayed with expandable segments every request is served; one step less sure.');
     const next = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(counterfactuals)})`;
-    return { ...base, confidence: lowerConfidence(verdict.confidence), next: [next, ...verdict.next.slice(1)] };
+    return { ...base, next: [next, ...verdict.next.slice(1)] };
   }
   if (verdict.cause === 'capacity' && !served) {
     combination.push('Replayed with the other kind of segments the run fails too: no layout would have made room.');

@@ -2,6 +2,9 @@
 import type { Verdict } from '../../model/results/common.js';
 
 export const BLANK = {
+  basis: null,
+  reason: null,
+  contributors: [],
   tests: [],
   captures: [],
   combination: [],

@@ -1,10 +1,13 @@
 /** `mbforensics classify`: the failures of one text, and the verdict on the one that came first. */
 import type { ClassifyResult, ClassifyVerdict } from '../../model/results/log.js';
 import type { IncidentRow } from '../../model/tables.js';
+import type { Store } from '../../store/store.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { incidentOfRow, messageOfRow } from '../run/incidents.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
+import { judgeSeparately } from './combine.js';
+import { failureOfText } from './failures.js';
 import { judgeMessage } from './judge-message.js';
 
 const NOTHING: ClassifyVerdict = {
@@ -29,21 +32,24 @@ export interface ClassifyOptions {
   readonly capacityBytes?: number | undefined;
 }
 
-/** `source` is the file's name as results name it; `rows` in the order of their lines. */
-export function classify(rows: readonly IncidentRow[], source: string, options: ClassifyOptions = {}): ClassifyResult {
+/**
+ * `source` is the file's name as results name it; `rows` in the order of their lines. `scratch`: a store to judge in,
+ * see {@link openScratch}; asked for only if there is a failure.
+ */
+export async function classify(
+  rows: readonly IncidentRow[],
+  source: string,
+  scratch: () => Promise<Store>,
+  options: ClassifyOptions = {},
+): Promise<ClassifyResult> {
   const incidents = rows.map((row) => incidentOfRow(row, source));
   // A text that only mentions failures does not have a first one; its first mention is judged as a mention.
   const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
-  return {
-    schema: 'mbforensics/classify@1',
-    source,
-    incidents,
-    verdict:
-      index === null
-        ? NOTHING
-        : {
-            ...judgeMessage(messageOfRow(rows[index]!, source), { capacityBytes: options.capacityBytes }),
-            incident: index,
-          },
-  };
+  let verdict = NOTHING;
+  if (index !== null) {
+    const failure = failureOfText(messageOfRow(rows[index]!, source), options.capacityBytes);
+    const [judged] = await judgeSeparately(await scratch(), [failure]);
+    verdict = { ...judgeMessage(failure, judged!), incident: index };
+  }
+  return { schema: 'mbforensics/classify@1', source, incidents, verdict };
 }

@@ -1,9 +1,18 @@
-/**
- * How the answers of the tests become one verdict. All decisions between causes are here or in `thresholds.ts`. The
- * texts are printed, and the code below does what they state.
- */
-import type { CauseTestResult, RuledOut, VerdictCapture } from '../../model/results/common.js';
-import { type Cause, CONFIDENCES, type Confidence } from '../../model/vocabulary.js';
+/** The verdicts of a run as the store has them (`cause_test`, `verdict`), and in words how each came about. */
+
+import { FACT_RULES } from '../../model/derived-tables.js';
+import { groupBy } from '../../model/group-by.js';
+import type {
+  CauseTestResult,
+  Contributor,
+  Counterfactual,
+  RuledOut,
+  VerdictBasis,
+  VerdictCapture,
+} from '../../model/results/common.js';
+import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
 import { type CaptureId, capturesFor } from './captures.js';
 import { capacity } from './causes/capacity.js';
 import { externalPressure } from './causes/external-pressure.js';
@@ -11,17 +20,19 @@ import { fragmentation } from './causes/fragmentation.js';
 import { graphPools } from './causes/graph-pools.js';
 import { leak } from './causes/leak.js';
 import { synchronisation } from './causes/synchronisation.js';
-import type { CauseTest, EvidenceLog, OomFacts, TestOutcome } from './facts.js';
+import type { Answer, CauseWords } from './causes/words.js';
+import { FACT_TABLES, type FailureFacts, insertFacts, writeFacts, writeReplays } from './fact-rows.js';
+import type { EvidenceLog, OomFacts } from './facts.js';
+import type { RunFailures } from './failures.js';
 
-/** The causes of a device OOM, in the order they are tried. */
-export const CAUSE_TESTS: readonly CauseTest[] = [
-  externalPressure,
+const WORDS: Readonly<Partial<Record<Cause, CauseWords>>> = {
+  external_pressure: externalPressure,
   synchronisation,
-  graphPools,
+  graph_pools: graphPools,
   leak,
   capacity,
   fragmentation,
-];
+};
 
 export type RuleId =
   | 'all_run'
@@ -36,7 +47,7 @@ export type RuleId =
   | 'counterfactual'
   | 'proven';
 
-/** The rules, in the order they are applied. */
+/** The rules of the view `verdict`, in the order they are applied. */
 export const COMBINATION_RULES: readonly { readonly id: RuleId; readonly text: string }[] = [
   {
     id: 'all_run',
@@ -90,56 +101,155 @@ const RULE_OF_CAUSE: Partial<Record<Cause, RuleId>> = {
   capacity: 'capacity_before_fragmentation',
 };
 
+/** A failure's row of `verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
+export interface Judged
+  extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
+  readonly basis: VerdictBasis;
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: Confidence;
+  readonly capture: CaptureId | null;
+  readonly tests: readonly Answer[];
+  readonly contributors: readonly Contributor[];
+}
+
+/** In the order of runs and of the numbers of the failures; null: of all runs. */
+async function readJudged(store: Store, runId: number | null): Promise<Judged[]> {
+  const keyOf = (row: { readonly run_id: number; readonly failure: number }): string => `${row.run_id} ${row.failure}`;
+  const tests = await store.all('verdict.tests', { run_id: runId });
+  const answers = groupBy(tests, keyOf);
+  const rows = await store.all('verdict.of_run', { run_id: runId });
+  // Only a full device has several reasons; of another cause they would be read as its rivals.
+  const isFull = rows.some(({ cause }) => cause === 'capacity');
+  const contributors = groupBy(isFull ? await store.all('verdict.contributors', { run_id: runId }) : [], keyOf);
+  return rows.map((row) => ({
+    ...row,
+    cause: row.cause as Cause,
+    detail: row.detail as CauseDetail | null,
+    confidence: row.confidence as Confidence,
+    basis: row.basis as VerdictBasis,
+    capture: row.capture as CaptureId | null,
+    tests: (answers.get(keyOf(row)) ?? []).map(answerOf),
+    contributors:
+      row.cause === 'capacity'
+        ? (contributors.get(keyOf(row)) ?? []).map(({ contributor, bytes }) => ({ contributor, bytes }))
+        : [],
+  }));
+}
+
+export interface JudgeOptions {
+  /** The user named the device's total: other facts than the store's. */
+  readonly isOwnCapacity: boolean;
+  /** The allocator model's answers on the first failures. */
+  readonly counterfactuals: readonly (Counterfactual | null)[];
+}
+
 /**
- * Rivals whose test would have had to fail. Causes with evidence of their own (a foreign process, a pending block, a
- * call site that retains) need none: they are observed, not inferred. A leak cannot have filled the device unless the
- * sum fits, so it is not a rival of fragmentation.
+ * The verdicts on failures. Facts and replays that the store does not have are in TEMP tables for the questions of this
+ * connection.
  */
-const RIVALS: Partial<Record<Cause, readonly Cause[]>> = {
-  capacity: ['external_pressure', 'synchronisation', 'graph_pools', 'leak'],
-  fragmentation: ['external_pressure', 'synchronisation', 'graph_pools'],
-};
+export async function judgeFailures(
+  store: Store,
+  runId: number,
+  { failures }: Pick<RunFailures, 'failures'>,
+  options: JudgeOptions,
+): Promise<Judged[]> {
+  if (failures.length === 0) return [];
+  const isStored = (await store.one('verdict.judged_run', { run_id: runId, rules: FACT_RULES })) !== undefined;
+  const replayed = options.counterfactuals.flatMap((answer, failure) =>
+    answer === null ? [] : [{ failure, counterfactual: answer }],
+  );
+  const owns = !isStored || options.isOwnCapacity;
+  if (owns) for (const table of FACT_TABLES) await store.shadow(table);
+  if (replayed.length > 0) await store.shadow('oom_replay');
+  if (owns || replayed.length > 0)
+    await store.transaction(async () => {
+      if (owns) await writeFacts(store, runId, failures);
+      if (replayed.length > 0) await writeReplays(store, runId, replayed);
+    });
+  return readJudged(store, runId);
+}
+
+/** The verdicts on failures that have nothing to do with each other, in a store of their own. */
+export async function judgeSeparately(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
+  const now = new Date();
+  await scratch.transaction(async () => {
+    for (const table of ['run', ...FACT_TABLES]) await scratch.run(`DELETE FROM ${table}`);
+    await scratch.insertRows(
+      'run',
+      failures.map((_, i) => ({ run_id: i, name: String(i), root_path: '', created_at: now, touched_at: now })),
+    );
+    await insertFacts(
+      scratch,
+      failures.map((of, i) => ({ of, key: { run_id: i, failure: 0 } })),
+      null,
+    );
+  });
+  return readJudged(scratch, null);
+}
+
+function answerOf(row: QueryRow<'verdict.tests'>): Answer {
+  const known = row.names
+    .map((name, i) => [name, row.amounts[i] ?? null] as const)
+    .filter(([, value]) => value !== null);
+  return {
+    cause: row.cause as Cause,
+    outcome: row.outcome as Answer['outcome'],
+    reason: row.reason,
+    detail: row.detail as CauseDetail | null,
+    confidence: row.confidence as Confidence | null,
+    capture: row.capture as CaptureId | null,
+    doubts: row.doubts,
+    numbers: Object.fromEntries(known) as Record<string, number>,
+  };
+}
 
 export interface Judgement {
-  readonly holds: (Extract<TestOutcome, { outcome: 'holds' }> & { readonly cause: Cause }) | null;
+  /** Of the test that holds. */
+  readonly summary: string | null;
+  readonly next: readonly string[];
   readonly ruledOut: readonly RuledOut[];
   readonly missing: readonly string[];
-  /** How many of all tests gave an answer. */
-  readonly ran: number;
   readonly tests: readonly CauseTestResult[];
   readonly captures: readonly VerdictCapture[];
   /** The rules that applied, with what lowered the confidence. */
   readonly combination: readonly string[];
 }
 
-/** Runs every test. Tests behind the one that holds still report whether they are ruled out or were not testable. */
-export function judge(facts: OomFacts, evidence: EvidenceLog): Judgement {
-  const outcomes = CAUSE_TESTS.map(({ cause, run }) => ({ cause, outcome: run(facts, evidence) }));
-  const ruledOut: RuledOut[] = [];
-  const missing: string[] = [];
-  const neededCaptures: { cause: Cause; capture: CaptureId }[] = [];
-  for (const { cause, outcome } of outcomes) {
-    if (outcome.outcome === 'fails') ruledOut.push({ cause, why: outcome.why });
-    if (outcome.outcome !== 'not_testable') continue;
-    missing.push(`${cause.replaceAll('_', ' ')}: needs ${outcome.needs}`);
-    neededCaptures.push({ cause, capture: outcome.capture });
-  }
-  const first = outcomes.find(({ outcome }) => outcome.outcome === 'holds');
+/** Words for the tests of a failure; adds their evidence. */
+export function describeTests(judged: Judged, facts: OomFacts, evidence: EvidenceLog): Judgement {
+  const described = judged.tests.map((answer) => ({ answer, words: WORDS[answer.cause]!(answer, facts, evidence) }));
+  const untested = described.filter(({ answer }) => answer.outcome === 'not_testable');
+  const held = judged.basis === 'test' ? described.find(({ answer }) => answer.outcome === 'holds') : undefined;
   const combination = [ruleText('all_run')];
-  let holds: Judgement['holds'] = null;
-  if (first?.outcome.outcome === 'holds') {
-    const { cause, outcome } = first;
-    const rule = RULE_OF_CAUSE[cause];
+  if (held === undefined) combination.push(ruleText('none_holds'));
+  else {
+    const rule = RULE_OF_CAUSE[judged.cause];
     if (rule !== undefined) combination.push(ruleText(rule));
-    holds = { ...outcome, cause, confidence: lowered(facts, cause, outcome, outcomes, combination) };
-  } else combination.push(ruleText('none_holds'));
+    if (judged.untested_rivals.length > 0)
+      combination.push(`${ruleText('untested_rival')} Not tested: ${judged.untested_rivals.map(plain).join(', ')}.`);
+    const against = described.filter(({ answer }) => answer.outcome === 'fails');
+    const doubts = [held, ...against].flatMap(({ words }) => words.doubts ?? []);
+    if (doubts.length > 0) combination.push(`${ruleText('contradiction')} Here: ${doubts.join('; ')}.`);
+    if (judged.is_proven) combination.push(ruleText('proven'));
+  }
+  if (judged.basis === 'guide') combination.push(ruleText('rule_of_thumb'));
   return {
-    holds,
-    ruledOut,
-    missing,
-    ran: outcomes.length - missing.length,
-    tests: outcomes.map(({ cause, outcome }) => resultOf(cause, outcome)),
-    captures: capturesFor(neededCaptures),
+    summary: held?.words.text ?? null,
+    next: held?.words.next ?? [],
+    ruledOut: described.flatMap(({ answer, words }) =>
+      answer.outcome === 'fails' ? [{ cause: answer.cause, why: words.text }] : [],
+    ),
+    missing: untested.map(({ answer, words }) => `${plain(answer.cause)}: needs ${words.text}`),
+    tests: described.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
+      cause,
+      outcome,
+      reason,
+      text: words.text,
+      numbers,
+      capture,
+    })),
+    captures: capturesFor(untested.map(({ answer }) => ({ cause: answer.cause, capture: answer.capture! }))),
     combination,
   };
 }
@@ -148,47 +258,4 @@ function ruleText(id: RuleId): string {
   return COMBINATION_RULES.find((rule) => rule.id === id)!.text;
 }
 
-/** The confidence after the rules that lower it; each rule that applies is listed with its reason. */
-function lowered(
-  facts: OomFacts,
-  cause: Cause,
-  holds: Extract<TestOutcome, { outcome: 'holds' }>,
-  outcomes: readonly { readonly cause: Cause; readonly outcome: TestOutcome }[],
-  combination: string[],
-): Confidence {
-  let confidence = holds.confidence;
-  const rivals = RIVALS[cause] ?? [];
-  const untested = outcomes.filter((one) => rivals.includes(one.cause) && one.outcome.outcome === 'not_testable');
-  // This is the reason that a message alone gives medium at best; a detail with its own evidence does not need a rival
-  // to fail.
-  const ownEvidence = holds.detail === 'impossible_request' && facts.total !== null;
-  if (untested.length > 0 && confidence === 'high' && !ownEvidence) {
-    confidence = lowerConfidence(confidence);
-    const names = untested.map((one) => one.cause.replaceAll('_', ' ')).join(', ');
-    combination.push(`${ruleText('untested_rival')} Not tested: ${names}.`);
-  }
-  const against = outcomes.flatMap(({ outcome }) => (outcome.outcome === 'fails' ? (outcome.doubts ?? []) : []));
-  const doubts = [...(holds.doubts ?? []), ...against];
-  if (doubts.length > 0) {
-    confidence = lowerConfidence(confidence);
-    combination.push(`${ruleText('contradiction')} Here: ${doubts.join('; ')}.`);
-  }
-  return confidence;
-}
-
-/** One level lower. */
-export function lowerConfidence(confidence: Confidence): Confidence {
-  return CONFIDENCES[Math.min(CONFIDENCES.length - 1, CONFIDENCES.indexOf(confidence) + 1)]!;
-}
-
-function resultOf(cause: Cause, outcome: TestOutcome): CauseTestResult {
-  const numbers = outcome.numbers ?? {};
-  switch (outcome.outcome) {
-    case 'holds':
-      return { cause, outcome: 'holds', text: outcome.summary, numbers, capture: null };
-    case 'fails':
-      return { cause, outcome: 'fails', text: outcome.why, numbers, capture: null };
-    case 'not_testable':
-      return { cause, outcome: 'not_testable', text: outcome.needs, numbers, capture: outcome.capture };
-  }
-}
+const plain = (cause: string): string => cause.replaceAll('_', ' ');

@@ -1,7 +1,5 @@
-/**
- * From the printed source of a statement to its place in the store: file and line or entry, and the query that returns
- * its rows.
- */
+/** From the place of a statement to the lines that can be shown, and the query that returns its rows. */
+import type { Place } from '../../model/place.js';
 import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
@@ -30,24 +28,17 @@ export async function readPlaces(store: Store, runId: number): Promise<Places> {
   };
 }
 
-/**
- * `train.log line 1,234`, `snapshot_3.pickle entry 77`, or a file's name alone. Undefined for anything that is not a
- * file of the run.
- */
-export function placeOf(source: string, { paths, snapshots }: Places): EvidencePlace | undefined {
-  const match = /^(.*) (line|entry) ([\d,]+)$/s.exec(source);
-  if (match !== null && paths.has(match[1]!)) {
-    const number = Number(match[3]!.replaceAll(',', ''));
-    return match[2] === 'line' ? { path: match[1]!, line: number } : { path: match[1]!, entry: number };
-  }
-  if (!paths.has(source)) return undefined;
-  return snapshots.has(source) ? { path: source, entry: null } : { path: source, line: 1 };
+/** What can be shown of a place: undefined for anything other than a readable file of the run. */
+function linesOf(place: Place, { paths, snapshots }: Places): EvidencePlace | undefined {
+  if (!('path' in place) || !paths.has(place.path)) return undefined;
+  if ('line' in place || 'entry' in place) return place;
+  return snapshots.has(place.path) ? { path: place.path, entry: null } : { path: place.path, line: 1 };
 }
 
 /** The verdict with the place and the query of every evidence entry. */
 export function withPlaces(verdict: Verdict, places: Places): Verdict {
   const evidence = verdict.evidence.map((entry): Evidence => {
-    const lines = placeOf(entry.source, places);
+    const lines = entry.place === undefined ? undefined : linesOf(entry.place, places);
     if (lines === undefined) return entry;
     const query = entry.query ?? queryOf(entry, lines, verdict, places);
     return { ...entry, lines, ...(query === undefined ? {} : { query }) };
@@ -58,7 +49,7 @@ export function withPlaces(verdict: Verdict, places: Places): Verdict {
 function queryOf(entry: Evidence, place: EvidencePlace, verdict: Verdict, places: Places): EvidenceQuery | undefined {
   if ('line' in place) {
     // A whole file as source means the memory lines of the rank in it.
-    if (entry.source === place.path)
+    if (!('line' in entry.place!))
       return {
         name: 'finding.memory_series',
         params: { run_id: places.runId, rank: verdict.rank, metric: 'allocated' },

@@ -1,21 +1,19 @@
 /** The known facts of one out-of-memory failure: from an OOM entry of a snapshot, from a log message, or from both. */
+import { type Place, placeText } from '../../model/place.js';
 import type { Evidence, EvidenceTopic } from '../../model/results/common.js';
 import type { DriverOwner } from '../../model/results/nsys.js';
-import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';
-import type { CaptureId } from './captures.js';
-import { OVERSIZE_SLACK_SHARE } from './thresholds.js';
 
 /** The source of a device total that the user gave. */
-export const CAPACITY_OPTION = '--capacity';
+export const CAPACITY: Place = { option: '--capacity' };
 
 /** A figure with its precision and its source. */
 export interface Figure {
   readonly bytes: number;
   /** 0 for figures of a snapshot; half of the last printed digit for those of a message. */
   readonly precisionBytes: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** Free blocks inside the reserve that share one reason why the request could not have them. */
@@ -52,7 +50,7 @@ export interface Walk {
 export interface AllocatorFacts {
   readonly expandableSegments: boolean;
   readonly maxSplitBytes: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** A call site that keeps something of every step. */
@@ -97,7 +95,7 @@ export interface TraceFacts {
   readonly activityBytes: number;
   /** Of those, blocks as large as another block that is live for another purpose: second copies. */
   readonly copiedBytes: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /**
@@ -109,7 +107,7 @@ export interface DriverFacts {
   readonly outside: readonly { readonly owner: DriverOwner; readonly bytes: number }[];
   /** Of the last failed allocation, or of the driver's peak. */
   readonly moment: 'oom' | 'peak';
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** The highest memory that one pipeline stage printed. */
@@ -131,7 +129,7 @@ export interface EarlyGrowth {
   readonly peakBytes: number;
   /** The last iteration completed. */
   readonly lastIteration: number;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** What the run's texts report about a failure of one rank. */
@@ -140,9 +138,9 @@ export interface RunSide {
   readonly completed: number | null;
   readonly activity: Activity | null;
   /** Its source, for evidence. */
-  readonly activitySource: string | null;
+  readonly activitySource: Place | null;
   /** Highest allocated memory this rank, or one of its stage, printed in that launch. */
-  readonly highest: Figure | null;
+  readonly highestBytes: number | null;
   readonly stage: number | null;
   /** Pipeline stages in all. */
   readonly stages: number | null;
@@ -152,12 +150,11 @@ export interface RunSide {
   /** Every rank that ran out is of this stage, and they are of more than one data-parallel replica. */
   readonly onlyThisStage: boolean;
   readonly severalReplicas: boolean;
-  /** Growth of reserved memory while allocated memory did not grow, bytes; null where unknown. */
-  readonly reservedOnlyGrowthBytes: number | null;
   readonly early: EarlyGrowth | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
-  readonly nccl: readonly { readonly text: string; readonly source: string }[];
-  readonly source: string;
+  readonly nccl: readonly { readonly text: string; readonly source: Place }[];
+  /** Of the memory lines; null where none are printed. */
+  readonly source: Place | null;
 }
 
 /** Allocated memory over the iterations of one rank, its first printed iteration left out. */
@@ -172,7 +169,7 @@ export interface Growth {
   readonly r2: number;
   /** Growth in the later half of these iterations; absent where too few are printed to know. */
   readonly lateBytes?: number | null | undefined;
-  readonly source: string;
+  readonly source: Place;
 }
 
 export interface OomFacts {
@@ -211,6 +208,8 @@ export interface OomFacts {
   readonly free: FreeSpace | null;
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
+  /** Of reserved memory. */
+  readonly reservedGrowth?: Growth | null | undefined;
   readonly walk: Walk | null;
   readonly freedAfterOom: boolean;
   /** What live blocks take beyond the usual rounding to 512 because of `roundup_power2_divisions`. */
@@ -243,113 +242,17 @@ export function active(facts: OomFacts): Figure | null {
   };
 }
 
-/**
- * Blocks handed out whole under max_split_size_mb may explain the shortfall, and the unrequested part is unknown: a
- * message counts such blocks as allocated.
- */
-export function slackMayDecide(facts: OomFacts, { shortBytes, liveBytes }: Sums): boolean {
-  const splits = Number.isFinite(facts.allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY);
-  return facts.oversizeSlack === null && splits && shortBytes > 0 && shortBytes <= OVERSIZE_SLACK_SHARE * liveBytes;
-}
-
-/**
- * Memory of the device that is neither free nor this allocator's: context, NCCL, libraries, other processes. Needs the
- * device total.
- */
-export function outside(facts: OomFacts): Figure | null {
-  if (facts.total === null || facts.deviceFree === null) return null;
-  const held = facts.reserved ?? facts.process;
-  if (held === null) return null;
-  return {
-    bytes: facts.total.bytes - facts.deviceFree.bytes - held.bytes,
-    precisionBytes: facts.total.precisionBytes + facts.deviceFree.precisionBytes + held.precisionBytes,
-    source: facts.total.source,
-  };
-}
-
-/** Figures that a test decided by; names end in their unit. */
-export type Numbers = Readonly<Record<string, number>>;
-
-/** The answer of one cause's test. */
-export type TestOutcome =
-  | {
-      readonly outcome: 'holds';
-      readonly detail: CauseDetail | null;
-      readonly confidence: Confidence;
-      readonly summary: string;
-      readonly next: readonly string[];
-      readonly numbers?: Numbers;
-      /** The test's own reasons for less confidence than its figures give. */
-      readonly doubts?: readonly string[];
-    }
-  | {
-      readonly outcome: 'fails';
-      readonly why: string;
-      readonly numbers?: Numbers;
-      /** Evidence against this answer; it lowers the confidence of the verdict, whichever it is. */
-      readonly doubts?: readonly string[];
-    }
-  | {
-      readonly outcome: 'not_testable';
-      readonly needs: string;
-      /** The one capture that would settle it. */
-      readonly capture: CaptureId;
-      readonly numbers?: Numbers;
-    };
-
-/** The sum most tests use: live and requested memory, and what the process could have had. */
-export interface Sums {
-  readonly liveBytes: number;
-  readonly needBytes: number;
-  readonly limitBytes: number;
-  /** Positive: the missing bytes. Negative: the bytes that would be left. */
-  readonly shortBytes: number;
-  readonly precisionBytes: number;
-  readonly source: string;
-}
-
-/** Null where one of the figures is unknown. */
-export function sums(facts: OomFacts): Sums | null {
-  const limit = budget(facts);
-  const live = active(facts);
-  if (limit === null || live === null) return null;
-  const needBytes = facts.requestAtLeastBytes;
-  return {
-    liveBytes: live.bytes,
-    needBytes,
-    limitBytes: limit.bytes,
-    shortBytes: live.bytes + needBytes - limit.bytes,
-    precisionBytes: live.precisionBytes + limit.precisionBytes,
-    source: live.source,
-  };
-}
-
-/** The same as a test reports them. */
-export function numbersOf({ liveBytes, needBytes, limitBytes, shortBytes }: Sums): Numbers {
-  return {
-    live_bytes: liveBytes,
-    request_bytes: needBytes,
-    limit_bytes: limitBytes,
-    [shortBytes > 0 ? 'short_bytes' : 'spare_bytes']: Math.abs(shortBytes),
-  };
-}
-
-export interface CauseTest {
-  readonly cause: Cause;
-  /** Adds its evidence to `evidence` only where it holds or rules out by a number. */
-  run(facts: OomFacts, evidence: EvidenceLog): TestOutcome;
-}
-
 /** Numbers the evidence of one answer. */
 export class EvidenceLog {
   readonly entries: Evidence[] = [];
 
   /** `more`: the topic, and the query of its rows if the place that `source` names does not determine them. */
-  add(text: string, source: string, more: Pick<Evidence, 'about' | 'query'> = {}): string {
+  add(text: string, place: Place, more: Pick<Evidence, 'about' | 'query'> = {}): string {
+    const source = placeText(place);
     const known = this.entries.find((entry) => entry.text === text && entry.source === source);
     if (known !== undefined) return known.id;
     const id = `E${this.entries.length + 1}`;
-    this.entries.push({ id, text, source, ...more });
+    this.entries.push({ id, text, source, place, ...more });
     return id;
   }
 

@@ -2,6 +2,7 @@
  * PyTorch ends every OOM message with the same advice, `expandable_segments:True` (before 2.2 `max_split_size_mb`),
  * whatever figures it printed. Here the advice is checked against those figures and the run's configuration.
  */
+import { placeText } from '../../model/place.js';
 import type { HintResult } from '../../model/results/common.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
@@ -15,7 +16,7 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
     return {
       verdict: 'already_on',
       text: "PyTorch's hint does not apply: expandable segments were on already",
-      source: facts.allocator.source,
+      source: placeText(facts.allocator.source),
     };
   const live = active(facts);
   const limit = budget(facts);
@@ -24,7 +25,7 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
     return {
       verdict: 'cannot_explain',
       text: "PyTorch's hint does not help: what is free lies in private pools, which the setting leaves as they are",
-      source: facts.privatePoolFree?.source ?? facts.request.source,
+      source: placeText((facts.privatePoolFree ?? facts.request).source),
     };
   if (reserved !== null && live !== null && limit !== null && cause !== 'fragmentation') {
     const idle = Math.max(0, reserved.bytes - live.bytes);
@@ -34,7 +35,7 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
     return {
       verdict: 'cannot_explain',
       text: `PyTorch's hint does not help: ${formatBytes(idle)} reserved but unallocated (${share.toFixed(share < 10 ? 1 : 0)} %) cannot serve the request`,
-      source: reserved.source,
+      source: placeText(reserved.source),
     };
   }
   if (cause !== 'fragmentation') return null;
@@ -48,12 +49,12 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
     return {
       verdict: 'unknown',
       text: "PyTorch's hint (expandable_segments:True) applies if they are off; nothing that was read says whether",
-      source: reserved?.source ?? facts.request.source,
+      source: placeText((reserved ?? facts.request).source),
     };
   return {
     verdict: 'applies',
     text: "PyTorch's hint (expandable_segments:True) is right here",
-    source: facts.allocator.source,
+    source: placeText(facts.allocator.source),
   };
 }
 

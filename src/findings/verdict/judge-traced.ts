@@ -3,37 +3,33 @@ import type { Counterfactual, PeakAccounting, Verdict } from '../../model/result
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
-import type { Message } from '../run/message.js';
 import { liveSites } from '../state/live/live-sites.js';
 import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
-import { EvidenceLog, type Figure } from './facts.js';
+import type { Judged } from './combine.js';
+import { EvidenceLog } from './facts.js';
+import type { TracedFailure } from './failures.js';
 import { allowedAdvice, judgeHint } from './hint.js';
-import { conclude, type Given, shorten, withContext } from './judge-message.js';
+import { conclude, shorten } from './judge-message.js';
 import { liveComponents } from './live-components.js';
-import { factsOfTrace } from './oom-facts.js';
-import type { SnapshotOom } from './traced-ooms.js';
 
 /** Answers of other topics about the same OOM; each reads the whole trace once more. */
 export interface Deeper {
   /** The largest difference to the estimate, in words. */
-  surprise(): Promise<string | null>;
+  readonly surprise: string | null;
   /** What the allocator model answers; null where the trace is too long. */
-  counterfactual(): Promise<Counterfactual | null>;
+  readonly counterfactual: Counterfactual | null;
 }
 
 export async function judgeTraced(
   store: Store,
-  oom: SnapshotOom,
-  message: Message | undefined,
-  given: Given,
+  { oom, message, facts, rank }: TracedFailure,
+  judged: Judged,
   constraint: ExpandableConstraint | null,
-  peak: (total: Figure | null) => Promise<PeakAccounting | null>,
-  /** Null for a rank whose trace is not read again: the answers below stay empty. */
+  peak: PeakAccounting | null,
+  /** Null for a rank whose trace is not read again. */
   deeper: Deeper | null,
 ): Promise<Verdict> {
-  const rank = given.context?.of(oom.rank);
-  const facts = withContext(factsOfTrace(oom, message, given.capacityBytes), rank, given);
   const evidence = new EvidenceLog();
   const site = oom.site === null ? '' : ` in ${oom.site}`;
   const free = facts.deviceFree === null ? '' : `; ${formatBytes(facts.deviceFree.bytes)} free on the device`;
@@ -42,7 +38,7 @@ export async function judgeTraced(
     oom.source,
     { about: 'request' },
   );
-  if (message !== undefined) evidence.add(shorten(message.text), message.source, { about: 'message' });
+  if (message !== undefined) evidence.add(shorten(message.text), message.place, { about: 'message' });
   const firstEntry = evidence.entries.length;
   if (oom.freedAfterOom)
     evidence.add(
@@ -56,8 +52,7 @@ export async function judgeTraced(
     oom.source,
     oom.hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
   );
-  const theory = deeper === null ? null : await deeper.surprise();
-  if (theory !== null) evidence.add(`against theory: ${theory}`, oom.source);
+  if (deeper?.surprise != null) evidence.add(`against theory: ${deeper.surprise}`, oom.source);
   const live = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
   const top = (await liveSites(store, live)).slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
   if (top.length > 0)
@@ -69,7 +64,7 @@ export async function judgeTraced(
     });
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');
-  const verdict = conclude(facts, evidence, message);
+  const verdict = conclude(facts, judged, evidence);
   const accounting = account(facts, oom.parts);
   const hint = judgeHint(facts, verdict.cause, constraint);
   const withAccounting = {
@@ -77,13 +72,14 @@ export async function judgeTraced(
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
-    accounting_peak: await peak(facts.total),
+    accounting_peak: peak,
     // Of many ranks only the first are shown.
     components: deeper === null ? null : await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.seq - 1),
     hint,
   };
-  const counterfactual = deeper === null ? null : await deeper.counterfactual();
   const adjusted =
-    counterfactual === null ? withAccounting : applyCounterfactual(withAccounting, counterfactual, oom.source);
+    deeper?.counterfactual == null
+      ? withAccounting
+      : applyCounterfactual(withAccounting, deeper.counterfactual, oom.source);
   return { ...adjusted, next: allowedAdvice(adjusted.next, constraint) };
 }

@@ -2,17 +2,20 @@
  * The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is
  * known.
  */
+import { type Place, placeText } from '../../model/place.js';
 import type { Verdict } from '../../model/results/common.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { formatBytes } from '../../model/units.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
-import { verdictOfKind } from './causes/from-kind.js';
-import { CAPACITY_OPTION, EvidenceLog, type Figure } from './facts.js';
+import { kindWords } from './causes/kind-words.js';
+import type { Judged } from './combine.js';
+import { CAPACITY, EvidenceLog, type Figure } from './facts.js';
+import type { RunFailures } from './failures.js';
 import { shorten } from './judge-message.js';
 import { componentsAtPeak } from './live-components.js';
 import type { MemoryLines } from './memory-lines.js';
@@ -26,7 +29,7 @@ interface Failed {
   readonly rank: number | null;
   readonly device: number | null;
   readonly text: string;
-  readonly source: string;
+  readonly source: Place;
   /** Innermost frame of its traceback that belongs to no library. */
   readonly frame: string | null;
 }
@@ -38,7 +41,7 @@ function failedOf(incident: LogIncident): Failed {
     rank,
     device,
     text,
-    source: `${file} line ${formatCount(line)}`,
+    source: { path: file, line: line },
     frame: frame === null ? null : `${frame.function} at ${frame.file}:${frame.line}`,
   };
 }
@@ -49,12 +52,14 @@ const BASE = { ...BLANK, cause: 'not_oom', detail: null, ruled_out: [], request:
 export async function noOom(
   store: Store,
   runId: number,
-  first: LogIncident | null,
+  { first, incidents }: Pick<RunFailures, 'first' | 'incidents'>,
+  /** Of the first failure. */
+  judged: Judged | undefined,
   capacityBytes: number | undefined,
   total: Figure | null,
   lines: MemoryLines,
 ): Promise<Verdict[]> {
-  const failure = first === null ? null : failedOf(first);
+  const failure = first === null ? null : failedOf(incidents[first.incident]!);
   const evidence = new EvidenceLog();
   if (failure !== null) {
     evidence.add(`${failure.kind.replaceAll('_', ' ')}: ${shorten(failure.text)}`, failure.source, {
@@ -63,16 +68,16 @@ export async function noOom(
     if (failure.frame !== null) evidence.add(`raised in ${failure.frame}`, failure.source, { about: 'context' });
   }
   const known: Figure | null =
-    capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
+    capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY };
   const ending = failure === null ? await readRunEnding(store, runId) : null;
   // A dump from the middle of a run does not show how the run ended.
   const isEndKnown = failure !== null || ending?.kind === 'finished';
   const verdicts = (await peaks(store, runId, evidence, capacityBytes, known, lines)).map(
     (verdict): Verdict => (isEndKnown ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
   );
-  const story = failure === null ? undefined : verdictOfKind(failure.kind, failure.text);
+  const story = judged?.basis === 'kind' ? kindWords(judged.reason, {}) : undefined;
   if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];
-  if (failure === null || story === undefined) return verdicts;
+  if (failure === null || story === undefined || judged === undefined) return verdicts;
   if (verdicts.length > 0) {
     return verdicts.map((verdict) => ({
       ...verdict,
@@ -89,7 +94,7 @@ export async function noOom(
       summary: story.summary,
       evidence: evidence.entries,
       missing: story.missing,
-      captures: story.capture === undefined ? [] : capturesFor([{ cause: story.cause, capture: story.capture }]),
+      captures: judged.capture === null ? [] : capturesFor([{ cause: judged.cause, capture: judged.capture }]),
       accounting_peak: peakOfLines(lines, failure.rank, known),
       next: story.next,
     },
@@ -111,7 +116,8 @@ async function peaks(
       if (device.reserved_bytes === 0 && device.events === null) continue;
       const { peak, peakReserved, holds } = await deviceHistory(store, snapshot.snapshot_id, device.device);
       const log = new EvidenceLog();
-      for (const { text, source, ...more } of evidence.entries) log.add(text, source, more);
+      for (const { text, place, about } of evidence.entries)
+        log.add(text, place!, about === undefined ? {} : { about });
       const hasTrace = device.events !== null;
       const reserved = hasTrace ? peakReserved.bytes : device.reserved_bytes;
       const active = hasTrace ? peak.bytes : device.active_bytes;
@@ -119,7 +125,7 @@ async function peaks(
       const exactness = holds ? '' : ' (approximate: the trace contradicts itself)';
       log.add(
         `${what}: ${formatBytes(active)} live, ${formatBytes(reserved)} reserved${exactness}`,
-        snapshot.display_path,
+        { path: snapshot.display_path },
         { about: 'test' },
       );
       const headroom =
@@ -152,14 +158,14 @@ async function peaks(
               accounting_total: {
                 text: 'device total, from --capacity, at peak reserved',
                 bytes: capacityBytes,
-                source: CAPACITY_OPTION,
+                source: placeText(CAPACITY),
               },
               accounting: [
                 { part: 'reserved_at_peak', bytes: reserved, source: snapshot.display_path },
                 {
                   part: 'headroom_and_outside_pytorch',
                   bytes: capacityBytes - reserved,
-                  source: `by subtraction from the total (${CAPACITY_OPTION})`,
+                  source: `by subtraction from the total (${placeText(CAPACITY)})`,
                 },
               ],
               accounting_from: 'snapshot',

@@ -3,7 +3,7 @@
 import { readProcesses, reservedOf } from '../../knowledge/oom-figures.js';
 import { MIB } from '../../model/units.js';
 import type { Message } from '../run/message.js';
-import { CAPACITY_OPTION, type Figure, type OomFacts } from './facts.js';
+import { CAPACITY, type Figure, type OomFacts } from './facts.js';
 import type { TracedOom } from './traced-ooms.js';
 
 /** Facts from a traced OOM, with what its message adds: the device's total, the process, others. */
@@ -48,7 +48,7 @@ export function factsOfTrace(
 }
 
 function capacityFigure(capacityBytes: number | undefined): Figure | null {
-  return capacityBytes === undefined ? null : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY_OPTION };
+  return capacityBytes === undefined ? null : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY };
 }
 
 /** Facts from a message alone. Everything it does not print is null. */
@@ -56,7 +56,7 @@ export function factsOfMessage(message: Message, capacityBytes: number | undefin
   const figure = (printed: { bytes: number; precisionBytes: number } | null | undefined): Figure | null =>
     printed === null || printed === undefined
       ? null
-      : { bytes: printed.bytes, precisionBytes: printed.precisionBytes, source: message.source };
+      : { bytes: printed.bytes, precisionBytes: printed.precisionBytes, source: message.place };
   const { bytes } = message;
   const processes = readProcesses(message);
   const request = figure(bytes.requested);
@@ -81,7 +81,7 @@ export function factsOfMessage(message: Message, capacityBytes: number | undefin
     deviceFree: figure(bytes.free),
     total: figure(bytes.total) ?? capacityFigure(capacityBytes),
     process: figure(processes.self),
-    otherProcesses: processes.others === null ? [] : [{ ...processes.others, source: message.source }],
+    otherProcesses: processes.others === null ? [] : [{ ...processes.others, source: message.place }],
     allowed: figure(bytes.allowed),
     privatePools: null,
     privatePoolFree: figure(idle),

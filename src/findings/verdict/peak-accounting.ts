@@ -1,11 +1,13 @@
 /** The account of the moment with the most live memory, from a trace or from memory lines. */
+
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
+import { placeText } from '../../model/place.js';
 import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { partsOfState, statePartsAt } from './accounting.js';
-import type { Figure } from './facts.js';
+import { CAPACITY, type Figure } from './facts.js';
 import type { MemoryLines, MemoryRow } from './memory-lines.js';
 
 /**
@@ -29,8 +31,8 @@ export async function peakOfTrace(
   return {
     moment: snapshot.hasTrace ? 'peak' : 'dump',
     seq,
-    ...toTotal(partsOfState(state, source, false), { bytes: reserved, precisionBytes: 0, source }, total),
-    from: total === null || total.source === '--capacity' ? 'snapshot' : 'joined',
+    ...toTotal(partsOfState(state, source, false), { bytes: reserved, source }, total),
+    from: total === null || total.source === CAPACITY ? 'snapshot' : 'joined',
   };
 }
 
@@ -46,7 +48,7 @@ export function peakOfLines(lines: MemoryLines, rank: number | null, total: Figu
   const allocated = largest(['max_allocated', 'allocated']);
   const reserved = largest(['max_reserved', 'reserved']);
   if (allocated === undefined) return null;
-  const at = (row: MemoryRow): string => `${row.display_path} line ${formatCount(row.line)}`;
+  const at = (row: MemoryRow): string => placeText({ path: row.display_path, line: row.line });
   const parts: AccountingPart[] = [{ part: 'allocated', bytes: allocated.max_bytes!, source: at(allocated) }];
   const held = reserved ?? allocated;
   const beyond = held.max_bytes! - allocated.max_bytes!;
@@ -57,13 +59,13 @@ export function peakOfLines(lines: MemoryLines, rank: number | null, total: Figu
       bytes: beyond,
       source: `${BY_SUBTRACTION}: reserved (${at(held)}) − allocated`,
     });
-  const basis = { bytes: held.max_bytes!, precisionBytes: 0, source: at(held) };
+  const basis = { bytes: held.max_bytes!, source: at(held) };
   return { moment: 'lines', seq: null, ...toTotal(parts, basis, total), from: 'log' };
 }
 
 function toTotal(
   parts: readonly AccountingPart[],
-  reserved: Figure,
+  reserved: { readonly bytes: number; readonly source: string },
   total: Figure | null,
 ): Pick<PeakAccounting, 'total' | 'parts'> {
   if (total === null)
@@ -75,10 +77,10 @@ function toTotal(
   const remainder: AccountingPart = {
     part: left >= 0 ? 'free_or_outside_pytorch' : 'more_than_the_total',
     bytes: left,
-    source: `${BY_SUBTRACTION} from the total (${total.source})`,
+    source: `${BY_SUBTRACTION} from the total (${placeText(total.source)})`,
   };
   return {
-    total: { text: 'device total', bytes: total.bytes, source: total.source },
+    total: { text: 'device total', bytes: total.bytes, source: placeText(total.source) },
     parts: left === 0 ? parts : [...parts, remainder],
   };
 }

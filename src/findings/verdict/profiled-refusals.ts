@@ -27,7 +27,7 @@ export async function profiledRefusals(store: Store, runId: number): Promise<Ver
       const process = processes.find((one) => one.pid === pid);
       const evidence = new EvidenceLog();
       const add = (text: string, about: 'test' | 'context'): void =>
-        void evidence.add(text, row.display_path, { about });
+        void evidence.add(text, { path: row.display_path }, { about });
       const times = refusals === 1 ? 'once' : `${formatCount(refusals)} times`;
       add(
         `the driver refused memory to process ${pid ?? 'unknown'} ${times}, last at ${(last_ns / 1e9).toFixed(3)} s (${api})`,

@@ -22,6 +22,7 @@ type EnvRow = QueryRow<'log.env'>;
 export interface RankContext {
   readonly allocator: AllocatorFacts | null;
   readonly growth: Growth | null;
+  readonly reservedGrowth: Growth | null;
   readonly side: RunSide;
   /**
    * This rank's memory in a profile of the driver; null without a profile that distinguishes PyTorch's memory from the
@@ -72,6 +73,7 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
       return {
         allocator: allocator?.facts ?? null,
         growth: growthOf(lines.get('allocated')),
+        reservedGrowth: growthOf(lines.get('reserved')),
         side: sideOf(ownRank),
         driver: driver === null || driver.outside.length === 0 ? null : driver,
         monitor,
@@ -139,9 +141,13 @@ function addHostMemoryEvidence(
     const who = process === null ? '' : `${process}: `;
     const where = host === null ? '' : ` on ${host}`;
     const sampled = metric === 'host_limit' ? '' : ' (sampled)';
-    evidence.add(`${who}${words}${where}${sampled}`, `${path} line ${formatCount(line)}`, {
-      query: { name: 'outside.host_memory', params: { run_id: runId } },
-    });
+    evidence.add(
+      `${who}${words}${where}${sampled}`,
+      { path: path, line: line },
+      {
+        query: { name: 'outside.host_memory', params: { run_id: runId } },
+      },
+    );
   }
 }
 
@@ -222,7 +228,7 @@ function growthOf(row: MemoryRow | undefined): Growth | null {
     bytesPerIteration: row.growth_bytes,
     r2: row.growth_r2 ?? 0,
     lateBytes: row.growth_late_bytes,
-    source: row.display_path,
+    source: { path: row.display_path },
   };
 }
 
@@ -248,7 +254,7 @@ function allocatorOf(
   const { settings, problems } = readAllocConf(found.value ?? '');
   const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
   const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
-  const source = `${found.display_path} line ${formatCount(found.line)}`;
+  const source = { path: found.display_path, line: found.line };
   return {
     facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
     text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
@@ -268,14 +274,14 @@ function addMemoryEvidence(lines: ReadonlyMap<string, MemoryRow>, evidence: Evid
   if (split?.last_bytes != null && split.last_bytes > 0)
     parts.push(`${formatBytes(split.last_bytes)} in unusable remainders of split blocks`);
   const when = shown.last_iteration === null ? '' : ` (iteration ${formatCount(shown.last_iteration)})`;
-  const source = `${shown.display_path} line ${formatCount(shown.line)}`;
+  const source = { path: shown.display_path, line: shown.line };
   if (parts.length > 0) evidence.add(`last memory line before it${when}: ${parts.join(', ')}`, source);
   const retries = lines.get('alloc_retries');
   if (retries !== undefined && retries.max_value > 0) {
     const times = retries.max_value === 1 ? 'once' : `${formatCount(retries.max_value)} times`;
     evidence.add(
       `the driver had refused memory ${times} before and the cache was flushed (allocation retries): near its limit already`,
-      `${retries.display_path} line ${formatCount(retries.line)}`,
+      { path: retries.display_path, line: retries.line },
     );
   }
 }
@@ -285,8 +291,8 @@ function addOtherRanksEvidence({ ranks: count, most }: Reserves, total: Figure |
   if (most === undefined) return;
   const headroom = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
   const who = count === 1 ? `rank ${most.rank}` : `${formatCount(count)} other ranks (most: rank ${most.rank})`;
-  evidence.add(
-    `elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${headroom}`,
-    `${most.display_path} line ${formatCount(most.line)}`,
-  );
+  evidence.add(`elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${headroom}`, {
+    path: most.display_path,
+    line: most.line,
+  });
 }

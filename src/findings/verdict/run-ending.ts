@@ -1,5 +1,7 @@
 /** How a run without a failure line ended, if its texts show it. */
+
 import { maxOf } from '../../model/lists.js';
+import type { Place } from '../../model/place.js';
 import type { Verdict } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
@@ -12,7 +14,7 @@ export interface RunEnding {
   /** `finished`: a line reports the end. `silent`: iterations are printed, but no line reports how they ended. */
   readonly kind: 'finished' | 'silent';
   readonly text: string;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** Of the last launch; null where no text is about training at all. */
@@ -25,13 +27,17 @@ export async function readRunEnding(store: Store, runId: number): Promise<RunEnd
     return {
       kind: 'finished',
       text: finished.label,
-      source: `${finished.display_path} line ${formatCount(finished.line)}`,
+      source: { path: finished.display_path, line: finished.line },
     };
   }
   const last = iterations.find((row) => row.attempt === attempt)?.highest ?? null;
   const [phase] = phases.filter((row) => row.attempt === attempt && row.phase === 'training');
   if (last === null || phase === undefined) return null;
-  return { kind: 'silent', text: `the last iteration printed is ${formatCount(last)}`, source: phase.display_path };
+  return {
+    kind: 'silent',
+    text: `the last iteration printed is ${formatCount(last)}`,
+    source: { path: phase.display_path },
+  };
 }
 
 /** The summary for a run of which only texts are known, none of them with a failure. */

@@ -1,22 +1,15 @@
 import { groupBy } from '../../model/group-by.js';
+import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { formatBytes, formatCount, MIB } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import { completedIterations, type RunTexts } from '../run/run-texts.js';
 import type { Activity } from '../stacks/activity.js';
 import { activityOf } from '../stacks/activity.js';
-import type { EarlyGrowth, Figure, RunSide, StageMemory } from './facts.js';
+import type { EarlyGrowth, RunSide, StageMemory } from './facts.js';
 import type { MemoryLines, MemoryRow } from './memory-lines.js';
-import {
-  DEFAULT_NCCL_BUFFER_BYTES,
-  FEWEST_SAMPLES,
-  GREEDY_NCCL_CHANNELS,
-  LEAST_R2,
-  NOISE_BYTES,
-  NOISE_SHARE,
-} from './thresholds.js';
 
 type EnvRow = QueryRow<'log.env'>;
 
@@ -48,24 +41,24 @@ export function runSides(
       completed,
       activity: acting?.activity ?? null,
       activitySource: acting?.source ?? null,
-      highest: highestOf(memory, rank) ?? (ownStage === null ? null : stageFigure(ownStage, printed)),
+      highestBytes:
+        highestOf(memory, rank) ?? (ownStage === null ? null : (highestOf(printed, ownStage.rank) ?? ownStage.bytes)),
       stage,
       stages,
       otherStages: stage === null ? [] : byStage.filter((one) => one.stage !== stage),
       ownStage,
       onlyThisStage: stage !== null && [...failedStages].every((failed) => failed === stage),
       severalReplicas,
-      reservedOnlyGrowthBytes: reservedOnlyGrowth(memory.of(rank)),
       early: earlyGrowth(texts, memory, rank, ownStage?.rank ?? null),
       nccl: [...ncclSettings(env, rank), ...nccl],
-      source: row === undefined ? '' : `${row.display_path} line ${formatCount(row.line)}`,
+      source: row === undefined ? null : { path: row.display_path, line: row.line },
     };
   };
 }
 
 interface LoggedActivity {
   readonly activity: Activity;
-  readonly source: string;
+  readonly source: Place;
 }
 
 /** From the innermost frame of the rank's own traceback. */
@@ -86,7 +79,7 @@ function activityAt({ attempt, phases }: RunTexts, incident: LogIncident | undef
       !phases.some((one) => one.attempt === attempt && (one.phase === 'training' || one.phase === 'data_build'));
     if (!isLoading) return null;
     const { display_path: path, line } = announcedLoad;
-    return { activity: 'checkpoint_load', source: `${path} line ${formatCount(line)}` };
+    return { activity: 'checkpoint_load', source: { path: path, line: line } };
   }
   const { function: name, file } = incident.frame;
   let activity = activityOf([{ name, filename: file }]);
@@ -94,7 +87,7 @@ function activityAt({ attempt, phases }: RunTexts, incident: LogIncident | undef
   const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
   // The functions that gather a state dict are the same; before training begins there is nothing to save.
   if (activity === 'checkpoint_save' && announcedLoad !== undefined && !trains) activity = 'checkpoint_load';
-  return { activity, source: `${incident.file} line ${formatCount(incident.line)}` };
+  return { activity, source: { path: incident.file, line: incident.line } };
 }
 
 /**
@@ -105,28 +98,18 @@ export function savingSince({
   attempt,
   phases,
   iterations,
-}: RunTexts): { readonly text: string; readonly source: string } | null {
+}: RunTexts): { readonly text: string; readonly source: Place } | null {
   const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
   const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
   if (save?.iteration == null || last === null || save.iteration < last) return null;
   return {
     text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
-    source: save.display_path,
+    source: { path: save.display_path },
   };
 }
 
-function highestOf(memory: MemoryLines, rank: number | null): Figure | null {
-  const row = memory.of(rank).find((one) => one.metric === 'max_allocated' && one.max_bytes !== null);
-  if (row === undefined) return null;
-  return {
-    bytes: row.max_bytes!,
-    precisionBytes: 0,
-    source: `${row.display_path} line ${formatCount(row.line)}`,
-  };
-}
-
-function stageFigure({ bytes, rank }: StageMemory, memory: MemoryLines): Figure | null {
-  return highestOf(memory, rank) ?? { bytes, precisionBytes: 0, source: '' };
+function highestOf(memory: MemoryLines, rank: number | null): number | null {
+  return memory.of(rank).find((one) => one.metric === 'max_allocated')?.max_bytes ?? null;
 }
 
 /** The fullest rank of each stage, by allocated rather than reserved memory: the cache does not show the need. */
@@ -167,23 +150,16 @@ function earlyGrowth(
     bytesPerIteration: (allocated.last_bytes - allocated.first_bytes) / (second - first),
     peakBytes: most.max_bytes,
     lastIteration,
-    source: `${allocated.display_path} line ${formatCount(allocated.line)}`,
+    source: { path: allocated.display_path, line: allocated.line },
   };
 }
 
-function reservedOnlyGrowth(own: readonly MemoryRow[]): number | null {
-  const grown = (metric: string): number | null => {
-    const row = own.find((one) => one.metric === metric);
-    if (row?.growth_first_bytes == null || row.last_bytes === null || row.growth_samples < FEWEST_SAMPLES) return null;
-    if ((row.growth_r2 ?? 0) < LEAST_R2) return 0;
-    return row.last_bytes - row.growth_first_bytes;
-  };
-  const [reserved, allocated] = [grown('reserved'), grown('allocated')];
-  if (reserved === null || allocated === null) return null;
-  const last = own.find((one) => one.metric === 'reserved')!.last_bytes!;
-  const noise = Math.max(NOISE_BYTES, last * NOISE_SHARE);
-  return reserved > noise && allocated <= noise ? reserved : null;
-}
+/**
+ * NCCL by itself makes at most 32 channels, on NVLink systems mostly 16 to 24; a minimum this large is paid in full.
+ */
+const GREEDY_NCCL_CHANNELS = 16;
+/** NCCL's default buffer per channel and direction is 4 MiB; a larger one was set explicitly. */
+const DEFAULT_NCCL_BUFFER_BYTES = 4 * MIB;
 
 /** Settings that make NCCL hold more than it would by itself. */
 const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
@@ -202,7 +178,7 @@ function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['ncc
     })
     .map(({ key, value, origin, display_path, line }) => ({
       text: `${key}=${value} (${origin}): NCCL holds more memory than by default`,
-      source: `${display_path} line ${formatCount(line)}`,
+      source: { path: display_path, line: line },
     }));
 }
 
@@ -213,7 +189,7 @@ function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'][number]
   return [
     {
       text: `an allocation${bytes} by NCCL itself failed in the same launch`,
-      source: `${failed.file} line ${formatCount(failed.line)}`,
+      source: { path: failed.file, line: failed.line },
     },
   ];
 }

@@ -9,7 +9,7 @@ import { loadQuery } from '../../store/load-queries.js';
 import type { QueryName } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks/read-stacks.js';
-import { COMBINATION_RULES } from './index.js';
+import { COMBINATION_RULES } from './combine.js';
 
 /** Operands of `show` other than handles. */
 export const SHOW_WORDS = ['accounting', 'tests', 'captures'] as const;

@@ -2,19 +2,13 @@
  * What the trace of one device shows of the steps before its OOM: their ends and peaks, what each leaves over, and the
  * activity.
  */
+import type { Place } from '../../model/place.js';
 import { MIB } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { activityOf } from '../stacks/activity.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import type { KeepingSite, PassedStep, TraceFacts } from './facts.js';
 import { type PassedSpan, readStepClock } from './step-clock.js';
-import {
-  FEWEST_KEEPING_STEPS,
-  FEWEST_REPEATED_BLOCKS,
-  KEEPING_STEPS_SHARE,
-  KEPT_BEFORE_FACTOR,
-  LARGEST_KEPT_FACTOR,
-} from './thresholds.js';
 
 /** Copies below this size match by accident: norms, scalars, small biases. */
 const LEAST_COPY_BYTES = MIB;
@@ -26,7 +20,7 @@ export interface OomMoment {
   readonly stackId: number | null;
   /** The trace misses nothing before its first entry. */
   readonly startsEmpty: boolean;
-  readonly source: string;
+  readonly source: Place;
 }
 
 export async function readTraceFacts(store: Store, snapshotId: number, oom: OomMoment): Promise<TraceFacts> {
@@ -41,7 +35,7 @@ export async function readTraceFacts(store: Store, snapshotId: number, oom: OomM
   const activity = activityAt(stackId);
   const isCheckpoint = activity === 'checkpoint_save' || activity === 'checkpoint_load';
   const ownStacks = activity === null ? [] : live.filter(({ stack_id: id }) => activityAt(id) === activity);
-  const repeated = await store.one('verdict.repeated_bytes', { ...before, fewest: FEWEST_REPEATED_BLOCKS });
+  const repeated = await store.one('verdict.repeated_bytes', before);
   const copied =
     isCheckpoint && ownStacks.length > 0
       ? await store.one('verdict.copied_bytes', {
@@ -106,10 +100,6 @@ export async function keepingSites(
     ...state,
     ...rangesOf(spans),
     settled: settled.map(Number).join(','),
-    fewest_steps: FEWEST_KEEPING_STEPS,
-    least_share: KEEPING_STEPS_SHARE,
-    largest_factor: LARGEST_KEPT_FACTOR,
-    before_factor: KEPT_BEFORE_FACTOR,
   });
   return rows.map(({ bytes_per_step: bytesPerStep, ...row }) => ({ ...row, bytesPerStep }));
 }

@@ -1,5 +1,5 @@
 /** The last OOM of every device of a run's traces, with the allocator just before it. */
-import { formatCount } from '../../model/units.js';
+import type { Place } from '../../model/place.js';
 import type { Store } from '../../store/store.js';
 import { type StateParts, statePartsOfOom } from './accounting.js';
 import type { FreeClass, FreeSpace, TraceFacts, Walk } from './facts.js';
@@ -16,7 +16,7 @@ export interface TracedOom {
   readonly segmentBytes: number;
   readonly deviceFreeBytes: number | null;
   readonly site: string | null;
-  readonly source: string;
+  readonly source: Place;
   readonly reservedBytes: number;
   readonly allocatedBytes: number;
   readonly pendingBytes: number;
@@ -55,7 +55,7 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
   const traced: SnapshotOom[] = [];
   for (const row of await store.all('verdict.traced_ooms', { run_id: runId })) {
     const { device, seq } = row;
-    const source = `${row.display_path} entry ${formatCount(seq)}`;
+    const source = { path: row.display_path, entry: seq };
     traced.push({
       snapshotId: row.snapshot_id,
       handle: row.handle,

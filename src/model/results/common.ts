@@ -3,6 +3,7 @@
  * cannot disagree. Field names are the JSON's: outside scripts rely on them.
  */
 import type { FirstFailureResult } from '../first-failure.js';
+import type { Place } from '../place.js';
 import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from '../vocabulary.js';
 import type {
   BridgeFigures,
@@ -201,6 +202,8 @@ export interface EvidenceQuery {
 export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
 
 export interface Evidence {
+  /** Where it was read; absent for what follows from several places. */
+  readonly place?: Place;
   /** `E1`, unique within the answer. */
   readonly id: string;
   readonly text: string;
@@ -302,10 +305,20 @@ export interface Counterfactual {
   readonly rows: readonly WhatIfSetting[];
 }
 
+export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
+
+export interface Contributor {
+  /** `other_processes`, `outside_pytorch`, `pending_free`, `private_pools_free` or `cached`. */
+  readonly contributor: string;
+  readonly bytes: number;
+}
+
 /** The answer of one cause's test, with the figures it was decided by. */
 export interface CauseTestResult {
   readonly cause: Cause;
   readonly outcome: 'holds' | 'fails' | 'not_testable';
+  /** As the view of the cause names it. */
+  readonly reason: string;
   /** Why; of a test that could not run, what it needs. */
   readonly text: string;
   /** Names end in their unit (`_bytes`, `_steps`, …). */
@@ -336,6 +349,15 @@ export interface Verdict {
   readonly cause: Cause;
   readonly detail: CauseDetail | null;
   readonly confidence: Confidence;
+  /**
+   * What decided: a test, the kind of the failure line, the guides' rule where figures are missing, or nothing. Null
+   * where no failure was judged.
+   */
+  readonly basis: VerdictBasis | null;
+  /** Of the test, the kind or the rule, as the store's views name it. */
+  readonly reason: string | null;
+  /** Of a device that is full: what else takes part in it, without which it would be full all the same. */
+  readonly contributors: readonly Contributor[];
   /** One line: what happened. */
   readonly summary: string;
   readonly evidence: readonly Evidence[];

@@ -122,6 +122,7 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
     section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
     section('also', also.map(withHandle), 4, 0),
+    section('besides', contributorsOf(verdict), 1, 0),
     section('hint', verdict.hint === null ? [] : [{ text: verdict.hint.text }], 3, 2),
     {
       ...section(
@@ -133,6 +134,21 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
       packed: true,
     },
   ];
+}
+
+const CONTRIBUTORS: Readonly<Record<string, string>> = {
+  other_processes: 'other processes',
+  outside_pytorch: 'outside PyTorch',
+  pending_free: 'freed and pending',
+  private_pools_free: 'free in private pools',
+  cached: 'cached',
+};
+
+/** What else takes part in a full device; without it the device would be full all the same. */
+function contributorsOf({ contributors }: Verdict): ScreenItem[] {
+  if (contributors.length === 0) return [];
+  const named = contributors.map(({ contributor, bytes }) => `${CONTRIBUTORS[contributor]!} ${formatBytes(bytes)}`);
+  return [{ text: `${named.join(', ')} (contributors, not the cause)` }];
 }
 
 /** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */

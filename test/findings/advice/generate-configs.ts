@@ -423,7 +423,7 @@ const GB = 1e9;
 type WhatIfSetting = Verdict['what_if'][number];
 
 function testOf(cause: Cause, numbers: Readonly<Record<string, number>>): CauseTestResult {
-  return { cause, outcome: 'holds', text: 'drawn', numbers, capture: null };
+  return { cause, outcome: 'holds', reason: 'drawn', text: 'drawn', numbers, capture: null };
 }
 
 function whatIf(random: Random, capacity: number): WhatIfSetting[] {

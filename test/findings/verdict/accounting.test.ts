@@ -91,7 +91,7 @@ const halfDigit = (bytes: number): number =>
 function factsOf(text: string): OomFacts {
   const rows = incidentsInText(text);
   expect(rows.length).toBe(1);
-  return factsOfMessage({ ...rows[0]!, source: 'line 1' }, undefined);
+  return factsOfMessage({ ...rows[0]!, place: { path: 'line 1' } }, undefined);
 }
 
 describe('a message alone', () => {

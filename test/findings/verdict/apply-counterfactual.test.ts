@@ -2,9 +2,14 @@
 import { describe, expect, it } from 'vitest';
 import { applyCounterfactual } from '../../../src/findings/verdict/apply-counterfactual.js';
 import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
+import type { OomFacts } from '../../../src/findings/verdict/facts.js';
 import type { Counterfactual, Verdict } from '../../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../../src/model/results/replay.js';
 import { GIB } from '../../../src/model/units.js';
+import { exact, freeSpaceOf, tracedFacts, traceOf } from './facts.js';
+import { judging } from './judging.js';
+
+const { judge } = judging();
 
 const CURE = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost';
 
@@ -62,39 +67,33 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const weigh = (told: Verdict, counter: Counterfactual): Verdict => applyCounterfactual(told, counter, 'a entry 9');
+const apply = (verdict: Verdict, counter: Counterfactual): Verdict =>
+  applyCounterfactual(verdict, counter, { path: 'a', entry: 9 });
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {
-  it('is proven where the replay is exact and expandable segments serve every request', () => {
-    const weighed = weigh(verdict({}), found([row({})]));
-    expect(weighed.confidence).toBe('proven');
-    expect(weighed.next[0]).toBe(`${CURE}; replayed: peak reserved 62.00 GiB, headroom 13.00 GiB`);
-    expect(weighed.evidence.map(({ id, about }) => [id, about])).toEqual([
+  it('keeps the cure, with what the replay reached with it', () => {
+    const changed = apply(verdict({}), found([row({})]));
+    expect(changed.next[0]).toBe(`${CURE}; replayed: peak reserved 62.00 GiB, headroom 13.00 GiB`);
+    expect(changed.evidence.map(({ id, about }) => [id, about])).toEqual([
       ['E1', undefined],
       ['E2', 'replay'],
       ['E3', 'replay'],
     ]);
-    expect(weighed.what_if).toHaveLength(2);
-  });
-
-  it('is not proven by an approximate replay, and no surer than its own evidence', () => {
-    expect(weigh(verdict({}), found([row({})], { status: 'approximate' })).confidence).toBe('high');
-    expect(weigh(verdict({ confidence: 'medium' }), found([row({})])).confidence).toBe('medium');
+    expect(changed.what_if).toHaveLength(2);
   });
 
   it('loses the advice that the replay refutes', () => {
-    const weighed = weigh(verdict({}), found([fails]));
-    expect(weighed.next.join(' ')).not.toContain(CURE);
-    expect(weighed.next[0]).toContain('it fails earlier, 1.00 GiB short');
-    expect(weighed.confidence).toBe('high');
+    const changed = apply(verdict({}), found([fails]));
+    expect(changed.next.join(' ')).not.toContain(CURE);
+    expect(changed.next[0]).toContain('it fails earlier, 1.00 GiB short');
   });
 
   it('keeps its advice, unproven, where the bounds differ', () => {
     const bounds = [row({ bound: 'optimistic', robust: false }), { ...fails, bound: 'pessimistic' as const }];
-    const weighed = weigh(verdict({}), found(bounds));
-    expect(weighed).toMatchObject({ confidence: 'high', next: [CURE, 'or make the request smaller'] });
-    expect(weighed.evidence.at(-1)!.text).toContain('depends on the start');
+    const changed = apply(verdict({}), found(bounds));
+    expect(changed.next).toEqual([CURE, 'or make the request smaller']);
+    expect(changed.evidence.at(-1)!.text).toContain('depends on the start');
   });
 });
 
@@ -102,22 +101,54 @@ describe('capacity', () => {
   const full = verdict({ cause: 'capacity', next: ['no allocator setting can help here'] });
 
   it('is doubted where another setting serves every request', () => {
-    const weighed = weigh(full, found([row({})]));
-    expect(weighed.confidence).toBe('medium');
-    expect(weighed.next[0]).toContain('replayed with it, this OOM does not happen');
+    const changed = apply(full, found([row({})]));
+    expect(changed.combination.at(-1)).toContain('one step less sure');
+    expect(changed.next[0]).toContain('replayed with it, this OOM does not happen');
   });
 
   it('stands where no layout makes room', () => {
-    const weighed = weigh(full, found([fails]));
-    expect(weighed).toMatchObject({ confidence: 'high', next: full.next });
-    expect(weighed.combination.at(-1)).toContain('no layout would have made room');
+    const changed = apply(full, found([fails]));
+    expect(changed.next).toEqual(full.next);
+    expect(changed.combination.at(-1)).toContain('no layout would have made room');
   });
 });
 
 it('draws nothing from a replay that is refused or does not repeat the OOM', () => {
-  const refused = weigh(verdict({}), { ...found([], { status: 'refused', repeats_oom: false }), rows: [] });
-  expect(refused).toMatchObject({ confidence: 'high', next: [CURE, 'or make the request smaller'], what_if: [] });
-  const elsewhere = weigh(verdict({}), found([fails], { repeats_oom: false }));
+  const refused = apply(verdict({}), { ...found([], { status: 'refused', repeats_oom: false }), rows: [] });
+  expect(refused).toMatchObject({ next: [CURE, 'or make the request smaller'], what_if: [] });
+  const elsewhere = apply(verdict({}), found([fails], { repeats_oom: false }));
   expect(elsewhere.next[0]).toBe(CURE);
   expect(elsewhere.combination.at(-1)).toContain('does not repeat the OOM');
+});
+
+describe.concurrent('the confidence', () => {
+  const IN_PIECES = tracedFacts({
+    reserved: exact(77 * GIB),
+    allocated: exact(60 * GIB),
+    free: freeSpaceOf({ usable: { bytes: 17 * GIB, largestBytes: 3 * GIB, count: 9 } }),
+  });
+  // Untested: external pressure.
+  const UNSURE = { ...IN_PIECES, total: null };
+  const FULL = tracedFacts({ trace: traceOf() });
+  const OFF = { setting: 'expandable_segments:False' };
+
+  it.each<[string, OomFacts, Counterfactual, string]>([
+    ['is proven where the replay is exact and serves every request', IN_PIECES, found([row({})]), 'proven'],
+    ['needs an exact replay', IN_PIECES, found([row({})], { status: 'approximate' }), 'high'],
+    ['is no surer than its own evidence', UNSURE, found([row({})]), 'medium'],
+    ['stands where the setting is refuted', IN_PIECES, found([fails]), 'high'],
+    ['stands where the bounds differ', IN_PIECES, found([row({ robust: false }), fails]), 'high'],
+    ['stands where a margin is all that serves it', IN_PIECES, found([row({ robust: false })]), 'high'],
+    ['stands where expandable segments were on', IN_PIECES, found([row(OFF)]), 'high'],
+    ['stands where nothing else was replayed', IN_PIECES, found([]), 'high'],
+    ['of a full device falls where another layout serves every request', FULL, found([row({})]), 'medium'],
+    ['of a full device stands where no layout does', FULL, found([fails]), 'high'],
+    ['of a full device stands where only the settings were replayed off', FULL, found([row(OFF)]), 'high'],
+    ['needs a replay that repeats the OOM', IN_PIECES, found([row({})], { repeats_oom: false }), 'high'],
+    ['ignores a replay that is refused', FULL, found([row({})], { status: 'refused' }), 'high'],
+  ])('%s', async (_, facts, counterfactual, expected) => {
+    const [{ judged }] = await judge({ facts, counterfactual });
+    expect(judged.confidence).toBe(expected);
+    expect(judged.replay_status).toBe(counterfactual.replay.status);
+  });
 });

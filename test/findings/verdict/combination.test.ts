@@ -3,19 +3,24 @@
 import { describe, expect, it } from 'vitest';
 import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
 import { CAPTURE_IDS, CAPTURES, capturesFor } from '../../../src/findings/verdict/captures.js';
-import { verdictOfKind } from '../../../src/findings/verdict/causes/from-kind.js';
-import { EvidenceLog } from '../../../src/findings/verdict/facts.js';
-import { CAUSE_TESTS, COMBINATION_RULES, judge } from '../../../src/findings/verdict/index.js';
+import { COMBINATION_RULES, type Judged, judgeFailures } from '../../../src/findings/verdict/combine.js';
+import { writeFacts } from '../../../src/findings/verdict/fact-rows.js';
+import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
+import type { TracedFailure } from '../../../src/findings/verdict/failures.js';
 import { relateVerdicts } from '../../../src/findings/verdict/relate.js';
+import { FACT_RULES } from '../../../src/model/derived-tables.js';
 import type { Verdict } from '../../../src/model/results/common.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
 import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';
+import { CAUSE_ORDER, failureOf, judging, type Outcome } from './judging.js';
 
-describe('the combination', () => {
-  it('gives every test with its numbers, in order', () => {
-    const { tests } = judge(tracedFacts({ trace: traceOf() }), new EvidenceLog());
-    expect(tests.map(({ cause }) => cause)).toEqual(CAUSE_TESTS.map(({ cause }) => cause));
+const { judge, scratch } = judging();
+
+describe.concurrent('the combination', () => {
+  it('gives every test with its numbers, in order', async () => {
+    const [{ tests }] = await judge(tracedFacts({ trace: traceOf() }));
+    expect(tests.map(({ cause }) => cause)).toEqual(CAUSE_ORDER);
     expect(tests.find(({ cause }) => cause === 'capacity')).toMatchObject({
       outcome: 'holds',
       numbers: { live_bytes: 77 * GIB, request_bytes: 4 * GIB, limit_bytes: 79 * GIB, short_bytes: 2 * GIB },
@@ -25,8 +30,8 @@ describe('the combination', () => {
       for (const value of Object.values(numbers)) expect(Number.isFinite(value)).toBe(true);
   });
 
-  it('names one capture for each test that cannot run, with the causes it settles', () => {
-    const { tests, captures } = judge(messageFacts(), new EvidenceLog());
+  it('names one capture for each test that cannot run, with the causes it settles', async () => {
+    const [{ tests, captures }] = await judge(messageFacts());
     const untested = tests.filter(({ outcome }) => outcome === 'not_testable');
     expect(untested.map(({ cause }) => cause)).toEqual(['synchronisation', 'graph_pools', 'leak']);
     for (const { cause, capture } of untested)
@@ -34,29 +39,30 @@ describe('the combination', () => {
     expect(captures.find(({ id }) => id === 'snapshot_at_oom')?.settles).toEqual(['synchronisation', 'graph_pools']);
   });
 
-  it('is printed with the rules that applied', () => {
-    const full = judge(tracedFacts({ trace: traceOf() }), new EvidenceLog());
+  it('is printed with the rules that applied', async () => {
+    const [full, unknown] = await judge(
+      tracedFacts({ trace: traceOf() }),
+      tracedFacts({ trace: traceOf(), total: null }),
+    );
     const rules = COMBINATION_RULES.map(({ text }) => text);
     for (const text of full.combination) expect(rules).toContain(text);
-    const unknown = judge(tracedFacts({ trace: traceOf(), total: null }), new EvidenceLog());
     expect(unknown.holds?.confidence).toBe('medium');
     expect(unknown.combination.join(' ')).toContain('Not tested: external pressure.');
     expect(new Set(COMBINATION_RULES.map(({ id }) => id)).size).toBe(COMBINATION_RULES.length);
   });
 
-  it('is less sure of pieces that add up to hardly more than the request', () => {
+  it('is less sure of pieces that add up to hardly more than the request', async () => {
     const near = tracedFacts({
       allocated: exact(75 * GIB - 100 * MIB),
       free: freeSpaceOf({ usable: { bytes: 3 * GIB, largestBytes: GIB, count: 9 } }),
     });
-    const judgement = judge(near, new EvidenceLog());
+    const [judgement, clear] = await judge(near, { ...near, allocated: exact(70 * GIB) });
     expect(judgement.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
     expect(judgement.combination.join(' ')).toContain('as good as full');
-    const clear = judge({ ...near, allocated: exact(70 * GIB) }, new EvidenceLog());
     expect(clear.holds).toMatchObject({ cause: 'fragmentation', confidence: 'high' });
   });
 
-  it('is less sure of pieces where a memory fraction kept the device from serving the request', () => {
+  it('is less sure of pieces where a memory fraction kept the device from serving the request', async () => {
     const facts = tracedFacts({
       reserved: exact(39 * GIB),
       allocated: exact(30 * GIB),
@@ -64,26 +70,49 @@ describe('the combination', () => {
       free: freeSpaceOf({ usable: { bytes: 9 * GIB, largestBytes: GIB, count: 30 } }),
       allowed: exact(40 * GIB),
     });
-    const judgement = judge(facts, new EvidenceLog());
+    const [judgement] = await judge(facts);
     expect(judgement.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
     expect(judgement.combination.join(' ')).toContain('without that limit the request is served');
   });
 
-  it('blames pools that hold nearly all that is free, even where the small rest just so adds up', () => {
+  it('blames pools that hold nearly all that is free, even where the small rest just so adds up', async () => {
     const pools = tracedFacts({
       allocated: exact(50 * GIB),
       privatePoolFree: exact(24 * GIB),
       free: freeSpaceOf({ usable: { bytes: 4 * GIB, largestBytes: GIB, count: 9 } }),
     });
-    const judgement = judge(pools, new EvidenceLog());
+    const [judgement, evenly] = await judge(pools, {
+      ...pools,
+      allocated: exact(40 * GIB),
+      privatePoolFree: exact(14 * GIB),
+    });
     expect(judgement.holds).toMatchObject({ cause: 'graph_pools', confidence: 'medium' });
-    const evenly = { ...pools, allocated: exact(40 * GIB), privatePoolFree: exact(14 * GIB) };
-    expect(judge(evenly, new EvidenceLog()).holds?.cause).toBe('fragmentation');
+    expect(evenly.holds?.cause).toBe('fragmentation');
+  });
+
+  it('is proven where every byte is accounted for, and the message has the device total', async () => {
+    // 78 GiB reserved, 1 GiB free, 1 GiB of others, of a device of 80.
+    const facts = tracedFacts({ trace: traceOf(), process: exact(79 * GIB) });
+    const traced = { facts, kind: 'cuda_oom' as const, text: 'CUDA out of memory.' };
+    const [proven, ...others]: readonly Outcome[] = await judge(
+      traced,
+      facts,
+      { ...traced, facts: { ...facts, total: null } },
+      { ...traced, facts: { ...facts, walk: { ...facts.walk!, uncertainBytes: 1 } } },
+      { ...traced, facts: { ...facts, process: exact(81 * GIB) } },
+    );
+    expect(proven!.holds).toMatchObject({ cause: 'capacity', confidence: 'proven' });
+    expect(proven!.combination.join(' ')).toContain('Proven needs a sure verdict');
+    for (const { cause, judged, combination } of others) {
+      expect(cause).toBe('capacity');
+      expect(['high', 'medium']).toContain(judged.confidence);
+      expect(combination.join(' ')).not.toContain('Proven needs');
+    }
   });
 });
 
 describe('verdicts of one run', () => {
-  const verdict = (rank: number, cause: Verdict['cause'], tests: Verdict['tests']): Verdict => ({
+  const verdict = (rank: number, cause: Verdict['cause']): Verdict => ({
     rank,
     device: 0,
     cause,
@@ -94,27 +123,52 @@ describe('verdicts of one run', () => {
     ruled_out: [],
     missing: [],
     ...BLANK,
-    tests,
     next: [],
     request: null,
   });
-  const test = (cause: Verdict['cause'], outcome: 'holds' | 'fails' | 'not_testable') => ({
-    cause,
-    outcome,
-    text: '',
-    numbers: {},
-    capture: null,
+  const kept: KeepingSite = { site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
+  async function judgeTogether(...all: readonly Partial<OomFacts>[]): Promise<Judged[]> {
+    const failures = all.map((changes) => failureOf({ facts: tracedFacts(changes) })) as unknown as TracedFailure[];
+    const store = scratch();
+    const now = new Date();
+    await store.run('DELETE FROM run');
+    await store.insertRows('run', [{ run_id: 1, name: 'run', root_path: '', created_at: now, touched_at: now }]);
+    await store.transaction(() => writeFacts(store, 1, failures));
+    await store.insertRows('judged_run', [{ run_id: 1, rules: FACT_RULES }]);
+    return judgeFailures(store, 1, { failures }, { isOwnCapacity: false, counterfactuals: [] });
+  }
+
+  it('are less sure where another rank shows what they could not test', async () => {
+    const judged = await judgeTogether(
+      { rank: 3, trace: traceOf({ keeping: [kept] }) },
+      { rank: 0 },
+      { rank: 1, trace: traceOf() },
+    );
+    expect(judged).toMatchObject([
+      { cause: 'leak', confidence: 'high', contradicted_by: null },
+      // One step for the untested rival, one for the other rank.
+      { cause: 'capacity', confidence: 'low', untested_rivals: ['leak'], contradicted_by: 0 },
+      { cause: 'capacity', confidence: 'high', contradicted_by: null },
+    ]);
+    const [seen, untested, tested] = [verdict(3, 'leak'), verdict(0, 'capacity'), verdict(1, 'capacity')];
+    const [first, second, third] = relateVerdicts([seen, untested, tested], judged);
+    expect(first).toBe(seen);
+    expect(second!.combination.join(' ')).toContain('The evidence of rank 3 shows leak');
+    expect(third).toBe(tested);
   });
 
-  it('are less sure where another rank shows what they could not test', () => {
-    const seen = verdict(3, 'leak', [test('leak', 'holds')]);
-    const untested = verdict(0, 'capacity', [test('leak', 'not_testable'), test('capacity', 'holds')]);
-    const tested = verdict(1, 'capacity', [test('leak', 'fails'), test('capacity', 'holds')]);
-    const [first, second, third] = relateVerdicts([seen, untested, tested]);
-    expect(first).toBe(seen);
-    expect(second).toMatchObject({ cause: 'capacity', confidence: 'low' });
-    expect(second!.combination.join(' ')).toContain('rank 3');
-    expect(third).toBe(tested);
+  it('are not held against a verdict that is a guess, or on the same cause', async () => {
+    const walk = { exact: false, violations: 4, uncertainBlocks: 0, uncertainBytes: 0 };
+    const judged = await judgeTogether(
+      { rank: 3, trace: traceOf({ keeping: [kept] }), walk },
+      { rank: 0 },
+      { rank: 1 },
+    );
+    expect(judged).toMatchObject([
+      { cause: 'leak', confidence: 'low', contradicted_by: null },
+      { cause: 'capacity', confidence: 'medium', contradicted_by: null },
+      { cause: 'capacity', confidence: 'medium', contradicted_by: null },
+    ]);
   });
 });
 
@@ -138,7 +192,7 @@ describe('captures', () => {
   });
 });
 
-describe('host memory', () => {
+describe.concurrent('host memory', () => {
   it.each([
     [
       'slurmstepd: error: Detected 1 oom_kill event in StepId=77.0. Some of the step tasks have been OOM Killed.',
@@ -150,8 +204,9 @@ describe('host memory', () => {
     ['RuntimeError: DataLoader worker (pid 811) is killed by signal: Killed.', 'dataloader'],
     ['kernel: Out of memory: Killed process (python3), UID 1001', null],
     ["RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 68719476736 bytes.", null],
-  ])('%s', (text, detail) => {
-    expect(verdictOfKind('host_oom', text)).toMatchObject({ cause: 'host_oom', detail });
+  ])('%s', async (text, detail) => {
+    const [{ judged }] = await judge({ facts: messageFacts(), kind: 'host_oom', text });
+    expect(judged).toMatchObject({ cause: 'host_oom', detail, basis: 'kind', confidence: 'high', tests: [] });
     if (detail !== null) expect(CAUSE_DETAILS[detail as keyof typeof CAUSE_DETAILS]).toBe('host_oom');
   });
 });

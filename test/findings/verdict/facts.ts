@@ -2,11 +2,15 @@
 import type { Figure, FreeSpace, OomFacts, RunSide, TraceFacts } from '../../../src/findings/verdict/facts.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 
-export const exact = (bytes: number, source = 'snapshot entry 7'): Figure => ({ bytes, precisionBytes: 0, source });
+export const exact = (bytes: number, path = 'snapshot'): Figure => ({
+  bytes,
+  precisionBytes: 0,
+  source: { path, entry: 7 },
+});
 export const printed = (bytes: number, precisionBytes = 0.005 * GIB): Figure => ({
   bytes,
   precisionBytes,
-  source: 'train.log line 9',
+  source: { path: 'train.log', line: 9 },
 });
 
 const NO_FREE = { bytes: 0, largestBytes: 0, count: 0 };
@@ -45,7 +49,7 @@ export function tracedFacts(changes: Partial<OomFacts> = {}): OomFacts {
     privatePoolFree: exact(0),
     oversizeSlack: exact(0),
     free: freeSpaceOf({ usable: { bytes: GIB, largestBytes: 100 * MIB, count: 40 } }),
-    allocator: { expandableSegments: false, maxSplitBytes: Number.POSITIVE_INFINITY, source: 'snapshot' },
+    allocator: { expandableSegments: false, maxSplitBytes: Number.POSITIVE_INFINITY, source: { path: 'snapshot' } },
     growth: null,
     walk: { exact: true, violations: 0, uncertainBlocks: 0, uncertainBytes: 0 },
     freedAfterOom: true,
@@ -93,7 +97,7 @@ export function traceOf(changes: Partial<TraceFacts> = {}): TraceFacts {
     activity: null,
     activityBytes: 0,
     copiedBytes: 0,
-    source: 'snapshot entry 7',
+    source: { path: 'snapshot', entry: 7 },
     ...changes,
   };
 }
@@ -104,17 +108,16 @@ export function runSideOf(changes: Partial<RunSide> = {}): RunSide {
     completed: 6,
     activity: null,
     activitySource: null,
-    highest: null,
+    highestBytes: null,
     stage: 0,
     stages: 2,
     otherStages: [],
     ownStage: null,
     onlyThisStage: true,
     severalReplicas: false,
-    reservedOnlyGrowthBytes: null,
     early: null,
     nccl: [],
-    source: 'train.log line 5',
+    source: { path: 'train.log', line: 5 },
     ...changes,
   };
 }

@@ -13,13 +13,20 @@ import { newStore } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
 import { exact, messageFacts, tracedFacts } from './facts.js';
 
-const AWAY = { expandableSegments: false, maxSplitBytes: Number.POSITIVE_INFINITY, source: 'snapshot entry 7' };
+const AWAY = {
+  expandableSegments: false,
+  maxSplitBytes: Number.POSITIVE_INFINITY,
+  source: { path: 'snapshot', entry: 7 },
+};
 
 describe('the hint', () => {
   it('does not apply where it was followed already', () => {
     const facts = tracedFacts({ allocator: { ...AWAY, expandableSegments: true } });
     for (const cause of ['capacity', 'fragmentation', 'external_pressure'] as const)
-      expect(judgeHint(facts, cause, null)).toMatchObject({ verdict: 'already_on', source: 'snapshot entry 7' });
+      expect(judgeHint(facts, cause, null)).toMatchObject({
+        verdict: 'already_on',
+        source: 'snapshot entry 7',
+      });
   });
 
   it('cannot explain a full device: the figures say how little is unallocated', () => {

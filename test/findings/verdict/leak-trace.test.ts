@@ -1,9 +1,7 @@
 /** A leak read from the snapshot alone, and everything that looks like one. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { leak } from '../../../src/findings/verdict/causes/leak.js';
-import { EvidenceLog, type KeepingSite, type OomFacts } from '../../../src/findings/verdict/facts.js';
-import { judge } from '../../../src/findings/verdict/index.js';
+import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
 import { lastOfBursts } from '../../../src/findings/verdict/step-clock.js';
 import { keepingSites } from '../../../src/findings/verdict/trace-facts.js';
 import { GIB, MIB } from '../../../src/model/units.js';
@@ -12,26 +10,26 @@ import { newStore } from '../../support/new-store.js';
 import { OOM_SEQ, stateOf, writeStates } from '../../support/states/hand-made-states.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
+import { judging, testOf } from './judging.js';
 
-const run = (facts: OomFacts) => leak.run(facts, new EvidenceLog());
+const { judge } = judging();
+const run = async (...all: readonly OomFacts[]) => (await judge(...all)).map((outcome) => testOf(outcome, 'leak'));
 /** 3 GiB a step over four whole steps and the first one; 2 GiB are missing. */
 const KEPT: KeepingSite = { site: 'record monitor.py:58', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
 
-describe('what a trace shows to be kept', () => {
-  it('is a leak where it is what was missing, named by its site', () => {
-    const log = new EvidenceLog();
-    const { holds, combination } = judge(tracedFacts({ trace: traceOf({ keeping: [KEPT] }) }), log);
+describe.concurrent('what a trace shows to be kept', () => {
+  it('is a leak where it is what was missing, named by its site', async () => {
+    const [{ holds, combination, evidence }] = await judge(tracedFacts({ trace: traceOf({ keeping: [KEPT] }) }));
     expect(holds).toMatchObject({ cause: 'leak', confidence: 'high' });
     expect(holds!.summary).toContain('record monitor.py:58');
     expect(holds!.numbers).toMatchObject({ kept_bytes: 15 * GIB, kept_bytes_per_step: 3 * GIB, whole_steps: 4 });
-    expect(log.entries.map(({ text }) => text).join('\n')).toContain('3.00 GiB left over from each of 4 whole steps');
+    expect(evidence.map(({ text }) => text).join('\n')).toContain('3.00 GiB left over from each of 4 whole steps');
     expect(combination.join(' ')).toContain('A leak comes before capacity');
   });
 
-  it('is less sure from few steps, unless the log says the same', () => {
+  it('is less sure from few steps, unless the log says the same', async () => {
     const steps = traceOf().steps!.slice(0, 3);
     const trace = traceOf({ steps, keeping: [KEPT] });
-    expect(run(tracedFacts({ trace }))).toMatchObject({ outcome: 'holds', confidence: 'medium' });
     const growth = {
       samples: 5,
       firstIteration: 2,
@@ -41,39 +39,44 @@ describe('what a trace shows to be kept', () => {
       bytesPerIteration: 3 * GIB,
       r2: 1,
       lateBytes: 6 * GIB,
-      source: 'log',
+      source: { path: 'log' },
     };
-    expect(run(tracedFacts({ trace, growth }))).toMatchObject({ outcome: 'holds', confidence: 'high' });
+    const [alone, agreed] = await run(tracedFacts({ trace }), tracedFacts({ trace, growth }));
+    expect(alone).toMatchObject({ outcome: 'holds', confidence: 'medium' });
+    expect(agreed).toMatchObject({ outcome: 'holds', confidence: 'high' });
   });
 
-  it('is none where it does not decide it: too little, or nothing', () => {
+  it('is none where it does not decide it: too little, or nothing', async () => {
     const little = { ...KEPT, bytes: GIB };
-    expect(run(tracedFacts({ trace: traceOf({ keeping: [little] }) })).outcome).toBe('fails');
-    const none = run(tracedFacts({ trace: traceOf() }));
-    expect(none).toMatchObject({ outcome: 'fails', why: expect.stringContaining('no call site keeps') });
     // Peaks that vary with the data, ends that do not.
     const varied = traceOf().steps!.map((step, i) => ({ ...step, peakBytes: (50 + 5 * i) * GIB }));
-    expect(run(tracedFacts({ trace: traceOf({ steps: varied }) }))).toMatchObject({
+    const [kept, none, peaks] = await run(
+      tracedFacts({ trace: traceOf({ keeping: [little] }) }),
+      tracedFacts({ trace: traceOf() }),
+      tracedFacts({ trace: traceOf({ steps: varied }) }),
+    );
+    expect(kept!.outcome).toBe('fails');
+    expect(none).toMatchObject({ outcome: 'fails', text: expect.stringContaining('no call site keeps') });
+    expect(peaks).toMatchObject({
       outcome: 'fails',
-      why: expect.stringMatching(/ends differ by 0 B, their peaks by 15\.00 GiB/),
+      text: expect.stringMatching(/ends differ by 0 B, their peaks by 15\.00 GiB/),
     });
   });
 
-  it('is one where the ends of the steps rise without a pause, whatever the sites', () => {
-    const rising = traceOf().steps!.map((step, i) => ({ ...step, endBytes: (40 + 2 * i) * GIB }));
-    expect(run(tracedFacts({ trace: traceOf({ steps: rising }) }))).toMatchObject({
-      outcome: 'holds',
-      // No site is named, so somebody has to look.
-      confidence: 'medium',
-    });
+  it('is one where the ends of the steps rise without a pause, whatever the sites', async () => {
+    const steps = traceOf().steps!.map((step, i) => ({ ...step, endBytes: (40 + 2 * i) * GIB }));
     // A warm-up that levels off brings nothing in its later half; one that pauses is no leak of every step.
-    const plateau = [40, 46, 49, 49.2, 49.3].map((end, i) => ({ ...rising[i]!, endBytes: end * GIB }));
-    const paused = [40, 42, 44, 44, 46].map((end, i) => ({ ...rising[i]!, endBytes: end * GIB }));
-    for (const steps of [plateau, paused])
-      expect(run(tracedFacts({ trace: traceOf({ steps }) })).outcome).toBe('fails');
+    const plateau = [40, 46, 49, 49.2, 49.3].map((end, i) => ({ ...steps[i]!, endBytes: Math.round(end * GIB) }));
+    const paused = [40, 42, 44, 44, 46].map((end, i) => ({ ...steps[i]!, endBytes: Math.round(end * GIB) }));
+    const [rising, ...others] = await run(
+      ...[steps, plateau, paused].map((all) => tracedFacts({ trace: traceOf({ steps: all }) })),
+    );
+    // No site is named, so somebody has to look.
+    expect(rising).toMatchObject({ outcome: 'holds', confidence: 'medium' });
+    expect(others.map(({ outcome }) => outcome)).toEqual(['fails', 'fails']);
   });
 
-  it('overrules a trend of printed lines, and tells the contradiction', () => {
+  it('overrules a trend of printed lines, and tells the contradiction', async () => {
     const growth = {
       samples: 10,
       firstIteration: 2,
@@ -82,24 +85,25 @@ describe('what a trace shows to be kept', () => {
       lastBytes: 44.5 * GIB,
       bytesPerIteration: 0.5 * GIB,
       r2: 0.999,
-      source: 'log',
+      source: { path: 'log' },
     };
-    const judged = judge(tracedFacts({ trace: traceOf(), growth }), new EvidenceLog());
-    expect(judged.holds).toMatchObject({ cause: 'capacity', confidence: 'medium' });
-    expect(judged.combination.join(' ')).toContain('the trace does not show it');
+    const [outcome] = await judge(tracedFacts({ trace: traceOf(), growth }));
+    expect(outcome.holds).toMatchObject({ cause: 'capacity', confidence: 'medium' });
+    expect(outcome.combination.join(' ')).toContain('the trace does not show it');
   });
 
-  it('cannot be told where no step is marked, unless hardly anything is repeated', () => {
+  it('cannot be told where no step is marked, unless hardly anything is repeated', async () => {
     const unmarked = traceOf({ steps: null, stepsBy: null });
-    expect(run(tracedFacts({ trace: unmarked }))).toMatchObject({
-      outcome: 'not_testable',
-      capture: 'memory_each_iteration',
-    });
-    expect(run(tracedFacts({ trace: { ...unmarked, repeatedBytes: GIB } })).outcome).toBe('fails');
+    const [unknown, none] = await run(
+      tracedFacts({ trace: unmarked }),
+      tracedFacts({ trace: { ...unmarked, repeatedBytes: GIB } }),
+    );
+    expect(unknown).toMatchObject({ outcome: 'not_testable', capture: 'memory_each_iteration' });
+    expect(none!.outcome).toBe('fails');
   });
 });
 
-describe('a log', () => {
+describe.concurrent('a log', () => {
   const growth = {
     samples: 8,
     firstIteration: 2,
@@ -108,27 +112,32 @@ describe('a log', () => {
     lastBytes: 48 * GIB,
     bytesPerIteration: GIB,
     r2: 0.9,
-    source: 'log',
+    source: { path: 'log' },
   };
 
-  it('distinguishes a warm-up that levels off from a leak by its later half', () => {
-    expect(run(messageFacts({ growth: { ...growth, lateBytes: 4 * GIB } })).outcome).toBe('holds');
-    expect(run(messageFacts({ growth: { ...growth, lateBytes: GIB } }))).toMatchObject({
-      outcome: 'fails',
-      why: expect.stringContaining('levels off'),
-    });
+  it('distinguishes a warm-up that levels off from a leak by its later half', async () => {
+    const [leaks, settles] = await run(
+      ...[4 * GIB, GIB].map((lateBytes) => messageFacts({ growth: { ...growth, lateBytes } })),
+    );
+    expect(leaks!.outcome).toBe('holds');
+    expect(settles).toMatchObject({ outcome: 'fails', text: expect.stringContaining('levels off') });
   });
 
-  it('reports that only reserved memory grew', () => {
+  it('reports that only reserved memory grew', async () => {
     const flat = { ...growth, lastBytes: growth.firstBytes, bytesPerIteration: 0, r2: 0 };
-    const facts = messageFacts({ growth: flat, run: runSideOf({ reservedOnlyGrowthBytes: 5 * GIB }) });
-    expect(run(facts)).toMatchObject({
+    const [result] = await run(
+      messageFacts({
+        growth: flat,
+        reservedGrowth: { ...growth, lastBytes: growth.firstBytes + 5 * GIB },
+      }),
+    );
+    expect(result).toMatchObject({
       outcome: 'fails',
-      why: expect.stringContaining('reserved memory grew by 5.00 GiB, allocated memory did not'),
+      text: expect.stringContaining('reserved memory grew by 5.00 GiB, allocated memory did not'),
     });
   });
 
-  it('of two iterations foretells the one that fails, or says nothing', () => {
+  it('of two iterations foretells the one that fails, or says nothing', async () => {
     // 79 GiB to fill: from 60 GiB after iteration 2, by 3 GiB each, in iteration 9.
     const early = {
       firstIteration: 1,
@@ -136,20 +145,25 @@ describe('a log', () => {
       bytesPerIteration: 3 * GIB,
       peakBytes: 60 * GIB,
       lastIteration: 8,
-      source: 'log line 4',
+      source: { path: 'log', line: 4 },
     };
-    const outcome = (changes: Partial<typeof early>) =>
-      run(messageFacts({ run: runSideOf({ early: { ...early, ...changes } }) })).outcome;
-    expect(run(messageFacts({ run: runSideOf({ early }) }))).toMatchObject({ outcome: 'holds', confidence: 'medium' });
-    for (const lastIteration of [3, 6, 10, 400]) expect(outcome({ lastIteration })).toBe('not_testable');
-    // Noise foretells nothing, nor does growth that fills the device at once.
-    expect(outcome({ bytesPerIteration: 60 * MIB, lastIteration: 325 })).toBe('not_testable');
-    expect(outcome({ bytesPerIteration: 12 * GIB, lastIteration: 3 })).toBe('not_testable');
+    const [foretold, ...others] = await run(
+      ...[
+        {},
+        ...[3, 6, 10, 400].map((lastIteration) => ({ lastIteration })),
+        // Noise foretells nothing, nor does growth that fills the device at once.
+        { bytesPerIteration: 60 * MIB, lastIteration: 325 },
+        { bytesPerIteration: 12 * GIB, lastIteration: 3 },
+      ].map((changes) => messageFacts({ run: runSideOf({ early: { ...early, ...changes } }) })),
+    );
+    expect(foretold).toMatchObject({ outcome: 'holds', confidence: 'medium' });
+    expect(others).toHaveLength(6);
+    for (const { outcome } of others) expect(outcome).toBe('not_testable');
   });
 
-  it('rules a leak out where there was no time for one', () => {
-    for (const completed of [0, 1]) expect(run(messageFacts({ run: runSideOf({ completed }) })).outcome).toBe('fails');
-    expect(run(messageFacts({ run: runSideOf({ completed: 2 }) })).outcome).toBe('not_testable');
+  it('rules a leak out where there was no time for one', async () => {
+    const all = await run(...[0, 1, 2].map((completed) => messageFacts({ run: runSideOf({ completed }) })));
+    expect(all.map(({ outcome }) => outcome)).toEqual(['fails', 'fails', 'not_testable']);
   });
 });
 

@@ -1,10 +1,11 @@
 /** Growth over iterations as a cause: it must be steady, and it must be what made the difference. */
 import { describe, expect, it } from 'vitest';
-import { leak } from '../../../src/findings/verdict/causes/leak.js';
-import { EvidenceLog, type Growth, type OomFacts } from '../../../src/findings/verdict/facts.js';
-import { judge } from '../../../src/findings/verdict/index.js';
+import type { Growth, OomFacts } from '../../../src/findings/verdict/facts.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { messageFacts, printed, tracedFacts } from './facts.js';
+import { judging, testOf } from './judging.js';
+
+const { judge } = judging();
 
 /** 77 GiB live + 4 GiB asked on 79 GiB: 2 GiB short. */
 const growth = (changes: Partial<Growth> = {}): Growth => ({
@@ -15,46 +16,51 @@ const growth = (changes: Partial<Growth> = {}): Growth => ({
   lastBytes: 44.5 * GIB,
   bytesPerIteration: 0.5 * GIB,
   r2: 0.999,
-  source: 'log.out',
+  source: { path: 'log.out' },
   ...changes,
 });
-const run = (facts: OomFacts) => leak.run(facts, new EvidenceLog());
+const run = async (...all: readonly OomFacts[]) => (await judge(...all)).map((outcome) => testOf(outcome, 'leak'));
 
-describe('a leak', () => {
-  it('holds where the growth is what was missing, and goes before capacity', () => {
-    for (const facts of [tracedFacts({ growth: growth() }), messageFacts({ growth: growth() })]) {
-      expect(run(facts)).toMatchObject({ outcome: 'holds', confidence: 'high' });
-      const { holds } = judge(facts, new EvidenceLog());
-      expect(holds?.cause).toBe('leak');
-      expect(holds?.summary).toContain('512.00 MiB every iteration');
+describe.concurrent('a leak', () => {
+  it('holds where the growth is what was missing, and goes before capacity', async () => {
+    for (const outcome of await judge(tracedFacts({ growth: growth() }), messageFacts({ growth: growth() }))) {
+      expect(testOf(outcome, 'leak')).toMatchObject({ outcome: 'holds', confidence: 'high' });
+      expect(outcome.holds?.cause).toBe('leak');
+      expect(outcome.holds?.summary).toContain('512.00 MiB every iteration');
     }
   });
 
-  it('is less sure with few samples or a poorer fit', () => {
-    expect(run(tracedFacts({ growth: growth({ samples: 3 }) }))).toMatchObject({ confidence: 'medium' });
-    expect(run(tracedFacts({ growth: growth({ r2: 0.9 }) }))).toMatchObject({ confidence: 'medium' });
-    // Without the message's figures nothing says whether the growth made the difference.
-    expect(run(messageFacts({ growth: growth(), reserved: null }))).toMatchObject({ confidence: 'medium' });
+  it('is less sure with few samples or a poorer fit', async () => {
+    const all = await run(
+      tracedFacts({ growth: growth({ samples: 3 }) }),
+      tracedFacts({ growth: growth({ r2: 0.9 }) }),
+      // Without the message's figures nothing says whether the growth made the difference.
+      messageFacts({ growth: growth(), reserved: null }),
+    );
+    for (const one of all) expect(one).toMatchObject({ outcome: 'holds', confidence: 'medium' });
   });
 
-  it('fails where memory is steady, jumps, or falls', () => {
+  it('fails where memory is steady, jumps, or falls', async () => {
     const steady = growth({ lastBytes: 40 * GIB + 4 * MIB, bytesPerIteration: MIB });
-    for (const one of [steady, growth({ r2: 0.4 }), growth({ lastBytes: 39 * GIB })]) {
-      expect(run(tracedFacts({ growth: one })).outcome).toBe('fails');
-    }
+    const all = [steady, growth({ r2: 0.4 }), growth({ lastBytes: 39 * GIB })];
+    for (const { outcome } of await run(...all.map((one) => tracedFacts({ growth: one }))))
+      expect(outcome).toBe('fails');
   });
 
-  it('fails where the growth does not decide it', () => {
+  it('fails where the growth does not decide it', async () => {
     const little = growth({ lastBytes: 41 * GIB, bytesPerIteration: 0.1 * GIB });
-    expect(run(tracedFacts({ growth: little })).outcome).toBe('fails');
     // Fits anyway: something else is wrong.
     const fits = { request: printed(GIB), requestAtLeastBytes: GIB - 2 * MIB };
-    expect(run(messageFacts({ growth: growth(), ...fits })).outcome).toBe('fails');
+    const all = await run(tracedFacts({ growth: little }), messageFacts({ growth: growth(), ...fits }));
+    expect(all.map(({ outcome }) => outcome)).toEqual(['fails', 'fails']);
   });
 
-  it('is not testable without a trend', () => {
-    expect(run(tracedFacts()).outcome).toBe('not_testable');
-    expect(run(tracedFacts({ growth: growth({ samples: 2 }) })).outcome).toBe('not_testable');
-    expect(run(messageFacts({ growth: growth(), reserved: null, request: null })).outcome).toBe('not_testable');
+  it('is not testable without a trend', async () => {
+    const all = await run(
+      tracedFacts(),
+      tracedFacts({ growth: growth({ samples: 2 }) }),
+      messageFacts({ growth: growth(), reserved: null, request: null }),
+    );
+    for (const { outcome } of all) expect(outcome).toBe('not_testable');
   });
 });

@@ -5,9 +5,12 @@ import { classify } from '../../../src/findings/verdict/classify.js';
 import type { ClassifyResult } from '../../../src/model/results/log.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { classifyText } from '../../../src/report/knowledge/classify-text.js';
+import { judging } from './judging.js';
 
-function classified(text: string): ClassifyResult {
-  const result = classify(incidentsInText(text), 'pasted.txt');
+const { scratch } = judging();
+
+async function classified(text: string): Promise<ClassifyResult> {
+  const result = await classify(incidentsInText(text), 'pasted.txt', async () => scratch());
   const printed = classifyText(result);
   expect(printed).not.toMatch(/undefined|NaN|\[object/);
   expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
@@ -18,8 +21,8 @@ const FULL =
   '[rank5]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 80.00 GiB of which 1.00 GiB is free. Process 900 has 78.50 GiB memory in use. Process 901 has 512.00 MiB memory in use. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.';
 
 describe('classify', () => {
-  it('reads figures as printed; which process is this one is said apart', () => {
-    const { incidents, verdict } = classified(FULL);
+  it('reads figures as printed; which process is this one is said apart', async () => {
+    const { incidents, verdict } = await classified(FULL);
     expect(incidents).toMatchObject([
       {
         kind: 'cuda_oom',
@@ -45,8 +48,8 @@ describe('classify', () => {
     expect(sum).toBe(verdict.accounting_total!.bytes);
   });
 
-  it('of the 1.4 wording: what is reserved and not allocated is the difference', () => {
-    const { incidents } = classified(
+  it('of the 1.4 wording: what is reserved and not allocated is the difference', async () => {
+    const { incidents } = await classified(
       'RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 10.00 GiB total capacity; 8.00 GiB already allocated; 5.00 MiB free; 9.00 GiB reserved in total by PyTorch)',
     );
     expect(incidents[0]).toMatchObject({
@@ -57,8 +60,8 @@ describe('classify', () => {
     });
   });
 
-  it('judges the failure that says why, not the first line that says that', () => {
-    const { incidents, verdict } = classified(
+  it('judges the failure that says why, not the first line that says that', async () => {
+    const { incidents, verdict } = await classified(
       [
         '[rank3]:[E1121 02:10:00.000000000 ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600010 milliseconds before timing out.',
         FULL,
@@ -67,15 +70,17 @@ describe('classify', () => {
     expect(incidents[verdict.incident!]).toMatchObject({ kind: 'cuda_oom', rank: 5 });
   });
 
-  it('of a text without failures decides nothing', () => {
-    const { incidents, verdict } = classified('iteration 1/ 10 | all is well\n');
+  it('of a text without failures decides nothing', async () => {
+    const { incidents, verdict } = await classified('iteration 1/ 10 | all is well\n');
     expect(incidents).toEqual([]);
     expect(verdict).toMatchObject({ cause: 'undecided', detail: null, confidence: 'low', incident: null });
-    expect(classified('').verdict.cause).toBe('undecided');
+    expect((await classified('')).verdict.cause).toBe('undecided');
   });
 
-  it('of a failure that is no memory failure says so', () => {
-    const { incidents, verdict } = classified('RuntimeError: CUDA error: an illegal memory access was encountered\n');
+  it('of a failure that is no memory failure says so', async () => {
+    const { incidents, verdict } = await classified(
+      'RuntimeError: CUDA error: an illegal memory access was encountered\n',
+    );
     expect(incidents.map(({ is_oom }) => is_oom)).toEqual([false]);
     expect(verdict.cause).toBe('not_oom');
   });

@@ -17,7 +17,7 @@ function oomOf(changes: Partial<TracedOom> = {}): TracedOom {
     segmentBytes: 30 * MIB,
     deviceFreeBytes: 7 * MIB,
     site: null,
-    source: 'snapshot entry 9',
+    source: { path: 'snapshot', entry: 9 },
     reservedBytes: 121 * MIB,
     allocatedBytes: 48 * MIB,
     pendingBytes: 5 * MIB,
@@ -35,7 +35,7 @@ function oomOf(changes: Partial<TracedOom> = {}): TracedOom {
 }
 
 function messageOf(text: string): Message {
-  return { ...incidentsInText(text)[0]!, source: 'train.log line 1' };
+  return { ...incidentsInText(text)[0]!, place: { path: 'train.log', line: 1 } };
 }
 
 const TEXT =
@@ -47,11 +47,14 @@ const TEXT =
 describe('an OOM entry', () => {
   it('has exact figures, and the total that the user gives', () => {
     const facts = factsOfTrace(oomOf(), undefined, undefined);
-    expect(facts.reserved).toEqual({ bytes: 121 * MIB, precisionBytes: 0, source: 'snapshot entry 9' });
+    expect(facts.reserved).toEqual({ bytes: 121 * MIB, precisionBytes: 0, source: { path: 'snapshot', entry: 9 } });
     expect(facts.privatePoolFree!.bytes).toBe(20 * MIB);
     expect(facts.roundingWaste).toBeNull();
     expect(facts.total).toBeNull();
-    expect(factsOfTrace(oomOf(), undefined, 5 * GIB).total).toMatchObject({ bytes: 5 * GIB, source: '--capacity' });
+    expect(factsOfTrace(oomOf(), undefined, 5 * GIB).total).toMatchObject({
+      bytes: 5 * GIB,
+      source: { option: '--capacity' },
+    });
   });
 });
 
@@ -63,7 +66,7 @@ describe('a message', () => {
     expect(facts.reserved!.bytes).toBe(70 * GIB + 512 * MIB);
     expect(facts.process!.bytes).toBe(71 * GIB);
     expect(facts.otherProcesses.map(({ bytes }) => bytes)).toEqual([8 * GIB]);
-    expect(facts.deviceFree).toMatchObject({ bytes: 7 * MIB, source: 'train.log line 1' });
+    expect(facts.deviceFree).toMatchObject({ bytes: 7 * MIB, source: { path: 'train.log', line: 1 } });
     expect(facts.deviceFree!.precisionBytes).toBeCloseTo(0.005 * MIB, 0);
   });
 
@@ -105,12 +108,13 @@ describe('a message and an OOM entry', () => {
 
   it('joined keep the exact figures and take the rest from the message', () => {
     const facts = factsOfTrace(oom, with_({}), undefined);
-    expect(facts.deviceFree).toEqual({ bytes: 7 * MIB, precisionBytes: 0, source: 'snapshot entry 9' });
+    expect(facts.deviceFree).toEqual({ bytes: 7 * MIB, precisionBytes: 0, source: { path: 'snapshot', entry: 9 } });
     expect(facts.reserved!.precisionBytes).toBe(0);
     expect(facts.process!.bytes).toBe(71 * GIB);
-    expect(facts.total!.source).toBe('train.log line 1');
-    expect(factsOfTrace(oomOf({ deviceFreeBytes: null }), with_({}), undefined).deviceFree!.source).toBe(
-      'train.log line 1',
-    );
+    expect(facts.total!.source).toEqual({ path: 'train.log', line: 1 });
+    expect(factsOfTrace(oomOf({ deviceFreeBytes: null }), with_({}), undefined).deviceFree!.source).toEqual({
+      path: 'train.log',
+      line: 1,
+    });
   });
 });

@@ -8,6 +8,7 @@ import { type AllocatorFacts, EvidenceLog, type OomFacts } from '../../../src/fi
 import { conclude } from '../../../src/findings/verdict/judge-message.js';
 import { GIB } from '../../../src/model/units.js';
 import { messageFacts, printed } from './facts.js';
+import { judging } from './judging.js';
 
 const bystanders: Bystanders = {
   failedAlone: true,
@@ -19,10 +20,12 @@ const bystanders: Bystanders = {
 const allocator = (expandableSegments: boolean): AllocatorFacts => ({
   expandableSegments,
   maxSplitBytes: Number.POSITIVE_INFINITY,
-  source: 'launch.sbatch line 4',
+  source: { path: 'launch.sbatch', line: 4 },
 });
 
-function verdict(facts: Partial<OomFacts>) {
+const { judge } = judging();
+
+async function verdicts(...all: readonly Partial<OomFacts>[]) {
   const bare = messageFacts({
     reserved: null,
     allocated: null,
@@ -33,20 +36,25 @@ function verdict(facts: Partial<OomFacts>) {
     allocator: null,
     growth: null,
   });
-  return conclude({ ...bare, ...facts }, new EvidenceLog(), undefined);
+  const inputs = all.map((facts) => ({ ...bare, ...facts }));
+  return (await judge(...inputs)).map(({ judged }, i) => conclude(inputs[i]!, judged, new EvidenceLog()));
 }
 
-describe('an OOM without figures', () => {
-  it('is probably fragmentation where one rank fails among ranks alike and expandable segments are not set', () => {
-    expect(verdict({ bystanders })).toMatchObject({ cause: 'fragmentation', confidence: 'low' });
-    expect(verdict({ bystanders, allocator: allocator(false) })).toMatchObject({ cause: 'fragmentation' });
+describe.concurrent('an OOM without figures', () => {
+  it('is probably fragmentation where one rank fails among ranks alike and expandable segments are not set', async () => {
+    const all = await verdicts({ bystanders }, { bystanders, allocator: allocator(false) });
+    expect(all).toHaveLength(2);
+    for (const result of all) {
+      expect(result).toMatchObject({ cause: 'fragmentation', confidence: 'low' });
+      expect(result.summary).toContain('of 16 ranks only this one failed');
+    }
   });
 
-  it('is probably capacity where they are set', () => {
-    const told = verdict({ bystanders, allocator: allocator(true) });
-    expect(told).toMatchObject({ cause: 'capacity', confidence: 'low' });
-    expect(told.combination.join(' ')).toContain('the guides are asked');
-    expect(told.captures.length).toBeGreaterThan(0);
+  it('is probably capacity where they are set', async () => {
+    const [result] = await verdicts({ bystanders, allocator: allocator(true) });
+    expect(result).toMatchObject({ cause: 'capacity', confidence: 'low' });
+    expect(result!.combination.join(' ')).toContain('the guides are asked');
+    expect(result!.captures.length).toBeGreaterThan(0);
   });
 
   it.each([
@@ -54,12 +62,12 @@ describe('an OOM without figures', () => {
     ['no other rank prints memory', { ...bystanders, ranks: 0, mostReservedBytes: null }],
     ['the rank holds more than any other', { ...bystanders, ownReservedBytes: 79 * GIB }],
     ['no environment was read', { ...bystanders, environmentSource: null }],
-  ])('stays undecided where %s', (_, beside) => {
-    expect(verdict({ bystanders: beside })).toMatchObject({ cause: 'undecided' });
+  ])('stays undecided where %s', async (_, changed) => {
+    expect(await verdicts({ bystanders: changed })).toMatchObject([{ cause: 'undecided' }]);
   });
 
-  it('is judged by its figures where there are any', () => {
-    const full = { reserved: printed(78 * GIB), allocated: printed(77.9 * GIB), deviceFree: printed(0.1 * GIB) };
-    expect(verdict({ bystanders, ...full })).toMatchObject({ cause: 'capacity' });
+  it('is judged by its figures where there are any', async () => {
+    const full = { reserved: printed(78 * GIB), allocated: printed(77.75 * GIB), deviceFree: printed(0.25 * GIB) };
+    expect(await verdicts({ bystanders, ...full })).toMatchObject([{ cause: 'capacity' }]);
   });
 });

@@ -3,6 +3,7 @@ import { classify } from '../../../findings/verdict/classify.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
 import { classifyText } from '../../../report/knowledge/classify-text.js';
+import { openScratch } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, operand } from '../../options.js';
@@ -25,7 +26,8 @@ export const verb = defineVerb({
   ],
   async ask({ file, capacity }, session) {
     const input = session.keep(await openTextInput(file));
-    return classify(await readIncidents(input), input.name, { capacityBytes: capacity?.bytes });
+    const scratch = async () => session.keep(await openScratch());
+    return classify(await readIncidents(input), input.name, scratch, { capacityBytes: capacity?.bytes });
   },
   render: classifyText,
   exitCode({ verdict: { cause } }, { exitCode }) {

@@ -1,121 +1,89 @@
-/**
- * Other memory fills the device: another process, NCCL, the CUDA context. Tested first, since the rest may then look
- * full or fragmented.
- */
+/** Words for memory outside this process's PyTorch. */
 import { DRIVER_OWNER_WORDS } from '../../../model/results/nsys.js';
 import { formatBytes } from '../../../model/units.js';
 import type { MonitorFacts } from '../../outside/monitor-facts.js';
-import { active, type CauseTest, type EvidenceLog, type OomFacts, outside } from '../facts.js';
-import { ORDINARY_OUTSIDE_BYTES, ORDINARY_OUTSIDE_SHARE } from '../thresholds.js';
+import type { OomFacts } from '../facts.js';
+import { type CauseWords, numberOf, unknownReason, type Words } from './words.js';
 
-/** See its thresholds. */
-export function ordinaryOutsideBytes(totalBytes: number): number {
-  return Math.max(ORDINARY_OUTSIDE_BYTES, totalBytes * ORDINARY_OUTSIDE_SHARE);
-}
-
-export const externalPressure: CauseTest = {
-  cause: 'external_pressure',
-  run(facts, evidence) {
-    const beyond = outside(facts);
-    if (facts.total !== null && beyond === null) {
+export const externalPressure: CauseWords = (answer, facts, evidence) => {
+  switch (answer.reason) {
+    case 'total_unknown':
       return {
-        outcome: 'not_testable',
-        needs: 'what this process held: its reserved bytes, or its memory in use',
-        capture: 'whole_oom_message',
+        text: 'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
       };
-    }
-    if (beyond === null || facts.total === null) {
-      return {
-        outcome: 'not_testable',
-        needs: 'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
-        capture: 'device_total',
-      };
-    }
-    const live = active(facts) ?? facts.process;
-    if (live === null) return { outcome: 'not_testable', needs: 'the allocated bytes', capture: 'whole_oom_message' };
-    const ordinary = ordinaryOutsideBytes(facts.total.bytes);
-    const numbers = {
-      outside_bytes: beyond.bytes,
-      ordinary_outside_bytes: ordinary,
-      total_bytes: facts.total.bytes,
-      live_bytes: live.bytes,
-      request_bytes: facts.requestAtLeastBytes,
+    case 'process_unknown':
+      return { text: 'what this process held: its reserved bytes, or its memory in use' };
+    case 'allocated_unknown':
+      return { text: 'the allocated bytes' };
+  }
+  const outsideBytes = numberOf(answer, 'outside_bytes');
+  if (answer.reason === 'ordinary')
+    return { text: `${formatBytes(Math.max(0, outsideBytes))} outside PyTorch is ordinary` };
+  if (answer.reason === 'full_in_any_case')
+    return {
+      text: `even with the rest of the device to itself ${formatBytes(numberOf(answer, 'live_bytes'))} + the request do not fit`,
     };
-    const text = `outside PyTorch: ${formatBytes(beyond.bytes)} of the device's ${formatBytes(facts.total.bytes)}`;
-    if (beyond.bytes <= ordinary) {
+  evidence.add(
+    `outside PyTorch: ${formatBytes(outsideBytes)} of the device's ${formatBytes(numberOf(answer, 'total_bytes'))}`,
+    facts.total!.source,
+  );
+  const foreignBytes = numberOf(answer, 'foreign_bytes');
+  const seen = facts.monitor?.others ?? null;
+  const ownText = formatBytes(outsideBytes - foreignBytes);
+  switch (answer.reason) {
+    case 'owner_unknown':
       return {
-        outcome: 'fails',
-        why: `${formatBytes(Math.max(0, beyond.bytes))} outside PyTorch is ordinary`,
-        numbers,
+        text: `${formatBytes(outsideBytes)} of the device are outside this process's PyTorch; the message does not say whose they are`,
+        next: ['run nvidia-smi on that host: another process, or a leftover of a killed one, holds the device'],
       };
-    }
-    const could = facts.total.bytes - ordinary;
-    if (live.bytes + facts.requestAtLeastBytes > could) {
+    case 'other_processes':
       return {
-        outcome: 'fails',
-        why: `even with the rest of the device to itself ${formatBytes(live.bytes)} + the request do not fit`,
-        numbers,
+        text: `other processes hold ${formatBytes(foreignBytes)} of the device${named(seen)}`,
+        next: [
+          seen === null || seen.length === 0
+            ? 'find the process with nvidia-smi on that host and end it, or move this rank to a free device'
+            : `end ${pidWords(seen)} on that host, or move this rank to a free device`,
+        ],
       };
+    case 'profiled':
+    case 'profiled_nccl': {
+      const owners = ownersOf(facts);
+      evidence.add(`outside PyTorch, by the driver: ${owners}`, facts.driver!.source);
+      return profiled(answer.reason === 'profiled_nccl', ownText, owners);
     }
-    evidence.add(text, beyond.source);
-    return { outcome: 'holds', ...blame(facts, beyond.bytes, evidence), numbers };
-  },
+    case 'nccl_signs':
+      for (const { text, source } of facts.run!.nccl.slice(0, 3)) evidence.add(text, source);
+      return {
+        text: `${ownText} of this process lie outside PyTorch, and NCCL is set up to hold much`,
+        next: [
+          'undo the NCCL settings named, or use fewer communicators; NCCL_DEBUG_SUBSYS=INIT,ALLOC shows what each buffer takes',
+        ],
+      };
+    case 'outside_pytorch':
+      return {
+        text: `${ownText} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+        next: [
+          'count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations',
+        ],
+      };
+  }
+  return unknownReason(answer);
 };
 
-/**
- * Another process if the processes' share shows it; otherwise this process's own memory outside PyTorch: NCCL's if
- * there is evidence for it.
- */
-function blame(facts: OomFacts, beyondBytes: number, evidence: EvidenceLog) {
-  const otherProcessBytes = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
-  const beyondProcess =
-    facts.process !== null && facts.total !== null && facts.deviceFree !== null
-      ? facts.total.bytes - facts.deviceFree.bytes - facts.process.bytes
-      : null;
-  const seen = facts.monitor?.others ?? null;
-  const sampled = seen === null ? 0 : seen.reduce((sum, process) => sum + process.bytes, 0);
-  const foreign = Math.max(otherProcessBytes, beyondProcess ?? 0, Math.min(sampled, beyondBytes));
-  if (facts.process === null && otherProcessBytes === 0 && seen === null) {
-    return {
-      detail: null,
-      confidence: 'medium' as const,
-      summary: `${formatBytes(beyondBytes)} of the device are outside this process's PyTorch; the message does not say whose they are`,
-      next: ['run nvidia-smi on that host: another process, or a leftover of a killed one, holds the device'],
-    };
-  }
-  if (foreign * 2 >= beyondBytes) {
-    return {
-      detail: 'other_process' as const,
-      confidence: 'high' as const,
-      summary: `other processes hold ${formatBytes(foreign)} of the device${named(seen)}`,
-      next: [
-        seen === null || seen.length === 0
-          ? 'find the process with nvidia-smi on that host and end it, or move this rank to a free device'
-          : `end ${pidWords(seen)} on that host, or move this rank to a free device`,
-      ],
-    };
-  }
-  const ownText = formatBytes(beyondBytes - foreign);
-  const profiled = ofProfile(facts, beyondBytes - foreign, ownText, evidence);
-  if (profiled !== undefined) return profiled;
-  const signs = facts.run?.nccl ?? [];
-  for (const { text, source } of signs.slice(0, 3)) evidence.add(text, source);
-  if (signs.length > 0) {
-    return {
-      detail: 'nccl' as const,
-      confidence: 'medium' as const,
-      summary: `${ownText} of this process lie outside PyTorch, and NCCL is set up to hold much`,
-      next: [
-        'undo the NCCL settings named, or use fewer communicators; NCCL_DEBUG_SUBSYS=INIT,ALLOC shows what each buffer takes',
-      ],
-    };
-  }
+function profiled(isNccl: boolean, ownText: string, owners: string): Words {
   return {
-    detail: 'non_torch' as const,
-    confidence: 'medium' as const,
-    summary: `${ownText} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
-    next: ['count communicators and NCCL channels (NCCL_DEBUG=INFO); an Nsight Systems capture names the allocations'],
+    text: `${ownText} of this process lie outside PyTorch: ${owners}`,
+    next: isNccl
+      ? [
+          'use fewer communicators or smaller NCCL buffers (NCCL_BUFFSIZE, NCCL_MAX_NCHANNELS); `mbforensics nsys` names the calls that took them',
+        ]
+      : ['`mbforensics nsys` names the calls that took it'],
   };
+}
+
+function ownersOf({ driver }: OomFacts): string {
+  const named = driver!.outside.slice(0, 3);
+  return named.map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`).join(', ');
 }
 
 type Seen = NonNullable<MonitorFacts['others']>;
@@ -130,28 +98,4 @@ function pidWords(seen: Seen): string {
 
 function named(seen: Seen | null): string {
   return seen === null || seen.length === 0 ? '' : `: ${pidWords(seen)}`;
-}
-
-/** A profile of the driver names the owners outside PyTorch; it decides if it accounts for half of the bytes. */
-function ofProfile(facts: OomFacts, ownBytes: number, ownText: string, evidence: EvidenceLog) {
-  const { driver } = facts;
-  if (driver === null || driver === undefined) return undefined;
-  const seen = driver.outside.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (2 * seen < ownBytes) return undefined;
-  const named = driver.outside
-    .slice(0, 3)
-    .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
-  evidence.add(`outside PyTorch, by the driver: ${named.join(', ')}`, driver.source);
-  const nccl = driver.outside.find(({ owner }) => owner === 'nccl')?.bytes ?? 0;
-  const isNccl = 2 * nccl >= seen;
-  return {
-    detail: isNccl ? ('nccl' as const) : ('non_torch' as const),
-    confidence: 'high' as const,
-    summary: `${ownText} of this process lie outside PyTorch: ${named.join(', ')}`,
-    next: isNccl
-      ? [
-          'use fewer communicators or smaller NCCL buffers (NCCL_BUFFSIZE, NCCL_MAX_NCHANNELS); `mbforensics nsys` names the calls that took them',
-        ]
-      : ['`mbforensics nsys` names the calls that took it'],
-  };
 }

@@ -1,0 +1,122 @@
+-- @name   library.cause_capacity
+-- @kind   view
+-- @title  Whether live memory and the request exceed what the process could have: no allocator setting can help
+-- @col    run_id     INTEGER
+-- @col    failure    INTEGER   within the run
+-- @col    outcome    VARCHAR   holds, fails or not_testable
+-- @col    reason     VARCHAR
+-- @col    detail     VARCHAR?
+-- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
+-- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    doubts     VARCHAR[] evidence against the outcome
+-- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
+-- @why    The detail is the first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a
+--         stage that holds more than others. A checkpoint's copies come before a stage's share, since they are freed a moment later.
+--         Rounding cuts both ways: printed figures that just fit do not rule it out either.
+WITH passed AS (
+  SELECT run_id, failure, count(*) AS steps, max(peak_bytes) AS peak_bytes FROM oom_step GROUP BY run_id, failure),
+weighed AS (
+  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes,
+    coalesce(fact.trace_activity, fact.run_activity) AS activity, coalesce(passed.steps, 0) AS passed_steps,
+    coalesce(passed.peak_bytes, fact.highest_bytes) AS before_bytes,
+    coalesce(fact.stage IS NOT NULL AND fact.stages >= 2 AND fact.only_this_stage
+      AND fact.next_stage_bytes <= threshold.other_stage_share * fact.own_stage_bytes, false) AS is_fullest_stage,
+    -- Of checkpoints all that the trace shows of the activity; of others only if it is the failing one.
+    coalesce(fact.activity_bytes, 0) + fact.least_request_bytes AS spike_bytes, sum.live_bytes - coalesce(fact.activity_bytes, 0)
+      AS other_bytes
+  FROM oom_sum AS sum
+  JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
+  LEFT JOIN passed ON passed.run_id = sum.run_id AND passed.failure = sum.failure
+  CROSS JOIN cause_threshold AS threshold),
+detailed AS (
+  SELECT *,
+    CASE
+      WHEN is_fraction THEN 'fraction'
+      WHEN least_request_bytes > limit_bytes THEN 'beyond_limit'
+      WHEN rounding_waste_bytes >= short_bytes THEN 'rounding'
+      WHEN activity = 'optimizer_init' THEN 'optimizer_states'
+      -- A save comes after steps that fitted. Before the first step, or while loading, the copies have to be visible.
+      WHEN activity IN ('checkpoint_save', 'checkpoint_load')
+        THEN CASE WHEN CASE WHEN has_trace THEN other_bytes <= limit_bytes
+            ELSE activity = 'checkpoint_save' AND greatest(coalesce(completed_steps, 0), passed_steps) > 0 END
+          THEN 'checkpoint' ELSE 'full_in_checkpoint' END
+      -- Where every replica of a stage fails alike, it is the stage and not one long sequence.
+      WHEN activity = 'logits_loss' AND NOT (several_replicas AND is_fullest_stage) AND before_bytes <= steady_share * limit_bytes
+        AND greatest(passed_steps + CASE WHEN has_earlier_states THEN 1 ELSE 0 END, coalesce(completed_steps, 0)) >= steady_steps
+        AND (trace_activity IS NULL OR other_bytes <= steady_share * limit_bytes) THEN 'logits'
+      -- Before the first step is over, large tensors are buffers that stay.
+      WHEN (coalesce(completed_steps, 0) > 0 OR passed_steps > 0) AND least_request_bytes >= large_request_share * limit_bytes
+        AND live_bytes <= steady_share * limit_bytes THEN 'one_tensor'
+      WHEN is_fullest_stage THEN 'stage'
+      ELSE 'full' END AS detail_reason
+  FROM weighed),
+reasoned AS (
+  SELECT *,
+    CASE
+      WHEN least_request_bytes > total_bytes AND request_bytes IS NOT NULL THEN 'beyond_device'
+      -- Some messages (cudaMallocAsync) print no reserve; beyond the whole device no reserve can help.
+      WHEN limit_bytes IS NULL AND request_bytes IS NOT NULL
+        AND live_bytes + least_request_bytes - total_bytes > allocated_precision_bytes + total_precision_bytes THEN 'device_exceeded'
+      WHEN short_bytes IS NULL OR request_bytes IS NULL THEN 'figures_missing'
+      -- Another allocator behind the pool, or frees of another thread at that moment, are the unlikely explanations left.
+      WHEN has_free_space AND allowed_bytes IS NULL AND device_free_precision_bytes = 0 AND largest_usable_bytes < least_request_bytes
+        AND device_free_bytes >= segment_request_bytes + free_beyond_request_bytes THEN 'hidden_limit'
+      -- It fits only in what private pools hold free, which would leave the device full.
+      WHEN short_bytes <= 0 AND short_bytes + private_free_bytes > precision_bytes
+        AND -short_bytes < clearly_free_share * limit_bytes THEN 'full_but_for_pools'
+      WHEN short_bytes <= -precision_bytes THEN 'fits'
+      WHEN short_bytes <= precision_bytes THEN 'within_rounding'
+      WHEN short_bytes <= slack_bytes THEN 'fits_without_slack'
+      WHEN slack_may_decide THEN 'slack_unknown'
+      ELSE detail_reason END AS reason
+  FROM detailed),
+answer AS (
+  FROM (VALUES
+    ('beyond_device', 'holds', 'impossible_request', NULL),
+    ('device_exceeded', 'holds', NULL, NULL),
+    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
+    ('hidden_limit', 'holds', 'fraction_limit', NULL),
+    ('full_but_for_pools', 'holds', NULL, NULL),
+    ('fits', 'fails', NULL, NULL),
+    ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('fits_without_slack', 'fails', NULL, NULL),
+    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('fraction', 'holds', 'fraction_limit', NULL),
+    ('beyond_limit', 'holds', 'impossible_request', NULL),
+    ('rounding', 'holds', 'rounding', NULL),
+    ('optimizer_states', 'holds', NULL, NULL),
+    ('checkpoint', 'holds', 'transient_spike', NULL),
+    ('full_in_checkpoint', 'holds', NULL, NULL),
+    ('logits', 'holds', 'transient_spike', NULL),
+    ('one_tensor', 'holds', 'transient_spike', NULL),
+    ('stage', 'holds', 'imbalance', NULL),
+    ('full', 'holds', NULL, NULL))
+    AS answer(reason, outcome, detail, capture)),
+tested AS (
+  SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
+    CASE WHEN reason = 'beyond_device' THEN 'high' WHEN reason IN ('device_exceeded', 'hidden_limit') OR precision_bytes > 0 THEN 'medium'
+      ELSE 'high' END AS confidence,
+    CASE reason
+      WHEN 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
+      WHEN 'beyond_device' THEN MAP {'request_bytes': least_request_bytes::DOUBLE, 'total_bytes': total_bytes::DOUBLE}
+      WHEN 'device_exceeded' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
+        'total_bytes': total_bytes::DOUBLE, 'short_bytes': (live_bytes + least_request_bytes - total_bytes)::DOUBLE}
+      WHEN 'hidden_limit'
+        THEN map_concat(numbers, MAP {'device_free_bytes': device_free_bytes::DOUBLE, 'segment_bytes': segment_request_bytes::DOUBLE})
+      WHEN 'full_but_for_pools' THEN map_concat(numbers, MAP {'idle_in_pools_bytes': private_free_bytes::DOUBLE})
+      WHEN 'fits_without_slack' THEN map_concat(numbers, MAP {'oversize_slack_bytes': slack_bytes::DOUBLE})
+      WHEN 'fraction' THEN map_concat(numbers, MAP {'allowed_bytes': limit_bytes::DOUBLE})
+      WHEN 'rounding' THEN map_concat(numbers, MAP {'rounding_waste_bytes': rounding_waste_bytes::DOUBLE})
+      WHEN 'checkpoint'
+        THEN map_concat(numbers, MAP {'spike_bytes': spike_bytes::DOUBLE, 'copied_bytes': coalesce(copied_bytes, 0)::DOUBLE})
+      WHEN 'logits' THEN map_concat(numbers, MAP {
+        'spike_bytes': CASE WHEN trace_activity IS NULL THEN least_request_bytes ELSE spike_bytes END::DOUBLE,
+        'highest_before_bytes': before_bytes::DOUBLE})
+      WHEN 'one_tensor' THEN map_concat(numbers, MAP {'spike_bytes': least_request_bytes::DOUBLE})
+      WHEN 'stage' THEN map_concat(numbers, MAP {'own_stage_bytes': own_stage_bytes::DOUBLE, 'next_stage_bytes': next_stage_bytes::DOUBLE,
+        'failing_stage': stage::DOUBLE, 'stages': stages::DOUBLE})
+      ELSE numbers END AS numbers
+  FROM reasoned)
+SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
+  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
+FROM tested JOIN answer ON answer.reason = tested.reason

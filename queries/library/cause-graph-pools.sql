@@ -1,0 +1,51 @@
+-- @name   library.cause_graph_pools
+-- @kind   view
+-- @title  Whether what was missing is free in private pools (CUDA graphs, MemPool), which the default pool can never use
+-- @col    run_id     INTEGER
+-- @col    failure    INTEGER   within the run
+-- @col    outcome    VARCHAR   holds, fails or not_testable
+-- @col    reason     VARCHAR
+-- @col    detail     VARCHAR?
+-- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
+-- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    doubts     VARCHAR[] evidence against the outcome
+-- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
+-- @why    Small free pieces elsewhere may barely add up; the pools still hold what was missing.
+WITH weighed AS (
+  SELECT sum.*, fact.private_free_bytes AS idle_bytes, fact.private_free_precision_bytes AS idle_precision_bytes,
+    greatest(0, fact.reserved_bytes - sum.live_bytes - fact.private_free_bytes) AS elsewhere_bytes,
+    sum.short_bytes + fact.private_free_bytes <= 0 AS fits_without,
+    fact.private_free_bytes >= fact.least_request_bytes AS holds_request, threshold.pools_dominate_factor AS factor,
+    -sum.short_bytes < threshold.clearly_free_share * sum.limit_bytes AS is_full
+  FROM oom_sum AS sum
+  JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
+  CROSS JOIN cause_threshold AS threshold),
+reasoned AS (
+  SELECT *,
+    CASE
+      WHEN short_bytes IS NULL THEN 'figures_missing'
+      WHEN idle_bytes IS NULL THEN 'not_in_message'
+      WHEN idle_bytes = 0 THEN 'nothing_free'
+      WHEN short_bytes > 0 OR fits_without AND NOT (idle_bytes >= factor * elsewhere_bytes AND holds_request) THEN 'does_not_decide'
+      WHEN NOT fits_without AND is_full THEN 'full_in_any_case'
+      ELSE 'free_in_pools' END AS reason
+  FROM weighed),
+answer AS (
+  FROM (VALUES
+    ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'),
+    ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('nothing_free', 'fails', NULL, NULL),
+    ('full_in_any_case', 'fails', NULL, NULL),
+    ('does_not_decide', 'fails', NULL, NULL),
+    ('free_in_pools', 'holds', NULL, NULL))
+    AS answer(reason, outcome, detail, capture)),
+tested AS (
+  SELECT * EXCLUDE (numbers), CASE WHEN idle_precision_bytes = 0 THEN 'high' ELSE 'medium' END AS confidence,
+    CASE WHEN reason = 'free_in_pools' AND fits_without THEN ['small_pieces_elsewhere'] ELSE [] END::VARCHAR[] AS doubts,
+    CASE WHEN reason IN ('figures_missing', 'not_in_message') THEN MAP {}::MAP(VARCHAR, DOUBLE)
+      ELSE map_concat(numbers, MAP {'idle_in_pools_bytes': idle_bytes::DOUBLE, 'cached_elsewhere_bytes': elsewhere_bytes::DOUBLE}) END
+      AS numbers
+  FROM reasoned)
+SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
+  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
+FROM tested JOIN answer ON answer.reason = tested.reason

@@ -1,0 +1,33 @@
+-- @name   library.cause_test
+-- @kind   view
+-- @title  Every test of a cause on every failure that has figures of the caching allocator
+-- @col    run        VARCHAR
+-- @col    run_id     INTEGER
+-- @col    failure    INTEGER   within the run
+-- @col    rank       INTEGER?
+-- @col    device     INTEGER?
+-- @col    cause      VARCHAR
+-- @col    place      INTEGER   order in which the causes are tried
+-- @col    outcome    VARCHAR   holds, fails or not_testable
+-- @col    reason     VARCHAR
+-- @col    detail     VARCHAR?
+-- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
+-- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    doubts     VARCHAR[] evidence against the outcome
+-- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
+-- @why    A new cause is a view with these columns, a line here, and a row of cause_rule.
+WITH test AS (
+  SELECT 'external_pressure' AS cause, * FROM cause_external_pressure
+  UNION ALL BY NAME SELECT 'synchronisation' AS cause, * FROM cause_synchronisation
+  UNION ALL BY NAME SELECT 'graph_pools' AS cause, * FROM cause_graph_pools
+  UNION ALL BY NAME SELECT 'leak' AS cause, * FROM cause_leak
+  UNION ALL BY NAME SELECT 'capacity' AS cause, * FROM cause_capacity
+  UNION ALL BY NAME SELECT 'fragmentation' AS cause, * FROM cause_fragmentation)
+SELECT
+  run.name AS run, test.run_id, test.failure, fact.rank, fact.device, test.cause, rule.place, test.outcome, test.reason, test.detail,
+  test.confidence, test.capture, test.doubts, test.numbers
+FROM test
+JOIN oom_fact AS fact ON fact.run_id = test.run_id AND fact.failure = test.failure
+JOIN run ON run.run_id = test.run_id
+JOIN cause_rule AS rule ON rule.cause = test.cause
+WHERE fact.snapshot_id IS NOT NULL OR fact.kind IS NULL OR fact.kind NOT IN (SELECT kind FROM kind_verdict WHERE NOT is_fallback)

@@ -1,0 +1,120 @@
+-- @name   library.verdict
+-- @kind   view
+-- @title  The cause of every failure of every run
+-- @col    run           VARCHAR
+-- @col    run_id        INTEGER
+-- @col    failure       INTEGER   within the run
+-- @col    rank          INTEGER?
+-- @col    device        INTEGER?
+-- @col    snapshot_id   INTEGER?
+-- @col    seq           INTEGER?  OOM entry of its trace
+-- @col    incident_id   INTEGER?  its message
+-- @col    kind          VARCHAR?  of the message
+-- @col    cause         VARCHAR
+-- @col    detail        VARCHAR?
+-- @col    confidence    VARCHAR   proven, high, medium or low
+-- @col    basis         VARCHAR   test; kind of the message; guide: its rule where figures are missing; none: undecided
+-- @col    reason        VARCHAR   of the test, the kind, or the rule
+-- @col    capture       VARCHAR?  what to record, by the kind of the message
+-- @col    untested_rivals VARCHAR[] causes whose test would have had to fail
+-- @col    doubts        VARCHAR[] evidence against the verdict
+-- @col    is_proven     BOOLEAN   every byte is accounted for
+-- @col    contradicted_by INTEGER? failure of the run whose evidence shows another cause, which could not be tested here
+-- @col    replay_status VARCHAR?  of the allocator model on the recording; NULL: not replayed
+-- @why    The first cause that holds is the verdict. One that rests on sums alone is one step less sure while a rival could not be tested,
+--         one more if evidence contradicts it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
+--         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
+--         replay that repeats the OOM and in which the other kind of segments serves every request.
+WITH told AS (
+  SELECT fact.run_id, fact.failure, kind.* EXCLUDE (kind, place, pattern)
+  FROM oom_fact AS fact
+  JOIN kind_verdict AS kind ON kind.kind = fact.kind AND coalesce(regexp_matches(fact.text, kind.pattern), kind.pattern IS NULL)
+  WHERE kind.is_fallback OR fact.snapshot_id IS NULL
+  QUALIFY row_number() OVER (PARTITION BY fact.run_id, fact.failure ORDER BY kind.place) = 1),
+tested AS (
+  SELECT run_id, failure, min(place) FILTER (outcome = 'holds') AS place,
+    list(cause ORDER BY place) FILTER (outcome = 'not_testable') AS untested,
+    flatten(list(doubts ORDER BY place) FILTER (outcome = 'fails')) AS against
+  FROM oom_test GROUP BY run_id, failure),
+held AS (
+  SELECT tested.*, test.cause, test.detail, test.confidence, test.reason, test.doubts,
+    coalesce(list_filter(rule.rivals, lambda rival: list_contains(tested.untested, rival)), []) AS untested_rivals
+  FROM tested
+  LEFT JOIN oom_test AS test ON test.run_id = tested.run_id AND test.failure = tested.failure AND test.place = tested.place
+  LEFT JOIN cause_rule AS rule ON rule.place = tested.place),
+-- The tuning guides' rule for an OOM without figures: with expandable segments set, the device is full; without them, one rank that
+-- fails among ranks alike is fragmented. A first pipeline stage or an overloaded expert rank peaks alone; its device is then full.
+guide AS (
+  SELECT fact.run_id, fact.failure, CASE WHEN fact.is_expandable THEN 'capacity' ELSE 'fragmentation' END AS cause,
+    CASE WHEN fact.is_expandable THEN 'expandable_on' ELSE 'failed_alone' END AS reason
+  FROM oom_fact AS fact
+  JOIN oom_sum AS sum ON sum.run_id = fact.run_id AND sum.failure = fact.failure
+  CROSS JOIN cause_threshold AS threshold
+  WHERE fact.request_bytes IS NOT NULL AND sum.short_bytes IS NULL AND (fact.is_expandable
+    OR (fact.is_expandable IS NOT NULL OR fact.has_environment) AND fact.failed_alone AND fact.other_ranks > 0
+      AND coalesce(fact.own_reserved_bytes <= threshold.alike_ranks_share * fact.others_reserved_bytes, true))),
+accounted AS (
+  SELECT run_id, failure,
+    walk_is_exact AND uncertain_bytes = 0 AND total_bytes IS NOT NULL AND kind IS NOT NULL
+      AND coalesce(total_bytes - device_free_bytes - coalesce(process_bytes, reserved_bytes) - other_processes_bytes
+        >= -(total_precision_bytes + device_free_precision_bytes + coalesce(process_precision_bytes, reserved_precision_bytes)
+          + other_processes_precision_bytes), true) AS is_accounted
+  FROM oom_fact),
+judged AS (
+  SELECT fact.*,
+    CASE WHEN held.cause IS NOT NULL THEN 'test' WHEN told.cause IS NOT NULL THEN 'kind' WHEN guide.cause IS NOT NULL THEN 'guide'
+      ELSE 'none' END AS basis,
+    coalesce(held.cause, told.cause, guide.cause, 'undecided') AS cause,
+    CASE WHEN held.cause IS NOT NULL THEN held.detail ELSE told.detail END AS detail,
+    coalesce(held.reason, told.reason, guide.reason, 'no_test_holds') AS reason, told.confidence AS told_confidence,
+    CASE WHEN held.cause IS NULL THEN told.capture END AS capture, held.confidence AS held_confidence,
+    CASE WHEN held.confidence = 'high' AND NOT (held.detail = 'impossible_request' AND fact.total_bytes IS NOT NULL) IS TRUE
+      THEN held.untested_rivals ELSE [] END AS untested_rivals,
+    CASE WHEN held.cause IS NULL THEN [] ELSE list_concat(held.doubts, held.against) END AS doubts, accounted.is_accounted
+  FROM oom_fact AS fact
+  JOIN accounted ON accounted.run_id = fact.run_id AND accounted.failure = fact.failure
+  LEFT JOIN held ON held.run_id = fact.run_id AND held.failure = fact.failure
+  LEFT JOIN told ON told.run_id = fact.run_id AND told.failure = fact.failure
+  LEFT JOIN guide ON guide.run_id = fact.run_id AND guide.failure = fact.failure),
+-- 1 = proven to 4 = low.
+weighed AS (
+  SELECT *, least(4, list_position(['proven', 'high', 'medium', 'low'], held_confidence)
+      + CASE WHEN len(untested_rivals) > 0 THEN 1 ELSE 0 END + CASE WHEN len(doubts) > 0 THEN 1 ELSE 0 END) AS step
+  FROM judged),
+counted AS (
+  SELECT weighed.*, coalesce(weighed.basis = 'test' AND weighed.step = 2 AND weighed.is_accounted, false) AS is_proven,
+    replay.status AS replay_status,
+    coalesce(replay.repeats_oom AND replay.status <> 'refused' AND replay.is_on AND replay.is_served AND replay.is_robust, false)
+      AS is_served
+  FROM weighed
+  LEFT JOIN oom_replay AS replay ON replay.run_id = weighed.run_id AND replay.failure = weighed.failure),
+sure AS (
+  SELECT *, CASE basis
+      WHEN 'test' THEN CASE WHEN is_proven THEN 1 WHEN walk_is_exact = false THEN 4 ELSE step END
+      WHEN 'kind' THEN list_position(['proven', 'high', 'medium', 'low'], told_confidence)
+      ELSE 4 END AS place
+  FROM counted),
+replayed AS (
+  SELECT * REPLACE (CASE
+      WHEN cause = 'fragmentation' AND is_served AND replay_status = 'exact' AND place = 2 THEN 1
+      WHEN cause = 'capacity' AND is_served THEN least(4, place + 1)
+      ELSE place END AS place)
+  FROM sure),
+shown AS (
+  SELECT run_id, cause, min(failure) AS failure FROM replayed WHERE basis = 'test' AND place <= 3 GROUP BY run_id, cause),
+related AS (
+  SELECT test.run_id, test.failure, min(shown.failure) AS contradicted_by
+  FROM replayed
+  JOIN oom_test AS test ON test.run_id = replayed.run_id AND test.failure = replayed.failure AND test.outcome = 'not_testable'
+  JOIN shown ON shown.run_id = test.run_id AND shown.cause = test.cause AND shown.cause <> replayed.cause
+  WHERE replayed.cause <> 'undecided'
+  GROUP BY test.run_id, test.failure)
+SELECT
+  run.name AS run, told.run_id, told.failure, told.rank, told.device, told.snapshot_id, told.seq, told.incident_id,
+  told.kind, told.cause, told.detail,
+  ['proven', 'high', 'medium', 'low'][least(4, told.place + CASE WHEN related.contradicted_by IS NULL THEN 0 ELSE 1 END)] AS confidence,
+  told.basis, told.reason, told.capture, told.untested_rivals, told.doubts, told.is_proven, related.contradicted_by,
+  told.replay_status
+FROM replayed AS told
+JOIN run ON run.run_id = told.run_id
+LEFT JOIN related ON related.run_id = told.run_id AND related.failure = told.failure

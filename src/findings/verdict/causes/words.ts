@@ -1,0 +1,39 @@
+/** Words for the answer of a test. The answers are rows of the library's `cause_…` views. */
+import type { Cause, CauseDetail, Confidence } from '../../../model/vocabulary.js';
+import type { CaptureId } from '../captures.js';
+import type { EvidenceLog, OomFacts } from '../facts.js';
+
+export interface Answer {
+  readonly cause: Cause;
+  readonly outcome: 'holds' | 'fails' | 'not_testable';
+  readonly reason: string;
+  readonly detail: CauseDetail | null;
+  /** Of an outcome that holds. */
+  readonly confidence: Confidence | null;
+  /** Where it could not be tested. */
+  readonly capture: CaptureId | null;
+  readonly doubts: readonly string[];
+  /** Names end in their unit. */
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+export interface Words {
+  /** The summary, why it is ruled out, or what the test needs. */
+  readonly text: string;
+  readonly next?: readonly string[];
+  readonly doubts?: readonly string[];
+}
+
+/** Adds the evidence of the answer. Throws for a reason that it does not know. */
+export type CauseWords = (answer: Answer, facts: OomFacts, evidence: EvidenceLog) => Words;
+
+/** A number that the answer must have. */
+export function numberOf({ cause, reason, numbers }: Answer, name: string): number {
+  const value = numbers[name];
+  if (value === undefined) throw new Error(`${cause} ${reason} has no ${name}`);
+  return value;
+}
+
+export function unknownReason({ cause, reason }: Answer): never {
+  throw new Error(`no words for ${cause} ${reason}`);
+}

@@ -1,0 +1,259 @@
+/** What the views of causes can answer: their words, their vocabulary, and the columns they promise. */
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { CAPTURE_IDS } from '../../../src/findings/verdict/captures.js';
+import { kindWords } from '../../../src/findings/verdict/causes/kind-words.js';
+import { describeTests, judgeSeparately } from '../../../src/findings/verdict/combine.js';
+import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
+import { GIB } from '../../../src/model/units.js';
+import {
+  CAUSE_DETAILS,
+  CAUSES,
+  type Cause,
+  type CauseDetail,
+  CONFIDENCES,
+  INCIDENT_KINDS,
+  type IncidentKind,
+  isOomKind,
+} from '../../../src/model/vocabulary.js';
+import { libraryObjects } from '../../../src/store/install-library.js';
+import { anyFacts } from './any-facts.js';
+import { exact, messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
+import { CAUSE_ORDER, failureOf, judging } from './judging.js';
+
+const { judge, scratch } = judging();
+
+interface PossibleAnswer {
+  readonly cause: Cause;
+  readonly reason: string;
+  readonly outcome: 'holds' | 'fails' | 'not_testable';
+  readonly detail: CauseDetail | null;
+  readonly capture: (typeof CAPTURE_IDS)[number] | null;
+}
+
+const viewOf = (name: string) => libraryObjects().find((object) => object.name === `library.${name}`)!;
+
+let answers: readonly PossibleAnswer[];
+
+/** The table of answers in the statement of each view. */
+beforeAll(async () => {
+  const possible: PossibleAnswer[] = [];
+  for (const cause of CAUSE_ORDER) {
+    const table = /\(VALUES\s[\s\S]*?\)\s+AS answer\(reason, outcome, detail, capture\)/.exec(
+      viewOf(`cause_${cause}`).statement,
+    );
+    const rows = await scratch().select(`FROM ${table![0]}`);
+    expect(rows.length).toBeGreaterThan(2);
+    possible.push(...rows.map((row) => ({ ...row, cause }) as unknown as PossibleAnswer));
+  }
+  answers = possible;
+});
+
+/** Facts with every figure that the words may contain. */
+const DETAILED = tracedFacts({
+  roundingWaste: exact(GIB),
+  allowed: exact(60 * GIB),
+  trace: traceOf({
+    keeping: [{ site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB }],
+    activity: 'checkpoint_save',
+  }),
+  run: runSideOf({
+    ownStage: { stage: 0, rank: 0, bytes: 70 * GIB },
+    otherStages: [{ stage: 1, rank: 4, bytes: 50 * GIB }],
+    highestBytes: 60 * GIB,
+    early: {
+      firstIteration: 1,
+      secondIteration: 2,
+      bytesPerIteration: GIB,
+      peakBytes: 60 * GIB,
+      lastIteration: 8,
+      source: { path: 'a line' },
+    },
+    nccl: [{ text: 'a sign', source: { path: 'a line' } }],
+  }),
+  growth: {
+    samples: 10,
+    firstIteration: 2,
+    lastIteration: 11,
+    firstBytes: 40 * GIB,
+    lastBytes: 44 * GIB,
+    bytesPerIteration: GIB,
+    r2: 0.99,
+    source: { path: 'a log' },
+  },
+  driver: { outside: [{ owner: 'nccl', bytes: GIB }], moment: 'oom', source: { path: 'a profile' } },
+  bystanders: {
+    failedAlone: true,
+    ranks: 15,
+    mostReservedBytes: 74 * GIB,
+    ownReservedBytes: 74 * GIB,
+    environmentSource: 'launch.sbatch',
+  },
+});
+const ANY_NUMBER = new Proxy<Record<string, number>>({}, { get: () => GIB });
+
+describe('an answer', () => {
+  it('has words, and advice where it holds', () => {
+    for (const { cause, reason, outcome, detail, capture } of answers) {
+      const answer = { cause, reason, outcome, detail, capture, confidence: null, doubts: [], numbers: ANY_NUMBER };
+      const verdict = {
+        cause,
+        detail,
+        reason,
+        capture: null,
+        confidence: 'high',
+        basis: 'test',
+        failure: 0,
+        run_id: 0,
+      };
+      const judged = { ...verdict, tests: [answer], untested_rivals: [], doubts: [], is_proven: false };
+      const evidence = new EvidenceLog();
+      const { tests, summary, next } = describeTests(
+        { ...judged, contradicted_by: null, replay_status: null, contributors: [] } as Parameters<
+          typeof describeTests
+        >[0],
+        DETAILED,
+        evidence,
+      );
+      expect(tests[0]!.text, `${cause} ${reason}`).toMatch(/^\S.*\S$/);
+      if (outcome !== 'holds') continue;
+      expect(summary, `${cause} ${reason}`).toBe(tests[0]!.text);
+      expect(next.length, `${cause} ${reason}`).toBeGreaterThan(0);
+      expect(evidence.entries.length, `${cause} ${reason}`).toBeGreaterThan(0);
+    }
+  });
+
+  it('is of the vocabulary', () => {
+    for (const { cause, reason, outcome, detail, capture } of answers) {
+      expect(['holds', 'fails', 'not_testable'], `${cause} ${reason}`).toContain(outcome);
+      if (detail !== null) expect([outcome, CAUSE_DETAILS[detail]], `${cause} ${reason}`).toEqual(['holds', cause]);
+      if (outcome === 'not_testable') expect(CAPTURE_IDS, `${cause} ${reason}`).toContain(capture);
+      else expect(capture, `${cause} ${reason}`).toBeNull();
+    }
+    expect(new Set(answers.map(({ cause, reason }) => `${cause} ${reason}`)).size).toBe(answers.length);
+  });
+
+  it('of each cause is one of three', () => {
+    for (const cause of CAUSE_ORDER)
+      expect(new Set(answers.filter((answer) => answer.cause === cause).map(({ outcome }) => outcome)).size).toBe(3);
+  });
+});
+
+describe('the rules between causes', () => {
+  it('are one row for each, whose rivals go before it', async () => {
+    const rules = await scratch().select('FROM cause_rule ORDER BY place');
+    expect(rules.map(({ cause }) => cause)).toEqual(CAUSE_ORDER);
+    expect(rules.map(({ place }) => place)).toEqual(rules.map((_, i) => i + 1));
+    for (const [i, { cause, rivals }] of rules.entries()) {
+      expect(CAUSES).toContain(cause);
+      for (const rival of rivals as Cause[]) expect(CAUSE_ORDER.slice(0, i)).toContain(rival);
+    }
+  });
+});
+
+interface KindRow {
+  readonly kind: IncidentKind;
+  readonly place: number;
+  readonly pattern: string | null;
+  readonly reason: string;
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: string;
+  readonly capture: string | null;
+  readonly is_fallback: boolean;
+}
+
+describe('verdicts from the kind of a line alone', () => {
+  let rows: readonly KindRow[];
+  beforeAll(async () => {
+    rows = (await scratch().select('FROM kind_verdict ORDER BY kind, place')) as unknown as KindRow[];
+  });
+  const of = (kind: IncidentKind): KindRow => rows.findLast((row) => row.kind === kind)!;
+
+  it('exist for every kind other than a device OOM, with the cause not_oom', () => {
+    for (const kind of INCIDENT_KINDS) if (!isOomKind(kind)) expect(of(kind)?.cause, kind).toBe('not_oom');
+  });
+
+  it('leave lines with figures to their figures', () => {
+    const without = INCIDENT_KINDS.filter((kind) => rows.every((row) => row.kind !== kind));
+    expect(without).toEqual(['cuda_oom', 'hip_oom', 'xpu_oom', 'npu_oom', 'mps_oom']);
+    const fallbacks = rows.filter((row) => row.is_fallback).map(({ kind }) => kind);
+    expect(fallbacks).toEqual(['cuda_oom_graph_capture']);
+  });
+
+  it('are of the vocabulary, and have words', () => {
+    for (const { kind, reason, cause, detail, confidence, capture } of rows) {
+      expect(INCIDENT_KINDS).toContain(kind);
+      expect(CAUSES).toContain(cause);
+      expect(CONFIDENCES).toContain(confidence);
+      if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(cause);
+      if (capture !== null) expect(CAPTURE_IDS).toContain(capture);
+      expect(kindWords(reason, DETAILED).summary, kind).not.toBe('');
+    }
+    for (const reason of ['expandable_on', 'failed_alone', 'no_test_holds'])
+      expect(kindWords(reason, DETAILED).next.length).toBeGreaterThan(0);
+  });
+
+  it('end in a row without a pattern', () => {
+    for (const kind of new Set(rows.map((row) => row.kind))) {
+      const ofKind = rows.filter((row) => row.kind === kind);
+      expect(ofKind.map(({ place }) => place)).toEqual(ofKind.map((_, i) => i + 1));
+      expect(ofKind.map(({ pattern }) => pattern === null)).toEqual(ofKind.map((_, i) => i === ofKind.length - 1));
+    }
+  });
+
+  it('decide nothing from bare driver and library lines', () => {
+    for (const kind of ['cuda_oom_driver', 'cublas', 'cudnn', 'nvml_assert_in_oom_path'] as const) {
+      expect(of(kind)).toMatchObject({ cause: 'undecided', confidence: 'low' });
+      expect(kindWords(of(kind).reason, DETAILED).missing).toEqual([expect.any(String)]);
+    }
+  });
+
+  it('are host OOMs for host, shared memory and killed workers', () => {
+    expect(of('host_oom')).toMatchObject({ cause: 'host_oom', detail: null });
+    expect(of('shm_oom')).toMatchObject({ cause: 'host_oom', detail: 'shm' });
+    expect(of('nccl_oom')).toMatchObject({ cause: 'external_pressure', detail: 'nccl' });
+    expect(of('kv_cache_budget')).toMatchObject({ cause: 'capacity', detail: 'kv_cache_budget' });
+  });
+
+  it('are the answer where no figures are: tests do not run, or hold before a fallback', async () => {
+    const bare: Partial<OomFacts> = { reserved: null, allocated: null, deviceFree: null, total: null };
+    const [nccl, captured, full] = await judge(
+      { facts: messageFacts(), kind: 'nccl_oom', text: 'ncclUnhandledCudaError' },
+      { facts: messageFacts(bare), kind: 'cuda_oom_graph_capture', text: 'during capture' },
+      { facts: messageFacts(), kind: 'cuda_oom_graph_capture', text: 'during capture' },
+    );
+    expect(nccl.judged).toMatchObject({ cause: 'external_pressure', detail: 'nccl', basis: 'kind', tests: [] });
+    expect(captured.judged).toMatchObject({ cause: 'graph_pools', confidence: 'low', basis: 'kind' });
+    expect(captured.judged.capture).toBe('snapshot_at_oom');
+    expect(captured.judged.tests).toHaveLength(CAUSE_ORDER.length);
+    expect(full.judged).toMatchObject({ cause: 'capacity', basis: 'test', capture: null });
+  });
+});
+
+describe('the columns', () => {
+  it('are NULL only where their header allows it', async () => {
+    const samples = fc.sample(anyFacts, { numRuns: 400 });
+    const kinds = [undefined, 'cuda_oom', 'nccl_oom', 'cuda_oom_graph_capture'] as const;
+    await judgeSeparately(
+      scratch(),
+      samples.map((facts, i) => failureOf({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
+    );
+    const views = [
+      'oom_sum',
+      'oom_contributor',
+      'cause_test',
+      'cause_rule',
+      'cause_threshold',
+      'kind_verdict',
+      'verdict',
+    ];
+    for (const view of [...views, ...CAUSE_ORDER.map((cause) => `cause_${cause}`)]) {
+      const { columns } = viewOf(view);
+      const counts = columns.map(({ name }) => `count(*) FILTER (${name} IS NULL) AS ${name}`);
+      const [row] = await scratch().select(`SELECT count(*) AS all_rows, ${counts.join(', ')} FROM ${view}`);
+      expect(Number(row!['all_rows']), view).toBeGreaterThan(0);
+      for (const { name, nullable } of columns) if (!nullable) expect(Number(row![name]), `${view}.${name}`).toBe(0);
+    }
+  });
+});

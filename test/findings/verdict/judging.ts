@@ -1,0 +1,141 @@
+/** Facts made by hand, judged by the views of a store. */
+import { afterAll, beforeAll, expect } from 'vitest';
+import { describeTests, type Judged, type Judgement, judgeSeparately } from '../../../src/findings/verdict/combine.js';
+import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
+import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
+import type { Counterfactual } from '../../../src/model/results/common.js';
+import {
+  CAUSE_DETAILS,
+  type Cause,
+  type CauseDetail,
+  type Confidence,
+  type IncidentKind,
+} from '../../../src/model/vocabulary.js';
+import { openScratch } from '../../../src/store/open-store.js';
+import type { Store } from '../../../src/store/store.js';
+
+export interface FailureInput {
+  readonly facts: OomFacts;
+  /** Of the message; without one the failure is a trace's. */
+  readonly kind?: IncidentKind | undefined;
+  readonly text?: string;
+  readonly counterfactual?: Counterfactual;
+}
+
+export interface Outcome extends Judgement {
+  /** The rows of the views. */
+  readonly judged: Judged;
+  /** The test that is the verdict; null: another rule decides, or none. */
+  readonly holds: {
+    readonly cause: Cause;
+    readonly detail: CauseDetail | null;
+    readonly confidence: Confidence;
+    readonly summary: string;
+    readonly next: readonly string[];
+    readonly numbers: Readonly<Record<string, number>>;
+  } | null;
+  readonly cause: Cause | null;
+  readonly detail: CauseDetail | null;
+  readonly ruledOutCauses: readonly Cause[];
+  readonly evidence: EvidenceLog['entries'];
+}
+
+/** In the order in which they are asked. */
+export const CAUSE_ORDER: readonly Cause[] = [
+  'external_pressure',
+  'synchronisation',
+  'graph_pools',
+  'leak',
+  'capacity',
+  'fragmentation',
+];
+
+type Judge = <const All extends readonly (OomFacts | FailureInput)[]>(
+  ...all: All
+) => Promise<{ readonly [Place in keyof All]: Outcome }>;
+
+/**
+ * Opens a store for the tests of the file. DuckDB plans the views longer than it runs them, so that what concurrent
+ * tests ask is judged together.
+ */
+export function judging(): { readonly judge: Judge; readonly scratch: () => Store } {
+  let store: Store;
+  let waiting: FailureInput[] = [];
+  let batch: Promise<Judged[]> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  beforeAll(async () => {
+    store = await openScratch();
+  });
+  afterAll(() => store.close());
+  const nextBatch = async (): Promise<Judged[]> => {
+    await last;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    const all = waiting;
+    [waiting, batch] = [[], undefined];
+    return judgeEach(store, all);
+  };
+  const judge = async (...all: readonly (OomFacts | FailureInput)[]): Promise<Outcome[]> => {
+    const inputs = all.map((input): FailureInput => ('facts' in input ? input : { facts: input }));
+    const first = waiting.length;
+    waiting.push(...inputs);
+    if (batch === undefined) {
+      batch = nextBatch();
+      last = batch.catch(() => undefined);
+    }
+    const judged = await batch;
+    return inputs.map((input, i) => outcomeOf(input, judged[first + i]!));
+  };
+  return { judge: judge as unknown as Judge, scratch: () => store };
+}
+
+async function judgeEach(store: Store, inputs: readonly FailureInput[]): Promise<Judged[]> {
+  await store.run('DELETE FROM oom_replay');
+  for (const [run, { counterfactual }] of inputs.entries())
+    if (counterfactual !== undefined) await writeReplays(store, run, [{ failure: 0, counterfactual }]);
+  return judgeSeparately(store, inputs.map(failureOf));
+}
+
+export function failureOf({ facts, kind, text }: FailureInput): FailureFacts {
+  return { facts, kind: kind ?? null, text: text ?? null, snapshotId: null, seq: null, incidentId: null };
+}
+
+/** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
+function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged): Outcome {
+  const log = new EvidenceLog();
+  const judgement = describeTests(judged, facts, log);
+  const { detail, confidence } = judged;
+  if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(judged.cause);
+  if (kind === undefined && counterfactual === undefined) expect(confidence).not.toBe('proven');
+  const test = judged.basis === 'test' ? judgement.tests.find(({ outcome }) => outcome === 'holds') : undefined;
+  expect(judgement.summary === null).toBe(test === undefined);
+  if (test !== undefined) {
+    expect(test.cause).toBe(judged.cause);
+    expect(log.entries.length).toBeGreaterThan(0);
+    expect(judgement.summary).not.toBe('');
+    expect(judgement.next.length).toBeGreaterThan(0);
+  }
+  const ruledOutCauses = judgement.ruledOut.map((item) => item.cause);
+  expect(ruledOutCauses).not.toContain(test?.cause);
+  if (kind === undefined) expect(judgement.tests.map(({ cause }) => cause)).toEqual(CAUSE_ORDER);
+  const count = (of: string): number => judgement.tests.filter(({ outcome }) => outcome === of).length;
+  expect([count('fails'), count('not_testable')]).toEqual([judgement.ruledOut.length, judgement.missing.length]);
+  const { summary, next } = judgement;
+  return {
+    ...judgement,
+    judged,
+    holds:
+      test === undefined
+        ? null
+        : { cause: test.cause, detail, confidence, summary: summary!, next, numbers: test.numbers },
+    cause: test?.cause ?? null,
+    detail: test === undefined ? null : detail,
+    ruledOutCauses,
+    evidence: log.entries,
+  };
+}
+
+/** The row and the words of one test. */
+export function testOf({ judged, tests }: Outcome, cause: Cause) {
+  const row = judged.tests.find((answer) => answer.cause === cause)!;
+  return { ...row, text: tests.find((test) => test.cause === cause)!.text };
+}
