@@ -212,5 +212,6 @@ describe('verdicts from messages of the corpus', () => {
     } finally {
       await store.close();
     }
-  });
+    // A hundred runs, each with a diagnosis of its own.
+  }, 300_000);
 });
