@@ -1,6 +1,5 @@
 -- @name   verdict.judge
--- @title  The rows of oom_test: every test of a cause on the failures of a run
--- @param  run_id INTEGER?  NULL: all runs
+-- @title  The rows of oom_test that are missing: every test of a cause on failures without any
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER
 -- @col    cause      VARCHAR
@@ -15,5 +14,5 @@
 -- @why    Six views over the facts take longer to plan than to run: the answers are stored with the facts.
 SELECT run_id, failure, cause, place, outcome, reason, detail, confidence, capture, doubts, numbers
 FROM cause_test
-WHERE coalesce(run_id = $run_id, true)
+WHERE NOT EXISTS (FROM oom_test AS known WHERE known.run_id = cause_test.run_id AND known.failure = cause_test.failure)
 ORDER BY run_id, failure, place

@@ -6,19 +6,20 @@ import type { IngestResult } from '../model/results/common.js';
 import type { Store } from '../store/store.js';
 
 export function ingestPaths(
-  options: Omit<IngestOptions, 'parsers' | 'finishRun' | 'prepareLabels'>,
+  options: Omit<IngestOptions, 'parsers' | 'finishRuns' | 'prepareLabels'>,
 ): Promise<IngestResult> {
-  return ingest({ ...options, parsers: PARSERS, finishRun, prepareLabels });
+  return ingest({ ...options, parsers: PARSERS, finishRuns, prepareLabels });
 }
 
 const prepareLabels = () => import('../findings/attribution/label-run.js');
 
 /** Without a snapshot the rules, which take time to load, are not needed. */
-async function finishRun(store: Store, runId: number, seen: SeenBlocks | undefined): Promise<void> {
-  if ((await store.one('attribution.devices', { run_id: runId })) !== undefined) {
+async function finishRuns(store: Store, runIds: readonly number[], seen: SeenBlocks | undefined): Promise<void> {
+  for (const runId of runIds) {
+    if ((await store.one('attribution.devices', { run_id: runId })) === undefined) continue;
     const { labelRun } = await prepareLabels();
     await labelRun(store, runId, seen);
   }
-  const { judgeRun } = await import('../findings/flows/judge-run.js');
-  await judgeRun(store, runId);
+  const { judgeRuns } = await import('../findings/flows/judge-runs.js');
+  await judgeRuns(store, runIds);
 }

@@ -61,9 +61,11 @@ export interface IngestOptions {
   readonly allTables?: boolean | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
-  /** Labels the blocks of a run once all its files are read; labels depend on several of them. */
-  readonly finishRun?: ((store: Store, runId: number, seen: SeenBlocks | undefined) => Promise<void>) | undefined;
-  /** Loads what {@link finishRun} needs, with the first snapshot: while it is decoded there is time. */
+  /** Labels blocks and finds the facts of failures once all files of the runs are read; both depend on several of them. */
+  readonly finishRuns?:
+    | ((store: Store, runIds: readonly number[], seen: SeenBlocks | undefined) => Promise<void>)
+    | undefined;
+  /** Loads what {@link finishRuns} needs, with the first snapshot: while it is decoded there is time. */
   readonly prepareLabels?: (() => Promise<unknown>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
@@ -122,7 +124,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     if (session !== undefined) {
       // What the thread holds is as much as labels need.
       await thread.close();
-      for (const runId of written) await options.finishRun?.(session.store, runId, session.seen);
+      await options.finishRuns?.(session.store, [...written], session.seen);
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };

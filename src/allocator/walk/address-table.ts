@@ -13,7 +13,7 @@ export class AddressTable {
   private keys = new Float64Array(1 << 12).fill(EMPTY);
   private values = new Int32Array(1 << 12).fill(EMPTY);
   private count = 0;
-  /** A look-up is mostly of the address before it: entries of one block follow each other, and a change follows a look. */
+  /** A look-up is mostly of the address before it: a block's entries follow each other, and a change follows a look. */
   private last = Number.NaN;
   private lastPlace = 0;
 

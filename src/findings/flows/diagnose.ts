@@ -67,7 +67,7 @@ export async function diagnose(
     const { facts, oom } = failure;
     if (oom === null) {
       if (!runFailures.ranOut) continue;
-      verdicts.push(ofMessage(failure, judged[i]!, runFailures.context, constraint, lines));
+      verdicts.push(ofMessage(failure, judged[i]!, runFailures.context!, constraint, lines));
       continue;
     }
     const isCompared = i < MOST_COMPARED_SNAPSHOTS;

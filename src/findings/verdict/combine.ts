@@ -21,7 +21,7 @@ import { graphPools } from './causes/graph-pools.js';
 import { leak } from './causes/leak.js';
 import { synchronisation } from './causes/synchronisation.js';
 import type { Answer, CauseWords } from './causes/words.js';
-import { FACT_TABLES, type FailureFacts, insertFacts, writeFacts, writeReplays } from './fact-rows.js';
+import { FACT_TABLES, type FailureFacts, writeFacts, writeReplays } from './fact-rows.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 import type { RunFailures } from './failures.js';
 
@@ -164,7 +164,7 @@ export async function judgeFailures(
   if (replayed.length > 0) await store.shadow('oom_replay');
   if (owns || replayed.length > 0)
     await store.transaction(async () => {
-      if (owns) await writeFacts(store, runId, failures);
+      if (owns) await writeFacts(store, [{ runId, failures }]);
       if (replayed.length > 0) await writeReplays(store, runId, replayed);
     });
   return readJudged(store, runId);
@@ -179,10 +179,9 @@ export async function judgeSeparately(scratch: Store, failures: readonly Failure
       'run',
       failures.map((_, i) => ({ run_id: i, name: String(i), root_path: '', created_at: now, touched_at: now })),
     );
-    await insertFacts(
+    await writeFacts(
       scratch,
-      failures.map((of, i) => ({ of, key: { run_id: i, failure: 0 } })),
-      null,
+      failures.map((failure, i) => ({ runId: i, failures: [failure] })),
     );
   });
   return readJudged(scratch, null);

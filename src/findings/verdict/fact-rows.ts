@@ -23,22 +23,20 @@ export interface FailureFacts {
 
 export const FACT_TABLES = ['oom_fact', 'oom_step', 'oom_keeping_site', 'oom_test'] as const;
 
-/** Replaces the rows of a run. A failure is known by its place in the list. In a transaction. */
-export async function writeFacts(store: Store, runId: number, failures: readonly FailureFacts[]): Promise<void> {
-  for (const table of FACT_TABLES) await store.run(`DELETE FROM ${table} WHERE run_id = $run_id`, { run_id: runId });
-  await insertFacts(
-    store,
-    failures.map((of, failure) => ({ of, key: { run_id: runId, failure } })),
-    runId,
-  );
+export interface RunFacts {
+  readonly runId: number;
+  /** A failure is known by its place in this list. */
+  readonly failures: readonly FailureFacts[];
 }
 
-/** Rows of failures and of the tests on them. `runId`: of all of them; null: of all runs of the store. */
-export async function insertFacts(
-  store: Store,
-  keyed: readonly { readonly of: FailureFacts; readonly key: { readonly run_id: number; readonly failure: number } }[],
-  runId: number | null,
-): Promise<void> {
+/** Replaces the rows of runs, and tests their failures. In a transaction. */
+export async function writeFacts(store: Store, runs: readonly RunFacts[]): Promise<void> {
+  for (const { runId } of runs)
+    for (const table of FACT_TABLES) await store.run(`DELETE FROM ${table} WHERE run_id = $run_id`, { run_id: runId });
+  const keyed = runs.flatMap(({ runId, failures }) =>
+    failures.map((of, failure) => ({ of, key: { run_id: runId, failure } })),
+  );
+  if (keyed.length === 0) return;
   await store.insertRows(
     'oom_fact',
     keyed.map(({ of, key }) => ({ ...key, ...factRow(of) })),
@@ -65,7 +63,7 @@ export async function insertFacts(
       })),
     ),
   );
-  await store.insertQuery('oom_test', 'verdict.judge', { run_id: runId });
+  await store.insertQuery('oom_test', 'verdict.judge');
 }
 
 /** Replaces the answers of a run. In a transaction. */

@@ -36,7 +36,8 @@ export interface RunFailures {
   readonly first: FirstFailureResult | null;
   readonly incidents: readonly LogIncident[];
   readonly ranOut: boolean;
-  readonly context: RunContext;
+  /** Null without an OOM. */
+  readonly context: RunContext | null;
   /** The device's total as messages of the run print it. */
   readonly total: Figure | undefined;
 }
@@ -50,11 +51,12 @@ export async function readFailures(store: Store, runId: number, capacityBytes?: 
   const ooms = messages.filter(({ kind }) => isOomKind(kind));
   // A later launch may have survived what ended an earlier one.
   const ofLaunch = ooms.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
-  const context = await readRunContext(store, runId);
+  const ranOut = traced.length > 0 || ooms.length > 0;
+  const context = ranOut ? await readRunContext(store, runId) : null;
   const isAlone = ranksOf([...traced, ...ofLaunch]) === 1;
   const complete = (facts: OomFacts): Pick<TracedFailure, 'facts' | 'rank'> => {
-    const rank = context.of(facts.rank);
-    return { facts: withContext(facts, rank, total, isAlone), rank };
+    const rank = context?.of(facts.rank);
+    return { facts: rank === undefined ? facts : withContext(facts, rank, total, isAlone), rank };
   };
   const failures: (TracedFailure | MessageFailure)[] = [];
   const used = new Set<Message>();
@@ -92,7 +94,6 @@ export async function readFailures(store: Store, runId: number, capacityBytes?: 
       .filter((message) => !isTraced(message))
       .map(ofMessage),
   );
-  const ranOut = traced.length > 0 || ooms.length > 0;
   if (failures.length === 0 && first !== null) failures.push(ofMessage(messageOfIncident(incidents[first.incident]!)));
   return { failures, traced, first, incidents, ranOut, context, total };
 }

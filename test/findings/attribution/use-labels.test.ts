@@ -52,8 +52,8 @@ async function makeStore(path: string, labelled: boolean): Promise<void> {
   try {
     for (const rank of [0, 1]) writeFileSync(join(directory, `snapshot_${rank}.pickle`), recordProgram(PROGRAM));
     // Of blocks that ingest has seen; below, labels are made of blocks read from the store.
-    const finishRun = labelled ? labelRun : undefined;
-    await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date(), finishRun });
+    const finishRuns = labelled ? labelRun : undefined;
+    await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date(), finishRuns });
     if (!labelled) for (const table of ['label', 'labelled_device']) await store.run(`DELETE FROM ${table}`);
     if (!labelled) await store.run('UPDATE block_life SET label = NULL');
   } finally {

@@ -133,7 +133,7 @@ describe('verdicts of one run', () => {
     const now = new Date();
     await store.run('DELETE FROM run');
     await store.insertRows('run', [{ run_id: 1, name: 'run', root_path: '', created_at: now, touched_at: now }]);
-    await store.transaction(() => writeFacts(store, 1, failures));
+    await store.transaction(() => writeFacts(store, [{ runId: 1, failures }]));
     await store.insertRows('judged_run', [{ run_id: 1, rules: FACT_RULES }]);
     return judgeFailures(store, 1, { failures }, { isOwnCapacity: false, counterfactuals: [] });
   }
