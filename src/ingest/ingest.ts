@@ -61,7 +61,7 @@ export interface IngestOptions {
   readonly allTables?: boolean | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
-  /** Labels blocks and finds the facts of failures once all files of the runs are read; both depend on several of them. */
+  /** Labels blocks and finds the facts of failures once all files are read: both depend on several of a run. */
   readonly finishRuns?:
     | ((store: Store, runIds: readonly number[], seen: SeenBlocks | undefined) => Promise<void>)
     | undefined;
@@ -394,7 +394,7 @@ class Session {
   }
 
   private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
-    if (this.options.finishRun === undefined) return undefined;
+    if (this.options.finishRuns === undefined) return undefined;
     const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([
       import('./seen-blocks.js'),
       this.options.prepareLabels?.(),

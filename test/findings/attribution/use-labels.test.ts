@@ -11,7 +11,7 @@ import { parseRules } from '../../../src/attribution/match/user-rules.js';
 import { attributeDevice } from '../../../src/findings/attribution/attribute-device.js';
 import { labelRun } from '../../../src/findings/attribution/label-run.js';
 import { useLabels } from '../../../src/findings/attribution/use-labels.js';
-import { ingest } from '../../../src/ingest/ingest.js';
+import { type IngestOptions, ingest } from '../../../src/ingest/ingest.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { newStore } from '../../support/new-store.js';
@@ -52,7 +52,11 @@ async function makeStore(path: string, labelled: boolean): Promise<void> {
   try {
     for (const rank of [0, 1]) writeFileSync(join(directory, `snapshot_${rank}.pickle`), recordProgram(PROGRAM));
     // Of blocks that ingest has seen; below, labels are made of blocks read from the store.
-    const finishRuns = labelled ? labelRun : undefined;
+    const finishRuns: IngestOptions['finishRuns'] = labelled
+      ? async (of, runIds, seen) => {
+          for (const runId of runIds) await labelRun(of, runId, seen);
+        }
+      : undefined;
     await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date(), finishRuns });
     if (!labelled) for (const table of ['label', 'labelled_device']) await store.run(`DELETE FROM ${table}`);
     if (!labelled) await store.run('UPDATE block_life SET label = NULL');
