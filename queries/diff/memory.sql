@@ -56,5 +56,6 @@ SELECT part, component, site, a_site, b_site, match, through, size_bytes, a_byte
   match_no, sites, changed, grown_bytes, shrunk_bytes
 FROM held
 ORDER BY part, abs(delta_bytes) DESC,
-  CASE part WHEN 'component' THEN b_bytes WHEN 'site' THEN greatest(a_bytes, b_bytes) ELSE size_bytes END DESC, a_bytes DESC,
+  CASE part WHEN 'component' THEN b_bytes WHEN 'site' THEN greatest(a_bytes, b_bytes) ELSE size_bytes END DESC,
+  CASE part WHEN 'component' THEN a_bytes END DESC,
   list_position(string_split($components, ','), component), match_no

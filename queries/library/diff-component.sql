@@ -10,7 +10,7 @@
 -- @col    left_blocks       BIGINT
 -- @col    right_blocks      BIGINT
 -- @col    difference_blocks BIGINT
--- @why    The differences add up to that of the active bytes, as those of diff_site do. Components that stayed have no row.
+-- @why    The differences add up to that of the active bytes, as those of diff_site do. Components that stayed are left out.
 SELECT component, left_bytes, right_bytes, difference_bytes, left_blocks, right_blocks, difference_blocks
 FROM compared_memory(left_run, right_run) AS compared
 WHERE part = 'component' AND (difference_bytes <> 0 OR difference_blocks <> 0)

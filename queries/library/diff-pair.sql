@@ -23,7 +23,8 @@ right_latest AS (
   SELECT * FROM devices_of(right_run) AS known
   QUALIFY dense_rank() OVER (PARTITION BY known.rank ORDER BY coalesce(last_time_us, -1) DESC, snapshot_id DESC) = 1),
 single AS (
-  SELECT (SELECT count(DISTINCT snapshot_id) FROM left_latest) = 1 AND (SELECT count(DISTINCT snapshot_id) FROM right_latest) = 1 AS is_single),
+  SELECT (SELECT count(DISTINCT snapshot_id) FROM left_latest) = 1
+    AND (SELECT count(DISTINCT snapshot_id) FROM right_latest) = 1 AS is_single),
 pair AS (
   SELECT left_side, right_side, left_side.device = right_side.device AS is_same,
     row_number() OVER (PARTITION BY left_side.snapshot_id, right_side.snapshot_id

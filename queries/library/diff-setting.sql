@@ -9,7 +9,7 @@
 -- @col    right_value VARCHAR?
 -- @col    place       BIGINT   within the part, as recorded or by key
 -- @why    Values in force: of each key the latest launch that has it, then the strongest origin, then the later place. Spellings of one
---         value are one. A part that a side did not record is left out, except that of the allocator. The verb diff leaves out names, paths
+--         value are one. Where a file gives a key several values at several paths, the paths are the keys. A part that a side did not record is left out, except that of the allocator. The verb diff leaves out names, paths
 --         and the like, which differ in every run.
 WITH compared_run AS (
   SELECT false AS is_right, run_id FROM run WHERE name = left_run
@@ -26,17 +26,20 @@ found AS (
   JOIN source ON source.source_id = config.source_id),
 repeated AS (
   SELECT DISTINCT key
-  FROM (SELECT key FROM found GROUP BY is_right, key, attempt, origin, display_path HAVING count(DISTINCT path) > 1) AS several),
+  FROM (SELECT key FROM found GROUP BY is_right, key, attempt, origin, display_path
+    HAVING count(DISTINCT path) > 1 AND count(DISTINCT value) > 1) AS several),
 config AS (
   SELECT
     is_right, CASE WHEN key IN (SELECT repeated.key FROM repeated) THEN path ELSE key END AS key,
     CASE
       WHEN value IS NULL OR lower(value) IN ('none', 'null', '~', '') THEN 'null'
       WHEN lower(value) IN ('true', 'false') THEN lower(value)
-      WHEN regexp_full_match(value, '[-+]?[0-9._]{1,30}([eE][-+]?[0-9]{1,3})?') THEN coalesce(
-        TRY_CAST(TRY_CAST(replace(value, '_', '') AS DECIMAL(38, 0)) AS VARCHAR), TRY_CAST(replace(value, '_', '') AS DOUBLE)::VARCHAR, value)
-      ELSE value END AS value
-  FROM found
+      WHEN number = trunc(number) AND abs(number) < 1e15 THEN number::BIGINT::VARCHAR
+      ELSE coalesce(number::VARCHAR, value) END AS value
+  FROM (
+    SELECT *, CASE WHEN regexp_full_match(value, '[-+]?[0-9._]{1,30}([eE][-+]?[0-9]{1,3})?')
+      THEN TRY_CAST(replace(value, '_', '') AS DOUBLE) END AS number
+    FROM found) AS spelled
   QUALIFY row_number() OVER (
     PARTITION BY is_right, CASE WHEN key IN (SELECT repeated.key FROM repeated) THEN path ELSE key END
     ORDER BY attempt DESC, precedence, display_path DESC, line DESC) = 1),

@@ -15,8 +15,8 @@
 -- @col    right_blocks      BIGINT
 -- @col    difference_blocks BIGINT
 -- @col    match_no          INTEGER? of site_match
--- @why    Sites of equal name are one site; site_match, where it has rows of the two, says which lines were moved or renamed, as the verb
---         diff finds out. Sites that stayed have no row.
+-- @why    Sites of equal name are one site; site_match, where it has rows of the two, lists lines that were moved or renamed, as the verb
+--         diff matches them. Sites that stayed are left out.
 SELECT
   site, left_site, right_site, match, through, left_bytes, right_bytes, difference_bytes, left_blocks, right_blocks, difference_blocks,
   match_no

@@ -14,7 +14,7 @@
 -- @col    right_loss        DOUBLE?
 -- @col    difference_loss   DOUBLE?
 -- @why    Of each run the last launch that printed iterations, of each iteration its last line; iterations that both have. A figure of NaN
---         or infinity is NULL. Iterations without a difference have no row. The first line of a launch includes compilation and
+--         or infinity is NULL. Iterations without a difference are left out. The first line of a launch includes compilation and
 --         autotuning.
 WITH line AS (
   SELECT false AS is_right, *
@@ -23,7 +23,8 @@ WITH line AS (
   SELECT true, * FROM iteration_lines((SELECT run_id FROM run WHERE name = right_run)) AS printed),
 newest AS (
   SELECT
-    is_right, iteration, CASE WHEN isfinite(step_ms) THEN step_ms END AS ms, CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END AS tflops,
+    is_right, iteration, CASE WHEN isfinite(step_ms) THEN step_ms END AS ms,
+    CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END AS tflops,
     CASE WHEN isfinite(loss) THEN loss END AS loss
   FROM line
   QUALIFY attempt = max(attempt) OVER (PARTITION BY is_right)

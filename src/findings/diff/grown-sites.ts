@@ -13,7 +13,10 @@ export interface GrownSite {
   readonly component: Component | null;
 }
 
-/** `sites`: as `matchSites` pairs the groups. `componentOf`: of a group of b, or of a where b has none. Sites that did not change are left out. */
+/**
+ * `sites`: as `matchSites` pairs the groups. `componentOf`: of a group of b, or of a where b has none. Sites that did
+ * not change are left out.
+ */
 export function grownSites(
   sites: readonly SiteDelta[],
   a: readonly StackGroup[],

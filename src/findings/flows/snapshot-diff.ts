@@ -57,8 +57,8 @@ export async function diffSnapshots(
   const [a, b] = sides as [Side, Side];
   return targets.use(1, async ({ store }) => {
     const sites = await useSides(store, a, b);
-    const others = { devices, ranks, ranksWithoutMoment: missing };
-    const snapshots = await describeDiff(store, sites, a, b, limits, others);
+    const totalsOnly = { devices, ranks, ranksWithoutMoment: missing };
+    const snapshots = await describeDiff(store, sites, a, b, limits, totalsOnly);
     return {
       snapshots,
       grown: {
