@@ -9,8 +9,8 @@
 -- @col    right_value VARCHAR?
 -- @col    place       BIGINT   within the part, as recorded or by key
 -- @why    Values in force: of each key the latest launch that has it, then the strongest origin, then the later place. Spellings of one
---         value are one. Where a file gives a key several values at several paths, the paths are the keys. A part that a side did not record is left out, except that of the allocator. The verb diff leaves out names, paths
---         and the like, which differ in every run.
+--         value are one. Where a file gives a key several values at several paths, the paths are the keys. A part that a side did not
+--         record is left out, except that of the allocator. The verb diff leaves out names, paths and the like, which differ in every run.
 WITH compared_run AS (
   SELECT false AS is_right, run_id FROM run WHERE name = left_run
   UNION ALL SELECT true, run_id FROM run WHERE name = right_run

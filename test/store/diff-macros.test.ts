@@ -129,11 +129,11 @@ describe('two runs', () => {
       );
     const columns = 'diff_component diff_site diff_step diff_allocator diff_setting'.split(' ');
     for (const macro of columns) {
-      const rest = macro === 'diff_allocator' || macro === 'diff_setting' ? 'EXCLUDE (place)' : '';
+      const exclude = macro === 'diff_allocator' || macro === 'diff_setting' ? 'EXCLUDE (place)' : '';
       const [there, back] = await query(
         store,
-        `SELECT * ${rest} ${call(macro, a, b)}`,
-        `SELECT * ${rest} ${call(macro, b, a)}`,
+        `SELECT * ${exclude} ${call(macro, a, b)}`,
+        `SELECT * ${exclude} ${call(macro, b, a)}`,
       );
       const byText = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
       expect(byText(back!.map(exchanged)), macro).toEqual(byText(there!));
