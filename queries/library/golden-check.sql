@@ -32,7 +32,8 @@ rank_memory AS (
     (item ->> '$.first_iteration')::BIGINT AS first_iteration, (item ->> '$.last_iteration')::BIGINT AS last_iteration
   FROM (SELECT golden, position, unnest(json_extract(content, '$.ranks')::JSON[]) AS item FROM document) AS listed
   UNION ALL
-  SELECT golden.golden, NULL, first_peak_bytes, peak_bytes, peak_reserved_bytes, precision_bytes, first_iteration, last_iteration
+  SELECT golden.golden, NULL, first_peak_allocated_bytes, peak_allocated_bytes, peak_reserved_bytes, precision_bytes, first_iteration,
+    last_iteration
   FROM golden CROSS JOIN memory_of_ranks((SELECT run_id FROM target)) AS printed),
 memory AS (
   SELECT

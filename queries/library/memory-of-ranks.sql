@@ -5,8 +5,8 @@
 -- @col    rank                 INTEGER?
 -- @col    first_iteration      BIGINT?  of the first memory line
 -- @col    last_iteration       BIGINT?
--- @col    first_peak_bytes     BIGINT?  max_allocated (max_active where that is not printed) of the first line
--- @col    peak_bytes           BIGINT?  of all lines
+-- @col    first_peak_allocated_bytes BIGINT?  max_allocated (max_active where that is not printed) of the first line
+-- @col    peak_allocated_bytes BIGINT?  of all lines
 -- @col    first_allocated_bytes BIGINT? of the first line
 -- @col    allocated_bytes      BIGINT?  of the last line
 -- @col    peak_reserved_bytes  BIGINT?
@@ -23,8 +23,8 @@ WITH figures AS (
 newest AS (SELECT * FROM figures WHERE attempt = (SELECT max(attempt) FROM figures))
 SELECT rank, min(iteration) AS first_iteration, max(iteration) AS last_iteration,
   coalesce(arg_min(bytes, struct_pack(i := coalesce(iteration, -1), p := place)) FILTER (metric = 'max_allocated'),
-    arg_min(bytes, struct_pack(i := coalesce(iteration, -1), p := place)) FILTER (metric = 'max_active')) AS first_peak_bytes,
-  coalesce(max(bytes) FILTER (metric = 'max_allocated'), max(bytes) FILTER (metric = 'max_active')) AS peak_bytes,
+    arg_min(bytes, struct_pack(i := coalesce(iteration, -1), p := place)) FILTER (metric = 'max_active')) AS first_peak_allocated_bytes,
+  coalesce(max(bytes) FILTER (metric = 'max_allocated'), max(bytes) FILTER (metric = 'max_active')) AS peak_allocated_bytes,
   coalesce(arg_min(bytes, struct_pack(i := coalesce(iteration, -1), p := place)) FILTER (metric = 'allocated'),
     arg_min(bytes, struct_pack(i := coalesce(iteration, -1), p := place)) FILTER (metric = 'active')) AS first_allocated_bytes,
   coalesce(arg_max(bytes, place) FILTER (metric = 'allocated'), arg_max(bytes, place) FILTER (metric = 'active')) AS allocated_bytes,

@@ -4,8 +4,8 @@
 -- @col    rank                 INTEGER?
 -- @col    first_iteration      BIGINT?  of the first memory line
 -- @col    last_iteration       BIGINT?
--- @col    first_peak_bytes     BIGINT?  max_allocated (max_active where that is not printed) of the first line
--- @col    peak_bytes           BIGINT?  of all lines
+-- @col    first_peak_allocated_bytes BIGINT?  max_allocated (max_active where that is not printed) of the first line
+-- @col    peak_allocated_bytes BIGINT?  of all lines
 -- @col    first_allocated_bytes BIGINT? of the first line
 -- @col    allocated_bytes      BIGINT?  of the last line
 -- @col    peak_reserved_bytes  BIGINT?
