@@ -226,6 +226,22 @@ describe('sites that moved', () => {
   });
 });
 
+describe('the verb diff', () => {
+  it('does not read what a store has under the names of its sides', async () => {
+    const forged = join(root, 'forged.duckdb');
+    copyFileSync(store, forged);
+    await query(
+      forged,
+      `INSERT INTO side_stack VALUES ('#left', NULL, '', 'forged', 'parameter', 1, 1000, 1000)`,
+      `INSERT INTO side_setting VALUES ('#right', 'forged', 'forged', 0)`,
+      `INSERT INTO site_match SELECT '#left', '#right', is_right, stack_id, kind, 0, 'forged', 'moved', NULL
+       ${call('compared_stack', 'one', 'two')}`,
+    );
+    const args = ['diff', 'run:one', 'run:two', '--limit', '0', '--json', '--db'];
+    expect(cli.expect(0, [...args, forged]).stdout).toBe(cli.expect(0, [...args, store]).stdout);
+  });
+});
+
 describe('a client that has nothing of ours', () => {
   it('gets the rows that the verb sql prints', () => {
     const [a, b] = SAMPLES as [string, string];

@@ -13,7 +13,11 @@ export const SIDES = { left_side: '#left', right_side: '#right' } as const;
 /** Sites as `match_no` counts them. */
 export async function useSides(store: Store, a: Side, b: Side): Promise<SiteDelta[]> {
   const sites = matchSites(a.groups, b.groups);
-  for (const table of ['side_stack', 'side_pool', 'side_setting', 'site_match']) await store.shadow(table);
+  for (const table of ['side_stack', 'side_pool', 'side_setting', 'site_match']) {
+    await store.shadow(table);
+    // Rows of the store may be anything: it may be a stranger's.
+    await store.run(`DELETE FROM ${table}`);
+  }
   const parts = [
     [SIDES.left_side, a],
     [SIDES.right_side, b],
