@@ -139,8 +139,8 @@ describe('diff of real snapshots', () => {
     expect(wrong).toEqual([]);
   };
 
-  it.each(valid)('%s against every other adds up, and exchanged is the negative', async (a) => {
-    for (const b of valid) {
+  it.each(valid)('%s against itself and those after it adds up, and exchanged is the negative', async (a) => {
+    for (const b of valid.slice(valid.indexOf(a))) {
       const there = await diff(a, b);
       const back = await diff(b, a);
       expectAddsUp(there);
