@@ -1,7 +1,6 @@
 -- @name   log.attempts
 -- @title  The launches of a run: when, how far each came, how many failure lines it left
 -- @param  run_id INTEGER
--- @uses   _log.iteration_lines
 -- @col    attempt         INTEGER
 -- @col    origin          VARCHAR  evidence of the launch; assumed if there is none
 -- @col    time_us         BIGINT?
@@ -18,7 +17,7 @@ WITH
   iterations AS (
     SELECT attempt, count(*) AS lines, first(iteration ORDER BY display_path, line, place) AS first_iteration,
       last(iteration ORDER BY display_path, line, place) AS last_iteration
-    FROM iteration_lines GROUP BY attempt),
+    FROM iteration_lines($run_id) AS iteration_lines GROUP BY attempt),
   failures AS (
     SELECT source.attempt + coalesce(incident.attempt, 1) - 1 AS attempt, count(*) AS incidents
     FROM incident JOIN source USING (source_id)

@@ -1,7 +1,6 @@
 -- @name   log.iteration_summary
 -- @title  Statistics of iteration lines, per attempt and (attempt NULL) of the whole run
 -- @param  run_id INTEGER
--- @uses   _log.iteration_lines
 -- @col    attempt             INTEGER?
 -- @col    count               BIGINT   lines
 -- @col    copies              BIGINT   of them in other files
@@ -38,7 +37,7 @@ WITH
   lines AS (
     SELECT attempt, display_path, line, place, iteration, target_iterations, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms,
       CASE WHEN isfinite(tflops_per_gpu) THEN tflops_per_gpu END AS tflops, loss, skipped_iterations, nan_iterations, copies
-    FROM iteration_lines),
+    FROM iteration_lines($run_id) AS iteration_lines),
   ordered AS (
     SELECT *, row_number() OVER (ORDER BY attempt, display_path, line, place) AS nth,
       row_number() OVER (PARTITION BY attempt ORDER BY display_path, line, place) AS nth_in_attempt,

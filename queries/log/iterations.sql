@@ -2,7 +2,6 @@
 -- @title  Iteration lines in the order of attempts, files and lines
 -- @param  run_id INTEGER
 -- @param  newest BIGINT?  only so many of the last ones
--- @uses   _log.iteration_lines
 -- @col    attempt            INTEGER
 -- @col    iteration          BIGINT
 -- @col    target             BIGINT?  iterations of the run
@@ -27,6 +26,6 @@ SELECT attempt, iteration, target_iterations AS target, rank, CASE WHEN isfinite
   CASE WHEN isfinite(learning_rate) THEN learning_rate END AS learning_rate,
   CASE WHEN isfinite(grad_norm) THEN grad_norm END AS grad_norm, CASE WHEN isfinite(loss_scale) THEN loss_scale END AS loss_scale,
   global_batch_size, consumed_samples, skipped_iterations, nan_iterations, time_us, display_path AS file, line
-FROM iteration_lines
+FROM iteration_lines($run_id) AS iteration_lines
 QUALIFY $newest IS NULL OR row_number() OVER (ORDER BY attempt DESC, display_path DESC, line DESC, place DESC) <= $newest
 ORDER BY attempt, display_path, line, place

@@ -1,7 +1,6 @@
 -- @name   measure.step_metrics
 -- @title  Memory and counters that metrics hold at every step of the newest launch that has iterations
 -- @param  run_id INTEGER
--- @uses   _log.metrics_sources
 -- @col    iteration           BIGINT
 -- @col    allocated_bytes     BIGINT?
 -- @col    max_allocated_bytes BIGINT?

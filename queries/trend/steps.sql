@@ -1,6 +1,5 @@
 -- @name   trend.steps
 -- @title  Step time, throughput and loss of all runs, each of its last launch that printed iterations
--- @uses   _log.metrics_sources
 -- @col    run_id         INTEGER
 -- @col    last_iteration BIGINT?
 -- @col    steady         BIGINT   lines with a step time, without the first line of the launch
@@ -9,7 +8,7 @@
 -- @col    tflops_per_gpu DOUBLE?
 -- @col    loss           DOUBLE?  of the last line that prints one; may be NaN
 -- @why    The first line of a launch includes compilation and autotuning. A line may be in the file of its node and in that of all nodes;
---         it counts once, as in _log.iteration_lines. Lines without a clock and a step time never count as copies. If metrics (event files,
+--         it counts once, as in iteration_lines. Lines without a clock and a step time never count as copies. If metrics (event files,
 --         W&B) contain more iterations, their rows are used.
 WITH
   launches AS (

@@ -445,6 +445,21 @@ CREATE TABLE oom_replay (
   run_id INTEGER NOT NULL, failure INTEGER NOT NULL, status VARCHAR NOT NULL, repeats_oom BOOLEAN NOT NULL, is_on BOOLEAN NOT NULL, is_served BOOLEAN NOT NULL, is_robust BOOLEAN NOT NULL);
 `,
   },
+  {
+    version: 12,
+    title: 'sides of a comparison that are not in the store, and which call sites of two sides are the same',
+    sql: `
+CREATE TABLE side_stack (
+  side VARCHAR NOT NULL, stack_id INTEGER, kind VARCHAR NOT NULL, site VARCHAR NOT NULL, component VARCHAR NOT NULL, size_bytes BIGINT NOT NULL, bytes BIGINT NOT NULL, blocks BIGINT NOT NULL);
+CREATE TABLE side_pool (
+  side VARCHAR NOT NULL, pool VARCHAR NOT NULL, segment_type VARCHAR NOT NULL, is_side_stream BOOLEAN NOT NULL, reserved_bytes BIGINT NOT NULL, active_bytes BIGINT NOT NULL, segments BIGINT NOT NULL,
+  first_address UBIGINT NOT NULL);
+CREATE TABLE side_setting (side VARCHAR NOT NULL, key VARCHAR NOT NULL, value VARCHAR NOT NULL, position INTEGER NOT NULL);
+CREATE TABLE site_match (
+  left_side VARCHAR NOT NULL, right_side VARCHAR NOT NULL, is_right BOOLEAN NOT NULL, stack_id INTEGER, kind VARCHAR NOT NULL, match_no INTEGER NOT NULL, site VARCHAR NOT NULL,
+  match VARCHAR NOT NULL, through VARCHAR);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

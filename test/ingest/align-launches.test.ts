@@ -121,7 +121,7 @@ describe('metrics next to logs', () => {
   });
 
   it('are of the formats that the queries take for metrics', () => {
-    const { statement } = loadQuery('_log.metrics_sources');
+    const { statement } = loadQuery('library.metrics_sources');
     expect([...statement.matchAll(/'([^']+)'/g)].map(([, format]) => format)).toEqual([...METRICS_FORMATS]);
   });
 });

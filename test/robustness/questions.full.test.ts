@@ -10,6 +10,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { PyTuple, type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { describeDiff } from '../../src/findings/diff/describe-diff.js';
 import { listCandidates, readSide } from '../../src/findings/diff/side.js';
+import { useSides } from '../../src/findings/diff/use-sides.js';
 import { liveStacks } from '../../src/findings/export/export-live-stacks.js';
 import { exportSnapshot } from '../../src/findings/export/export-snapshot.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
@@ -101,7 +102,9 @@ async function askEverything(store: Store, thorough: boolean): Promise<number> {
     for (const { device } of candidate.devices) {
       const side = await ask(() => readSide(store, 'x', candidate, device, { kind: 'end' }, () => undefined));
       if (typeof side === 'string') continue;
-      const diff = describeDiff(
+      const diff = await describeDiff(
+        store,
+        await useSides(store, side, side),
         side,
         side,
         { sites: 5, minBytes: 0, maxGrowth: undefined },

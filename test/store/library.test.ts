@@ -100,7 +100,7 @@ describe('each object', () => {
           (m) => m[1]!,
         ),
       );
-      const sources = [...blankText(object.statement).matchAll(/\b(?:FROM|JOIN)\s+([a-z_]\w*)/g)].map(
+      const sources = [...blankText(object.statement).matchAll(/(?<!DISTINCT )\b(?:FROM|JOIN)\s+([a-z_]\w*)/g)].map(
         (match) => match[1]!,
       );
       const { names } = loadLibrary();

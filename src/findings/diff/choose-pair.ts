@@ -69,8 +69,8 @@ export function chooseDevices(pair: SnapshotPair, device?: number): { readonly a
         entry.parts.reduce((total, part) => total + of(part), 0);
       return (
         Math.sign(sum(y, (part) => part.ooms)) - Math.sign(sum(x, (part) => part.ooms)) ||
-        sum(y, (part) => Number(part.hasTrace)) - sum(x, (part) => Number(part.hasTrace)) ||
-        sum(y, (part) => part.reservedBytes) - sum(x, (part) => part.reservedBytes) ||
+        sum(y, (part) => Number(part.has_trace)) - sum(x, (part) => Number(part.has_trace)) ||
+        sum(y, (part) => part.reserved_bytes) - sum(x, (part) => part.reserved_bytes) ||
         x.a - y.a
       );
     });

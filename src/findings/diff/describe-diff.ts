@@ -1,11 +1,16 @@
 /** `mbforensics diff`: from two sides to the result. */
 
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
+import { groupBy } from '../../model/group-by.js';
+import { pick } from '../../model/pick.js';
 import type { DiffPool, DiffTotals, NoSnapshotDiff, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes } from '../../model/units.js';
-import { matchSites, type SiteDelta } from './match-sites.js';
-import type { PoolSums, Side, SideTotals } from './side.js';
+import { COMPONENTS } from '../../model/vocabulary.js';
+import type { Store } from '../../store/store.js';
+import type { SiteDelta } from './match-sites.js';
+import type { Side, SideTotals } from './side.js';
 import { splitByCaller } from './split-by-caller.js';
+import { SIDES } from './use-sides.js';
 
 export interface DiffLimits {
   /** Sites shown; undefined = all. */
@@ -24,22 +29,57 @@ export interface OtherPairs {
   readonly ranksWithoutMoment: readonly number[];
 }
 
+const SITE = [
+  'site',
+  'a_site',
+  'b_site',
+  'a_bytes',
+  'b_bytes',
+  'delta_bytes',
+  'a_count',
+  'b_count',
+  'delta_count',
+  'match',
+  'through',
+] as const;
+const REMAINDER = [
+  'sites',
+  'changed',
+  'a_bytes',
+  'b_bytes',
+  'a_count',
+  'b_count',
+  'grown_bytes',
+  'shrunk_bytes',
+] as const;
+
 /** A difference of memory without a stack by more than this share of the larger side is reported. */
 const MUCH_WITHOUT_STACK = 0.05;
 const SIZES_SHOWN = 5;
 
-export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: OtherPairs): SnapshotDiff {
-  const sites = matchSites(a.groups, b.groups);
-  const large = sites.filter((site) => Math.abs(site.delta_bytes) >= limits.minBytes && !isUnchanged(site));
-  const shown = limits.sites === undefined ? large : large.slice(0, limits.sites);
-  const kept = new Set(shown);
-  const omittedSites = sites.filter((site) => !kept.has(site));
-  const sum = (
-    of: readonly SiteDelta[],
-    field: 'a_bytes' | 'b_bytes' | 'delta_bytes' | 'a_count' | 'b_count',
-  ): number => of.reduce((total, site) => total + site[field], 0);
+/** `sites`: those of {@link useSides}, which put both sides into the store. */
+export async function describeDiff(
+  store: Store,
+  sites: readonly SiteDelta[],
+  a: Side,
+  b: Side,
+  limits: DiffLimits,
+  others: OtherPairs,
+): Promise<SnapshotDiff> {
   const [x, y] = [a.info, b.info];
   const total = y.active_bytes - x.active_bytes;
+  const parts = groupBy(
+    await store.all('diff.memory', {
+      ...SIDES,
+      min_bytes: limits.minBytes,
+      most_sites: limits.sites ?? null,
+      most_sizes: SIZES_SHOWN,
+      components: COMPONENTS.join(','),
+    }),
+    ({ part }) => part,
+  );
+  const sizes = groupBy(parts.get('size') ?? [], (row) => row.match_no);
+  const [remainder] = parts.get('left_out')!;
   return {
     a: x.handle,
     b: y.handle,
@@ -52,27 +92,21 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
       pending_delta_bytes: y.pending_bytes - x.pending_bytes,
       inactive_delta_bytes: y.inactive_bytes - x.inactive_bytes,
     },
-    sites: shown.map((site) => describeSite(site, a, b)),
-    remainder_bytes: sum(omittedSites, 'delta_bytes'),
-    remainder: {
-      sites: omittedSites.length,
-      changed: omittedSites.filter((site) => site.delta_bytes !== 0).length,
-      a_bytes: sum(omittedSites, 'a_bytes'),
-      b_bytes: sum(omittedSites, 'b_bytes'),
-      a_count: sum(omittedSites, 'a_count'),
-      b_count: sum(omittedSites, 'b_count'),
-      grown_bytes: sum(
-        omittedSites.filter((site) => site.delta_bytes > 0),
-        'delta_bytes',
+    sites: (parts.get('site') ?? []).map((row) => ({
+      ...pick(row, SITE),
+      sizes: (sizes.get(row.match_no) ?? []).map((size) => pick(size, ['size_bytes', 'a_count', 'b_count'])),
+      callers: splitByCaller(
+        sites[row.match_no!]!.a_groups.map((group) => a.groups[group]!),
+        sites[row.match_no!]!.b_groups.map((group) => b.groups[group]!),
       ),
-      shrunk_bytes: sum(
-        omittedSites.filter((site) => site.delta_bytes < 0),
-        'delta_bytes',
-      ),
-    },
-    components: compareComponents(a.components, b.components),
-    pools: comparePools(a.pools, b.pools),
-    settings: compareSettings(a.settings, b.settings),
+    })) as DiffSite[],
+    remainder_bytes: remainder!.delta_bytes,
+    remainder: pick(remainder!, REMAINDER) as SnapshotDiff['remainder'],
+    components: (parts.get('component') ?? []).map((row) =>
+      pick(row, ['component', 'a_bytes', 'b_bytes', 'delta_bytes']),
+    ) as DiffComponent[],
+    pools: (await store.all('diff.pool_changes', SIDES)) as DiffPool[],
+    settings: await store.all('diff.settings', SIDES),
     features: {
       only_a: a.features.filter((feature) => !b.features.includes(feature)),
       only_b: b.features.filter((feature) => !a.features.includes(feature)),
@@ -83,96 +117,6 @@ export function describeDiff(a: Side, b: Side, limits: DiffLimits, others: Other
     notes: [...notesOf(a, b), ...ranksNote(others.ranksWithoutMoment)],
     gate: gateOf(total, x.active_bytes, limits.maxGrowth),
   };
-}
-
-function compareComponents(a: Side['components'], b: Side['components']): DiffComponent[] {
-  return [...new Set([...a.keys(), ...b.keys()])]
-    .map((component) => {
-      const [before, after] = [a.get(component) ?? 0, b.get(component) ?? 0];
-      return { component, a_bytes: before, b_bytes: after, delta_bytes: after - before };
-    })
-    .sort((x, y) => Math.abs(y.delta_bytes) - Math.abs(x.delta_bytes) || y.b_bytes - x.b_bytes);
-}
-
-/**
- * No difference to report: such sites are counted in the remainder, so that the list is empty for two sides between
- * which code only moved or was renamed.
- */
-function isUnchanged(site: SiteDelta): boolean {
-  return site.delta_bytes === 0 && site.a_count === site.b_count;
-}
-
-function describeSite(site: SiteDelta, a: Side, b: Side): DiffSite {
-  const { a_groups, b_groups, ...plain } = site;
-  return {
-    ...plain,
-    sizes: sizeChanges(
-      a_groups.map((group) => a.sizes[group]!),
-      b_groups.map((group) => b.sizes[group]!),
-    ),
-    callers: splitByCaller(
-      a_groups.map((group) => a.groups[group]!),
-      b_groups.map((group) => b.groups[group]!),
-    ),
-  };
-}
-
-function sizeChanges(
-  a: readonly ReadonlyMap<number, number>[],
-  b: readonly ReadonlyMap<number, number>[],
-): DiffSite['sizes'] {
-  const counts = new Map<number, { a: number; b: number }>();
-  const add = (sizes: readonly ReadonlyMap<number, number>[], side: 'a' | 'b'): void => {
-    for (const group of sizes) {
-      for (const [size, count] of group) {
-        const known = counts.get(size) ?? { a: 0, b: 0 };
-        known[side] += count;
-        counts.set(size, known);
-      }
-    }
-  };
-  add(a, 'a');
-  add(b, 'b');
-  return [...counts]
-    .filter(([, count]) => count.a !== count.b)
-    .sort(([p, m], [q, n]) => q * Math.abs(n.b - n.a) - p * Math.abs(m.b - m.a) || q - p)
-    .slice(0, SIZES_SHOWN)
-    .map(([size_bytes, count]) => ({ size_bytes, a_count: count.a, b_count: count.b }));
-}
-
-function comparePools(a: readonly PoolSums[], b: readonly PoolSums[]): DiffPool[] {
-  const keyOf = (pool: PoolSums): string => `${pool.pool} ${pool.segmentType} ${pool.sideStream}`;
-  const pools = new Map<string, { a?: PoolSums; b?: PoolSums }>();
-  for (const pool of a) pools.set(keyOf(pool), { a: pool });
-  for (const pool of b) pools.set(keyOf(pool), { ...pools.get(keyOf(pool)), b: pool });
-  return [...pools.values()]
-    .map(({ a: x, b: y }): DiffPool => {
-      const { pool, segmentType, sideStream } = (x ?? y)!;
-      return {
-        pool,
-        segment_type: segmentType,
-        side_stream: sideStream,
-        a_reserved_bytes: x?.reservedBytes ?? 0,
-        b_reserved_bytes: y?.reservedBytes ?? 0,
-        delta_reserved_bytes: (y?.reservedBytes ?? 0) - (x?.reservedBytes ?? 0),
-        a_active_bytes: x?.activeBytes ?? 0,
-        b_active_bytes: y?.activeBytes ?? 0,
-        delta_active_bytes: (y?.activeBytes ?? 0) - (x?.activeBytes ?? 0),
-        a_segments: x?.segments ?? 0,
-        b_segments: y?.segments ?? 0,
-      };
-    })
-    .sort(
-      (p, q) =>
-        Math.abs(q.delta_reserved_bytes) - Math.abs(p.delta_reserved_bytes) ||
-        Math.abs(q.delta_active_bytes) - Math.abs(p.delta_active_bytes),
-    );
-}
-
-function compareSettings(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): SnapshotDiff['settings'] {
-  return [...new Set([...a.keys(), ...b.keys()])]
-    .filter((key) => a.get(key) !== b.get(key))
-    .map((key) => ({ key, a: a.get(key) ?? null, b: b.get(key) ?? null }));
 }
 
 function bridgeCompare(a: Side, b: Side): SnapshotDiff['bridge_compare'] {

@@ -2,7 +2,7 @@
 
 import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Component } from '../../model/vocabulary.js';
-import { matchSites, type StackGroup } from './match-sites.js';
+import type { SiteDelta, StackGroup } from './match-sites.js';
 
 /** A stack of b (of a, where b has none) and its part of the change of its site. */
 export interface GrownSite {
@@ -13,13 +13,17 @@ export interface GrownSite {
   readonly component: Component | null;
 }
 
-/** `componentOf`: of a group of b, or of a where b has none. Sites that did not change are left out. */
+/**
+ * `sites`: as `matchSites` pairs the groups. `componentOf`: of a group of b, or of a where b has none. Sites that did
+ * not change are left out.
+ */
 export function grownSites(
+  sites: readonly SiteDelta[],
   a: readonly StackGroup[],
   b: readonly StackGroup[],
   componentOf: (side: 'a' | 'b', group: number) => GrownSite['component'],
 ): GrownSite[] {
-  return matchSites(a, b)
+  return sites
     .filter(({ delta_bytes }) => delta_bytes !== 0)
     .flatMap((site): GrownSite[] => {
       const [side, groups] =

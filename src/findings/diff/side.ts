@@ -1,27 +1,19 @@
 /**
  * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
  */
-import type { Frame } from '../../attribution/frames/call-site.js';
-import { poolWords } from '../../model/pool-words.js';
+import { groupBy } from '../../model/group-by.js';
 import type { DiffSide } from '../../model/results/diff.js';
-import { COMPONENTS, type Component } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { useLabels } from '../attribution/use-labels.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
+import { readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { momentAt, type StateKey } from '../trace/state-at.js';
 import { readSteps } from '../trace/steps.js';
 import type { StackGroup } from './match-sites.js';
 
 /** A device with memory or a trace. */
-export interface CandidateDevice {
-  readonly device: number;
-  readonly hasTrace: boolean;
-  /** At most, over the trace. */
-  readonly reservedBytes: number;
-  /** OOM entries of its trace. */
-  readonly ooms: number;
-}
+export type CandidateDevice = Pick<QueryRow<'diff.candidates'>, 'device' | 'has_trace' | 'reserved_bytes' | 'ooms'>;
 
 /** A snapshot that may be compared. */
 export interface Candidate {
@@ -30,8 +22,6 @@ export interface Candidate {
   readonly path: string;
   readonly run: string;
   readonly rank: number | null;
-  /** Unix epoch; null where no entry has a time. */
-  readonly lastTimeUs: number | null;
   readonly devices: readonly CandidateDevice[];
 }
 
@@ -40,38 +30,11 @@ export interface Candidate {
  * trace are left out.
  */
 export async function listCandidates(store: Store, runId: number, handle: string | undefined): Promise<Candidate[]> {
-  const rows = await store.all('snapshot.list', {
-    run_id: handle === undefined ? runId : null,
-    handle: handle ?? null,
+  const rows = await store.all('diff.candidates', { run_id: runId, handle: handle ?? null });
+  return [...groupBy(rows, (row) => row.snapshot_id)].map(([snapshotId, devices]) => {
+    const { handle: own, path, run, rank } = devices[0]!;
+    return { snapshotId, handle: own, path, run, rank, devices };
   });
-  const times = new Map(
-    (await store.all('diff.snapshot_times', { run_id: runId })).map((row) => [row.snapshot_id, row.last_time_us]),
-  );
-  const candidates: Candidate[] = [];
-  for (const row of rows) {
-    const devices = await store.all('snapshot.devices', { snapshot_id: row.snapshot_id });
-    const usable = devices.filter((device) => device.segments > 0 || device.events !== null);
-    if (usable.length === 0) continue;
-    const ooms = await store.all('snapshot.ooms', { snapshot_id: row.snapshot_id });
-    candidates.push({
-      snapshotId: row.snapshot_id,
-      handle: row.handle,
-      path: row.display_path,
-      run: row.run,
-      rank: row.rank,
-      lastTimeUs: times.get(row.snapshot_id) ?? null,
-      devices: usable.map((device) => ({
-        device: device.device,
-        hasTrace: device.events !== null,
-        reservedBytes: Math.max(device.reserved_bytes, device.peak_reserved_bytes ?? 0),
-        ooms: ooms.filter((oom) => oom.device === device.device).length,
-      })),
-    });
-  }
-  return candidates.sort(
-    (a, b) =>
-      (a.rank ?? -1) - (b.rank ?? -1) || (a.lastTimeUs ?? -1) - (b.lastTimeUs ?? -1) || a.snapshotId - b.snapshotId,
-  );
 }
 
 /** The numbers of the steps that some device of the snapshot has whole, ascending. */
@@ -85,24 +48,13 @@ export async function wholeSteps(store: Store, snapshotId: number): Promise<numb
   return [...wholeStepNumbers].sort((a, b) => a - b);
 }
 
-export interface PoolSums {
-  readonly pool: string;
-  readonly segmentType: 'small' | 'large';
-  readonly sideStream: boolean;
-  readonly reservedBytes: number;
-  readonly activeBytes: number;
-  readonly segments: number;
-}
-
 export interface Side {
   readonly info: DiffSide;
-  readonly groups: readonly StackGroup[];
-  /** Per group: block size → number of blocks. */
-  readonly sizes: readonly ReadonlyMap<number, number>[];
-  readonly pools: readonly PoolSums[];
-  /** Bytes by component; see `attribute`. */
-  readonly components: ReadonlyMap<Component, number>;
-  readonly settings: ReadonlyMap<string, string>;
+  /** Of each stack and kind. */
+  readonly groups: readonly (StackGroup & { readonly stackId: number | null })[];
+  readonly stacks: readonly QueryRow<'diff.live_stacks'>[];
+  readonly pools: readonly QueryRow<'diff.pools'>[];
+  readonly settings: readonly QueryRow<'snapshot.settings'>[];
   readonly features: readonly string[];
   /** Of the whole trace in requested bytes; null without one. */
   readonly trace: { readonly baselineBytes: number; readonly peakBytes: number; readonly allocs: number } | null;
@@ -123,43 +75,20 @@ export async function readTotals(
   return { handle, rank, device, active_bytes: totals.active_bytes, reserved_bytes: totals.reserved_bytes };
 }
 
-const FREED = '(freed there; allocated before the recording)';
-
-/** Live blocks of one stack, component and size. */
-export interface LiveStack {
-  /** −1: none. */
-  readonly stackId: number;
-  /** What distinguishes memory of equal frames: only the free is known, or nothing is, and then the pool. */
-  readonly kind: string;
-  readonly component: Component;
-  readonly sizeBytes: number;
-  readonly bytes: number;
-  readonly count: number;
-}
-
 /** In order of the first address of a stack. */
-export async function readLiveStacks(store: Store, key: StateKey): Promise<LiveStack[]> {
+async function readGroups(store: Store, key: StateKey): Promise<Pick<Side, 'groups' | 'stacks'>> {
   await useLabels(store, key.snapshot_id, key.device);
-  return (await store.all('diff.live_stacks', { ...key })).map((row) => {
-    const name = poolWords(pairOf(row));
-    const inPool = name === 'default' ? '' : ` in ${name}`;
-    return {
-      stackId: row.stack_id ?? -1,
-      kind: row.stack_id === null ? `${NO_STACK}${inPool}` : row.is_freed ? FREED : '',
-      component: (row.component ?? 'unattributed') as Component,
-      sizeBytes: row.size_bytes,
-      bytes: row.bytes,
-      count: row.count,
-    };
+  const stacks = await store.all('diff.live_stacks', { ...key });
+  const frames = await readStacks(
+    store,
+    stacks.map((row) => row.stack_id ?? -1),
+  );
+  const groups = [...groupBy(stacks, (row) => `${row.stack_id} ${row.kind}`).values()].map((rows) => {
+    const { stack_id: stackId, kind } = rows[0]!;
+    const sum = (of: 'bytes' | 'blocks'): number => rows.reduce((total, row) => total + row[of], 0);
+    return { stackId, frames: frames.get(stackId ?? -1) ?? [], kind, bytes: sum('bytes'), count: sum('blocks') };
   });
-}
-
-const pairOf = (row: { readonly pool_id_a: number | null; readonly pool_id_b: number | null }) =>
-  row.pool_id_a === null || row.pool_id_b === null ? null : ([row.pool_id_a, row.pool_id_b] as const);
-
-/** What to call memory of a stack with these frames. */
-export function kindOf({ stackId, kind }: Pick<LiveStack, 'stackId' | 'kind'>, frames: readonly Frame[]): string {
-  return frames.length > 0 || stackId < 0 ? kind : kind === '' ? NO_FRAMES : `${NO_FRAMES} ${kind}`;
+  return { groups, stacks };
 }
 
 /** Throws MBF1002 where the trace lacks the moment. */
@@ -174,29 +103,9 @@ export async function readSide(
   const id = { snapshot_id: candidate.snapshotId };
   const at = await momentAt(store, candidate.snapshotId, device, moment);
   const { key } = at;
-  const byStack = new Map<string, LiveStack & { sizes: Map<number, number> }>();
-  const components = new Map<Component, number>();
-  for (const row of await readLiveStacks(store, key)) {
-    const { stackId, kind, component, sizeBytes } = row;
-    const known = byStack.get(`${stackId} ${kind}`);
-    const sizes = known?.sizes ?? new Map<number, number>();
-    sizes.set(sizeBytes, (sizes.get(sizeBytes) ?? 0) + row.count);
-    const { bytes = 0, count = 0 } = known ?? {};
-    byStack.set(`${stackId} ${kind}`, { ...row, sizes, bytes: bytes + row.bytes, count: count + row.count });
-    components.set(component, (components.get(component) ?? 0) + row.bytes);
-  }
-  const entries = [...byStack.values()];
-  const stacks = await readStacks(
-    store,
-    entries.map((group) => group.stackId),
-  );
-  const groups = entries.map((group): StackGroup => {
-    const frames = stacks.get(group.stackId) ?? [];
-    return { frames, kind: kindOf(group, frames), bytes: group.bytes, count: group.count };
-  });
+  const { groups, stacks } = await readGroups(store, key);
   const totals = (await store.one('state.totals', { ...key }))!;
   const features = (await store.all('snapshot.features', id)).map((row) => row.feature);
-  const settings = await store.all('snapshot.settings', id);
   const actions = (await store.all('snapshot.actions', id)).filter((row) => row.device === device);
   const count = (action: string): number => actions.find((row) => row.action === action)?.count ?? 0;
   const sums = (await store.all('snapshot.devices', id)).find((row) => row.device === device);
@@ -218,7 +127,7 @@ export async function readSide(
     inactive_bytes: totals.reserved_bytes - totals.active_bytes,
     blocks: totals.blocks,
     segments: totals.segments,
-    no_stack_bytes: entries.reduce((sum, { kind, bytes }) => (kind === '' ? sum : sum + bytes), 0),
+    no_stack_bytes: stacks.reduce((sum, row) => (row.is_allocated_there ? sum : sum + row.bytes), 0),
     ooms: count('oom'),
     torch_at_least: torchAtLeast(features) ?? null,
   };
@@ -226,19 +135,9 @@ export async function readSide(
   return {
     info,
     groups,
-    sizes: entries.map((group) => group.sizes),
-    pools: (await store.all('diff.pools', { ...key })).map((row) => ({
-      pool: poolWords(pairOf(row)),
-      segmentType: row.segment_type === 'small' ? 'small' : 'large',
-      sideStream: row.is_side_stream,
-      reservedBytes: row.reserved_bytes,
-      activeBytes: row.active_bytes,
-      segments: row.segments,
-    })),
-    components: new Map(
-      [...components].sort((a, b) => b[1] - a[1] || COMPONENTS.indexOf(a[0]) - COMPONENTS.indexOf(b[0])),
-    ),
-    settings: new Map(settings.map((row) => [row.key, row.value])),
+    stacks,
+    pools: await store.all('diff.pools', { ...key }),
+    settings: await store.all('snapshot.settings', id),
     features,
     trace:
       start === null || start === undefined || peak === null || peak === undefined

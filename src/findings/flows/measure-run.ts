@@ -57,18 +57,10 @@ export async function measureRun(
     ofLaunch.map((line) => ({ iteration: line.iteration, stepMs: line.step_ms, tflops: line.tflops_per_gpu })),
   );
   const ranks = (await store.all('measure.memory_ranks', { run_id: runId })).map(
-    (line): MeasuredRank => ({
-      rank: line.rank,
-      stage: line.rank === null ? null : (layout?.position(line.rank)?.pp ?? null),
-      first_iteration: line.first_iteration,
-      last_iteration: line.last_iteration,
-      first_peak_allocated_bytes: line.first_peak_bytes,
-      peak_allocated_bytes: line.peak_bytes,
-      first_allocated_bytes: line.first_allocated_bytes,
-      allocated_bytes: line.allocated_bytes,
-      peak_reserved_bytes: line.peak_reserved_bytes,
-      alloc_retries: line.alloc_retries,
-      precision_bytes: line.precision_bytes,
+    ({ rank, ...line }): MeasuredRank => ({
+      rank,
+      stage: rank === null ? null : (layout?.position(rank)?.pp ?? null),
+      ...line,
     }),
   );
   const peaks: MeasuredPeak[] = [];

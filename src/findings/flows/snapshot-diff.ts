@@ -6,6 +6,7 @@ import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../di
 import { type DiffLimits, describeDiff, totalsOf } from '../diff/describe-diff.js';
 import { grownSites } from '../diff/grown-sites.js';
 import { type Candidate, readSide, readTotals, type Side, wholeSteps } from '../diff/side.js';
+import { useSides } from '../diff/use-sides.js';
 import type { Moment } from '../trace/moment.js';
 import type { TwoRuns } from './run-diff.js';
 import type { Grown } from './suspects-between.js';
@@ -54,15 +55,19 @@ export async function diffSnapshots(
     else if (entry.a.rank !== null) missing.push(entry.a.rank);
   }
   const [a, b] = sides as [Side, Side];
-  const snapshots = describeDiff(a, b, limits, { devices, ranks, ranksWithoutMoment: missing });
-  return {
-    snapshots,
-    grown: {
-      components: snapshots.components,
-      sites: grownSites(a.groups, b.groups, () => null),
-      totalDeltaBytes: snapshots.total_delta_bytes,
-    },
-  };
+  return targets.use(1, async ({ store }) => {
+    const sites = await useSides(store, a, b);
+    const totalsOnly = { devices, ranks, ranksWithoutMoment: missing };
+    const snapshots = await describeDiff(store, sites, a, b, limits, totalsOnly);
+    return {
+      snapshots,
+      grown: {
+        components: snapshots.components,
+        sites: grownSites(sites, a.groups, b.groups, () => null),
+        totalDeltaBytes: snapshots.total_delta_bytes,
+      },
+    };
+  });
 }
 
 async function sameStep(targets: TwoRuns, pair: SnapshotPair): Promise<readonly [Moment, Moment]> {

@@ -10,6 +10,7 @@ import type { Measurement } from '../../model/measurement.js';
 import type { Suspect } from '../../model/results/compare.js';
 import { componentChanges, pairPeaks, stackGroups } from '../compare/site-changes.js';
 import { type GrownSite, grownSites } from '../diff/grown-sites.js';
+import { matchSites } from '../diff/match-sites.js';
 import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
 import { isOfInterest, rankSuspects } from '../suspects/rank-suspects.js';
 
@@ -43,13 +44,10 @@ export function grownBetween(golden: Measurement, current: Measurement): Grown {
   const pair = pairPeaks(golden, current);
   if (pair === undefined) return { components: [], sites: [], totalDeltaBytes: null };
   const [a, b] = pair;
+  const [x, y] = [stackGroups(a), stackGroups(b)];
   return {
     components: componentChanges(a, b),
-    sites: grownSites(
-      stackGroups(a),
-      stackGroups(b),
-      (side, group) => (side === 'a' ? a : b).sites[group]?.component ?? null,
-    ),
+    sites: grownSites(matchSites(x, y), x, y, (side, group) => (side === 'a' ? a : b).sites[group]?.component ?? null),
     totalDeltaBytes: b.active_bytes - a.active_bytes,
   };
 }

@@ -10,10 +10,12 @@ import { builtInRules } from '../../attribution/built-in-rules.js';
 import { labelOf } from '../../attribution/match/classify-stack.js';
 import type { MeasuredPeak, MeasuredSite } from '../../model/measurement.js';
 import type { Component } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { type Candidate, kindOf, readLiveStacks } from '../diff/side.js';
-import { NO_STACK, readStacks } from '../stacks/read-stacks.js';
-import { momentAt, type StateKey } from '../trace/state-at.js';
+import { useLabels } from '../attribution/use-labels.js';
+import type { Candidate } from '../diff/side.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
+import { momentAt } from '../trace/state-at.js';
 
 /** Stacks kept; of those left out only the bytes are kept. A peak has a few dozen that matter. */
 const MOST_SITES = 400;
@@ -26,26 +28,23 @@ function shortPath(filename: string): string {
   return filename.replace(/^.*(?=\/lib(?:64)?\/python\d[\d.]*\/)/, '');
 }
 
-interface Group {
-  readonly stackId: number;
-  readonly kind: string;
-  readonly component: Component;
-  bytes: number;
-  count: number;
-}
+type Group = QueryRow<'measure.peak_stacks'>;
 
 export async function measurePeak(store: Store, candidate: Candidate, device: number): Promise<MeasuredPeak> {
   const { snapshotId } = candidate;
   const { at, totals, request } = await heaviestMoment(store, snapshotId, device);
-  const groups = await liveGroups(store, at.key);
+  await useLabels(store, snapshotId, device);
+  const groups = await store.all('measure.peak_stacks', { ...at.key });
   if (request !== undefined) groups.push(await requestGroup(store, request));
-  const components = new Map<Component, number>();
+  const components = new Map<string, number>();
   for (const { component, bytes } of groups) components.set(component, (components.get(component) ?? 0) + bytes);
-  const sorted = groups.sort((a, b) => b.bytes - a.bytes || a.stackId - b.stackId || a.count - b.count);
+  const sorted = groups.sort(
+    (a, b) => b.bytes - a.bytes || (a.stack_id ?? -1) - (b.stack_id ?? -1) || a.count - b.count,
+  );
   const kept = sorted.slice(0, MOST_SITES);
   const omitted = sorted.slice(MOST_SITES);
   const settings = await store.all('snapshot.settings', { snapshot_id: snapshotId });
-  const hasTrace = candidate.devices.find((entry) => entry.device === device)?.hasTrace === true;
+  const hasTrace = candidate.devices.find((entry) => entry.device === device)?.has_trace === true;
   return {
     handle: candidate.handle,
     rank: candidate.rank,
@@ -83,29 +82,18 @@ async function heaviestMoment(store: Store, snapshotId: number, device: number) 
   return { at, totals: then, request };
 }
 
-async function liveGroups(store: Store, key: StateKey): Promise<Group[]> {
-  const groups = new Map<string, Group>();
-  for (const { stackId, kind, component, bytes, count } of await readLiveStacks(store, key)) {
-    const text = `${stackId} ${kind} ${component}`;
-    const group = groups.get(text) ?? { stackId, kind, component, bytes: 0, count: 0 };
-    groups.set(text, group);
-    group.bytes += bytes;
-    group.count += count;
-  }
-  return [...groups.values()];
-}
-
 async function requestGroup(store: Store, { bytes, stackId }: Refused): Promise<Group> {
   const frames = (await readStacks(store, [stackId])).get(stackId) ?? [];
   const facts = { bytes, pool: undefined, lifetime: undefined };
   const component = labelOf(classifyFrames(builtInRules(), frames), facts)?.component ?? 'unattributed';
-  return { stackId, kind: stackId < 0 ? NO_STACK : '', component, bytes, count: 1 };
+  const kind = stackId < 0 ? NO_STACK : frames.length === 0 ? NO_FRAMES : '';
+  return { stack_id: stackId, kind, component, bytes, count: 1 };
 }
 
 async function sitesOf(store: Store, groups: readonly Group[]): Promise<Pick<MeasuredPeak, 'frames' | 'sites'>> {
   const stacks = await readStacks(
     store,
-    groups.map((group) => group.stackId),
+    groups.map((group) => group.stack_id ?? -1),
   );
   const frames: [string, string, number][] = [];
   const numbers = new Map<string, number>();
@@ -120,12 +108,12 @@ async function sitesOf(store: Store, groups: readonly Group[]): Promise<Pick<Mea
     }
     return number;
   };
-  const sites = groups.map(({ stackId, kind, component, bytes, count }): MeasuredSite => {
-    const framesOfStack = stacks.get(stackId) ?? [];
+  const sites = groups.map(({ stack_id, kind, component, bytes, count }): MeasuredSite => {
+    const framesOfStack = stacks.get(stack_id ?? -1) ?? [];
     return {
       stack: framesOfStack.map((frame) => frameOf(frame.name, frame.filename, frame.line)),
-      kind: kindOf({ stackId, kind }, framesOfStack),
-      component,
+      kind,
+      component: component as Component,
       bytes,
       count,
     };

@@ -144,9 +144,9 @@ const CONTRIBUTORS: Readonly<Record<string, string>> = {
   cached: 'cached',
 };
 
-/** What else takes part in a full device; without it the device would be full all the same. */
-function contributorsOf({ contributors }: Verdict): ScreenItem[] {
-  if (contributors.length === 0) return [];
+/** What else takes part in a full device; where the device adds up, its account has them. */
+function contributorsOf({ contributors, accounting_total: total }: Verdict): ScreenItem[] {
+  if (contributors.length === 0 || total !== null) return [];
   const named = contributors.map(({ contributor, bytes }) => `${CONTRIBUTORS[contributor]!} ${formatBytes(bytes)}`);
   return [{ text: `${named.join(', ')} (contributors, not the cause)` }];
 }

@@ -79,8 +79,7 @@ describe('choosePairs', () => {
     path: `${snapshotId}.pickle`,
     run: 'run',
     rank,
-    lastTimeUs: snapshotId,
-    devices: devices.map((device) => ({ device, hasTrace: true, reservedBytes: 1 + device, ooms: 0 })),
+    devices: devices.map((device) => ({ device, has_trace: true, reserved_bytes: 1 + device, ooms: 0 })),
   });
   const ids = (pairs: ReturnType<typeof choosePairs>): string[] =>
     pairs.map(({ a, b }) => `${a.snapshotId}-${b.snapshotId}`);

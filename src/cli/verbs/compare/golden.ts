@@ -68,7 +68,7 @@ const list = defineVerb({
     const rows = await session.inStore('read', (store) => readGoldenRows(store));
     const goldens = [...new Set(rows.map(({ name }) => name))].map((name): NamedGolden => {
       const ownRows = rows.filter((row) => row.name === name);
-      return { name, addedAt: ownRows.at(-1)!.addedAt, runs: ofGoldenRows(name, ownRows).runs };
+      return { name, addedAt: ownRows.at(-1)!.added_at, runs: ofGoldenRows(name, ownRows).runs };
     });
     return describeGoldenList(session.db, goldens);
   },

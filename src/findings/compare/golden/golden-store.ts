@@ -1,33 +1,17 @@
 /** Golden values in the store: by name, one row a run. */
 import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 
 /** A row of the store, its document not yet read. */
-export interface GoldenRow {
-  readonly name: string;
-  readonly position: number;
-  /** ISO 8601, UTC. */
-  readonly addedAt: string;
-  readonly form: 'measurement' | 'upstream';
-  /** Run or file it came from. */
-  readonly source: string;
-  readonly document: string;
-}
+export type GoldenRow = QueryRow<'golden.runs'>;
 
-export async function readGoldenRows(store: Store, name?: string): Promise<GoldenRow[]> {
-  return (await store.all('golden.runs', { name: name ?? null })).map((row) => ({
-    name: row.name,
-    position: row.position,
-    addedAt: row.added_at,
-    form: row.form === 'upstream' ? 'upstream' : 'measurement',
-    source: row.source,
-    document: row.document,
-  }));
-}
+export const readGoldenRows = (store: Store, name?: string): Promise<GoldenRow[]> =>
+  store.all('golden.runs', { name: name ?? null });
 
 export interface NewGolden {
-  readonly form: GoldenRow['form'];
+  readonly form: 'measurement' | 'upstream';
   readonly source: string;
   readonly document: string;
 }

@@ -1,4 +1,5 @@
--- @name   _log.metrics_sources
+-- @name   library.metrics_sources
+-- @kind   view
 -- @title  Files of metrics: event files, W&B runs, exported scalars
 -- @col    source_id INTEGER
 -- @why    A log may contain the same iterations: a query that counts iterations must distinguish the two. The formats are METRICS_FORMATS

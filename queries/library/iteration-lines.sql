@@ -1,7 +1,7 @@
--- @name   _log.iteration_lines
+-- @name   library.iteration_lines
+-- @kind   macro
 -- @title  Training iterations of a run, each once
--- @param  run_id INTEGER
--- @uses   _log.metrics_sources
+-- @param  run_key INTEGER  run_id
 -- @col    attempt            INTEGER
 -- @col    display_path       VARCHAR
 -- @col    line               INTEGER
@@ -34,7 +34,7 @@ WITH
         log.consumed_samples ORDER BY log.line, log.rowid) AS nth,
       CASE WHEN log.time_us IS NULL AND log.step_ms IS NULL THEN log.rowid END AS unique_row
     FROM log_iteration AS log JOIN source USING (source_id)
-    WHERE source.run_id = $run_id),
+    WHERE source.run_id = run_key),
   printed AS (
     SELECT *, count(*) OVER equal_lines - 1 AS copies
     FROM lines

@@ -1,0 +1,17 @@
+-- @name   diff.candidates
+-- @title  The devices of a run, or of one snapshot, that may be compared
+-- @param  run_id INTEGER
+-- @param  handle VARCHAR?  only of this snapshot
+-- @col    snapshot_id    INTEGER
+-- @col    handle         VARCHAR
+-- @col    path           VARCHAR
+-- @col    run            VARCHAR
+-- @col    rank           INTEGER?
+-- @col    device         INTEGER
+-- @col    has_trace      BOOLEAN
+-- @col    reserved_bytes BIGINT   at most, over the trace
+-- @col    ooms           BIGINT
+-- @why    In order of rank, then time, then place: the last snapshot of a rank is compared.
+SELECT snapshot_id, handle, path, run, rank, device, has_trace, reserved_bytes, ooms
+FROM devices_of(coalesce($handle, (SELECT name FROM run WHERE run_id = $run_id))) AS known
+ORDER BY coalesce(rank, -1), coalesce(last_time_us, -1), snapshot_id, device

@@ -1,0 +1,266 @@
+/** The macros that compare two runs: what holds of any two, and that they and the verb `diff` have the same figures. */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { SnapshotDiff } from '../../src/model/results/diff.js';
+import { MIB } from '../../src/model/units.js';
+import { buildCli } from '../support/cli.js';
+import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { repoRoot } from './scratch.js';
+
+type Row = Record<string, unknown>;
+
+const cli = buildCli();
+const root = temporaryDirectory();
+const store = join(root, 'runs.duckdb');
+const SAMPLES = ['llama3-70b-fragmentation', 'llama3-70b-expandable', 'capacity'];
+/** Runs of several ranks and sizes; the lines of `two` have moved. */
+const SMALL = ['one', 'two', 'three'];
+const RUNS = [...SAMPLES, ...SMALL];
+const PAIRS = [
+  ['llama3-70b-fragmentation', 'llama3-70b-expandable'],
+  // Of different ranks and devices.
+  ['llama3-70b-expandable', 'capacity'],
+  ['one', 'two'],
+  ['one', 'three'],
+  ['three', 'two'],
+] as const;
+
+const block = (mib: number, ...stack: string[]): SmallBlock => ({ size: mib * MIB, stack });
+
+beforeAll(() => {
+  const files: Record<string, Record<string, readonly (readonly SmallBlock[])[]>> = {
+    one: {
+      'snapshot_0.pickle': [
+        [block(64, 'gemm.py:10', 'train.py:3'), block(8, 'old.py:4')],
+        [{ size: 4 * MIB, state: 'inactive' }],
+      ],
+      'snapshot_3.pickle': [[block(2, 'gemm.py:10', 'train.py:3')]],
+    },
+    two: {
+      'snapshot_0.pickle': [[block(64, 'gemm.py:12', 'train.py:3'), block(64, 'gemm.py:12', 'train.py:3')], [block(3)]],
+      'snapshot_7.pickle': [[block(2, 'gemm.py:12', 'train.py:3')]],
+    },
+    three: {
+      'snapshot_3.pickle': [[block(5, 'gemm.py:10', 'train.py:3')]],
+      'snapshot_0.pickle': [[block(1, 'x.py:1')]],
+    },
+  };
+  for (const sample of SAMPLES) cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', store, '--quiet']);
+  for (const [run, snapshots] of Object.entries(files)) {
+    mkdirSync(join(root, run));
+    for (const [file, segments] of Object.entries(snapshots))
+      writeFileSync(join(root, run, file), smallSnapshot({ segments }));
+    cli.expect(0, ['ingest', join(root, run), '--db', store, '--quiet']);
+  }
+});
+
+/** As any client of DuckDB runs statements. */
+async function query(file: string, ...statements: readonly string[]): Promise<Row[][]> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  try {
+    const answers: Row[][] = [];
+    for (const statement of statements) {
+      const rows = (await connection.runAndReadAll(statement)).getRowObjectsJson() as Row[];
+      answers.push(
+        rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plain(value)]))),
+      );
+    }
+    return answers;
+  } finally {
+    connection.closeSync();
+    instance.closeSync();
+  }
+}
+
+const plain = (value: unknown): unknown => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value);
+const sum = (rows: readonly Row[], column: string): number =>
+  rows.reduce((total, row) => total + Number(row[column]), 0);
+const call = (macro: string, a: string, b: string): string => `FROM ${macro}('${a}', '${b}')`;
+
+describe('a run and itself', () => {
+  it.each(RUNS)('%s has no difference', async (run) => {
+    const macros = ['diff_component', 'diff_site', 'diff_size', 'diff_allocator', 'diff_setting', 'diff_step'];
+    const answers = await query(store, ...macros.map((macro) => call(macro, run, run)));
+    expect(answers).toEqual(macros.map(() => []));
+  });
+});
+
+describe('two runs', () => {
+  it.each(PAIRS)('%s and %s: the sums by component, site and size are that of the device', async (a, b) => {
+    const [pair, components, sites, sizes] = await query(
+      store,
+      `${call('diff_pair', a, b)} WHERE place = 1`,
+      call('diff_component', a, b),
+      call('diff_site', a, b),
+      call('diff_size', a, b),
+    );
+    const { left_snapshot_id, left_device, left_seq, right_snapshot_id, right_device, right_seq } = pair![0]!;
+    const [totals] = await query(
+      store,
+      `SELECT after.allocated_bytes + after.pending_bytes - before.allocated_bytes - before.pending_bytes AS bytes
+       FROM totals_at(${left_snapshot_id}, ${left_device}, ${left_seq}) AS before,
+         totals_at(${right_snapshot_id}, ${right_device}, ${right_seq}) AS after`,
+    );
+    const device = Number(totals![0]!['bytes']);
+    expect(sum(components!, 'difference_bytes')).toBe(device);
+    expect(sum(sites!, 'difference_bytes')).toBe(device);
+    const bySize = sizes!.map((row) => ({
+      bytes: Number(row['size_bytes']) * (Number(row['right_blocks']) - Number(row['left_blocks'])),
+    }));
+    expect(sum(bySize, 'bytes')).toBe(device);
+    expect(sites!.length).toBeGreaterThan(0);
+  });
+
+  it.each(PAIRS)('%s and %s: exchanged, every difference is the negative', async (a, b) => {
+    const mirrored = (text: string): string =>
+      text.replace(/left|right/g, (side) => (side === 'left' ? 'right' : 'left'));
+    const exchanged = (row: Row): Row =>
+      Object.fromEntries(
+        Object.entries(row).map(([column, value]) => {
+          if (column === 'site') return ['site', row['left_site'] ?? row['right_site'] ?? value];
+          if (column.startsWith('difference')) return [column, value === null ? null : 0 - Number(value)];
+          return [mirrored(column), column === 'match' ? mirrored(String(value)) : value];
+        }),
+      );
+    const columns = 'diff_component diff_site diff_step diff_allocator diff_setting'.split(' ');
+    for (const macro of columns) {
+      const exclude = macro === 'diff_allocator' || macro === 'diff_setting' ? 'EXCLUDE (place)' : '';
+      const [there, back] = await query(
+        store,
+        `SELECT * ${exclude} ${call(macro, a, b)}`,
+        `SELECT * ${exclude} ${call(macro, b, a)}`,
+      );
+      const byText = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
+      expect(byText(back!.map(exchanged)), macro).toEqual(byText(there!));
+    }
+  });
+
+  it.each(PAIRS)('%s and %s: the verb diff has the same figures', async (a, b) => {
+    const result = cli
+      .expect(0, ['diff', `run:${a}`, `run:${b}`, '--db', store, '--limit', '0', '--json'])
+      .json<SnapshotDiff & { config: { key: string }[]; env: { key: string; a: string | null; b: string | null }[] }>();
+    const [pairs, components, sites, allocator, settings] = await query(
+      store,
+      `${call('diff_pair', a, b)} ORDER BY place`,
+      `${call('diff_component', a, b)} ORDER BY abs(difference_bytes) DESC, right_bytes DESC, component`,
+      call('diff_site', a, b),
+      `${call('diff_allocator', a, b)} ORDER BY place`,
+      call('diff_setting', a, b),
+    );
+    expect(pairs![0]).toMatchObject({
+      left_handle: result.a,
+      right_handle: result.b,
+      left_device: result.a_info.device,
+      right_device: result.b_info.device,
+      left_seq: result.a_info.seq ?? -1,
+      right_seq: result.b_info.seq ?? -1,
+    });
+    const figures = ({ component, a_bytes, b_bytes, delta_bytes }: SnapshotDiff['components'][number]) =>
+      `${component} ${a_bytes} ${b_bytes} ${delta_bytes}`;
+    expect(
+      components!
+        .filter((row) => row['difference_bytes'] !== 0)
+        .map((row) => `${row['component']} ${row['left_bytes']} ${row['right_bytes']} ${row['difference_bytes']}`)
+        .sort(),
+    ).toEqual(
+      result.components
+        .filter((row) => row.delta_bytes !== 0)
+        .map(figures)
+        .sort(),
+    );
+    expect(sum(sites!, 'difference_bytes')).toBe(result.total_delta_bytes);
+    expect(allocator!.map((row) => ({ key: row['key'], a: row['left_value'], b: row['right_value'] }))).toEqual(
+      result.settings,
+    );
+    const changed = (part: string) => settings!.filter((row) => row['part'] === part).map((row) => row['key']);
+    expect(changed('config')).toEqual(expect.arrayContaining(result.config.map(({ key }) => key)));
+    expect(changed('env')).toEqual(expect.arrayContaining(result.env.map(({ key }) => key)));
+  });
+
+  it('compares the iterations that both printed', async () => {
+    const [steps, printed] = await query(
+      store,
+      `${call('diff_step', 'llama3-70b-fragmentation', 'llama3-70b-expandable')} ORDER BY iteration`,
+      `SELECT iteration, max(step_ms) FILTER (run.name = 'llama3-70b-fragmentation') AS a,
+         max(step_ms) FILTER (run.name = 'llama3-70b-expandable') AS b
+       FROM iteration JOIN run USING (run_id)
+       WHERE run.name IN ('llama3-70b-fragmentation', 'llama3-70b-expandable')
+       GROUP BY iteration HAVING a IS NOT NULL AND b IS NOT NULL ORDER BY iteration`,
+    );
+    expect(printed!.length).toBeGreaterThan(1);
+    expect(steps!.map((row) => [row['iteration'], row['left_ms'], row['right_ms']])).toEqual(
+      printed!.map((row) => [row['iteration'], row['a'], row['b']]),
+    );
+  });
+});
+
+describe('sites that moved', () => {
+  it('are two sites without a match, and one with it', async () => {
+    const [before] = await query(store, call('diff_site', 'one', 'two'));
+    const named = (rows: readonly Row[]) =>
+      rows.map((row) => [row['left_site'], row['right_site'], row['match'], row['difference_bytes']]);
+    expect(named(before!)).toEqual(
+      expect.arrayContaining([
+        ['gemm gemm.py:10', null, 'only_left', -64 * MIB],
+        [null, 'gemm gemm.py:12', 'only_right', 128 * MIB],
+      ]),
+    );
+    const copy = join(root, 'matched.duckdb');
+    copyFileSync(store, copy);
+    const [, after] = await query(
+      copy,
+      `INSERT INTO site_match
+       SELECT 'one', 'two', is_right, stack_id, kind, 0, site, 'line_shifted', NULL
+       ${call('compared_stack', 'one', 'two')} WHERE site LIKE 'gemm%'`,
+      call('diff_site', 'one', 'two'),
+    );
+    expect(named(after!)).toEqual(
+      expect.arrayContaining([['gemm gemm.py:10', 'gemm gemm.py:12', 'line_shifted', 64 * MIB]]),
+    );
+    expect(sum(after!, 'difference_bytes')).toBe(sum(before!, 'difference_bytes'));
+  });
+});
+
+describe('the verb diff', () => {
+  it('does not read what a store has under the names of its sides', async () => {
+    const forged = join(root, 'forged.duckdb');
+    copyFileSync(store, forged);
+    await query(
+      forged,
+      `INSERT INTO side_stack VALUES ('#left', NULL, '', 'forged', 'parameter', 1, 1000, 1000)`,
+      `INSERT INTO side_setting VALUES ('#right', 'forged', 'forged', 0)`,
+      `INSERT INTO site_match SELECT '#left', '#right', is_right, stack_id, kind, 0, 'forged', 'moved', NULL
+       ${call('compared_stack', 'one', 'two')}`,
+    );
+    const args = ['diff', 'run:one', 'run:two', '--limit', '0', '--json', '--db'];
+    expect(cli.expect(0, [...args, forged]).stdout).toBe(cli.expect(0, [...args, store]).stdout);
+  });
+});
+
+describe('a client that has nothing of ours', () => {
+  it('gets the rows that the verb sql prints', () => {
+    const [a, b] = SAMPLES as [string, string];
+    const statements = ['diff_pair', 'diff_component', 'diff_site', 'diff_size', 'diff_setting', 'diff_step'].map(
+      (macro) => `${call(macro, a, b)} ORDER BY ALL`,
+    );
+    const script = join(repoRoot, 'test', 'store', 'stock-client.mjs');
+    const printed = execFileSync(process.execPath, [script, store, ...statements], { encoding: 'utf8' });
+    for (const [i, line] of printed.trim().split('\n').entries()) {
+      const ours = cli
+        .expect(0, ['sql', statements[i]!, '--db', store, '--format', 'jsonl'])
+        .stdout.trim()
+        .split('\n')
+        .map((row) => JSON.parse(row) as Row);
+      const theirs = JSON.parse(line) as Row[];
+      const spell = (rows: readonly Row[]) =>
+        rows.map((row) => Object.entries(row).map(([key, value]) => `${key} ${value === null ? '' : String(value)}`));
+      expect(theirs.length, statements[i]).toBeGreaterThan(0);
+      expect(spell(ours), statements[i]).toEqual(spell(theirs));
+    }
+  });
+});
