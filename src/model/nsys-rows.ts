@@ -43,7 +43,6 @@ export const COPY_KINDS = [
   'managed_device_to_device',
   'other',
 ] as const;
-export type CopyKind = (typeof COPY_KINDS)[number];
 export const COPY_OPERATIONS = ['memcpy', 'memset'] as const;
 /** `eventType` of NVTX_EVENTS that matter here; the numbers are those of ENUM_NSYS_EVENT_TYPE. */
 export const NVTX_TYPES = [

@@ -154,7 +154,6 @@ export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
 
 /** The pool of a segment; `unknown` where the file lacks it. */
 export const SEGMENT_TYPES = ['small', 'large', 'unknown'] as const;
-export type SegmentType = (typeof SEGMENT_TYPES)[number];
 
 /** What became of one file. */
 export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as const;
@@ -182,7 +181,6 @@ export type ProfilerCategory = (typeof PROFILER_CATEGORIES)[number];
  * `_ACTION_TO_INDEX`.
  */
 export const PROFILER_ACTIONS = ['preexisting', 'create', 'increment_version', 'destroy'] as const;
-export type ProfilerAction = (typeof PROFILER_ACTIONS)[number];
 
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
 export const FORMATS = [

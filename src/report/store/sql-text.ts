@@ -5,7 +5,6 @@ import { wrap } from '../plain-text.js';
 import { table } from '../table.js';
 
 export const SQL_FORMATS = ['table', 'json', 'jsonl', 'csv'] as const;
-export type SqlFormat = (typeof SQL_FORMATS)[number];
 
 /** Every object of the library with its columns. */
 export function sqlLibraryText({ objects }: SqlLibraryResult): string {

@@ -144,8 +144,8 @@ describe.each([
       Object.fromEntries(rows.filter((row) => row.nth === nth).map((row) => [row.component, row.bytes]));
     const at = async (seq: number) => {
       const sums: Record<string, number> = {};
-      for (const row of await store.all('attribution.bytes', { snapshot_id: 1, device: 0, at_seq: seq }))
-        sums[row.component] = row.bytes;
+      for (const row of await store.all('verdict.components_at', { snapshot_id: 1, device: 0, at_seq: seq }))
+        sums[row.component!] = row.bytes;
       return sums;
     };
     const totals = await store.all('state.totals', { snapshot_id: 1, device: 0, at_seq: 0 });
