@@ -315,8 +315,9 @@ class Session {
     const writers: SnapshotWriter[] = [];
     const source = await store.transaction(async (): Promise<IngestSource> => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
-      // The facts of its failures are found again; until then no one may take the old ones for those of this file.
-      await store.run('DELETE FROM judged_run WHERE run_id = $run_id', { run_id: run.runId });
+      // The facts of its failures are found again; a killed ingest must not leave old ones for those of this file.
+      for (const table of ['judged_run', 'oom_fact'])
+        await store.run(`DELETE FROM ${table} WHERE run_id = $run_id`, { run_id: run.runId });
       const sourceId = await this.nextId('source', 'source_id');
       const incidents: IncidentRow[] = [];
       const texts =

@@ -155,11 +155,11 @@ export async function judgeFailures(
   options: JudgeOptions,
 ): Promise<Judged[]> {
   if (failures.length === 0) return [];
-  const isStored = (await store.one('verdict.judged_run', { run_id: runId, rules: FACT_RULES })) !== undefined;
+  const stored = await store.one('verdict.judged_run', { run_id: runId, rules: FACT_RULES });
   const replayed = options.counterfactuals.flatMap((answer, failure) =>
     answer === null ? [] : [{ failure, counterfactual: answer }],
   );
-  const owns = !isStored || options.isOwnCapacity;
+  const owns = stored?.failures !== failures.length || options.isOwnCapacity;
   if (owns) for (const table of FACT_TABLES) await store.shadow(table);
   if (replayed.length > 0) await store.shadow('oom_replay');
   if (owns || replayed.length > 0)
