@@ -12,8 +12,8 @@ import { type Judged, judgeFailures } from '../verdict/combine.js';
 import { commandsOf } from '../verdict/commands.js';
 import { readPlaces, withPlaces } from '../verdict/evidence-places.js';
 import { type MessageFailure, readFailures } from '../verdict/failures.js';
-import { allowedAdvice, judgeHint } from '../verdict/hint.js';
-import { judgeMessage } from '../verdict/judge-message.js';
+import { judgeHint } from '../verdict/hint.js';
+import { finish, judgeMessage } from '../verdict/judge-message.js';
 import { type Deeper, judgeTraced } from '../verdict/judge-traced.js';
 import { type MemoryLines, readMemoryLines } from '../verdict/memory-lines.js';
 import { noOom } from '../verdict/no-oom.js';
@@ -128,12 +128,14 @@ function ofMessage(
   lines: MemoryLines,
 ): Verdict {
   const { facts, message } = failure;
-  const verdict = judgeMessage(failure, judged, (evidence) => context.addHostEvidence(evidence));
+  const verdict = finish(
+    judgeMessage(failure, judged, (evidence) => context.addHostEvidence(evidence)),
+    constraint,
+  );
   return {
     ...verdict,
     accounting_peak: peakOfLines(lines, message.rank, facts.total),
     // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
     hint: judged.tests.length === 0 ? null : judgeHint(facts, verdict.cause, constraint),
-    next: allowedAdvice(verdict.next, constraint),
   };
 }

@@ -2,14 +2,16 @@
 
 import { maxOf, minOf } from '../../model/lists.js';
 import { type Place, placeText } from '../../model/place.js';
-import type { Counterfactual, Evidence, Verdict } from '../../model/results/common.js';
+import type { Counterfactual, Evidence } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import type { Step } from './causes/words.js';
+import type { Draft } from './judge-message.js';
 
 const ON = 'expandable_segments:True';
 
 /** Adds evidence about the replay; the numbers of the existing evidence stay. `source`: file and entry of the OOM. */
-export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfactual, place: Place): Verdict {
+export function applyCounterfactual(verdict: Draft, counterfactual: Counterfactual, place: Place): Draft {
   const { replay, rows } = counterfactual;
   const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
@@ -33,7 +35,7 @@ export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfac
   if (verdict.cause === 'fragmentation' && isOn) {
     if (served && robust) {
       combination.push('Replayed with expandable segments every request is served: the memory was there.');
-      return { ...base, next: withProof(verdict.next, counterfactuals) };
+      return { ...base, steps: withProof(verdict.steps, counterfactuals) };
     }
     const isRefuted = counterfactuals.every((row) => row.outcome !== 'fits');
     combination.push(
@@ -41,12 +43,12 @@ export function applyCounterfactual(verdict: Verdict, counterfactual: Counterfac
         ? 'Whether expandable segments would have served the request depends on how what was live before the recording lay.'
         : 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
     );
-    return { ...base, next: isRefuted ? withoutCure(verdict.next, counterfactuals) : verdict.next };
+    return isRefuted ? { ...base, steps: withoutCure(verdict.steps, counterfactuals) } : base;
   }
   if (verdict.cause === 'capacity' && isOn && served && robust) {
     combination.push('Against it: replayed with expandable segments every request is served; one step less sure.');
-    const next = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(counterfactuals)})`;
-    return { ...base, next: [next, ...verdict.next.slice(1)] };
+    const text = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(counterfactuals)})`;
+    return { ...base, steps: [{ text, isExpandable: true }, ...verdict.steps.slice(1)] };
   }
   if (verdict.cause === 'capacity' && !served) {
     combination.push('Replayed with the other kind of segments the run fails too: no layout would have made room.');
@@ -93,12 +95,13 @@ function otherWords(rows: readonly WhatIfSetting[]): string {
   return `with ${first.setting} ${how}, ${spread(short)} short${bounds}`;
 }
 
-const CURE = /^PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True/;
-
-function withProof(next: readonly string[], rows: readonly WhatIfSetting[]): string[] {
-  return next.map((text) => (CURE.test(text) ? `${text}; replayed: ${rangeWords(rows)}` : text));
+function withProof(steps: readonly Step[], rows: readonly WhatIfSetting[]): Step[] {
+  return steps.map((step) =>
+    step.isExpandable === true ? { ...step, text: `${step.text}; replayed: ${rangeWords(rows)}` } : step,
+  );
 }
 
-function withoutCure(next: readonly string[], rows: readonly WhatIfSetting[]): string[] {
-  return [`${otherWords(rows)}: look at what pins the segments first`, ...next.filter((text) => !CURE.test(text))];
+function withoutCure(steps: readonly Step[], rows: readonly WhatIfSetting[]): Step[] {
+  const text = `${otherWords(rows)}: look at what pins the segments first`;
+  return [{ text }, ...steps.filter(({ isExpandable }) => isExpandable !== true)];
 }

@@ -8,7 +8,7 @@ import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
 import { judgeSeparately } from './combine.js';
 import { failureOfText } from './failures.js';
-import { judgeMessage } from './judge-message.js';
+import { finish, judgeMessage } from './judge-message.js';
 
 const NOTHING: ClassifyVerdict = {
   ...BLANK,
@@ -49,7 +49,7 @@ export async function classify(
   if (index !== null) {
     const failure = failureOfText(messageOfRow(rows[index]!, source), options.capacityBytes);
     const [judged] = await judgeSeparately(await scratch(), [failure]);
-    verdict = { ...judgeMessage(failure, judged!), incident: index };
+    verdict = { ...finish(judgeMessage(failure, judged!), null), incident: index };
   }
   return { schema: 'mbforensics/classify@1', source, incidents, verdict };
 }

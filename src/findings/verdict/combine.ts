@@ -20,7 +20,7 @@ import { fragmentation } from './causes/fragmentation.js';
 import { graphPools } from './causes/graph-pools.js';
 import { leak } from './causes/leak.js';
 import { synchronisation } from './causes/synchronisation.js';
-import type { Answer, CauseWords } from './causes/words.js';
+import type { Answer, CauseWords, Step } from './causes/words.js';
 import { FACT_TABLES, type FailureFacts, writeFacts, writeReplays } from './fact-rows.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 import type { RunFailures } from './failures.js';
@@ -206,7 +206,7 @@ function answerOf(row: QueryRow<'verdict.tests'>): Answer {
 export interface Judgement {
   /** Of the test that holds. */
   readonly summary: string | null;
-  readonly next: readonly string[];
+  readonly next: readonly (string | Step)[];
   readonly ruledOut: readonly RuledOut[];
   readonly missing: readonly string[];
   readonly tests: readonly CauseTestResult[];

@@ -7,6 +7,7 @@ import type { HintResult } from '../../model/results/common.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
+import type { Step } from './causes/words.js';
 import { active, budget, type OomFacts } from './facts.js';
 
 /** Null where no caching allocator ran out, or there is too little evidence to judge its advice. */
@@ -58,13 +59,12 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
   };
 }
 
-/** The advice with what the configuration forbids taken out of it, whichever verdict gave it. */
-export function allowedAdvice(next: readonly string[], constraint: ExpandableConstraint | null): string[] {
-  if (constraint === null) return [...next];
-  return next.map((text) =>
-    text.startsWith('PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True')
+/** The steps with what the configuration forbids taken out of them, whichever verdict gave them. */
+export function allowedAdvice(steps: readonly Step[], constraint: ExpandableConstraint | null): string[] {
+  return steps.map(({ text, isExpandable, orExpandable }) => {
+    if (constraint === null) return orExpandable === undefined ? text : `${text}; ${orExpandable}`;
+    return isExpandable === true
       ? `expandable_segments:True would help, but ${constraint.text} (${constraint.source})`
-      : // Text that only mentions it next to other advice stays.
-        text.replace(/; expandable_segments:True[^;]*$/, ''),
-  );
+      : text;
+  });
 }

@@ -1,20 +1,30 @@
 /** From a failure's row of `verdict` to the verdict in words, with evidence and account. */
 import type { Verdict } from '../../model/results/common.js';
+import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import type { Message } from '../run/message.js';
 import { account } from './accounting.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
 import { kindWords } from './causes/kind-words.js';
+import { type Step, stepsOf } from './causes/words.js';
 import { describeTests, type Judged } from './combine.js';
 import { EvidenceLog, type OomFacts } from './facts.js';
 import type { MessageFailure } from './failures.js';
+import { allowedAdvice } from './hint.js';
+
+/** A verdict whose steps a replay may still change, and a configuration forbid. */
+export type Draft = Omit<Verdict, 'next'> & { readonly steps: readonly Step[] };
+
+export function finish({ steps, ...verdict }: Draft, constraint: ExpandableConstraint | null): Verdict {
+  return { ...verdict, next: allowedAdvice(steps, constraint) };
+}
 
 /** The verdict of a message, with what its run adds. `addHostEvidence`: of the run, for failures of the host. */
 export function judgeMessage(
   { facts, message, rank }: MessageFailure,
   judged: Judged,
   addHostEvidence?: (evidence: EvidenceLog) => void,
-): Verdict {
+): Draft {
   const evidence = new EvidenceLog();
   evidence.add(shorten(message.text), message.place, { about: 'message' });
   if (judged.basis === 'kind' && judged.tests.length === 0) {
@@ -42,11 +52,12 @@ export function judgeMessage(
 function verdictFields(judged: Judged, facts: OomFacts) {
   const { cause, detail, confidence, basis, reason, capture } = judged;
   const captures = capture === null ? [] : capturesFor([{ cause, capture }]);
-  return { cause, detail, confidence, basis, reason, captures, ...kindWords(reason, facts) };
+  const { summary, missing, next } = kindWords(reason, facts);
+  return { cause, detail, confidence, basis, reason, captures, summary, missing, steps: stepsOf(next) };
 }
 
 /** Words for the tests and the verdict; adds their evidence. */
-export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
+export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Draft {
   const firstEntry = evidence.entries.length;
   const described = describeTests(judged, facts, evidence);
   evidence.mark(firstEntry, 'test');
@@ -84,7 +95,7 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
       reason,
       contributors,
       summary: described.summary,
-      next: described.next,
+      steps: stepsOf(described.next),
     };
   const { captures, ...fields } = verdictFields(judged, facts);
   const known = new Set(described.captures.map(({ id }) => id));

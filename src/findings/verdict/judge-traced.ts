@@ -9,8 +9,8 @@ import { applyCounterfactual } from './apply-counterfactual.js';
 import type { Judged } from './combine.js';
 import { EvidenceLog } from './facts.js';
 import type { TracedFailure } from './failures.js';
-import { allowedAdvice, judgeHint } from './hint.js';
-import { conclude, shorten } from './judge-message.js';
+import { judgeHint } from './hint.js';
+import { conclude, finish, shorten } from './judge-message.js';
 import { liveComponents } from './live-components.js';
 
 /** Answers of other topics about the same OOM; each reads the whole trace once more. */
@@ -81,5 +81,5 @@ export async function judgeTraced(
     deeper?.counterfactual == null
       ? withAccounting
       : applyCounterfactual(withAccounting, deeper.counterfactual, oom.source);
-  return { ...adjusted, next: allowedAdvice(adjusted.next, constraint) };
+  return finish(adjusted, constraint);
 }

@@ -13,9 +13,11 @@ import { deviceHistory } from '../trace/device-history.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
 import { kindWords } from './causes/kind-words.js';
+import { stepsOf } from './causes/words.js';
 import type { Judged } from './combine.js';
 import { CAPACITY, EvidenceLog, type Figure } from './facts.js';
 import type { RunFailures } from './failures.js';
+import { allowedAdvice } from './hint.js';
 import { shorten } from './judge-message.js';
 import { componentsAtPeak } from './live-components.js';
 import type { MemoryLines } from './memory-lines.js';
@@ -69,20 +71,22 @@ export async function noOom(
   }
   const known: Figure | null =
     capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY };
+  const story = judged?.basis === 'kind' ? kindWords(judged.reason, {}) : undefined;
+  const next = allowedAdvice(stepsOf(story?.next ?? []), null);
+  const start =
+    story === undefined ? 'no OOM entry and no failure line' : `${story.summary}; no OOM is in its traces or logs`;
   const ending = failure === null ? await readRunEnding(store, runId) : null;
   // A dump from the middle of a run does not show how the run ended.
   const isEndKnown = failure !== null || ending?.kind === 'finished';
-  const verdicts = (await peaks(store, runId, evidence, capacityBytes, known, lines)).map(
+  const verdicts = (await peaks(store, runId, start, evidence, capacityBytes, known, lines)).map(
     (verdict): Verdict => (isEndKnown ? verdict : { ...verdict, confidence: 'medium', captures: capturesForEnding() }),
   );
-  const story = judged?.basis === 'kind' ? kindWords(judged.reason, {}) : undefined;
   if (ending !== null && verdicts.length === 0) return [verdictOfEnding(ending)];
   if (failure === null || story === undefined || judged === undefined) return verdicts;
   if (verdicts.length > 0) {
     return verdicts.map((verdict) => ({
       ...verdict,
-      summary: `${story.summary}; no OOM is in its traces or logs; ${verdict.summary.split('; ').slice(1).join('; ')}`,
-      next: story.next,
+      next,
     }));
   }
   return [
@@ -96,7 +100,7 @@ export async function noOom(
       missing: story.missing,
       captures: judged.capture === null ? [] : capturesFor([{ cause: judged.cause, capture: judged.capture }]),
       accounting_peak: peakOfLines(lines, failure.rank, known),
-      next: story.next,
+      next,
     },
   ];
 }
@@ -105,6 +109,8 @@ export async function noOom(
 async function peaks(
   store: Store,
   runId: number,
+  /** Of each summary. */
+  start: string,
   evidence: EvidenceLog,
   capacityBytes: number | undefined,
   total: Figure | null,
@@ -146,7 +152,7 @@ async function peaks(
         rank: snapshot.rank,
         device: device.device,
         confidence: 'high',
-        summary: `no OOM entry and no failure line; ${hasTrace ? 'peak reserved' : 'reserved at the dump'} ${formatBytes(reserved)}${headroom}`,
+        summary: `${start}; ${hasTrace ? 'peak reserved' : 'reserved at the dump'} ${formatBytes(reserved)}${headroom}`,
         evidence: log.entries,
         missing:
           capacityBytes === undefined ? ['headroom: the device total is not in the evidence (give --capacity)'] : [],

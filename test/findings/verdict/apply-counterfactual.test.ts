@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { applyCounterfactual } from '../../../src/findings/verdict/apply-counterfactual.js';
 import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
 import type { OomFacts } from '../../../src/findings/verdict/facts.js';
+import { type Draft, finish } from '../../../src/findings/verdict/judge-message.js';
 import type { Counterfactual, Verdict } from '../../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../../src/model/results/replay.js';
 import { GIB } from '../../../src/model/units.js';
@@ -13,7 +14,7 @@ const { judge } = judging();
 
 const CURE = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost';
 
-function verdict(changes: Partial<Verdict>): Verdict {
+function verdict(changes: Partial<Draft>): Draft {
   return {
     ...BLANK,
     rank: 0,
@@ -25,7 +26,7 @@ function verdict(changes: Partial<Verdict>): Verdict {
     evidence: [{ id: 'E1', text: 'asked', source: 'a entry 9' }],
     ruled_out: [],
     missing: [],
-    next: [CURE, 'or make the request smaller'],
+    steps: [{ text: CURE, isExpandable: true }, { text: 'or make the request smaller' }],
     request: null,
     ...changes,
   };
@@ -67,8 +68,8 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const apply = (verdict: Verdict, counter: Counterfactual): Verdict =>
-  applyCounterfactual(verdict, counter, { path: 'a', entry: 9 });
+const apply = (draft: Draft, counter: Counterfactual): Verdict =>
+  finish(applyCounterfactual(draft, counter, { path: 'a', entry: 9 }), null);
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {
@@ -98,7 +99,7 @@ describe('fragmentation', () => {
 });
 
 describe('capacity', () => {
-  const full = verdict({ cause: 'capacity', next: ['no allocator setting can help here'] });
+  const full = verdict({ cause: 'capacity', steps: [{ text: 'no allocator setting can help here' }] });
 
   it('is doubted where another setting serves every request', () => {
     const changed = apply(full, found([row({})]));
@@ -108,7 +109,7 @@ describe('capacity', () => {
 
   it('stands where no layout makes room', () => {
     const changed = apply(full, found([fails]));
-    expect(changed.next).toEqual(full.next);
+    expect(changed.next).toEqual(finish(full, null).next);
     expect(changed.combination.at(-1)).toContain('no layout would have made room');
   });
 });

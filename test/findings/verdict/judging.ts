@@ -1,8 +1,11 @@
 /** Facts made by hand, judged by the views of a store. */
+
 import { afterAll, beforeAll, expect } from 'vitest';
+import { stepsOf } from '../../../src/findings/verdict/causes/words.js';
 import { describeTests, type Judged, type Judgement, judgeSeparately } from '../../../src/findings/verdict/combine.js';
 import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
+import { allowedAdvice } from '../../../src/findings/verdict/hint.js';
 import type { Counterfactual } from '../../../src/model/results/common.js';
 import {
   CAUSE_DETAILS,
@@ -119,7 +122,8 @@ function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged
   if (kind === undefined) expect(judgement.tests.map(({ cause }) => cause)).toEqual(CAUSE_ORDER);
   const count = (of: string): number => judgement.tests.filter(({ outcome }) => outcome === of).length;
   expect([count('fails'), count('not_testable')]).toEqual([judgement.ruledOut.length, judgement.missing.length]);
-  const { summary, next } = judgement;
+  const { summary } = judgement;
+  const next = allowedAdvice(stepsOf(judgement.next), null);
   return {
     ...judgement,
     judged,

@@ -1,7 +1,9 @@
 /** Words for memory that is free, but not in one piece that the request may use. */
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { OomFacts } from '../facts.js';
-import { type Answer, type CauseWords, numberOf } from './words.js';
+import { type Answer, type CauseWords, numberOf, type Step } from './words.js';
+
+const UNNECESSARY = 'expandable_segments:True makes it unnecessary';
 
 export const fragmentation: CauseWords = (answer, facts, evidence) => {
   const bytes = (name: string): string => formatBytes(numberOf(answer, name));
@@ -31,9 +33,7 @@ export const fragmentation: CauseWords = (answer, facts, evidence) => {
       );
       return {
         text: `max_split_size_mb hands oversize blocks out whole: ${bytes('oversize_slack_bytes')} of what is live was never asked for`,
-        next: [
-          'lower max_non_split_rounding_mb, or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
-        ],
+        next: [{ text: 'lower max_non_split_rounding_mb, or drop max_split_size_mb', orExpandable: UNNECESSARY }],
       };
     case 'kept_for_larger':
       evidence.add(
@@ -42,7 +42,7 @@ export const fragmentation: CauseWords = (answer, facts, evidence) => {
       );
       return {
         text: 'max_split_size_mb kept a block that fits out of reach',
-        next: ['raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary'],
+        next: [{ text: 'raise or drop max_split_size_mb', orExpandable: UNNECESSARY }],
       };
     case 'free_in_pieces':
       evidence.add(
@@ -89,15 +89,18 @@ function doubtWords(answer: Answer, { allowed, deviceFree, trace }: OomFacts): s
   });
 }
 
-function nextSteps({ detail }: Answer, facts: OomFacts): string[] {
+function nextSteps({ detail }: Answer, facts: OomFacts): (string | Step)[] {
   if (facts.allocator?.expandableSegments === true) {
     return [
       "expandable segments are already on: PyTorch's own hint does not apply",
       'see what pins the segments with `mbforensics peak`; free or move those buffers, or make the request smaller',
     ];
   }
-  const steps = [
-    'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost (not with NCCL user buffers; with CUDA graphs also NCCL_GRAPH_REGISTER=0)',
+  const steps: (string | Step)[] = [
+    {
+      text: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost (not with NCCL user buffers; with CUDA graphs also NCCL_GRAPH_REGISTER=0)',
+      isExpandable: true,
+    },
   ];
   if (facts.allocator === null) steps.unshift('check that expandable segments are not on already: no snapshot says so');
   if (detail === 'other_stream')

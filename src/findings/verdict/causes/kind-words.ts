@@ -4,11 +4,12 @@
  */
 import { formatBytes, formatCount } from '../../../model/units.js';
 import type { OomFacts } from '../facts.js';
+import type { Step } from './words.js';
 
 export interface KindWords {
   readonly summary: string;
   readonly missing: readonly string[];
-  readonly next: readonly string[];
+  readonly next: readonly (string | Step)[];
 }
 
 const WHOLE_DEVICE = {
@@ -123,7 +124,12 @@ export function kindWords(reason: string, { bystanders }: Pick<OomFacts, 'bystan
     return {
       summary: `the figures are missing; of ${formatCount(ranks + 1)} ranks only this one failed${reserved}, and expandable segments are not set: mostly fragmentation`,
       missing: [],
-      next: ['PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank costs no throughput: try it first'],
+      next: [
+        {
+          text: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank costs no throughput: try it first',
+          isExpandable: true,
+        },
+      ],
     };
   }
   const words = WORDS[reason];

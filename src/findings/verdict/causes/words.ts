@@ -17,10 +17,19 @@ export interface Answer {
   readonly numbers: Readonly<Record<string, number>>;
 }
 
+/** A step to take. */
+export interface Step {
+  readonly text: string;
+  /** It is the setting itself: a replay may prove or refute it, and a configuration may forbid it. */
+  readonly isExpandable?: boolean;
+  /** Added where the configuration allows expandable segments, which are another way to the same end. */
+  readonly orExpandable?: string;
+}
+
 export interface Words {
   /** The summary, why it is ruled out, or what the test needs. */
   readonly text: string;
-  readonly next?: readonly string[];
+  readonly next?: readonly (string | Step)[];
   readonly doubts?: readonly string[];
 }
 
@@ -32,6 +41,10 @@ export function numberOf({ cause, reason, numbers }: Answer, name: string): numb
   const value = numbers[name];
   if (value === undefined) throw new Error(`${cause} ${reason} has no ${name}`);
   return value;
+}
+
+export function stepsOf(next: readonly (string | Step)[]): Step[] {
+  return next.map((step) => (typeof step === 'string' ? { text: step } : step));
 }
 
 export function unknownReason({ cause, reason }: Answer): never {
