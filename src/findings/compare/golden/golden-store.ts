@@ -7,8 +7,9 @@ import type { Store } from '../../../store/store.js';
 /** A row of the store, its document not yet read. */
 export type GoldenRow = QueryRow<'golden.runs'>;
 
-export const readGoldenRows = (store: Store, name?: string): Promise<GoldenRow[]> =>
-  store.all('golden.runs', { name: name ?? null });
+export function readGoldenRows(store: Store, name?: string): Promise<GoldenRow[]> {
+  return store.all('golden.runs', { name: name ?? null });
+}
 
 export interface NewGolden {
   readonly form: 'measurement' | 'upstream';
