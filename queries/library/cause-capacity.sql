@@ -15,7 +15,7 @@
 --         Rounding cuts both ways: printed figures that just fit do not rule it out either.
 WITH passed AS (
   SELECT run_id, failure, count(*) AS steps, max(peak_bytes) AS peak_bytes FROM oom_step GROUP BY run_id, failure),
-weighed AS (
+joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes,
     coalesce(fact.trace_activity, fact.run_activity) AS activity, coalesce(passed.steps, 0) AS passed_steps,
     coalesce(passed.peak_bytes, fact.highest_bytes) AS before_bytes,
@@ -49,7 +49,7 @@ detailed AS (
         AND live_bytes <= steady_share * limit_bytes THEN 'one_tensor'
       WHEN is_fullest_stage THEN 'stage'
       ELSE 'full' END AS detail_reason
-  FROM weighed),
+  FROM joined),
 reasoned AS (
   SELECT *,
     CASE
@@ -108,7 +108,9 @@ tested AS (
       WHEN 'fraction' THEN map_concat(numbers, MAP {'allowed_bytes': limit_bytes::DOUBLE})
       WHEN 'rounding' THEN map_concat(numbers, MAP {'rounding_waste_bytes': rounding_waste_bytes::DOUBLE})
       WHEN 'checkpoint'
-        THEN map_concat(numbers, MAP {'spike_bytes': spike_bytes::DOUBLE, 'copied_bytes': coalesce(copied_bytes, 0)::DOUBLE})
+        THEN map_concat(numbers, MAP {'spike_bytes': spike_bytes::DOUBLE, 'copied_bytes': coalesce(copied_bytes, 0)::DOUBLE},
+          CASE WHEN activity_bytes > 0 AND copied_bytes >= copied_share * activity_bytes
+            THEN MAP {'second_copies_bytes': copied_bytes::DOUBLE} END)
       WHEN 'logits' THEN map_concat(numbers, MAP {
         'spike_bytes': CASE WHEN trace_activity IS NULL THEN least_request_bytes ELSE spike_bytes END::DOUBLE,
         'highest_before_bytes': before_bytes::DOUBLE})

@@ -12,7 +12,7 @@
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Tested first: the rest of such a device looks full or fragmented. The owner is another process where that holds half of it; else
 --         what a profile of the driver names, else NCCL where its settings or failures are seen.
-WITH weighed AS (
+WITH joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes,
     fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
     fact.total_bytes * threshold.clearly_free_share AS margin_bytes,
@@ -36,7 +36,7 @@ reasoned AS (
         THEN CASE WHEN 2 * driver_nccl_bytes >= driver_outside_bytes THEN 'profiled_nccl' ELSE 'profiled' END
       WHEN nccl_signs > 0 THEN 'nccl_signs'
       ELSE 'outside_pytorch' END AS reason
-  FROM weighed),
+  FROM joined),
 answer AS (
   FROM (VALUES
     ('total_unknown', 'not_testable', NULL, 'device_total'),

@@ -12,7 +12,7 @@
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Without a snapshot the pieces are unknown: then it holds where the sum is clear and the driver had less free than it was asked
 --         for.
-WITH weighed AS (
+WITH joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, -sum.short_bytes AS spare_bytes,
     coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity
   FROM oom_sum AS sum
@@ -35,7 +35,7 @@ reasoned AS (
         THEN CASE WHEN is_expandable THEN 'page_pinning' ELSE 'split_remainder' END
       WHEN other_stream_bytes >= other_class_bytes THEN 'other_stream'
       ELSE 'small_large_pool' END AS reason
-  FROM weighed),
+  FROM joined),
 answer AS (
   FROM (VALUES
     ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),

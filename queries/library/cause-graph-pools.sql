@@ -11,7 +11,7 @@
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Small free pieces elsewhere may barely add up; the pools still hold what was missing.
-WITH weighed AS (
+WITH joined AS (
   SELECT sum.*, fact.private_free_bytes AS idle_bytes, fact.private_free_precision_bytes AS idle_precision_bytes,
     greatest(0, fact.reserved_bytes - sum.live_bytes - fact.private_free_bytes) AS elsewhere_bytes,
     sum.short_bytes + fact.private_free_bytes <= 0 AS fits_without,
@@ -29,7 +29,7 @@ reasoned AS (
       WHEN short_bytes > 0 OR fits_without AND NOT (idle_bytes >= factor * elsewhere_bytes AND holds_request) THEN 'does_not_decide'
       WHEN NOT fits_without AND is_full THEN 'full_in_any_case'
       ELSE 'free_in_pools' END AS reason
-  FROM weighed),
+  FROM joined),
 answer AS (
   FROM (VALUES
     ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'),

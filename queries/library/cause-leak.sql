@@ -24,7 +24,7 @@ risen AS (
 passed AS (
   SELECT run_id, failure, list(end_bytes ORDER BY step) AS ends, min(rise_bytes) > 0 AS is_rising FROM risen GROUP BY run_id, failure),
 counted AS (SELECT run_id, failure, count(*) AS steps FROM oom_step GROUP BY run_id, failure),
-weighed AS (
+joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, coalesce(kept.kept_bytes, 0) AS kept_bytes,
     coalesce(kept.kept_per_step_bytes, 0) AS kept_per_step_bytes, coalesce(len(passed.ends), 0) AS settled_steps,
     coalesce(counted.steps, 0) AS passed_steps, passed.is_rising, passed.ends[-1] AS last_end_bytes,
@@ -66,7 +66,7 @@ seen AS (
       WHEN short_bytes > grown_bytes THEN 'lines_grow_too_little'
       WHEN limit_bytes IS NULL AND request_bytes IS NULL THEN 'message_missing'
       ELSE 'lines_grow' END AS log_reason
-  FROM weighed),
+  FROM joined),
 reasoned AS (
   SELECT *,
     CASE
@@ -102,7 +102,7 @@ tested AS (
     CASE WHEN trace_reason IN ('kept_of_steps', 'step_ends_rise')
       THEN CASE WHEN log_reason = 'lines_grow' OR trace_reason = 'kept_of_steps' AND settled_steps >= sure_steps THEN 'high'
         ELSE 'medium' END
-      WHEN reason = 'lines_grow' AND short_bytes IS NOT NULL AND growth_samples >= 2 * fewest_samples AND growth_r2 >= 0.95 THEN 'high'
+      WHEN reason = 'lines_grow' AND short_bytes IS NOT NULL AND growth_samples >= sure_samples AND growth_r2 >= sure_r2 THEN 'high'
       ELSE 'medium' END AS confidence,
     CASE WHEN reason IN ('no_repeated_site', 'no_earlier_step', 'kept_too_little', 'none_kept') AND log_reason = 'lines_grow'
       THEN ['lines_grow'] ELSE [] END::VARCHAR[] AS doubts,

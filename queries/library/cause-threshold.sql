@@ -8,12 +8,15 @@
 -- @col    free_beyond_request_bytes BIGINT  more free than this beyond the request: a limit refused, not the device. Two units of 20 MiB
 -- @col    oversize_slack_share  DOUBLE  of live memory: blocks handed out whole under max_split_size_mb; observed up to 2.5 %
 -- @col    checkpoint_share      DOUBLE  of what the process could have: with copies this large a fit in mid-checkpoint proves little
--- @col    clearly_free_share    DOUBLE  of what the process could have: what takes part in a full device is its cause only if without it
---         this much would be left, which is what memory varies by from step to step; else the device is full in any case
+-- @col    clearly_free_share    DOUBLE  of what the process could have: a contributor is the cause only if this much would be left without
+--         it, else the device is full in any case. Chosen as twice nearly_full_share, not measured: peaks of steps of one shape differ by
+--         0.1 % at most in the recordings at hand, those of varying sequence lengths by more
 -- @col    contributor_share     DOUBLE  … and is worth naming from this share on
 -- @col    pools_dominate_factor INTEGER free in private pools over free elsewhere: then it is the pools, even if the rest barely fits
 -- @col    fewest_samples        INTEGER printed iterations, the first left out, that make a trend
 -- @col    least_r2              DOUBLE  of a straight line through them; steps of lazy initialisation fit worse
+-- @col    sure_samples          INTEGER so many of them, and …
+-- @col    sure_r2               DOUBLE  … so straight a line make it sure
 -- @col    noise_bytes           BIGINT  growth below this is noise
 -- @col    noise_share           DOUBLE  … or below this part of what is allocated: logs round to five digits, buffers come and go
 -- @col    least_late_share      DOUBLE  the later half of a steady growth brings half of it, of a warm-up hardly any
@@ -29,18 +32,41 @@
 -- @col    fewest_foretold_steps INTEGER … which must come so many after the second, or nearly any growth would predict it
 -- @col    steady_share          DOUBLE  without the short-lived part at most this share is in use: else it was full without it
 -- @col    steady_steps          INTEGER the optimizer's states are allocated in the first step, and only the second runs with them live
+-- @col    copied_share          DOUBLE  of what checkpointing holds: so much of it as large as something live are second copies
 -- @col    large_request_share   DOUBLE  one tensor of this share of what the process could have is a spike, whatever it is for
 -- @col    other_stage_share     DOUBLE  the other pipeline stages hold at most this part of the failing one; they print early iterations
 -- @col    alike_ranks_share     DOUBLE  ranks whose reserves differ by less are alike; stages of a pipeline differ by more
 -- @why    One place for them, each with its reason. Figures of the driver's or NCCL's own defaults are next to the code that reads them.
 SELECT
-  2147483648::BIGINT AS ordinary_outside_bytes, 0.05::DOUBLE AS ordinary_outside_share, 268435456::BIGINT AS nearly_full_bytes,
-  0.01::DOUBLE AS nearly_full_share, 41943040::BIGINT AS free_beyond_request_bytes, 0.05::DOUBLE AS oversize_slack_share,
+  2147483648::BIGINT AS ordinary_outside_bytes,
+  0.05::DOUBLE AS ordinary_outside_share,
+  268435456::BIGINT AS nearly_full_bytes,
+  0.01::DOUBLE AS nearly_full_share,
+  41943040::BIGINT AS free_beyond_request_bytes,
+  0.05::DOUBLE AS oversize_slack_share,
   0.1::DOUBLE AS checkpoint_share,
-  0.02::DOUBLE AS clearly_free_share, 0.01::DOUBLE AS contributor_share, 2 AS pools_dominate_factor, 3 AS fewest_samples, 0.8::DOUBLE
-    AS least_r2, 8388608::BIGINT AS noise_bytes,
-  0.002::DOUBLE AS noise_share, 0.25::DOUBLE AS least_late_share, 2 AS fewest_keeping_steps,
-  0.75::DOUBLE AS keeping_steps_share, 4.0::DOUBLE AS largest_kept_factor, 2.0::DOUBLE AS kept_before_factor, 3 AS fewest_repeated_blocks,
+  0.02::DOUBLE AS clearly_free_share,
+  0.01::DOUBLE AS contributor_share,
+  2 AS pools_dominate_factor,
+  3 AS fewest_samples,
+  0.8::DOUBLE AS least_r2,
+  6 AS sure_samples,
+  0.95::DOUBLE AS sure_r2,
+  8388608::BIGINT AS noise_bytes,
+  0.002::DOUBLE AS noise_share,
+  0.25::DOUBLE AS least_late_share,
+  2 AS fewest_keeping_steps,
+  0.75::DOUBLE AS keeping_steps_share,
+  4.0::DOUBLE AS largest_kept_factor,
+  2.0::DOUBLE AS kept_before_factor,
+  3 AS fewest_repeated_blocks,
   0.01::DOUBLE AS least_kept_share,
-  3 AS sure_steps, 1 AS foretold_within_steps, 3 AS fewest_foretold_steps, 0.9::DOUBLE AS steady_share, 2 AS steady_steps,
-  0.25::DOUBLE AS large_request_share, 0.9::DOUBLE AS other_stage_share, 1.05::DOUBLE AS alike_ranks_share
+  3 AS sure_steps,
+  1 AS foretold_within_steps,
+  3 AS fewest_foretold_steps,
+  0.9::DOUBLE AS steady_share,
+  2 AS steady_steps,
+  0.5::DOUBLE AS copied_share,
+  0.25::DOUBLE AS large_request_share,
+  0.9::DOUBLE AS other_stage_share,
+  1.05::DOUBLE AS alike_ranks_share

@@ -44,4 +44,4 @@ FROM (VALUES
   ('negative_text', 1, NULL, 'not_memory', 'not_oom', NULL, 'high', NULL, false),
   ('not_oom', 1, NULL, 'not_memory', 'not_oom', NULL, 'high', NULL, false),
   ('other', 1, NULL, 'not_memory', 'not_oom', NULL, 'high', NULL, false))
-  AS told(kind, place, pattern, reason, cause, detail, confidence, capture, is_fallback)
+  AS known(kind, place, pattern, reason, cause, detail, confidence, capture, is_fallback)

@@ -25,7 +25,7 @@
 --         one more if evidence contradicts it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
 --         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
 --         replay that repeats the OOM and in which the other kind of segments serves every request.
-WITH told AS (
+WITH by_kind AS (
   SELECT fact.run_id, fact.failure, kind.* EXCLUDE (kind, place, pattern)
   FROM oom_fact AS fact
   JOIN kind_verdict AS kind ON kind.kind = fact.kind AND coalesce(regexp_matches(fact.text, kind.pattern), kind.pattern IS NULL)
@@ -36,7 +36,7 @@ tested AS (
     list(cause ORDER BY place) FILTER (outcome = 'not_testable') AS untested,
     flatten(list(doubts ORDER BY place) FILTER (outcome = 'fails')) AS against
   FROM oom_test GROUP BY run_id, failure),
-held AS (
+holding AS (
   SELECT tested.*, test.cause, test.detail, test.confidence, test.reason, test.doubts,
     coalesce(list_filter(rule.rivals, lambda rival: list_contains(tested.untested, rival)), []) AS untested_rivals
   FROM tested
@@ -53,45 +53,42 @@ guide AS (
   WHERE fact.request_bytes IS NOT NULL AND sum.short_bytes IS NULL AND (fact.is_expandable
     OR (fact.is_expandable IS NOT NULL OR fact.has_environment) AND fact.failed_alone AND fact.other_ranks > 0
       AND coalesce(fact.own_reserved_bytes <= threshold.alike_ranks_share * fact.others_reserved_bytes, true))),
-accounted AS (
-  SELECT run_id, failure,
-    walk_is_exact AND uncertain_bytes = 0 AND total_bytes IS NOT NULL AND kind IS NOT NULL
-      AND coalesce(total_bytes - device_free_bytes - coalesce(process_bytes, reserved_bytes) - other_processes_bytes
-        >= -(total_precision_bytes + device_free_precision_bytes + coalesce(process_precision_bytes, reserved_precision_bytes)
-          + other_processes_precision_bytes), true) AS is_accounted
-  FROM oom_fact),
 judged AS (
   SELECT fact.*,
-    CASE WHEN held.cause IS NOT NULL THEN 'test' WHEN told.cause IS NOT NULL THEN 'kind' WHEN guide.cause IS NOT NULL THEN 'guide'
+    CASE WHEN holding.cause IS NOT NULL THEN 'test' WHEN by_kind.cause IS NOT NULL THEN 'kind' WHEN guide.cause IS NOT NULL THEN 'guide'
       ELSE 'none' END AS basis,
-    coalesce(held.cause, told.cause, guide.cause, 'undecided') AS cause,
-    CASE WHEN held.cause IS NOT NULL THEN held.detail ELSE told.detail END AS detail,
-    coalesce(held.reason, told.reason, guide.reason, 'no_test_holds') AS reason, told.confidence AS told_confidence,
-    CASE WHEN held.cause IS NULL THEN told.capture END AS capture, held.confidence AS held_confidence,
-    CASE WHEN held.confidence = 'high' AND NOT (held.detail = 'impossible_request' AND fact.total_bytes IS NOT NULL) IS TRUE
-      THEN held.untested_rivals ELSE [] END AS untested_rivals,
-    CASE WHEN held.cause IS NULL THEN [] ELSE list_concat(held.doubts, held.against) END AS doubts, accounted.is_accounted
+    coalesce(holding.cause, by_kind.cause, guide.cause, 'undecided') AS cause,
+    CASE WHEN holding.cause IS NOT NULL THEN holding.detail ELSE by_kind.detail END AS detail,
+    coalesce(holding.reason, by_kind.reason, guide.reason, 'no_test_holds') AS reason, by_kind.confidence AS kind_confidence,
+    CASE WHEN holding.cause IS NULL THEN by_kind.capture END AS capture, holding.confidence AS test_confidence,
+    CASE WHEN holding.confidence = 'high' AND NOT (holding.detail = 'impossible_request' AND fact.total_bytes IS NOT NULL) IS TRUE
+      THEN holding.untested_rivals ELSE [] END AS untested_rivals,
+    CASE WHEN holding.cause IS NULL THEN [] ELSE list_concat(holding.doubts, holding.against) END AS doubts,
+    fact.walk_is_exact AND fact.uncertain_bytes = 0 AND fact.total_bytes IS NOT NULL AND fact.kind IS NOT NULL
+      AND coalesce(fact.total_bytes - fact.device_free_bytes - coalesce(fact.process_bytes, fact.reserved_bytes)
+          - fact.other_processes_bytes >= -(fact.total_precision_bytes + fact.device_free_precision_bytes
+          + coalesce(fact.process_precision_bytes, fact.reserved_precision_bytes) + fact.other_processes_precision_bytes), true)
+      AS is_accounted
   FROM oom_fact AS fact
-  JOIN accounted ON accounted.run_id = fact.run_id AND accounted.failure = fact.failure
-  LEFT JOIN held ON held.run_id = fact.run_id AND held.failure = fact.failure
-  LEFT JOIN told ON told.run_id = fact.run_id AND told.failure = fact.failure
+  LEFT JOIN holding ON holding.run_id = fact.run_id AND holding.failure = fact.failure
+  LEFT JOIN by_kind ON by_kind.run_id = fact.run_id AND by_kind.failure = fact.failure
   LEFT JOIN guide ON guide.run_id = fact.run_id AND guide.failure = fact.failure),
 -- 1 = proven to 4 = low.
-weighed AS (
-  SELECT *, least(4, list_position(['proven', 'high', 'medium', 'low'], held_confidence)
+lowered AS (
+  SELECT *, least(4, list_position(['proven', 'high', 'medium', 'low'], test_confidence)
       + CASE WHEN len(untested_rivals) > 0 THEN 1 ELSE 0 END + CASE WHEN len(doubts) > 0 THEN 1 ELSE 0 END) AS step
   FROM judged),
 counted AS (
-  SELECT weighed.*, coalesce(weighed.basis = 'test' AND weighed.step = 2 AND weighed.is_accounted, false) AS is_proven,
+  SELECT lowered.*, coalesce(lowered.basis = 'test' AND lowered.step = 2 AND lowered.is_accounted, false) AS is_proven,
     replay.status AS replay_status,
     coalesce(replay.repeats_oom AND replay.status <> 'refused' AND replay.is_on AND replay.is_served AND replay.is_robust, false)
       AS is_served
-  FROM weighed
-  LEFT JOIN oom_replay AS replay ON replay.run_id = weighed.run_id AND replay.failure = weighed.failure),
-sure AS (
+  FROM lowered
+  LEFT JOIN oom_replay AS replay ON replay.run_id = lowered.run_id AND replay.failure = lowered.failure),
+graded AS (
   SELECT *, CASE basis
       WHEN 'test' THEN CASE WHEN is_proven THEN 1 WHEN walk_is_exact = false THEN 4 ELSE step END
-      WHEN 'kind' THEN list_position(['proven', 'high', 'medium', 'low'], told_confidence)
+      WHEN 'kind' THEN list_position(['proven', 'high', 'medium', 'low'], kind_confidence)
       ELSE 4 END AS place
   FROM counted),
 replayed AS (
@@ -99,22 +96,22 @@ replayed AS (
       WHEN cause = 'fragmentation' AND is_served AND replay_status = 'exact' AND place = 2 THEN 1
       WHEN cause = 'capacity' AND is_served THEN least(4, place + 1)
       ELSE place END AS place)
-  FROM sure),
-shown AS (
+  FROM graded),
+established AS (
   SELECT run_id, cause, min(failure) AS failure FROM replayed WHERE basis = 'test' AND place <= 3 GROUP BY run_id, cause),
 related AS (
-  SELECT test.run_id, test.failure, min(shown.failure) AS contradicted_by
+  SELECT test.run_id, test.failure, min(established.failure) AS contradicted_by
   FROM replayed
   JOIN oom_test AS test ON test.run_id = replayed.run_id AND test.failure = replayed.failure AND test.outcome = 'not_testable'
-  JOIN shown ON shown.run_id = test.run_id AND shown.cause = test.cause AND shown.cause <> replayed.cause
+  JOIN established ON established.run_id = test.run_id AND established.cause = test.cause AND established.cause <> replayed.cause
   WHERE replayed.cause <> 'undecided'
   GROUP BY test.run_id, test.failure)
 SELECT
-  run.name AS run, told.run_id, told.failure, told.rank, told.device, told.snapshot_id, told.seq, told.incident_id,
-  told.kind, told.cause, told.detail,
-  ['proven', 'high', 'medium', 'low'][least(4, told.place + CASE WHEN related.contradicted_by IS NULL THEN 0 ELSE 1 END)] AS confidence,
-  told.basis, told.reason, told.capture, told.untested_rivals, told.doubts, told.is_proven, related.contradicted_by,
-  told.replay_status
-FROM replayed AS told
-JOIN run ON run.run_id = told.run_id
-LEFT JOIN related ON related.run_id = told.run_id AND related.failure = told.failure
+  run.name AS run, answer.run_id, answer.failure, answer.rank, answer.device, answer.snapshot_id, answer.seq, answer.incident_id,
+  answer.kind, answer.cause, answer.detail,
+  ['proven', 'high', 'medium', 'low'][least(4, answer.place + CASE WHEN related.contradicted_by IS NULL THEN 0 ELSE 1 END)] AS confidence,
+  answer.basis, answer.reason, answer.capture, answer.untested_rivals, answer.doubts, answer.is_proven, related.contradicted_by,
+  answer.replay_status
+FROM replayed AS answer
+JOIN run ON run.run_id = answer.run_id
+LEFT JOIN related ON related.run_id = answer.run_id AND related.failure = answer.failure

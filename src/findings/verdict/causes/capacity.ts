@@ -96,8 +96,6 @@ const ACTIVITIES = {
     ],
   },
 } as const;
-/** Second copies: at least this share of what checkpointing holds is as large as something that is live already. */
-const COPIED_SHARE = 0.5;
 
 function detailWords(answer: Answer, facts: OomFacts, evidence: EvidenceLog): Words {
   const bytes = (name: string): string => formatBytes(numberOf(answer, name));
@@ -179,13 +177,13 @@ function checkpointWords(answer: Answer, { trace, run }: OomFacts, evidence: Evi
     return { text: `the device is full while ${what}: at least ${short} short`, next };
   }
   const spikeBytes = numberOf(answer, 'spike_bytes');
-  const copiedBytes = numberOf(answer, 'copied_bytes');
   const otherBytes = numberOf(answer, 'live_bytes') + numberOf(answer, 'request_bytes') - spikeBytes;
   const held = trace?.activityBytes;
   const size =
     held === undefined ? '' : ` ${formatBytes(spikeBytes)} are its own, ${formatBytes(otherBytes)} everything else.`;
   evidence.add(`it failed while ${what}.${size}`, source);
-  if (held !== undefined && held > 0 && copiedBytes >= COPIED_SHARE * held) {
+  const copiedBytes = answer.numbers['second_copies_bytes'];
+  if (copiedBytes !== undefined) {
     evidence.add(
       `${formatBytes(copiedBytes)} of them are second copies: block by block as large as something that is live already`,
       source,
