@@ -42,55 +42,16 @@
 -- @why    A snapshot is exact and lacks the device's total and other processes; a message has these, rounded. Both are one failure where
 --         rank and device do not differ and the printed segment is that of the traced request. Of a launch, rank and device without a
 --         trace, the first message with figures counts: tracebacks are printed by every layer that catches them.
-WITH value AS (
-  SELECT incident_id,
-    max(bytes) FILTER (field = 'requested') AS requested, max(precision_bytes) FILTER (field = 'requested') AS requested_p,
-    max(bytes) FILTER (field = 'total') AS total, max(precision_bytes) FILTER (field = 'total') AS total_p,
-    max(bytes) FILTER (field = 'free') AS free, max(precision_bytes) FILTER (field = 'free') AS free_p,
-    max(bytes) FILTER (field = 'process') AS process, max(precision_bytes) FILTER (field = 'process') AS process_p,
-    max(bytes) FILTER (field = 'allocated') AS allocated, max(precision_bytes) FILTER (field = 'allocated') AS allocated_p,
-    max(bytes) FILTER (field = 'reserved') AS reserved, max(precision_bytes) FILTER (field = 'reserved') AS reserved_p,
-    max(bytes) FILTER (field = 'reserved_unallocated') AS cached, max(precision_bytes) FILTER (field = 'reserved_unallocated') AS cached_p,
-    max(bytes) FILTER (field = 'private_pool') AS idle, max(precision_bytes) FILTER (field = 'private_pool') AS idle_p,
-    max(bytes) FILTER (field = 'allowed') AS allowed, max(precision_bytes) FILTER (field = 'allowed') AS allowed_p,
-    count(*) FILTER (field <> 'process_named') AS figures
-  FROM incident_value GROUP BY incident_id),
-figure AS (
-  SELECT * REPLACE (coalesce(reserved, allocated + cached) AS reserved,
-      CASE WHEN reserved IS NULL THEN allocated_p + cached_p ELSE reserved_p END AS reserved_p,
-      allocated - coalesce(idle, 0) AS allocated, allocated_p + coalesce(idle_p, 0) AS allocated_p)
-  FROM value),
--- In a container torch does not recognise its own pid: the one listed process that uses at least the reserve is this one.
-named AS (
-  SELECT value.incident_id, value.bytes, value.precision_bytes AS precision,
-    figure.process IS NULL AND value.bytes + value.precision_bytes >= figure.reserved - figure.reserved_p AS may_be_self
-  FROM incident_value AS value JOIN figure ON figure.incident_id = value.incident_id
-  WHERE value.field = 'process_named'),
-process AS (
-  SELECT incident_id, count(*) FILTER (may_be_self) = 1 AS has_self, sum(bytes) FILTER (may_be_self) AS own,
-    sum(precision) FILTER (may_be_self) AS own_p, sum(bytes) AS bytes, sum(precision) AS precision,
-    sum(bytes) FILTER (may_be_self IS NOT TRUE) AS others, sum(precision) FILTER (may_be_self IS NOT TRUE) AS others_p
-  FROM named GROUP BY incident_id),
-message AS (
-  SELECT source.run_id, incident.incident_id, incident.kind, incident.is_oom, coalesce(incident.rank, source.rank) AS rank, incident.device,
-    source.attempt + coalesce(incident.attempt, 1) - 1 AS attempt, source.display_path AS path, incident.line,
-    coalesce(figure.figures, 0) AS figures, figure.* EXCLUDE (incident_id, figures, process, process_p),
-    coalesce(figure.process, CASE WHEN process.has_self THEN process.own END) AS process,
-    CASE WHEN figure.process IS NOT NULL THEN figure.process_p WHEN process.has_self THEN process.own_p END AS process_p,
-    CASE WHEN process.has_self THEN process.others ELSE process.bytes END AS others,
-    CASE WHEN process.has_self THEN process.others_p ELSE process.precision END AS others_p
-  FROM incident
-  JOIN source ON source.source_id = incident.source_id
-  LEFT JOIN figure ON figure.incident_id = incident.incident_id
-  LEFT JOIN process ON process.incident_id = incident.incident_id),
+WITH message AS (FROM oom_message),
 first_total AS (
-  SELECT run_id, first(total ORDER BY path, line, incident_id) AS total, first(total_p ORDER BY path, line, incident_id) AS total_p
-  FROM message WHERE total IS NOT NULL GROUP BY run_id),
+  SELECT run_id, first(total_bytes ORDER BY path, line, incident_id) AS total,
+    first(total_precision_bytes ORDER BY path, line, incident_id) AS total_p
+  FROM message WHERE total_bytes IS NOT NULL GROUP BY run_id),
 run_total AS (
   SELECT first_total.run_id, first_total.total, first_total.total_p
-  FROM first_total JOIN message ON message.run_id = first_total.run_id AND message.total IS NOT NULL
+  FROM first_total JOIN message ON message.run_id = first_total.run_id AND message.total_bytes IS NOT NULL
   GROUP BY ALL
-  HAVING bool_and(abs(message.total - first_total.total) <= message.total_p + first_total.total_p)),
+  HAVING bool_and(abs(message.total_bytes - first_total.total) <= message.total_precision_bytes + first_total.total_p)),
 monitor AS (SELECT run_id, rank, max(bytes) AS total FROM gauge WHERE metric = 'device_total' AND rank IS NOT NULL GROUP BY run_id, rank),
 traced AS (
   SELECT snapshot.run_id, snapshot.rank, trace.snapshot_id, trace.device, trace.seq, source.display_path AS path, trace.requested_bytes,
@@ -105,7 +66,7 @@ same AS (
       ORDER BY message.rank IS NULL, message.path, message.line, message.incident_id) AS nth
   FROM traced JOIN message ON message.run_id = traced.run_id
   WHERE traced.is_last AND message.is_oom AND coalesce(message.rank = traced.rank, true) AND coalesce(message.device = traced.device, true)
-    AND abs(message.requested - traced.segment_request_bytes) <= message.requested_p + 1),
+    AND abs(message.requested_bytes - traced.segment_request_bytes) <= message.requested_precision_bytes + 1),
 alone AS (
   SELECT * FROM message
   WHERE is_oom AND incident_id NOT IN (SELECT incident_id FROM same)
@@ -123,21 +84,22 @@ joined AS (
   SELECT run.name AS run, failure.rank, failure.device, CASE WHEN failure.snapshot_id IS NULL THEN message.attempt END AS attempt,
     message.kind, failure.snapshot_id, failure.snapshot_path, failure.seq, failure.is_last, failure.incident_id,
     message.path AS message_path, message.line AS message_line,
-    coalesce(failure.requested_bytes, message.requested) AS requested_bytes,
-    CASE WHEN failure.requested_bytes IS NULL THEN message.requested_p ELSE 0 END AS requested_p,
-    coalesce(message.total, run_total.total, monitor.total) AS total_bytes,
-    CASE WHEN message.total IS NOT NULL THEN 'message' WHEN run_total.total IS NOT NULL THEN 'run' WHEN monitor.total IS NOT NULL
+    coalesce(failure.requested_bytes, message.requested_bytes) AS requested_bytes,
+    CASE WHEN failure.requested_bytes IS NULL THEN message.requested_precision_bytes ELSE 0 END AS requested_p,
+    coalesce(message.total_bytes, run_total.total, monitor.total) AS total_bytes,
+    CASE WHEN message.total_bytes IS NOT NULL THEN 'message' WHEN run_total.total IS NOT NULL THEN 'run' WHEN monitor.total IS NOT NULL
       THEN 'monitor' END AS total_from,
     -- The driver counts its own reserve, about half a GiB, in the total of a device; PyTorch does not.
-    CASE WHEN message.total IS NOT NULL THEN message.total_p WHEN run_total.total IS NOT NULL THEN run_total.total_p ELSE 1073741824
-      END AS total_p,
-    coalesce(failure.device_free_bytes, message.free) AS free_bytes,
-    CASE WHEN failure.device_free_bytes IS NULL THEN message.free_p ELSE 0 END AS free_p,
-    coalesce(failure.reserved_bytes, message.reserved) AS reserved_bytes,
-    CASE WHEN failure.reserved_bytes IS NULL THEN message.reserved_p ELSE 0 END AS reserved_p,
-    coalesce(failure.allocated_bytes, message.allocated) AS allocated_bytes,
-    CASE WHEN failure.allocated_bytes IS NULL THEN message.allocated_p ELSE 0 END AS allocated_p,
-    message.process, message.process_p, message.others, message.others_p, message.allowed, message.allowed_p,
+    CASE WHEN message.total_bytes IS NOT NULL THEN message.total_precision_bytes WHEN run_total.total IS NOT NULL
+      THEN run_total.total_p ELSE 1073741824 END AS total_p,
+    coalesce(failure.device_free_bytes, message.free_bytes) AS free_bytes,
+    CASE WHEN failure.device_free_bytes IS NULL THEN message.free_precision_bytes ELSE 0 END AS free_p,
+    coalesce(failure.reserved_bytes, message.reserved_bytes) AS reserved_bytes,
+    CASE WHEN failure.reserved_bytes IS NULL THEN message.reserved_precision_bytes ELSE 0 END AS reserved_p,
+    coalesce(failure.allocated_bytes, message.allocated_bytes) AS allocated_bytes,
+    CASE WHEN failure.allocated_bytes IS NULL THEN message.allocated_precision_bytes ELSE 0 END AS allocated_p,
+    message.process_bytes AS process, message.process_precision_bytes AS process_p, message.other_processes_bytes AS others,
+    message.other_processes_precision_bytes AS others_p, message.allowed_bytes AS allowed, message.allowed_precision_bytes AS allowed_p,
     failure.device_free_bytes AS traced_free, failure.reserved_bytes AS traced_reserved
   FROM failure
   JOIN run ON run.run_id = failure.run_id

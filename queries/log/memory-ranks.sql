@@ -1,8 +1,9 @@
 -- @name   log.memory_ranks
 -- @title  Memory figures per attempt, rank, device and metric: last, largest, growth
--- @param  run_id INTEGER
--- @param  rank   INTEGER?  only of this rank
+-- @param  run_ids VARCHAR  of runs, joined by commas
+-- @param  rank    INTEGER?  only of this rank
 -- @needs  log_memory
+-- @col    run_id          INTEGER
 -- @col    attempt         INTEGER
 -- @col    is_newest       BOOLEAN  of the newest launch that printed any
 -- @col    rank            INTEGER?
@@ -26,21 +27,23 @@
 -- @col    growth_late_bytes BIGINT? of the later half of these iterations; NULL with fewer than four
 -- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend.
 WITH samples AS (
-  SELECT source.attempt + log.attempt - 1 AS attempt, coalesce(log.rank, source.rank) AS rank, log.device, log.metric_id, log.iteration,
-    log.bytes, log.value, log.rowid AS place, source.display_path, log.line::BIGINT AS line,
-    min(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
+  SELECT source.run_id, source.attempt + log.attempt - 1 AS attempt, coalesce(log.rank, source.rank) AS rank, log.device, log.metric_id,
+    log.iteration, log.bytes, log.value, log.rowid AS place, source.display_path, log.line::BIGINT AS line,
+    min(log.iteration) OVER (PARTITION BY source.run_id, source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
       log.metric_id) AS first_iteration,
-    median(log.iteration) OVER (PARTITION BY source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
+    median(log.iteration) OVER (PARTITION BY source.run_id, source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
       log.metric_id) AS middle_iteration
   FROM log_memory AS log JOIN source USING (source_id)
-  WHERE source.run_id = $run_id AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
-SELECT attempt, attempt = max(attempt) OVER () AS is_newest, rank, device, metric.text AS metric, samples, grouped.first_iteration,
-  last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes, growth_samples, growth_first_iteration,
-  growth_first_bytes, growth_bytes, growth_r2,
+  WHERE source.run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))
+    AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
+SELECT run_id, attempt, attempt = max(attempt) OVER (PARTITION BY run_id) AS is_newest, rank, device, metric.text AS metric, samples,
+  grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes,
+  growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
   CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes
 FROM (
-  SELECT attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration, max(iteration) AS last_iteration,
-    arg_max(bytes, place) AS last_bytes, max(bytes) AS max_bytes, arg_max(value, place) AS last_value, max(value) AS max_value,
+  SELECT run_id, attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration,
+    max(iteration) AS last_iteration, arg_max(bytes, place) AS last_bytes, max(bytes) AS max_bytes,
+    arg_max(value, place) AS last_value, max(value) AS max_value,
     arg_max(display_path, place) AS display_path, arg_max(line, place) AS line,
     arg_min(bytes, iteration) AS first_bytes,
     min(iteration) FILTER (iteration > first_iteration) AS growth_first_iteration,
@@ -50,6 +53,6 @@ FROM (
     regr_r2(bytes, iteration) FILTER (iteration > first_iteration) AS growth_r2,
     arg_max(bytes, iteration) FILTER (iteration > first_iteration AND iteration <= middle_iteration) AS growth_middle_bytes
   FROM samples
-  GROUP BY attempt, rank, device, metric_id) AS grouped
+  GROUP BY run_id, attempt, rank, device, metric_id) AS grouped
 JOIN text_value AS metric ON metric.text_id = grouped.metric_id
-ORDER BY attempt, rank NULLS FIRST, device NULLS FIRST, metric
+ORDER BY run_id, attempt, rank NULLS FIRST, device NULLS FIRST, metric

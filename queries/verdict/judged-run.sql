@@ -1,10 +1,7 @@
 -- @name   verdict.judged_run
--- @title  How many failures of a run have their facts in the store; no row: they were not looked for
+-- @title  The version of the rules by which the facts of a run's failures were found; no row: they were not looked for
 -- @param  run_id INTEGER
--- @param  rules  INTEGER  version of the rules they were found by
--- @col    failures BIGINT
+-- @param  rules  INTEGER  the version wanted
+-- @col    rules  INTEGER
 -- @why    An older version, or an ingest that was killed, leaves a run without them.
-SELECT (SELECT count(*) FROM oom_fact WHERE run_id = $run_id) AS failures
-FROM judged_run
-WHERE run_id = $run_id AND rules = $rules
-ORDER BY failures
+SELECT rules FROM judged_run WHERE run_id = $run_id AND rules = $rules LIMIT 1

@@ -1,8 +1,14 @@
 -- @name   verdict.oom_account
--- @title  The reserve at the last OOM of a device, in parts that add up to it
--- @param  snapshot_id INTEGER
--- @param  device INTEGER
+-- @title  The reserve at the last OOM of each device of a run, in parts that add up to it
+-- @param  run_id INTEGER
+-- @needs  oom_state
+-- @col    snapshot_id INTEGER
+-- @col    device INTEGER
 -- @col    part  VARCHAR
 -- @col    bytes BIGINT
 -- @why    Every account of a failure begins with these parts.
-SELECT part, bytes FROM oom_account WHERE snapshot_id = $snapshot_id AND device = $device ORDER BY part
+SELECT account.snapshot_id, account.device, account.part, account.bytes
+FROM oom_account AS account
+JOIN snapshot ON snapshot.snapshot_id = account.snapshot_id
+WHERE snapshot.run_id = $run_id
+ORDER BY account.snapshot_id, account.device, account.part

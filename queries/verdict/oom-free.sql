@@ -1,7 +1,9 @@
 -- @name   verdict.oom_free
--- @title  Free memory inside PyTorch at the last OOM of a device, by whether torch searched it for the request
--- @param  snapshot_id INTEGER
--- @param  device INTEGER
+-- @title  Free memory inside PyTorch at the last OOM of each device of a run, by whether torch searched it for the request
+-- @param  run_id INTEGER
+-- @needs  oom_state
+-- @col    snapshot_id INTEGER
+-- @col    device INTEGER
 -- @col    class           VARCHAR
 -- @col    bytes           BIGINT
 -- @col    largest_bytes   BIGINT
@@ -9,7 +11,8 @@
 -- @col    pinned_segments BIGINT
 -- @col    pinning_bytes   BIGINT
 -- @why    Fragmentation is much free memory in the searched class, all of it in pieces smaller than the request.
-SELECT class, bytes, largest_bytes, free_blocks, pinned_segments, pinning_bytes
-FROM oom_free
-WHERE snapshot_id = $snapshot_id AND device = $device
-ORDER BY class
+SELECT free.snapshot_id, free.device, free.class, free.bytes, free.largest_bytes, free.free_blocks, free.pinned_segments, free.pinning_bytes
+FROM oom_free AS free
+JOIN snapshot ON snapshot.snapshot_id = free.snapshot_id
+WHERE snapshot.run_id = $run_id
+ORDER BY free.snapshot_id, free.device, free.class

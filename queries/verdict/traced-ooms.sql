@@ -1,7 +1,9 @@
 -- @name   verdict.traced_ooms
--- @title  The last OOM of every device of a run, with the allocator just before it
--- @param  run_id INTEGER
+-- @title  The last OOM of every device of some runs, with the allocator just before it
+-- @param  run_ids VARCHAR  joined by commas
 -- @needs  oom_state
+-- @col    run_id              INTEGER
+-- @col    failure             BIGINT   within the run; failures without a trace come after these
 -- @col    snapshot_id         INTEGER
 -- @col    handle              VARCHAR
 -- @col    display_path        VARCHAR
@@ -29,25 +31,30 @@
 -- @col    oversize_slack_bytes BIGINT
 -- @col    power2_rounding_bytes BIGINT?
 -- @col    freed_by_wait_bytes BIGINT
--- @why    Earlier OOM entries were survived.
-SELECT
-  state.snapshot_id, snapshot.handle, source.display_path, snapshot.rank, state.device, state.seq, history.events AS entries,
-  oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id, nullif(stack.site, '') AS site,
-  setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes, setting.snapshot_id IS NOT NULL AS has_settings,
-  history.holds, history.starts_empty, history.violations, state.uncertain_blocks, state.uncertain_bytes, state.reserved_bytes,
-  state.allocated_bytes, state.pending_bytes, state.private_reserved_bytes,
-  coalesce(rounding.oversize_slack_bytes, 0) AS oversize_slack_bytes,
-  rounding.power2_rounding_bytes,
-  state.freed_by_wait_bytes
-FROM oom_state AS state
-JOIN snapshot ON snapshot.snapshot_id = state.snapshot_id
-JOIN source ON source.source_id = snapshot.source_id
-JOIN trace_oom AS oom ON oom.snapshot_id = state.snapshot_id AND oom.device = state.device AND oom.seq = state.seq
-JOIN derived_history AS history ON history.snapshot_id = state.snapshot_id AND history.device = state.device
-LEFT JOIN (
-  SELECT snapshot_id, bool_or(key = 'expandable_segments' AND lower(value) = 'true') AS is_expandable
-  FROM snapshot_setting GROUP BY snapshot_id) AS setting ON setting.snapshot_id = state.snapshot_id
-LEFT JOIN oom_rounding AS rounding ON rounding.snapshot_id = state.snapshot_id AND rounding.device = state.device
-LEFT JOIN stack ON stack.stack_id = state.stack_id
-WHERE snapshot.run_id = $run_id
-ORDER BY snapshot.rank NULLS FIRST, source.display_path, state.snapshot_id, state.device
+-- @why    Earlier OOM entries were survived. A dump is often kept twice (a copy, a later dump of the same process): one OOM is one
+--         failure. Without a rank, equal OOMs may be of two ranks.
+WITH traced AS (
+  SELECT
+    snapshot.run_id, state.snapshot_id, snapshot.handle, source.display_path, snapshot.rank, state.device, state.seq,
+    history.events AS entries, oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id,
+    nullif(stack.site, '') AS site, setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes,
+    setting.snapshot_id IS NOT NULL AS has_settings, history.holds, history.starts_empty, history.violations, state.uncertain_blocks,
+    state.uncertain_bytes, state.reserved_bytes, state.allocated_bytes, state.pending_bytes, state.private_reserved_bytes,
+    coalesce(rounding.oversize_slack_bytes, 0) AS oversize_slack_bytes, rounding.power2_rounding_bytes, state.freed_by_wait_bytes
+  FROM oom_state AS state
+  JOIN snapshot ON snapshot.snapshot_id = state.snapshot_id
+  JOIN source ON source.source_id = snapshot.source_id
+  JOIN trace_oom AS oom ON oom.snapshot_id = state.snapshot_id AND oom.device = state.device AND oom.seq = state.seq
+  JOIN derived_history AS history ON history.snapshot_id = state.snapshot_id AND history.device = state.device
+  LEFT JOIN (
+    SELECT snapshot_id, bool_or(key = 'expandable_segments' AND lower(value) = 'true') AS is_expandable
+    FROM snapshot_setting GROUP BY snapshot_id) AS setting ON setting.snapshot_id = state.snapshot_id
+  LEFT JOIN oom_rounding AS rounding ON rounding.snapshot_id = state.snapshot_id AND rounding.device = state.device
+  LEFT JOIN stack ON stack.stack_id = state.stack_id
+  WHERE snapshot.run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))
+  QUALIFY snapshot.rank IS NULL OR row_number() OVER (
+    PARTITION BY snapshot.run_id, snapshot.rank, state.device, state.seq, oom.requested_bytes, oom.device_free_bytes
+    ORDER BY source.display_path, state.snapshot_id) = 1)
+SELECT *, row_number() OVER (PARTITION BY run_id ORDER BY rank NULLS FIRST, display_path, snapshot_id, device) - 1 AS failure
+FROM traced
+ORDER BY run_id, failure

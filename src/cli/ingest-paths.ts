@@ -20,6 +20,6 @@ async function finishRuns(store: Store, runIds: readonly number[], seen: SeenBlo
     const { labelRun } = await prepareLabels();
     await labelRun(store, runId, seen);
   }
-  const { judgeRuns } = await import('../findings/flows/judge-runs.js');
-  await judgeRuns(store, runIds);
+  const { writeFacts } = await import('../findings/verdict/write-facts.js');
+  await writeFacts(store, runIds);
 }

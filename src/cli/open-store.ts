@@ -54,14 +54,14 @@ async function whatLacks(store: Store): Promise<Lacks> {
 }
 
 async function derive(store: Store): Promise<void> {
-  const [{ deriveStored, nameSites, underivedDevices }, { labelRun, unlabelledRuns }, { judgeRuns, unjudgedRuns }] =
+  const [{ deriveStored, nameSites, underivedDevices }, { labelRun, unlabelledRuns }, { unjudgedRuns, writeFacts }] =
     await Promise.all([
       import('../ingest/derive/derive-stored.js'),
       import('../findings/attribution/label-run.js'),
-      import('../findings/flows/judge-runs.js'),
+      import('../findings/verdict/write-facts.js'),
     ]);
   await nameSites(store);
   for (const device of await underivedDevices(store)) await deriveStored(store, device);
   for (const runId of await unlabelledRuns(store)) await labelRun(store, runId);
-  await judgeRuns(store, await unjudgedRuns(store));
+  await writeFacts(store, await unjudgedRuns(store));
 }

@@ -460,6 +460,39 @@ CREATE TABLE site_match (
   match VARCHAR NOT NULL, through VARCHAR);
 `,
   },
+  {
+    version: 13,
+    title: 'what code finds out about runs, ranks and traces before their failures are judged; where figures are from',
+    sql: `
+DROP TABLE judged_run;
+CREATE TABLE judged_run (
+  run_id INTEGER NOT NULL, rules INTEGER NOT NULL, kind VARCHAR, text VARCHAR, rank INTEGER, device INTEGER, failed_attempt INTEGER, attempt INTEGER, completed_steps BIGINT,
+  last_iteration BIGINT, world_size BIGINT, stages BIGINT, stage_stride BIGINT, replicas BIGINT, replica_stride BIGINT);
+CREATE TABLE judged_rank (
+  run_id INTEGER NOT NULL, rank INTEGER, own_rank INTEGER, is_expandable BOOLEAN, max_split_bytes BIGINT, activity VARCHAR, nccl_signs INTEGER NOT NULL, driver_outside_bytes BIGINT,
+  driver_nccl_bytes BIGINT, monitored_total_bytes BIGINT, monitored_others_bytes BIGINT);
+CREATE TABLE judged_trace (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, steps_by VARCHAR, is_whole BOOLEAN NOT NULL, has_earlier_states BOOLEAN NOT NULL, repeated_bytes BIGINT NOT NULL, activity VARCHAR,
+  activity_bytes BIGINT NOT NULL, copied_bytes BIGINT NOT NULL);
+ALTER TABLE oom_fact ADD COLUMN total_from VARCHAR;
+ALTER TABLE oom_fact ADD COLUMN steps_by VARCHAR;
+ALTER TABLE oom_fact ADD COLUMN growth_first_iteration BIGINT;
+ALTER TABLE oom_fact ADD COLUMN growth_last_iteration BIGINT;
+ALTER TABLE oom_fact ADD COLUMN growth_bytes_per_iteration DOUBLE;
+ALTER TABLE oom_fact ADD COLUMN growth_path VARCHAR;
+ALTER TABLE oom_fact ADD COLUMN own_stage_rank INTEGER;
+ALTER TABLE oom_fact ADD COLUMN next_stage INTEGER;
+ALTER TABLE oom_fact ADD COLUMN next_stage_rank INTEGER;
+ALTER TABLE oom_fact ADD COLUMN lines_path VARCHAR;
+ALTER TABLE oom_fact ADD COLUMN lines_line BIGINT;
+ALTER TABLE oom_fact ADD COLUMN early_first_iteration BIGINT;
+ALTER TABLE oom_fact ADD COLUMN early_path VARCHAR;
+ALTER TABLE oom_fact ADD COLUMN early_line BIGINT;
+ALTER TABLE oom_fact ADD COLUMN others_reserved_rank INTEGER;
+ALTER TABLE oom_fact ADD COLUMN others_reserved_path VARCHAR;
+ALTER TABLE oom_fact ADD COLUMN others_reserved_line BIGINT;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -4,7 +4,7 @@
  *     -- @name   topic.largest_hole            the path: queries/topic/largest-hole.sql
  *     -- @title  One line
  *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
- *     -- @uses   _views.segments_at            a private query, put before the statement as a CTE of its last name
+ *     -- @uses   _views.segments_at            a query, put before the statement as a CTE of its last name
  *     -- @needs  log_config                    a table; while it is empty, so is the answer, and nothing is run
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @why    Why the question is asked this way
@@ -95,7 +95,6 @@ export function parseQueryFile(path: string, text: string): QueryFile {
   if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path says ${queryNameOfPath(path)}`);
   if (query.columns.length === 0) fail('needs a @col for each column');
   for (const param of params) if (!PARAMETER_TYPES.has(param.type)) fail(`a @param cannot be ${param.type}`);
-  for (const used of query.uses) if (!used.startsWith('_')) fail(`@uses ${used}, which is not private`);
   const bare = blankText(statement);
   if (bare.includes(';')) fail('holds more than one statement');
   const bound = new Set([...bare.matchAll(/\$([A-Za-z_]\w*)/g)].map((match) => match[1]!));

@@ -121,7 +121,6 @@ describe('parseQueryFile', () => {
     [`${HEADER}-- @col bytes BIGINT\nSELECT 1`, /names a @col twice/],
     [`${HEADER}-- @col Bytes BIGINT\nSELECT 1`, /cannot read the field/],
     [`${HEADER}-- @param x GEOMETRY\nSELECT $x`, /cannot be GEOMETRY/],
-    [`${HEADER}-- @uses store.runs\nSELECT 1`, /not private/],
     [`-- hello\n${HEADER}SELECT 1`, /must begin with/],
     [`${HEADER.replace('some_question', 'other')}SELECT 1`, /the path says topic\.some_question/],
   ])('refuses a malformed file (%#)', (text, message) => {

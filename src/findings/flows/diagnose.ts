@@ -58,10 +58,11 @@ export async function diagnose(
       counterfactual: await counterfactual(store, oom, oom.entries),
     });
   }
-  const judged = await judgeFailures(store, runId, runFailures, {
-    isOwnCapacity: capacityBytes !== undefined,
-    counterfactuals: deeper.map(({ counterfactual: answer }) => answer),
-  });
+  const judged = await judgeFailures(
+    store,
+    runId,
+    deeper.map(({ counterfactual: answer }) => answer),
+  );
   const verdicts: Verdict[] = [];
   for (const [i, failure] of failures.entries()) {
     const { facts, oom } = failure;

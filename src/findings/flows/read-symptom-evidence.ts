@@ -37,7 +37,7 @@ export async function readSymptomEvidence(
   const facts = await factsOfRun(store, runId);
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
-  const memory = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const memory = await store.all('log.memory_ranks', { run_ids: String(runId) });
   return {
     run,
     facts,

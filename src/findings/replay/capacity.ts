@@ -8,7 +8,6 @@ import { allocationSize } from '../../allocator/rounding.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
-import { readMessages, totalOfRun } from '../run/run-messages.js';
 
 export interface RecordedCapacity {
   /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
@@ -90,9 +89,7 @@ async function printedFigures(
 ): Promise<{ total: number | null; allowed: number | null }> {
   const run = await store.one('replay.run_of_snapshot', { snapshot_id: device.snapshotId });
   if (run === undefined) return { total: null, allowed: null };
-  const messages = await readMessages(store, run.run_id);
-  const own = messages.find(
-    ({ rank, bytes }) => bytes.allowed !== undefined && (rank === null || device.rank === null || rank === device.rank),
-  );
-  return { total: totalOfRun(messages)?.bytes ?? null, allowed: own?.bytes.allowed?.bytes ?? null };
+  const total = await store.one('incident.run_total', { run_ids: String(run.run_id) });
+  const limit = await store.one('replay.printed_limit', { run_id: run.run_id, rank: device.rank });
+  return { total: total?.total_bytes ?? null, allowed: limit?.allowed_bytes ?? null };
 }

@@ -6,7 +6,6 @@ import type { IncidentRow } from '../../model/tables.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readIncidentFigures } from './incident-figures.js';
-import type { Message } from './message.js';
 
 type Figures = Pick<IncidentRow, 'bytes' | 'processes'>;
 
@@ -93,11 +92,6 @@ export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
     if (known === undefined) firsts.set(`${nth}\0${identity}`, { index, file });
     return known === undefined || known.file === file ? incident : { ...incident, copy_of: known.index };
   });
-}
-
-/** What the judging functions take. */
-export function messageOfRow(row: IncidentRow, file: string): Message {
-  return { ...row, place: { path: file, line: row.line } };
 }
 
 /** Failure lines of a run, in the order of attempts, files and lines. */

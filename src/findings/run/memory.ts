@@ -50,7 +50,7 @@ export async function memoryRanks(
   rank?: number | undefined,
 ): Promise<MemoryRank[]> {
   const ranks: (MemoryRank & { metrics: MemoryMetricResult[] })[] = [];
-  for (const row of await store.all('log.memory_ranks', { run_id: runId, rank: rank ?? null })) {
+  for (const row of await store.all('log.memory_ranks', { run_ids: String(runId), rank: rank ?? null })) {
     let last = ranks.at(-1);
     if (last === undefined || last.attempt !== row.attempt || last.rank !== row.rank || last.device !== row.device) {
       const position = row.rank === null ? null : (layout?.position(row.rank) ?? null);

@@ -13,6 +13,8 @@ export interface RankLayout {
   readonly worldSize: number;
   readonly order: string;
   position(rank: number): RankPosition | null;
+  /** The coordinate of a rank of the world is rank / stride, rounded down, modulo size. */
+  axis(name: 'pp' | 'dp'): { readonly size: number; readonly stride: number };
 }
 
 interface Axis {
@@ -64,6 +66,7 @@ export function rankLayout(
   return {
     worldSize,
     order,
+    axis: (name) => dense.find((axis) => axis.name === name) ?? { size: 1, stride: 1 },
     position(rank) {
       if (!Number.isSafeInteger(rank) || rank < 0 || rank >= worldSize) return null;
       return {

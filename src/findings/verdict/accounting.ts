@@ -144,12 +144,6 @@ function insideParts(facts: OomFacts): AccountingPart[] {
 /** Bytes by part of a reserve, as `account_at` and `oom_account` name them; parts of 0 bytes are left out. */
 export type StateParts = ReadonlyMap<string, number>;
 
-/** Divided for the request that failed. */
-export async function statePartsOfOom(store: Store, snapshotId: number, device: number): Promise<StateParts> {
-  const rows = await store.all('verdict.oom_account', { snapshot_id: snapshotId, device });
-  return new Map(rows.map(({ part, bytes }) => [part, bytes]));
-}
-
 /** After an entry; −1 is before the first. */
 export async function statePartsAt(store: Store, snapshotId: number, device: number, seq: number): Promise<StateParts> {
   const rows = await store.all('verdict.account_at', { snapshot_id: snapshotId, device, at_seq: seq });

@@ -3,12 +3,11 @@ import type { ClassifyResult, ClassifyVerdict } from '../../model/results/log.js
 import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
-import { incidentOfRow, messageOfRow } from '../run/incidents.js';
+import { incidentOfRow } from '../run/incidents.js';
 import { BLANK } from './blank-verdict.js';
 import { capturesFor } from './captures.js';
-import { judgeSeparately } from './combine.js';
-import { failureOfText } from './failures.js';
 import { finish, judgeMessage } from './judge-message.js';
+import { judgeTexts } from './judge-texts.js';
 
 const NOTHING: ClassifyVerdict = {
   ...BLANK,
@@ -33,13 +32,13 @@ export interface ClassifyOptions {
 }
 
 /**
- * `source` is the file's name as results name it; `rows` in the order of their lines. `scratch`: a store to judge in,
- * see {@link openScratch}; asked for only if there is a failure.
+ * `source` is the file's name as results name it; `rows` in the order of their lines. `scratch`: a store that holds one
+ * of them as the only line of run 0, see `insertLines`; asked for only if there is a failure.
  */
 export async function classify(
   rows: readonly IncidentRow[],
   source: string,
-  scratch: () => Promise<Store>,
+  scratch: (row: IncidentRow) => Promise<Store>,
   options: ClassifyOptions = {},
 ): Promise<ClassifyResult> {
   const incidents = rows.map((row) => incidentOfRow(row, source));
@@ -47,9 +46,9 @@ export async function classify(
   const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
   let verdict = NOTHING;
   if (index !== null) {
-    const failure = failureOfText(messageOfRow(rows[index]!, source), options.capacityBytes);
-    const [judged] = await judgeSeparately(await scratch(), [failure]);
-    verdict = { ...finish(judgeMessage(failure, judged!), null), incident: index };
+    const row = rows[index]!;
+    const [text] = await judgeTexts(await scratch(row), [row], options.capacityBytes);
+    verdict = { ...finish(judgeMessage(text!.failure, text!.judged), null), incident: index };
   }
   return { schema: 'mbforensics/classify@1', source, incidents, verdict };
 }

@@ -1,6 +1,5 @@
 /** The verdicts of a run as the store has them (`cause_test`, `verdict`), and in words how each came about. */
 
-import { FACT_RULES } from '../../model/derived-tables.js';
 import { groupBy } from '../../model/group-by.js';
 import type {
   CauseTestResult,
@@ -21,9 +20,8 @@ import { graphPools } from './causes/graph-pools.js';
 import { leak } from './causes/leak.js';
 import { synchronisation } from './causes/synchronisation.js';
 import type { Answer, CauseWords, Step } from './causes/words.js';
-import { FACT_TABLES, type FailureFacts, writeFacts, writeReplays } from './fact-rows.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
-import type { RunFailures } from './failures.js';
+import { writeReplays } from './write-replays.js';
 
 const WORDS: Readonly<Partial<Record<Cause, CauseWords>>> = {
   external_pressure: externalPressure,
@@ -114,7 +112,7 @@ export interface Judged
 }
 
 /** In the order of runs and of the numbers of the failures; null: of all runs. */
-async function readJudged(store: Store, runId: number | null): Promise<Judged[]> {
+export async function readJudged(store: Store, runId: number | null): Promise<Judged[]> {
   const keyOf = (row: { readonly run_id: number; readonly failure: number }): string => `${row.run_id} ${row.failure}`;
   const tests = await store.all('verdict.tests', { run_id: runId });
   const answers = groupBy(tests, keyOf);
@@ -137,54 +135,23 @@ async function readJudged(store: Store, runId: number | null): Promise<Judged[]>
   }));
 }
 
-export interface JudgeOptions {
-  /** The user named the device's total: other facts than the store's. */
-  readonly isOwnCapacity: boolean;
-  /** The allocator model's answers on the first failures. */
-  readonly counterfactuals: readonly (Counterfactual | null)[];
-}
-
 /**
- * The verdicts on failures. Facts and replays that the store does not have are in TEMP tables for the questions of this
- * connection.
+ * The verdicts on the failures of a run. `counterfactuals`: the allocator model's answers on the first of them, which
+ * are in a TEMP table for the questions of this connection.
  */
 export async function judgeFailures(
   store: Store,
   runId: number,
-  { failures }: Pick<RunFailures, 'failures'>,
-  options: JudgeOptions,
+  counterfactuals: readonly (Counterfactual | null)[],
 ): Promise<Judged[]> {
-  if (failures.length === 0) return [];
-  const stored = await store.one('verdict.judged_run', { run_id: runId, rules: FACT_RULES });
-  const replayed = options.counterfactuals.flatMap((answer, failure) =>
+  const replayed = counterfactuals.flatMap((answer, failure) =>
     answer === null ? [] : [{ failure, counterfactual: answer }],
   );
-  const owns = stored?.failures !== failures.length || options.isOwnCapacity;
-  if (owns) for (const table of FACT_TABLES) await store.shadow(table);
-  if (replayed.length > 0) await store.shadow('oom_replay');
-  if (owns || replayed.length > 0)
-    await store.transaction(async () => {
-      if (owns) await writeFacts(store, [{ runId, failures }]);
-      if (replayed.length > 0) await writeReplays(store, runId, replayed);
-    });
+  if (replayed.length > 0) {
+    await store.shadow('oom_replay');
+    await store.transaction(() => writeReplays(store, runId, replayed));
+  }
   return readJudged(store, runId);
-}
-
-/** The verdicts on failures that have nothing to do with each other, in a store of their own. */
-export async function judgeSeparately(scratch: Store, failures: readonly FailureFacts[]): Promise<Judged[]> {
-  const now = new Date();
-  await scratch.transaction(async () => {
-    for (const table of ['run', ...FACT_TABLES]) await scratch.run(`DELETE FROM ${table}`);
-    await scratch.insertRows(
-      'run',
-      failures.map((_, i) => ({ run_id: i, name: String(i), root_path: '', created_at: now, touched_at: now })),
-    );
-    await writeFacts(
-      scratch,
-      failures.map((failure, i) => ({ runId: i, failures: [failure] })),
-    );
-  });
-  return readJudged(scratch, null);
 }
 
 function answerOf(row: QueryRow<'verdict.tests'>): Answer {

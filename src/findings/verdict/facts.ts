@@ -176,7 +176,7 @@ export interface OomFacts {
   readonly rank: number | null;
   readonly device: number | null;
   /** Rounded bytes asked for. */
-  readonly request: Figure | null;
+  readonly request: Omit<Figure, 'precisionBytes'> | null;
   /**
    * The least size the request can have had: a message prints the *segment* torch wanted (2 MiB for anything up to 1
    * MiB, 20 MiB below 10).
@@ -263,15 +263,11 @@ export class EvidenceLog {
   }
 }
 
-/** The other ranks of the launch, and what is known of the environment. */
+/** The other ranks of the launch. */
 export interface Bystanders {
   /** No other rank of the launch ran out of memory. */
   readonly failedAlone: boolean;
   /** Other ranks that print how much they reserve. */
   readonly ranks: number;
   readonly mostReservedBytes: number | null;
-  /** What the failing rank itself printed. */
-  readonly ownReservedBytes: number | null;
-  /** Where the environment was read; null if it was not. */
-  readonly environmentSource: string | null;
 }

@@ -1,29 +1,31 @@
-/** The failures of a run that are judged, with their facts: OOM entries of its traces, and messages of other ranks. */
+/** The failures of a run that are judged, read from their rows: OOM entries of its traces, and messages of other ranks. */
 import type { FirstFailureResult } from '../../model/first-failure.js';
-import { pushAll } from '../../model/lists.js';
+import { groupBy } from '../../model/group-by.js';
+import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { GIB } from '../../model/units.js';
-import { isOomKind } from '../../model/vocabulary.js';
+import type { IncidentKind } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import type { MonitorFacts } from '../outside/monitor-facts.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { Message } from '../run/message.js';
-import { firstOfEach, readMessages, totalOfRun } from '../run/run-messages.js';
-import { activityOf } from '../stacks/activity.js';
-import type { FailureFacts } from './fact-rows.js';
-import type { Figure, OomFacts, RunSide } from './facts.js';
-import { describesSame, factsOfMessage, factsOfTrace } from './oom-facts.js';
+import type { Activity } from '../stacks/activity.js';
+import { CAPACITY, type Figure, type Growth, type OomFacts, type RunSide, type TraceFacts } from './facts.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 import { readTracedOoms, type SnapshotOom } from './traced-ooms.js';
+import { ensureFacts } from './write-facts.js';
 
-export interface TracedFailure extends FailureFacts {
+type FactRow = QueryRow<'verdict.failures'>;
+
+export interface TracedFailure {
+  readonly facts: OomFacts;
   readonly oom: SnapshotOom;
   readonly message: Message | undefined;
   readonly rank: RankContext | undefined;
 }
 
-export interface MessageFailure extends FailureFacts {
+export interface MessageFailure {
+  readonly facts: OomFacts;
   readonly oom: null;
   readonly message: Message;
   readonly rank: RankContext | undefined;
@@ -43,122 +45,222 @@ export interface RunFailures {
 }
 
 export async function readFailures(store: Store, runId: number, capacityBytes?: number): Promise<RunFailures> {
-  const messages = await readMessages(store, runId);
+  await ensureFacts(store, runId, capacityBytes);
   const { incidents } = await readLogFacts(store, runId);
-  const total = totalOfRun(messages);
   const traced = await readTracedOoms(store, runId);
-  const first = readFirstFailure(incidents);
-  const ooms = messages.filter(({ kind }) => isOomKind(kind));
-  // A later launch may have survived what ended an earlier one.
-  const ofLaunch = ooms.filter(({ attempt }) => attempt === (first?.attempt ?? attempt));
-  const ranOut = traced.length > 0 || ooms.length > 0;
+  const ranOut = traced.length > 0 || incidents.some(({ is_oom: isOom }) => isOom);
   const context = ranOut ? await readRunContext(store, runId) : null;
-  const isAlone = ranksOf([...traced, ...ofLaunch]) === 1;
-  const complete = (facts: OomFacts): Pick<TracedFailure, 'facts' | 'rank'> => {
-    const rank = context?.of(facts.rank);
-    return { facts: rank === undefined ? facts : withContext(facts, rank, total, isAlone), rank };
+  const total = await readTotal(store, runId);
+  return {
+    failures: await failuresOf(store, runId, { traced, context, total }),
+    traced,
+    first: readFirstFailure(incidents),
+    incidents,
+    ranOut,
+    context,
+    total,
   };
+}
+
+async function readTotal(store: Store, runId: number): Promise<Figure | undefined> {
+  const row = await store.one('incident.run_total', { run_ids: String(runId) });
+  if (row === undefined) return undefined;
+  const { total_bytes: bytes, total_precision_bytes: precisionBytes, path, line } = row;
+  return { bytes, precisionBytes, source: { path, line } };
+}
+
+interface Surroundings {
+  readonly traced: readonly SnapshotOom[];
+  readonly context: RunContext | null;
+  readonly total: Figure | undefined;
+}
+
+export async function failuresOf(
+  store: Store,
+  runId: number,
+  { traced, context, total }: Surroundings,
+): Promise<(TracedFailure | MessageFailure)[]> {
+  const steps = groupBy(await store.all('verdict.steps', { run_id: runId }), ({ failure }) => failure);
+  const kept = groupBy(await store.all('verdict.kept', { run_id: runId }), ({ failure }) => failure);
   const failures: (TracedFailure | MessageFailure)[] = [];
-  const used = new Set<Message>();
-  for (const oom of traced) {
-    const matching = ooms.filter((message) => describesSame(oom, message));
-    const message = matching.find(({ rank }) => rank !== null) ?? matching[0];
-    for (const echo of matching) used.add(echo);
-    failures.push({
-      ...complete(factsOfTrace(oom, message, capacityBytes)),
-      oom,
-      message,
-      snapshotId: oom.snapshotId,
-      seq: oom.seq,
-      incidentId: message?.incidentId ?? null,
-      kind: message?.kind ?? null,
-      text: message?.text ?? null,
-    });
+  for (const row of await store.all('verdict.failures', { run_id: runId })) {
+    const oom = traced[row.failure];
+    const rank = context?.of(row);
+    const message = messageOf(row);
+    const facts = factsOf(row, { oom, rank, total });
+    if (oom === undefined) failures.push({ facts, oom: null, message: message!, rank });
+    else {
+      const trace = traceOf(row, oom, { steps: steps.get(row.failure) ?? [], kept: kept.get(row.failure) ?? [] });
+      failures.push({ facts: { ...facts, trace }, oom, message, rank });
+    }
   }
-  // One OOM per rank. Prefer the snapshot over the log message.
-  const isTraced = ({ rank, device }: Message): boolean =>
-    traced.some((oom) => oom.rank === rank && (device === null || oom.device === device));
-  const ofMessage = (message: Message & { readonly incidentId: number | null }): MessageFailure => ({
-    ...complete({ ...factsOfMessage(message, capacityBytes), run: sideOfMessage(message) }),
-    oom: null,
-    message,
-    snapshotId: null,
-    seq: null,
-    incidentId: message.incidentId,
-    kind: message.kind,
-    text: message.text,
-  });
-  pushAll(
-    failures,
-    firstOfEach(ofLaunch.filter((message) => !used.has(message)))
-      .filter((message) => !isTraced(message))
-      .map(ofMessage),
-  );
-  if (failures.length === 0 && first !== null) failures.push(ofMessage(messageOfIncident(incidents[first.incident]!)));
-  return { failures, traced, first, incidents, ranOut, context, total };
+  return failures;
 }
 
-/** Of a failure other than an OOM: its figures decide nothing. */
-function messageOfIncident({ kind, rank, device, text, file, line }: LogIncident) {
-  return { kind, rank, device, text, place: { path: file, line }, bytes: {}, processes: [], incidentId: null };
+function messageOf({ kind, rank, device, text, ...row }: FactRow): Message | undefined {
+  if (kind === null || text === null) return undefined;
+  return { kind: kind as IncidentKind, rank, device, text, place: messagePlace(row) };
 }
 
-/** A failure of a text alone, without a run around it. */
-export function failureOfText(message: Message, capacityBytes: number | undefined): MessageFailure {
-  const facts = { ...factsOfMessage(message, capacityBytes), run: sideOfMessage(message) };
-  const { kind, text } = message;
-  return { facts, oom: null, message, rank: undefined, snapshotId: null, seq: null, incidentId: null, kind, text };
+function messagePlace({ message_path: path, message_line: line }: Pick<FactRow, 'message_path' | 'message_line'>): Place {
+  return { path: path ?? '', line: line ?? 0 };
 }
 
-/** How many ranks; one that no prefix names may be any. */
-function ranksOf(failures: readonly { readonly rank: number | null }[]): number {
-  const known = new Set(failures.flatMap(({ rank }) => (rank === null ? [] : [rank])));
-  return known.size === 0 ? failures.length : known.size;
-}
-
-/** Fills in what the run's other texts know of the rank. The failure's own figures go first. */
-function withContext(facts: OomFacts, rank: RankContext, total: Figure | undefined, failedAlone: boolean): OomFacts {
+function factsOf(
+  row: FactRow,
+  {
+    oom,
+    rank,
+    total,
+  }: Pick<Surroundings, 'total'> & {
+    readonly oom: SnapshotOom | undefined;
+    readonly rank: RankContext | undefined;
+  },
+): OomFacts {
+  const printed = messagePlace(row);
+  const known = oom?.source ?? printed;
+  const figure = (bytes: number | null, precisionBytes: number | null, source: Place): Figure | null =>
+    bytes === null ? null : { bytes, precisionBytes: precisionBytes ?? 0, source };
+  const totalSources: Readonly<Record<string, Place | undefined>> = {
+    message: printed,
+    capacity: CAPACITY,
+    run: total?.source,
+    monitor: rank?.monitor?.totalSource,
+  };
+  const others = figure(row.other_processes_bytes, row.other_processes_precision_bytes, printed);
   return {
-    ...facts,
-    total: facts.total ?? total ?? monitoredTotal(rank.monitor),
-    allocator: facts.allocator ?? rank.allocator,
-    growth: rank.growth,
-    reservedGrowth: rank.reservedGrowth,
-    run: rank.side,
-    driver: rank.driver,
-    monitor: rank.monitor,
-    bystanders: { ...rank.bystanders, failedAlone },
+    rank: row.rank,
+    device: row.device,
+    request: row.request_bytes === null ? null : { bytes: row.request_bytes, source: known },
+    requestAtLeastBytes: row.least_request_bytes,
+    segmentBytes: row.segment_request_bytes,
+    requestSite: oom?.site ?? null,
+    reserved: figure(row.reserved_bytes, row.reserved_precision_bytes, known),
+    allocated: figure(row.allocated_bytes, row.allocated_precision_bytes, known),
+    pending: figure(row.pending_bytes, 0, known),
+    freedByWait: figure(row.freed_by_wait_bytes, 0, known),
+    deviceFree: figure(
+      row.device_free_bytes,
+      row.device_free_precision_bytes,
+      oom?.row.device_free_bytes == null ? printed : known,
+    ),
+    total: figure(row.total_bytes, row.total_precision_bytes, totalSources[row.total_from ?? ''] ?? printed),
+    process: figure(row.process_bytes, row.process_precision_bytes, printed),
+    otherProcesses: others === null ? [] : [others],
+    allowed: figure(row.allowed_bytes, row.allowed_precision_bytes, printed),
+    privatePools: figure(oom?.row.private_reserved_bytes ?? null, 0, known),
+    privatePoolFree: figure(row.private_free_bytes, row.private_free_precision_bytes, known),
+    oversizeSlack: figure(row.oversize_slack_bytes, 0, known),
+    free: oom?.free ?? null,
+    allocator:
+      oom === undefined
+        ? (rank?.allocator?.facts ?? null)
+        : {
+            expandableSegments: oom.expandableSegments,
+            maxSplitBytes: row.max_split_bytes ?? Number.POSITIVE_INFINITY,
+            source: known,
+          },
+    growth: growthOf(row),
+    walk:
+      oom === undefined
+        ? null
+        : {
+            exact: oom.row.holds,
+            violations: oom.row.violations,
+            uncertainBlocks: oom.row.uncertain_blocks,
+            uncertainBytes: oom.row.uncertain_bytes,
+          },
+    freedAfterOom: oom?.freedAfterOom ?? false,
+    roundingWaste: figure(row.rounding_waste_bytes, 0, known),
+    run: rank === undefined && row.run_activity === null ? null : runSideOf(row, rank, printed),
+    bystanders:
+      row.failed_alone === null
+        ? null
+        : {
+            failedAlone: row.failed_alone,
+            ranks: row.other_ranks ?? 0,
+            mostReservedBytes: row.others_reserved_bytes,
+          },
+    driver: rank?.driver == null || rank.driver.outside.length === 0 ? null : rank.driver,
+    monitor: rank?.monitor ?? null,
   };
 }
 
-/** The driver includes its own reserve in a device's total, PyTorch does not: this source comes last. */
-function monitoredTotal(monitor: MonitorFacts | null): Figure | null {
-  if (monitor?.totalBytes == null) return null;
-  return { bytes: monitor.totalBytes, precisionBytes: DRIVER_RESERVE_BYTES, source: monitor.totalSource };
-}
-/**
- * The two totals of an H100 are 81,559 MiB and 79.11 GiB, of a V100 under an older driver 32,510 MiB and 31.75 GiB:
- * half a GiB different for the same device. A sample does not show which kind it is, so the figure has this precision.
- */
-const DRIVER_RESERVE_BYTES = GIB;
-
-/** Of a text alone: in addition to the figures it has only its traceback's innermost frame. */
-function sideOfMessage({ frame, place }: Message): RunSide | null {
-  const activity = frame == null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
-  if (activity === null) return null;
+function growthOf(row: FactRow): Growth | null {
+  if (row.growth_samples === null) return null;
   return {
-    completed: null,
-    activity,
-    activitySource: place,
-    highestBytes: null,
-    stage: null,
-    stages: null,
-    otherStages: [],
-    ownStage: null,
-    onlyThisStage: false,
-    severalReplicas: false,
-    early: null,
-    nccl: [],
-    source: place,
+    samples: row.growth_samples,
+    firstIteration: row.growth_first_iteration!,
+    lastIteration: row.growth_last_iteration!,
+    firstBytes: row.growth_first_bytes!,
+    lastBytes: row.growth_last_bytes!,
+    bytesPerIteration: row.growth_bytes_per_iteration!,
+    r2: row.growth_r2!,
+    lateBytes: row.growth_late_bytes,
+    source: { path: row.growth_path! },
+  };
+}
+
+/** `printed`: of the message. */
+function runSideOf(row: FactRow, rank: RankContext | undefined, printed: Place): RunSide {
+  const stageOf = (stage: number | null, ofRank: number | null, bytes: number | null) =>
+    stage === null || ofRank === null || bytes === null ? [] : [{ stage, rank: ofRank, bytes }];
+  return {
+    completed: row.completed_steps,
+    activity: row.run_activity as Activity | null,
+    activitySource: rank === undefined ? printed : (rank.activity?.source ?? null),
+    highestBytes: row.highest_bytes,
+    stage: row.stage,
+    stages: row.stages,
+    otherStages: stageOf(row.next_stage, row.next_stage_rank, row.next_stage_bytes),
+    ownStage: stageOf(row.stage, row.own_stage_rank, row.own_stage_bytes)[0] ?? null,
+    onlyThisStage: row.only_this_stage,
+    severalReplicas: row.several_replicas,
+    early:
+      row.early_path === null
+        ? null
+        : {
+            firstIteration: row.early_first_iteration!,
+            secondIteration: row.early_second_iteration!,
+            bytesPerIteration: row.early_bytes_per_iteration!,
+            peakBytes: row.early_peak_bytes!,
+            lastIteration: row.early_last_iteration!,
+            source: { path: row.early_path, line: row.early_line! },
+          },
+    nccl: rank?.nccl ?? [],
+    source: row.lines_path === null ? null : { path: row.lines_path, line: row.lines_line! },
+  };
+}
+
+interface TraceRows {
+  readonly steps: readonly QueryRow<'verdict.steps'>[];
+  readonly kept: readonly QueryRow<'verdict.kept'>[];
+}
+
+function traceOf(row: FactRow, oom: SnapshotOom, { steps, kept }: TraceRows): TraceFacts {
+  return {
+    steps:
+      row.steps_by === null
+        ? null
+        : steps.map(({ is_settled: settled, peak_bytes: peakBytes, end_bytes: endBytes }) => ({
+            settled,
+            peakBytes,
+            endBytes,
+          })),
+    stepsBy: row.steps_by,
+    whole: row.trace_is_whole!,
+    hasEarlierStates: row.has_earlier_states!,
+    keeping: kept.map(({ site, bytes, blocks, steps: whole, bytes_per_step: bytesPerStep }) => ({
+      site,
+      bytes,
+      blocks,
+      steps: whole,
+      bytesPerStep,
+    })),
+    repeatedBytes: row.repeated_bytes!,
+    activity: row.trace_activity as Activity | null,
+    activityBytes: row.activity_bytes!,
+    copiedBytes: row.copied_bytes!,
+    source: oom.source,
   };
 }

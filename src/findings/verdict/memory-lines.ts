@@ -8,6 +8,8 @@ export type MemoryRow = QueryRow<'log.memory_ranks'>;
 export interface MemoryLines {
   readonly rows: readonly MemoryRow[];
   of(rank: number | null): readonly MemoryRow[];
+  /** Of a failure without a rank: a sole writer must be the rank that failed. */
+  ownRank(rank: number | null): number | null;
 }
 
 export interface PrintedMemory {
@@ -18,11 +20,12 @@ export interface PrintedMemory {
 }
 
 export const readMemoryLines = readOnce(async (store, runId): Promise<PrintedMemory> => {
-  const rows = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const rows = await store.all('log.memory_ranks', { run_ids: String(runId) });
   return { printed: linesOf(rows), newest: linesOf(rows.filter(({ is_newest }) => is_newest)) };
 });
 
 function linesOf(rows: readonly MemoryRow[]): MemoryLines {
   const byRank = groupBy(rows, ({ rank }) => rank);
-  return { rows, of: (rank) => byRank.get(rank) ?? [] };
+  const [soleRank] = byRank.size === 1 ? byRank.keys() : [null];
+  return { rows, of: (rank) => byRank.get(rank) ?? [], ownRank: (rank) => rank ?? soleRank ?? null };
 }

@@ -1,95 +1,69 @@
-/**
- * What the rest of a run adds about one of its ranks: allocator variables, memory lines, growth, the other ranks. A
- * message alone has none of it.
- */
+/** The evidence that the rest of a run adds to a failure of one of its ranks. */
 
-import { readAllocConf } from '../../allocator/settings.js';
-import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
-import { type MonitorFacts, readMonitored } from '../outside/monitor-facts.js';
+import type { DriverMemory } from '../nsys/run-memory.js';
+import type { MonitorFacts } from '../outside/monitor-facts.js';
 import { readRunTexts } from '../run/run-texts.js';
-import type { AllocatorFacts, Bystanders, DriverFacts, EvidenceLog, Figure, Growth, RunSide } from './facts.js';
+import type { EvidenceLog, Figure } from './facts.js';
 import { type MemoryRow, readMemoryLines } from './memory-lines.js';
-import { runSides, savingSince } from './run-side.js';
+import { type RankFacts, readRankFacts, savingSince } from './rank-facts.js';
 
-type EnvRow = QueryRow<'log.env'>;
-
-/** Facts of one rank that are in no message of it. */
-export interface RankContext {
-  readonly allocator: AllocatorFacts | null;
-  readonly growth: Growth | null;
-  readonly reservedGrowth: Growth | null;
-  readonly side: RunSide;
-  /**
-   * This rank's memory in a profile of the driver; null without a profile that distinguishes PyTorch's memory from the
-   * rest.
-   */
-  readonly driver: DriverFacts | null;
-  /** What was sampled of the device of this rank. */
-  readonly monitor: MonitorFacts | null;
-  /** Context in addition to the facts of failures. */
-  readonly bystanders: Omit<Bystanders, 'failedAlone'>;
+export interface RankContext extends RankFacts {
   /** Adds the context that a reader needs with a message, or with a snapshot, which is complete for its own rank. */
   addEvidence(evidence: EvidenceLog, total: Figure | null, basis: 'message' | 'snapshot'): void;
 }
 
 export interface RunContext {
-  of(rank: number | null): RankContext;
+  of(failure: QueryRow<'verdict.failures'>): RankContext;
   /** Adds what was sampled of the host's memory, for a failure of host memory. */
   addHostEvidence(evidence: EvidenceLog): void;
 }
 
-/** Reads a run's context once: of the newest launch that printed memory, and of what sets the allocator's variables. */
+/** Reads a run's context once. */
 export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
-  const env = await store.all('log.env', { run_id: runId });
-  const { printed, newest: memory } = await readMemoryLines(store, runId);
-  const ranks = new Set(memory.rows.map(({ rank }) => rank));
-  const reservedByOthers = reservesOfOthers(memory.rows);
-  const texts = await readRunTexts(store, runId);
-  const profiled = await readDriverMemory(store, runId);
-  const monitored = await readMonitored(store, runId);
-  const sideOf = runSides(texts, memory, printed, env);
-  const saving = savingSince(texts);
+  const { newest: memory } = await readMemoryLines(store, runId);
+  const factsOf = await readRankFacts(store, runId);
+  const saving = savingSince(await readRunTexts(store, runId));
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
     addHostEvidence: (evidence) => addHostMemoryEvidence(runId, hostMemory, evidence),
-    of(rank) {
-      // Without a rank, a sole writer must be the rank that failed.
-      const ownRank = rank ?? (ranks.size === 1 ? [...ranks][0]! : null);
-      const lines = new Map(memory.of(ownRank).map((row) => [row.metric, row]));
-      const reserves = reservedByOthers(ownRank);
-      const allocator = allocatorOf(env, ownRank);
-      const driver = driverMemoryOf(profiled, ownRank);
-      const monitor =
-        ownRank === null
-          ? monitored.size === 1
-            ? [...monitored.values()][0]!
-            : null
-          : (monitored.get(ownRank) ?? null);
+    of(failure) {
+      const ownRank = memory.ownRank(failure.rank);
+      const facts = factsOf(ownRank);
       return {
-        allocator: allocator?.facts ?? null,
-        growth: growthOf(lines.get('allocated')),
-        reservedGrowth: growthOf(lines.get('reserved')),
-        side: sideOf(ownRank),
-        driver: driver === null || driver.outside.length === 0 ? null : driver,
-        monitor,
-        bystanders: bystandersOf(reserves, lines.get('max_reserved'), env),
+        ...facts,
         addEvidence(evidence, total, basis) {
+          const { allocator, driver, monitor } = facts;
           if (basis === 'message') {
             if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
-            addMemoryEvidence(lines, evidence);
+            addMemoryEvidence(new Map(memory.of(ownRank).map((row) => [row.metric, row])), evidence);
           }
-          if (ownRank !== null) addOtherRanksEvidence(reserves, total, evidence);
+          if (ownRank !== null) addOtherRanksEvidence(reservesOf(failure), total, evidence);
           if (driver !== null) addDriverEvidence(driver, evidence);
           if (monitor !== null) addMonitorEvidence(runId, monitor, evidence);
           if (saving !== null) evidence.add(saving.text, saving.source);
         },
       };
     },
+  };
+}
+
+interface Reserves {
+  readonly ranks: number;
+  /** The row with the largest. */
+  readonly most: Pick<MemoryRow, 'rank' | 'max_bytes' | 'display_path' | 'line'> | undefined;
+}
+
+/** What the other ranks reserved at most. */
+function reservesOf(failure: QueryRow<'verdict.failures'>): Reserves {
+  const { others_reserved_rank: rank, others_reserved_bytes: max_bytes } = failure;
+  const { others_reserved_path: display_path, others_reserved_line: line } = failure;
+  return {
+    ranks: failure.other_ranks ?? 0,
+    most: display_path === null ? undefined : { rank, max_bytes, display_path, line: line! },
   };
 }
 
@@ -176,89 +150,6 @@ function addMonitorEvidence(runId: number, monitor: MonitorFacts, evidence: Evid
     monitor.othersSource ?? monitor.totalSource,
     { query: { name: 'outside.processes', params: { run_id: runId } } },
   );
-}
-
-interface Reserves {
-  readonly ranks: number;
-  /** The row with the largest. */
-  readonly most: MemoryRow | undefined;
-}
-
-/** What the ranks other than one reserved at most. */
-function reservesOfOthers(memory: readonly MemoryRow[]): (rank: number | null) => Reserves {
-  const rows = memory.filter((row) => row.metric === 'max_reserved' && row.max_bytes !== null && row.rank !== null);
-  const ranks = new Set(rows.map((row) => row.rank));
-  const most = largestOf(rows);
-  const next = largestOf(rows.filter((row) => row.rank !== most?.rank));
-  return (rank) => ({
-    ranks: ranks.size - (ranks.has(rank) ? 1 : 0),
-    most: most !== undefined && most.rank === rank ? next : most,
-  });
-}
-
-function largestOf(rows: readonly MemoryRow[]): MemoryRow | undefined {
-  let largest = rows[0];
-  for (const row of rows) if (row.max_bytes! > largest!.max_bytes!) largest = row;
-  return largest;
-}
-
-function bystandersOf(
-  reserves: Reserves,
-  ownReserved: MemoryRow | undefined,
-  env: readonly EnvRow[],
-): Omit<Bystanders, 'failedAlone'> {
-  return {
-    ranks: reserves.ranks,
-    mostReservedBytes: reserves.most?.max_bytes ?? null,
-    ownReservedBytes: ownReserved?.max_bytes ?? null,
-    environmentSource: env[0]?.display_path ?? null,
-  };
-}
-
-function growthOf(row: MemoryRow | undefined): Growth | null {
-  if (row === undefined || row.growth_bytes === null || row.last_bytes === null || row.last_iteration === null)
-    return null;
-  if (row.growth_first_bytes === null || row.growth_first_iteration === null) return null;
-  return {
-    samples: row.growth_samples,
-    firstIteration: row.growth_first_iteration,
-    lastIteration: row.last_iteration,
-    firstBytes: row.growth_first_bytes,
-    lastBytes: row.last_bytes,
-    bytesPerIteration: row.growth_bytes,
-    r2: row.growth_r2 ?? 0,
-    lateBytes: row.growth_late_bytes,
-    source: { path: row.display_path },
-  };
-}
-
-/**
- * The strongest origin that applies to this rank, or to all; within one origin, the variable that torch reads first.
- */
-function allocatorOf(
-  rows: readonly EnvRow[],
-  rank: number | null,
-): { readonly facts: AllocatorFacts; readonly text: string } | null {
-  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
-  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
-  const [found] = rows
-    .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
-    .sort(
-      (a, b) =>
-        Number(isOwn(b)) - Number(isOwn(a)) ||
-        a.precedence - b.precedence ||
-        b.attempt - a.attempt ||
-        order(a) - order(b),
-    );
-  if (found === undefined) return null;
-  const { settings, problems } = readAllocConf(found.value ?? '');
-  const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
-  const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
-  const source = { path: found.display_path, line: found.line };
-  return {
-    facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
-    text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
-  };
 }
 
 /** The rank's own last memory line: what it held before it failed, and signs of memory pressure in it. */

@@ -2,29 +2,27 @@
  * What the trace of one device shows of the steps before its OOM: their ends and peaks, what each leaves over, and the
  * activity.
  */
-import type { Place } from '../../model/place.js';
 import { MIB } from '../../model/units.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
+import type { SqlValue } from '../../store/to-duckdb.js';
 import { activityOf } from '../stacks/activity.js';
 import { readStacks } from '../stacks/read-stacks.js';
-import type { KeepingSite, PassedStep, TraceFacts } from './facts.js';
 import { type PassedSpan, readStepClock } from './step-clock.js';
 
 /** Copies below this size match by accident: norms, scalars, small biases. */
 const LEAST_COPY_BYTES = MIB;
 
-export interface OomMoment {
-  readonly device: number;
-  readonly seq: number;
-  /** Of the failing request; null where none was recorded. */
-  readonly stackId: number | null;
-  /** The trace misses nothing before its first entry. */
-  readonly startsEmpty: boolean;
-  readonly source: Place;
+/** Rows of `judged_trace`, `oom_step` and `oom_keeping_site`. */
+export interface TraceRows {
+  readonly trace: Readonly<Record<string, SqlValue>>;
+  readonly steps: readonly Readonly<Record<string, SqlValue>>[];
+  readonly keeping: readonly Readonly<Record<string, SqlValue>>[];
 }
 
-export async function readTraceFacts(store: Store, snapshotId: number, oom: OomMoment): Promise<TraceFacts> {
-  const { device, stackId, startsEmpty } = oom;
+export async function readTraceFacts(store: Store, oom: QueryRow<'verdict.traced_ooms'>): Promise<TraceRows> {
+  const { snapshot_id: snapshotId, device, stack_id: stackId, starts_empty: startsEmpty } = oom;
+  const key = { run_id: oom.run_id, failure: oom.failure };
   const before = { snapshot_id: snapshotId, device, at_seq: oom.seq - 1 };
   const clock = await readStepClock(store, snapshotId, device, oom.seq, startsEmpty);
   const spans = clock?.spans ?? [];
@@ -44,20 +42,24 @@ export async function readTraceFacts(store: Store, snapshotId: number, oom: OomM
           least_bytes: LEAST_COPY_BYTES,
         })
       : undefined;
+  const steps = await passedSteps(store, { snapshot_id: snapshotId, device }, spans, startsEmpty);
+  const keeping = await keepingSites(store, before, spans, startsEmpty);
   return {
-    steps: clock === null ? null : await passedSteps(store, { snapshot_id: snapshotId, device }, spans, startsEmpty),
-    stepsBy: clock?.by ?? null,
-    whole: startsEmpty,
-    hasEarlierStates: live.some((row) => row.older_blocks > 0 && activityAt(row.stack_id) === 'optimizer_init'),
-    keeping: await keepingSites(store, before, spans, startsEmpty),
-    repeatedBytes: repeated?.bytes ?? 0,
-    activity,
-    activityBytes: ownStacks.reduce(
-      (sum, { bytes, step_bytes }) => sum + (isCheckpoint || clock === null ? bytes : step_bytes),
-      0,
-    ),
-    copiedBytes: copied?.bytes ?? 0,
-    source: oom.source,
+    trace: {
+      ...key,
+      steps_by: clock?.by ?? null,
+      is_whole: startsEmpty,
+      has_earlier_states: live.some((row) => row.older_blocks > 0 && activityAt(row.stack_id) === 'optimizer_init'),
+      repeated_bytes: repeated?.bytes ?? 0,
+      activity,
+      activity_bytes: ownStacks.reduce(
+        (sum, { bytes, step_bytes }) => sum + (isCheckpoint || clock === null ? bytes : step_bytes),
+        0,
+      ),
+      copied_bytes: copied?.bytes ?? 0,
+    },
+    steps: steps.map((step, i) => ({ ...key, step: i, ...step })),
+    keeping: keeping.map((site) => ({ ...key, ...site })),
   };
 }
 
@@ -76,14 +78,14 @@ async function passedSteps(
   id: DeviceId,
   spans: readonly PassedSpan[],
   startsEmpty: boolean,
-): Promise<PassedStep[]> {
+): Promise<Readonly<Record<string, SqlValue>>[]> {
   if (spans.length === 0) return [];
   const totals = await store.all('state.range_totals', { ...id, ...rangesOf(spans) });
   const of = new Map(totals.map((row) => [row.nth, row]));
   return spans.map((_, i) => ({
-    settled: isSettled(spans, i, startsEmpty),
-    peakBytes: Number(of.get(i)?.peak_active_bytes ?? 0),
-    endBytes: Number(of.get(i)?.end_active_bytes ?? 0),
+    is_settled: isSettled(spans, i, startsEmpty),
+    peak_bytes: Number(of.get(i)?.peak_active_bytes ?? 0),
+    end_bytes: Number(of.get(i)?.end_active_bytes ?? 0),
   }));
 }
 
@@ -93,15 +95,14 @@ export async function keepingSites(
   state: DeviceId & { readonly at_seq: number },
   spans: readonly PassedSpan[],
   startsEmpty: boolean,
-): Promise<KeepingSite[]> {
+): Promise<QueryRow<'verdict.keeping_sites'>[]> {
   const settled = spans.map((_, i) => isSettled(spans, i, startsEmpty));
   if (!settled.includes(true)) return [];
-  const rows = await store.all('verdict.keeping_sites', {
+  return store.all('verdict.keeping_sites', {
     ...state,
     ...rangesOf(spans),
     settled: settled.map(Number).join(','),
   });
-  return rows.map(({ bytes_per_step: bytesPerStep, ...row }) => ({ ...row, bytesPerStep }));
 }
 
 function rangesOf(spans: readonly PassedSpan[]) {

@@ -1,5 +1,6 @@
 import { PARSERS } from '../../../../parsers/index.js';
 import { classify } from '../../../findings/verdict/classify.js';
+import { insertLines } from '../../../ingest/insert-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
 import { classifyText } from '../../../report/knowledge/classify-text.js';
@@ -26,7 +27,7 @@ export const verb = defineVerb({
   ],
   async ask({ file, capacity }, session) {
     const input = session.keep(await openTextInput(file));
-    const scratch = async () => session.keep(await openScratch());
+    const scratch = async (row: IncidentRow) => insertLines(session.keep(await openScratch()), [row], input.name);
     return classify(await readIncidents(input), input.name, scratch, { capacityBytes: capacity?.bytes });
   },
   render: classifyText,

@@ -75,7 +75,7 @@ async function compareLines(
   { stages }: StagesOfRun,
   ranks: RunOfRanks,
 ): Promise<LineResidual[]> {
-  const rows = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const rows = await store.all('log.memory_ranks', { run_ids: String(runId) });
   return rows.flatMap((row): LineResidual[] => {
     const { metric } = row;
     if (!row.is_newest || row.max_bytes === null) return [];

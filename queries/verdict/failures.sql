@@ -1,0 +1,110 @@
+-- @name   verdict.failures
+-- @title  The failures of a run: their facts, and where their figures are from
+-- @param  run_id INTEGER
+-- @needs  oom_fact
+-- @col    failure    INTEGER within the run
+-- @col    rank       INTEGER?
+-- @col    device     INTEGER?
+-- @col    snapshot_id INTEGER?
+-- @col    kind       VARCHAR? of the message
+-- @col    text       VARCHAR?
+-- @col    message_path VARCHAR?
+-- @col    message_line BIGINT?
+-- @col    is_traced_free BOOLEAN the free memory of the device is from the snapshot
+-- @col    request_bytes BIGINT?
+-- @col    least_request_bytes BIGINT
+-- @col    segment_request_bytes BIGINT?
+-- @col    reserved_bytes BIGINT?
+-- @col    reserved_precision_bytes BIGINT?
+-- @col    allocated_bytes BIGINT?
+-- @col    allocated_precision_bytes BIGINT?
+-- @col    pending_bytes BIGINT?
+-- @col    freed_by_wait_bytes BIGINT?
+-- @col    device_free_bytes BIGINT?
+-- @col    device_free_precision_bytes BIGINT?
+-- @col    total_bytes BIGINT?
+-- @col    total_precision_bytes BIGINT?
+-- @col    total_from VARCHAR? message, capacity (the user), run (its other messages), monitor
+-- @col    process_bytes BIGINT?
+-- @col    process_precision_bytes BIGINT?
+-- @col    other_processes_bytes BIGINT? NULL: none are printed
+-- @col    other_processes_precision_bytes BIGINT
+-- @col    allowed_bytes BIGINT?
+-- @col    allowed_precision_bytes BIGINT?
+-- @col    private_free_bytes BIGINT?
+-- @col    private_free_precision_bytes BIGINT?
+-- @col    oversize_slack_bytes BIGINT?
+-- @col    rounding_waste_bytes BIGINT?
+-- @col    is_expandable BOOLEAN?
+-- @col    max_split_bytes BIGINT?
+-- @col    has_trace  BOOLEAN
+-- @col    steps_by   VARCHAR? NULL: nothing marks steps
+-- @col    trace_is_whole BOOLEAN?
+-- @col    has_earlier_states BOOLEAN?
+-- @col    repeated_bytes BIGINT?
+-- @col    trace_activity VARCHAR?
+-- @col    activity_bytes BIGINT?
+-- @col    copied_bytes BIGINT?
+-- @col    growth_samples INTEGER?
+-- @col    growth_first_iteration BIGINT?
+-- @col    growth_last_iteration BIGINT?
+-- @col    growth_first_bytes BIGINT?
+-- @col    growth_last_bytes BIGINT?
+-- @col    growth_late_bytes BIGINT?
+-- @col    growth_bytes_per_iteration DOUBLE?
+-- @col    growth_r2  DOUBLE?
+-- @col    growth_path VARCHAR?
+-- @col    run_activity VARCHAR?
+-- @col    completed_steps BIGINT?
+-- @col    highest_bytes BIGINT?
+-- @col    stage      INTEGER?
+-- @col    stages     INTEGER?
+-- @col    own_stage_bytes BIGINT?
+-- @col    own_stage_rank INTEGER?
+-- @col    next_stage INTEGER?
+-- @col    next_stage_bytes BIGINT?
+-- @col    next_stage_rank INTEGER?
+-- @col    only_this_stage BOOLEAN
+-- @col    several_replicas BOOLEAN
+-- @col    lines_path VARCHAR?
+-- @col    lines_line BIGINT?
+-- @col    early_first_iteration BIGINT?
+-- @col    early_second_iteration BIGINT?
+-- @col    early_last_iteration BIGINT?
+-- @col    early_bytes_per_iteration DOUBLE?
+-- @col    early_peak_bytes BIGINT?
+-- @col    early_path VARCHAR?
+-- @col    early_line BIGINT?
+-- @col    failed_alone BOOLEAN?
+-- @col    other_ranks INTEGER?
+-- @col    others_reserved_bytes BIGINT?
+-- @col    others_reserved_rank INTEGER?
+-- @col    others_reserved_path VARCHAR?
+-- @col    others_reserved_line BIGINT?
+-- @col    own_reserved_bytes BIGINT?
+-- @col    has_environment BOOLEAN
+-- @why    Evidence and accounts are made from these figures.
+SELECT
+  fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.kind, fact.text, source.display_path AS message_path,
+  incident.line AS message_line,
+  oom.device_free_bytes IS NOT NULL AS is_traced_free, fact.request_bytes, fact.least_request_bytes, fact.segment_request_bytes,
+  fact.reserved_bytes, fact.reserved_precision_bytes, fact.allocated_bytes, fact.allocated_precision_bytes, fact.pending_bytes,
+  fact.freed_by_wait_bytes, fact.device_free_bytes, fact.device_free_precision_bytes, fact.total_bytes, fact.total_precision_bytes,
+  fact.total_from, fact.process_bytes, fact.process_precision_bytes, nullif(fact.other_processes_bytes, 0) AS other_processes_bytes,
+  fact.other_processes_precision_bytes, fact.allowed_bytes, fact.allowed_precision_bytes, fact.private_free_bytes,
+  fact.private_free_precision_bytes, fact.oversize_slack_bytes, fact.rounding_waste_bytes, fact.is_expandable, fact.max_split_bytes,
+  fact.has_trace, fact.steps_by, fact.trace_is_whole, fact.has_earlier_states, fact.repeated_bytes, fact.trace_activity,
+  fact.activity_bytes, fact.copied_bytes, fact.growth_samples, fact.growth_first_iteration, fact.growth_last_iteration,
+  fact.growth_first_bytes, fact.growth_last_bytes, fact.growth_late_bytes, fact.growth_bytes_per_iteration, fact.growth_r2,
+  fact.growth_path, fact.run_activity, fact.completed_steps, fact.highest_bytes, fact.stage, fact.stages, fact.own_stage_bytes,
+  fact.own_stage_rank, fact.next_stage, fact.next_stage_bytes, fact.next_stage_rank, fact.only_this_stage, fact.several_replicas,
+  fact.lines_path, fact.lines_line, fact.early_first_iteration, fact.early_second_iteration, fact.early_last_iteration,
+  fact.early_bytes_per_iteration, fact.early_peak_bytes, fact.early_path, fact.early_line, fact.failed_alone, fact.other_ranks,
+  fact.others_reserved_bytes, fact.others_reserved_rank, fact.others_reserved_path, fact.others_reserved_line, fact.own_reserved_bytes,
+  fact.has_environment
+FROM oom_fact AS fact
+LEFT JOIN trace_oom AS oom ON oom.snapshot_id = fact.snapshot_id AND oom.device = fact.device AND oom.seq = fact.seq
+LEFT JOIN incident ON incident.incident_id = fact.incident_id
+LEFT JOIN source ON source.source_id = incident.source_id
+WHERE fact.run_id = $run_id
+ORDER BY fact.failure

@@ -1,0 +1,48 @@
+/** The verdicts on failure lines alone, without a run around them. */
+import { FACT_RULES } from '../../model/derived-tables.js';
+import type { IncidentRow } from '../../model/tables.js';
+import type { Store } from '../../store/store.js';
+import { activityOf } from '../stacks/activity.js';
+import { type Judged, readJudged } from './combine.js';
+import { failuresOf, type MessageFailure } from './failures.js';
+import { deleteRows, FACT_TABLES, insertFacts } from './write-facts.js';
+
+export interface JudgedText {
+  readonly failure: MessageFailure;
+  readonly judged: Judged;
+}
+
+/** `scratch` holds each row as the only failure line of a run; they are numbered from 0. */
+export async function judgeTexts(
+  scratch: Store,
+  rows: readonly IncidentRow[],
+  capacityBytes?: number,
+): Promise<JudgedText[]> {
+  const runIds = rows.map((_, i) => i);
+  await scratch.transaction(async () => {
+    await deleteRows(scratch, FACT_TABLES, runIds);
+    await scratch.insertRows(
+      'judged_run',
+      rows.map(({ kind, text, rank, device }, i) => ({ run_id: i, rules: FACT_RULES, kind, text, rank, device })),
+    );
+    await scratch.insertRows(
+      'judged_rank',
+      rows.map(({ rank, frame }, i) => ({
+        run_id: i,
+        rank,
+        own_rank: rank,
+        // Its traceback's innermost frame is all that is known of it.
+        activity: frame === null ? null : activityOf([{ name: frame.function, filename: frame.file }]),
+        nccl_signs: 0,
+      })),
+    );
+    await insertFacts(scratch, runIds, capacityBytes);
+  });
+  const judged = await readJudged(scratch, null);
+  const texts: JudgedText[] = [];
+  for (const runId of runIds) {
+    const [failure] = await failuresOf(scratch, runId, { traced: [], context: null, total: undefined });
+    texts.push({ failure: failure as MessageFailure, judged: judged[runId]! });
+  }
+  return texts;
+}

@@ -1,0 +1,172 @@
+/**
+ * What needs code to be found out about a rank of a run: variables that torch or NCCL parse, the function that failed,
+ * a profile of the driver, monitors. The SQL of the facts reads it as rows of `judged_rank`.
+ */
+import { readAllocConf } from '../../allocator/settings.js';
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { groupBy } from '../../model/group-by.js';
+import type { Place } from '../../model/place.js';
+import type { LogIncident } from '../../model/results/log.js';
+import { formatBytes, formatCount, MIB } from '../../model/units.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import type { Store } from '../../store/store.js';
+import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
+import { type MonitorFacts, readMonitored } from '../outside/monitor-facts.js';
+import { type RunTexts, readRunTexts } from '../run/run-texts.js';
+import { type Activity, activityOf } from '../stacks/activity.js';
+import type { AllocatorFacts, RunSide } from './facts.js';
+
+type EnvRow = QueryRow<'log.env'>;
+
+export interface RankFacts {
+  /** Set by the environment, and the evidence of it. */
+  readonly allocator: { readonly facts: AllocatorFacts; readonly text: string } | null;
+  readonly activity: LoggedActivity | null;
+  /** Signs that NCCL holds much: its settings, its own failures. */
+  readonly nccl: RunSide['nccl'];
+  readonly driver: DriverMemory | null;
+  /** What was sampled of the device of this rank. */
+  readonly monitor: MonitorFacts | null;
+}
+
+/** Of any rank; of null, what applies to every rank. */
+export async function readRankFacts(store: Store, runId: number): Promise<(rank: number | null) => RankFacts> {
+  const env = await store.all('log.env', { run_id: runId });
+  const texts = await readRunTexts(store, runId);
+  const profiled = await readDriverMemory(store, runId);
+  const monitored = await readMonitored(store, runId);
+  const activityOfRank = activityInLog(texts);
+  const ncclFailed = ncclFailures(texts);
+  return (rank) => ({
+    allocator: allocatorOf(env, rank),
+    activity: activityOfRank(rank),
+    nccl: [...ncclSettings(env, rank), ...ncclFailed],
+    driver: driverMemoryOf(profiled, rank),
+    monitor: (rank === null ? soleValue(monitored) : monitored.get(rank)) ?? null,
+  });
+}
+
+function soleValue<Value>(values: ReadonlyMap<unknown, Value>): Value | undefined {
+  return values.size === 1 ? [...values.values()][0] : undefined;
+}
+
+/**
+ * The strongest origin that applies to this rank, or to all; within one origin, the variable that torch reads first.
+ */
+function allocatorOf(
+  rows: readonly EnvRow[],
+  rank: number | null,
+): { readonly facts: AllocatorFacts; readonly text: string } | null {
+  const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
+  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
+  const [found] = rows
+    .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
+    .sort(
+      (a, b) =>
+        Number(isOwn(b)) - Number(isOwn(a)) ||
+        a.precedence - b.precedence ||
+        b.attempt - a.attempt ||
+        order(a) - order(b),
+    );
+  if (found === undefined) return null;
+  const { settings, problems } = readAllocConf(found.value ?? '');
+  const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
+  const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
+  const source = { path: found.display_path, line: found.line };
+  return {
+    facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
+    text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
+  };
+}
+
+interface LoggedActivity {
+  readonly activity: Activity;
+  readonly source: Place;
+}
+
+/** From the innermost frame of the rank's own traceback. */
+function activityInLog(texts: RunTexts): (rank: number | null) => LoggedActivity | null {
+  const { incidents, attempt } = texts;
+  const failures = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
+  const ofRank = groupBy(failures, (one) => one.rank);
+  return (rank) => activityAt(texts, ofRank.get(rank)?.[0] ?? (rank === null ? failures[0] : undefined));
+}
+
+function activityAt({ attempt, phases }: RunTexts, incident: LogIncident | undefined): LoggedActivity | null {
+  const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
+  if (incident?.frame == null) {
+    // Without a traceback, the last announced phase is used; `no checkpoint to load` is announced in the same place.
+    const isLoading =
+      announcedLoad !== undefined &&
+      !/^no /.test(announcedLoad.label) &&
+      !phases.some((one) => one.attempt === attempt && (one.phase === 'training' || one.phase === 'data_build'));
+    if (!isLoading) return null;
+    const { display_path: path, line } = announcedLoad;
+    return { activity: 'checkpoint_load', source: { path: path, line: line } };
+  }
+  const { function: name, file } = incident.frame;
+  let activity = activityOf([{ name, filename: file }]);
+  if (activity === null) return null;
+  const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
+  // The functions that gather a state dict are the same; before training begins there is nothing to save.
+  if (activity === 'checkpoint_save' && announcedLoad !== undefined && !trains) activity = 'checkpoint_load';
+  return { activity, source: { path: incident.file, line: incident.line } };
+}
+
+/**
+ * NCCL by itself makes at most 32 channels, on NVLink systems mostly 16 to 24; a minimum this large is paid in full.
+ */
+const GREEDY_NCCL_CHANNELS = 16;
+/** NCCL's default buffer per channel and direction is 4 MiB; a larger one was set explicitly. */
+const DEFAULT_NCCL_BUFFER_BYTES = 4 * MIB;
+
+/** Settings that make NCCL hold more than it would by itself. */
+const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
+  NCCL_MIN_NCHANNELS: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
+  NCCL_MIN_CTAS: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
+  NCCL_BUFFSIZE: (value) => Number(value) > DEFAULT_NCCL_BUFFER_BYTES,
+  NCCL_NVLS_ENABLE: (value) => Number(value) >= 1,
+  NCCL_NCHANNELS_PER_NET_PEER: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
+};
+
+function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['nccl'] {
+  return env
+    .filter(({ key, value, ranks }) => {
+      const ofRank = ranks === null || rank === null || ranks.includes(rank);
+      return ofRank && value !== null && GREEDY[key]?.(value) === true;
+    })
+    .map(({ key, value, origin, display_path, line }) => ({
+      text: `${key}=${value} (${origin}): NCCL holds more memory than by default`,
+      source: { path: display_path, line: line },
+    }));
+}
+
+function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'] {
+  const failed = incidents.find((one) => one.attempt === attempt && one.kind === 'nccl_oom');
+  if (failed === undefined) return [];
+  const bytes = failed.requested_bytes === null ? '' : ` of ${formatBytes(failed.requested_bytes)}`;
+  return [
+    {
+      text: `an allocation${bytes} by NCCL itself failed in the same launch`,
+      source: { path: failed.file, line: failed.line },
+    },
+  ];
+}
+
+/**
+ * A checkpoint that was being saved, by the phase lines: announced after the last printed iteration. An asynchronous
+ * save may have freed its memory by then.
+ */
+export function savingSince({
+  attempt,
+  phases,
+  iterations,
+}: RunTexts): { readonly text: string; readonly source: Place } | null {
+  const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
+  const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
+  if (save?.iteration == null || last === null || save.iteration < last) return null;
+  return {
+    text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
+    source: { path: save.display_path },
+  };
+}

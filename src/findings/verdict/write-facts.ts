@@ -1,0 +1,155 @@
+/**
+ * The facts of failures as rows of `oom_fact` and its tables, which the tests of causes read. One statement finds them
+ * for any number of runs; what needs code is written first, as rows of `judged_run`, `judged_rank` and `judged_trace`.
+ */
+import { FACT_RULES } from '../../model/derived-tables.js';
+import { pushAll } from '../../model/lists.js';
+import type { Store } from '../../store/store.js';
+import type { SqlValue } from '../../store/to-duckdb.js';
+import { readFirstFailure } from '../run/first-failure-result.js';
+import { readLogFacts } from '../run/log-facts.js';
+import { completedIterations, readRunTexts } from '../run/run-texts.js';
+import { readMemoryLines } from './memory-lines.js';
+import { readRankFacts } from './rank-facts.js';
+import { readTraceFacts } from './trace-facts.js';
+
+type Row = Readonly<Record<string, SqlValue>>;
+
+/** What code finds out about some runs. */
+interface CodeFacts {
+  readonly judged_run: Row[];
+  readonly judged_rank: Row[];
+  readonly judged_trace: Row[];
+  readonly oom_step: Row[];
+  readonly oom_keeping_site: Row[];
+}
+
+const CODE_TABLES: readonly (keyof CodeFacts)[] = [
+  'judged_run',
+  'judged_rank',
+  'judged_trace',
+  'oom_step',
+  'oom_keeping_site',
+];
+const SQL_TABLES = ['oom_fact', 'oom_test'];
+export const FACT_TABLES: readonly string[] = [...CODE_TABLES, ...SQL_TABLES];
+
+/** Runs whose facts are missing or of other rules. */
+export async function unjudgedRuns(store: Store): Promise<number[]> {
+  return (await store.all('verdict.unjudged_runs', { rules: FACT_RULES })).map((row) => row.run_id);
+}
+
+/** Replaces the facts of runs, and tests their failures. `capacityBytes`: the device's total, where the user gives it. */
+export async function writeFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
+  const rows: CodeFacts = { judged_run: [], judged_rank: [], judged_trace: [], oom_step: [], oom_keeping_site: [] };
+  const failed: number[] = [];
+  for (const runId of runIds) if (await addCodeFacts(store, runId, rows)) failed.push(runId);
+  await store.transaction(async () => {
+    await deleteRows(store, FACT_TABLES, runIds);
+    for (const table of CODE_TABLES) await store.insertRows(table, rows[table]);
+    await insertFacts(store, failed, capacityBytes);
+  });
+}
+
+/** Makes sure that `oom_fact` and `oom_test` answer for a run; rows that cannot or must not be kept are TEMP. */
+export async function ensureFacts(store: Store, runId: number, capacityBytes?: number): Promise<void> {
+  const stored = await store.one('verdict.judged_run', { run_id: runId, rules: FACT_RULES });
+  if (stored !== undefined && capacityBytes === undefined) return;
+  for (const table of stored === undefined ? FACT_TABLES : SQL_TABLES) await store.shadow(table);
+  if (stored === undefined) return writeFacts(store, [runId], capacityBytes);
+  await store.transaction(async () => {
+    await deleteRows(store, SQL_TABLES, [runId]);
+    await insertFacts(store, [runId], capacityBytes);
+  });
+}
+
+export async function deleteRows(store: Store, tables: readonly string[], runIds: readonly number[]): Promise<void> {
+  const ids = runIds.join(', ');
+  if (ids === '') return;
+  for (const table of tables) await store.run(`DELETE FROM ${table} WHERE run_id IN (${ids})`);
+}
+
+/** In a transaction. To plan the statements takes a tenth of a second, however many runs there are. */
+export async function insertFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
+  if (runIds.length === 0) return;
+  const facts = { run_ids: runIds.join(','), capacity_bytes: capacityBytes ?? null };
+  await store.insertQuery('oom_fact', 'verdict.facts', facts);
+  await store.insertQuery('oom_test', 'verdict.judge');
+}
+
+/** False for a run without a failure. */
+async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promise<boolean> {
+  const { incidents, layout } = await readLogFacts(store, runId);
+  const first = readFirstFailure(incidents);
+  const traced = await store.all('verdict.traced_ooms', { run_ids: String(runId) });
+  const ooms = incidents.filter(({ is_oom: isOom }) => isOom);
+  const judgedRun: Row = { run_id: runId, rules: FACT_RULES };
+  if (first === null && traced.length === 0 && ooms.length === 0) {
+    rows.judged_run.push(judgedRun);
+    return false;
+  }
+  const firstFailure: Row =
+    first === null
+      ? {}
+      : {
+          kind: first.kind,
+          text: incidents[first.incident]!.text,
+          rank: first.rank,
+          device: first.device,
+          failed_attempt: first.attempt,
+        };
+  if (traced.length === 0 && ooms.length === 0) {
+    rows.judged_run.push({ ...judgedRun, ...firstFailure });
+    return true;
+  }
+  const texts = await readRunTexts(store, runId);
+  rows.judged_run.push({
+    ...judgedRun,
+    ...firstFailure,
+    attempt: texts.attempt,
+    completed_steps: completedIterations(texts),
+    last_iteration: texts.iterations.find(({ attempt }) => attempt === texts.attempt)?.highest ?? null,
+    world_size: layout?.worldSize ?? null,
+    stages: texts.stages,
+    stage_stride: layout?.axis('pp').stride ?? null,
+    replicas: layout?.axis('dp').size ?? null,
+    replica_stride: layout?.axis('dp').stride ?? null,
+  });
+  const ranks = [...traced, ...ooms, ...(first === null ? [] : [first])].map(({ rank }) => rank);
+  pushAll(rows.judged_rank, await rankRows(store, runId, new Set(ranks)));
+  for (const oom of traced) {
+    const { trace, steps, keeping } = await readTraceFacts(store, oom);
+    rows.judged_trace.push(trace);
+    pushAll(rows.oom_step, steps);
+    pushAll(rows.oom_keeping_site, keeping);
+  }
+  return true;
+}
+
+async function rankRows(store: Store, runId: number, ranks: ReadonlySet<number | null>): Promise<Row[]> {
+  const factsOf = await readRankFacts(store, runId);
+  const memory = ranks.has(null) ? (await readMemoryLines(store, runId)).newest : null;
+  return [...ranks].map((rank) => {
+    const ownRank = rank ?? memory!.ownRank(rank);
+    const { allocator, activity, nccl, driver, monitor } = factsOf(ownRank);
+    const outside = driver === null || driver.outside.length === 0 ? null : driver.outside;
+    const maxSplit = allocator?.facts.maxSplitBytes ?? Number.POSITIVE_INFINITY;
+    return {
+      run_id: runId,
+      rank,
+      own_rank: ownRank,
+      is_expandable: allocator?.facts.expandableSegments ?? null,
+      max_split_bytes: Number.isFinite(maxSplit) ? maxSplit : null,
+      activity: activity?.activity ?? null,
+      nccl_signs: nccl.length,
+      driver_outside_bytes: outside === null ? null : sumOf(outside),
+      driver_nccl_bytes: outside === null ? null : sumOf(outside.filter(({ owner }) => owner === 'nccl')),
+      monitored_total_bytes: monitor?.totalBytes ?? null,
+      monitored_others_bytes: monitor?.others == null ? null : sumOf(monitor.others),
+    };
+  });
+}
+
+function sumOf(shares: readonly { readonly bytes: number }[]): number {
+  return shares.reduce((sum, { bytes }) => sum + bytes, 0);
+}
