@@ -1,11 +1,8 @@
 -- @name   verdict.facts
 -- @title  The facts of the failures of some runs, by which the tests of causes judge them
--- @param  run_ids VARCHAR  of runs, joined by commas; their rows of judged_run, judged_rank and judged_trace are made
+-- @param  run_ids VARCHAR  of runs, joined by commas; judged_run, judged_rank, judged_trace and judged_lines have their rows
 -- @param  capacity_bytes BIGINT?  total of the device, where the user gives it
--- @param  rank    INTEGER?  NULL: the memory lines of all ranks
 -- @uses   verdict.traced_ooms
--- @uses   log.memory_ranks
--- @uses   incident.run_total
 -- @col    run_id INTEGER
 -- @col    failure INTEGER within the run, from 0: traced OOMs first
 -- @col    rank INTEGER?
@@ -57,7 +54,7 @@
 -- @col    trace_activity VARCHAR?
 -- @col    activity_bytes BIGINT? live, of the activity that failed
 -- @col    copied_bytes BIGINT? of these, second copies
--- @col    growth_samples BIGINT? of allocated memory in the lines of the rank, its first left out
+-- @col    growth_samples INTEGER? of allocated memory in the lines of the rank, its first left out
 -- @col    growth_first_bytes BIGINT?
 -- @col    growth_first_iteration BIGINT?
 -- @col    growth_last_bytes BIGINT?
@@ -66,22 +63,17 @@
 -- @col    growth_bytes_per_iteration DOUBLE?
 -- @col    growth_r2 DOUBLE?
 -- @col    growth_path VARCHAR?
--- @col    reserved_growth_samples BIGINT?
+-- @col    reserved_growth_samples INTEGER?
 -- @col    reserved_growth_bytes BIGINT?
 -- @col    reserved_growth_last_bytes BIGINT?
 -- @col    reserved_growth_r2 DOUBLE?
--- @col    run_activity VARCHAR?
--- @col    completed_steps BIGINT?
 -- @col    highest_bytes BIGINT? allocated at most, of the rank or its stage
--- @col    stage BIGINT? pipeline stage
--- @col    stages INTEGER?
+-- @col    stage INTEGER? pipeline stage
 -- @col    own_stage_bytes BIGINT? of the fullest rank of its stage
 -- @col    own_stage_rank INTEGER?
+-- @col    next_stage INTEGER?
 -- @col    next_stage_bytes BIGINT? of the fullest rank of another stage
--- @col    next_stage BIGINT?
 -- @col    next_stage_rank INTEGER?
--- @col    only_this_stage BOOLEAN all ranks that ran out are of it
--- @col    several_replicas BOOLEAN
 -- @col    lines_path VARCHAR? first memory line
 -- @col    lines_line BIGINT?
 -- @col    early_first_iteration BIGINT? of the only two with memory lines
@@ -91,14 +83,19 @@
 -- @col    early_peak_bytes BIGINT?
 -- @col    early_path VARCHAR?
 -- @col    early_line BIGINT?
--- @col    nccl_signs INTEGER settings and failures by which NCCL holds much
--- @col    failed_alone BOOLEAN? no other rank ran out
--- @col    other_ranks BIGINT? that print what they reserve
 -- @col    others_reserved_bytes BIGINT?
 -- @col    others_reserved_rank INTEGER?
 -- @col    others_reserved_path VARCHAR?
 -- @col    others_reserved_line BIGINT?
 -- @col    own_reserved_bytes BIGINT?
+-- @col    run_activity VARCHAR?
+-- @col    completed_steps BIGINT?
+-- @col    stages INTEGER?
+-- @col    only_this_stage BOOLEAN all ranks that ran out are of it
+-- @col    several_replicas BOOLEAN
+-- @col    nccl_signs INTEGER settings and failures by which NCCL holds much
+-- @col    failed_alone BOOLEAN? no other rank ran out
+-- @col    other_ranks INTEGER? that print what they reserve
 -- @col    has_environment BOOLEAN
 -- @col    driver_outside_bytes BIGINT? outside PyTorch, by a profile of the driver
 -- @col    driver_nccl_bytes BIGINT?
@@ -108,11 +105,18 @@
 --         first, each rank and device without a trace has one failure: the first message with figures, since tracebacks are printed by
 --         every layer that catches them. Of a run without an OOM, the first failure.
 WITH message AS (
-  SELECT *, row_number() OVER (PARTITION BY run_id ORDER BY path, line, incident_id) AS place
+  SELECT * EXCLUDE (text), row_number() OVER (PARTITION BY run_id ORDER BY path, line, incident_id) AS place
   FROM oom_message
   WHERE run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))),
 launch AS (
   SELECT * FROM judged_run WHERE run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))),
+-- The devices of a run are alike: a total that all messages agree on, within their rounding, is that of every device.
+run_total AS (
+  SELECT first.run_id, first.total_bytes, first.total_precision_bytes
+  FROM (FROM message WHERE total_bytes IS NOT NULL QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY place) = 1) AS first
+  JOIN message ON message.run_id = first.run_id AND message.total_bytes IS NOT NULL
+  GROUP BY ALL
+  HAVING bool_and(abs(message.total_bytes - first.total_bytes) <= message.total_precision_bytes + first.total_precision_bytes)),
 -- The messages that a traced OOM printed, those of a known rank first.
 same AS (
   SELECT traced.run_id, traced.failure, message.incident_id,
@@ -138,103 +142,25 @@ alone AS (
   WHERE (rank IS NOT NULL OR device IS NOT NULL OR figures > 0 OR messages = 1)
     AND NOT EXISTS (FROM traced_ooms AS traced WHERE traced.run_id = message.run_id AND traced.rank IS NOT DISTINCT FROM message.rank
       AND (message.device IS NULL OR traced.device = message.device))),
+-- A rank that no prefix names may be any.
+counted AS (
+  SELECT run_id, count(*) FILTER (is_traced) AS traced, CASE WHEN count(rank) = 0 THEN count(*) ELSE count(DISTINCT rank) END AS ranks
+  FROM (SELECT run_id, rank, true AS is_traced FROM traced_ooms UNION ALL SELECT run_id, rank, false FROM in_launch) AS known
+  GROUP BY run_id),
 numbered AS (
   SELECT traced.run_id, traced.failure, traced.rank, traced.device, same.incident_id
   FROM traced_ooms AS traced
   LEFT JOIN same ON same.run_id = traced.run_id AND same.failure = traced.failure AND same.nth = 1
   UNION ALL
-  SELECT alone.run_id, coalesce(traced.failures, 0) + row_number() OVER (PARTITION BY alone.run_id ORDER BY alone.first_place) - 1,
-    alone.rank, alone.device, alone.incident_id
+  SELECT alone.run_id, counted.traced + row_number() OVER (PARTITION BY alone.run_id ORDER BY alone.first_place) - 1, alone.rank,
+    alone.device, alone.incident_id
   FROM alone
-  LEFT JOIN (SELECT run_id, count(*) AS failures FROM traced_ooms GROUP BY run_id) AS traced ON traced.run_id = alone.run_id),
+  JOIN counted ON counted.run_id = alone.run_id),
 failure AS (
   FROM numbered
   UNION ALL
   SELECT run_id, 0, rank, device, NULL FROM launch
   WHERE kind IS NOT NULL AND NOT EXISTS (FROM numbered WHERE numbered.run_id = launch.run_id)),
--- A rank that no prefix names may be any.
-failed AS (
-  SELECT run_id, CASE WHEN count(rank) = 0 THEN count(*) ELSE count(DISTINCT rank) END AS ranks
-  FROM (SELECT run_id, rank FROM traced_ooms UNION ALL SELECT run_id, rank FROM in_launch) AS known
-  GROUP BY run_id),
--- Memory lines. Of several devices of a rank, the figures of the last go for what it held, those of the first for its peaks.
-figure AS (
-  SELECT *, row_number() OVER (PARTITION BY run_id ORDER BY attempt, rank NULLS FIRST, device NULLS FIRST) AS place
-  FROM memory_ranks
-  WHERE metric IN ('allocated', 'reserved', 'max_allocated', 'max_reserved')),
-last_figure AS (FROM figure WHERE is_newest QUALIFY row_number() OVER (PARTITION BY run_id, rank, metric ORDER BY place DESC) = 1),
-first_figure AS (FROM figure WHERE is_newest QUALIFY row_number() OVER (PARTITION BY run_id, rank, metric ORDER BY place) = 1),
-first_peak AS (
-  FROM figure WHERE metric = 'max_allocated' QUALIFY row_number() OVER (PARTITION BY run_id, rank ORDER BY place) = 1),
-lines AS (
-  SELECT run_id, display_path, line FROM figure
-  WHERE metric = 'max_allocated' AND is_newest
-  QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY place) = 1),
--- The largest reserve of all ranks, and the largest of the other ranks.
-reserve AS (
-  SELECT run_id, rank, max_bytes AS bytes, display_path, line, place FROM figure
-  WHERE metric = 'max_reserved' AND is_newest AND max_bytes IS NOT NULL AND rank IS NOT NULL),
-largest AS (FROM reserve QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY bytes DESC, place) = 1),
-next_largest AS (
-  SELECT reserve.*
-  FROM reserve
-  JOIN largest ON largest.run_id = reserve.run_id AND largest.rank <> reserve.rank
-  QUALIFY row_number() OVER (PARTITION BY reserve.run_id ORDER BY reserve.bytes DESC, reserve.place) = 1),
-reserving AS (SELECT run_id, count(DISTINCT rank) AS ranks FROM reserve GROUP BY run_id),
--- The fullest rank of each stage, by allocated rather than reserved memory: the cache does not show the need.
-stage AS (
-  SELECT figure.run_id, figure.rank // launch.stage_stride % launch.stages AS stage, figure.rank, figure.max_bytes AS bytes
-  FROM figure
-  JOIN launch ON launch.run_id = figure.run_id AND figure.rank BETWEEN 0 AND launch.world_size - 1
-  WHERE figure.metric = 'max_allocated' AND figure.max_bytes IS NOT NULL AND launch.stage_stride IS NOT NULL
-  QUALIFY row_number() OVER (PARTITION BY figure.run_id, figure.rank // launch.stage_stride % launch.stages
-    ORDER BY figure.max_bytes DESC, figure.place) = 1),
-failed_position AS (
-  SELECT message.run_id, min(message.rank // launch.stage_stride % launch.stages) AS first_stage,
-    max(message.rank // launch.stage_stride % launch.stages) AS last_stage,
-    count(DISTINCT message.rank // launch.replica_stride % launch.replicas) > 1 AS are_replicas
-  FROM message
-  JOIN launch ON launch.run_id = message.run_id AND message.attempt = launch.attempt AND message.rank BETWEEN 0 AND launch.world_size - 1
-  WHERE message.is_oom AND launch.stage_stride IS NOT NULL
-  GROUP BY message.run_id),
-context AS (
-  SELECT judged.*, CASE WHEN judged.own_rank BETWEEN 0 AND launch.world_size - 1 THEN judged.own_rank // launch.stage_stride % launch.stages
-    END AS stage
-  FROM judged_rank AS judged
-  JOIN launch ON launch.run_id = judged.run_id),
-side AS (
-  SELECT context.run_id, context.rank, context.own_rank, context.stage, own_stage.bytes AS own_stage_bytes, own_stage.rank AS own_stage_rank,
-    next_stage.stage AS next_stage, next_stage.bytes AS next_stage_bytes, next_stage.rank AS next_stage_rank,
-    coalesce(own_peak.max_bytes, stage_peak.max_bytes, own_stage.bytes) AS highest_bytes,
-    CASE WHEN own_allocated.metric IS NULL THEN stage_allocated ELSE own_allocated END AS allocated,
-    CASE WHEN own_peak.metric IS NULL THEN fullest_peak.max_bytes ELSE own_peak.max_bytes END AS peak_bytes
-  FROM context
-  LEFT JOIN stage AS own_stage ON own_stage.run_id = context.run_id AND own_stage.stage = context.stage
-  LEFT JOIN stage AS next_stage ON next_stage.run_id = context.run_id AND next_stage.stage <> context.stage
-  LEFT JOIN first_figure AS own_peak ON own_peak.run_id = context.run_id AND own_peak.rank IS NOT DISTINCT FROM context.own_rank
-    AND own_peak.metric = 'max_allocated'
-  LEFT JOIN first_peak AS stage_peak ON stage_peak.run_id = context.run_id AND stage_peak.rank = own_stage.rank
-  LEFT JOIN first_figure AS fullest_peak ON fullest_peak.run_id = context.run_id
-    AND fullest_peak.rank IS NOT DISTINCT FROM own_stage.rank AND fullest_peak.metric = 'max_allocated'
-  LEFT JOIN first_figure AS own_allocated ON own_allocated.run_id = context.run_id
-    AND own_allocated.rank IS NOT DISTINCT FROM context.own_rank AND own_allocated.metric = 'allocated'
-  LEFT JOIN first_figure AS stage_allocated ON stage_allocated.run_id = context.run_id
-    AND stage_allocated.rank IS NOT DISTINCT FROM own_stage.rank AND stage_allocated.metric = 'allocated'
-  QUALIFY row_number() OVER (PARTITION BY context.run_id, context.rank ORDER BY next_stage.bytes DESC NULLS LAST, next_stage.stage) = 1),
--- Megatron prints memory after two early iterations by default; three or more make a trend of their own.
-early AS (
-  SELECT side.run_id, side.rank, side.allocated.first_iteration AS first_iteration, side.allocated.last_iteration AS second_iteration,
-    launch.last_iteration, (side.allocated.last_bytes - side.allocated.first_bytes)::DOUBLE
-      / (side.allocated.last_iteration - side.allocated.first_iteration) AS bytes_per_iteration,
-    side.peak_bytes, side.allocated.display_path AS path, side.allocated.line AS line
-  FROM side
-  JOIN launch ON launch.run_id = side.run_id
-  WHERE side.allocated.growth_samples = 1 AND side.allocated.first_bytes IS NOT NULL AND side.allocated.last_bytes IS NOT NULL
-    AND side.peak_bytes IS NOT NULL AND side.allocated.first_iteration IS NOT NULL AND launch.last_iteration IS NOT NULL),
-growth AS (
-  FROM last_figure
-  WHERE growth_bytes IS NOT NULL AND last_bytes IS NOT NULL AND last_iteration IS NOT NULL AND growth_first_bytes IS NOT NULL
-    AND growth_first_iteration IS NOT NULL),
 searched AS (
   SELECT snapshot_id, device, coalesce(max(bytes) FILTER (class = 'searched'), 0) AS usable_bytes,
     coalesce(max(largest_bytes) FILTER (class = 'searched'), 0) AS largest_usable_bytes,
@@ -245,7 +171,7 @@ searched AS (
 SELECT
   failure.run_id, failure.failure::INTEGER AS failure, failure.rank, failure.device, traced.snapshot_id, traced.seq, failure.incident_id,
   CASE WHEN traced.snapshot_id IS NULL AND message.incident_id IS NULL THEN launch.kind ELSE message.kind END AS kind,
-  CASE WHEN traced.snapshot_id IS NULL AND message.incident_id IS NULL THEN launch.text ELSE message.text END AS text,
+  CASE WHEN traced.snapshot_id IS NULL AND message.incident_id IS NULL THEN launch.text ELSE incident.text END AS text,
   coalesce(traced.requested_bytes, message.requested_bytes) AS request_bytes,
   -- A message prints the segment that torch wanted: 2 MiB for up to 1 MiB, 20 MiB for 1 to 10 MiB; others are rounded up to 2 MiB.
   CASE WHEN traced.snapshot_id IS NOT NULL THEN traced.requested_bytes
@@ -284,54 +210,24 @@ SELECT
   traced.holds AS walk_is_exact, traced.uncertain_bytes,
   trace.run_id IS NOT NULL AS has_trace, trace.steps_by IS NOT NULL AS has_steps, trace.steps_by, trace.is_whole AS trace_is_whole,
   trace.has_earlier_states, trace.repeated_bytes, trace.activity AS trace_activity, trace.activity_bytes, trace.copied_bytes,
-  growth.growth_samples, growth.growth_first_bytes, growth.growth_first_iteration, growth.last_bytes AS growth_last_bytes,
-  growth.last_iteration AS growth_last_iteration, growth.growth_late_bytes, growth.growth_bytes AS growth_bytes_per_iteration,
-  CASE WHEN growth.run_id IS NOT NULL THEN coalesce(growth.growth_r2, 0) END AS growth_r2, growth.display_path AS growth_path,
-  reserved_growth.growth_samples AS reserved_growth_samples,
-  reserved_growth.last_bytes - reserved_growth.growth_first_bytes AS reserved_growth_bytes,
-  reserved_growth.last_bytes AS reserved_growth_last_bytes,
-  CASE WHEN reserved_growth.run_id IS NOT NULL THEN coalesce(reserved_growth.growth_r2, 0) END AS reserved_growth_r2,
+  lines.* EXCLUDE (run_id, rank, only_this_stage, several_replicas, other_ranks),
   context.activity AS run_activity, CASE WHEN context.run_id IS NOT NULL THEN launch.completed_steps END AS completed_steps,
-  side.highest_bytes, side.stage, CASE WHEN context.run_id IS NOT NULL THEN TRY_CAST(launch.stages AS INTEGER) END AS stages, side.own_stage_bytes,
-  side.own_stage_rank, side.next_stage_bytes, side.next_stage, side.next_stage_rank,
-  context.stage IS NOT NULL AND coalesce(failed_position.first_stage = context.stage AND failed_position.last_stage = context.stage, true)
-    AS only_this_stage,
-  context.run_id IS NOT NULL AND coalesce(failed_position.are_replicas, false) AS several_replicas,
-  CASE WHEN context.run_id IS NOT NULL THEN lines.display_path END AS lines_path,
-  CASE WHEN context.run_id IS NOT NULL THEN lines.line END AS lines_line,
-  early.first_iteration AS early_first_iteration, early.second_iteration AS early_second_iteration,
-  early.last_iteration AS early_last_iteration, early.bytes_per_iteration AS early_bytes_per_iteration,
-  early.peak_bytes AS early_peak_bytes, early.path AS early_path, early.line AS early_line,
+  CASE WHEN context.run_id IS NOT NULL THEN TRY_CAST(launch.stages AS INTEGER) END AS stages,
+  coalesce(lines.only_this_stage, false) AS only_this_stage, coalesce(lines.several_replicas, false) AS several_replicas,
   coalesce(context.nccl_signs, 0) AS nccl_signs,
-  CASE WHEN context.run_id IS NOT NULL THEN coalesce(failed.ranks = 1, false) END AS failed_alone,
-  CASE WHEN context.run_id IS NOT NULL THEN coalesce(reserving.ranks, 0)
-    - CASE WHEN context.own_rank IN (SELECT rank FROM reserve WHERE reserve.run_id = context.run_id) THEN 1 ELSE 0 END END AS other_ranks,
-  CASE WHEN largest.rank = context.own_rank THEN next_largest.bytes ELSE largest.bytes END AS others_reserved_bytes,
-  CASE WHEN largest.rank = context.own_rank THEN next_largest.rank ELSE largest.rank END AS others_reserved_rank,
-  CASE WHEN largest.rank = context.own_rank THEN next_largest.display_path ELSE largest.display_path END AS others_reserved_path,
-  CASE WHEN largest.rank = context.own_rank THEN next_largest.line ELSE largest.line END AS others_reserved_line,
-  own_reserved.max_bytes AS own_reserved_bytes,
+  CASE WHEN context.run_id IS NOT NULL THEN coalesce(counted.ranks = 1, false) END AS failed_alone,
+  CASE WHEN context.run_id IS NOT NULL THEN coalesce(lines.other_ranks, 0) END AS other_ranks,
   context.run_id IS NOT NULL AND failure.run_id IN (SELECT run_id FROM env_value) AS has_environment,
   context.driver_outside_bytes, context.driver_nccl_bytes, context.monitored_others_bytes
 FROM failure
 JOIN launch ON launch.run_id = failure.run_id
 LEFT JOIN traced_ooms AS traced ON traced.run_id = failure.run_id AND traced.failure = failure.failure
 LEFT JOIN message ON message.incident_id = failure.incident_id
+LEFT JOIN incident ON incident.incident_id = failure.incident_id
 LEFT JOIN judged_trace AS trace ON trace.run_id = failure.run_id AND trace.failure = failure.failure
 LEFT JOIN searched ON searched.snapshot_id = traced.snapshot_id AND searched.device = traced.device
-LEFT JOIN context ON context.run_id = failure.run_id AND context.rank IS NOT DISTINCT FROM failure.rank
+LEFT JOIN judged_rank AS context ON context.run_id = failure.run_id AND context.rank IS NOT DISTINCT FROM failure.rank
+LEFT JOIN judged_lines AS lines ON lines.run_id = failure.run_id AND lines.rank IS NOT DISTINCT FROM failure.rank
 LEFT JOIN run_total ON run_total.run_id = context.run_id
-LEFT JOIN side ON side.run_id = context.run_id AND side.rank IS NOT DISTINCT FROM context.rank
-LEFT JOIN early ON early.run_id = context.run_id AND early.rank IS NOT DISTINCT FROM context.rank
-LEFT JOIN growth ON growth.run_id = context.run_id AND growth.rank IS NOT DISTINCT FROM context.own_rank AND growth.metric = 'allocated'
-LEFT JOIN growth AS reserved_growth ON reserved_growth.run_id = context.run_id
-  AND reserved_growth.rank IS NOT DISTINCT FROM context.own_rank AND reserved_growth.metric = 'reserved'
-LEFT JOIN last_figure AS own_reserved ON own_reserved.run_id = context.run_id
-  AND own_reserved.rank IS NOT DISTINCT FROM context.own_rank AND own_reserved.metric = 'max_reserved'
-LEFT JOIN failed_position ON failed_position.run_id = context.run_id
-LEFT JOIN failed ON failed.run_id = context.run_id
-LEFT JOIN lines ON lines.run_id = context.run_id
-LEFT JOIN largest ON largest.run_id = context.run_id
-LEFT JOIN next_largest ON next_largest.run_id = context.run_id
-LEFT JOIN reserving ON reserving.run_id = context.run_id
+LEFT JOIN counted ON counted.run_id = failure.run_id
 ORDER BY failure.run_id, failure.failure

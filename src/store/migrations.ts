@@ -471,6 +471,14 @@ CREATE TABLE judged_run (
 CREATE TABLE judged_rank (
   run_id INTEGER NOT NULL, rank INTEGER, own_rank INTEGER, is_expandable BOOLEAN, max_split_bytes BIGINT, activity VARCHAR, nccl_signs INTEGER NOT NULL, driver_outside_bytes BIGINT,
   driver_nccl_bytes BIGINT, monitored_total_bytes BIGINT, monitored_others_bytes BIGINT);
+CREATE TABLE judged_lines (
+  run_id INTEGER NOT NULL, rank INTEGER, growth_samples INTEGER, growth_first_bytes BIGINT, growth_first_iteration BIGINT, growth_last_bytes BIGINT, growth_last_iteration BIGINT,
+  growth_late_bytes BIGINT, growth_bytes_per_iteration DOUBLE, growth_r2 DOUBLE, growth_path VARCHAR, reserved_growth_samples INTEGER, reserved_growth_bytes BIGINT,
+  reserved_growth_last_bytes BIGINT, reserved_growth_r2 DOUBLE, highest_bytes BIGINT, stage INTEGER, own_stage_bytes BIGINT, own_stage_rank INTEGER, next_stage INTEGER,
+  next_stage_bytes BIGINT, next_stage_rank INTEGER, only_this_stage BOOLEAN NOT NULL, several_replicas BOOLEAN NOT NULL, lines_path VARCHAR, lines_line BIGINT,
+  early_first_iteration BIGINT, early_second_iteration BIGINT, early_last_iteration BIGINT, early_bytes_per_iteration DOUBLE, early_peak_bytes BIGINT, early_path VARCHAR,
+  early_line BIGINT, other_ranks INTEGER, others_reserved_bytes BIGINT, others_reserved_rank INTEGER, others_reserved_path VARCHAR, others_reserved_line BIGINT,
+  own_reserved_bytes BIGINT);
 CREATE TABLE judged_trace (
   run_id INTEGER NOT NULL, failure INTEGER NOT NULL, steps_by VARCHAR, is_whole BOOLEAN NOT NULL, has_earlier_states BOOLEAN NOT NULL, repeated_bytes BIGINT NOT NULL, activity VARCHAR,
   activity_bytes BIGINT NOT NULL, copied_bytes BIGINT NOT NULL);

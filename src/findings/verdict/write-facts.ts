@@ -32,7 +32,7 @@ const CODE_TABLES: readonly (keyof CodeFacts)[] = [
   'oom_keeping_site',
 ];
 const SQL_TABLES = ['oom_fact', 'oom_test'];
-export const FACT_TABLES: readonly string[] = [...CODE_TABLES, ...SQL_TABLES];
+export const FACT_TABLES: readonly string[] = [...CODE_TABLES, 'judged_lines', ...SQL_TABLES];
 
 /** Runs whose facts are missing or of other rules. */
 export async function unjudgedRuns(store: Store): Promise<number[]> {
@@ -44,9 +44,13 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
   const rows: CodeFacts = { judged_run: [], judged_rank: [], judged_trace: [], oom_step: [], oom_keeping_site: [] };
   const failed: number[] = [];
   for (const runId of runIds) if (await addCodeFacts(store, runId, rows)) failed.push(runId);
+  // Without a layout and lines it would only take time.
+  const hasLines = rows.judged_run.some((run) => run['stage_stride'] != null) || !(await store.isEmpty('log_memory'));
   await store.transaction(async () => {
     await deleteRows(store, FACT_TABLES, runIds);
     for (const table of CODE_TABLES) await store.insertRows(table, rows[table]);
+    if (hasLines && rows.judged_rank.length > 0)
+      await store.insertQuery('judged_lines', 'verdict.lines', { run_ids: failed.join(','), rank: null });
     await insertFacts(store, failed, capacityBytes);
   });
 }
