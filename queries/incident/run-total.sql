@@ -12,7 +12,7 @@
 WITH printed AS (
   SELECT *, row_number() OVER (PARTITION BY run_id ORDER BY path, line, incident_id) AS place
   FROM oom_message
-  WHERE total_bytes IS NOT NULL AND run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[])))
+  WHERE total_bytes IS NOT NULL AND list_contains(string_split($run_ids, ',')::INTEGER[], run_id))
 SELECT first.run_id, first.total_bytes, first.total_precision_bytes, first.path, first.line
 FROM printed AS first
 JOIN printed ON printed.run_id = first.run_id

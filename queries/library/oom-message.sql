@@ -44,23 +44,20 @@ WITH value AS (
     max(bytes) FILTER (field = 'reserved_unallocated') AS cached, max(precision_bytes) FILTER (field = 'reserved_unallocated') AS cached_p,
     max(bytes) FILTER (field = 'private_pool') AS idle, max(precision_bytes) FILTER (field = 'private_pool') AS idle_p,
     max(bytes) FILTER (field = 'allowed') AS allowed, max(precision_bytes) FILTER (field = 'allowed') AS allowed_p,
-    count(*) FILTER (field <> 'process_named') AS figures
+    list({bytes: bytes, p: precision_bytes}) FILTER (field = 'process_named') AS named, count(*) FILTER (field <> 'process_named') AS figures
   FROM incident_value GROUP BY incident_id),
 figure AS (
   SELECT * REPLACE (coalesce(reserved, allocated + cached) AS reserved,
       CASE WHEN reserved IS NULL THEN allocated_p + cached_p ELSE reserved_p END AS reserved_p,
       allocated - coalesce(idle, 0) AS allocated, allocated_p + coalesce(idle_p, 0) AS allocated_p)
   FROM value),
-named AS (
-  SELECT value.incident_id, value.bytes, value.precision_bytes AS precision,
-    figure.process IS NULL AND value.bytes + value.precision_bytes >= figure.reserved - figure.reserved_p AS may_be_self
-  FROM incident_value AS value JOIN figure ON figure.incident_id = value.incident_id
-  WHERE value.field = 'process_named'),
+divided AS (
+  SELECT *, CASE WHEN process IS NULL THEN list_filter(named, lambda each: each.bytes + each.p >= reserved - reserved_p) ELSE [] END AS own
+  FROM figure),
 process AS (
-  SELECT incident_id, count(*) FILTER (may_be_self) = 1 AS has_self, sum(bytes) FILTER (may_be_self) AS own,
-    sum(precision) FILTER (may_be_self) AS own_p, sum(bytes) AS bytes, sum(precision) AS precision,
-    sum(bytes) FILTER (may_be_self IS NOT TRUE) AS others, sum(precision) FILTER (may_be_self IS NOT TRUE) AS others_p
-  FROM named GROUP BY incident_id)
+  SELECT *, CASE WHEN len(own) = 1 THEN list_filter(named, lambda each: (each.bytes + each.p >= reserved - reserved_p) IS NOT TRUE)
+    ELSE named END AS others
+  FROM divided)
 SELECT
   run.name AS run, source.run_id, incident.incident_id, incident.kind, incident.is_oom, coalesce(incident.rank, source.rank) AS rank,
   incident.device, source.attempt + coalesce(incident.attempt, 1) - 1 AS attempt, source.display_path AS path, incident.line,
@@ -69,14 +66,12 @@ SELECT
   figure.free_p::BIGINT AS free_precision_bytes, figure.reserved AS reserved_bytes, figure.reserved_p::BIGINT AS reserved_precision_bytes,
   figure.allocated AS allocated_bytes, figure.allocated_p::BIGINT AS allocated_precision_bytes, figure.idle AS private_free_bytes,
   figure.idle_p::BIGINT AS private_free_precision_bytes,
-  coalesce(figure.process, CASE WHEN process.has_self THEN process.own END)::BIGINT AS process_bytes,
-  CASE WHEN figure.process IS NOT NULL THEN figure.process_p WHEN process.has_self THEN process.own_p END::BIGINT
-    AS process_precision_bytes,
-  CASE WHEN process.has_self THEN process.others ELSE process.bytes END::BIGINT AS other_processes_bytes,
-  CASE WHEN process.has_self THEN process.others_p ELSE process.precision END::BIGINT AS other_processes_precision_bytes,
+  CASE WHEN len(figure.own) = 1 THEN figure.own[1].bytes ELSE figure.process END AS process_bytes,
+  CASE WHEN len(figure.own) = 1 THEN figure.own[1].p ELSE figure.process_p END AS process_precision_bytes,
+  list_sum(list_transform(figure.others, lambda each: each.bytes))::BIGINT AS other_processes_bytes,
+  list_sum(list_transform(figure.others, lambda each: each.p))::BIGINT AS other_processes_precision_bytes,
   figure.allowed AS allowed_bytes, figure.allowed_p::BIGINT AS allowed_precision_bytes
 FROM incident
 JOIN source ON source.source_id = incident.source_id
 JOIN run ON run.run_id = source.run_id
-LEFT JOIN figure ON figure.incident_id = incident.incident_id
-LEFT JOIN process ON process.incident_id = incident.incident_id
+LEFT JOIN process AS figure ON figure.incident_id = incident.incident_id

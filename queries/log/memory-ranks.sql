@@ -34,7 +34,7 @@ WITH samples AS (
     median(log.iteration) OVER (PARTITION BY source.run_id, source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
       log.metric_id) AS middle_iteration
   FROM log_memory AS log JOIN source USING (source_id)
-  WHERE source.run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))
+  WHERE list_contains(string_split($run_ids, ',')::INTEGER[], source.run_id)
     AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
 SELECT run_id, attempt, attempt = max(attempt) OVER (PARTITION BY run_id) AS is_newest, rank, device, metric.text AS metric, samples,
   grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes,

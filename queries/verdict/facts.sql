@@ -107,16 +107,20 @@
 WITH message AS (
   SELECT * EXCLUDE (text), row_number() OVER (PARTITION BY run_id ORDER BY path, line, incident_id) AS place
   FROM oom_message
-  WHERE run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))),
+  WHERE list_contains(string_split($run_ids, ',')::INTEGER[], run_id)),
 launch AS (
-  SELECT * FROM judged_run WHERE run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))),
+  SELECT * FROM judged_run WHERE list_contains(string_split($run_ids, ',')::INTEGER[], run_id)),
 -- The devices of a run are alike: a total that all messages agree on, within their rounding, is that of every device.
 run_total AS (
-  SELECT first.run_id, first.total_bytes, first.total_precision_bytes
-  FROM (FROM message WHERE total_bytes IS NOT NULL QUALIFY row_number() OVER (PARTITION BY run_id ORDER BY place) = 1) AS first
-  JOIN message ON message.run_id = first.run_id AND message.total_bytes IS NOT NULL
-  GROUP BY ALL
-  HAVING bool_and(abs(message.total_bytes - first.total_bytes) <= message.total_precision_bytes + first.total_precision_bytes)),
+  SELECT run_id, any_value(first_bytes) AS total_bytes, any_value(first_precision_bytes) AS total_precision_bytes
+  FROM (
+    SELECT run_id, total_bytes, total_precision_bytes, first(total_bytes) OVER places AS first_bytes,
+      first(total_precision_bytes) OVER places AS first_precision_bytes
+    FROM message
+    WHERE total_bytes IS NOT NULL
+    WINDOW places AS (PARTITION BY run_id ORDER BY place)) AS printed
+  GROUP BY run_id
+  HAVING bool_and(abs(total_bytes - first_bytes) <= total_precision_bytes + first_precision_bytes)),
 -- The messages that a traced OOM printed, those of a known rank first.
 same AS (
   SELECT traced.run_id, traced.failure, message.incident_id,
@@ -137,11 +141,12 @@ distinct_message AS (
   WHERE incident_id NOT IN (SELECT incident_id FROM same)
   QUALIFY row_number() OVER (PARTITION BY run_id, rank, device ORDER BY figures = 0, place) = 1),
 alone AS (
-  SELECT run_id, rank, device, incident_id, first_place
+  SELECT message.run_id, message.rank, message.device, message.incident_id, message.first_place
   FROM (SELECT *, count(*) OVER (PARTITION BY run_id) AS messages FROM distinct_message) AS message
-  WHERE (rank IS NOT NULL OR device IS NOT NULL OR figures > 0 OR messages = 1)
-    AND NOT EXISTS (FROM traced_ooms AS traced WHERE traced.run_id = message.run_id AND traced.rank IS NOT DISTINCT FROM message.rank
-      AND (message.device IS NULL OR traced.device = message.device))),
+  LEFT JOIN (SELECT run_id, rank, list(device) AS devices FROM traced_ooms GROUP BY ALL) AS traced
+    ON traced.run_id = message.run_id AND traced.rank IS NOT DISTINCT FROM message.rank
+  WHERE (message.rank IS NOT NULL OR message.device IS NOT NULL OR message.figures > 0 OR message.messages = 1)
+    AND (traced.run_id IS NULL OR NOT list_contains(traced.devices, message.device))),
 -- A rank that no prefix names may be any.
 counted AS (
   SELECT run_id, count(*) FILTER (is_traced) AS traced, CASE WHEN count(rank) = 0 THEN count(*) ELSE count(DISTINCT rank) END AS ranks
@@ -160,14 +165,15 @@ failure AS (
   FROM numbered
   UNION ALL
   SELECT run_id, 0, rank, device, NULL FROM launch
-  WHERE kind IS NOT NULL AND NOT EXISTS (FROM numbered WHERE numbered.run_id = launch.run_id)),
-searched AS (
-  SELECT snapshot_id, device, coalesce(max(bytes) FILTER (class = 'searched'), 0) AS usable_bytes,
-    coalesce(max(largest_bytes) FILTER (class = 'searched'), 0) AS largest_usable_bytes,
-    coalesce(max(bytes) FILTER (class = 'other_stream'), 0) AS other_stream_bytes,
-    coalesce(max(bytes) FILTER (class = 'other_size_class'), 0) AS other_class_bytes,
-    coalesce(max(bytes) FILTER (class = 'private_pool'), 0) AS private_free_bytes
-  FROM oom_free GROUP BY snapshot_id, device)
+  WHERE kind IS NOT NULL AND run_id NOT IN (SELECT run_id FROM numbered)),
+hole AS (
+  SELECT snapshot_id, device, sum(bytes) FILTER (reason IN ('too_small', 'kept_for_larger', 'large_enough'))::BIGINT AS usable_bytes,
+    max(bytes) FILTER (reason IN ('too_small', 'kept_for_larger', 'large_enough')) AS largest_usable_bytes,
+    sum(bytes) FILTER (reason = 'other_stream')::BIGINT AS other_stream_bytes,
+    sum(bytes) FILTER (reason = 'other_size_class')::BIGINT AS other_class_bytes,
+    sum(bytes) FILTER (reason = 'private_pool')::BIGINT AS private_free_bytes
+  FROM oom_hole
+  GROUP BY snapshot_id, device)
 SELECT
   failure.run_id, failure.failure::INTEGER AS failure, failure.rank, failure.device, traced.snapshot_id, traced.seq, failure.incident_id,
   CASE WHEN traced.snapshot_id IS NULL AND message.incident_id IS NULL THEN launch.kind ELSE message.kind END AS kind,
@@ -197,14 +203,14 @@ SELECT
   message.process_bytes, message.process_precision_bytes, coalesce(message.other_processes_bytes, 0) AS other_processes_bytes,
   coalesce(message.other_processes_precision_bytes, 0) AS other_processes_precision_bytes, message.allowed_bytes,
   message.allowed_precision_bytes,
-  CASE WHEN traced.snapshot_id IS NULL THEN message.private_free_bytes ELSE coalesce(searched.private_free_bytes, 0) END
+  CASE WHEN traced.snapshot_id IS NULL THEN message.private_free_bytes ELSE coalesce(hole.private_free_bytes, 0) END
     AS private_free_bytes,
   CASE WHEN traced.snapshot_id IS NULL THEN message.private_free_precision_bytes ELSE 0 END AS private_free_precision_bytes,
   traced.oversize_slack_bytes, traced.power2_rounding_bytes AS rounding_waste_bytes, traced.snapshot_id IS NOT NULL AS has_free_space,
-  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(searched.usable_bytes, 0) END AS usable_bytes,
-  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(searched.largest_usable_bytes, 0) END AS largest_usable_bytes,
-  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(searched.other_stream_bytes, 0) END AS other_stream_bytes,
-  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(searched.other_class_bytes, 0) END AS other_class_bytes,
+  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(hole.usable_bytes, 0) END AS usable_bytes,
+  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(hole.largest_usable_bytes, 0) END AS largest_usable_bytes,
+  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(hole.other_stream_bytes, 0) END AS other_stream_bytes,
+  CASE WHEN traced.snapshot_id IS NOT NULL THEN coalesce(hole.other_class_bytes, 0) END AS other_class_bytes,
   coalesce(traced.expandable_segments, context.is_expandable) AS is_expandable,
   CASE WHEN traced.snapshot_id IS NULL THEN context.max_split_bytes ELSE traced.max_split_bytes END AS max_split_bytes,
   traced.holds AS walk_is_exact, traced.uncertain_bytes,
@@ -217,7 +223,7 @@ SELECT
   coalesce(context.nccl_signs, 0) AS nccl_signs,
   CASE WHEN context.run_id IS NOT NULL THEN coalesce(counted.ranks = 1, false) END AS failed_alone,
   CASE WHEN context.run_id IS NOT NULL THEN coalesce(lines.other_ranks, 0) END AS other_ranks,
-  context.run_id IS NOT NULL AND failure.run_id IN (SELECT run_id FROM env_value) AS has_environment,
+  context.run_id IS NOT NULL AND launch.has_environment IS TRUE AS has_environment,
   context.driver_outside_bytes, context.driver_nccl_bytes, context.monitored_others_bytes
 FROM failure
 JOIN launch ON launch.run_id = failure.run_id
@@ -225,7 +231,7 @@ LEFT JOIN traced_ooms AS traced ON traced.run_id = failure.run_id AND traced.fai
 LEFT JOIN message ON message.incident_id = failure.incident_id
 LEFT JOIN incident ON incident.incident_id = failure.incident_id
 LEFT JOIN judged_trace AS trace ON trace.run_id = failure.run_id AND trace.failure = failure.failure
-LEFT JOIN searched ON searched.snapshot_id = traced.snapshot_id AND searched.device = traced.device
+LEFT JOIN hole ON hole.snapshot_id = traced.snapshot_id AND hole.device = traced.device
 LEFT JOIN judged_rank AS context ON context.run_id = failure.run_id AND context.rank IS NOT DISTINCT FROM failure.rank
 LEFT JOIN judged_lines AS lines ON lines.run_id = failure.run_id AND lines.rank IS NOT DISTINCT FROM failure.rank
 LEFT JOIN run_total ON run_total.run_id = context.run_id

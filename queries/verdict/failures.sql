@@ -10,7 +10,7 @@
 -- @col    text       VARCHAR?
 -- @col    message_path VARCHAR?
 -- @col    message_line BIGINT?
--- @col    is_traced_free BOOLEAN the free memory of the device is from the snapshot
+-- @col    site       VARCHAR? of the request, in a trace
 -- @col    request_bytes BIGINT?
 -- @col    least_request_bytes BIGINT
 -- @col    segment_request_bytes BIGINT?
@@ -87,7 +87,7 @@
 SELECT
   fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.kind, fact.text, source.display_path AS message_path,
   incident.line AS message_line,
-  oom.device_free_bytes IS NOT NULL AS is_traced_free, fact.request_bytes, fact.least_request_bytes, fact.segment_request_bytes,
+  nullif(stack.site, '') AS site, fact.request_bytes, fact.least_request_bytes, fact.segment_request_bytes,
   fact.reserved_bytes, fact.reserved_precision_bytes, fact.allocated_bytes, fact.allocated_precision_bytes, fact.pending_bytes,
   fact.freed_by_wait_bytes, fact.device_free_bytes, fact.device_free_precision_bytes, fact.total_bytes, fact.total_precision_bytes,
   fact.total_from, fact.process_bytes, fact.process_precision_bytes, nullif(fact.other_processes_bytes, 0) AS other_processes_bytes,
@@ -103,7 +103,8 @@ SELECT
   fact.others_reserved_bytes, fact.others_reserved_rank, fact.others_reserved_path, fact.others_reserved_line, fact.own_reserved_bytes,
   fact.has_environment
 FROM oom_fact AS fact
-LEFT JOIN trace_oom AS oom ON oom.snapshot_id = fact.snapshot_id AND oom.device = fact.device AND oom.seq = fact.seq
+LEFT JOIN oom_state AS state ON state.snapshot_id = fact.snapshot_id AND state.device = fact.device
+LEFT JOIN stack ON stack.stack_id = state.stack_id
 LEFT JOIN incident ON incident.incident_id = fact.incident_id
 LEFT JOIN source ON source.source_id = incident.source_id
 WHERE fact.run_id = $run_id

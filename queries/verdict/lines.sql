@@ -46,7 +46,7 @@
 --         reserved. The fullest rank of a stage is that with the most allocated rather than reserved memory: the cache does not show the
 --         need. Where a rank printed nothing, the fullest rank of its stage stands for it.
 WITH launch AS (
-  SELECT * FROM judged_run WHERE run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))),
+  SELECT * FROM judged_run WHERE list_contains(string_split($run_ids, ',')::INTEGER[], run_id)),
 -- Of several devices of a rank, the last one goes for what it held, the first one for its peaks.
 figure AS (
   SELECT *, row_number() OVER (PARTITION BY run_id ORDER BY attempt, rank NULLS FIRST, device NULLS FIRST) AS place

@@ -5,7 +5,6 @@
 -- @col    run_id              INTEGER
 -- @col    failure             BIGINT   within the run; failures without a trace come after these
 -- @col    snapshot_id         INTEGER
--- @col    handle              VARCHAR
 -- @col    display_path        VARCHAR
 -- @col    rank                INTEGER?
 -- @col    device              INTEGER
@@ -15,7 +14,6 @@
 -- @col    segment_request_bytes BIGINT what the driver was asked for, which a message prints
 -- @col    device_free_bytes   BIGINT?
 -- @col    stack_id            INTEGER?
--- @col    site                VARCHAR? of the request
 -- @col    expandable_segments BOOLEAN
 -- @col    max_split_bytes     BIGINT?  NULL: unlimited
 -- @col    has_settings        BOOLEAN  the snapshot contains the allocator's settings
@@ -35,9 +33,8 @@
 --         failure. Without a rank, equal OOMs may be of two ranks.
 WITH traced AS (
   SELECT
-    snapshot.run_id, state.snapshot_id, snapshot.handle, source.display_path, snapshot.rank, state.device, state.seq,
-    history.events AS entries, oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id,
-    nullif(stack.site, '') AS site, setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes,
+    snapshot.run_id, state.snapshot_id, source.display_path, snapshot.rank, state.device, state.seq,
+    history.events AS entries, oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id, setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes,
     setting.snapshot_id IS NOT NULL AS has_settings, history.holds, history.starts_empty, history.violations, state.uncertain_blocks,
     state.uncertain_bytes, state.reserved_bytes, state.allocated_bytes, state.pending_bytes, state.private_reserved_bytes,
     coalesce(rounding.oversize_slack_bytes, 0) AS oversize_slack_bytes, rounding.power2_rounding_bytes, state.freed_by_wait_bytes
@@ -50,8 +47,7 @@ WITH traced AS (
     SELECT snapshot_id, bool_or(key = 'expandable_segments' AND lower(value) = 'true') AS is_expandable
     FROM snapshot_setting GROUP BY snapshot_id) AS setting ON setting.snapshot_id = state.snapshot_id
   LEFT JOIN oom_rounding AS rounding ON rounding.snapshot_id = state.snapshot_id AND rounding.device = state.device
-  LEFT JOIN stack ON stack.stack_id = state.stack_id
-  WHERE snapshot.run_id IN (SELECT unnest(string_split($run_ids, ',')::INTEGER[]))
+  WHERE list_contains(string_split($run_ids, ',')::INTEGER[], snapshot.run_id)
   QUALIFY snapshot.rank IS NULL OR row_number() OVER (
     PARTITION BY snapshot.run_id, snapshot.rank, state.device, state.seq, oom.requested_bytes, oom.device_free_bytes
     ORDER BY source.display_path, state.snapshot_id) = 1)

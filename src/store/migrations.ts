@@ -467,7 +467,7 @@ CREATE TABLE site_match (
 DROP TABLE judged_run;
 CREATE TABLE judged_run (
   run_id INTEGER NOT NULL, rules INTEGER NOT NULL, kind VARCHAR, text VARCHAR, rank INTEGER, device INTEGER, failed_attempt INTEGER, attempt INTEGER, completed_steps BIGINT,
-  last_iteration BIGINT, world_size BIGINT, stages BIGINT, stage_stride BIGINT, replicas BIGINT, replica_stride BIGINT);
+  last_iteration BIGINT, world_size BIGINT, stages BIGINT, stage_stride BIGINT, replicas BIGINT, replica_stride BIGINT, has_environment BOOLEAN);
 CREATE TABLE judged_rank (
   run_id INTEGER NOT NULL, rank INTEGER, own_rank INTEGER, is_expandable BOOLEAN, max_split_bytes BIGINT, activity VARCHAR, nccl_signs INTEGER NOT NULL, driver_outside_bytes BIGINT,
   driver_nccl_bytes BIGINT, monitored_total_bytes BIGINT, monitored_others_bytes BIGINT);

@@ -134,7 +134,7 @@ function factsOf(
     request: row.request_bytes === null ? null : { bytes: row.request_bytes, source: known },
     requestAtLeastBytes: row.least_request_bytes,
     segmentBytes: row.segment_request_bytes,
-    requestSite: oom?.site ?? null,
+    requestSite: row.site,
     reserved: figure(row.reserved_bytes, row.reserved_precision_bytes, known),
     allocated: figure(row.allocated_bytes, row.allocated_precision_bytes, known),
     pending: figure(row.pending_bytes, 0, known),

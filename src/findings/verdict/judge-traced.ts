@@ -31,7 +31,7 @@ export async function judgeTraced(
   deeper: Deeper | null,
 ): Promise<Verdict> {
   const evidence = new EvidenceLog();
-  const site = oom.site === null ? '' : ` in ${oom.site}`;
+  const site = facts.requestSite === null ? '' : ` in ${facts.requestSite}`;
   const free = facts.deviceFree === null ? '' : `; ${formatBytes(facts.deviceFree.bytes)} free on the device`;
   evidence.add(
     `asked ${formatBytes(oom.requestedBytes)} (${formatCount(oom.requestedBytes)} bytes)${site}${free}`,

@@ -29,21 +29,30 @@ export interface RankFacts {
   readonly monitor: MonitorFacts | null;
 }
 
-/** Of any rank; of null, what applies to every rank. */
-export async function readRankFacts(store: Store, runId: number): Promise<(rank: number | null) => RankFacts> {
+export interface RanksFacts {
+  /** Of null, what applies to every rank. */
+  of(rank: number | null): RankFacts;
+  /** An environment was read. */
+  readonly hasEnvironment: boolean;
+}
+
+export async function readRankFacts(store: Store, runId: number): Promise<RanksFacts> {
   const env = await store.all('log.env', { run_id: runId });
   const texts = await readRunTexts(store, runId);
   const profiled = await readDriverMemory(store, runId);
   const monitored = await readMonitored(store, runId);
   const activityOfRank = activityInLog(texts);
   const ncclFailed = ncclFailures(texts);
-  return (rank) => ({
-    allocator: allocatorOf(env, rank),
-    activity: activityOfRank(rank),
-    nccl: [...ncclSettings(env, rank), ...ncclFailed],
-    driver: driverMemoryOf(profiled, rank),
-    monitor: (rank === null ? soleValue(monitored) : monitored.get(rank)) ?? null,
-  });
+  return {
+    hasEnvironment: env.length > 0,
+    of: (rank) => ({
+      allocator: allocatorOf(env, rank),
+      activity: activityOfRank(rank),
+      nccl: [...ncclSettings(env, rank), ...ncclFailed],
+      driver: driverMemoryOf(profiled, rank),
+      monitor: (rank === null ? soleValue(monitored) : monitored.get(rank)) ?? null,
+    }),
+  };
 }
 
 function soleValue<Value>(values: ReadonlyMap<unknown, Value>): Value | undefined {

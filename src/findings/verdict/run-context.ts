@@ -25,14 +25,14 @@ export interface RunContext {
 /** Reads a run's context once. */
 export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
   const { newest: memory } = await readMemoryLines(store, runId);
-  const factsOf = await readRankFacts(store, runId);
+  const ranks = await readRankFacts(store, runId);
   const saving = savingSince(await readRunTexts(store, runId));
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
     addHostEvidence: (evidence) => addHostMemoryEvidence(runId, hostMemory, evidence),
     of(failure) {
       const ownRank = memory.ownRank(failure.rank);
-      const facts = factsOf(ownRank);
+      const facts = ranks.of(ownRank);
       return {
         ...facts,
         addEvidence(evidence, total, basis) {

@@ -20,7 +20,6 @@ export interface SnapshotOom {
   readonly hasSettings: boolean;
   /** Rounded. */
   readonly requestedBytes: number;
-  readonly site: string | null;
   readonly source: Place;
   readonly expandableSegments: boolean;
   readonly freedAfterOom: boolean;
@@ -50,7 +49,6 @@ export async function readTracedOoms(store: Store, runId: number): Promise<Snaps
     entries: row.entries,
     hasSettings: row.has_settings,
     requestedBytes: row.requested_bytes,
-    site: row.site,
     source: { path: row.display_path, entry: row.seq },
     expandableSegments: row.expandable_segments,
     freedAfterOom: row.entries - 1 > row.seq,

@@ -10,7 +10,7 @@ import { readFirstFailure } from '../run/first-failure-result.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { completedIterations, readRunTexts } from '../run/run-texts.js';
 import { readMemoryLines } from './memory-lines.js';
-import { readRankFacts } from './rank-facts.js';
+import { type RanksFacts, readRankFacts } from './rank-facts.js';
 import { readTraceFacts } from './trace-facts.js';
 
 type Row = Readonly<Record<string, SqlValue>>;
@@ -107,6 +107,7 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
     return true;
   }
   const texts = await readRunTexts(store, runId);
+  const factsOfRanks = await readRankFacts(store, runId);
   rows.judged_run.push({
     ...judgedRun,
     ...firstFailure,
@@ -118,9 +119,10 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
     stage_stride: layout?.axis('pp').stride ?? null,
     replicas: layout?.axis('dp').size ?? null,
     replica_stride: layout?.axis('dp').stride ?? null,
+    has_environment: factsOfRanks.hasEnvironment,
   });
   const ranks = [...traced, ...ooms, ...(first === null ? [] : [first])].map(({ rank }) => rank);
-  pushAll(rows.judged_rank, await rankRows(store, runId, new Set(ranks)));
+  pushAll(rows.judged_rank, await rankRows(store, runId, factsOfRanks, new Set(ranks)));
   for (const oom of traced) {
     const { trace, steps, keeping } = await readTraceFacts(store, oom);
     rows.judged_trace.push(trace);
@@ -130,12 +132,16 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
   return true;
 }
 
-async function rankRows(store: Store, runId: number, ranks: ReadonlySet<number | null>): Promise<Row[]> {
-  const factsOf = await readRankFacts(store, runId);
+async function rankRows(
+  store: Store,
+  runId: number,
+  factsOfRanks: RanksFacts,
+  ranks: ReadonlySet<number | null>,
+): Promise<Row[]> {
   const memory = ranks.has(null) ? (await readMemoryLines(store, runId)).newest : null;
   return [...ranks].map((rank) => {
     const ownRank = rank ?? memory!.ownRank(rank);
-    const { allocator, activity, nccl, driver, monitor } = factsOf(ownRank);
+    const { allocator, activity, nccl, driver, monitor } = factsOfRanks.of(ownRank);
     const outside = driver === null || driver.outside.length === 0 ? null : driver.outside;
     const maxSplit = allocator?.facts.maxSplitBytes ?? Number.POSITIVE_INFINITY;
     return {
