@@ -1,6 +1,6 @@
 -- @name   verdict.failures
--- @title  The failures of a run: their facts, and where their figures are from
--- @param  run_id INTEGER
+-- @title  The failures of a run, or of all runs: their facts, and where their figures are from
+-- @param  run_id INTEGER?  NULL: all runs
 -- @needs  oom_fact
 -- @col    failure    INTEGER within the run
 -- @col    rank       INTEGER?
@@ -107,5 +107,5 @@ LEFT JOIN oom_state AS state ON state.snapshot_id = fact.snapshot_id AND state.d
 LEFT JOIN stack ON stack.stack_id = state.stack_id
 LEFT JOIN incident ON incident.incident_id = fact.incident_id
 LEFT JOIN source ON source.source_id = incident.source_id
-WHERE fact.run_id = $run_id
-ORDER BY fact.failure
+WHERE coalesce(fact.run_id = $run_id, true)
+ORDER BY fact.run_id, fact.failure

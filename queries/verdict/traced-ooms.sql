@@ -3,7 +3,6 @@
 -- @param  run_ids VARCHAR  joined by commas
 -- @needs  oom_state
 -- @col    run_id              INTEGER
--- @col    failure             BIGINT   within the run; failures without a trace come after these
 -- @col    snapshot_id         INTEGER
 -- @col    display_path        VARCHAR
 -- @col    rank                INTEGER?
@@ -29,6 +28,7 @@
 -- @col    oversize_slack_bytes BIGINT
 -- @col    power2_rounding_bytes BIGINT?
 -- @col    freed_by_wait_bytes BIGINT
+-- @col    failure             BIGINT   within the run; failures without a trace come after these
 -- @why    Earlier OOM entries were survived. A dump is often kept twice (a copy, a later dump of the same process): one OOM is one
 --         failure. Without a rank, equal OOMs may be of two ranks.
 WITH traced AS (

@@ -6,9 +6,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
-import { judgeSeparately } from '../../src/findings/verdict/combine.js';
-import { failureOfText } from '../../src/findings/verdict/failures.js';
 import { judgeMessage } from '../../src/findings/verdict/judge-message.js';
+import { judgeTexts } from '../../src/findings/verdict/judge-texts.js';
+import { insertLines } from '../../src/ingest/insert-lines.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { reservedOf } from '../../src/knowledge/oom-figures.js';
 import type { IncidentRow } from '../../src/model/tables.js';
@@ -80,26 +80,20 @@ interface Judged {
 }
 
 /** In the order of the texts, from the message alone: nothing of its traceback. */
-async function judgeTexts(texts: readonly string[]): Promise<Judged[]> {
+async function judgeAll(texts: readonly string[]): Promise<Judged[]> {
   const rows = texts.map((text) => {
     const found = incidentsInText(text);
     return found.find(({ kind }) => kind !== 'negative_text') ?? found[0];
   });
-  const failures = rows.map((row) => {
-    if (row === undefined) return undefined;
-    const failure = failureOfText({ ...row, place: { path: 'text' } }, undefined);
-    return { ...failure, facts: { ...failure.facts, run: null } };
-  });
+  const found = rows.flatMap((row) => (row === undefined ? [] : [{ ...row, frame: null }]));
   const scratch = await openScratch();
-  const judged = await judgeSeparately(
-    scratch,
-    failures.filter((failure) => failure !== undefined),
-  ).finally(() => scratch.close());
+  const judged = await insertLines(scratch, found, 'text')
+    .then(() => judgeTexts(scratch, found))
+    .finally(() => scratch.close());
   let next = 0;
-  return rows.map((row, i): Judged => {
-    const failure = failures[i];
-    if (failure === undefined) return { cause: 'not_oom', why: 'no message found', row };
-    const answer = judged[next]!;
+  return rows.map((row): Judged => {
+    if (row === undefined) return { cause: 'not_oom', why: 'no message found', row };
+    const { failure, judged: answer } = judged[next]!;
     next += 1;
     const { cause, summary, missing, accounting, accounting_total: total } = judgeMessage(failure, answer);
     if (total !== null) expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total.bytes);
@@ -117,7 +111,7 @@ function readCases(): Case[] {
 async function outcomes(): Promise<Outcome[]> {
   const found: Outcome[] = [];
   const cases = readCases();
-  const judged = await judgeTexts(cases.map(({ text }) => text));
+  const judged = await judgeAll(cases.map(({ text }) => text));
   for (const [i, { id, expected }] of cases.entries()) {
     const { cause, why, row } = judged[i]!;
     const agreed = causesOf(expected.human_verdict, expected.kind, row);
@@ -192,7 +186,7 @@ describe('verdicts from messages of the corpus', () => {
     try {
       const runs = await store.all('store.runs', { run_id: null });
       expect(runs.length).toBe(cases.length);
-      const alone = await judgeTexts(cases.map(({ text }) => text));
+      const alone = await judgeAll(cases.map(({ text }) => text));
       for (const [i, { id }] of cases.entries()) {
         const run = runs.find(({ name }) => name === `run-${i}`)!;
         const { verdicts } = await diagnose(store, run.run_id, run.name);

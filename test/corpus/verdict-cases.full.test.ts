@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
 import { classify } from '../../src/findings/verdict/classify.js';
+import { insertLines } from '../../src/ingest/insert-lines.js';
 import type { Cause } from '../../src/model/vocabulary.js';
 import { openScratch } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -52,7 +53,9 @@ describe('verdicts that were found out elsewhere', () => {
   it('are agreed with, or left undecided', async () => {
     expect(cases.length).toBeGreaterThan(0);
     for (const { id, text, text_kind, expected } of cases) {
-      const { incidents, verdict } = await classify(incidentsInText(text), 'text', async () => scratch);
+      const { incidents, verdict } = await classify(incidentsInText(text), 'text', (row) =>
+        insertLines(scratch, [row], 'text'),
+      );
       const host = expected.kind === 'host_oom' ? (['host_oom'] as const) : [];
       expect(['undecided', ...host, ...(AGREES[expected.human_verdict] ?? [])], id).toContain(verdict.cause);
       expect(['low', 'medium'], id).toContain(verdict.confidence);

@@ -299,7 +299,8 @@ async function expectSameAccount(
   const partsIn = async (name: string) =>
     new Map((await store.select(withLibrary(sql(name)))).map(({ part, bytes }) => [String(part), Number(bytes)]));
   expect(await partsIn(`account_at(${snapshotId}, 0, ${seq - 1})`)).toEqual(partsOf(state, settings, null));
-  const asked = await store.all('verdict.oom_free', id);
+  const rows = await store.all('verdict.oom_free', { run_id: 1 });
+  const asked = rows.filter((row) => row.snapshot_id === snapshotId);
   const free = freeByClass(state, request);
   expect(new Map(asked.map((row) => [row.class, [row.bytes, row.pinned_segments, row.pinning_bytes]]))).toEqual(
     new Map([...free].map(([name, { bytes, pinned, pinning }]) => [name, [bytes, pinned.size, pinning]])),

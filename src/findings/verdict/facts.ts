@@ -270,4 +270,8 @@ export interface Bystanders {
   /** Other ranks that print how much they reserve. */
   readonly ranks: number;
   readonly mostReservedBytes: number | null;
+  /** What the failing rank itself printed. */
+  readonly ownReservedBytes: number | null;
+  /** An environment was read. */
+  readonly hasEnvironment: boolean;
 }

@@ -75,26 +75,24 @@ interface Surroundings {
   readonly total: Figure | undefined;
 }
 
-export async function failuresOf(
+async function failuresOf(
   store: Store,
   runId: number,
   { traced, context, total }: Surroundings,
 ): Promise<(TracedFailure | MessageFailure)[]> {
   const steps = groupBy(await store.all('verdict.steps', { run_id: runId }), ({ failure }) => failure);
   const kept = groupBy(await store.all('verdict.kept', { run_id: runId }), ({ failure }) => failure);
-  const failures: (TracedFailure | MessageFailure)[] = [];
-  for (const row of await store.all('verdict.failures', { run_id: runId })) {
+  return (await store.all('verdict.failures', { run_id: runId })).map((row) => {
     const oom = traced[row.failure];
     const rank = context?.of(row);
-    const message = messageOf(row);
-    const facts = factsOf(row, { oom, rank, total });
-    if (oom === undefined) failures.push({ facts, oom: null, message: message!, rank });
-    else {
-      const trace = traceOf(row, oom, { steps: steps.get(row.failure) ?? [], kept: kept.get(row.failure) ?? [] });
-      failures.push({ facts: { ...facts, trace }, oom, message, rank });
-    }
-  }
-  return failures;
+    if (oom === undefined) return messageFailureOf(row, rank, total);
+    const trace = traceOf(row, oom, { steps: steps.get(row.failure) ?? [], kept: kept.get(row.failure) ?? [] });
+    return { facts: { ...factsOf(row, { oom, rank, total }), trace }, oom, message: messageOf(row), rank };
+  });
+}
+
+export function messageFailureOf(row: FactRow, rank?: RankContext, total?: Figure): MessageFailure {
+  return { facts: factsOf(row, { oom: undefined, rank, total }), oom: null, message: messageOf(row)!, rank };
 }
 
 function messageOf({ kind, rank, device, text, ...row }: FactRow): Message | undefined {
@@ -102,7 +100,10 @@ function messageOf({ kind, rank, device, text, ...row }: FactRow): Message | und
   return { kind: kind as IncidentKind, rank, device, text, place: messagePlace(row) };
 }
 
-function messagePlace({ message_path: path, message_line: line }: Pick<FactRow, 'message_path' | 'message_line'>): Place {
+function messagePlace({
+  message_path: path,
+  message_line: line,
+}: Pick<FactRow, 'message_path' | 'message_line'>): Place {
   return { path: path ?? '', line: line ?? 0 };
 }
 
@@ -180,6 +181,8 @@ function factsOf(
             failedAlone: row.failed_alone,
             ranks: row.other_ranks ?? 0,
             mostReservedBytes: row.others_reserved_bytes,
+            ownReservedBytes: row.own_reserved_bytes,
+            hasEnvironment: row.has_environment,
           },
     driver: rank?.driver == null || rank.driver.outside.length === 0 ? null : rank.driver,
     monitor: rank?.monitor ?? null,

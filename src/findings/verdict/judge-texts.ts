@@ -4,7 +4,7 @@ import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 import { activityOf } from '../stacks/activity.js';
 import { type Judged, readJudged } from './combine.js';
-import { failuresOf, type MessageFailure } from './failures.js';
+import { type MessageFailure, messageFailureOf } from './failures.js';
 import { deleteRows, FACT_TABLES, insertFacts } from './write-facts.js';
 
 export interface JudgedText {
@@ -36,13 +36,9 @@ export async function judgeTexts(
         nccl_signs: 0,
       })),
     );
-    await insertFacts(scratch, runIds, capacityBytes);
   });
+  await insertFacts(scratch, runIds, capacityBytes);
   const judged = await readJudged(scratch, null);
-  const texts: JudgedText[] = [];
-  for (const runId of runIds) {
-    const [failure] = await failuresOf(scratch, runId, { traced: [], context: null, total: undefined });
-    texts.push({ failure: failure as MessageFailure, judged: judged[runId]! });
-  }
-  return texts;
+  const failures = await scratch.all('verdict.failures', { run_id: null });
+  return failures.map((row, i) => ({ failure: messageFailureOf(row), judged: judged[i]! }));
 }

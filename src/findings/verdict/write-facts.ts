@@ -13,6 +13,9 @@ import { readMemoryLines } from './memory-lines.js';
 import { type RanksFacts, readRankFacts } from './rank-facts.js';
 import { readTraceFacts } from './trace-facts.js';
 
+/** Instead of the version of the rules, while facts are being written. */
+const UNFINISHED = 0;
+
 type Row = Readonly<Record<string, SqlValue>>;
 
 /** What code finds out about some runs. */
@@ -41,6 +44,7 @@ export async function unjudgedRuns(store: Store): Promise<number[]> {
 
 /** Replaces the facts of runs, and tests their failures. `capacityBytes`: the device's total, where the user gives it. */
 export async function writeFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
+  if (runIds.length === 0) return;
   const rows: CodeFacts = { judged_run: [], judged_rank: [], judged_trace: [], oom_step: [], oom_keeping_site: [] };
   const failed: number[] = [];
   for (const runId of runIds) if (await addCodeFacts(store, runId, rows)) failed.push(runId);
@@ -49,10 +53,14 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
   await store.transaction(async () => {
     await deleteRows(store, FACT_TABLES, runIds);
     for (const table of CODE_TABLES) await store.insertRows(table, rows[table]);
-    if (hasLines && rows.judged_rank.length > 0)
-      await store.insertQuery('judged_lines', 'verdict.lines', { run_ids: failed.join(','), rank: null });
-    await insertFacts(store, failed, capacityBytes);
   });
+  // What a transaction has not committed takes memory, and an ingest has little: the version of the rules comes last.
+  if (hasLines && rows.judged_rank.length > 0) {
+    const lines = { run_ids: failed.join(','), rank: null };
+    await store.transaction(() => store.insertQuery('judged_lines', 'verdict.lines', lines));
+  }
+  await insertFacts(store, failed, capacityBytes);
+  await store.run(`UPDATE judged_run SET rules = ${FACT_RULES} WHERE run_id IN (${runIds.join(', ')})`);
 }
 
 /** Makes sure that `oom_fact` and `oom_test` answer for a run; rows that cannot or must not be kept are TEMP. */
@@ -61,10 +69,8 @@ export async function ensureFacts(store: Store, runId: number, capacityBytes?: n
   if (stored !== undefined && capacityBytes === undefined) return;
   for (const table of stored === undefined ? FACT_TABLES : SQL_TABLES) await store.shadow(table);
   if (stored === undefined) return writeFacts(store, [runId], capacityBytes);
-  await store.transaction(async () => {
-    await deleteRows(store, SQL_TABLES, [runId]);
-    await insertFacts(store, [runId], capacityBytes);
-  });
+  await store.transaction(() => deleteRows(store, SQL_TABLES, [runId]));
+  await insertFacts(store, [runId], capacityBytes);
 }
 
 export async function deleteRows(store: Store, tables: readonly string[], runIds: readonly number[]): Promise<void> {
@@ -73,12 +79,12 @@ export async function deleteRows(store: Store, tables: readonly string[], runIds
   for (const table of tables) await store.run(`DELETE FROM ${table} WHERE run_id IN (${ids})`);
 }
 
-/** In a transaction. To plan the statements takes a tenth of a second, however many runs there are. */
+/** To plan the statements takes a tenth of a second, however many runs there are. */
 export async function insertFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
   if (runIds.length === 0) return;
   const facts = { run_ids: runIds.join(','), capacity_bytes: capacityBytes ?? null };
-  await store.insertQuery('oom_fact', 'verdict.facts', facts);
-  await store.insertQuery('oom_test', 'verdict.judge');
+  await store.transaction(() => store.insertQuery('oom_fact', 'verdict.facts', facts));
+  await store.transaction(() => store.insertQuery('oom_test', 'verdict.judge'));
 }
 
 /** False for a run without a failure. */
@@ -87,7 +93,7 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
   const first = readFirstFailure(incidents);
   const traced = await store.all('verdict.traced_ooms', { run_ids: String(runId) });
   const ooms = incidents.filter(({ is_oom: isOom }) => isOom);
-  const judgedRun: Row = { run_id: runId, rules: FACT_RULES };
+  const judgedRun: Row = { run_id: runId, rules: UNFINISHED };
   if (first === null && traced.length === 0 && ooms.length === 0) {
     rows.judged_run.push(judgedRun);
     return false;

@@ -158,7 +158,7 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
         ranks: fc.constantFrom(0, 3),
         mostReservedBytes: maybe(bytes(80)),
         ownReservedBytes: maybe(bytes(80)),
-        environmentSource: fc.constantFrom(null, 'launch.sbatch'),
+        hasEnvironment: fc.boolean(),
       }),
     ),
     driver: maybe(

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { CAPTURE_IDS } from '../../../src/findings/verdict/captures.js';
 import { kindWords } from '../../../src/findings/verdict/causes/kind-words.js';
-import { describeTests, judgeSeparately } from '../../../src/findings/verdict/combine.js';
+import { describeTests } from '../../../src/findings/verdict/combine.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { GIB } from '../../../src/model/units.js';
 import {
@@ -19,7 +19,8 @@ import {
 import { libraryObjects } from '../../../src/store/install-library.js';
 import { anyFacts } from './any-facts.js';
 import { exact, messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
-import { CAUSE_ORDER, failureOf, judging } from './judging.js';
+import { judgeSeparately } from './hand-rows.js';
+import { CAUSE_ORDER, judging } from './judging.js';
 
 const { judge, scratch } = judging();
 
@@ -87,7 +88,7 @@ const DETAILED = tracedFacts({
     ranks: 15,
     mostReservedBytes: 74 * GIB,
     ownReservedBytes: 74 * GIB,
-    environmentSource: 'launch.sbatch',
+    hasEnvironment: true,
   },
 });
 const ANY_NUMBER = new Proxy<Record<string, number>>({}, { get: () => GIB });
@@ -237,7 +238,7 @@ describe('the columns', () => {
     const kinds = [undefined, 'cuda_oom', 'nccl_oom', 'cuda_oom_graph_capture'] as const;
     await judgeSeparately(
       scratch(),
-      samples.map((facts, i) => failureOf({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
+      samples.map((facts, i) => ({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
     );
     const views = [
       'oom_sum',

@@ -4,16 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
 import { CAPTURE_IDS, CAPTURES, capturesFor } from '../../../src/findings/verdict/captures.js';
 import { COMBINATION_RULES, type Judged, judgeFailures } from '../../../src/findings/verdict/combine.js';
-import { writeFacts } from '../../../src/findings/verdict/fact-rows.js';
 import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
-import type { TracedFailure } from '../../../src/findings/verdict/failures.js';
 import { relateVerdicts } from '../../../src/findings/verdict/relate.js';
-import { FACT_RULES } from '../../../src/model/derived-tables.js';
 import type { Verdict } from '../../../src/model/results/common.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
 import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';
-import { CAUSE_ORDER, failureOf, judging, type Outcome } from './judging.js';
+import { writeByHand } from './hand-rows.js';
+import { CAUSE_ORDER, judging, type Outcome } from './judging.js';
 
 const { judge, scratch } = judging();
 
@@ -128,14 +126,8 @@ describe('verdicts of one run', () => {
   });
   const kept: KeepingSite = { site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
   async function judgeTogether(...all: readonly Partial<OomFacts>[]): Promise<Judged[]> {
-    const failures = all.map((changes) => failureOf({ facts: tracedFacts(changes) })) as unknown as TracedFailure[];
-    const store = scratch();
-    const now = new Date();
-    await store.run('DELETE FROM run');
-    await store.insertRows('run', [{ run_id: 1, name: 'run', root_path: '', created_at: now, touched_at: now }]);
-    await store.transaction(() => writeFacts(store, [{ runId: 1, failures }]));
-    await store.insertRows('judged_run', [{ run_id: 1, rules: FACT_RULES }]);
-    return judgeFailures(store, 1, { failures }, { isOwnCapacity: false, counterfactuals: [] });
+    await writeByHand(scratch(), [all.map((changes) => ({ facts: tracedFacts(changes) }))]);
+    return judgeFailures(scratch(), 0, []);
   }
 
   it('are less sure where another rank shows what they could not test', async () => {

@@ -2,28 +2,14 @@
 
 import { afterAll, beforeAll, expect } from 'vitest';
 import { stepsOf } from '../../../src/findings/verdict/causes/words.js';
-import { describeTests, type Judged, type Judgement, judgeSeparately } from '../../../src/findings/verdict/combine.js';
-import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
+import { describeTests, type Judged, type Judgement } from '../../../src/findings/verdict/combine.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { allowedAdvice } from '../../../src/findings/verdict/hint.js';
-import type { Counterfactual } from '../../../src/model/results/common.js';
-import {
-  CAUSE_DETAILS,
-  type Cause,
-  type CauseDetail,
-  type Confidence,
-  type IncidentKind,
-} from '../../../src/model/vocabulary.js';
+import { writeReplays } from '../../../src/findings/verdict/write-replays.js';
+import { CAUSE_DETAILS, type Cause, type CauseDetail, type Confidence } from '../../../src/model/vocabulary.js';
 import { openScratch } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
-
-export interface FailureInput {
-  readonly facts: OomFacts;
-  /** Of the message; without one the failure is a trace's. */
-  readonly kind?: IncidentKind | undefined;
-  readonly text?: string;
-  readonly counterfactual?: Counterfactual;
-}
+import { type FailureInput, judgeSeparately } from './hand-rows.js';
 
 export interface Outcome extends Judgement {
   /** The rows of the views. */
@@ -95,11 +81,7 @@ async function judgeEach(store: Store, inputs: readonly FailureInput[]): Promise
   await store.run('DELETE FROM oom_replay');
   for (const [run, { counterfactual }] of inputs.entries())
     if (counterfactual !== undefined) await writeReplays(store, run, [{ failure: 0, counterfactual }]);
-  return judgeSeparately(store, inputs.map(failureOf));
-}
-
-export function failureOf({ facts, kind, text }: FailureInput): FailureFacts {
-  return { facts, kind: kind ?? null, text: text ?? null, snapshotId: null, seq: null, incidentId: null };
+  return judgeSeparately(store, inputs);
 }
 
 /** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
 import { classify } from '../../../src/findings/verdict/classify.js';
+import { insertLines } from '../../../src/ingest/insert-lines.js';
 import type { ClassifyResult } from '../../../src/model/results/log.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { classifyText } from '../../../src/report/knowledge/classify-text.js';
@@ -10,7 +11,9 @@ import { judging } from './judging.js';
 const { scratch } = judging();
 
 async function classified(text: string): Promise<ClassifyResult> {
-  const result = await classify(incidentsInText(text), 'pasted.txt', async () => scratch());
+  const result = await classify(incidentsInText(text), 'pasted.txt', (row) =>
+    insertLines(scratch(), [row], 'pasted.txt'),
+  );
   const printed = classifyText(result);
   expect(printed).not.toMatch(/undefined|NaN|\[object/);
   expect(Math.max(...printed.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);

@@ -15,7 +15,7 @@ const bystanders: Bystanders = {
   ranks: 15,
   mostReservedBytes: 74 * GIB,
   ownReservedBytes: 74 * GIB,
-  environmentSource: 'launch.sbatch',
+  hasEnvironment: true,
 };
 const allocator = (expandableSegments: boolean): AllocatorFacts => ({
   expandableSegments,
@@ -61,7 +61,7 @@ describe.concurrent('an OOM without figures', () => {
     ['several ranks failed', { ...bystanders, failedAlone: false }],
     ['no other rank prints memory', { ...bystanders, ranks: 0, mostReservedBytes: null }],
     ['the rank holds more than any other', { ...bystanders, ownReservedBytes: 79 * GIB }],
-    ['no environment was read', { ...bystanders, environmentSource: null }],
+    ['no environment was read', { ...bystanders, hasEnvironment: false }],
   ])('stays undecided where %s', async (_, changed) => {
     expect(await verdicts({ bystanders: changed })).toMatchObject([{ cause: 'undecided' }]);
   });
