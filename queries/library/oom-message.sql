@@ -44,7 +44,8 @@ WITH value AS (
     max(bytes) FILTER (field = 'reserved_unallocated') AS cached, max(precision_bytes) FILTER (field = 'reserved_unallocated') AS cached_p,
     max(bytes) FILTER (field = 'private_pool') AS idle, max(precision_bytes) FILTER (field = 'private_pool') AS idle_p,
     max(bytes) FILTER (field = 'allowed') AS allowed, max(precision_bytes) FILTER (field = 'allowed') AS allowed_p,
-    list({bytes: bytes, p: precision_bytes}) FILTER (field = 'process_named') AS named, count(*) FILTER (field <> 'process_named') AS figures
+    list({bytes: bytes, p: precision_bytes}) FILTER (field = 'process_named') AS named,
+    count(*) FILTER (field <> 'process_named') AS figures
   FROM incident_value GROUP BY incident_id),
 figure AS (
   SELECT * REPLACE (coalesce(reserved, allocated + cached) AS reserved,
@@ -61,7 +62,8 @@ process AS (
 SELECT
   run.name AS run, source.run_id, incident.incident_id, incident.kind, incident.is_oom, coalesce(incident.rank, source.rank) AS rank,
   incident.device, source.attempt + coalesce(incident.attempt, 1) - 1 AS attempt, source.display_path AS path, incident.line,
-  incident.text, coalesce(figure.figures, 0) AS figures, figure.requested AS requested_bytes, figure.requested_p::BIGINT AS requested_precision_bytes,
+  incident.text, coalesce(figure.figures, 0) AS figures, figure.requested AS requested_bytes,
+  figure.requested_p::BIGINT AS requested_precision_bytes,
   figure.total AS total_bytes, figure.total_p::BIGINT AS total_precision_bytes, figure.free AS free_bytes,
   figure.free_p::BIGINT AS free_precision_bytes, figure.reserved AS reserved_bytes, figure.reserved_p::BIGINT AS reserved_precision_bytes,
   figure.allocated AS allocated_bytes, figure.allocated_p::BIGINT AS allocated_precision_bytes, figure.idle AS private_free_bytes,

@@ -101,7 +101,8 @@ side AS (
     CASE WHEN stage IS NOT NULL THEN list_filter(stages, lambda each: each.stage <> stage)[1] END AS next_stage
   FROM context),
 read AS (
-  SELECT side.*, own.allocated, own.reserved, own.max_reserved, fullest.any_peak_bytes AS stage_peak_bytes, own.peak.max_bytes AS own_peak_bytes,
+  SELECT side.*, own.allocated, own.reserved, own.max_reserved, fullest.any_peak_bytes AS stage_peak_bytes,
+    own.peak.max_bytes AS own_peak_bytes,
     CASE WHEN own.first_allocated IS NULL THEN fullest.first_allocated ELSE own.first_allocated END AS early,
     CASE WHEN own.peak IS NULL THEN fullest.peak.max_bytes ELSE own.peak.max_bytes END AS early_peak_bytes,
     of_run.lines, of_run.reserving_ranks - CASE WHEN own.most_reserved IS NULL THEN 0 ELSE 1 END AS other_ranks,

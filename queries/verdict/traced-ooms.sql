@@ -34,7 +34,8 @@
 WITH traced AS (
   SELECT
     snapshot.run_id, state.snapshot_id, source.display_path, snapshot.rank, state.device, state.seq,
-    history.events AS entries, oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id, setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes,
+    history.events AS entries, oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id,
+    setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes,
     setting.snapshot_id IS NOT NULL AS has_settings, history.holds, history.starts_empty, history.violations, state.uncertain_blocks,
     state.uncertain_bytes, state.reserved_bytes, state.allocated_bytes, state.pending_bytes, state.private_reserved_bytes,
     coalesce(rounding.oversize_slack_bytes, 0) AS oversize_slack_bytes, rounding.power2_rounding_bytes, state.freed_by_wait_bytes

@@ -1,5 +1,6 @@
 /** The verdicts of a run as the store has them (`cause_test`, `verdict`), and in words how each came about. */
 
+import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
 import type {
   CauseTestResult,
@@ -10,6 +11,7 @@ import type {
   VerdictCapture,
 } from '../../model/results/common.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
+import { loadLibrary } from '../../store/load-queries.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type CaptureId, capturesFor } from './captures.js';
@@ -155,6 +157,13 @@ export async function judgeFailures(
 }
 
 function answerOf(row: QueryRow<'verdict.tests'>): Answer {
+  // The rows are stored, and a store may be a stranger's: what the view of the cause cannot answer is not ours.
+  const view = loadLibrary().get(`cause_${row.cause}`);
+  if (view?.statement.includes(`'${row.reason}'`) !== true)
+    throw new MbfError(
+      'MBF3004',
+      `a test of ${JSON.stringify(row.cause)} has the reason ${JSON.stringify(row.reason)}, which this version does not know`,
+    );
   const known = row.names
     .map((name, i) => [name, row.amounts[i] ?? null] as const)
     .filter(([, value]) => value !== null);

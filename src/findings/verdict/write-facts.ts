@@ -13,6 +13,8 @@ import { readMemoryLines } from './memory-lines.js';
 import { type RanksFacts, readRankFacts } from './rank-facts.js';
 import { readTraceFacts } from './trace-facts.js';
 
+/** In one statement: each of its joins keeps blocks of memory, more of them with more rows. */
+const MOST_RUNS = 32;
 /** Instead of the version of the rules, while facts are being written. */
 const UNFINISHED = 0;
 
@@ -55,11 +57,14 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
     for (const table of CODE_TABLES) await store.insertRows(table, rows[table]);
   });
   // What a transaction has not committed takes memory, and an ingest has little: the version of the rules comes last.
-  if (hasLines && rows.judged_rank.length > 0) {
-    const lines = { run_ids: failed.join(','), rank: null };
-    await store.transaction(() => store.insertQuery('judged_lines', 'verdict.lines', lines));
+  for (let start = 0; start < failed.length; start += MOST_RUNS) {
+    const ids = failed.slice(start, start + MOST_RUNS);
+    if (hasLines && rows.judged_rank.length > 0) {
+      const lines = { run_ids: ids.join(','), rank: null };
+      await store.transaction(() => store.insertQuery('judged_lines', 'verdict.lines', lines));
+    }
+    await insertFacts(store, ids, capacityBytes);
   }
-  await insertFacts(store, failed, capacityBytes);
   await store.run(`UPDATE judged_run SET rules = ${FACT_RULES} WHERE run_id IN (${runIds.join(', ')})`);
 }
 

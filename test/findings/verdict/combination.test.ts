@@ -164,6 +164,14 @@ describe('verdicts of one run', () => {
   });
 });
 
+describe('the tests of a store', () => {
+  it('of a reason that no view gives are an error of the store', async () => {
+    await writeByHand(scratch(), [[{ facts: tracedFacts() }]]);
+    await scratch().run("UPDATE oom_test SET reason = 'made up' WHERE cause = 'leak'");
+    await expect(judgeFailures(scratch(), 0, [])).rejects.toMatchObject({ code: 'MBF3004', kind: 'store' });
+  });
+});
+
 describe('captures', () => {
   it('have lines for every framework', () => {
     for (const id of CAPTURE_IDS) {
