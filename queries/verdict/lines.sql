@@ -44,7 +44,7 @@
 -- @col    own_reserved_bytes BIGINT?
 -- @why    Rows of judged_lines. A message does not show whether memory grew, what other pipeline stages need, or what other ranks
 --         reserved. The fullest rank of a stage is that with the most allocated rather than reserved memory: the cache does not show the
---         need. Where a rank printed nothing, the fullest rank of its stage stands for it.
+--         need. Where a rank printed nothing, the fullest rank of its stage is taken.
 WITH launch AS (
   SELECT * FROM judged_run WHERE list_contains(string_split($run_ids, ',')::INTEGER[], run_id)),
 -- Of several devices of a rank, the last one goes for what it held, the first one for its peaks.

@@ -1,4 +1,4 @@
-/** The failures of a run that are judged, read from their rows: OOM entries of its traces, and messages of other ranks. */
+/** The failures of a run, read from their rows: OOM entries of its traces, and messages of other ranks. */
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import { groupBy } from '../../model/group-by.js';
 import type { Place } from '../../model/place.js';

@@ -44,7 +44,7 @@ export async function unjudgedRuns(store: Store): Promise<number[]> {
   return (await store.all('verdict.unjudged_runs', { rules: FACT_RULES })).map((row) => row.run_id);
 }
 
-/** Replaces the facts of runs, and tests their failures. `capacityBytes`: the device's total, where the user gives it. */
+/** Replaces the facts of runs, and tests their failures. `capacityBytes`: the total that the user gives. */
 export async function writeFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
   if (runIds.length === 0) return;
   const rows: CodeFacts = { judged_run: [], judged_rank: [], judged_trace: [], oom_step: [], oom_keeping_site: [] };

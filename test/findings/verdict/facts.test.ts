@@ -55,7 +55,7 @@ describe('a message', () => {
 });
 
 describe('a message and an OOM entry', () => {
-  /** Of rank 1, device 0: a request of 30 MiB. Each message is of a rank and device; the answer is its place, or null. */
+  /** Of rank 1, device 0: a request of 30 MiB. Each message has a rank and a device. */
   async function matched(segmentBytes: number, messages: readonly (readonly [number | null, number | null])[]) {
     const store = scratch();
     await insertLines(store, [incidentsInText(TEXT)[0]!], 'train.log');
