@@ -44,7 +44,7 @@ interface ScoredFix {
   readonly judgement: Judgement;
 }
 
-export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
+export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'next' | 'symptoms'> {
   const view = new View(situation.facts);
   const limits: string[] = [];
   const estimator = estimatorOf(situation, limits);
@@ -108,7 +108,6 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     cause: verdict.cause,
     detail: verdict.detail,
     confidence: verdict.confidence,
-    summary: verdict.summary,
     shortfall_bytes: shortfall.bytes,
     shortfall_text: shortfall.text,
     to_come_bytes: toCome,
@@ -118,7 +117,6 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     published_case: published?.name ?? null,
     fixes: ordered.map(({ scoredFix, status }, i) => describeFix(scoredFix, status, i + 1, published)),
     plan: plan === null ? null : { ...plan, paste: pasteLines(plan.change) },
-    next: verdict.next,
     non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
     limits,
   };

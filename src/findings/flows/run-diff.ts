@@ -37,7 +37,6 @@ export async function runDiff(
       // failure.
       measurement: await measureRun(store, runId, run, {
         mostPeaks: known === undefined ? MOST_PEAKS : 0,
-        judge: false,
       }),
       profile: await readComparedRun(store, runId, run),
     }));

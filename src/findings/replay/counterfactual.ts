@@ -3,8 +3,8 @@
  * segments would have avoided it.
  */
 
-import type { Counterfactual } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
+import type { Counterfactual } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { calibrate, type DevicePlace, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
 import { questionOf, RECORDED, recordedQuestion } from './sweep-questions.js';

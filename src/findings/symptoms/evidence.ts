@@ -1,7 +1,7 @@
 /** The input of the symptom rules: read once per run, so that a rule is a plain function. */
 
 import type { Measurement } from '../../model/measurement.js';
-import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
 import type { RunEstimate } from '../estimate/estimate-run.js';
 import type { RankLayout } from '../run/rank-layout.js';
@@ -94,7 +94,7 @@ export interface SymptomEvidence {
   readonly incidents: readonly LogIncident[];
   readonly diagnosis: DiagnoseResult;
   /** Verdicts of devices that ran out of memory. */
-  readonly ooms: readonly Verdict[];
+  readonly ooms: readonly VerdictResult[];
   /** Expandable segments, as the allocator recorded them, otherwise as the environment sets them. */
   readonly expandable: Known<boolean>;
   /** Figures of the run itself, not judged. */

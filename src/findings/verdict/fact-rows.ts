@@ -1,5 +1,5 @@
 /** The facts of failures as rows of `oom_fact` and its tables, which the tests of causes read. */
-import type { Counterfactual } from '../../model/results/common.js';
+import type { Counterfactual } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import type { SqlValue } from '../../store/to-duckdb.js';
 import type { Figure, OomFacts } from './facts.js';

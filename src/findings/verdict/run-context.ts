@@ -5,6 +5,7 @@
 
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { named } from '../../model/statement.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
@@ -86,13 +87,15 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
         bystanders: bystandersOf(reserves, lines.get('max_reserved'), env),
         addEvidence(evidence, total, basis) {
           if (basis === 'message') {
-            if (allocator !== null) evidence.add(allocator.text, allocator.facts.source);
+            if (allocator !== null)
+              evidence.add('allocator_setting', allocator.facts.source, { names: allocator.names });
             addMemoryEvidence(lines, evidence);
           }
           if (ownRank !== null) addOtherRanksEvidence(reserves, total, evidence);
           if (driver !== null) addDriverEvidence(driver, evidence);
           if (monitor !== null) addMonitorEvidence(runId, monitor, evidence);
-          if (saving !== null) evidence.add(saving.text, saving.source);
+          if (saving !== null)
+            evidence.add('checkpoint_announced', saving.source, { numbers: { iteration: saving.iteration } });
         },
       };
     },
@@ -153,7 +156,7 @@ function growthOf(row: MemoryRow | undefined): Growth | null {
 function allocatorOf(
   rows: readonly EnvRow[],
   rank: number | null,
-): { readonly facts: AllocatorFacts; readonly text: string } | null {
+): { readonly facts: AllocatorFacts; readonly names: Readonly<Record<string, string>> } | null {
   const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
   const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
   const [found] = rows
@@ -167,11 +170,15 @@ function allocatorOf(
     );
   if (found === undefined) return null;
   const { settings, problems } = readAllocConf(found.value ?? '');
-  const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
-  const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
   const source = { path: found.display_path, line: found.line };
   return {
     facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
-    text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
+    names: named({
+      variable: found.key,
+      value: found.value,
+      origin: found.origin,
+      setting: settings.expandableSegments ? 'on' : 'off',
+      problem: problems[0],
+    }),
   };
 }

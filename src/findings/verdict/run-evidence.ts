@@ -1,6 +1,7 @@
 /** What the rest of a run shows beside a failure, as evidence: driver, monitors, memory lines, the other ranks. */
-import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
-import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import { sumOf } from '../../model/lists.js';
+import { known, named } from '../../model/statement.js';
+import { GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { DriverMemory } from '../nsys/run-memory.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
@@ -14,41 +15,25 @@ export interface Reserves {
   readonly most: MemoryRow | undefined;
 }
 
-/** Owners named in one line; the verb `nsys` lists all. */
-const MOST_OWNERS = 4;
-
 /** What a profile of the driver shows: failed calls, retries, and the owners of the memory outside PyTorch. */
-export function addDriverEvidence(
-  { outside, moment, failed, retries, retryNs, source }: DriverMemory,
-  evidence: EvidenceLog,
-): void {
-  if (failed.length > 0) {
-    const calls = failed
-      .map(({ api, count }) => `${api}${count === 1 ? '' : ` (${formatCount(count)} times)`}`)
-      .join(', ');
-    const tried =
-      retries === 0
-        ? ''
-        : `; the allocator emptied its cache to try again ${retries === 1 ? 'once' : `${formatCount(retries)} times`}, ${(retryNs / 1e6).toFixed(1)} ms of frees`;
-    evidence.add(`the driver refused memory: ${calls}${tried}`, source);
-  }
-  if (outside.length === 0) return;
-  const sum = outside.reduce((bytes, share) => bytes + share.bytes, 0);
-  const named = outside
-    .slice(0, MOST_OWNERS)
-    .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
-  const remainingOwners = outside.length - named.length;
-  const when = moment === 'oom' ? 'when it failed' : "at the driver's peak";
-  const words = `${named.join(', ')}${remainingOwners === 0 ? '' : ` and ${remainingOwners} more`}`;
-  evidence.add(`outside PyTorch the profiler saw ${formatBytes(sum)} ${when}: ${words}`, source);
+export function addDriverEvidence(driver: DriverMemory, evidence: EvidenceLog): void {
+  const { outside, moment, failed, retries, retryNs, source } = driver;
+  if (failed.length > 0)
+    evidence.add('refused_calls', source, {
+      numbers: { retries, retry_ms: retryNs / 1e6 },
+      items: failed.map(({ api, count }) => ({ name: api, numbers: { times: count } })),
+    });
+  if (outside.length > 0) evidence.add('profiled_outside', source, { names: { moment }, items: ownersOf(outside) });
 }
 
-const HOST_WORDS: Readonly<Record<string, (bytes: string) => string>> = {
-  host_limit: (bytes) => `may use ${bytes} of host memory`,
-  host_used: (bytes) => `${bytes} of the host in use at most`,
-  process_rss: (bytes) => `resident at most ${bytes}`,
-  process_max_rss: (bytes) => `resident at most ${bytes}`,
-};
+/** Owners of memory at the driver, as the items of a statement. */
+export function ownersOf(
+  shares: DriverMemory['outside'] | readonly { readonly owner: string; readonly bytes: number }[],
+) {
+  return shares.map(({ owner, bytes }) => ({ name: owner, numbers: { bytes } }));
+}
+
+const HOST_METRICS: ReadonlySet<string> = new Set(['host_limit', 'host_used', 'process_rss', 'process_max_rss']);
 
 /** Limits first, then who came near them. These are samples: the last moment may be missing. */
 export function addHostMemoryEvidence(
@@ -57,18 +42,9 @@ export function addHostMemoryEvidence(
   evidence: EvidenceLog,
 ): void {
   for (const { metric, host, process, bytes, display_path: path, line } of rows) {
-    const words = HOST_WORDS[metric]?.(formatBytes(bytes));
-    if (words === undefined || bytes === 0) continue;
-    const who = process === null ? '' : `${process}: `;
-    const where = host === null ? '' : ` on ${host}`;
-    const sampled = metric === 'host_limit' ? '' : ' (sampled)';
-    evidence.add(
-      `${who}${words}${where}${sampled}`,
-      { path: path, line: line },
-      {
-        query: { name: 'outside.host_memory', params: { run_id: runId } },
-      },
-    );
+    if (!HOST_METRICS.has(metric) || bytes === 0) continue;
+    const query = { name: 'outside.host_memory', params: { run_id: runId } };
+    evidence.add('host_memory', { path, line }, { numbers: { bytes }, names: named({ metric, host, process }), query });
   }
 }
 
@@ -78,25 +54,27 @@ const OUTSIDE_CHANGE_BYTES = GIB / 2;
 /** What was sampled of the device: in use at the failure, other processes, how the part outside PyTorch moved. */
 export function addMonitorEvidence(runId: number, monitor: MonitorFacts, evidence: EvidenceLog): void {
   const { usedBytes, moment, usedOfBytes, others, outsideFirstBytes: first, outsideLastBytes: last, source } = monitor;
-  const when = moment === 'failure' ? 'when it failed' : 'in the largest sample, which may have missed the peak';
-  const all = usedOfBytes === null ? '' : ` of ${formatBytes(usedOfBytes)}`;
-  const change =
-    first === null || last === null || Math.abs(last - first) < OUTSIDE_CHANGE_BYTES
-      ? ''
-      : `; outside PyTorch ${formatBytes(first)} at first and ${formatBytes(last)} at last`;
-  evidence.add(`the device had ${formatBytes(usedBytes)}${all} in use ${when}${change}`, source, {
+  const hasMoved = first !== null && last !== null && Math.abs(last - first) >= OUTSIDE_CHANGE_BYTES;
+  evidence.add('device_in_use', source, {
+    numbers: known({
+      used_bytes: usedBytes,
+      total_bytes: usedOfBytes,
+      ...(hasMoved ? { first_outside_bytes: first, last_outside_bytes: last } : {}),
+    }),
+    names: { moment },
     query: { name: 'outside.monitors', params: { run_id: runId } },
   });
-  const [most] = others ?? [];
-  if (most === undefined || others === null) return;
-  const sum = others.reduce((bytes, process) => bytes + process.bytes, 0);
-  const who = `pid ${most.pid ?? 'unknown'}${most.process === null ? '' : ` ${most.process}`}`;
-  const more = others.length === 1 ? '' : `, largest of ${formatCount(others.length)}`;
-  evidence.add(
-    `other processes on this device held ${formatBytes(sum)} when last seen: ${who}${more}`,
-    monitor.othersSource ?? monitor.totalSource,
-    { query: { name: 'outside.processes', params: { run_id: runId } } },
-  );
+  if (others === null || others.length === 0) return;
+  evidence.add('other_process_samples', monitor.othersSource ?? monitor.totalSource, {
+    numbers: { held_bytes: sumOf(others.map(({ bytes }) => bytes)) },
+    items: processesOf(others),
+    query: { name: 'outside.processes', params: { run_id: runId } },
+  });
+}
+
+/** Processes as the items of a statement. */
+export function processesOf(processes: NonNullable<MonitorFacts['others']>) {
+  return processes.map(({ pid, process, bytes }) => ({ name: process, numbers: known({ pid, bytes }) }));
 }
 
 /** The rank's own last memory line: what it held before it failed, and signs of memory pressure in it. */
@@ -105,32 +83,29 @@ export function addMemoryEvidence(lines: ReadonlyMap<string, MemoryRow>, evidenc
   const allocated = lines.get('max_allocated') ?? lines.get('allocated');
   const shown = reserved ?? allocated;
   if (shown === undefined) return;
-  const parts: string[] = [];
-  if (allocated?.last_bytes != null) parts.push(`peak allocated ${formatBytes(allocated.last_bytes)}`);
-  if (reserved?.last_bytes != null) parts.push(`peak reserved ${formatBytes(reserved.last_bytes)}`);
-  const split = lines.get('inactive_split');
-  if (split?.last_bytes != null && split.last_bytes > 0)
-    parts.push(`${formatBytes(split.last_bytes)} in unusable remainders of split blocks`);
-  const when = shown.last_iteration === null ? '' : ` (iteration ${formatCount(shown.last_iteration)})`;
-  const source = { path: shown.display_path, line: shown.line };
-  if (parts.length > 0) evidence.add(`last memory line before it${when}: ${parts.join(', ')}`, source);
+  const figures = known({
+    peak_allocated_bytes: allocated?.last_bytes,
+    peak_reserved_bytes: reserved?.last_bytes,
+    inactive_split_bytes: lines.get('inactive_split')?.last_bytes || null,
+  });
+  if (Object.keys(figures).length > 0)
+    evidence.add('memory_line', placeOf(shown), {
+      numbers: { ...known({ iteration: shown.last_iteration }), ...figures },
+    });
   const retries = lines.get('alloc_retries');
-  if (retries !== undefined && retries.max_value > 0) {
-    const times = retries.max_value === 1 ? 'once' : `${formatCount(retries.max_value)} times`;
-    evidence.add(
-      `the driver had refused memory ${times} before and the cache was flushed (allocation retries): near its limit already`,
-      { path: retries.display_path, line: retries.line },
-    );
-  }
+  if (retries !== undefined && retries.max_value > 0)
+    evidence.add('allocation_retries', placeOf(retries), { numbers: { times: retries.max_value } });
 }
 
 /** Headroom elsewhere: if one rank fails while others have free memory, the model does not exceed every device. */
-export function addOtherRanksEvidence({ ranks: count, most }: Reserves, total: Figure | null, evidence: EvidenceLog): void {
+export function addOtherRanksEvidence({ ranks, most }: Reserves, total: Figure | null, evidence: EvidenceLog): void {
   if (most === undefined) return;
-  const headroom = total === null ? '' : `, ${formatBytes(total.bytes - most.max_bytes!)} below the device's total`;
-  const who = count === 1 ? `rank ${most.rank}` : `${formatCount(count)} other ranks (most: rank ${most.rank})`;
-  evidence.add(`elsewhere: ${who} reserved at most ${formatBytes(most.max_bytes!)}${headroom}`, {
-    path: most.display_path,
-    line: most.line,
-  });
+  const reserved = most.max_bytes!;
+  const headroom = total === null ? null : total.bytes - reserved;
+  const numbers = known({ ranks, rank: most.rank, reserved_bytes: reserved, headroom_bytes: headroom });
+  evidence.add('other_ranks', placeOf(most), { numbers });
+}
+
+function placeOf({ display_path: path, line }: MemoryRow) {
+  return { path, line };
 }

@@ -1,7 +1,8 @@
 import { groupBy } from '../../model/group-by.js';
 import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { formatBytes, formatCount, MIB } from '../../model/units.js';
+import { known, named, statement } from '../../model/statement.js';
+import { MIB } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { RankLayout } from '../run/rank-layout.js';
@@ -98,14 +99,11 @@ export function savingSince({
   attempt,
   phases,
   iterations,
-}: RunTexts): { readonly text: string; readonly source: Place } | null {
+}: RunTexts): { readonly iteration: number; readonly source: Place } | null {
   const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
   const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
   if (save?.iteration == null || last === null || save.iteration < last) return null;
-  return {
-    text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
-    source: { path: save.display_path },
-  };
+  return { iteration: save.iteration, source: { path: save.display_path } };
 }
 
 function highestOf(memory: MemoryLines, rank: number | null): number | null {
@@ -177,7 +175,7 @@ function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['ncc
       return ofRank && value !== null && GREEDY[key]?.(value) === true;
     })
     .map(({ key, value, origin, display_path, line }) => ({
-      text: `${key}=${value} (${origin}): NCCL holds more memory than by default`,
+      ...statement('nccl_setting', { names: named({ variable: key, value, origin }) }),
       source: { path: display_path, line: line },
     }));
 }
@@ -185,11 +183,6 @@ function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['ncc
 function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'][number][] {
   const failed = incidents.find((one) => one.attempt === attempt && one.kind === 'nccl_oom');
   if (failed === undefined) return [];
-  const bytes = failed.requested_bytes === null ? '' : ` of ${formatBytes(failed.requested_bytes)}`;
-  return [
-    {
-      text: `an allocation${bytes} by NCCL itself failed in the same launch`,
-      source: { path: failed.file, line: failed.line },
-    },
-  ];
+  const numbers = known({ requested_bytes: failed.requested_bytes });
+  return [{ ...statement('nccl_failure', { numbers }), source: { path: failed.file, line: failed.line } }];
 }

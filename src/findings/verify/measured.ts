@@ -3,8 +3,8 @@
  * uncertain by.
  */
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
-import type { PeakAccounting, Verdict } from '../../model/results/common.js';
 import type { VerifyFigure, VerifyMeasured } from '../../model/results/verify.js';
+import type { PeakAccount, Verdict } from '../../model/verdict.js';
 import { SIGMAS } from '../measure/noise.js';
 import { ASSUMED } from '../measure/tolerances.js';
 import { pairOfLines, pairOfPeaks } from './figures.js';
@@ -98,7 +98,7 @@ function reservedFigure(
  * Reserved bytes that are not in use, as far as the account separates them; null where it contains allocated bytes
  * only.
  */
-function cachedOf({ parts }: Pick<PeakAccounting, 'parts'>): number | null {
+function cachedOf({ parts }: Pick<PeakAccount, 'parts'>): number | null {
   const cached = parts.filter(({ part }) => /^(?:cached|reserved[ _].*unallocated)/.test(part));
   return cached.length === 0 ? null : cached.reduce((sum, { bytes }) => sum + bytes, 0);
 }

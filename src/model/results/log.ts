@@ -3,8 +3,9 @@
  * `--json` prints them as they are and `src/report` renders them, so field names are the JSON's.
  */
 import type { FirstFailureResult } from '../first-failure.js';
+import type { Verdict } from '../verdict.js';
 import type { IncidentKind } from '../vocabulary.js';
-import type { Failure, Verdict } from './common.js';
+import type { Failure, VerdictResult } from './common.js';
 
 /** A line of a file of the run. */
 export interface TextPlace {
@@ -415,7 +416,16 @@ export interface EnvResult {
   }[];
 }
 
-export interface ClassifyVerdict extends Verdict {
+/** The failures of a text, and the verdict on one of them. */
+export interface Classification {
+  readonly source: string;
+  readonly incidents: readonly LogIncident[];
+  /** Index of the failure that was judged. */
+  readonly incident: number | null;
+  readonly verdict: Verdict;
+}
+
+export interface ClassifyVerdict extends VerdictResult {
   /** Index into `incidents` of the failure that was judged. */
   readonly incident: number | null;
 }

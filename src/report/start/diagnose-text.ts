@@ -2,11 +2,18 @@
  * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At
  * most {@link HEIGHT} lines of 100 columns whatever the run; what does not fit is behind `mbforensics show`.
  */
-import type { DiagnoseResult, Evidence, Verdict } from '../../model/results/common.js';
+import type {
+  AccountingTotal,
+  DiagnoseResult,
+  EvidenceResult,
+  VerdictResult as Verdict,
+} from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
 import { keepEnd, printable, wrap } from '../table.js';
 import { rankWords, WIDTH } from '../text-pieces.js';
+import { requestText } from '../verdict/evidence-words.js';
+import { viewOf, plain as words } from '../verdict/words.js';
 import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 
@@ -90,8 +97,6 @@ function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
   return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
 }
 
-const words = (name: string): string => name.replaceAll('_', ' ');
-
 // ---- body
 
 function bodyOf(verdict: Verdict): ScreenSection[] {
@@ -100,24 +105,24 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   const message = evidence.filter(({ about }) => about === 'message');
   const testResults = evidence.filter(({ about }) => about === 'test');
   const replayed = evidence.filter(({ about }) => about === 'replay');
-  const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
+  const also = evidence.filter((entry) => entry.about === 'context' && !isOfHint(entry, verdict));
   const { accounting_total: total, accounting_peak: peak } = verdict;
   const profiled = verdict.accounting.filter(({ of }) => of?.some(({ part }) => part.startsWith('driver_')) === true);
   const unprofiled = verdict.accounting.filter((part) => !profiled.includes(part));
   return [
     section(
       'asked',
-      asked.map(({ id, text }) => ({ text: text.replace(/^asked /, ''), handle: id })),
+      asked.map((entry) => ({ text: requestText(viewOf(entry)), handle: entry.id })),
       2,
       1,
     ),
     section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
-    wholeSection('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
+    wholeSection('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total)], 4, 4),
     // From a profile. No other line shows this part.
     wholeSection('outside', total === null ? [] : outsideOf(total, profiled), 2, 1),
     { ...wholeSection('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0), packed: true },
     wholeSection('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
-    wholeSection('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
+    wholeSection('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)], 3, 0),
     section('why', testResults.map(withHandle), 4, 2),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
     section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
@@ -161,12 +166,12 @@ function layoutOf({ cause, replay }: Verdict): ScreenItem[] {
 }
 
 /** The hint already names the setting; repeating it would cost a line. */
-function isOfHint(text: string, { hint }: Verdict): boolean {
-  return hint !== null && /expandable segments (?:were )?(?:on|off)/.test(text);
+function isOfHint({ kind }: EvidenceResult, { hint }: Verdict): boolean {
+  return hint !== null && (kind === 'expandable_segments' || kind === 'allocator_setting');
 }
 
-function caveat(text: string): string {
-  return text.includes('not in the evidence') ? ' (the device total is not in the evidence)' : '';
+function caveat({ kind }: AccountingTotal): string {
+  return kind === 'reserved' || kind === 'reserved_and_free' ? ' (the device total is not in the evidence)' : '';
 }
 
 /** The causes that a reader suspects first. */
@@ -177,7 +182,7 @@ function byWeight({ ruled_out }: Verdict): Verdict['ruled_out'] {
   return ruled_out.toSorted((a, b) => weight(a.cause) - weight(b.cause));
 }
 
-const withHandle = ({ id, text }: Evidence): ScreenItem => ({ text, handle: id });
+const withHandle = ({ id, text }: EvidenceResult): ScreenItem => ({ text, handle: id });
 
 function section(label: string, items: readonly ScreenItem[], most: number, least: number): ScreenSection {
   return { label, items, most, least };
@@ -283,8 +288,8 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
 const MOST_OTHERS = 2;
 
 /** Without what the hint already contains. */
-function adviceOf({ next, hint }: Verdict): readonly string[] {
-  return hint === null ? next : next.filter((text) => !text.includes("PyTorch's own hint"));
+function adviceOf({ next, steps, hint }: Verdict): readonly string[] {
+  return hint === null ? next : next.filter((_, i) => steps[i]!.kind !== 'expandable_on_already');
 }
 
 function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {

@@ -4,7 +4,8 @@ import { applyCounterfactual } from '../../../src/findings/verdict/apply-counter
 import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
 import type { OomFacts } from '../../../src/findings/verdict/facts.js';
 import { type Draft, finish } from '../../../src/findings/verdict/judge-message.js';
-import type { Counterfactual, Verdict } from '../../../src/model/results/common.js';
+import type { Verdict } from '../../../src/model/results/common.js';
+import type { Counterfactual } from '../../../src/model/verdict.js';
 import type { WhatIfSetting } from '../../../src/model/results/replay.js';
 import { GIB } from '../../../src/model/units.js';
 import { exact, freeSpaceOf, tracedFacts, traceOf } from './facts.js';

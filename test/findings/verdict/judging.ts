@@ -6,7 +6,7 @@ import { describeTests, type Judged, type Judgement, judgeSeparately } from '../
 import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { allowedAdvice } from '../../../src/findings/verdict/hint.js';
-import type { Counterfactual } from '../../../src/model/results/common.js';
+import type { Counterfactual } from '../../../src/model/verdict.js';
 import {
   CAUSE_DETAILS,
   type Cause,

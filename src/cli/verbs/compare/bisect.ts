@@ -19,6 +19,7 @@ import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { bisectReportMarkdown, bisectReportText } from '../../../report/compare/bisect-report-text.js';
 import { triageText } from '../../../report/compare/triage-text.js';
+import { summaryText } from '../../../report/verdict/cause-words.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
@@ -172,7 +173,7 @@ async function measureLaunch(
   try {
     const row = (await store.all('store.runs', { run_id: null })).find(({ name }) => name === run);
     if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);
-    return await measureRun(store, row.run_id, run);
+    return await measureRun(store, row.run_id, run, { summaryOf: summaryText });
   } finally {
     await store.close();
   }

@@ -4,6 +4,7 @@ import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../../model/results/verify.js';
 import { verifyFixText } from '../../../report/compare/verify-fix-text.js';
+import { summaryText } from '../../../report/verdict/cause-words.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, operand, option } from '../../options.js';
@@ -41,7 +42,7 @@ export const verb = defineVerb({
     const read = (which: 0 | 1): Promise<Side> =>
       targets.use(which, (target) => {
         session.note(target);
-        return readSide(target.store, target.runId, target.run, capacityBytes);
+        return readSide(target.store, target.runId, target.run, summaryText, capacityBytes);
       });
     const a = await read(0);
     const advice = await targets.use(0, ({ store, runId }) => readAdviceBefore(store, runId, a, capacityBytes));

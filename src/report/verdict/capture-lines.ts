@@ -1,20 +1,6 @@
-/**
- * What to record next time, as lines to paste. Each test that cannot run names one of these: the capture that would
- * settle it.
- */
-import type { CaptureLines, VerdictCapture } from '../../model/results/common.js';
-import type { Cause } from '../../model/vocabulary.js';
-
-export const CAPTURE_IDS = [
-  'snapshot_at_oom',
-  'memory_each_iteration',
-  'whole_oom_message',
-  'device_total',
-  'nccl_memory',
-  'host_memory',
-  'logs_of_all_ranks',
-] as const;
-export type CaptureId = (typeof CAPTURE_IDS)[number];
+/** What to record next time, as lines to paste. Each test that cannot run names one of these. */
+import type { CaptureLines } from '../../model/results/common.js';
+import type { CaptureId } from '../../model/verdict.js';
 
 interface Capture {
   /** What it records, in one line. */
@@ -104,16 +90,3 @@ export const CAPTURES: Readonly<Record<CaptureId, Capture>> = {
     lines: { megatron_bridge: ALL_RANKS, nemo: ALL_RANKS, megatron_lm: TORCHRUN_RANKS, pytorch: TORCHRUN_RANKS },
   },
 };
-
-/** The captures that tests asked for, each once, with the causes it settles. */
-export function capturesFor(
-  wanted: readonly { readonly cause: Cause; readonly capture: CaptureId }[],
-): VerdictCapture[] {
-  const causes = new Map<CaptureId, Set<Cause>>();
-  for (const { cause, capture } of wanted) {
-    const known = causes.get(capture);
-    if (known === undefined) causes.set(capture, new Set([cause]));
-    else known.add(cause);
-  }
-  return [...causes].map(([id, settles]) => ({ id, settles: [...settles], ...CAPTURES[id] }));
-}

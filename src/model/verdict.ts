@@ -1,0 +1,405 @@
+/** A verdict as `src/findings` gives it: codes, figures and places. `src/report/verdict` makes its sentences. */
+import type { Place } from './place.js';
+import type { WhatIfSetting } from './results/replay.js';
+import type { Figures, Statement } from './statement.js';
+import type { Cause, CauseDetail, Component, Confidence } from './vocabulary.js';
+
+/** The place of a statement: a line of a text, or an entry of a trace (null: the snapshot as it was dumped). */
+export type EvidencePlace =
+  | { readonly path: string; readonly line: number }
+  | { readonly path: string; readonly entry: number | null };
+
+/** A query of `queries/` whose rows are behind a statement. */
+export interface EvidenceQuery {
+  readonly name: string;
+  readonly params: Readonly<Record<string, string | number | null>>;
+}
+
+/**
+ * The topic of an evidence entry: the failing request, the message as printed, the run around it, the result of a
+ * cause's test, or the allocator model's result on the recording.
+ */
+export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
+
+/** What a piece of evidence is. `numbers`, `names` and `items` of each are named in its sentence. */
+export type EvidenceKind =
+  // ---- the failure
+  /** The request of an OOM entry. */
+  | 'request'
+  /** The beginning of the message as printed. */
+  | 'message'
+  /** The line of a failure other than an OOM, with the kind of its incident. */
+  | 'failure_line'
+  /** The frame of a traceback that belongs to no library. */
+  | 'raised_in'
+  // ---- the run around it
+  /** The dump is younger than the OOM; the state is walked back. */
+  | 'dumped_later'
+  /** Recorded in the snapshot: on or off. */
+  | 'expandable_segments'
+  /** The component that differs most from its estimate. */
+  | 'against_theory'
+  /** Call sites with the most live bytes. */
+  | 'live_sites'
+  /** The variable that sets the allocator. */
+  | 'allocator_setting'
+  /** The last figures that the rank printed. */
+  | 'memory_line'
+  /** `num_alloc_retries` of memory lines. */
+  | 'allocation_retries'
+  /** The most that another rank reserved. */
+  | 'other_ranks'
+  /** Memory calls that the driver refused, by name. */
+  | 'refused_calls'
+  /** Memory outside PyTorch in a profile, by owner. */
+  | 'profiled_outside'
+  /** Samples of a monitor. */
+  | 'device_in_use'
+  | 'other_process_samples'
+  /** A checkpoint was announced after the last iteration. */
+  | 'checkpoint_announced'
+  /** Limits and samples of the memory of a host. */
+  | 'host_memory'
+  // ---- a run without an OOM
+  | 'run_finished'
+  | 'last_iteration'
+  /** Live and reserved at the peak of a trace, or as dumped. */
+  | 'peak'
+  /** Of a process in a profile: refusals of the driver, the frees that followed, and what was held then. */
+  | 'process_refused'
+  | 'cache_flushes'
+  | 'held_at_refusal'
+  /** NVTX ranges around the last refusal. */
+  | 'nvtx_ranges'
+  // ---- capacity
+  | 'request_beyond_device'
+  | 'device_exceeded'
+  | 'little_left_beside_pools'
+  | 'limit_refused'
+  | 'limit_exceeded'
+  | 'rounding_waste'
+  | 'optimizer_states_made'
+  /** It failed while a checkpoint was saved or loaded; with the sizes of its copies where the trace shows them. */
+  | 'in_checkpoint'
+  | 'checkpoint_copies'
+  | 'second_copies'
+  | 'logits_spike'
+  | 'one_tensor'
+  | 'fullest_stage'
+  // ---- external_pressure
+  | 'outside_pytorch'
+  | 'driver_owners'
+  /** NCCL is set to hold more than by default, or failed to allocate itself. */
+  | 'nccl_setting'
+  | 'nccl_failure'
+  // ---- fragmentation, graph_pools, synchronisation
+  | 'oversize_slack'
+  | 'kept_for_larger'
+  | 'reserved_but_free'
+  | 'fits_in_pieces'
+  | 'pinned_segments'
+  | 'free_in_pools'
+  | 'pending_frees'
+  | 'freed_by_wait'
+  // ---- leak
+  | 'kept_by_site'
+  | 'step_ends'
+  | 'growth_in_lines'
+  | 'early_growth'
+  // ---- the allocator model
+  /** How well it repeats the recording. */
+  | 'replay'
+  /** The outcome with the other kind of segments. */
+  | 'other_segments';
+
+export interface Evidence extends Statement<EvidenceKind> {
+  /** `E1`, unique within the answer. */
+  readonly id: string;
+  readonly place: Place;
+  readonly about?: EvidenceTopic;
+  /** The place in a file of the run, where it is one. */
+  readonly lines?: EvidencePlace;
+  readonly query?: EvidenceQuery;
+}
+
+/** What to do next. */
+export type StepKind =
+  // ---- expandable segments: they cure it, are worth a try, or were replayed
+  | 'expandable_segments'
+  | 'expandable_first'
+  | 'expandable_replayed'
+  | 'expandable_on_already'
+  | 'check_expandable'
+  | 'find_pinning'
+  | 'free_pinning'
+  | 'same_stream'
+  | 'lower_oversize_rounding'
+  | 'raise_max_split'
+  // ---- a full device
+  | 'check_shape'
+  | 'lower_live_or_request'
+  | 'lower_live'
+  | 'raise_fraction'
+  | 'less_rounding'
+  | 'shard_optimizer'
+  | 'sharded_checkpoint'
+  | 'training_fits'
+  | 'load_to_host'
+  | 'smaller_logits'
+  | 'split_tensor'
+  | 'move_layers'
+  | 'fewer_in_flight'
+  // ---- memory outside PyTorch
+  | 'find_holder'
+  | 'find_process'
+  | 'end_processes'
+  | 'fewer_communicators'
+  | 'see_nsys'
+  | 'undo_nccl_settings'
+  | 'count_communicators'
+  // ---- pools, streams, growth
+  | 'smaller_graphs'
+  | 'record_stream'
+  | 'look_at_site'
+  | 'compare_snapshots'
+  | 'find_kept_tensors'
+  | 'confirm_growth'
+  // ---- by the kind of the failure line
+  | 'look_for_message'
+  | 'nccl_headroom'
+  | 'raise_utilization'
+  | 'graph_headroom'
+  | 'enlarge_shm'
+  | 'fewer_workers'
+  | 'raise_host_limit'
+  | 'raise_host_memory'
+  | 'change_setting'
+  | 'find_last_rank'
+  | 'find_ended_rank'
+  | 'take_node_out'
+  | 'resume'
+  | 'ingest_message'
+  | 'capture'
+  // ---- where little was read
+  | 'name_whole_log'
+  | 'name_all_logs'
+  | 'see_retries'
+  | 'ingest_rank';
+
+export interface Step extends Statement<StepKind> {
+  /** `proven`: a replay with it serves every request. `forbidden`: the configuration does not allow it. */
+  readonly status: 'open' | 'proven' | 'forbidden';
+  /** What forbids it. */
+  readonly because: { readonly text: string; readonly source: string } | null;
+}
+
+export type MissingKind =
+  | 'exact_state'
+  | 'snapshot'
+  | 'device_use'
+  | 'other_allocator'
+  | 'pytorch_reserve'
+  | 'pool_contents'
+  | 'grown_process'
+  | 'other_logs'
+  | 'device_total'
+  | 'run_end'
+  | 'failure_lines'
+  | 'refused_size';
+
+/** The rules of the view `verdict`, in the order they are applied, and what a replay or another rank adds. */
+export type RuleId =
+  | 'all_run'
+  | 'external_first'
+  | 'pending_and_pools_before_full'
+  | 'leak_before_capacity'
+  | 'capacity_before_fragmentation'
+  | 'none_holds'
+  | 'rule_of_thumb'
+  | 'untested_rival'
+  | 'contradiction'
+  | 'counterfactual'
+  | 'proven';
+
+export type AppliedRule =
+  | RuleId
+  | 'kind_decides'
+  | 'oom_not_repeated'
+  | 'served_in_replay'
+  | 'replay_depends'
+  | 'refuted_by_replay'
+  | 'served_against_it'
+  | 'fails_in_replay_too'
+  | 'other_device';
+
+export type CaptureId =
+  | 'snapshot_at_oom'
+  | 'memory_each_iteration'
+  | 'whole_oom_message'
+  | 'device_total'
+  | 'nccl_memory'
+  | 'host_memory'
+  | 'logs_of_all_ranks';
+
+/** A capture, and which causes it would settle. */
+export interface Capture {
+  readonly id: CaptureId;
+  readonly settles: readonly Cause[];
+}
+
+/** The answer of one cause's test. */
+export interface CauseTest {
+  readonly cause: Cause;
+  readonly outcome: 'holds' | 'fails' | 'not_testable';
+  /** As the view of the cause names it. */
+  readonly reason: string;
+  /** What it was decided by; names end in their unit. */
+  readonly numbers: Readonly<Record<string, number>>;
+  /** What else a reader needs: a call site, iterations, processes. */
+  readonly details: Figures;
+  /** Evidence against the outcome, as the view names it. */
+  readonly doubts: readonly string[];
+  /** The capture that would let it run; null where it ran. */
+  readonly capture: CaptureId | null;
+}
+
+/** The summary of a verdict that no test gives: by the reason of a failure's kind, or what was seen of the run. */
+export type SummaryKind = 'reason' | 'peak' | 'finished' | 'silent' | 'retried' | 'refused' | 'no_failure_line';
+
+export type HintKind = 'already_on' | 'pools' | 'too_little_idle' | 'forbidden' | 'unknown' | 'applies';
+
+/** PyTorch's own advice, held against the evidence. */
+export interface Hint extends Statement<HintKind> {
+  /** Text: of a configuration. */
+  readonly place: Place | string;
+}
+
+/** Whose figures an account is made of. */
+export type AccountingFrom = 'snapshot' | 'log' | 'joined';
+
+/** Live bytes (allocated and pending free) by component, in descending order; they add up to the total. */
+export interface LiveComponents {
+  readonly moment: 'oom' | 'peak' | 'dump';
+  readonly total_bytes: number;
+  readonly parts: readonly { readonly component: Component; readonly bytes: number }[];
+}
+
+/** What the parts of an account add up to. */
+export type TotalKind =
+  | 'total_printed'
+  | 'total_given'
+  | 'total'
+  | 'total_at_peak_reserved'
+  | 'reserved'
+  | 'reserved_and_free';
+
+export interface Total {
+  readonly kind: TotalKind;
+  readonly bytes: number;
+  readonly place: Place;
+}
+
+export interface Part {
+  readonly part: string;
+  readonly bytes: number;
+  /** Where it was read, or the figure that others were subtracted from; null for parts of 0 bytes. */
+  readonly place: Place | null;
+  /** By subtraction: what is left of this figure. */
+  readonly rest_of?: 'total' | 'process' | 'reserved' | 'shares';
+  readonly of?: readonly Part[];
+}
+
+/**
+ * The account of the moment at which most was live. Parts of 0 bytes are left out; they add up to the total exactly.
+ */
+export interface PeakAccount {
+  /**
+   * `peak`: of the trace, after entry `seq` (null: before its first). `dump`: no trace, the dumped state. `lines`:
+   * largest figures of memory lines, which may be of different moments.
+   */
+  readonly moment: 'peak' | 'dump' | 'lines';
+  readonly seq: number | null;
+  readonly from: AccountingFrom;
+  readonly total: Total;
+  readonly parts: readonly Part[];
+}
+
+/** How well the allocator model repeats the recording a verdict rests on. */
+export interface ReplayVerdict {
+  readonly status: 'exact' | 'approximate' | 'refused';
+  readonly reason: string;
+  readonly address_matches: number;
+  readonly address_total: number;
+  /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
+  readonly repeats_oom: boolean;
+  /**
+   * Additional bytes needed from the driver there: the missing bytes plus the unusable holes. Null where the model does
+   * not fail there.
+   */
+  readonly layout_short_bytes: number | null;
+  /** Least capacity with which every request of the trace is served under the recorded settings. */
+  readonly least_capacity_bytes: number | null;
+}
+
+/** Answers of the model about one OOM. */
+export interface Counterfactual {
+  readonly replay: ReplayVerdict;
+  /** Recorded settings first, then the other kind of segments; empty if refused. */
+  readonly rows: readonly WhatIfSetting[];
+}
+
+export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
+
+export interface Contributor {
+  /** `other_processes`, `outside_pytorch`, `pending_free`, `private_pools_free` or `cached`. */
+  readonly contributor: string;
+  readonly bytes: number;
+}
+
+export interface Verdict {
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly cause: Cause;
+  readonly detail: CauseDetail | null;
+  readonly confidence: Confidence;
+  /**
+   * What decided: a test, the kind of the failure line, the guides' rule where figures are missing, or nothing. Null
+   * where no failure was judged.
+   */
+  readonly basis: VerdictBasis | null;
+  /** Of the test, the kind or the rule, as the store's views name it. */
+  readonly reason: string | null;
+  /** Of a device that is full: what else takes part in it, without which it would be full all the same. */
+  readonly contributors: readonly Contributor[];
+  /** Null where a test holds: its answer is the summary. */
+  readonly summary: Statement<SummaryKind> | null;
+  readonly evidence: readonly Evidence[];
+  /** What is not known, beside the tests that could not run. */
+  readonly missing: readonly MissingKind[];
+  /** Every test, in the order they are tried; none for lines that carry no figures. */
+  readonly tests: readonly CauseTest[];
+  /** One capture for each test that could not run. */
+  readonly captures: readonly Capture[];
+  /** The rules that made one verdict of the tests' answers; `items` name what lowered the confidence. */
+  readonly rules: readonly Statement<AppliedRule>[];
+  readonly accounting_total: Total | null;
+  readonly accounting: readonly Part[];
+  readonly accounting_from: AccountingFrom | null;
+  readonly accounting_peak: PeakAccount | null;
+  /** What was live then, by component; null without a snapshot. See `mbforensics attribute`. */
+  readonly components: LiveComponents | null;
+  /** Null where no caching allocator ran out, or nothing decides it. */
+  readonly hint: Hint | null;
+  /** Whether the allocator model repeats the recording; null without one, or where it was not replayed. */
+  readonly replay: ReplayVerdict | null;
+  /**
+   * The recorded settings, then the other kind of segments, at the recorded capacity; empty where nothing was replayed.
+   */
+  readonly what_if: readonly WhatIfSetting[];
+  /** What to do next, cheapest first. */
+  readonly steps: readonly Step[];
+  /** Verbs that show more, ready to run; add the run or path that was diagnosed. */
+  readonly commands: readonly string[];
+  /** What ran out, where known. */
+  readonly request: { readonly bytes: number; readonly site: string | null } | null;
+}
