@@ -12,6 +12,7 @@ import { DEFAULT_TOLERANCES } from '../../src/findings/measure/tolerances.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { Measurement } from '../../src/model/measurement.js';
 import { compareText } from '../../src/report/compare/compare-text.js';
+import { summaryText } from '../../src/report/verdict/cause-words.js';
 import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
@@ -30,7 +31,7 @@ async function measured(path: string): Promise<Measurement | undefined> {
   const store = await openStore(file, { mode: 'read' });
   try {
     const [run] = await store.all('store.runs', { run_id: null });
-    return run === undefined ? undefined : await measureRun(store, run.run_id, run.name);
+    return run === undefined ? undefined : await measureRun(store, run.run_id, run.name, { summaryOf: summaryText });
   } finally {
     await store.close();
   }

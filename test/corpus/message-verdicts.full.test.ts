@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { incidentsInText } from '../../parsers/log/index.js';
-import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { judgeSeparately } from '../../src/findings/verdict/combine.js';
 import { failureOfText } from '../../src/findings/verdict/failures.js';
 import { judgeMessage } from '../../src/findings/verdict/judge-message.js';
@@ -13,7 +12,9 @@ import { ingest } from '../../src/ingest/ingest.js';
 import { reservedOf } from '../../src/knowledge/oom-figures.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { CAUSES, type Cause } from '../../src/model/vocabulary.js';
+import { wordVerdict } from '../../src/report/verdict/word-verdict.js';
 import { openScratch, openStore } from '../../src/store/open-store.js';
+import { diagnose } from '../findings/verdict/worded.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
 
@@ -101,7 +102,7 @@ async function judgeTexts(texts: readonly string[]): Promise<Judged[]> {
     if (failure === undefined) return { cause: 'not_oom', why: 'no message found', row };
     const answer = judged[next]!;
     next += 1;
-    const { cause, summary, missing, accounting, accounting_total: total } = judgeMessage(failure, answer);
+    const { cause, summary, missing, accounting, accounting_total: total } = wordVerdict(judgeMessage(failure, answer));
     if (total !== null) expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total.bytes);
     return { cause, why: answer.basis === 'none' ? missing.join('; ') : summary, row };
   });

@@ -19,7 +19,7 @@ export function doubtTexts(test: CauseTest): string[] {
 }
 
 /** One line: what happened. */
-export function summaryText({ summary, tests }: Verdict): string {
+export function summaryText({ summary, tests }: Pick<Verdict, 'summary' | 'tests'>): string {
   if (summary !== null) return SUMMARIES[summary.kind](viewOf(summary));
   return testText(tests.find(({ outcome }) => outcome === 'holds')!);
 }

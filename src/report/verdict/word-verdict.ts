@@ -208,7 +208,7 @@ function tooLittleIdle(v: View): string {
   return `PyTorch's hint does not help: ${formatBytes(idle)} reserved but unallocated (${share.toFixed(share < 10 ? 1 : 0)} %) cannot serve the request`;
 }
 
-function wordHint({ kind, place, ...figures }: Hint): HintResult {
+export function wordHint({ kind, place, ...figures }: Hint): HintResult {
   const [verdict, words] = HINTS[kind];
   return { verdict, text: words(viewOf(figures)), source: typeof place === 'string' ? place : placeText(place) };
 }

@@ -1,11 +1,13 @@
 /** Facts made by hand, judged by the views of a store. */
 
 import { afterAll, beforeAll, expect } from 'vitest';
-import { stepsOf } from '../../../src/findings/verdict/causes/words.js';
-import { describeTests, type Judged, type Judgement, judgeSeparately } from '../../../src/findings/verdict/combine.js';
+import { describeTests, type Judged, judgeSeparately } from '../../../src/findings/verdict/combine.js';
+import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { type FailureFacts, writeReplays } from '../../../src/findings/verdict/fact-rows.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
-import { allowedAdvice } from '../../../src/findings/verdict/hint.js';
+import { BLANK } from '../../../src/findings/verdict/judge-message.js';
+import type { VerdictResult } from '../../../src/model/results/common.js';
+import { statement } from '../../../src/model/statement.js';
 import type { Counterfactual } from '../../../src/model/verdict.js';
 import {
   CAUSE_DETAILS,
@@ -14,6 +16,7 @@ import {
   type Confidence,
   type IncidentKind,
 } from '../../../src/model/vocabulary.js';
+import { wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { openScratch } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 
@@ -25,7 +28,8 @@ export interface FailureInput {
   readonly counterfactual?: Counterfactual;
 }
 
-export interface Outcome extends Judgement {
+export interface Outcome
+  extends Pick<VerdictResult, 'tests' | 'missing' | 'ruled_out' | 'captures' | 'combination' | 'evidence'> {
   /** The rows of the views. */
   readonly judged: Judged;
   /** The test that is the verdict; null: another rule decides, or none. */
@@ -40,7 +44,6 @@ export interface Outcome extends Judgement {
   readonly cause: Cause | null;
   readonly detail: CauseDetail | null;
   readonly ruledOutCauses: readonly Cause[];
-  readonly evidence: EvidenceLog['entries'];
 }
 
 /** In the order in which they are asked. */
@@ -105,36 +108,44 @@ export function failureOf({ facts, kind, text }: FailureInput): FailureFacts {
 /** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
 function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged): Outcome {
   const log = new EvidenceLog();
-  const judgement = describeTests(judged, facts, log);
-  const { detail, confidence } = judged;
+  const { held, steps, ...described } = describeTests(judged, facts, log);
+  const { cause, detail, confidence } = judged;
+  const judgement = wordVerdict({
+    ...BLANK,
+    ...described,
+    ...{ rank: 0, device: 0, cause, detail, confidence },
+    summary: held === undefined ? statement('silent') : null,
+    evidence: log.entries,
+    steps: stepsOf(steps),
+  });
   if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(judged.cause);
   if (kind === undefined && counterfactual === undefined) expect(confidence).not.toBe('proven');
   const test = judged.basis === 'test' ? judgement.tests.find(({ outcome }) => outcome === 'holds') : undefined;
-  expect(judgement.summary === null).toBe(test === undefined);
+  expect(held?.cause).toBe(test?.cause);
   if (test !== undefined) {
     expect(test.cause).toBe(judged.cause);
     expect(log.entries.length).toBeGreaterThan(0);
     expect(judgement.summary).not.toBe('');
     expect(judgement.next.length).toBeGreaterThan(0);
   }
-  const ruledOutCauses = judgement.ruledOut.map((item) => item.cause);
+  const ruledOutCauses = judgement.ruled_out.map((item) => item.cause);
   expect(ruledOutCauses).not.toContain(test?.cause);
   if (kind === undefined) expect(judgement.tests.map(({ cause }) => cause)).toEqual(CAUSE_ORDER);
   const count = (of: string): number => judgement.tests.filter(({ outcome }) => outcome === of).length;
-  expect([count('fails'), count('not_testable')]).toEqual([judgement.ruledOut.length, judgement.missing.length]);
-  const { summary } = judgement;
-  const next = allowedAdvice(stepsOf(judgement.next), null);
+  expect([count('fails'), count('not_testable')]).toEqual([judgement.ruled_out.length, judgement.missing.length]);
+  const { summary, next } = judgement;
   return {
-    ...judgement,
+    tests: judgement.tests,
+    missing: judgement.missing,
+    ruled_out: judgement.ruled_out,
+    captures: judgement.captures,
+    combination: judgement.combination,
+    evidence: judgement.evidence,
     judged,
-    holds:
-      test === undefined
-        ? null
-        : { cause: test.cause, detail, confidence, summary: summary!, next, numbers: test.numbers },
+    holds: test === undefined ? null : { cause: test.cause, detail, confidence, summary, next, numbers: test.numbers },
     cause: test?.cause ?? null,
     detail: test === undefined ? null : detail,
     ruledOutCauses,
-    evidence: log.entries,
   };
 }
 
