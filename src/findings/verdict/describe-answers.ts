@@ -7,7 +7,7 @@ import type { Place } from '../../model/place.js';
 import { type Figures, type Item, known, named, statement } from '../../model/statement.js';
 import type { CauseTest, EvidenceKind, Step, StepKind } from '../../model/verdict.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
-import type { EarlyGrowth, EvidenceLog, Growth, OomFacts, TraceFacts } from './facts.js';
+import type { EvidenceLog, Growth, OomFacts, TraceFacts } from './facts.js';
 import { ownersOf, processesOf } from './run-evidence.js';
 
 export interface Answer extends Omit<CauseTest, 'details'> {
@@ -40,7 +40,7 @@ export function describeAnswer(answer: Answer, facts: OomFacts, evidence: Eviden
   const { cause, reason, numbers } = answer;
   const add: Add = (kind, source, more = {}) =>
     evidence.add(kind, source, { ...more, numbers: { ...numbers, ...more.numbers } });
-  const { details = {}, steps = [] } = DESCRIPTIONS[`${cause} ${reason}`]?.(facts, add, answer) ?? {};
+  const { details = {}, steps = [] } = DESCRIPTIONS[cause]?.[reason]?.(facts, add, answer) ?? {};
   return { details, steps };
 }
 
@@ -58,6 +58,23 @@ const exceeded =
 const step =
   (...steps: readonly StepDraft[]): Describe =>
   () => ({ steps });
+
+/** One piece of evidence, read where that figure was, and the steps. */
+const seen =
+  (kind: EvidenceKind, figure: FigureName, ...steps: readonly StepDraft[]): Describe =>
+  (facts, add) => {
+    add(kind, facts[figure]!.source);
+    return { steps };
+  };
+
+type FigureName =
+  | 'allocated'
+  | 'reserved'
+  | 'pending'
+  | 'freedByWait'
+  | 'deviceFree'
+  | 'privatePoolFree'
+  | 'roundingWaste';
 
 function activitySource({ trace, run, allocated }: OomFacts): Place {
   return trace?.activity == null ? (run?.activitySource ?? allocated!.source) : trace.source;
@@ -83,25 +100,13 @@ const CAPACITY: Readonly<Record<string, Describe>> = {
     add('request_beyond_device', request!.source, { numbers });
     return { details: { numbers }, steps: ['check_shape'] };
   },
-  device_exceeded: ({ allocated }, add) => {
-    add('device_exceeded', allocated!.source);
-    return { steps: ['lower_live_or_request'] };
-  },
-  full_but_for_pools: ({ allocated }, add) => {
-    add('little_left_beside_pools', allocated!.source);
-    return { steps: ['lower_live'] };
-  },
-  hidden_limit: ({ deviceFree }, add) => {
-    add('limit_refused', deviceFree!.source);
-    return { steps: ['raise_fraction'] };
-  },
+  device_exceeded: seen('device_exceeded', 'allocated', 'lower_live_or_request'),
+  full_but_for_pools: seen('little_left_beside_pools', 'allocated', 'lower_live'),
+  hidden_limit: seen('limit_refused', 'deviceFree', 'raise_fraction'),
   fraction: exceeded(step('raise_fraction')),
   beyond_limit: exceeded(step('lower_live')),
   full: exceeded(step('lower_live')),
-  rounding: exceeded(({ roundingWaste }, add) => {
-    add('rounding_waste', roundingWaste!.source);
-    return { steps: ['less_rounding'] };
-  }),
+  rounding: exceeded(seen('rounding_waste', 'roundingWaste', 'less_rounding')),
   optimizer_states: exceeded((facts, add) => {
     add('optimizer_states_made', activitySource(facts));
     return { steps: ['shard_optimizer'] };
@@ -195,14 +200,8 @@ const inPieces: Describe = (facts, add, answer) => {
 };
 
 const FRAGMENTATION: Readonly<Record<string, Describe>> = {
-  oversize_slack: ({ allocated }, add) => {
-    add('oversize_slack', allocated!.source);
-    return { steps: [{ kind: 'lower_oversize_rounding', names: OR_EXPANDABLE }] };
-  },
-  kept_for_larger: ({ reserved }, add) => {
-    add('kept_for_larger', reserved!.source);
-    return { steps: [{ kind: 'raise_max_split', names: OR_EXPANDABLE }] };
-  },
+  oversize_slack: seen('oversize_slack', 'allocated', { kind: 'lower_oversize_rounding', names: OR_EXPANDABLE }),
+  kept_for_larger: seen('kept_for_larger', 'reserved', { kind: 'raise_max_split', names: OR_EXPANDABLE }),
   free_in_pieces: (facts, add, answer) => {
     add('reserved_but_free', facts.reserved!.source);
     return { details: doubtDetails(facts), steps: defragmenting(facts, answer) };
@@ -214,21 +213,12 @@ const FRAGMENTATION: Readonly<Record<string, Describe>> = {
 };
 
 const GRAPH_POOLS: Readonly<Record<string, Describe>> = {
-  free_in_pools: ({ privatePoolFree }, add) => {
-    add('free_in_pools', privatePoolFree!.source);
-    return { steps: ['smaller_graphs'] };
-  },
+  free_in_pools: seen('free_in_pools', 'privatePoolFree', 'smaller_graphs'),
 };
 
 const SYNCHRONISATION: Readonly<Record<string, Describe>> = {
-  pending: ({ pending }, add) => {
-    add('pending_frees', pending!.source);
-    return { steps: ['record_stream'] };
-  },
-  freed_by_wait: ({ freedByWait }, add) => {
-    add('freed_by_wait', freedByWait!.source);
-    return { steps: ['record_stream'] };
-  },
+  pending: seen('pending_frees', 'pending', 'record_stream'),
+  freed_by_wait: seen('freed_by_wait', 'freedByWait', 'record_stream'),
 };
 
 // ---- leak
@@ -269,18 +259,12 @@ function addEnds({ steps, source }: TraceFacts, add: Add): void {
   if (items.length > 1) add('step_ends', source, { items });
 }
 
-function earlyNumbers({ firstIteration, secondIteration, peakBytes, lastIteration }: EarlyGrowth) {
-  return {
-    first_iteration: firstIteration,
-    second_iteration: secondIteration,
-    last_iteration: lastIteration,
-    peak_bytes: peakBytes,
-  };
-}
-
 const LEAK: Readonly<Record<string, Describe>> = {
   foretold: ({ run }, add) => {
-    add('early_growth', run!.early!.source, { numbers: earlyNumbers(run!.early!) });
+    const { firstIteration, secondIteration, lastIteration, peakBytes, source } = run!.early!;
+    const iterations = { first_iteration: firstIteration, second_iteration: secondIteration };
+    const numbers = { ...iterations, last_iteration: lastIteration, peak_bytes: peakBytes };
+    add('early_growth', source, { numbers });
     return { steps: ['find_kept_tensors', 'confirm_growth'] };
   },
   lines_not_steady: inLines,
@@ -303,8 +287,8 @@ const LEAK: Readonly<Record<string, Describe>> = {
     addEnds(trace!, add);
     return { steps: ['find_kept_tensors', 'compare_snapshots'] };
   }),
-  no_repeated_site: inTrace(() => ({})),
-  kept_too_little: inTrace(() => ({})),
+  no_repeated_site: inTrace(step()),
+  kept_too_little: inTrace(step()),
   no_earlier_step: inTrace(({ trace }) => ({ details: { numbers: { passed_steps: trace!.steps!.length } } })),
   none_kept: inTrace(({ trace }) => {
     const settled = (trace!.steps ?? []).filter((passed) => passed.settled);
@@ -316,16 +300,12 @@ const LEAK: Readonly<Record<string, Describe>> = {
   }),
 };
 
-/** By cause and reason. The others of the views have neither evidence nor steps nor further figures. */
-const DESCRIPTIONS: Readonly<Record<string, Describe>> = Object.fromEntries(
-  Object.entries({
-    capacity: CAPACITY,
-    external_pressure: EXTERNAL_PRESSURE,
-    fragmentation: FRAGMENTATION,
-    graph_pools: GRAPH_POOLS,
-    leak: LEAK,
-    synchronisation: SYNCHRONISATION,
-  } satisfies Partial<Record<Cause, Readonly<Record<string, Describe>>>>).flatMap(([cause, reasons]) =>
-    Object.entries(reasons).map(([reason, describe]) => [`${cause} ${reason}`, describe] as const),
-  ),
-);
+/** Reasons of the views that are not here have neither evidence nor steps nor further figures. */
+const DESCRIPTIONS: Readonly<Partial<Record<Cause, Readonly<Record<string, Describe>>>>> = {
+  capacity: CAPACITY,
+  external_pressure: EXTERNAL_PRESSURE,
+  fragmentation: FRAGMENTATION,
+  graph_pools: GRAPH_POOLS,
+  leak: LEAK,
+  synchronisation: SYNCHRONISATION,
+};
