@@ -74,7 +74,7 @@ export type EvidenceKind =
   // ---- capacity
   | 'request_beyond_device'
   | 'device_exceeded'
-  | 'little_left_beside_pools'
+  | 'little_left_without_pools'
   | 'limit_refused'
   | 'limit_exceeded'
   | 'rounding_waste'
@@ -374,7 +374,7 @@ export interface Verdict {
   /** Null where a test holds: its answer is the summary. */
   readonly summary: Statement<SummaryKind> | null;
   readonly evidence: readonly Evidence[];
-  /** What is not known, beside the tests that could not run. */
+  /** What is not known. The tests that could not run come on top. */
   readonly missing: readonly MissingKind[];
   /** Every test, in the order they are tried; none for lines that carry no figures. */
   readonly tests: readonly CauseTest[];

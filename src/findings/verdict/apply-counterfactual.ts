@@ -12,7 +12,7 @@ const ON = 'expandable_segments:True';
 
 /** Adds evidence about the replay; the numbers of the existing evidence stay. `place`: file and entry of the OOM. */
 export function applyCounterfactual(verdict: Verdict, { replay, rows }: Counterfactual, place: Place): Verdict {
-  const others = rows.filter((row) => row.setting !== 'recorded');
+  const replayed = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
   const add = (kind: EvidenceKind, figures: Partial<Figures>): void =>
     void evidence.push({ id: `E${evidence.length + 1}`, ...statement(kind, figures), place, about: 'replay' });
@@ -29,24 +29,24 @@ export function applyCounterfactual(verdict: Verdict, { replay, rows }: Counterf
   });
   if (status === 'refused') return base;
   if (!repeats_oom) return concluded('oom_not_repeated');
-  const figures = figuresOf(others);
+  const figures = figuresOf(replayed);
   add('other_segments', figures);
-  const served = others.length > 0 && others.every((row) => row.outcome === 'fits');
-  const robust = others.every((row) => row.robust);
-  const isOn = others.some((row) => row.setting === ON);
+  const served = replayed.length > 0 && replayed.every((row) => row.outcome === 'fits');
+  const robust = replayed.every((row) => row.robust);
+  const isOn = replayed.some((row) => row.setting === ON);
   if (verdict.cause === 'fragmentation' && isOn) {
     if (served && robust)
       return concluded(
         'served_in_replay',
         verdict.steps.map((step) => (isExpandable(step) ? { ...step, status: 'proven', ...figures } : step)),
       );
-    if (others.some((row) => row.outcome === 'fits')) return concluded('replay_depends');
+    if (replayed.some((row) => row.outcome === 'fits')) return concluded('replay_depends');
     const pinning = stepsOf([{ kind: 'find_pinning', ...figures }]);
     return concluded('refuted_by_replay', [...pinning, ...verdict.steps.filter((step) => !isExpandable(step))]);
   }
   if (verdict.cause === 'capacity' && isOn && served && robust) {
-    const replayed = stepsOf([{ kind: 'expandable_replayed', ...figures }]);
-    return concluded('served_against_it', [...replayed, ...verdict.steps.slice(1)]);
+    const expandable = stepsOf([{ kind: 'expandable_replayed', ...figures }]);
+    return concluded('served_against_it', [...expandable, ...verdict.steps.slice(1)]);
   }
   return verdict.cause === 'capacity' && !served ? concluded('fails_in_replay_too') : base;
 }

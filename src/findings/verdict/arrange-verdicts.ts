@@ -40,9 +40,9 @@ export function orderVerdicts(verdicts: readonly Verdict[], first: FirstFailureR
 }
 
 /**
- * The verbs that show more of a verdict, ready to run: at most two. `number`: of the verdict, from 1. `handle`: of its snapshot,
- * null for a log alone. `snapshots`: of the run; a single one does not need a handle. A command without a handle takes the
- * diagnosed run or path as its last operand.
+ * The verbs that show more of a verdict, ready to run: at most two. `number`: of the verdict, from 1. `handle`: of its
+ * snapshot, null for a log alone. `snapshots`: of the run; a single one does not need a handle. A command without a
+ * handle takes the diagnosed run or path as its last operand.
  */
 export function commandsOf(
   verdict: Verdict,

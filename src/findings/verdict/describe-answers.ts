@@ -101,7 +101,7 @@ const CAPACITY: Readonly<Record<string, Describe>> = {
     return { details: { numbers }, steps: ['check_shape'] };
   },
   device_exceeded: seen('device_exceeded', 'allocated', 'lower_live_or_request'),
-  full_but_for_pools: seen('little_left_beside_pools', 'allocated', 'lower_live'),
+  full_but_for_pools: seen('little_left_without_pools', 'allocated', 'lower_live'),
   hidden_limit: seen('limit_refused', 'deviceFree', 'raise_fraction'),
   fraction: exceeded(step('raise_fraction')),
   beyond_limit: exceeded(step('lower_live')),

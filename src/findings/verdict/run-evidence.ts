@@ -1,4 +1,4 @@
-/** What the rest of a run shows beside a failure, as evidence: driver, monitors, memory lines, the other ranks. */
+/** What the rest of a run adds to a failure as evidence: driver, monitors, memory lines, the other ranks. */
 import { sumOf } from '../../model/lists.js';
 import { known, named } from '../../model/statement.js';
 import { GIB } from '../../model/units.js';

@@ -1,4 +1,4 @@
-/** Why a test holds or fails, or what it needs, by cause and reason; and the summary of a verdict that no test gives. */
+/** Why a test holds or fails, or what it needs, by cause and reason; and the summary of verdicts without a test. */
 import { DRIVER_OWNER_WORDS, type DriverOwner } from '../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { CauseTest, SummaryKind, Verdict } from '../../model/verdict.js';
@@ -77,10 +77,10 @@ const CAPACITY: Readonly<Record<string, Words>> = {
 };
 
 /** Of this process, outside its PyTorch. */
-const own = (v: View): string => formatBytes(v.number('outside_bytes') - v.number('foreign_bytes'));
+const outsideOfProcess = (v: View): string => formatBytes(v.number('outside_bytes') - v.number('foreign_bytes'));
 
 const profiled: Words = (v) =>
-  `${own(v)} of this process lie outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}`;
+  `${outsideOfProcess(v)} of this process lie outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}`;
 
 const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
   total_unknown: () =>
@@ -96,8 +96,8 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
     `other processes hold ${v.bytes('foreign_bytes')} of the device${v.items.length === 0 ? '' : `: ${listed(v.items, processWords)}`}`,
   profiled,
   profiled_nccl: profiled,
-  nccl_signs: (v) => `${own(v)} of this process lie outside PyTorch, and NCCL is set up to hold much`,
-  outside_pytorch: (v) => `${own(v)} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+  nccl_signs: (v) => `${outsideOfProcess(v)} of this process lie outside PyTorch, and NCCL is set up to hold much`,
+  outside_pytorch: (v) => `${outsideOfProcess(v)} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
 };
 
 const inPieces: Words = (v) =>

@@ -155,7 +155,7 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   request_beyond_device: (v) => `${v.bytes('asked_bytes')} asked of a device of ${v.bytes('total_bytes')}`,
   device_exceeded: (v) =>
     `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} asked exceed the whole device of ${v.bytes('total_bytes')}`,
-  little_left_beside_pools: (v) =>
+  little_left_without_pools: (v) =>
     `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} asked leave ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, less than the ${v.bytes('idle_in_pools_bytes')} that are free inside private pools`,
   limit_refused: (v) =>
     `the device had ${v.bytes('device_free_bytes')} free when ${v.bytes('segment_bytes')} were asked of it: a limit refused, not the device`,
@@ -166,8 +166,10 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   optimizer_states_made: () => "it failed while making the optimizer's states, born in the first optimizer step",
   in_checkpoint: (v) => `it failed while ${wordsOf(ACTIVITY_WORDS, v.name('activity'))}`,
   checkpoint_copies(v) {
-    const other = v.number('live_bytes') + v.number('request_bytes') - v.number('spike_bytes');
-    const size = v.has('sizes') ? ` ${v.bytes('spike_bytes')} are its own, ${formatBytes(other)} everything else.` : '';
+    const otherBytes = v.number('live_bytes') + v.number('request_bytes') - v.number('spike_bytes');
+    const size = v.has('sizes')
+      ? ` ${v.bytes('spike_bytes')} are its own, ${formatBytes(otherBytes)} everything else.`
+      : '';
     return `it failed while ${wordsOf(ACTIVITY_WORDS, v.name('activity'))}.${size}`;
   },
   second_copies: (v) =>

@@ -169,7 +169,7 @@ function wordPart({ part, bytes, place, rest_of, of }: Part, text = placeText): 
 }
 
 function wordPeak({ moment, seq, total, parts, from }: PeakAccount): PeakAccounting {
-  // The state of a dump, and the one that a trace begins with, are no entry of it.
+  // A dump, and the state that a trace begins with, do not have an entry.
   const suffix = moment === 'dump' ? ' as dumped' : moment === 'peak' && seq === null ? ' before its first entry' : '';
   const atMoment = (place: Place): string => `${placeText(place)}${suffix}`;
   return {

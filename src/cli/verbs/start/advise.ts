@@ -40,8 +40,8 @@ export const verb = defineVerb({
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
     const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis: worded }));
     const [verdict] = worded.verdicts;
-    const said = { summary: verdict?.summary ?? NOTHING_READ, next: verdict?.next ?? [] };
-    const advice: AdviseResult = { ...advise(situation), ...said, symptoms };
+    const words = { summary: verdict?.summary ?? NOTHING_READ, next: verdict?.next ?? [] };
+    const advice: AdviseResult = { ...advise(situation), ...words, symptoms };
     demandFix(advice, fix);
     return { advice, framework: situation.facts.framework.name };
   },
