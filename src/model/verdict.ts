@@ -21,96 +21,72 @@ export interface EvidenceQuery {
  */
 export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
 
-/** What a piece of evidence is. `numbers`, `names` and `items` of each are named in its sentence. */
+/** What a piece of evidence is; its sentence names the `numbers`, `names` and `items` that it has. */
 export type EvidenceKind =
-  // ---- the failure
-  /** The request of an OOM entry. */
-  | 'request'
-  /** The beginning of the message as printed. */
-  | 'message'
-  /** The line of a failure other than an OOM, with the kind of its incident. */
-  | 'failure_line'
-  /** The frame of a traceback that belongs to no library. */
-  | 'raised_in'
-  // ---- the run around it
-  /** The dump is younger than the OOM; the state is walked back. */
-  | 'dumped_later'
-  /** Recorded in the snapshot: on or off. */
-  | 'expandable_segments'
-  /** The component that differs most from its estimate. */
-  | 'against_theory'
-  /** Call sites with the most live bytes. */
-  | 'live_sites'
-  /** The variable that sets the allocator. */
-  | 'allocator_setting'
-  /** The last figures that the rank printed. */
-  | 'memory_line'
-  /** `num_alloc_retries` of memory lines. */
-  | 'allocation_retries'
-  /** The most that another rank reserved. */
-  | 'other_ranks'
-  /** Memory calls that the driver refused, by name. */
-  | 'refused_calls'
-  /** Memory outside PyTorch in a profile, by owner. */
-  | 'profiled_outside'
-  /** Samples of a monitor. */
-  | 'device_in_use'
-  | 'other_process_samples'
-  /** A checkpoint was announced after the last iteration. */
-  | 'checkpoint_announced'
-  /** Limits and samples of the memory of a host. */
-  | 'host_memory'
-  // ---- a run without an OOM
-  | 'run_finished'
-  | 'last_iteration'
-  /** Live and reserved at the peak of a trace, or as dumped. */
-  | 'peak'
-  /** Of a process in a profile: refusals of the driver, the frees that followed, and what was held then. */
-  | 'process_refused'
-  | 'cache_flushes'
-  | 'held_at_refusal'
-  /** NVTX ranges around the last refusal. */
-  | 'nvtx_ranges'
-  // ---- capacity
-  | 'request_beyond_device'
-  | 'device_exceeded'
-  | 'little_left_without_pools'
-  | 'limit_refused'
-  | 'limit_exceeded'
-  | 'rounding_waste'
-  | 'optimizer_states_made'
-  /** It failed while a checkpoint was saved or loaded; with the sizes of its copies where the trace shows them. */
-  | 'in_checkpoint'
-  | 'checkpoint_copies'
-  | 'second_copies'
-  | 'logits_spike'
-  | 'one_tensor'
-  | 'fullest_stage'
-  // ---- external_pressure
-  | 'outside_pytorch'
-  | 'driver_owners'
-  /** NCCL is set to hold more than by default, or failed to allocate itself. */
-  | 'nccl_setting'
-  | 'nccl_failure'
-  // ---- fragmentation, graph_pools, synchronisation
-  | 'oversize_slack'
-  | 'kept_for_larger'
-  | 'reserved_but_free'
-  | 'fits_in_pieces'
-  | 'pinned_segments'
-  | 'free_in_pools'
-  | 'pending_frees'
-  | 'freed_by_wait'
-  // ---- leak
-  | 'kept_by_site'
-  | 'step_ends'
-  | 'growth_in_lines'
-  | 'early_growth'
-  // ---- the allocator model
-  /** How well it repeats the recording. */
-  | 'replay'
-  /** The outcome with the other kind of segments. */
-  | 'other_segments';
+  // The failure.
+  | 'request' // the request of an OOM entry
+  | 'message' // the beginning of the message as printed
+  | 'failure_line' // the line of a failure other than an OOM, with the kind of its incident
+  | 'raised_in' // the frame of a traceback that belongs to no library
+  // The run around it.
+  | 'dumped_later' // the dump is younger than the OOM: the state is walked back
+  | 'expandable_segments' // on or off, as recorded in the snapshot
+  | 'against_theory' // the component that differs most from its estimate
+  | 'live_sites' // call sites with the most live bytes
+  | 'allocator_setting' // the variable that sets the allocator
+  | 'memory_line' // the last figures that the rank printed
+  | 'allocation_retries' // of memory lines
+  | 'other_ranks' // the most that another rank reserved
+  | 'refused_calls' // memory calls that the driver refused, by name
+  | 'profiled_outside' // memory outside PyTorch in a profile, by owner
+  | 'device_in_use' // samples of the device by a monitor
+  | 'other_process_samples' // and of other processes on it
+  | 'checkpoint_announced' // after the last iteration
+  | 'host_memory' // limits and samples of the memory of a host
+  // A run without an OOM.
+  | 'run_finished' // the line that reports the end
+  | 'last_iteration' // the last one printed
+  | 'peak' // live and reserved at the peak of a trace, or as dumped
+  | 'process_refused' // a process in a profile to which the driver refused memory
+  | 'cache_flushes' // frees of the allocator after such a refusal
+  | 'held_at_refusal' // memory at that moment, by owner
+  | 'nvtx_ranges' // around the last refusal
+  // Capacity.
+  | 'request_beyond_device' // the request is larger than the device
+  | 'device_exceeded' // live and requested bytes exceed the device
+  | 'little_left_without_pools' // they fit only in what private pools hold free
+  | 'limit_refused' // the device had enough free: a limit of the process refused
+  | 'limit_exceeded' // live and requested bytes exceed what the process could have
+  | 'rounding_waste' // bytes of live blocks that `roundup_power2_divisions` adds
+  | 'optimizer_states_made' // it failed in the first optimizer step
+  | 'in_checkpoint' // it failed while a checkpoint was saved or loaded
+  | 'checkpoint_copies' // the same, where the copies are what does not fit
+  | 'second_copies' // copies of something that is live
+  | 'logits_spike' // logits and loss against the steps before
+  | 'one_tensor' // one large request
+  | 'fullest_stage' // the peak of the failing pipeline stage against the others
+  // External pressure.
+  | 'outside_pytorch' // bytes of the device outside this process's PyTorch
+  | 'driver_owners' // the largest of them in a profile of the driver
+  | 'nccl_setting' // NCCL is set to hold more than by default
+  | 'nccl_failure' // an allocation by NCCL failed
+  // Fragmentation, private pools, synchronisation.
+  | 'oversize_slack' // unrequested bytes inside oversize blocks
+  | 'kept_for_larger' // a free block that `max_split_size_mb` reserves
+  | 'reserved_but_free' // by the figures of a message
+  | 'fits_in_pieces' // the request fits, but not in one piece
+  | 'pinned_segments' // segments that live blocks keep from the driver
+  | 'free_in_pools' // free bytes inside private pools
+  | 'pending_frees' // freed, and in use by another stream
+  | 'freed_by_wait' // free only after the allocator waited
+  // Leak.
+  | 'kept_by_site' // bytes of earlier steps, by call site
+  | 'step_ends' // live bytes at the ends of the last steps
+  | 'growth_in_lines' // the trend of memory lines
+  | 'early_growth' // the growth between two early iterations
+  // The allocator model.
+  | 'replay' // how well it repeats the recording
+  | 'other_segments'; // the outcome with the other kind of segments
 
 export interface Evidence extends Statement<EvidenceKind> {
   /** `E1`, unique within the answer. */
@@ -122,69 +98,30 @@ export interface Evidence extends Statement<EvidenceKind> {
   readonly query?: EvidenceQuery;
 }
 
-/** What to do next. */
-export type StepKind =
-  // ---- expandable segments: they cure it, are worth a try, or were replayed
-  | 'expandable_segments'
-  | 'expandable_first'
-  | 'expandable_replayed'
-  | 'expandable_on_already'
-  | 'check_expandable'
-  | 'find_pinning'
-  | 'free_pinning'
-  | 'same_stream'
+type ExpandableStep = 'expandable_segments' | 'expandable_first' | 'expandable_replayed' | 'expandable_on_already';
+type PiecesStep = 'check_expandable' | 'find_pinning' | 'free_pinning' | 'same_stream' | 'record_stream';
+type SettingStep =
   | 'lower_oversize_rounding'
   | 'raise_max_split'
-  // ---- a full device
-  | 'check_shape'
-  | 'lower_live_or_request'
-  | 'lower_live'
-  | 'raise_fraction'
   | 'less_rounding'
-  | 'shard_optimizer'
-  | 'sharded_checkpoint'
-  | 'training_fits'
-  | 'load_to_host'
-  | 'smaller_logits'
-  | 'split_tensor'
-  | 'move_layers'
-  | 'fewer_in_flight'
-  // ---- memory outside PyTorch
-  | 'find_holder'
-  | 'find_process'
-  | 'end_processes'
-  | 'fewer_communicators'
-  | 'see_nsys'
-  | 'undo_nccl_settings'
-  | 'count_communicators'
-  // ---- pools, streams, growth
-  | 'smaller_graphs'
-  | 'record_stream'
-  | 'look_at_site'
-  | 'compare_snapshots'
-  | 'find_kept_tensors'
-  | 'confirm_growth'
-  // ---- by the kind of the failure line
-  | 'look_for_message'
-  | 'nccl_headroom'
-  | 'raise_utilization'
-  | 'graph_headroom'
-  | 'enlarge_shm'
-  | 'fewer_workers'
-  | 'raise_host_limit'
-  | 'raise_host_memory'
-  | 'change_setting'
-  | 'find_last_rank'
-  | 'find_ended_rank'
-  | 'take_node_out'
-  | 'resume'
-  | 'ingest_message'
-  | 'capture'
-  // ---- where little was read
-  | 'name_whole_log'
-  | 'name_all_logs'
-  | 'see_retries'
-  | 'ingest_rank';
+  | 'raise_fraction'
+  | 'change_setting';
+type LessStep = 'check_shape' | 'lower_live_or_request' | 'lower_live' | 'shard_optimizer' | 'smaller_logits';
+type SplitStep = 'split_tensor' | 'move_layers' | 'fewer_in_flight' | 'smaller_graphs' | 'graph_headroom';
+type CheckpointStep = 'sharded_checkpoint' | 'training_fits' | 'load_to_host' | 'resume';
+type OutsideStep = 'find_holder' | 'find_process' | 'end_processes' | 'see_nsys' | 'see_retries' | 'raise_utilization';
+type NcclStep = 'fewer_communicators' | 'undo_nccl_settings' | 'count_communicators' | 'nccl_headroom';
+type LeakStep = 'look_at_site' | 'compare_snapshots' | 'find_kept_tensors' | 'confirm_growth';
+type HostStep = 'enlarge_shm' | 'fewer_workers' | 'raise_host_limit' | 'raise_host_memory' | 'take_node_out';
+type SearchStep = 'look_for_message' | 'find_last_rank' | 'find_ended_rank' | 'name_whole_log' | 'name_all_logs';
+type CaptureStep = 'ingest_message' | 'ingest_rank' | 'capture';
+
+/** What to do next; its sentence is in `src/report/verdict/step-words.ts`. */
+export type StepKind =
+  | (ExpandableStep | PiecesStep | SettingStep)
+  | (LessStep | SplitStep | CheckpointStep)
+  | (OutsideStep | NcclStep | LeakStep)
+  | (HostStep | SearchStep | CaptureStep);
 
 export interface Step extends Statement<StepKind> {
   /** `proven`: a replay with it serves every request. `forbidden`: the configuration does not allow it. */
