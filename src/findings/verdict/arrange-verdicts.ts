@@ -1,6 +1,6 @@
 /** The verdicts of a run together: where one contradicts another, their order, and the verbs that show more of each. */
 import type { FirstFailureResult } from '../../model/first-failure.js';
-import { named, statement } from '../../model/statement.js';
+import { known, statement } from '../../model/statement.js';
 import type { Verdict } from '../../model/verdict.js';
 import { CONFIDENCES } from '../../model/vocabulary.js';
 import type { Judged } from './combine.js';
@@ -14,8 +14,8 @@ export function relateVerdicts(verdicts: readonly Verdict[], judged: readonly Ju
     const failure = judged[i]?.contradicted_by ?? null;
     if (failure === null) return verdict;
     const { rank, cause } = verdicts[failure]!;
-    const names = named({ cause, rank: rank === null ? null : String(rank) });
-    return { ...verdict, rules: [...verdict.rules, statement('other_device', { names })] };
+    const rule = statement('other_device', { names: { cause }, numbers: known({ rank }) });
+    return { ...verdict, rules: [...verdict.rules, rule] };
   });
 }
 

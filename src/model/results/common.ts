@@ -264,21 +264,7 @@ export interface VerdictCapture {
   readonly lines: CaptureLines;
 }
 
-/** A verdict with its sentences. */
-export interface VerdictResult
-  extends Omit<
-    Verdict,
-    | 'summary'
-    | 'evidence'
-    | 'missing'
-    | 'tests'
-    | 'captures'
-    | 'rules'
-    | 'accounting_total'
-    | 'accounting'
-    | 'accounting_peak'
-    | 'hint'
-  > {
+interface VerdictTexts {
   /** One line: what happened. */
   readonly summary: string;
   readonly evidence: readonly EvidenceResult[];
@@ -296,6 +282,9 @@ export interface VerdictResult
   /** The sentences of `steps`. */
   readonly next: readonly string[];
 }
+
+/** A verdict with its sentences. */
+export type VerdictResult = Omit<Verdict, keyof VerdictTexts | 'rules'> & VerdictTexts;
 
 /** Least, median and most of a figure over ranks. */
 export interface RankSpread {

@@ -117,7 +117,7 @@ const APPLIED: Readonly<Record<Exclude<AppliedRule, RuleId>, string | Words>> = 
   served_against_it: 'Against it: replayed with expandable segments every request is served; one step less sure.',
   fails_in_replay_too: 'Replayed with the other kind of segments the run fails too: no layout would have made room.',
   other_device: (v) =>
-    `The evidence of ${v.has('rank') ? `rank ${v.name('rank')}` : 'another device'} shows ${plain(v.name('cause'))}, which could not be tested here: one step less sure.`,
+    `The evidence of ${v.has('rank') ? `rank ${v.number('rank')}` : 'another device'} shows ${plain(v.name('cause'))}, which could not be tested here: one step less sure.`,
 };
 
 function ruleText({ kind, ...figures }: Statement<AppliedRule>, { tests }: Verdict): string {
