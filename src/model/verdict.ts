@@ -130,53 +130,23 @@ export interface Step extends Statement<StepKind> {
   readonly because: { readonly text: string; readonly source: string } | null;
 }
 
-export type MissingKind =
-  | 'exact_state'
-  | 'snapshot'
-  | 'device_use'
-  | 'other_allocator'
-  | 'pytorch_reserve'
-  | 'pool_contents'
-  | 'grown_process'
-  | 'other_logs'
-  | 'device_total'
-  | 'run_end'
-  | 'failure_lines'
-  | 'refused_size';
+type MissingFigures = 'device_use' | 'other_allocator' | 'pytorch_reserve' | 'pool_contents' | 'refused_size';
+type MissingInput = 'snapshot' | 'grown_process' | 'other_logs' | 'device_total' | 'run_end' | 'failure_lines';
+/** What is not known; `exact_state`: the trace contradicts the walk back from the dump. */
+export type MissingKind = MissingFigures | MissingInput | 'exact_state';
 
-/** The rules of the view `verdict`, in the order they are applied, and what a replay or another rank adds. */
-export type RuleId =
-  | 'all_run'
-  | 'external_first'
-  | 'pending_and_pools_before_full'
-  | 'leak_before_capacity'
-  | 'capacity_before_fragmentation'
-  | 'none_holds'
-  | 'rule_of_thumb'
-  | 'untested_rival'
-  | 'contradiction'
-  | 'counterfactual'
-  | 'proven';
+type FirstRule = 'external_first' | 'pending_and_pools_before_full' | 'leak_before_capacity';
+type OrderRule = 'all_run' | FirstRule | 'capacity_before_fragmentation' | 'none_holds' | 'rule_of_thumb';
+/** The rules of the view `verdict`. */
+export type RuleId = OrderRule | 'untested_rival' | 'contradiction' | 'counterfactual' | 'proven';
 
-export type AppliedRule =
-  | RuleId
-  | 'kind_decides'
-  | 'oom_not_repeated'
-  | 'served_in_replay'
-  | 'replay_depends'
-  | 'refuted_by_replay'
-  | 'served_against_it'
-  | 'fails_in_replay_too'
-  | 'other_device';
+type ReplayedRule = 'oom_not_repeated' | 'served_in_replay' | 'replay_depends' | 'refuted_by_replay';
+type CapacityRule = 'served_against_it' | 'fails_in_replay_too';
+/** And what the kind of a line, a replay or another device decides. */
+export type AppliedRule = RuleId | 'kind_decides' | ReplayedRule | CapacityRule | 'other_device';
 
-export type CaptureId =
-  | 'snapshot_at_oom'
-  | 'memory_each_iteration'
-  | 'whole_oom_message'
-  | 'device_total'
-  | 'nccl_memory'
-  | 'host_memory'
-  | 'logs_of_all_ranks';
+type MemoryCapture = 'snapshot_at_oom' | 'memory_each_iteration' | 'device_total' | 'nccl_memory' | 'host_memory';
+export type CaptureId = MemoryCapture | 'whole_oom_message' | 'logs_of_all_ranks';
 
 /** A capture, and which causes it would settle. */
 export interface Capture {

@@ -1,6 +1,6 @@
 /** What the rest of a run adds to a failure as evidence: driver, monitors, memory lines, the other ranks. */
 import { sumOf } from '../../model/lists.js';
-import { known, named } from '../../model/statement.js';
+import { type Item, known, named } from '../../model/statement.js';
 import { GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { DriverMemory } from '../nsys/run-memory.js';
@@ -27,9 +27,7 @@ export function addDriverEvidence(driver: DriverMemory, evidence: EvidenceLog): 
 }
 
 /** Owners of memory at the driver, as the items of a statement. */
-export function ownersOf(
-  shares: DriverMemory['outside'] | readonly { readonly owner: string; readonly bytes: number }[],
-) {
+export function ownersOf(shares: readonly { readonly owner: string; readonly bytes: number }[]): Item[] {
   return shares.map(({ owner, bytes }) => ({ name: owner, numbers: { bytes } }));
 }
 
@@ -73,7 +71,7 @@ export function addMonitorEvidence(runId: number, monitor: MonitorFacts, evidenc
 }
 
 /** Processes as the items of a statement. */
-export function processesOf(processes: NonNullable<MonitorFacts['others']>) {
+export function processesOf(processes: NonNullable<MonitorFacts['others']>): Item[] {
   return processes.map(({ pid, process, bytes }) => ({ name: process, numbers: known({ pid, bytes }) }));
 }
 
