@@ -112,12 +112,12 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   return [
     section('asked', asked.map(withRequest), 2, 1),
     section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
-    section('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total)], 4, 4, WHOLE),
+    section('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total)], 4, 4, UNCUT),
     // From a profile. No other line shows this part.
-    section('outside', total === null ? [] : outsideOf(total, profiled), 2, 1, WHOLE),
-    section('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0, { ...WHOLE, ...PACKED }),
-    section('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1, WHOLE),
-    section('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)], 3, 0, WHOLE),
+    section('outside', total === null ? [] : outsideOf(total, profiled), 2, 1, UNCUT),
+    section('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0, { ...UNCUT, ...PACKED }),
+    section('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1, UNCUT),
+    section('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)], 3, 0, UNCUT),
     section('why', testResults.map(withHandle), 4, 2),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
     section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
@@ -184,7 +184,7 @@ function section(
   return { label, items: items.map((item) => (typeof item === 'string' ? { text: item } : item)), most, least, ...how };
 }
 
-const WHOLE = { whole: true };
+const UNCUT = { whole: true };
 const PACKED = { packed: true };
 
 // ---- the others, and what to do
