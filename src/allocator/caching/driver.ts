@@ -39,6 +39,12 @@ export interface Driver {
   mayFlush?(): boolean;
   /** Whether a flush waits for pending frees; default true. As for {@link mayFlush}. */
   mayWait?(): boolean;
+  /**
+   * Addresses of the segments that garbage collection frees now, where the limit that it depends on is not known: a
+   * replay takes them from the record. `free`: wholly free segments in the order of a flush, those of the large pool
+   * and those of the small one.
+   */
+  garbage?(free: () => { readonly large: readonly number[]; readonly small: readonly number[] }): readonly number[];
   /** Everything that can be given back has been: what is asked next is asked for the last time. */
   lastAttempt?(): void;
   memory(): DriverMemory;

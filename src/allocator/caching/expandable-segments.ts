@@ -17,6 +17,15 @@ export interface PageListener<S> {
   destroyed(segment: Segment<S>): void;
 }
 
+/** Where a request would be put in a reservation, growing it if what is free there is too small. */
+export interface GrowingEdge<S> {
+  readonly segment: Segment<S>;
+  readonly addr: number;
+  readonly bytes: number;
+  /** End of the last mapped range. */
+  readonly mappedTo: number;
+}
+
 /** Reserved address space exceeds the device's memory by this factor, so that it outlasts holes. */
 export const RESERVATION_FACTOR = 1.125;
 
@@ -84,6 +93,16 @@ export class ExpandableSegments<S> {
   serves(pool: Pool<S>, stream: number, bytes: number): boolean {
     const block = this.search(pool, stream, bytes);
     return block?.mapped === true && block.sizeBytes >= bytes;
+  }
+
+  /** See {@link GrowingEdge}; null where no reservation has room. */
+  edge(pool: Pool<S>, stream: number, bytes: number): GrowingEdge<S> | null {
+    const block = this.search(pool, stream, bytes);
+    if (block === null) return null;
+    let mappedTo = block.segment.addr;
+    for (let at: Block<S> | null = block.segment.first; at !== null; at = at.next)
+      if (at.mapped) mappedTo = at.addr + at.sizeBytes;
+    return { segment: block.segment, addr: block.addr, bytes, mappedTo };
   }
 
   /** The lowest place where free and unmapped ranges in a row make up `bytes`; a new reservation if there is none. */

@@ -89,6 +89,14 @@ export class Pools<S> {
     return pair;
   }
 
+  /** Puts private pools behind the others, in this order: a flush takes them so. */
+  arrange(pairs: readonly PoolPair<S>[]): void {
+    for (const pair of pairs) {
+      const key = keyOf(pair.id);
+      if (this.privatePairs.delete(key)) this.privatePairs.set(key, pair);
+    }
+  }
+
   get(id: PoolId): PoolPair<S> {
     const pair = this.find(id);
     if (pair === undefined) throw new MbfError('MBF9001', `allocator model: no pool (${id.join(', ')})`);

@@ -3,9 +3,12 @@
  * checked against real recordings.
  */
 
+import { pushAll } from '../../model/lists.js';
+import { SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
 import { type Recording, recordedReserve } from '../replay/recording.js';
 import type { ReplayOutcome, UnconfirmedFeature } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
+import { readAllocConf } from '../settings.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
 import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
@@ -69,12 +72,43 @@ export function replayBest(recording: Recording): FittedReplay {
   const oldest = [ALLOCATOR_VARIANTS['2.7'], ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12']];
   let best: FittedReplay | undefined;
   for (const variant of recording.namesPools === true ? newest : oldest) {
-    const fitted = fitReservation(recording, variant);
+    const fitted = fit(recording, variant);
     if (best === undefined || faults(fitted.outcome) < faults(best.outcome)) best = fitted;
     if (faults(best.outcome) === 0) break;
   }
   return best!;
 }
+
+/** Searched with fewer entries than this only: each candidate is a replay of its own, though a wrong one ends early. */
+const MOST_SEARCHED_ENTRIES = 500_000;
+
+/**
+ * The recording with settings that fit, where the file has none: releases before 2.2 write none. Mapped pages prove
+ * expandable segments; for the rest the usual values are tried, and accepted only if every decision is the recorded one.
+ */
+function withSettings(given: Recording): FittedReplay {
+  const isMapped =
+    given.events.action.includes(SEGMENT_MAP) || given.start.segments.expandable.some((flag) => flag === 1);
+  const recording = isMapped ? { ...given, settings: { ...given.settings, expandableSegments: true } } : given;
+  const plain = replayBest(recording);
+  if (faults(plain.outcome) === 0 || given.events.count > MOST_SEARCHED_ENTRIES) return plain;
+  for (const text of LIKELY_SETTINGS) {
+    const { settings } = readAllocConf(text, recording.settings);
+    const fitted = replayBest({ ...recording, settings });
+    if (faults(fitted.outcome) === 0) return fitted;
+  }
+  return plain;
+}
+
+const LIKELY_SETTINGS: readonly string[] = (() => {
+  // Which frees garbage collection makes is taken from the record, so any threshold will do.
+  const garbage = 'garbage_collection_threshold:0.8';
+  const splits = [20, 32, 64, 100, 128, 200, 256, 400, 500, 512, 1024, 2048].map((mb) => `max_split_size_mb:${mb}`);
+  const divisions = [2, 4, 8, 16].map((count) => `roundup_power2_divisions:${count}`);
+  const single = [garbage, ...divisions, ...splits];
+  const pairs = [...divisions, ...splits].map((text) => `${garbage},${text}`);
+  return [...single, ...pairs, ...divisions.flatMap((division) => splits.map((split) => `${division},${split}`))];
+})();
 
 export interface FittedReplay {
   /** With the address space of reservations that fits. */
@@ -82,23 +116,67 @@ export interface FittedReplay {
   readonly outcome: ReplayOutcome;
 }
 
-/**
- * Each round leaves less address space than the one before; a real one has one size, so a few bounds find it closely
- * enough.
- */
-const MAX_ROUNDS = 8;
+/** Each round learns from the differences of the one before; a few suffice for what can be learnt. */
+const MAX_ROUNDS = 16;
 
-function fitReservation(recording: Recording, variant: AllocatorVariant): FittedReplay {
+/**
+ * Finds what no file has and only its consequences show: where reservations end, and in which order older segments were
+ * created. What was learnt must explain more than it was learnt from: a round that is not better is the last.
+ */
+function fit(given: Recording, variant: AllocatorVariant): FittedReplay {
+  const isOrdered = variant.tieBreak === 'segment_counter' && given.start.segments.count > 0;
+  const recording = isOrdered ? { ...given, segmentOrder: likelyOrder(given) } : given;
   let fitted: FittedReplay = { recording, outcome: verifyingReplay(recording, variant) };
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const { impliedReservationBytes } = fitted.outcome;
-    if (impliedReservationBytes === null) break;
-    const tighter = { ...recording, reservationBytes: impliedReservationBytes };
-    const outcome = verifyingReplay(tighter, variant);
-    if (firstFault(outcome) <= firstFault(fitted.outcome)) break;
-    fitted = { recording: tighter, outcome };
+  const pairs: (readonly [number, number])[] = [];
+  for (let round = 0; round < MAX_ROUNDS && faults(fitted.outcome) > 0; round += 1) {
+    const { impliedReservationBytes, olderSegments } = fitted.outcome;
+    if (impliedReservationBytes === null && (!isOrdered || olderSegments.length === 0)) break;
+    let next = fitted.recording;
+    if (impliedReservationBytes !== null) next = { ...next, reservationBytes: impliedReservationBytes };
+    if (isOrdered) {
+      pushAll(pairs, olderSegments);
+      next = { ...next, segmentOrder: reordered(next.segmentOrder!, pairs) };
+    }
+    const outcome = verifyingReplay(next, variant);
+    if (firstFault(outcome) <= firstFault(fitted.outcome) && faults(outcome) >= faults(fitted.outcome)) break;
+    fitted = { recording: next, outcome };
   }
   return fitted;
+}
+
+/** Addresses of the older segments as cudaMalloc went through the recording: up, or on real devices mostly down. */
+function likelyOrder({ start, events }: Recording): number[] {
+  const order = Array.from(start.segments.address.subarray(0, start.segments.count)).sort((a, b) => a - b);
+  let last: number | undefined;
+  let rises = 0;
+  let pairs = 0;
+  for (let i = 0; i < events.count; i += 1) {
+    if (events.action[i] !== SEGMENT_ALLOC) continue;
+    if (last !== undefined) {
+      pairs += 1;
+      if (events.address[i]! > last) rises += 1;
+    }
+    last = events.address[i]!;
+  }
+  return 2 * rises < pairs ? order.reverse() : order;
+}
+
+/** The order with each first of a pair before its second, as far as the pairs do not contradict each other. */
+function reordered(order: readonly number[], pairs: readonly (readonly [number, number])[]): number[] {
+  const result = [...order];
+  for (let pass = 0; pass < pairs.length; pass += 1) {
+    let isChanged = false;
+    for (const [older, newer] of pairs) {
+      const from = result.indexOf(older);
+      const to = result.indexOf(newer);
+      if (to < 0 || from <= to) continue;
+      result.splice(from, 1);
+      result.splice(to, 0, older);
+      isChanged = true;
+    }
+    if (!isChanged) break;
+  }
+  return result;
 }
 
 function firstFault(outcome: ReplayOutcome): number {
@@ -112,7 +190,7 @@ function faults(outcome: ReplayOutcome): number {
 
 /** `dump`: null where the dumped blocks are not known. */
 export function judgeReplay(given: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
-  const { recording, outcome } = replayBest(given);
+  const { recording, outcome } = given.namesSettings === false ? withSettings(given) : replayBest(given);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
   const judged = judge(recording, outcome, difference, dump, walk);
   let operations: Operations | undefined;

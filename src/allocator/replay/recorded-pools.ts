@@ -4,6 +4,7 @@
  */
 import type { PoolId, Segment } from '../caching/block.js';
 import type { CachingAllocator } from '../caching/caching-allocator.js';
+import type { PoolPair } from '../caching/pools.js';
 import type { RecordedDriver } from './recorded-driver.js';
 import type { Recording } from './recording.js';
 
@@ -12,7 +13,7 @@ export class RecordedPools {
   private readonly allocator: CachingAllocator<never>;
   private readonly driver: RecordedDriver;
   /** Those that the flush in progress may take. */
-  private readonly opened: { users: number }[] = [];
+  private readonly opened: PoolPair<never>[] = [];
 
   constructor(recording: Recording, allocator: CachingAllocator<never>, driver: RecordedDriver) {
     this.recording = recording;
@@ -43,20 +44,28 @@ export class RecordedPools {
   open(row: number): void {
     if (this.recording.poolOf.size === 0 && !this.recording.start.segments.pool.some((pool) => pool !== 0)) return;
     const { address } = this.recording.events;
-    const addresses = new Set<number>();
-    for (let i = this.driver.next(); i >= 0 && i < row; i += 1)
-      if (this.driver.isRelease(i)) addresses.add(address[i]!);
-    if (addresses.size === 0) return;
+    const rows = new Map<number, number>();
+    for (let i = this.driver.next(); i >= 0 && i < row; i += 1) if (this.driver.isRelease(i)) rows.set(address[i]!, i);
+    if (rows.size === 0) return;
     const requestId = this.idOf(row);
     const { segments, pools } = this.allocator.parts();
+    /** The first row that shows a pool going back. */
+    const shown = new Map<PoolPair<never>, number>();
     for (const segment of segments) {
       const { id } = segment.pool;
       if ((id[0] === 0 && id[1] === 0) || (id[0] === requestId[0] && id[1] === requestId[1])) continue;
-      if (!showsRelease(segment, addresses)) continue;
+      const first = firstRelease(segment, rows);
+      if (first === undefined) continue;
       const pair = pools.get(id);
+      shown.set(pair, Math.min(first, shown.get(pair) ?? first));
+    }
+    const inOrder = [...shown].sort(([, a], [, b]) => a - b).map(([pair]) => pair);
+    for (const pair of inOrder) {
       pair.users = 0;
       this.opened.push(pair);
     }
+    // Torch walks a hash map of pools: their order follows from no rule.
+    pools.arrange(inOrder);
   }
 
   close(): void {
@@ -70,8 +79,14 @@ export class RecordedPools {
   }
 }
 
-function showsRelease({ addr, sizeBytes, unitBytes }: Segment<never>, addresses: ReadonlySet<number>): boolean {
-  if (unitBytes === 0) return addresses.has(addr);
-  for (const address of addresses) if (address >= addr && address < addr + sizeBytes) return true;
-  return false;
+/** The first of `rows`, by address, that gives memory of the segment back. */
+function firstRelease(
+  { addr, sizeBytes, unitBytes }: Segment<never>,
+  rows: ReadonlyMap<number, number>,
+): number | undefined {
+  if (unitBytes === 0) return rows.get(addr);
+  let first: number | undefined;
+  for (const [address, row] of rows)
+    if (address >= addr && address < addr + sizeBytes) first = Math.min(row, first ?? row);
+  return first;
 }

@@ -38,6 +38,8 @@ export interface RecordedTrace {
   readonly poolId: (pool: number) => PoolId;
   /** Whether entries name their pools, as from torch 2.12. */
   readonly namesPools?: boolean;
+  /** False where the file has no settings at all, as those of torch 2.1: `settings` are the defaults then. */
+  readonly namesSettings?: boolean;
 }
 
 /** A trace with what {@link prepareRecording} found in it. */
@@ -68,6 +70,11 @@ export interface Recording extends RecordedTrace {
    * one inside.
    */
   readonly reservationBytes: number;
+  /**
+   * Addresses of the segments from before the recording in the order of their creation, as far as a replay found it:
+   * no file has it, and from torch 2.12 it decides between free blocks of one size.
+   */
+  readonly segmentOrder?: readonly number[];
 }
 
 /** Expandable memory of one stream, pool and size class is in one reservation. */

@@ -71,6 +71,11 @@ export interface ReplayOutcome {
    * kind.
    */
   readonly impliedReservationBytes: number | null;
+  /**
+   * Pairs of segments from before the recording, by address: the first must be the older one, since the record prefers
+   * it to the other although the model does not.
+   */
+  readonly olderSegments: readonly (readonly [older: number, newer: number])[];
   /** Given up after too many mismatches: the rest was not replayed. */
   readonly abandonedAt: number | null;
   readonly reservedAtEndBytes: number;

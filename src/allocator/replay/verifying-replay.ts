@@ -15,7 +15,7 @@ import {
   SEGMENT_MAP,
   SEGMENT_UNMAP,
 } from '../../model/trace-action-codes.js';
-import type { Block } from '../caching/block.js';
+import type { Block, Segment } from '../caching/block.js';
 import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
@@ -104,6 +104,7 @@ class VerifyingReplay {
       largeUnitBytes: recording.settings.largeSegmentBytes,
       reservationBytes: recording.reservationBytes,
       customPools: recording.customPools,
+      segmentOrder: recording.segmentOrder,
     });
     for (let row = 0; row < restored.length; row += 1) this.hold(row, restored[row]!);
     this.driver.mayCapture = this.features.has('private_pools');
@@ -151,6 +152,7 @@ class VerifyingReplay {
       lateWaits: this.lateWaits,
       features: this.features,
       impliedReservationBytes: this.impliedReservation,
+      olderSegments: this.driver.olderSegments,
       abandonedAt: this.abandonedAt,
       reservedAtEndBytes: this.allocator.statistics.reservedBytes.current,
       allocator: this.allocator,
@@ -334,6 +336,7 @@ class VerifyingReplay {
       else this.match(row, result.block);
     } catch (error) {
       if (!(error instanceof Parted)) throw error;
+      if (this.mismatchCount === 0 && error.kind === 'growth_differs') this.boundByJump(row);
       this.part(row, error.kind, null, !isOom);
     } finally {
       this.allocator.tracesBlocks = false;
@@ -379,7 +382,7 @@ class VerifyingReplay {
     const peeked = predicted ?? this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
     this.note(row, kind, events.sizeBytes[row]!, peeked?.addr ?? null, isOom ? null : events.address[row]!);
     if (predicted !== null) this.allocator.free(predicted);
-    if (this.mismatchCount === 1 && kind === 'address') this.boundReservation(row);
+    if (kind === 'address') this.learn(row);
     this.repeatDriverEntries();
     if (isOom || !isServed) return;
     const placement = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
@@ -392,25 +395,51 @@ class VerifyingReplay {
     block.owner = allocation;
   }
 
+  /** What the block that was taken, instead of the model's choice, shows of what no file has. */
+  private learn(row: number): void {
+    const { events } = this.recording;
+    const taken = freeBlockAt(this.parts, events.address[row]!);
+    const candidate = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
+    if (taken === undefined || candidate === null || taken === candidate) return;
+    if (taken.segment === candidate.segment) {
+      if (this.mismatchCount === 1) this.boundReservation(taken, candidate);
+    } else if (taken.sizeBytes === candidate.sizeBytes)
+      this.driver.olderSegments.push([taken.segment.addr, candidate.segment.addr]);
+  }
+
   /**
    * Torch counts the unmapped rest of a reservation as part of the block at its growing edge. Where that block was
    * taken although another fits, the rest must be so small that both together are less than the other.
    */
-  private boundReservation(row: number): void {
-    const { events } = this.recording;
-    const taken = freeBlockAt(this.parts, events.address[row]!);
-    const candidate = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
-    if (taken === undefined || candidate === null || taken === candidate || taken.segment !== candidate.segment) return;
+  private boundReservation(taken: Block<never>, candidate: Block<never>): void {
     const { next, segment } = taken;
     if (next === null || next.mapped || next.next !== null) return;
     const reach =
       candidate.next !== null && !candidate.next.mapped
         ? candidate.sizeBytes + candidate.next.sizeBytes
         : candidate.sizeBytes;
-    const end = taken.addr + reach;
-    const unit = segment.unitBytes;
-    const bytes = Math.ceil((end - segment.addr) / unit - 1) * unit;
-    if (bytes >= taken.addr + taken.sizeBytes - segment.addr) this.impliedReservation = bytes;
+    this.endReservation(segment, taken.addr + reach, taken.addr + taken.sizeBytes);
+  }
+
+  /**
+   * A request that grew a new reservation although the one it has would hold it: that must end before. Torch reserves
+   * 1.125 × the device's total.
+   */
+  private boundByJump(row: number): void {
+    const edge = this.allocator.peekEdge(this.recording.events.sizeBytes[row]!, this.streamOf(row));
+    const next = this.driver.next();
+    if (edge === null || next < 0) return;
+    const { segment, addr, bytes, mappedTo } = edge;
+    const recorded = this.recording.events.address[next]!;
+    // Reservations do not overlap.
+    const end = recorded > mappedTo ? Math.min(addr + bytes, recorded + segment.unitBytes) : addr + bytes;
+    if (recorded !== mappedTo) this.endReservation(segment, end, mappedTo);
+  }
+
+  /** `end`: the reservation ends before; `mappedTo`: and not before this. */
+  private endReservation({ addr, unitBytes }: Segment<never>, end: number, mappedTo: number): void {
+    const bytes = Math.ceil((end - addr) / unitBytes - 1) * unitBytes;
+    if (bytes >= mappedTo - addr) this.impliedReservation = bytes;
   }
 
   private note(

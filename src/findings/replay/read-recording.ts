@@ -32,6 +32,7 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
     events,
     ...(await readOwners(store, trace)),
     emptyCacheStacks: new Set(stacks.map((row) => row.stack_id)),
+    namesSettings: (await store.one('snapshot.settings', { snapshot_id: snapshotId })) !== undefined,
     // A pool that no source names still must not be the default one.
     namesPools: (await store.all('snapshot.features', { snapshot_id: snapshotId })).some(
       (row) => row.feature === 'event.pool_id',
