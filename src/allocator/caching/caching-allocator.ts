@@ -634,8 +634,12 @@ export class CachingAllocator<S = unknown> {
           }
       return found;
     };
-    const garbage = this.driver.garbage?.(() => ({ large: addresses(large), small: addresses(small) })) ?? [];
-    for (const addr of garbage) this.releaseSegment(free.get(addr)!);
+    const garbage = this.driver.garbage?.(() => ({
+      large: addresses(large),
+      small: addresses(small),
+      waits: this.pending.holds,
+    }));
+    for (const addr of garbage ?? []) this.releaseSegment(free.get(addr)!);
   }
 
   private fail(requestedBytes: number, roundedBytes: number, pool: Pool<S>, stream: number): MallocResult<S> {

@@ -21,6 +21,14 @@ export interface Reservation {
   readonly kind: 'small' | 'large';
 }
 
+/** What a flush would free, wholly free segments in its order. */
+export interface FreeSegments {
+  readonly large: readonly number[];
+  readonly small: readonly number[];
+  /** It would wait for pending frees before. */
+  readonly waits: boolean;
+}
+
 /** What the allocator asks of the device. A verifying replay supplies its own, which hands out recorded addresses. */
 export interface Driver {
   /** cudaMalloc: the address, or null if the device lacks the memory. `bytes` is a multiple of 2 MiB. */
@@ -41,10 +49,9 @@ export interface Driver {
   mayWait?(): boolean;
   /**
    * Addresses of the segments that garbage collection frees now, where the limit that it depends on is not known: a
-   * replay takes them from the record. `free`: wholly free segments in the order of a flush, those of the large pool
-   * and those of the small one.
+   * replay takes them from the record.
    */
-  garbage?(free: () => { readonly large: readonly number[]; readonly small: readonly number[] }): readonly number[];
+  garbage?(free: () => FreeSegments): readonly number[];
   /** Everything that can be given back has been: what is asked next is asked for the last time. */
   lastAttempt?(): void;
   memory(): DriverMemory;

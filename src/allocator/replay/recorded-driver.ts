@@ -8,7 +8,7 @@ import {
   SEGMENT_UNMAP,
 } from '../../model/trace-action-codes.js';
 import type { PoolId } from '../caching/block.js';
-import type { Driver, Reservation } from '../caching/driver.js';
+import type { Driver, FreeSegments, Reservation } from '../caching/driver.js';
 import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
 import { type Recording, reservationKey } from './recording.js';
 import { OPEN_END_BYTES } from './restore-state.js';
@@ -192,7 +192,7 @@ export class RecordedDriver implements Driver {
    * What is freed first and is no part of a flush. A flush frees all that is free in its order, behind a wait whose
    * completions the record shows; what comes before either is garbage.
    */
-  garbage(free: () => { readonly large: readonly number[]; readonly small: readonly number[] }): readonly number[] {
+  garbage(free: () => FreeSegments): readonly number[] {
     const { action, address } = this.recording.events;
     const released: number[] = [];
     const first = this.next();
@@ -200,12 +200,13 @@ export class RecordedDriver implements Driver {
     let i = first;
     for (; i < this.to && action[i] === SEGMENT_FREE; i += 1) released.push(address[i]!);
     if (released.length === 0) return released;
-    const { large, small } = free();
+    const { large, small, waits } = free();
     const known = new Set(large);
     const most = released.findIndex((addr) => !known.has(addr));
     const candidates = most < 0 ? released : released.slice(0, most);
     const isBeforeWait = i < this.to && action[i] === FREE_COMPLETED;
-    const count = isBeforeWait ? candidates.length : garbageCount(released, candidates, large, small);
+    const isWaiting = action.subarray(this.from, this.to).includes(FREE_COMPLETED);
+    const count = isBeforeWait || (waits && !isWaiting) ? candidates.length : garbageCount(released, candidates, large, small);
     this.collected += count;
     return candidates.slice(0, count);
   }

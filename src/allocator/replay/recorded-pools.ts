@@ -2,7 +2,7 @@
  * The private pool of a recorded request, and the pools that a recorded flush may take. Requests do not contain them;
  * the record shows them.
  */
-import type { PoolId, Segment } from '../caching/block.js';
+import type { Block, PoolId, Segment } from '../caching/block.js';
 import type { CachingAllocator } from '../caching/caching-allocator.js';
 import type { PoolPair } from '../caching/pools.js';
 import type { RecordedDriver } from './recorded-driver.js';
@@ -80,13 +80,14 @@ export class RecordedPools {
 }
 
 /** The first of `rows`, by address, that gives memory of the segment back. */
-function firstRelease(
-  { addr, sizeBytes, unitBytes }: Segment<never>,
-  rows: ReadonlyMap<number, number>,
-): number | undefined {
+function firstRelease(segment: Segment<never>, rows: ReadonlyMap<number, number>): number | undefined {
+  const { addr, unitBytes } = segment;
   if (unitBytes === 0) return rows.get(addr);
+  // Where a reservation ends is not known; the model's may reach over others. Mapped ranges do not.
+  let end = addr;
+  for (let block: Block<never> | null = segment.first; block !== null; block = block.next)
+    if (block.mapped) end = block.addr + block.sizeBytes;
   let first: number | undefined;
-  for (const [address, row] of rows)
-    if (address >= addr && address < addr + sizeBytes) first = Math.min(row, first ?? row);
+  for (const [address, row] of rows) if (address >= addr && address < end) first = Math.min(row, first ?? row);
   return first;
 }
