@@ -6,9 +6,9 @@
 import { pushAll } from '../../model/lists.js';
 import { SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
 import { type Recording, recordedReserve } from '../replay/recording.js';
-import type { ReplayOutcome, UnconfirmedFeature } from '../replay/replay-outcome.js';
+import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
-import { readAllocConf } from '../settings.js';
+import { confText, readAllocConf } from '../settings.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
 import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
@@ -33,6 +33,8 @@ export interface Fidelity {
   readonly reason: string;
   /** The recording given, with what the replay found out of it. */
   readonly recording: Recording;
+  /** The file has no settings; those of the recording were found by their consequences. */
+  readonly settingsInferred: boolean;
   readonly outcome: ReplayOutcome;
   readonly finalDifference: FinalDifference | null;
   /**
@@ -51,16 +53,6 @@ export interface Fidelity {
 const LEAST_REUSE_SHARE = 0.99;
 /** Wrong ties cost addresses but hardly any reserve: beyond this the reserve is not that of the recording. */
 const MOST_RESERVE_ERROR = 0.01;
-
-const FEATURE_WORDS: Readonly<Record<UnconfirmedFeature, string>> = {
-  several_streams: 'several streams',
-  pending_frees: 'frees that wait for other streams',
-  private_pools: 'private pools',
-  max_split_size: 'max_split_size_mb',
-  roundup_power2: 'roundup_power2_divisions',
-  garbage_collection: 'garbage_collection_threshold',
-  large_segment_size: 'large_segment_size_mb',
-};
 
 /**
  * Replays with the variant that fits best. Releases before torch 2.12 do not write pools into entries and break ties by
@@ -197,6 +189,7 @@ export function judgeReplay(given: Recording, dump: DumpedState | null, walk: Wa
   return {
     ...judged,
     recording,
+    settingsInferred: given.namesSettings === false && confText(recording.settings) !== confText(given.settings),
     outcome,
     finalDifference: difference,
     get operations() {
@@ -219,7 +212,7 @@ function judge(
 ): Pick<Fidelity, 'status' | 'reason' | 'freeRunError'> {
   const refusal = whyRefused(outcome, walk);
   if (refusal !== null) return { status: 'refused', reason: refusal, freeRunError: null };
-  const doubts = whyInexact(outcome, difference, dump, walk);
+  const doubts = whyInexact(recording, outcome, difference, dump, walk);
   const isPerfect = faults(outcome) === 0 && difference === null && outcome.ooms.every((oom) => oom.repeated);
   if (doubts.length === 0) return { status: 'exact', reason: '', freeRunError: null };
   const freeRunError = isPerfect ? 0 : freeRun(recording, outcome);
@@ -253,6 +246,7 @@ function whyRefused(outcome: ReplayOutcome, walk: WalkFindings): string | null {
 }
 
 function whyInexact(
+  { customPools }: Recording,
   outcome: ReplayOutcome,
   difference: FinalDifference | null,
   dump: DumpedState | null,
@@ -273,12 +267,12 @@ function whyInexact(
   if (!walk.freeCompletedRecorded) doubts.push('completions of frees were not recorded');
   if (!walk.freeRequestedRecorded) doubts.push('requests of frees were not recorded');
   if (outcome.unknownFrees > 0) doubts.push(`${outcome.unknownFrees} frees of memory that nothing accounts for`);
-  const features = [...outcome.features].map((feature) => FEATURE_WORDS[feature]);
-  if (outcome.variant.tieBreak !== 'address')
-    features.push('the order of torch 2.12 and newer among blocks of one size');
-  if (features.length > 0) {
+  const unseen: string[] = [];
+  if (outcome.variant.tieBreak === 'block_counter') unseen.push('the order of torch 2.12 among free blocks of one size');
+  if (customPools.size > 0) unseen.push('pools with an allocator of their own');
+  if (unseen.length > 0) {
     const isAll = doubts.length === 0 ? 'all addresses match, but the rules for ' : 'the rules for ';
-    doubts.push(`${isAll}${features.join(', ')} have not been confirmed on recordings of real devices`);
+    doubts.push(`${isAll}${unseen.join(' and ')} have not been compared with PyTorch's own allocator`);
   }
   return doubts;
 }

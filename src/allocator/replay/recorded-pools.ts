@@ -14,6 +14,8 @@ export class RecordedPools {
   private readonly driver: RecordedDriver;
   /** Those that the flush in progress may take. */
   private readonly opened: PoolPair<never>[] = [];
+  /** Flushes that took several of them. */
+  orders = 0;
 
   constructor(recording: Recording, allocator: CachingAllocator<never>, driver: RecordedDriver) {
     this.recording = recording;
@@ -66,6 +68,7 @@ export class RecordedPools {
     }
     // Torch walks a hash map of pools: their order follows from no rule.
     pools.arrange(inOrder);
+    if (inOrder.length > 1) this.orders += 1;
   }
 
   close(): void {

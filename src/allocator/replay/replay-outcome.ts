@@ -31,15 +31,13 @@ export interface ReplayedOom {
   readonly activeBytes: number;
 }
 
-/** What a recording made use of that no recording known to this project has confirmed in torch. */
-export type UnconfirmedFeature =
-  | 'several_streams'
-  | 'pending_frees'
-  | 'private_pools'
-  | 'max_split_size'
-  | 'roundup_power2'
-  | 'garbage_collection'
-  | 'large_segment_size';
+/** Decisions of torch that were taken from the record, because nothing in the file decides them. */
+export interface TakenFromRecord {
+  /** Flushes that freed several private pools: torch walks them in the order of a hash map. */
+  poolOrders: number;
+  /** Segments that garbage collection freed below a limit that is not in the file. */
+  garbageSegments: number;
+}
 
 export interface ReplayOutcome {
   readonly variant: AllocatorVariant;
@@ -65,7 +63,7 @@ export interface ReplayOutcome {
   readonly ooms: readonly ReplayedOom[];
   /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
   readonly lateWaits: readonly number[];
-  readonly features: ReadonlySet<UnconfirmedFeature>;
+  readonly taken: Readonly<TakenFromRecord>;
   /**
    * Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that
    * kind.

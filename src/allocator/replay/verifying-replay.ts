@@ -22,14 +22,12 @@ import type { AllocatorVariant } from '../variants.js';
 import { type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
 import { RecordedPools } from './recorded-pools.js';
 import type { Recording } from './recording.js';
-import { recordingFeatures } from './recording-features.js';
 import { addSegment, freeBlockAt, giveBack, mapRange, placeAt } from './repair.js';
 import type {
   ReplayedFlush,
   ReplayedOom,
   ReplayMismatch,
   ReplayOutcome,
-  UnconfirmedFeature,
 } from './replay-outcome.js';
 import { restoreState } from './restore-state.js';
 
@@ -57,7 +55,7 @@ class VerifyingReplay {
   private readonly mismatches: ReplayMismatch[] = [];
   private readonly flushes: ReplayedFlush[] = [];
   private readonly ooms: ReplayedOom[] = [];
-  private readonly features: Set<UnconfirmedFeature>;
+  private readonly hasPrivatePools: boolean;
   private readonly pools: RecordedPools;
   private readonly mostMismatches: number;
   private mismatchCount = 0;
@@ -77,7 +75,8 @@ class VerifyingReplay {
   constructor(recording: Recording, variant: AllocatorVariant) {
     this.recording = recording;
     this.variant = variant;
-    this.features = recordingFeatures(recording);
+    const { poolOf, start } = recording;
+    this.hasPrivatePools = poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0);
     this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
@@ -107,7 +106,7 @@ class VerifyingReplay {
       segmentOrder: recording.segmentOrder,
     });
     for (let row = 0; row < restored.length; row += 1) this.hold(row, restored[row]!);
-    this.driver.mayCapture = this.features.has('private_pools');
+    this.driver.mayCapture = this.hasPrivatePools;
     this.pools = new RecordedPools(recording, this.allocator, this.driver);
   }
 
@@ -150,7 +149,7 @@ class VerifyingReplay {
       flushes: this.flushes,
       ooms: this.ooms,
       lateWaits: this.lateWaits,
-      features: this.features,
+      taken: { poolOrders: this.pools.orders, garbageSegments: this.driver.collected },
       impliedReservationBytes: this.impliedReservation,
       olderSegments: this.driver.olderSegments,
       abandonedAt: this.abandonedAt,
@@ -175,7 +174,6 @@ class VerifyingReplay {
       this.allocator.free(block);
       this.blocks[this.recording.allocation[i]!] = undefined;
     } else {
-      this.features.add('pending_frees');
       this.allocator.requestFree(block);
     }
   }
@@ -278,7 +276,6 @@ class VerifyingReplay {
     const isLate = block !== null && mayBeLate;
     if (isLate || waited) {
       this.lateWaits.push(events.seq[row]!);
-      this.features.add('pending_frees');
     }
     // The first attempt at the driver came before the wait too; what is free now must not serve it.
     const isUnmapped = mayBeLate && this.recording.settings.expandableSegments;
@@ -350,7 +347,7 @@ class VerifyingReplay {
    */
   private isOfUnknownPool(row: number): boolean {
     const { events } = this.recording;
-    return this.features.has('private_pools') && events.pool === undefined && events.action[row] === OOM;
+    return this.hasPrivatePools && events.pool === undefined && events.action[row] === OOM;
   }
 
   private failElsewhere(row: number): void {

@@ -76,6 +76,11 @@ async function describeReplay(store: Store, named: NamedDevice): Promise<ReplayD
       forced: outcome.flushes.filter((flush) => flush.kind === 'forced').length,
       late_waits: outcome.lateWaits.length,
     },
+    from_record: {
+      settings: fidelity.settingsInferred,
+      pool_orders: outcome.taken.poolOrders,
+      garbage_segments: outcome.taken.garbageSegments,
+    },
     ooms: outcome.ooms.map((oom) => ({
       seq: oom.seq,
       requested_bytes: oom.requestedBytes,

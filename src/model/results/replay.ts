@@ -43,6 +43,15 @@ export interface ReplayDevice {
   readonly free_run_error: number | null;
   readonly settings: string;
   readonly flushes: { readonly explicit: number; readonly forced: number; readonly late_waits: number };
+  /** Decisions that the model took from the record, because nothing in the file decides them. */
+  readonly from_record: {
+    /** The file has no settings; those above were found by their consequences. */
+    readonly settings: boolean;
+    /** Flushes that freed several private pools, whose order is that of a hash map. */
+    readonly pool_orders: number;
+    /** Segments that garbage collection freed below a limit that is not in the file. */
+    readonly garbage_segments: number;
+  };
   readonly ooms: readonly {
     readonly seq: number;
     readonly requested_bytes: number;
