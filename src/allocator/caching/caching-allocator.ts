@@ -295,6 +295,14 @@ export class CachingAllocator<S = unknown> {
     this.pools.dropIfEmpty(pair);
   }
 
+  /** Nothing holds a private pool any more, if there is one. */
+  dropPool(id: PoolId): void {
+    const pair = this.pools.find(id);
+    if (pair === undefined || pair === this.pools.default) return;
+    pair.users = 0;
+    this.pools.dropIfEmpty(pair);
+  }
+
   /** A graph capture on `stream` begins: its requests go to the pool, nothing is flushed and no event is polled. */
   beginCapture(pool: PoolId, stream: number): void {
     this.pools.begin(pool, stream, true);

@@ -10,6 +10,7 @@ import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
 import { confText, readAllocConf } from '../settings.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
+import { alternativesOf } from '../what-if/alternatives.js';
 import { type Operations, operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
@@ -42,8 +43,8 @@ export interface Fidelity {
    * needed.
    */
   readonly freeRunError: number | null;
-  /** Made when it is first asked for. */
-  readonly operations: Operations;
+  /** What the program asked for, in each way that it can have been; the likeliest first. Made when first asked for. */
+  readonly alternatives: readonly Operations[];
 }
 
 /**
@@ -185,20 +186,16 @@ export function judgeReplay(given: Recording, dump: DumpedState | null, walk: Wa
   const { recording, outcome } = given.namesSettings === false ? withSettings(given) : replayBest(given);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
   const judged = judge(recording, outcome, difference, dump, walk);
-  let operations: Operations | undefined;
+  let alternatives: Operations[] | undefined;
   return {
     ...judged,
     recording,
     settingsInferred: given.namesSettings === false && confText(recording.settings) !== confText(given.settings),
     outcome,
     finalDifference: difference,
-    get operations() {
-      operations ??= operationsOf(
-        recording,
-        outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq),
-        outcome.lateWaits,
-      );
-      return operations;
+    get alternatives() {
+      alternatives ??= alternativesOf(recording, outcome);
+      return alternatives;
     },
   };
 }
@@ -282,11 +279,8 @@ function whyInexact(
  * It flushes where the record does, since a model without a limit cannot know which requests the driver refused.
  */
 function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): number {
-  const operations = operationsOf(
-    recording,
-    flushes.map((flush) => flush.seq),
-    [],
-  );
+  const explicitFlushes = flushes.map((flush) => flush.seq);
+  const operations = operationsOf(recording, { explicitFlushes, lateWaits: [] });
   const reserved = recordedReserve(recording);
   let peak = 1;
   for (const bytes of reserved) if (bytes > peak) peak = bytes;

@@ -7,6 +7,7 @@ import type { CachingAllocator } from '../caching/caching-allocator.js';
 import type { PoolPair } from '../caching/pools.js';
 import type { RecordedDriver } from './recorded-driver.js';
 import type { Recording } from './recording.js';
+import type { ReleasedPool } from './replay-outcome.js';
 
 export class RecordedPools {
   private readonly recording: Recording;
@@ -14,6 +15,7 @@ export class RecordedPools {
   private readonly driver: RecordedDriver;
   /** Those that the flush in progress may take. */
   private readonly opened: PoolPair<never>[] = [];
+  readonly released: ReleasedPool[] = [];
   /** Flushes that took several of them. */
   orders = 0;
 
@@ -62,13 +64,24 @@ export class RecordedPools {
       shown.set(pair, Math.min(first, shown.get(pair) ?? first));
     }
     const inOrder = [...shown].sort(([, a], [, b]) => a - b).map(([pair]) => pair);
+    const seq = this.recording.events.seq[this.driver.next()]!;
     for (const pair of inOrder) {
+      this.released.push({ seq, pool: this.numberOf(pair.id) });
       pair.users = 0;
       this.opened.push(pair);
     }
     // Torch walks a hash map of pools: their order follows from no rule.
     pools.arrange(inOrder);
     if (inOrder.length > 1) this.orders += 1;
+  }
+
+  private numberOf(id: PoolId): number {
+    const { poolOf, start, poolId } = this.recording;
+    for (const pool of new Set([...poolOf.values(), ...start.segments.pool])) {
+      const [major, minor] = poolId(pool);
+      if (major === id[0] && minor === id[1]) return pool;
+    }
+    return 0;
   }
 
   close(): void {

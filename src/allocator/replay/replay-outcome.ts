@@ -17,9 +17,20 @@ export interface ReplayMismatch {
 export interface ReplayedFlush {
   /** Its first driver entry, or the request it was made for where it gave nothing back. */
   readonly seq: number;
-  /** `explicit`: the program emptied the cache; `forced`: a request could not be served. */
-  readonly kind: 'explicit' | 'forced';
+  /**
+   * `explicit`: the program emptied the cache; `forced`: a request could not be served; `unclear`: it may be either.
+   */
+  readonly kind: 'explicit' | 'forced' | 'unclear';
+  /** The request it was made for, or the entry behind it. */
+  readonly beforeSeq: number;
   readonly released: number;
+}
+
+/** A private pool that a flush could free: nothing held it any more. */
+export interface ReleasedPool {
+  readonly seq: number;
+  /** As the columns number it. */
+  readonly pool: number;
 }
 
 export interface ReplayedOom {
@@ -60,6 +71,7 @@ export interface ReplayOutcome {
   /** Frees of memory that nothing accounts for. */
   readonly unknownFrees: number;
   readonly flushes: readonly ReplayedFlush[];
+  readonly releasedPools: readonly ReleasedPool[];
   readonly ooms: readonly ReplayedOom[];
   /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
   readonly lateWaits: readonly number[];

@@ -17,6 +17,7 @@ import {
 } from '../../model/trace-action-codes.js';
 import type { Block, Segment } from '../caching/block.js';
 import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
+import { allocationSize, roundSize } from '../rounding.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
@@ -56,6 +57,8 @@ class VerifyingReplay {
   private readonly flushes: ReplayedFlush[] = [];
   private readonly ooms: ReplayedOom[] = [];
   private readonly hasPrivatePools: boolean;
+  /** So much the driver gives without a flush. */
+  private readonly reachableBytes: number;
   private readonly pools: RecordedPools;
   private readonly mostMismatches: number;
   private mismatchCount = 0;
@@ -77,6 +80,7 @@ class VerifyingReplay {
     this.variant = variant;
     const { poolOf, start } = recording;
     this.hasPrivatePools = poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0);
+    this.reachableBytes = Math.min(recording.reachedBytes, recording.allowedBytes ?? Number.POSITIVE_INFINITY);
     this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
@@ -147,6 +151,7 @@ class VerifyingReplay {
       impossiblePlacements: this.impossiblePlacements,
       unknownFrees: this.unknownFrees,
       flushes: this.flushes,
+      releasedPools: this.pools.released,
       ooms: this.ooms,
       lateWaits: this.lateWaits,
       taken: { poolOrders: this.pools.orders, garbageSegments: this.driver.collected },
@@ -159,6 +164,12 @@ class VerifyingReplay {
   }
 
   // ---- frees
+
+  /** What is reserved with a new segment for the request. */
+  private needOf(bytes: number): number {
+    const { settings } = this.recording;
+    return this.allocator.statistics.reservedBytes.current + allocationSize(roundSize(bytes, settings), settings);
+  }
 
   private get isHopeless(): boolean {
     return this.mismatchCount > this.mostMismatches;
@@ -262,6 +273,7 @@ class VerifyingReplay {
       (block !== null ||
         isOther ||
         (growth < 0 && !isOom && !isLimited) ||
+        (!isOom && !this.allocator.collectsGarbage && this.needOf(bytes) <= this.reachableBytes) ||
         emptyCacheStacks.has(events.stackId[release]!));
     // What only the wait before the flush set free, torch does not search again.
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
@@ -306,6 +318,8 @@ class VerifyingReplay {
     const { allocator, driver } = this;
     const { reservedBytes, activeBytes } = allocator.statistics;
     const retries = allocator.statistics.numAllocRetries;
+    // Where it is not known what the device had, the program may have emptied its cache by chance just before.
+    const isClear = kind !== 'forced' || isOom || this.needOf(bytes) > (this.recording.budgetBytes ?? Number.POSITIVE_INFINITY);
     const before = driver.repeated + driver.differing;
     this.allocator.tracesBlocks = true;
     this.pools.open(row);
@@ -314,7 +328,8 @@ class VerifyingReplay {
       if (allocator.statistics.numAllocRetries > retries) {
         const released = driver.repeated + driver.differing - before;
         const seq = this.recording.events.seq[row]!;
-        if (released > 0 || this.flushes.at(-1)?.seq !== seq) this.flushes.push({ seq, kind, released });
+        if (released > 0 || this.flushes.at(-1)?.seq !== seq)
+          this.flushes.push({ seq, kind: isClear ? kind : 'unclear', beforeSeq: seq, released });
       }
       driver.forceReleases();
       if (isOom) {
@@ -483,7 +498,8 @@ class VerifyingReplay {
     this.pools.close();
     driver.forceReleases();
     const seq = recording.events.seq[row >= 0 ? row : from]!;
-    this.flushes.push({ seq, kind, released: driver.repeated + driver.differing - before });
+    const beforeSeq = recording.events.seq[Math.min(to, recording.events.count - 1)]!;
+    this.flushes.push({ seq, kind, beforeSeq, released: driver.repeated + driver.differing - before });
     if (driver.differing > differing) this.note(row >= 0 ? row : from, 'release_differs', null, null, null);
   }
 

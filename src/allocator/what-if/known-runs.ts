@@ -88,4 +88,6 @@ export interface WhatIfBase {
   readonly recording: Recording;
   readonly operations: Operations;
   readonly variant: AllocatorVariant;
+  /** The same with what else the program can have asked for. */
+  readonly others?: readonly WhatIfBase[];
 }

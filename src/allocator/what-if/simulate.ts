@@ -186,6 +186,9 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       case OPERATION.flush:
         allocator.flush();
         break;
+      case OPERATION.releasePool:
+        allocator.dropPool(recording.poolId(pool[i]!));
+        break;
       default:
         if (i === lastOom) {
           driver.budgetBytes = budgetBytes;

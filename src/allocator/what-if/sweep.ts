@@ -3,6 +3,7 @@
  * within bounds.
  */
 
+import { maxOf, minOf } from '../../model/lists.js';
 import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
 import { runOnce, type WhatIfBase } from './known-runs.js';
@@ -27,8 +28,12 @@ export type Bound = 'exact' | 'optimistic' | 'pessimistic';
 
 export interface BoundedResult {
   readonly bound: Bound;
+  /** Of the likeliest case. */
   readonly outcome: WhatIfOutcome;
   readonly result: SimulationResult;
+  /** In all cases that the file does not tell apart. */
+  readonly leastPeakReservedBytes: number;
+  readonly mostPeakReservedBytes: number;
 }
 
 export interface WhatIfAnswer {
@@ -62,16 +67,25 @@ export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
   const starts = startsFor(base.recording, question);
   const bounds: BoundedResult[] = [];
   let robust = true;
+  // New addresses are known from nowhere, and up to torch 2.11 they break ties. Without a limit nothing fails, wherever
+  // they are.
+  const isLimited = Number.isFinite(question.budgetBytes) || question.allowedBytes !== undefined;
+  const directions =
+    base.variant.tieBreak === 'address' && isLimited ? (['ascending', 'descending'] as const) : (['ascending'] as const);
   for (const { bound, start } of starts) {
-    const run = (direction: 'ascending' | 'descending'): SimulationResult =>
-      runOnce(base, { ...question, start, direction });
-    const result = run('ascending');
-    const outcome = outcomeOf(base, result);
-    bounds.push({ bound, outcome, result });
-    // New addresses are known from nowhere, and up to torch 2.11 they break ties. Without a limit nothing fails,
-    // wherever they are.
-    const isLimited = Number.isFinite(question.budgetBytes) || question.allowedBytes !== undefined;
-    if (base.variant.tieBreak === 'address' && isLimited) robust &&= outcomeOf(base, run('descending')) === outcome;
+    const results = [base, ...(base.others ?? [])].flatMap((one) =>
+      directions.map((direction) => runOnce(one, { ...question, start, direction })),
+    );
+    const outcome = outcomeOf(base, results[0]!);
+    robust &&= results.every((result) => outcomeOf(base, result) === outcome);
+    const peaks = results.map((result) => result.peakReservedBytes);
+    bounds.push({
+      bound,
+      outcome,
+      result: results[0]!,
+      leastPeakReservedBytes: minOf(peaks),
+      mostPeakReservedBytes: maxOf(peaks),
+    });
   }
   return { bounds, robust: robust && bounds.every(({ outcome }) => outcome === bounds[0]!.outcome) };
 }

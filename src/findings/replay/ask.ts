@@ -1,7 +1,10 @@
 /** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
+import type { Recording } from '../../allocator/replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
+import type { AllocatorVariant } from '../../allocator/variants.js';
 import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
+import type { Operations } from '../../allocator/what-if/operations.js';
 import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
@@ -28,13 +31,26 @@ export interface DevicePlace {
 export async function replayDevice(store: Store, chosen: DevicePlace): Promise<ReplayedDevice> {
   const stored = await readRecording(store, chosen.snapshotId, chosen.device);
   const fidelity = judgeReplay(stored.recording, stored.dump, stored.walk);
-  const { operations, outcome, recording } = fidelity;
+  const { alternatives, outcome, recording } = fidelity;
   const capacity = await readCapacity(store, chosen, recording);
   return {
     stored: { ...stored, recording },
     fidelity,
     capacity,
-    base: { recording, operations, variant: outcome.variant },
+    base: baseOf(recording, alternatives, outcome.variant),
+  };
+}
+
+function baseOf(
+  recording: Recording,
+  [operations, ...others]: readonly Operations[],
+  variant: AllocatorVariant,
+): WhatIfBase {
+  return {
+    recording,
+    operations: operations!,
+    variant,
+    others: others.map((other) => ({ recording, operations: other, variant })),
   };
 }
 
@@ -71,7 +87,7 @@ export function settingRows(
   });
   const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
   const isLimited = Number.isFinite(capacity);
-  return bounds.map(({ bound, outcome, result }) => {
+  return bounds.map(({ bound, outcome, result, leastPeakReservedBytes, mostPeakReservedBytes }) => {
     const change = Math.abs(result.peakReservedBytes - stored.history.peakReserved.bytes);
     const isNoise = bound === 'optimistic' && calibration !== null && change <= Math.abs(calibration);
     return {
@@ -79,6 +95,8 @@ export function settingRows(
       capacity_bytes: isLimited ? capacity : null,
       outcome,
       peak_reserved_bytes: result.peakReservedBytes,
+      peak_reserved_least_bytes: leastPeakReservedBytes,
+      peak_reserved_most_bytes: mostPeakReservedBytes,
       peak_active_bytes: result.peakActiveBytes,
       headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
       driver_calls: result.driverCalls,

@@ -86,6 +86,9 @@ export interface WhatIfSetting {
   readonly capacity_bytes: number | null;
   readonly outcome: WhatIfOutcomeName;
   readonly peak_reserved_bytes: number;
+  /** The peak in all cases that the file does not tell apart; equal where nothing was lost. */
+  readonly peak_reserved_least_bytes: number;
+  readonly peak_reserved_most_bytes: number;
   readonly peak_active_bytes: number;
   /** Capacity less peak reserved; null without a limit. */
   readonly headroom_bytes: number | null;
