@@ -357,6 +357,16 @@ export class CachingAllocator<S = unknown> {
     return this.segments;
   }
 
+  /** Whether a flush would give anything back, pending frees aside. Scans the free blocks. */
+  hasReleasable(): boolean {
+    for (const block of this.freeBlocks()) {
+      if (!isExpandable(block)) {
+        if (!isSplit(block)) return true;
+      } else if (block.sizeBytes >= block.segment.unitBytes && this.expandable.holdsPage(block)) return true;
+    }
+    return false;
+  }
+
   /** Free blocks as the allocator has them in its sets. For checks. */
   *freeBlocks(): Generator<Block<S>> {
     for (const pair of [this.pools.default, ...this.pools.private()]) {

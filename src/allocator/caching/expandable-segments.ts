@@ -71,10 +71,7 @@ export class ExpandableSegments<S> {
   /** Gives back the whole pages inside a free block. What is left of it at the ends stays free. */
   unmap(block: Block<S>): void {
     const { segment } = block;
-    const unit = segment.unitBytes;
-    // The grid starts at the reservation, which is not aligned to the unit.
-    const low = segment.addr + Math.ceil((block.addr - segment.addr) / unit) * unit;
-    const high = segment.addr + Math.floor((block.addr + block.sizeBytes - segment.addr) / unit) * unit;
+    const [low, high] = this.wholePages(block);
     if (low >= high) return;
     this.space.dropFree(block);
     if (low > block.addr) this.space.putFree(this.space.splitFront(block, low - block.addr));
@@ -87,6 +84,22 @@ export class ExpandableSegments<S> {
     this.space.merge(block);
     if (block.prev === null && block.next === null) this.listener.destroyed(segment);
     else this.space.putUnmapped(block);
+  }
+
+  /** Whether {@link unmap} would give anything back. */
+  holdsPage(block: Block<S>): boolean {
+    const [low, high] = this.wholePages(block);
+    return low < high;
+  }
+
+  /** From the first page that begins in the block to the end of the last that ends in it. */
+  private wholePages({ segment, addr, sizeBytes }: Block<S>): readonly [number, number] {
+    const unit = segment.unitBytes;
+    // The grid starts at the reservation, which is not aligned to the unit.
+    return [
+      segment.addr + Math.ceil((addr - segment.addr) / unit) * unit,
+      segment.addr + Math.floor((addr + sizeBytes - segment.addr) / unit) * unit,
+    ];
   }
 
   /** Whether {@link allocate} would find what is mapped already, and ask the driver for nothing. */

@@ -268,18 +268,21 @@ class VerifyingReplay {
      * needed.
      */
     const isLimited = this.recording.allowedBytes !== undefined && this.recording.settings.expandableSegments;
+    /** The driver would have given more without it. */
+    const isNeedless = !isOom && !this.allocator.collectsGarbage && this.needOf(bytes) <= this.reachableBytes;
     const isExplicit =
       isFirst &&
       (block !== null ||
         isOther ||
         (growth < 0 && !isOom && !isLimited) ||
-        (!isOom && !this.allocator.collectsGarbage && this.needOf(bytes) <= this.reachableBytes) ||
+        isNeedless ||
         emptyCacheStacks.has(events.stackId[release]!));
     // What only the wait before the flush set free, torch does not search again.
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
     let waited = false;
     if (isExplicit) {
-      const isCall = emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
+      const isCall =
+        isNeedless || emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
       waited = block !== null && !isCall;
       this.flush(from, row, isCall ? 'explicit' : 'forced');
       block = this.allocator.peek(bytes, stream);

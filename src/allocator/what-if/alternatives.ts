@@ -4,11 +4,13 @@
  */
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool, ReplayOutcome } from '../replay/replay-outcome.js';
-import { completionsOfWaits, type Operations, operationsOf, type ProgramFacts } from './operations.js';
+import type { AllocatorVariant } from '../variants.js';
+import { forcedCompletions, type Operations, operationsOf, type ProgramFacts } from './operations.js';
+import { simulate } from './simulate.js';
 
 /** The likeliest first. */
 export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Operations[] {
-  const { flushes, lateWaits, releasedPools } = outcome;
+  const { flushes, lateWaits, releasedPools, variant } = outcome;
   const ofKind = (kind: string): number[] => flushes.filter((flush) => flush.kind === kind).map((flush) => flush.seq);
   const [explicit, unclear] = [ofKind('explicit'), ofKind('unclear')];
   const forcedWaits = flushes.filter(({ kind }) => kind !== 'explicit').map(({ beforeSeq }) => beforeSeq);
@@ -20,7 +22,41 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Op
         ? (['recorded', 'next', 'never'] as const)
         : (['recorded'] as const))
         alternatives.push({ explicitFlushes, lateWaits, forcedWaits, forcedCompletions, releasedPools: released });
+  const [likeliest] = alternatives;
+  for (const unseen of explicit.length + unclear.length === 0 ? [] : unseenFlushes(recording, likeliest!, variant))
+    alternatives.push({ ...likeliest!, explicitFlushes: [...likeliest!.explicitFlushes, ...unseen] });
   return alternatives.map((facts) => operationsOf(recording, facts));
+}
+
+/** Moments looked at. */
+const MOST_MOMENTS = 64;
+/** Of the moments at which a flush may have been, so many are tried alone. */
+const MOST_ALONE = 8;
+
+/**
+ * A flush that gives nothing back leaves no entry, but may give something back under other settings. Sets of entries
+ * before which the program may have emptied its cache unseen.
+ */
+function unseenFlushes(recording: Recording, facts: ProgramFacts, variant: AllocatorVariant): number[][] {
+  const operations = operationsOf(recording, facts);
+  const stride = Math.max(1, Math.floor(operations.count / MOST_MOMENTS));
+  const moments: number[] = [];
+  let at = 0;
+  simulate(recording, operations, {
+    settings: recording.settings,
+    variant,
+    budgetBytes: Number.POSITIVE_INFINITY,
+    start: 'recorded',
+    direction: 'ascending',
+    after: (seq, _, allocator) => {
+      at += 1;
+      if (at % stride === 0 && !allocator.hasReleasable()) moments.push(seq + 1);
+    },
+  });
+  if (moments.length === 0) return [];
+  const every = (step: number, first: number): number[] => moments.filter((_, i) => i % step === first);
+  const alone = every(Math.ceil(moments.length / MOST_ALONE), 0).map((seq) => [seq]);
+  return [moments, every(2, 0), every(2, 1), every(4, 1), every(4, 3), ...alone];
 }
 
 /** Entries behind the last request of each private pool: from there on the graph may be gone. */
@@ -32,5 +68,5 @@ function earlyReleases({ poolOf, events }: Recording): ReleasedPool[] {
 }
 
 function hasPending({ events }: Recording, waits: readonly number[]): boolean {
-  return waits.length > 0 && completionsOfWaits({ events }, waits).size > 0;
+  return waits.length > 0 && forcedCompletions({ events }, waits).size > 0;
 }

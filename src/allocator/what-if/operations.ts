@@ -57,7 +57,7 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   const flushes = new Set(facts.explicitFlushes);
   const waited = completionsOfWaits(recording, facts.lateWaits);
   const delay = facts.forcedCompletions ?? 'recorded';
-  const forced = delay === 'recorded' ? new Set<number>() : completionsOfWaits(recording, facts.forcedWaits ?? []);
+  const forced = delay === 'recorded' ? new Set<number>() : forcedCompletions(recording, facts.forcedWaits ?? []);
   const released = groupBy(facts.releasedPools ?? [], (one) => one.seq);
   const rows = count + flushes.size + (facts.releasedPools?.length ?? 0);
   const operations = {
@@ -116,10 +116,26 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
 }
 
 /**
+ * Rows of the frees that completed because a flush waited for the device, or freed, which waits too: the completions
+ * before its request, and those that the next request found.
+ */
+export function forcedCompletions(
+  recording: Pick<Recording, 'events'>,
+  requests: readonly number[],
+): ReadonlySet<number> {
+  const { action, seq, count } = recording.events;
+  const rows = new Set(completionsOfWaits(recording, requests));
+  for (const request of requests)
+    for (let i = request - (seq[0] ?? 0) + 1; i < count && action[i] !== ALLOC && action[i] !== OOM; i += 1)
+      if (action[i] === FREE_COMPLETED) rows.add(i);
+  return rows;
+}
+
+/**
  * Rows of the frees that completed in the waits of these requests: the completions in a row before them, driver entries
  * aside.
  */
-export function completionsOfWaits({ events }: Pick<Recording, 'events'>, lateWaits: readonly number[]): ReadonlySet<number> {
+function completionsOfWaits({ events }: Pick<Recording, 'events'>, lateWaits: readonly number[]): ReadonlySet<number> {
   const rows = new Set<number>();
   const first = events.seq[0] ?? 0;
   for (const request of lateWaits) {

@@ -39,8 +39,8 @@ export interface Simulation {
   /** Whether new addresses are above or below all recorded ones; ties between free blocks depend on it. */
   readonly direction: 'ascending' | 'descending';
   readonly edits?: Edits;
-  /** Sees the reserve after every operation. */
-  readonly after?: (seq: number, reservedBytes: number) => void;
+  /** Sees the reserve, and the allocator, after every operation. */
+  readonly after?: (seq: number, reservedBytes: number, allocator: CachingAllocator<never>) => void;
 }
 
 export interface SimulatedOom {
@@ -160,12 +160,22 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   let servedOom: Block<never> | null = null;
   const { count, kind, allocation, bytes, stream, pool, seq } = operations;
   const lastOom = kind.lastIndexOf(OPERATION.oom);
+  /** Freed, and waiting for other streams. */
+  const waiting = new Set<number>();
+  /** Of these, what a cudaFree has waited for since: the next request finds it completed. */
+  let settled: number[] = [];
+  let frees = driver.frees;
   for (let i = 0; i < count && oom === null; i += 1) {
     const id = allocation[i]!;
     switch (kind[i]) {
       case OPERATION.alloc: {
         const requested = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
         if (requested === 0) break;
+        for (const done of settled) {
+          waiting.delete(done);
+          release(allocator, blocks, done);
+        }
+        settled = [];
         const block = request(pool[i]!, requested, stream[i]!);
         if (block === null) oom = oomOf(seq[i]!, requested);
         else {
@@ -176,11 +186,15 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       }
       case OPERATION.free:
       case OPERATION.completeFree:
+        waiting.delete(id);
         release(allocator, blocks, id);
         break;
       case OPERATION.requestFree: {
         const block = blocks[id];
-        if (block?.state === 'active_allocated') allocator.requestFree(block);
+        if (block?.state === 'active_allocated') {
+          allocator.requestFree(block);
+          waiting.add(id);
+        }
         break;
       }
       case OPERATION.flush:
@@ -197,6 +211,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         servedOom = request(pool[i]!, bytes[i]!, stream[i]!);
         if (servedOom === null && i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
     }
+    if (driver.frees > frees) {
+      frees = driver.frees;
+      settled = [...waiting];
+    }
     const reserved = statistics.reservedBytes.current;
     const active = statistics.activeBytes.current;
     if (active > peakActive) {
@@ -211,7 +229,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       allocator.free(servedOom);
       servedOom = null;
     }
-    after?.(seq[i]!, reserved);
+    after?.(seq[i]!, reserved, allocator);
   }
   return {
     oom,
