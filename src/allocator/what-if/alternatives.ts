@@ -2,6 +2,7 @@
  * The program's side of a recording, once for each way it can have been: what decides between them is in no file. An
  * answer holds if it is the same for all.
  */
+import { FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool, ReplayOutcome } from '../replay/replay-outcome.js';
 import type { AllocatorVariant } from '../variants.js';
@@ -18,10 +19,8 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Op
   const alternatives: ProgramFacts[] = [];
   for (const explicitFlushes of unclear.length === 0 ? [explicit] : [explicit, [...explicit, ...unclear]])
     for (const released of early.length === 0 ? [releasedPools] : [releasedPools, early])
-      for (const forcedCompletions of hasPending(recording, forcedWaits)
-        ? (['recorded', 'next', 'never'] as const)
-        : (['recorded'] as const))
-        alternatives.push({ explicitFlushes, lateWaits, forcedWaits, forcedCompletions, releasedPools: released });
+      for (const completions of completionCases(recording, forcedWaits))
+        alternatives.push({ explicitFlushes, lateWaits, forcedWaits, ...completions, releasedPools: released });
   const [likeliest] = alternatives;
   for (const unseen of explicit.length + unclear.length === 0 ? [] : unseenFlushes(recording, likeliest!, variant))
     alternatives.push({ ...likeliest!, explicitFlushes: [...likeliest!.explicitFlushes, ...unseen] });
@@ -67,6 +66,25 @@ function earlyReleases({ poolOf, events }: Recording): ReleasedPool[] {
   return [...last].filter(([, seq]) => seq < end).map(([pool, seq]) => ({ seq: seq + 1, pool }));
 }
 
-function hasPending({ events }: Recording, waits: readonly number[]): boolean {
-  return waits.length > 0 && forcedCompletions({ events }, waits).size > 0;
+type CompletionCase = Pick<ProgramFacts, 'completes' | 'forcedCompletions'>;
+
+/** When pending frees complete on a device that is waited for at other moments than the recorded one was. */
+function completionCases({ events }: Recording, waits: readonly number[]): CompletionCase[] {
+  const cases: CompletionCase[] = [{}];
+  if (!hasPending(events)) return cases;
+  cases.push({ completes: 'oldest' });
+  if (waits.length === 0 || forcedCompletions({ events }, waits).size === 0) return cases;
+  return [
+    ...cases,
+    { forcedCompletions: 'next' },
+    { forcedCompletions: 'never' },
+    { completes: 'oldest', forcedCompletions: 'never' },
+  ];
+}
+
+/** Whether any free waited for another stream. */
+function hasPending({ action, address, count }: Recording['events']): boolean {
+  for (let i = 0; i < count; i += 1)
+    if (action[i] === FREE_REQUESTED && !(action[i + 1] === FREE_COMPLETED && address[i + 1] === address[i])) return true;
+  return false;
 }

@@ -23,6 +23,11 @@ export const OPERATION = {
 
 /** Columns, one row an operation, in the order of the trace. */
 export interface Operations {
+  /**
+   * A completion is that of the allocation it was recorded for, or of the oldest that waits on its stream: a device that
+   * was waited for goes on with fewer events ahead of it.
+   */
+  readonly completes: 'recorded' | 'oldest';
   readonly count: number;
   readonly kind: Uint8Array;
   /** The allocation it is about, as `Recording.allocation` numbers them; −1 on flush and oom. */
@@ -47,6 +52,7 @@ export interface ProgramFacts {
   /** Requests before whose flush frees completed that would not have without it, and when they then do. */
   readonly forcedWaits?: readonly number[];
   readonly forcedCompletions?: 'recorded' | 'next' | 'never';
+  readonly completes?: Operations['completes'];
   /** Entries before which nothing holds a private pool any more. */
   readonly releasedPools?: readonly ReleasedPool[];
 }
@@ -105,6 +111,7 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
     }
   }
   return {
+    completes: facts.completes ?? 'recorded',
     count: at,
     kind: operations.kind.slice(0, at),
     allocation: operations.allocation.slice(0, at),

@@ -158,12 +158,24 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   let peakActiveSeq = -1;
   let unusedAtPeak = startReservedBytes - peakActive;
   let servedOom: Block<never> | null = null;
-  const { count, kind, allocation, bytes, stream, pool, seq } = operations;
+  const { count, completes, kind, allocation, bytes, stream, pool, seq } = operations;
   const lastOom = kind.lastIndexOf(OPERATION.oom);
-  /** Freed, and waiting for other streams. */
-  const waiting = new Set<number>();
+  /** Freed, and waiting for other streams: by stream, the oldest first. */
+  const waiting = new Map<number, Set<number>>();
+  const waitingOn = (of: number): Set<number> => {
+    let known = waiting.get(of);
+    if (known === undefined) {
+      known = new Set();
+      waiting.set(of, known);
+    }
+    return known;
+  };
+  const complete = (id: number, of: number): void => {
+    waiting.get(of)?.delete(id);
+    release(allocator, blocks, id);
+  };
   /** Of these, what a cudaFree has waited for since: the next request finds it completed. */
-  let settled: number[] = [];
+  let settled: (readonly [number, number])[] = [];
   let frees = driver.frees;
   for (let i = 0; i < count && oom === null; i += 1) {
     const id = allocation[i]!;
@@ -171,10 +183,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       case OPERATION.alloc: {
         const requested = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
         if (requested === 0) break;
-        for (const done of settled) {
-          waiting.delete(done);
-          release(allocator, blocks, done);
-        }
+        for (const [done, of] of settled) complete(done, of);
         settled = [];
         const block = request(pool[i]!, requested, stream[i]!);
         if (block === null) oom = oomOf(seq[i]!, requested);
@@ -185,15 +194,18 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         break;
       }
       case OPERATION.free:
-      case OPERATION.completeFree:
-        waiting.delete(id);
         release(allocator, blocks, id);
         break;
+      case OPERATION.completeFree: {
+        const [oldest] = completes === 'oldest' ? waitingOn(stream[i]!) : [];
+        complete(oldest ?? id, stream[i]!);
+        break;
+      }
       case OPERATION.requestFree: {
         const block = blocks[id];
         if (block?.state === 'active_allocated') {
           allocator.requestFree(block);
-          waiting.add(id);
+          waitingOn(stream[i]!).add(id);
         }
         break;
       }
@@ -213,7 +225,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     }
     if (driver.frees > frees) {
       frees = driver.frees;
-      settled = [...waiting];
+      settled = [...waiting].flatMap(([of, ids]) => [...ids].map((one) => [one, of] as const));
     }
     const reserved = statistics.reservedBytes.current;
     const active = statistics.activeBytes.current;
