@@ -10,8 +10,8 @@ import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
 import { confText, readAllocConf } from '../settings.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
-import { alternativesOf } from '../what-if/alternatives.js';
-import { type Operations, operationsOf } from '../what-if/operations.js';
+import { type Alternatives, alternativesOf } from '../what-if/alternatives.js';
+import { operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
 
@@ -44,7 +44,7 @@ export interface Fidelity {
    */
   readonly freeRunError: number | null;
   /** What the program asked for, in each way that it can have been; the likeliest first. Made when first asked for. */
-  readonly alternatives: readonly Operations[];
+  readonly alternatives: Alternatives;
 }
 
 /**
@@ -186,7 +186,7 @@ export function judgeReplay(given: Recording, dump: DumpedState | null, walk: Wa
   const { recording, outcome } = given.namesSettings === false ? withSettings(given) : replayBest(given);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
   const judged = judge(recording, outcome, difference, dump, walk);
-  let alternatives: Operations[] | undefined;
+  let alternatives: Alternatives | undefined;
   return {
     ...judged,
     recording,

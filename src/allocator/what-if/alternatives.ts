@@ -2,29 +2,71 @@
  * The program's side of a recording, once for each way it can have been: what decides between them is in no file. An
  * answer holds if it is the same for all.
  */
-import { FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool, ReplayOutcome } from '../replay/replay-outcome.js';
 import type { AllocatorVariant } from '../variants.js';
 import { forcedCompletions, type Operations, operationsOf, type ProgramFacts } from './operations.js';
 import { simulate } from './simulate.js';
 
-/** The likeliest first. */
-export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Operations[] {
+/** What a recording has lost of the program's side. */
+export interface LostFacts {
+  /** The program emptied its cache, so it may have done so unseen. */
+  readonly flushes: boolean;
+  /** Most bytes that waited at once to be free: so many may be free earlier or later. 0: none ever waited. */
+  readonly pendingBytes: number;
+  /** Completions of the record were forced, by a wait that need not happen elsewhere. */
+  readonly forcedWaits: boolean;
+}
+
+export interface Alternatives {
+  /** The likeliest first. */
+  readonly cases: readonly Operations[];
+  readonly lost: LostFacts;
+}
+
+export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Alternatives {
   const { flushes, lateWaits, releasedPools, variant } = outcome;
   const ofKind = (kind: string): number[] => flushes.filter((flush) => flush.kind === kind).map((flush) => flush.seq);
   const [explicit, unclear] = [ofKind('explicit'), ofKind('unclear')];
   const forcedWaits = flushes.filter(({ kind }) => kind !== 'explicit').map(({ beforeSeq }) => beforeSeq);
+  const likeliest: ProgramFacts = { explicitFlushes: explicit, lateWaits, forcedWaits, releasedPools };
+  // One at a time: each is rare, and a replay is needed for each.
+  const others: Partial<ProgramFacts>[] = completionCases(recording, forcedWaits);
+  if (unclear.length > 0) others.push({ explicitFlushes: [...explicit, ...unclear] });
+  if (explicit.length + unclear.length > 0)
+    for (const unseen of unseenFlushes(recording, likeliest, variant))
+      others.push({ explicitFlushes: [...explicit, ...unseen] });
+  const cases = [likeliest, ...others.map((other) => ({ ...likeliest, ...other }))];
   const early = earlyReleases(recording);
-  const alternatives: ProgramFacts[] = [];
-  for (const explicitFlushes of unclear.length === 0 ? [explicit] : [explicit, [...explicit, ...unclear]])
-    for (const released of early.length === 0 ? [releasedPools] : [releasedPools, early])
-      for (const completions of completionCases(recording, forcedWaits))
-        alternatives.push({ explicitFlushes, lateWaits, forcedWaits, ...completions, releasedPools: released });
-  const [likeliest] = alternatives;
-  for (const unseen of explicit.length + unclear.length === 0 ? [] : unseenFlushes(recording, likeliest!, variant))
-    alternatives.push({ ...likeliest!, explicitFlushes: [...likeliest!.explicitFlushes, ...unseen] });
-  return alternatives.map((facts) => operationsOf(recording, facts));
+  if (early.length > 0) cases.push(...cases.map((one) => ({ ...one, releasedPools: early })));
+  return {
+    cases: cases.map((facts) => operationsOf(recording, facts)),
+    lost: {
+      flushes: explicit.length + unclear.length > 0,
+      pendingBytes: mostPending(recording),
+      forcedWaits: forcedWaits.length > 0,
+    },
+  };
+}
+
+/** Most requested bytes at once that were freed and waited. */
+function mostPending({ events, allocation }: Recording): number {
+  const waiting = new Map<number, number>();
+  let bytes = 0;
+  let most = 0;
+  for (let i = 0; i < events.count; i += 1) {
+    const id = allocation[i]!;
+    if (events.action[i] === FREE_REQUESTED && allocation[i + 1] !== id) {
+      waiting.set(id, events.sizeBytes[i]!);
+      bytes += events.sizeBytes[i]!;
+      most = Math.max(most, bytes);
+    } else if (events.action[i] === FREE_COMPLETED) {
+      bytes -= waiting.get(id) ?? 0;
+      waiting.delete(id);
+    }
+  }
+  return most;
 }
 
 /** Moments looked at. */
@@ -61,18 +103,19 @@ function unseenFlushes(recording: Recording, facts: ProgramFacts, variant: Alloc
 /** Entries behind the last request of each private pool: from there on the graph may be gone. */
 function earlyReleases({ poolOf, events }: Recording): ReleasedPool[] {
   const last = new Map<number, number>();
-  for (const [seq, pool] of poolOf) last.set(pool, Math.max(seq, last.get(pool) ?? -1));
-  const end = events.seq[events.count - 1] ?? -1;
-  return [...last].filter(([, seq]) => seq < end).map(([pool, seq]) => ({ seq: seq + 1, pool }));
+  for (let i = 0; poolOf.size > 0 && i < events.count - 1; i += 1) {
+    const pool = events.action[i] === ALLOC ? poolOf.get(events.seq[i]!) : undefined;
+    if (pool !== undefined) last.set(pool, events.seq[i + 1]!);
+  }
+  return [...last].map(([pool, seq]) => ({ seq, pool }));
 }
 
 type CompletionCase = Pick<ProgramFacts, 'completes' | 'forcedCompletions'>;
 
 /** When pending frees complete on a device that is waited for at other moments than the recorded one was. */
 function completionCases({ events }: Recording, waits: readonly number[]): CompletionCase[] {
-  const cases: CompletionCase[] = [{}];
-  if (!hasPending(events)) return cases;
-  cases.push({ completes: 'oldest' });
+  if (!hasPending(events)) return [];
+  const cases: CompletionCase[] = [{ completes: 'oldest' }];
   if (waits.length === 0 || forcedCompletions({ events }, waits).size === 0) return cases;
   return [
     ...cases,

@@ -65,6 +65,8 @@ export interface SimulationResult {
   readonly driverCalls: number;
   /** Flushes that a failing request forced. */
   readonly retries: number;
+  /** Whether anything was given back to the driver, which waits for the device. */
+  readonly gaveBack: boolean;
 }
 
 const ABOVE_ALL_ADDRESSES = 2 ** 50;
@@ -253,6 +255,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     unusedAtPeakBytes: unusedAtPeak,
     driverCalls: driver.calls - startCalls,
     retries: statistics.numAllocRetries - startRetries,
+    gaveBack: statistics.numDeviceFrees > 0,
   };
 }
 

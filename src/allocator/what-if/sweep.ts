@@ -78,16 +78,37 @@ export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
     );
     const outcome = outcomeOf(base, results[0]!);
     robust &&= results.every((result) => outcomeOf(base, result) === outcome);
-    const peaks = results.map((result) => result.peakReservedBytes);
-    bounds.push({
-      bound,
-      outcome,
-      result: results[0]!,
-      leastPeakReservedBytes: minOf(peaks),
-      mostPeakReservedBytes: maxOf(peaks),
-    });
+    bounds.push({ bound, outcome, result: results[0]!, ...peakBounds(base, question, results) });
   }
   return { bounds, robust: robust && bounds.every(({ outcome }) => outcome === bounds[0]!.outcome) };
+}
+
+/** Of the peak, a flush that nobody saw may change it by this part besides what was tried. */
+const UNSEEN_SHARE = 0.005;
+
+/**
+ * The peaks of all cases, and beyond them what the cases tried leave open: they are samples where the program may have
+ * emptied its cache at any moment, and where pending frees may complete at others.
+ */
+function peakBounds(
+  { lost }: WhatIfBase,
+  { budgetBytes, allowedBytes }: WhatIf,
+  results: readonly SimulationResult[],
+): Pick<BoundedResult, 'leastPeakReservedBytes' | 'mostPeakReservedBytes'> {
+  const peaks = results.map((result) => result.peakReservedBytes);
+  const [least, most] = [minOf(peaks), maxOf(peaks)];
+  let margin = 0;
+  if (lost?.flushes === true && most > least) margin = most - least + UNSEEN_SHARE * most;
+  const waits = lost?.forcedWaits === true || results.some((result) => result.gaveBack);
+  if (lost !== undefined && lost.pendingBytes > 0 && waits)
+    margin = Math.max(margin, most - least + lost.pendingBytes);
+  if (margin === 0) return { leastPeakReservedBytes: least, mostPeakReservedBytes: most };
+  const active = minOf(results.map((result) => result.peakActiveBytes));
+  const limit = Math.min(budgetBytes, allowedBytes ?? Number.POSITIVE_INFINITY);
+  return {
+    leastPeakReservedBytes: Math.max(Math.min(active, least), least - margin),
+    mostPeakReservedBytes: Math.max(most, Math.min(limit, most + margin)),
+  };
 }
 
 function startsFor(

@@ -4,7 +4,7 @@ import type { Recording } from '../../allocator/replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
 import type { AllocatorVariant } from '../../allocator/variants.js';
 import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
-import type { Operations } from '../../allocator/what-if/operations.js';
+import type { Alternatives } from '../../allocator/what-if/alternatives.js';
 import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
@@ -43,13 +43,14 @@ export async function replayDevice(store: Store, chosen: DevicePlace): Promise<R
 
 function baseOf(
   recording: Recording,
-  [operations, ...others]: readonly Operations[],
+  { cases: [operations, ...others], lost }: Alternatives,
   variant: AllocatorVariant,
 ): WhatIfBase {
   return {
     recording,
     operations: operations!,
     variant,
+    lost,
     others: others.map((other) => ({ recording, operations: other, variant })),
   };
 }
