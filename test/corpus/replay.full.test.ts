@@ -254,7 +254,8 @@ function run(
   return simulate(base.recording, base.operations, simulation(base, settings, budgetBytes, direction));
 }
 
-function baseOf({ operations, outcome }: Fidelity, { prepared }: CorpusReplay): WhatIfBase {
+function baseOf({ alternatives, outcome }: Fidelity, { prepared }: CorpusReplay): WhatIfBase {
+  const operations = alternatives.cases[0]!;
   expect(operations.kind.filter((kind) => kind === OPERATION.oom).length).toBe(outcome.ooms.length);
   return { recording: prepared.recording, operations, variant: outcome.variant };
 }
