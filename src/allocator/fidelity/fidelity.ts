@@ -34,7 +34,7 @@ export interface Fidelity {
   readonly reason: string;
   /** The recording given, with what the replay found out of it. */
   readonly recording: Recording;
-  /** The file has no settings; those of the recording were found by their consequences. */
+  /** The file contains no settings; those of the recording were found by their consequences. */
   readonly settingsInferred: boolean;
   readonly outcome: ReplayOutcome;
   readonly finalDifference: FinalDifference | null;
@@ -65,7 +65,7 @@ export function replayBest(recording: Recording): FittedReplay {
   const oldest = [ALLOCATOR_VARIANTS['2.7'], ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12']];
   let best: FittedReplay | undefined;
   for (const variant of recording.namesPools === true ? newest : oldest) {
-    const fitted = fit(recording, variant);
+    const fitted = fitUnknowns(recording, variant);
     if (best === undefined || faults(fitted.outcome) < faults(best.outcome)) best = fitted;
     if (faults(best.outcome) === 0) break;
   }
@@ -77,7 +77,7 @@ const MOST_SEARCHED_ENTRIES = 500_000;
 
 /**
  * The recording with settings that fit, where the file has none: releases before 2.2 write none. Mapped pages prove
- * expandable segments; for the rest the usual values are tried, and accepted only if every decision is the recorded one.
+ * expandable segments; of the others the usual values are tried, and accepted only if they explain every decision.
  */
 function withSettings(given: Recording): FittedReplay {
   const isMapped =
@@ -113,10 +113,10 @@ export interface FittedReplay {
 const MAX_ROUNDS = 16;
 
 /**
- * Finds what no file has and only its consequences show: where reservations end, and in which order older segments were
- * created. What was learnt must explain more than it was learnt from: a round that is not better is the last.
+ * Finds what no file has and only its consequences show: where reservations end, and in which order older segments
+ * were created. What was learnt must explain more than it was learnt from: a round that is not better is the last.
  */
-function fit(given: Recording, variant: AllocatorVariant): FittedReplay {
+function fitUnknowns(given: Recording, variant: AllocatorVariant): FittedReplay {
   const isOrdered = variant.tieBreak === 'segment_counter' && given.start.segments.count > 0;
   const recording = isOrdered ? { ...given, segmentOrder: likelyOrder(given) } : given;
   let fitted: FittedReplay = { recording, outcome: verifyingReplay(recording, variant) };
@@ -265,7 +265,8 @@ function whyInexact(
   if (!walk.freeRequestedRecorded) doubts.push('requests of frees were not recorded');
   if (outcome.unknownFrees > 0) doubts.push(`${outcome.unknownFrees} frees of memory that nothing accounts for`);
   const unseen: string[] = [];
-  if (outcome.variant.tieBreak === 'block_counter') unseen.push('the order of torch 2.12 among free blocks of one size');
+  if (outcome.variant.tieBreak === 'block_counter')
+    unseen.push('the order of torch 2.12 among free blocks of one size');
   if (customPools.size > 0) unseen.push('pools with an allocator of their own');
   if (unseen.length > 0) {
     const isAll = doubts.length === 0 ? 'all addresses match, but the rules for ' : 'the rules for ';

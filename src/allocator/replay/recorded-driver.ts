@@ -46,7 +46,7 @@ function lowerBound(rows: readonly number[], row: number): number {
   return low;
 }
 
-/** How many of `candidates` were freed before a flush, which frees in its order all that is left; all if none follows. */
+/** How many of `candidates` were freed before a flush, which frees in its order all that is left; else all of them. */
 function garbageCount(
   released: readonly number[],
   candidates: readonly number[],
@@ -148,7 +148,8 @@ export class RecordedDriver implements Driver {
       return;
     }
     this.differing += 1;
-    if (next >= 0 && action[next] === code && sizeBytes[next] === bytes) this.olderSegments.push([address[next]!, addr]);
+    if (next >= 0 && action[next] === code && sizeBytes[next] === bytes)
+      this.olderSegments.push([address[next]!, addr]);
     const row = this.releasesByAddress().get(addr);
     if (row === undefined || this.used[row - this.from] !== 0) return;
     if (action[row] === code && sizeBytes[row] === bytes) this.use(row);
@@ -189,7 +190,7 @@ export class RecordedDriver implements Driver {
   }
 
   /**
-   * What is freed first and is no part of a flush. A flush frees all that is free in its order, behind a wait whose
+   * What is freed first and does not belong to a flush. A flush frees all that is free in its order, behind a wait whose
    * completions the record shows; what comes before either is garbage.
    */
   garbage(free: () => FreeSegments): readonly number[] {
@@ -206,7 +207,8 @@ export class RecordedDriver implements Driver {
     const candidates = most < 0 ? released : released.slice(0, most);
     const isBeforeWait = i < this.to && action[i] === FREE_COMPLETED;
     const isWaiting = action.subarray(this.from, this.to).includes(FREE_COMPLETED);
-    const count = isBeforeWait || (waits && !isWaiting) ? candidates.length : garbageCount(released, candidates, large, small);
+    const count =
+      isBeforeWait || (waits && !isWaiting) ? candidates.length : garbageCount(released, candidates, large, small);
     this.collected += count;
     return candidates.slice(0, count);
   }

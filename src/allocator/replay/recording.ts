@@ -40,7 +40,7 @@ export interface RecordedTrace {
   readonly namesPools?: boolean;
   /** Reserved and free on the device together at the last OOM; absent without one. */
   readonly budgetBytes?: number;
-  /** False where the file has no settings at all, as those of torch 2.1: `settings` are the defaults then. */
+  /** False where the file contains no settings, as those of torch 2.1: `settings` are the defaults then. */
   readonly namesSettings?: boolean;
 }
 

@@ -24,12 +24,7 @@ import { type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js'
 import { RecordedPools } from './recorded-pools.js';
 import type { Recording } from './recording.js';
 import { addSegment, freeBlockAt, giveBack, mapRange, placeAt } from './repair.js';
-import type {
-  ReplayedFlush,
-  ReplayedOom,
-  ReplayMismatch,
-  ReplayOutcome,
-} from './replay-outcome.js';
+import type { ReplayedFlush, ReplayedOom, ReplayMismatch, ReplayOutcome } from './replay-outcome.js';
 import { restoreState } from './restore-state.js';
 
 /** Kept of each replay; more would only repeat the story. */
@@ -281,8 +276,7 @@ class VerifyingReplay {
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
     let waited = false;
     if (isExplicit) {
-      const isCall =
-        isNeedless || emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
+      const isCall = isNeedless || emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
       waited = block !== null && !isCall;
       this.flush(from, row, isCall ? 'explicit' : 'forced');
       block = this.allocator.peek(bytes, stream);
@@ -322,7 +316,8 @@ class VerifyingReplay {
     const { reservedBytes, activeBytes } = allocator.statistics;
     const retries = allocator.statistics.numAllocRetries;
     // Where it is not known what the device had, the program may have emptied its cache by chance just before.
-    const isClear = kind !== 'forced' || isOom || this.needOf(bytes) > (this.recording.budgetBytes ?? Number.POSITIVE_INFINITY);
+    const isClear =
+      kind !== 'forced' || isOom || this.needOf(bytes) > (this.recording.budgetBytes ?? Number.POSITIVE_INFINITY);
     const before = driver.repeated + driver.differing;
     this.allocator.tracesBlocks = true;
     this.pools.open(row);

@@ -13,6 +13,10 @@ import { simulate } from './simulate.js';
 export interface LostFacts {
   /** The program emptied its cache, so it may have done so unseen. */
   readonly flushes: boolean;
+  /** Whether some flush was called or forced. */
+  readonly unclearFlushes: boolean;
+  /** From when on a private pool could be freed. */
+  readonly privatePools: boolean;
   /** Most bytes that waited at once to be free: so many may be free earlier or later. 0: none ever waited. */
   readonly pendingBytes: number;
   /** Completions of the record were forced, by a wait that need not happen elsewhere. */
@@ -32,18 +36,20 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
   const forcedWaits = flushes.filter(({ kind }) => kind !== 'explicit').map(({ beforeSeq }) => beforeSeq);
   const likeliest: ProgramFacts = { explicitFlushes: explicit, lateWaits, forcedWaits, releasedPools };
   // One at a time: each is rare, and a replay is needed for each.
-  const others: Partial<ProgramFacts>[] = completionCases(recording, forcedWaits);
-  if (unclear.length > 0) others.push({ explicitFlushes: [...explicit, ...unclear] });
+  const variations: Partial<ProgramFacts>[] = completionCases(recording, forcedWaits);
+  if (unclear.length > 0) variations.push({ explicitFlushes: [...explicit, ...unclear] });
   if (explicit.length + unclear.length > 0)
     for (const unseen of unseenFlushes(recording, likeliest, variant))
-      others.push({ explicitFlushes: [...explicit, ...unseen] });
-  const cases = [likeliest, ...others.map((other) => ({ ...likeliest, ...other }))];
+      variations.push({ explicitFlushes: [...explicit, ...unseen] });
+  const cases = [likeliest, ...variations.map((other) => ({ ...likeliest, ...other }))];
   const early = earlyReleases(recording);
   if (early.length > 0) cases.push(...cases.map((one) => ({ ...one, releasedPools: early })));
   return {
     cases: cases.map((facts) => operationsOf(recording, facts)),
     lost: {
       flushes: explicit.length + unclear.length > 0,
+      unclearFlushes: unclear.length > 0,
+      privatePools: early.length > 0,
       pendingBytes: mostPending(recording),
       forcedWaits: forcedWaits.length > 0,
     },
@@ -128,6 +134,7 @@ function completionCases({ events }: Recording, waits: readonly number[]): Compl
 /** Whether any free waited for another stream. */
 function hasPending({ action, address, count }: Recording['events']): boolean {
   for (let i = 0; i < count; i += 1)
-    if (action[i] === FREE_REQUESTED && !(action[i + 1] === FREE_COMPLETED && address[i + 1] === address[i])) return true;
+    if (action[i] === FREE_REQUESTED && !(action[i + 1] === FREE_COMPLETED && address[i + 1] === address[i]))
+      return true;
   return false;
 }

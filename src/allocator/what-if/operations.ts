@@ -1,8 +1,9 @@
 /**
  * What the program asked of the allocator, without what the allocator made of it: the input of every what-if replay.
  */
-import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../../model/trace-action-codes.js';
+
 import { groupBy } from '../../model/group-by.js';
+import { ALLOC, FREE_COMPLETED, FREE_REQUESTED, isDriverEntry, OOM } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool } from '../replay/replay-outcome.js';
 
@@ -24,8 +25,8 @@ export const OPERATION = {
 /** Columns, one row an operation, in the order of the trace. */
 export interface Operations {
   /**
-   * A completion is that of the allocation it was recorded for, or of the oldest that waits on its stream: a device that
-   * was waited for goes on with fewer events ahead of it.
+   * A completion is that of the allocation it was recorded for, or of the oldest that waits on its stream: a device
+   * that was waited for goes on with fewer events ahead of it.
    */
   readonly completes: 'recorded' | 'oldest';
   readonly count: number;

@@ -31,7 +31,7 @@ export interface BoundedResult {
   /** Of the likeliest case. */
   readonly outcome: WhatIfOutcome;
   readonly result: SimulationResult;
-  /** In all cases that the file does not tell apart. */
+  /** In all cases between which the file does not decide. */
   readonly leastPeakReservedBytes: number;
   readonly mostPeakReservedBytes: number;
 }
@@ -71,7 +71,9 @@ export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
   // they are.
   const isLimited = Number.isFinite(question.budgetBytes) || question.allowedBytes !== undefined;
   const directions =
-    base.variant.tieBreak === 'address' && isLimited ? (['ascending', 'descending'] as const) : (['ascending'] as const);
+    base.variant.tieBreak === 'address' && isLimited
+      ? (['ascending', 'descending'] as const)
+      : (['ascending'] as const);
   for (const { bound, start } of starts) {
     const results = [base, ...(base.others ?? [])].flatMap((one) =>
       directions.map((direction) => runOnce(one, { ...question, start, direction })),

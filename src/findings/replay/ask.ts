@@ -3,10 +3,10 @@ import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js
 import type { Recording } from '../../allocator/replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
 import type { AllocatorVariant } from '../../allocator/variants.js';
-import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
 import type { Alternatives } from '../../allocator/what-if/alternatives.js';
+import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
-import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
+import type { LostFact, WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';
@@ -39,6 +39,18 @@ export async function replayDevice(store: Store, chosen: DevicePlace): Promise<R
     capacity,
     base: baseOf(recording, alternatives, outcome.variant),
   };
+}
+
+/** Of the facts that a recording lost, those that this one may have had. */
+export function lostFacts({ base: { lost } }: ReplayedDevice): LostFact[] {
+  if (lost === undefined) return [];
+  const facts: readonly (readonly [LostFact, boolean])[] = [
+    ['pending_frees', lost.pendingBytes > 0],
+    ['flushes', lost.flushes],
+    ['unclear_flushes', lost.unclearFlushes],
+    ['private_pools', lost.privatePools],
+  ];
+  return facts.flatMap(([fact, isLost]) => (isLost ? [fact] : []));
 }
 
 function baseOf(
@@ -79,6 +91,8 @@ export function settingRows(
   budgetBytes: number,
   allowedBytes: number | null,
   calibration: number | null,
+  /** With the recorded settings the model fails where torch did; null: nothing failed. */
+  repeats: boolean | null = null,
 ): WhatIfSetting[] {
   const { bounds, robust } = askWhatIf(base, {
     settings: question.settings,
@@ -101,12 +115,12 @@ export function settingRows(
       peak_active_bytes: result.peakActiveBytes,
       headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
       driver_calls: result.driverCalls,
-      bound,
+      bound: bound === 'exact' && leastPeakReservedBytes < mostPeakReservedBytes ? 'interval' : bound,
       unused_at_peak_bytes: result.unusedAtPeakBytes,
       retries: result.retries,
       short_bytes: result.oom === null ? null : result.oom.shortBytes,
       oom_seq: result.oom === null ? null : result.oom.seq,
-      robust,
+      robust: robust && repeats !== false,
       note: question.note ?? (isNoise ? 'peak changed by less than the error of the assumed start' : null),
     };
   });
