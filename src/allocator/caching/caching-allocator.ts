@@ -643,14 +643,14 @@ export class CachingAllocator<S = unknown> {
     const { large, small } = this.pools.default;
     const free = new Map<number, Block<S>>();
     const addresses = (pool: Pool<S>): number[] => {
-      const found: number[] = [];
+      const list: number[] = [];
       for (const set of setsInOrder(pool))
         for (const block of set.values())
           if (!isExpandable(block) && !isSplit(block)) {
-            found.push(block.addr);
+            list.push(block.addr);
             free.set(block.addr, block);
           }
-      return found;
+      return list;
     };
     const garbage = this.driver.garbage?.(() => ({
       large: addresses(large),

@@ -108,7 +108,7 @@ export class ExpandableSegments<S> {
     return block?.mapped === true && block.sizeBytes >= bytes;
   }
 
-  /** See {@link GrowingEdge}; null where no reservation has room. */
+  /** See {@link GrowingEdge}; null where no reservation has the space. */
   edge(pool: Pool<S>, stream: number, bytes: number): GrowingEdge<S> | null {
     const block = this.search(pool, stream, bytes);
     if (block === null) return null;

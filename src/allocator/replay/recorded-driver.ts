@@ -46,7 +46,7 @@ function lowerBound(rows: readonly number[], row: number): number {
   return low;
 }
 
-/** How many of `candidates` were freed before a flush, which frees in its order all that is left; else all of them. */
+/** How many of `candidates` were freed before a flush, which frees in its order whatever is left; else all. */
 function garbageCount(
   released: readonly number[],
   candidates: readonly number[],
@@ -190,8 +190,8 @@ export class RecordedDriver implements Driver {
   }
 
   /**
-   * What is freed first and does not belong to a flush. A flush frees all that is free in its order, behind a wait whose
-   * completions the record shows; what comes before either is garbage.
+   * What is freed first and does not belong to a flush. A flush frees all that is free in its order, behind a wait
+   * whose completions the record shows; what comes before either is garbage.
    */
   garbage(free: () => FreeSegments): readonly number[] {
     const { action, address } = this.recording.events;
