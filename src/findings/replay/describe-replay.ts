@@ -70,7 +70,7 @@ async function describeReplay(store: Store, named: NamedDevice): Promise<ReplayD
     status: fidelity.status,
     reason: fidelity.reason,
     free_run_error: fidelity.freeRunError,
-    settings: confText(recording.settings),
+    settings: confText(fidelity.recording.settings),
     flushes: {
       explicit: outcome.flushes.filter((flush) => flush.kind === 'explicit').length,
       forced: outcome.flushes.filter((flush) => flush.kind === 'forced').length,
