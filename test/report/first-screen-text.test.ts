@@ -84,6 +84,8 @@ const whatIf: fc.Arbitrary<WhatIfSetting> = fc.record({
   capacity_bytes: fc.option(bytes),
   outcome: fc.constantFrom('fits' as const, 'same_oom' as const, 'earlier_oom' as const, 'later_oom' as const),
   peak_reserved_bytes: bytes,
+  peak_reserved_least_bytes: bytes,
+  peak_reserved_most_bytes: bytes,
   peak_active_bytes: bytes,
   headroom_bytes: fc.option(bytes),
   driver_calls: fc.nat(1_000_000),

@@ -17,7 +17,7 @@ import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js'
 import { type Block, isExpandable, isSplit, makeSegment, type Pool, type PoolId, type Segment } from './block.js';
 import { BlockSpace, setsInOrder } from './block-space.js';
 import type { Driver } from './driver.js';
-import { ExpandableSegments } from './expandable-segments.js';
+import { ExpandableSegments, type GrowingEdge } from './expandable-segments.js';
 import type { FreeSet } from './free-set.js';
 import { PendingFrees } from './pending-frees.js';
 import { type PoolOptions, type PoolPair, Pools } from './pools.js';
@@ -189,9 +189,16 @@ export class CachingAllocator<S = unknown> {
     return this.oversizeVictims(pool, stream, rounded).victims[0] ?? null;
   }
 
-  /** Whether garbage is collected: a threshold and a limit are set. */
+  /** Where {@link grow} would map pages for a request that nothing free fits; null if a new reservation would begin. */
+  peekEdge(requestedBytes: number, stream: number): GrowingEdge<S> | null {
+    const rounded = roundSize(requestedBytes, this.settings);
+    const pair = this.pools.select(stream);
+    return this.expandable.edge(isSmall(rounded) ? pair.small : pair.large, stream, rounded);
+  }
+
+  /** Whether garbage is collected: a threshold and a limit are set, or a replay knows what was freed. */
   get collectsGarbage(): boolean {
-    return this.collects;
+    return this.collects || (this.settings.garbageCollectionThreshold > 0 && this.driver.garbage !== undefined);
   }
 
   /** Counts a search for a free block, by which garbage ages: {@link reuse} does, {@link peek} does not. */
@@ -288,6 +295,14 @@ export class CachingAllocator<S = unknown> {
     this.pools.dropIfEmpty(pair);
   }
 
+  /** Nothing holds a private pool any more, if there is one. */
+  dropPool(id: PoolId): void {
+    const pair = this.pools.find(id);
+    if (pair === undefined || pair === this.pools.default) return;
+    pair.users = 0;
+    this.pools.dropIfEmpty(pair);
+  }
+
   /** A graph capture on `stream` begins: its requests go to the pool, nothing is flushed and no event is polled. */
   beginCapture(pool: PoolId, stream: number): void {
     this.pools.begin(pool, stream, true);
@@ -340,6 +355,16 @@ export class CachingAllocator<S = unknown> {
   /** Every segment there is, reservations included, in order of creation. For checks. */
   allSegments(): Iterable<Segment<S>> {
     return this.segments;
+  }
+
+  /** Whether a flush would give anything back, pending frees aside. Scans the free blocks. */
+  hasReleasable(): boolean {
+    for (const block of this.freeBlocks()) {
+      if (!isExpandable(block)) {
+        if (!isSplit(block)) return true;
+      } else if (block.sizeBytes >= block.segment.unitBytes && this.expandable.holdsPage(block)) return true;
+    }
+    return false;
   }
 
   /** Free blocks as the allocator has them in its sets. For checks. */
@@ -420,6 +445,7 @@ export class CachingAllocator<S = unknown> {
   /** Everything torch tries, in its order, when no free block fits. */
   private obtain(pair: PoolPair<S>, pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
     if (this.collects) this.collectGarbage();
+    else if (this.collectsGarbage) this.freeRecordedGarbage();
     const early = this.allocateNew(pool, stream, rounded);
     if (early !== null) return early;
     const { oomPools } = this.variant;
@@ -610,6 +636,28 @@ export class CachingAllocator<S = unknown> {
       }
       candidates = kept;
     }
+  }
+
+  /** Garbage collection below a limit that is not known. */
+  private freeRecordedGarbage(): void {
+    const { large, small } = this.pools.default;
+    const free = new Map<number, Block<S>>();
+    const addresses = (pool: Pool<S>): number[] => {
+      const list: number[] = [];
+      for (const set of setsInOrder(pool))
+        for (const block of set.values())
+          if (!isExpandable(block) && !isSplit(block)) {
+            list.push(block.addr);
+            free.set(block.addr, block);
+          }
+      return list;
+    };
+    const garbage = this.driver.garbage?.(() => ({
+      large: addresses(large),
+      small: addresses(small),
+      waits: this.pending.holds,
+    }));
+    for (const addr of garbage ?? []) this.releaseSegment(free.get(addr)!);
   }
 
   private fail(requestedBytes: number, roundedBytes: number, pool: Pool<S>, stream: number): MallocResult<S> {

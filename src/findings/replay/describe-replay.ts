@@ -70,11 +70,16 @@ async function describeReplay(store: Store, named: NamedDevice): Promise<ReplayD
     status: fidelity.status,
     reason: fidelity.reason,
     free_run_error: fidelity.freeRunError,
-    settings: confText(recording.settings),
+    settings: confText(fidelity.recording.settings),
     flushes: {
       explicit: outcome.flushes.filter((flush) => flush.kind === 'explicit').length,
       forced: outcome.flushes.filter((flush) => flush.kind === 'forced').length,
       late_waits: outcome.lateWaits.length,
+    },
+    from_record: {
+      settings: fidelity.settingsInferred,
+      pool_orders: outcome.taken.poolOrders,
+      garbage_segments: outcome.taken.garbageSegments,
     },
     ooms: outcome.ooms.map((oom) => ({
       seq: oom.seq,

@@ -433,6 +433,8 @@ function whatIf(random: Random, capacity: number): WhatIfSetting[] {
     capacity_bytes: capacity,
     outcome,
     peak_reserved_bytes: peak,
+    peak_reserved_least_bytes: peak,
+    peak_reserved_most_bytes: peak,
     peak_active_bytes: Math.round(peak * 0.9),
     headroom_bytes: outcome === 'fits' ? capacity - peak : 0,
     driver_calls: 100,

@@ -39,6 +39,8 @@ function row(changes: Partial<WhatIfSetting>): WhatIfSetting {
     capacity_bytes: 75 * GIB,
     outcome: 'fits',
     peak_reserved_bytes: 62 * GIB,
+    peak_reserved_least_bytes: 62 * GIB,
+    peak_reserved_most_bytes: 62 * GIB,
     peak_active_bytes: 60 * GIB,
     headroom_bytes: 13 * GIB,
     driver_calls: 100,
