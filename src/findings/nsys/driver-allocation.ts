@@ -13,14 +13,11 @@ export interface DriverAllocation {
   /** Null: held at the end. */
   readonly freeNs: number | null;
   readonly origin: 'traced' | 'before_capture' | 'allocation_lost';
-  /** Of a static variable. */
-  readonly name: string | null;
   readonly isInPool: boolean;
   /** The call, without the version at its end. */
   readonly api: string | null;
   readonly thread: string | null;
   readonly library: string | null;
-  readonly libraryCall: string | null;
   /** Of the call chain, innermost first. */
   readonly modules: readonly string[];
   /** NVTX ranges of the calling thread, outermost first. */
@@ -63,12 +60,10 @@ export async function readDriverAllocations(
       allocNs: row.alloc_ns,
       freeNs: row.free_ns,
       origin: row.origin as DriverAllocation['origin'],
-      name: row.name,
       isInPool: row.pool_address !== null && row.pool_address > 0,
       api: row.api,
       thread: row.thread,
       library: row.library,
-      libraryCall: row.library_call,
       modules: row.modules === null ? [] : row.modules.split('\n'),
       ranges: path.texts,
       isInNccl: path.isNccl,
