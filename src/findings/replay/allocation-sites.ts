@@ -1,6 +1,7 @@
 /** The call site of every allocation of a recording, those that were live before it included. */
 
 import type { Recording } from '../../allocator/replay/recording.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { ALLOC } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
@@ -36,11 +37,7 @@ export async function readAllocationSites(
     bytes,
     site(id) {
       const stack = stackId[id]!;
-      let text = named.get(stack);
-      if (text === undefined) {
-        text = siteOf(stack, stacks);
-        named.set(stack, text);
-      }
+      const text = getOrAdd(named, stack, () => siteOf(stack, stacks));
       return text;
     },
   };

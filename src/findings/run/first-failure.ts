@@ -4,7 +4,6 @@ import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 export interface FailureCandidate {
   readonly kind: IncidentKind;
   readonly rank: number | null;
-  readonly host: string | null;
   /** Launch inside the run; incidents of different launches are never compared. */
   readonly attempt: number;
   readonly file: string;

@@ -4,7 +4,9 @@
  * decides: at least file and directory. If neither path is wholly the end of the other, other packages of a similar
  * layout (`utils/utils.py`) are not matched.
  */
+
 import type { ChangedFile } from '../../model/git.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { normalPath } from '../stacks/normal-path.js';
 
 export interface FileMatch {
@@ -45,11 +47,7 @@ export function fileMatcher(files: readonly ChangedFile[], side: 'old' | 'new'):
   });
   const known = new Map<string, readonly FileMatch[]>();
   return (filename) => {
-    let matches = known.get(filename);
-    if (matches === undefined) {
-      matches = matchesOf(normalPath(filename), byName);
-      known.set(filename, matches);
-    }
+    const matches = getOrAdd(known, filename, () => matchesOf(normalPath(filename), byName));
     return matches;
   };
 }

@@ -2,8 +2,10 @@
  * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
  * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
  */
+
 import { type ColumnBatch, getI64 } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
+import { getOrAdd } from '../../model/group-by.js';
 import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import type { Note } from '../../model/tables.js';
@@ -159,8 +161,7 @@ function spoolEvents(batch: ColumnBatch, spools: Map<number, TraceSpool>): void 
   for (let from = 0; from < batch.rows; ) {
     let to = from + 1;
     while (to < batch.rows && device[to] === device[from]) to += 1;
-    const spool = spools.get(device[from]!) ?? new TraceSpool();
-    spools.set(device[from]!, spool);
+    const spool = getOrAdd(spools, device[from]!, () => new TraceSpool());
     spool.add(batch, from, to);
     from = to;
   }

@@ -7,6 +7,7 @@
  */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
+import { getOrAdd } from '../../../model/group-by.js';
 import { pushAll } from '../../../model/lists.js';
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
@@ -148,8 +149,7 @@ function profilerSteps(annotations: readonly AnnotationMark[]) {
     const digits = name.includes('ProfilerStep#') ? name.split('#')[1] : undefined;
     if (digits === undefined || !/^\s*[+-]?\d+\s*$/.test(digits)) continue;
     const number = Number(digits);
-    const marks = steps.get(number) ?? { start: null, end: null };
-    steps.set(number, marks);
+    const marks = getOrAdd(steps, number, () => ({ start: null, end: null }));
     if (stage === 'START') marks.start = time_us;
     else if (stage === 'END' && (time_us ?? 0) > 0) marks.end = time_us;
   }
