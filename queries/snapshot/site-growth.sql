@@ -17,3 +17,4 @@ FROM block LEFT JOIN stack USING (stack_id)
 WHERE snapshot_id IN ($earlier, $later) AND device = $device AND state = 'active_allocated'
 GROUP BY ALL
 HAVING bytes <> 0 OR blocks <> 0
+ORDER BY bytes DESC, site NULLS FIRST, has_stack
