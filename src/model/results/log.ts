@@ -61,13 +61,6 @@ export interface LogIncident extends TextPlace {
   readonly copy_of: number | null;
 }
 
-/** A value and how it is known. */
-export interface Known<T> {
-  readonly value: T;
-  /** `log dump: file line n`, `computed: …`. */
-  readonly origin: string;
-}
-
 export interface ParallelSizes {
   readonly tp: number | null;
   readonly pp: number | null;
