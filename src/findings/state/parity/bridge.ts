@@ -10,6 +10,7 @@ import type { Frame } from '../../../attribution/frames/call-site.js';
 import { getOrAdd } from '../../../model/group-by.js';
 import { pushAll } from '../../../model/lists.js';
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/results/peak.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
 import { readStacks } from '../../stacks/read-stacks.js';
@@ -133,11 +134,7 @@ export async function bridgeFigures(store: Store, snapshotId: number, depth = 1)
   };
 }
 
-interface StackBytes {
-  readonly stack_id: number | null;
-  readonly bytes: number | null;
-  readonly count: number;
-}
+type StackBytes = Pick<QueryRow<'peak.bridge_replay'>, 'stack_id' | 'bytes' | 'count'>;
 
 /**
  * Upstream `get_profiler_steps`: `ProfilerStep#N` on any device, later marks of a number replace earlier ones; a step
