@@ -74,29 +74,16 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
   };
 }
 
+const NO_BYTES = { reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };
+
 function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): SnapshotSink {
   const trace = new TraceDerivation();
   const spools = new Map<number, TraceSpool>();
   const dumped = new DumpedState();
   const annotations = new StepAnnotations(dictionary);
   const sums = new Map<number, Mutable<DeviceSums>>();
-  const of = (device: number): Mutable<DeviceSums> => {
-    let known = sums.get(device);
-    if (known === undefined) {
-      known = {
-        device,
-        segments: 0,
-        blocks: 0,
-        reserved: 0,
-        allocated: 0,
-        active: 0,
-        inactive: 0,
-        largestInactive: null,
-      };
-      sums.set(device, known);
-    }
-    return known;
-  };
+  const of = (device: number): Mutable<DeviceSums> =>
+    getOrAdd(sums, device, () => ({ device, segments: 0, blocks: 0, ...NO_BYTES }));
   return {
     events(batch) {
       spoolEvents(batch, spools);
