@@ -9,6 +9,7 @@
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
+import { pick } from '../model/pick.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
@@ -510,10 +511,7 @@ class Session {
 
 function noteResult(note: Note & { readonly count: number }): NoteResult {
   return {
-    kind: note.kind,
-    severity: note.severity,
-    text: note.text,
-    count: note.count,
+    ...pick(note, ['kind', 'severity', 'text', 'count']),
     device: note.device ?? null,
     seq: note.seq ?? null,
     offset: note.offset ?? null,
