@@ -92,26 +92,15 @@ class FrameTable {
   readonly #paths = new Map<string, string>();
 
   of(frame: Frame): FrameInfo {
-    let info = this.#byObject.get(frame);
-    if (info === undefined) {
+    return getOrAdd(this.#byObject, frame, () => {
       const key = `${frame.line}\0${frame.name}\0${frame.filename}`;
-      info = this.#byContent.get(key);
-      if (info === undefined) {
-        info = this.#read(frame, key);
-        this.#byContent.set(key, info);
-      }
-      this.#byObject.set(frame, info);
-    }
-    return info;
+      return getOrAdd(this.#byContent, key, () => this.#read(frame, key));
+    });
   }
 
   #read(frame: Frame, key: string): FrameInfo {
     const python = isPython(frame);
-    let path = this.#paths.get(frame.filename);
-    if (path === undefined) {
-      path = normalPath(frame.filename);
-      this.#paths.set(frame.filename, path);
-    }
+    const path = getOrAdd(this.#paths, frame.filename, () => normalPath(frame.filename));
     const name = python ? frame.name : nativeName(frame.name);
     return {
       role: ROLES[frameKind(frame)],

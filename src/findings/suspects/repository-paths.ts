@@ -41,15 +41,10 @@ export function fileMatcher(files: readonly ChangedFile[], side: 'old' | 'new'):
       PACKAGE_ROOTS.has(reversedPath.at(-1)!) && reversedPath.length > 1
         ? reversedPath.length - 1
         : reversedPath.length;
-    const candidates = byName.get(reversedPath[0]!) ?? [];
-    candidates.push({ file: index, segments, inner });
-    byName.set(reversedPath[0]!, candidates);
+    getOrAdd(byName, reversedPath[0]!, () => []).push({ file: index, segments, inner });
   });
   const known = new Map<string, readonly FileMatch[]>();
-  return (filename) => {
-    const matches = getOrAdd(known, filename, () => matchesOf(normalPath(filename), byName));
-    return matches;
-  };
+  return (filename) => getOrAdd(known, filename, () => matchesOf(normalPath(filename), byName));
 }
 
 function matchesOf(path: string, byName: ReadonlyMap<string, readonly Candidate[]>): readonly FileMatch[] {
