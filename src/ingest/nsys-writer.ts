@@ -1,5 +1,4 @@
 /** Writes one Nsight Systems export into the open transaction. */
-
 import type { ColumnBatch } from '../model/columns.js';
 import { getOrAdd } from '../model/group-by.js';
 import { NSYS_LAYOUTS, type NsysFact, type NsysKind } from '../model/nsys-rows.js';

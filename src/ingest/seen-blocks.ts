@@ -2,7 +2,6 @@
  * What labels need of the blocks that an ingest writes, kept while they pass: reading it back takes a third of the time
  * of labelling. Stacks are classified while the other thread walks back over the trace.
  */
-
 import { LivesBuilder } from '../attribution/blocks/lives.js';
 import { StackClassifier } from '../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../attribution/built-in-rules.js';

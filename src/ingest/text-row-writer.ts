@@ -1,5 +1,4 @@
 /** Writes the contents of a text (iterations, memory lines, figures, phases, settings) into the open transaction. */
-
 import type { ColumnBatch } from '../model/columns.js';
 import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace } from '../model/log-rows.js';
 import { pick } from '../model/pick.js';

@@ -1,6 +1,5 @@
 /** The classes of stacks: each distinct stack is classified once, however many blocks it made. */
 
-import { getOrAdd } from '../../model/group-by.js';
 import { type Frame, frameKind } from '../frames/call-site.js';
 import { classifyStack, type StackClass } from '../match/classify-stack.js';
 import type { CompiledRules, FrameMatches } from '../match/compile-rules.js';
@@ -54,7 +53,11 @@ export class StackClassifier {
   readonly classes: StackClasses = (id) => this.known[id] ?? EMPTY_STACK;
 
   private matchesOf(frame: Frame): FrameMatches {
-    const matches = getOrAdd(this.frames, frame, () => this.rules.matchesOf(frame.name, frame.filename));
+    let matches = this.frames.get(frame);
+    if (matches === undefined) {
+      matches = this.rules.matchesOf(frame.name, frame.filename);
+      this.frames.set(frame, matches);
+    }
     return matches;
   }
 }

@@ -1,7 +1,6 @@
 /**
  * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
  */
-
 import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
 import type { DiffSide } from '../../model/results/diff.js';

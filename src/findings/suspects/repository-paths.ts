@@ -4,7 +4,6 @@
  * decides: at least file and directory. If neither path is wholly the end of the other, other packages of a similar
  * layout (`utils/utils.py`) are not matched.
  */
-
 import type { ChangedFile } from '../../model/git.js';
 import { getOrAdd } from '../../model/group-by.js';
 import { normalPath } from '../stacks/normal-path.js';

@@ -2,7 +2,6 @@
  * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
  * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
  */
-
 import { type ColumnBatch, getI64 } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
@@ -82,8 +81,13 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
   const dumped = new DumpedState();
   const annotations = new StepAnnotations(dictionary);
   const sums = new Map<number, Mutable<DeviceSums>>();
-  const of = (device: number): Mutable<DeviceSums> =>
-    getOrAdd(sums, device, () => ({ device, segments: 0, blocks: 0, ...NO_BYTES }));
+  const of = (device: number): Mutable<DeviceSums> => {
+    const known = sums.get(device);
+    if (known !== undefined) return known;
+    const added = { device, segments: 0, blocks: 0, ...NO_BYTES };
+    sums.set(device, added);
+    return added;
+  };
   return {
     events(batch) {
       spoolEvents(batch, spools);

@@ -2,7 +2,6 @@
  * Derives what ingest derives, for snapshots that an older version ingested: from the rows in the store instead of
  * those of a parser.
  */
-
 import type { FinalState } from '../../allocator/walk/backward-walk.js';
 import { callSite, type Frame } from '../../attribution/frames/call-site.js';
 import type { TableLayout } from '../../model/columns.js';

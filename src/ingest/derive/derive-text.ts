@@ -2,9 +2,7 @@
  * Rows of a text, put into columns where the file is decoded: of millions of figures the writer then copies whole
  * columns, and a thread sends buffers instead of objects.
  */
-
 import { ColumnBatch, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
-import { getOrAdd } from '../../model/group-by.js';
 import type {
   ConfigFinding,
   EnvFinding,
@@ -125,7 +123,11 @@ export class TextBatches {
   }
 
   private filler(kind: TextKind): Filler {
-    const filler = getOrAdd(this.fillers, kind, () => new Filler(TEXT_LAYOUTS[kind]));
+    let filler = this.fillers.get(kind);
+    if (filler === undefined) {
+      filler = new Filler(TEXT_LAYOUTS[kind]);
+      this.fillers.set(kind, filler);
+    }
     return filler;
   }
 
