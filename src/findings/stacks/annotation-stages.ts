@@ -3,7 +3,10 @@ import { countUpTo } from '../../model/count-up-to.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 
-/** One start or end of a scope, in the order recorded. `device`: the thread's current one; null where the file does not contain it. */
+/**
+ * One start or end of a scope, in the order recorded. `device`: the thread's current one; null where the file does not
+ * contain it.
+ */
 export type AnnotationMark = Pick<QueryRow<'peak.annotations'>, 'stage' | 'name' | 'device' | 'time_us'>;
 
 export async function readAnnotations(store: Store, snapshotId: number): Promise<readonly AnnotationMark[]> {

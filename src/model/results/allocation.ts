@@ -6,7 +6,9 @@ export type AllocationOrder = (typeof ALLOCATION_ORDERS)[number];
 
 type AllocationList = RowOf<'allocation.list'>;
 
-/** Sizes are of the block; `uncertain_bytes`: by how much it may be larger. An entry that is null is not in the trace. */
+/**
+ * Sizes are of the block; `uncertain_bytes`: by how much it may be larger. An entry that is null is not in the trace.
+ */
 export interface AllocationRow
   extends Pick<AllocationList, 'alloc_seq' | 'free_requested_seq' | 'free_completed_seq'>,
     Pick<AllocationList, 'requested_bytes' | 'actual_bytes' | 'uncertain_bytes'>,
