@@ -5,6 +5,7 @@
 
 import { pasteLines } from '../../knowledge/spellings.js';
 import { MbfError } from '../../model/errors.js';
+import { pick } from '../../model/pick.js';
 import type { AdviceFix, AdviseResult, FixStatus } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
@@ -104,10 +105,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
   return {
     schema: 'mbforensics/advise@1',
     run: situation.run,
-    rank: verdict.rank,
-    cause: verdict.cause,
-    detail: verdict.detail,
-    confidence: verdict.confidence,
+    ...pick(verdict, ['rank', 'cause', 'detail', 'confidence']),
     shortfall_bytes: shortfall.bytes,
     shortfall_text: shortfall.text,
     to_come_bytes: toCome,

@@ -9,6 +9,7 @@ import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
 import type { LostFact, WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
+import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';
 import { readRecording, type StoredRecording } from './read-recording.js';
 import { RECORDED, type SettingQuestion } from './sweep-questions.js';
@@ -21,12 +22,7 @@ export interface ReplayedDevice {
 }
 
 /** What a device is read by. */
-export interface DevicePlace {
-  readonly snapshotId: number;
-  readonly device: number;
-  readonly rank: number | null;
-  readonly path: string;
-}
+export type DevicePlace = Pick<ChosenDevice, 'snapshotId' | 'device' | 'rank' | 'path'>;
 
 export async function replayDevice(store: Store, chosen: DevicePlace): Promise<ReplayedDevice> {
   const stored = await readRecording(store, chosen.snapshotId, chosen.device);

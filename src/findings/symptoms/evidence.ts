@@ -3,6 +3,7 @@
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { RunEstimate } from '../estimate/estimate-run.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -22,18 +23,10 @@ export interface Communication {
   readonly exposed_ns: number;
 }
 
-export interface KernelKind {
-  readonly count: number;
-  readonly total_ns: number;
-  readonly median_ns: number;
-}
+export type KernelKind = Pick<QueryRow<'symptom.kernel_kinds'>, 'total_ns' | 'median_ns'>;
 
 /** Kernels that could have begun while others ran, and those of them that did not. */
-export interface Waits {
-  readonly met: number;
-  readonly waited: number;
-  readonly waited_ns: number;
-}
+export type Waits = Pick<QueryRow<'symptom.waiting_kernels'>, 'met' | 'waited' | 'waited_ns'>;
 
 /**
  * One device of one Nsight Systems export, over the steps except the first, or over the whole capture if no steps are
@@ -54,11 +47,9 @@ export interface Timeline {
   readonly collectives: Communication;
   readonly sends: Communication;
   readonly other: Communication;
-  readonly copies_ns: number;
   /** Idle for less than a millisecond, until work came that had not been launched before. */
   readonly launch_gaps: { readonly count: number; readonly ns: number };
   readonly gemm: KernelKind;
-  readonly norm: KernelKind;
   readonly collective_kernels: KernelKind;
   readonly all_kernels_ns: number;
   /** Normalization kernels that waited until a collective ended. */

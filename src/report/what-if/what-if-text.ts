@@ -180,19 +180,15 @@ function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
   });
 }
 
-function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
-  const lines: string[] = [];
+function* editLines(edit: NonNullable<WhatIfResult['edit']>): Generator<string> {
   for (const siteEdit of edit.edits) {
     const what = siteEdit.scale === 0 ? 'without' : `${siteEdit.scale} ×`;
-    pushAll(
-      lines,
-      paragraph(
-        `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
-      ),
+    yield* paragraph(
+      `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
     );
   }
-  pushAll(lines, [...peakLines('before', edit.before), ...peakLines('after', edit.after)]);
-  return lines;
+  yield* peakLines('before', edit.before);
+  yield* peakLines('after', edit.after);
 }
 
 function peakLines(label: string, peak: WhatIfPeak): string[] {

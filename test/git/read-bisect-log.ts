@@ -1,10 +1,10 @@
 /** The bisection under way in a repository. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { MbfError } from '../model/errors.js';
-import type { BisectLog } from '../model/git.js';
-import { parseBisectLog } from './parse-bisect-log.js';
-import type { Repository } from './repository.js';
+import { parseBisectLog } from '../../src/git/parse-bisect-log.js';
+import type { Repository } from '../../src/git/repository.js';
+import { MbfError } from '../../src/model/errors.js';
+import type { BisectLog } from '../../src/model/git.js';
 
 /** Undefined where none is (`git bisect reset` forgets it). Ids are whole, as git writes them. */
 export async function readBisectLog(repository: Repository): Promise<BisectLog | undefined> {
