@@ -8,6 +8,7 @@
 -- @col    check_name      VARCHAR
 -- @col    unit            VARCHAR
 -- @col    golden_runs     BIGINT
+-- @col    current_runs    BIGINT
 -- @col    golden_value    DOUBLE?
 -- @col    current_value   DOUBLE?
 -- @col    golden_ending   BIGINT?

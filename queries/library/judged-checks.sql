@@ -10,6 +10,7 @@
 --         throughput, loss
 -- @col    unit            VARCHAR  empty for status
 -- @col    golden_runs     BIGINT   how many golden runs there are
+-- @col    current_runs    BIGINT
 -- @col    golden_value    DOUBLE?  median of the golden runs
 -- @col    current_value   DOUBLE?
 -- @col    golden_ending   BIGINT?  of the status: position of the run whose ending is compared
@@ -178,7 +179,8 @@ rank_alone AS (
   QUALIFY row_number() OVER (PARTITION BY noisy.comparison ORDER BY noisy.number) <= (SELECT most_ranks FROM check_threshold)),
 whole AS (
   SELECT
-    comparison, count(*) FILTER (is_golden) AS golden_runs, bool_or(status.ending IN ('oom', 'failed')) FILTER (NOT is_golden) AS has_failed,
+    comparison, count(*) FILTER (is_golden) AS golden_runs, count(*) FILTER (NOT is_golden) AS current_runs,
+    bool_or(status.ending IN ('oom', 'failed')) FILTER (NOT is_golden) AS has_failed,
     bool_or(status.ending = 'oom') FILTER (NOT is_golden) AS has_oom,
     arg_min(steps.from, position) FILTER (NOT is_golden AND steps.from IS NOT NULL) AS first_iteration,
     arg_min(steps.to, position) FILTER (NOT is_golden AND steps.from IS NOT NULL) AS last_iteration,
@@ -264,6 +266,6 @@ answer AS (
   JOIN rule ON rule.rule = 'loss')
 SELECT
   answer.comparison, row_number() OVER (PARTITION BY answer.comparison ORDER BY family, number, check_name) AS place, check_name, unit,
-  golden_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, is_gate, status, reason,
+  golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, is_gate, status, reason,
   is_least IS TRUE AS is_least, reason_rank, reason_from, reason_to, reason_text
 FROM answer JOIN whole ON whole.comparison = answer.comparison
