@@ -24,6 +24,8 @@
 -- @col    reason_rank     BIGINT?
 -- @col    reason_from     BIGINT?
 -- @col    reason_to       BIGINT?
+-- @col    reason_least    BIGINT?
+-- @col    reason_kind     VARCHAR?
 -- @col    reason_text     VARCHAR?
 -- @why    judged_checks of the library, in order: it reads no table, since golden values may be of a file or of another store.
 SELECT * FROM judged_checks($documents, $tolerances, $with_stages) AS judged ORDER BY comparison, place

@@ -26,7 +26,9 @@
 -- @col    reason_rank     BIGINT?  of snapshots
 -- @col    reason_from     BIGINT?  first iteration the figure is of
 -- @col    reason_to       BIGINT?
--- @col    reason_text     VARCHAR? what disturbed the run
+-- @col    reason_least    BIGINT?  the threshold: bytes of a part, or iterations
+-- @col    reason_kind     VARCHAR? what disturbed the run
+-- @col    reason_text     VARCHAR?
 -- @why    A change is a regression if it exceeds the tolerance by more than the noise, and passes if it is within it at two standard
 --         deviations; anything else is undecided. Noise is three standard deviations between runs, as assumed and corrected by what the
 --         golden runs show, with what is uncertain of each figure. Allocated is the gate: reserved depends on the history of the pool,
@@ -232,9 +234,9 @@ answer AS (
       WHEN 4 THEN CASE moment WHEN 'oom' THEN 'snapshots_with_refused' ELSE 'snapshots' END
       WHEN 5 THEN 'depends_on_history'
       WHEN 6 THEN CASE WHEN is_small THEN 'small_part' END
-      ELSE CASE WHEN is_excused THEN excuse_kind ELSE 'steady_iterations' END END AS reason,
+      ELSE CASE WHEN is_excused THEN 'disturbed' ELSE 'steady_iterations' END END AS reason,
     CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family > 6 THEN first_iteration END AS reason_from,
-    CASE WHEN family > 6 THEN last_iteration END AS reason_to, CASE WHEN is_excused THEN excuse_text END AS reason_text
+    CASE WHEN family > 6 THEN last_iteration END AS reason_to, CASE WHEN is_excused THEN excuse_kind END AS reason_kind, CASE WHEN is_excused THEN excuse_text END AS reason_text
   FROM noisy
   JOIN context ON context.comparison = noisy.comparison
   LEFT JOIN rank_alone ON rank_alone.comparison = noisy.comparison AND rank_alone.number = noisy.number
@@ -249,9 +251,11 @@ answer AS (
   -- What the golden run has and the other lacks is a gate that stays undecided.
   SELECT comparison, lacking.family, lacking.check_name, lacking.unit, CASE family WHEN 1 THEN has_memory ELSE has_time END AS is_gate,
     CASE WHEN is_gate THEN 'undecided' ELSE 'skipped' END AS status,
-    CASE family WHEN 1 THEN 'no_memory' ELSE CASE WHEN is_gate THEN 'current_without_steps' ELSE 'no_steps' END END AS reason
+    CASE family WHEN 1 THEN 'no_memory' ELSE CASE WHEN is_gate THEN 'current_without_steps' ELSE 'no_steps' END END AS reason,
+    CASE family WHEN 7 THEN fewest_steps END AS reason_least
   FROM context JOIN (VALUES (1, 'peak_allocated', 'bytes'), (7, 'step_time', 'ms')) AS lacking(family, check_name, unit)
     ON CASE lacking.family WHEN 1 THEN NOT has_peak ELSE NOT has_speed END
+  CROSS JOIN check_threshold
   UNION ALL BY NAME
   SELECT
     loss_side.comparison, 9 AS family, 'loss' AS check_name, '1' AS unit, golden_value, current_value, current_value - golden_value AS change,
@@ -267,5 +271,6 @@ answer AS (
 SELECT
   answer.comparison, row_number() OVER (PARTITION BY answer.comparison ORDER BY family, number, check_name) AS place, check_name, unit,
   golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, is_gate, status, reason,
-  is_least IS TRUE AS is_least, reason_rank, reason_from, reason_to, reason_text
+  is_least IS TRUE AS is_least, reason_rank, reason_from, reason_to, reason_least::BIGINT AS reason_least, reason_kind,
+  reason_text
 FROM answer JOIN whole ON whole.comparison = answer.comparison

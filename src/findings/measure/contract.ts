@@ -88,15 +88,6 @@ function union(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, 
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
 }
 
-/** Null where the two may be compared. */
-export function refusalOf(contract: readonly ContractEntry[]): string | null {
-  const blocking = contract.filter((entry) => entry.blocking);
-  if (blocking.length === 0) return null;
-  const list = blocking.slice(0, 4).map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
-  const more = blocking.length > list.length ? ` and ${blocking.length - list.length} more` : '';
-  return `not comparable: ${list.join(', ')}${more}`;
-}
-
 /** Whether ranks and stages of the two mean the same. */
 export function sameLayout(contract: readonly ContractEntry[]): boolean {
   return (
