@@ -19,13 +19,15 @@
 --         settings that must agree, stragglers, components where the peak includes a refused request, and the reason of a failure are left
 --         to the verb.
 SELECT
-  comparison AS golden, golden_runs, check_name, unit, golden_value, current_value, change, relative, tolerance, noise, is_gate, status, reason
+  comparison AS golden, golden_runs, check_name, unit, golden_value, current_value, change, relative, tolerance, noise, is_gate, status,
+  reason
 FROM judged_checks((
   SELECT json_group_array(json_object('comparison', name, 'is_golden', is_golden, 'position', position, 'document', content::JSON))
   FROM (
     SELECT name, true AS is_golden, position, document AS content FROM golden_run WHERE form = 'measurement'
     UNION ALL
     SELECT DISTINCT golden_run.name, false, 0, measured.document
-    FROM golden_run CROSS JOIN measured_run(checked_run) AS measured WHERE golden_run.form = 'measurement') AS listed), NULL, false) AS judged
+    FROM golden_run CROSS JOIN measured_run(checked_run) AS measured
+    WHERE golden_run.form = 'measurement') AS listed), NULL, false) AS judged
 WHERE current_runs > 0
 ORDER BY golden, place

@@ -40,7 +40,8 @@
 WITH run_row AS MATERIALIZED (
   SELECT item.comparison, item.is_golden, item.position, unnest(item.document)
   FROM (
-    SELECT unnest(from_json(document_list::VARCHAR::JSON, '[{"comparison": "VARCHAR", "is_golden": "BOOLEAN", "position": "BIGINT", "document": {
+    SELECT unnest(from_json(document_list::VARCHAR::JSON, '[{
+      "comparison": "VARCHAR", "is_golden": "BOOLEAN", "position": "BIGINT", "document": {
       "status": {"ending": "VARCHAR", "last_iteration": "BIGINT", "failure": {"kind": "VARCHAR"},
         "verdict": {"cause": "VARCHAR", "detail": "VARCHAR"}},
       "ranks": [{"rank": "BIGINT", "stage": "BIGINT", "first_iteration": "BIGINT", "last_iteration": "BIGINT",
@@ -53,8 +54,8 @@ WITH run_row AS MATERIALIZED (
       "series": {"iteration": ["BIGINT"], "loss": ["DOUBLE"]},
       "disturbances": [{"kind": "VARCHAR", "text": "VARCHAR"}]}}]')) AS item) AS listed),
 rule AS (
-  SELECT check_rule.rule, coalesce((json_extract_string(tolerance_list::VARCHAR::JSON, check_rule.rule))::DOUBLE, check_rule.tolerance::DOUBLE)
-    AS tolerance, check_rule.assumed::DOUBLE AS assumed
+  SELECT check_rule.rule, check_rule.assumed::DOUBLE AS assumed,
+    coalesce((json_extract_string(tolerance_list::VARCHAR::JSON, check_rule.rule))::DOUBLE, check_rule.tolerance::DOUBLE) AS tolerance
   FROM check_rule),
 rank_row AS (
   SELECT comparison, is_golden, position, generate_subscripts(ranks, 1) AS nth, unnest(ranks, max_depth := 2) FROM run_row),
@@ -211,10 +212,12 @@ last_loss AS (
   SELECT golden.comparison, max(golden.iteration) AS iteration, arg_max(golden.value, golden.iteration) AS golden_value,
     arg_max(now.value, golden.iteration) AS current_value
   FROM known_loss AS golden
-  JOIN known_loss AS now ON now.comparison = golden.comparison AND now.iteration = golden.iteration AND golden.is_golden AND NOT now.is_golden
+  JOIN known_loss AS now ON now.comparison = golden.comparison AND now.iteration = golden.iteration
+  WHERE golden.is_golden AND NOT now.is_golden
   GROUP BY golden.comparison),
 loss_side AS (
-  SELECT whole.comparison, count(value) FILTER (loss.is_golden) > 0 AS has_golden, count(value) FILTER (NOT loss.is_golden) > 0 AS has_current,
+  SELECT whole.comparison, count(value) FILTER (loss.is_golden) > 0 AS has_golden,
+    count(value) FILTER (NOT loss.is_golden) > 0 AS has_current,
     count(*) FILTER (NOT loss.is_golden) > 0 AND has_golden AND NOT has_current AS is_broken
   FROM whole LEFT JOIN loss ON loss.comparison = whole.comparison
   GROUP BY whole.comparison),
@@ -224,7 +227,8 @@ answer AS (
     CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' ELSE 'TFLOP/s/GPU' END AS unit, golden_value, current_value,
     NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative, tolerance, noise,
     family IN (1, 2, 4, 7) OR (family = 8 AND NOT has_step_time) AS is_gate,
-    family < 5 AND has_failed AND outcome <> 'regression' AS is_least, family > 6 AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
+    family < 5 AND has_failed AND outcome <> 'regression' AS is_least,
+    family > 6 AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
     family = 6 AND abs(change) < least_part_bytes AS is_small,
     CASE WHEN is_small THEN 'pass' WHEN is_least OR is_excused THEN 'undecided' ELSE outcome END AS status,
     CASE family
@@ -236,7 +240,8 @@ answer AS (
       WHEN 6 THEN CASE WHEN is_small THEN 'small_part' END
       ELSE CASE WHEN is_excused THEN 'disturbed' ELSE 'steady_iterations' END END AS reason,
     CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family > 6 THEN first_iteration END AS reason_from,
-    CASE WHEN family > 6 THEN last_iteration END AS reason_to, CASE WHEN is_excused THEN excuse_kind END AS reason_kind, CASE WHEN is_excused THEN excuse_text END AS reason_text
+    CASE WHEN family > 6 THEN last_iteration END AS reason_to, CASE WHEN is_small THEN least_part_bytes END AS reason_least,
+    CASE WHEN is_excused THEN excuse_kind END AS reason_kind, CASE WHEN is_excused THEN excuse_text END AS reason_text
   FROM noisy
   JOIN context ON context.comparison = noisy.comparison
   LEFT JOIN rank_alone ON rank_alone.comparison = noisy.comparison AND rank_alone.number = noisy.number
@@ -258,19 +263,19 @@ answer AS (
   CROSS JOIN check_threshold
   UNION ALL BY NAME
   SELECT
-    loss_side.comparison, 9 AS family, 'loss' AS check_name, '1' AS unit, golden_value, current_value, current_value - golden_value AS change,
+    loss_side.comparison, 9 AS family, 'loss' AS check_name, '1' AS unit, golden_value, current_value,
+    current_value - golden_value AS change,
     change / nullif(abs(golden_value), 0) AS relative, CASE WHEN iteration IS NOT NULL THEN rule.tolerance END AS tolerance,
     is_broken AS is_gate, CASE WHEN is_broken OR change / nullif(abs(golden_value), 0) > rule.tolerance THEN 'regression'
       WHEN iteration IS NULL THEN 'skipped' ELSE 'pass' END AS status,
-    CASE WHEN is_broken THEN 'broken_loss' WHEN NOT has_golden OR NOT has_current THEN 'no_loss' WHEN iteration IS NULL THEN 'no_common_loss'
-      ELSE 'last_common_loss' END AS reason,
+    CASE WHEN is_broken THEN 'broken_loss' WHEN NOT has_golden OR NOT has_current THEN 'no_loss'
+      WHEN iteration IS NULL THEN 'no_common_loss' ELSE 'last_common_loss' END AS reason,
     iteration AS reason_from, iteration AS reason_to
   FROM loss_side
   LEFT JOIN last_loss ON last_loss.comparison = loss_side.comparison
   JOIN rule ON rule.rule = 'loss')
 SELECT
   answer.comparison, row_number() OVER (PARTITION BY answer.comparison ORDER BY family, number, check_name) AS place, check_name, unit,
-  golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, is_gate, status, reason,
-  is_least IS TRUE AS is_least, reason_rank, reason_from, reason_to, reason_least::BIGINT AS reason_least, reason_kind,
-  reason_text
+  golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, is_gate,
+  status, reason, is_least IS TRUE AS is_least, reason_rank, reason_from, reason_to, reason_least, reason_kind, reason_text
 FROM answer JOIN whole ON whole.comparison = answer.comparison

@@ -10,7 +10,8 @@
 WITH target AS (SELECT run_id, name FROM run WHERE name = checked_run),
 device AS (
   SELECT known.*, row_number() OVER (ORDER BY known.rank NULLS FIRST) AS nth, history.peak_active_bytes,
-    state.allocated_bytes + state.pending_bytes + refused.requested_bytes AS oom_bytes, oom_bytes > history.peak_active_bytes IS TRUE AS is_refused
+    state.allocated_bytes + state.pending_bytes + refused.requested_bytes AS oom_bytes,
+    oom_bytes > history.peak_active_bytes IS TRUE AS is_refused
   FROM (
     SELECT * FROM devices_of(checked_run) AS every
     QUALIFY row_number() OVER (PARTITION BY every.rank
