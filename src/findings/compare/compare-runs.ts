@@ -29,12 +29,12 @@ export interface CompareInput extends Sides {
 export type CompareBasis = Omit<JudgedComparison, 'verdict' | 'preset' | 'is_refused' | 'checks' | 'suspects'>;
 
 /** All our checks, in the order of the report. */
-export function allChecks(store: Store, sides: Sides, tolerances: Tolerances): Promise<CompareCheck[]> {
-  const contract = compareContract(sides.golden[0]!, sides.current[0]!);
+export async function allChecks(store: Store, sides: Sides, tolerances: Tolerances): Promise<CompareCheck[]> {
+  const contract = await compareContract(store, sides.golden[0]!, sides.current[0]!);
   return judgeChecks(store, sides, { tolerances, sameLayout: sameLayout(contract) });
 }
 
-export function compareBasis(input: CompareInput): CompareBasis {
+export async function compareBasis(store: Store, input: CompareInput): Promise<CompareBasis> {
   const [golden, current] = [input.golden[0]!, input.current[0]!];
   const pair = pairPeaks(golden, current);
   const components: DiffComponent[] = pair === undefined ? [] : componentChanges(...pair);
@@ -45,7 +45,7 @@ export function compareBasis(input: CompareInput): CompareBasis {
     schema: 'mbforensics/compare@1',
     golden: sideOf(input.goldenName, input.golden, input.goldenOrigin),
     current: sideOf(current.run, input.current, input.currentOrigin),
-    contract: compareContract(golden, current),
+    contract: await compareContract(store, golden, current),
     components,
     sites,
     config,
@@ -70,7 +70,7 @@ function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] 
 }
 
 export async function compareRuns(store: Store, input: CompareInput): Promise<JudgedComparison> {
-  const basis = compareBasis(input);
+  const basis = await compareBasis(store, input);
   const is_refused = !input.force && basis.contract.some(({ blocking }) => blocking);
   const checks = await allChecks(store, input, input.tolerances);
   return {

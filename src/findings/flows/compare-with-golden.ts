@@ -38,7 +38,7 @@ export async function compareWithGolden(
     return { ...judged, suspects: suspects(judged.verdict, isMemory, judged.checks) };
   }
   const { verdict, checks, notes } = await judgePreset(store, preset, golden, current);
-  const basis = compareBasis(input);
+  const basis = await compareBasis(store, input);
   return {
     ...basis,
     notes: [...basis.notes, ...notes],

@@ -2,6 +2,7 @@
 
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { ContractEntry } from '../../model/results/compare.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
 import type { RunEstimate } from '../estimate/estimate-run.js';
 import type { RankLayout } from '../run/rank-layout.js';
@@ -80,6 +81,8 @@ export interface Timer {
 export interface Baseline {
   readonly measured: Measurement;
   readonly view: View;
+  /** The baseline is `golden`. */
+  readonly contract: readonly ContractEntry[];
 }
 
 export interface SymptomEvidence {

@@ -15,6 +15,12 @@ import type { CompareCheck } from '../../../src/model/results/compare.js';
 import { openWithoutTables } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 
+let rules: Store;
+beforeAll(async () => {
+  rules = await openWithoutTables();
+});
+afterAll(() => rules.close());
+
 const empty = (changes: Partial<Measurement> = {}): Measurement => ({
   ...measurementOfValues('run', { kind: 'empty' }),
   ...changes,
@@ -56,12 +62,6 @@ describe('the steady window', () => {
 });
 
 describe('noise', () => {
-  let rules: Store;
-  beforeAll(async () => {
-    rules = await openWithoutTables();
-  });
-  afterAll(() => rules.close());
-
   const memory = (bytes: number): Measurement => ({
     ...empty(),
     ranks: [
@@ -158,40 +158,41 @@ describe('the contract', () => {
   const of = (config: Record<string, string>, more: Partial<Measurement> = {}): Measurement =>
     empty({ config, ...more });
 
-  it('refuses another model, input, precision or device; not another layout or revision', () => {
+  it('refuses another model, input, precision or device; not another layout or revision', async () => {
     const base = of(
       { hidden_size: '4096', seq_length: '4096', bf16: 'true', micro_batch_size: '1' },
       { world_size: 8 },
     );
-    const against = (other: Measurement) =>
-      compareContract(base, other)
+    const against = async (other: Measurement) =>
+      (await compareContract(rules, base, other))
         .filter(({ blocking }) => blocking)
         .map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
-    expect(against(base)).toEqual([]);
+    expect(await against(base)).toEqual([]);
     for (const [key, value] of [
       ['hidden_size', '8192'],
       ['seq_length', '8192'],
       ['bf16', 'false'],
     ] as const)
-      expect(against({ ...base, config: { ...base.config, [key]: value } }).join()).toContain(key);
-    expect(against({ ...base, world_size: 16 })).toContain('world_size 8 → 16');
-    expect(against({ ...base, gpu: { name: 'B200', total_bytes: null } })).toEqual([]);
+      expect((await against({ ...base, config: { ...base.config, [key]: value } })).join()).toContain(key);
+    expect(await against({ ...base, world_size: 16 })).toContain('world_size 8 → 16');
+    expect(await against({ ...base, gpu: { name: 'B200', total_bytes: null } })).toEqual([]);
     const tuned = {
       ...base,
       config: { ...base.config, micro_batch_size: '2' },
       parallel: { ...base.parallel, tp: 4 },
       versions: { torch: '2.9' },
     };
-    expect(against(tuned)).toEqual([]);
-    expect(sameLayout(compareContract({ ...base, parallel: { ...base.parallel, tp: 2 } }, tuned))).toBe(false);
+    expect(await against(tuned)).toEqual([]);
+    const other = { ...base, parallel: { ...base.parallel, tp: 2 } };
+    expect(sameLayout(await compareContract(rules, other, tuned))).toBe(false);
   });
 
-  it('takes devices of one kind for the same, though drivers differ by some MiB', () => {
+  it('takes devices of one kind for the same, though drivers differ by some MiB', async () => {
     const sized = (total_bytes: number) => empty({ gpu: { name: 'H100', total_bytes } });
-    const blocking = (a: Measurement, b: Measurement) =>
-      compareContract(a, b).flatMap((entry) => (entry.blocking ? [entry.key] : []));
-    expect(blocking(sized(84_942_979_072), sized(85_031_714_816))).toEqual([]);
-    expect(blocking(sized(84_942_979_072), sized(150_754_820_096))).toEqual(['gpu_total_bytes']);
+    const blocking = async (a: Measurement, b: Measurement) =>
+      (await compareContract(rules, a, b)).flatMap((entry) => (entry.blocking ? [entry.key] : []));
+    expect(await blocking(sized(84_942_979_072), sized(85_031_714_816))).toEqual([]);
+    expect(await blocking(sized(84_942_979_072), sized(150_754_820_096))).toEqual(['gpu_total_bytes']);
   });
 });
 

@@ -6,7 +6,7 @@
 
 import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
-import type { CommitJudgement, Judgement, JudgementReason } from '../../../model/results/compare.js';
+import type { CommitJudgement, ContractEntry, Judgement, JudgementReason } from '../../../model/results/compare.js';
 import { statusWords } from '../../../model/status-words.js';
 import { formatCount } from '../../../model/units.js';
 import type { Store } from '../../../store/store.js';
@@ -30,6 +30,9 @@ export interface CommitInput {
 /** A run of the commit, with what the rules make of its ending. */
 interface JudgedRun {
   readonly run: Measurement;
+  /** Other devices are not a change of the code. */
+  readonly device: ContractEntry | undefined;
+  readonly sameLayout: boolean;
   /** It failed, and not for its code. */
   readonly isOfEnvironment: boolean;
   /** It went as far as a golden run. */
@@ -48,9 +51,8 @@ export async function judgeCommit(store: Store, input: CommitInput): Promise<Com
   const { criterion } = input;
   await checkGolden(store, input);
   const byEnding = criterion.kind === 'oom' || criterion.kind === 'cause';
-  const views = (await judgedRuns(store, input)).map((run) =>
-    byEnding ? byItsEnding(run, input) : byItsFigures(run, input),
-  );
+  const judged = await judgedRuns(store, input);
+  const views = judged.map((run) => (byEnding ? byItsEnding(run, input) : byItsFigures(run, input)));
   const evidence = views.map(({ run, why }) => ({ run: run.run, why, source: sourceOf(run) }));
   if (byEnding) return { ...combine(views), evidence, checks: [] };
   const usable = undisturbed(
@@ -58,18 +60,24 @@ export async function judgeCommit(store: Store, input: CommitInput): Promise<Com
     criterion,
   );
   if (usable.length === 0) return { judgement: 'skip', why: views.at(-1)!.why, evidence, checks: [] };
-  return judgeFigures(store, input, usable, evidence);
+  const { sameLayout } = judged.find(({ run }) => run === usable[0])!;
+  return judgeFigures(store, input, usable, sameLayout, evidence);
 }
 
 async function judgedRuns(store: Store, { golden, runs }: CommitInput): Promise<JudgedRun[]> {
   const sides = runs.flatMap((run) => golden.map((one) => ({ golden: [one], current: [run] })));
   const checks = await judgeEach(store, sides, { tolerances: {}, sameLayout: false });
   const outcomes = checks.map((ofRun) => ofRun.find(({ name }) => name === 'status')!.status);
+  const contracts: ContractEntry[][] = [];
+  for (const run of runs) contracts.push(await compareContract(store, golden[0]!, run));
   return runs.map((run, i) => {
+    const contract = contracts[i]!;
     const ofRun = outcomes.slice(i * golden.length, (i + 1) * golden.length);
     const { ending } = run.status;
     return {
       run,
+      device: contract.find(({ group, blocking }) => group === 'device' && blocking),
+      sameLayout: contract.every(({ group, same }) => group !== 'layout' || same),
       isOfEnvironment: (ending === 'oom' || ending === 'failed') && ofRun.includes('undecided'),
       cameAsFar: ending === 'stopped' && ofRun.includes('pass'),
     };
@@ -103,21 +111,19 @@ async function checkGolden(
   await huntedTolerances(store, criterion, golden, hunted, { tolerances, sameLayout: true });
 }
 
-/** Other devices are not a change of the code. */
-function otherDevice(run: Measurement, baseline: Measurement): JudgementReason | undefined {
-  const different = compareContract(baseline, run).find(({ group, blocking }) => group === 'device' && blocking);
-  if (different === undefined) return undefined;
-  const { key, golden, current } = different;
-  return { code: 'other_device', key, golden, current };
-}
+const otherDevice = ({ key, golden, current }: ContractEntry): JudgementReason => ({
+  code: 'other_device',
+  key,
+  golden,
+  current,
+});
 
 function byItsEnding(judged: JudgedRun, { criterion, golden, hunted }: CommitInput): RunView {
-  const { run, isOfEnvironment } = judged;
+  const { run, device, isOfEnvironment } = judged;
   const { status } = run;
   const skip = (why: JudgementReason): RunView => ({ run, judgement: 'skip', why });
   const reason = { status, by_ending: true } as const;
-  const device = otherDevice(run, golden[0]!);
-  if (device !== undefined) return skip(device);
+  if (device !== undefined) return skip(otherDevice(device));
   if (status.ending === 'oom') {
     const cause = status.verdict?.cause ?? 'undecided';
     if (isOfEnvironment) return skip({ code: 'out_of_reach', ...reason });
@@ -174,12 +180,11 @@ function notFarEnough(
 }
 
 function byItsFigures(judged: JudgedRun, { golden, hunted, criterion }: CommitInput): RunView {
-  const { run, isOfEnvironment } = judged;
+  const { run, device, isOfEnvironment } = judged;
   const { status } = run;
   const skip = (why: JudgementReason): RunView => ({ run, judgement: 'skip', why });
   const reason = { status, by_ending: false } as const;
-  const device = otherDevice(run, golden[0]!);
-  if (device !== undefined) return skip(device);
+  if (device !== undefined) return skip(otherDevice(device));
   const view: RunView = { run, judgement: 'figures', why: { code: 'ending', ...reason } };
   if (status.ending === 'oom') {
     if (criterion.kind === 'throughput') return skip({ code: 'not_hunted', ...reason });
@@ -193,9 +198,9 @@ async function judgeFigures(
   store: Store,
   { criterion, golden, goldenName, hunted, tolerances }: CommitInput,
   usable: readonly Measurement[],
+  sameLayout: boolean,
   seen: CommitJudgement['evidence'],
 ): Promise<CommitJudgement> {
-  const sameLayout = compareContract(golden[0]!, usable[0]!).every(({ group, same }) => group !== 'layout' || same);
   const limits = await huntedTolerances(store, criterion, golden, hunted, { tolerances, sameLayout });
   const rules = { tolerances: limits, sameLayout };
   const [checks = []] = await criterionChecks(store, criterion, [{ golden, current: usable }], rules);
