@@ -7,7 +7,7 @@ import type { CompareCheck, CompareVerdict } from '../../model/results/compare.j
 import type { Store } from '../../store/store.js';
 import { judgeChecks } from './judge-checks.js';
 import { judgeBridge } from './presets/bridge.js';
-import { bridgeValuesOf, megatronValuesOf } from './presets/from-measurement.js';
+import { bridgeValuesOf, megatronValuesOf } from '../../model/upstream-values-of.js';
 import { judgeMegatron } from './presets/megatron-lm.js';
 
 export interface PresetSide {

@@ -39,7 +39,7 @@ export async function readSymptomEvidence(
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
   const memory = await store.all('log.memory_ranks', { run_id: runId, rank: null });
-  const own = await measureRun(store, runId, run, { judge: false, mostPeaks: 0 });
+  const measured = await measureRun(store, runId, run, { judge: false, mostPeaks: 0 });
   return {
     run,
     facts,
@@ -53,7 +53,7 @@ export async function readSymptomEvidence(
     ooms: diagnosis.verdicts.filter((verdict) => isDeviceOom(verdict, log.incidents)),
     expandable: await expandableOf(store, runId, facts),
     // The diagnosis explains the failure, and the memory lines give the peaks.
-    own,
+    own: measured,
     steps_source: rows[0] === undefined ? null : place(rows[0]),
     memory_sources: new Map(
       memory.flatMap(({ rank, is_newest, display_path: file, line }) =>
@@ -65,7 +65,7 @@ export async function readSymptomEvidence(
     baseline:
       given.baseline === undefined
         ? null
-        : baselineOf(given.baseline, await compareContract(store, given.baseline, own)),
+        : baselineOf(given.baseline, await compareContract(store, given.baseline, measured)),
     timelines: await readTimelines(store, runId, log.layout),
   };
 }

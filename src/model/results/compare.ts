@@ -162,7 +162,7 @@ export type JudgementReason =
       /** Whether the commit is judged by its ending. */
       readonly by_ending: boolean;
     }
-  /** A failure that is no OOM; `is_flaky`: of the machine, or of the time limit. */
+  /** A failure other than an OOM; `is_flaky`: of the machine, or of the time limit. */
   | { readonly code: 'died_otherwise'; readonly status: MeasuredStatus; readonly is_flaky: boolean }
   | { readonly code: 'came_to_its_end' | 'nothing_trained' }
   | {
