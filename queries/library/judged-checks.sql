@@ -42,8 +42,7 @@ WITH run_row AS MATERIALIZED (
   FROM (
     SELECT unnest(from_json(document_list::VARCHAR::JSON, '[{
       "comparison": "VARCHAR", "is_golden": "BOOLEAN", "position": "BIGINT", "document": {
-      "status": {"ending": "VARCHAR", "last_iteration": "BIGINT", "failure": {"kind": "VARCHAR"},
-        "verdict": {"cause": "VARCHAR", "detail": "VARCHAR"}},
+      "status": {"ending": "VARCHAR"},
       "ranks": [{"rank": "BIGINT", "stage": "BIGINT", "first_iteration": "BIGINT", "last_iteration": "BIGINT",
         "first_peak_allocated_bytes": "DOUBLE", "peak_allocated_bytes": "DOUBLE", "peak_reserved_bytes": "DOUBLE",
         "precision_bytes": "DOUBLE"}],
@@ -143,29 +142,10 @@ noisy AS (
       WHEN -harm - noise > bound THEN 'improvement' ELSE 'pass' END AS outcome
   FROM figure JOIN rule ON rule.rule = figure.rule CROSS JOIN check_threshold
   WHERE runs > 0 AND current_runs > 0),
--- Failures of the machines a job ran on, or of its time limit, are not evidence about its code.
-ending AS (
-  SELECT comparison, is_golden, position, status.ending AS how, status.last_iteration AS last_iteration,
-    (status.verdict.cause = 'external_pressure' AND status.verdict.detail = 'other_process') IS TRUE
-      OR (how = 'failed' AND status.failure.kind IN
-        ('timeout', 'connection_lost', 'hardware', 'time_limit', 'nccl_unknown', 'nccl_not_oom')) IS TRUE AS is_environment
-  FROM run_row),
-golden_end AS (
-  FROM ending WHERE is_golden
-  QUALIFY row_number() OVER (PARTITION BY comparison ORDER BY how <> 'completed', position) = 1),
 judged_end AS (
-  SELECT ending.comparison, golden_end.position AS golden_position, ending.position,
-    CASE
-      WHEN ending.how = 'completed' THEN 'pass'
-      WHEN ending.how = 'oom' AND golden_end.how = 'oom' THEN 'info'
-      WHEN ending.how IN ('oom', 'failed') THEN CASE WHEN ending.is_environment THEN 'undecided' ELSE 'regression' END
-      -- A run without a last word passes if it went as far as one that completed.
-      WHEN ending.how = 'stopped' THEN CASE WHEN ending.last_iteration >= golden_end.last_iteration THEN 'pass' ELSE 'undecided' END
-      ELSE 'info' END AS outcome
-  FROM ending JOIN golden_end ON golden_end.comparison = ending.comparison
-  WHERE NOT ending.is_golden
-  QUALIFY row_number() OVER (PARTITION BY ending.comparison
-    ORDER BY list_position(['pass', 'info', 'undecided', 'regression'], outcome) DESC, ending.position) = 1),
+  FROM judged_endings(document_list)
+  QUALIFY row_number() OVER (PARTITION BY comparison
+    ORDER BY list_position(['pass', 'info', 'undecided', 'regression'], status) DESC, position) = 1),
 excuse AS (
   FROM (SELECT comparison, position, unnest(disturbances, max_depth := 2) FROM run_row WHERE NOT is_golden) AS disturbance
   WHERE kind IN ('straggler', 'throttling', 'other_process')
@@ -250,7 +230,7 @@ answer AS (
   WHERE (family <> 3 OR rank_alone.number IS NOT NULL) AND (family <> 4 OR has_oom OR NOT has_lines)
   UNION ALL BY NAME
   SELECT comparison, 0 AS family, 'status' AS check_name, '' AS unit, golden_position AS golden_ending, position AS current_ending,
-    true AS is_gate, outcome AS status, 'ending' AS reason
+    true AS is_gate, status, 'ending' AS reason
   FROM judged_end
   UNION ALL BY NAME
   -- What the golden run has and the other lacks is a gate that stays undecided.

@@ -201,7 +201,7 @@ describe('triage', () => {
       'verdict/run-ending.js:readRunEnding',
       'bisect/criterion.js:parseCriterion',
       'bisect/judge-commit.js:judgeCommit',
-      'compare/judge-checks.js:judgeEach',
+      'compare/judge-checks.js:judgeEndings',
       'measure/contract.js:compareContract',
       'report/compare/judgement-words.js:wordedJudgement',
       'report/compare/triage-text.js:triageText',

@@ -33,24 +33,35 @@ export async function judgeEach(
   comparisons: readonly Sides[],
   { tolerances, sameLayout, partsOf }: CheckRules,
 ): Promise<CompareCheck[][]> {
-  const documents = comparisons.flatMap(({ golden, current }, i) =>
-    [golden, current].flatMap((runs, side) =>
-      runs.map((run, position) => ({
-        comparison: String(i),
-        is_golden: side === 0,
-        position,
-        document: documentOf(run, partsOf),
-      })),
-    ),
-  );
+  const documents = listOf(comparisons, (run) => documentOf(run, partsOf));
   const rows = await store.all('compare.checks', {
-    documents: JSON.stringify(documents),
+    documents,
     tolerances: JSON.stringify(tolerances),
     with_stages: sameLayout,
   });
   return comparisons.map((sides, i) =>
     rows.filter(({ comparison }) => comparison === String(i)).map((row) => checkOf(row, sides)),
   );
+}
+
+/** How runs ended, in their order; a part of the rules of {@link judgeChecks}. */
+export function judgeEndings(store: Store, sides: Sides): Promise<QueryRow<'compare.endings'>[]> {
+  return store.all('compare.endings', { documents: listOf([sides], ({ status }) => ({ status })) });
+}
+
+/** As JSON for the macros. */
+function listOf(comparisons: readonly Sides[], document: (run: Measurement) => object): string {
+  const rows = comparisons.flatMap(({ golden, current }, i) =>
+    [golden, current].flatMap((runs, side) =>
+      runs.map((run, position) => ({
+        comparison: String(i),
+        is_golden: side === 0,
+        position,
+        document: document(run),
+      })),
+    ),
+  );
+  return JSON.stringify(rows);
 }
 
 /** What the rules look at: a golden document also has hundreds of stacks. */

@@ -12,7 +12,7 @@ import { formatCount } from '../../../model/units.js';
 import type { Store } from '../../../store/store.js';
 import { compareContract } from '../../measure/contract.js';
 import type { Tolerances } from '../../measure/tolerances.js';
-import { judgeEach } from '../judge-checks.js';
+import { judgeEndings } from '../judge-checks.js';
 import { type Criterion, criterionText } from './criterion.js';
 import { criterionChecks, huntedTolerances } from './criterion-checks.js';
 
@@ -65,23 +65,19 @@ export async function judgeCommit(store: Store, input: CommitInput): Promise<Com
 }
 
 async function judgedRuns(store: Store, { golden, runs }: CommitInput): Promise<JudgedRun[]> {
-  const sides = runs.flatMap((run) => golden.map((one) => ({ golden: [one], current: [run] })));
-  const checks = await judgeEach(store, sides, { tolerances: {}, sameLayout: false });
-  const outcomes = checks.map((ofRun) => ofRun.find(({ name }) => name === 'status')!.status);
-  const contracts: ContractEntry[][] = [];
-  for (const run of runs) contracts.push(await compareContract(store, golden[0]!, run));
-  return runs.map((run, i) => {
-    const contract = contracts[i]!;
-    const ofRun = outcomes.slice(i * golden.length, (i + 1) * golden.length);
-    const { ending } = run.status;
-    return {
+  const endings = await judgeEndings(store, { golden, current: runs });
+  const judged: JudgedRun[] = [];
+  for (const [i, run] of runs.entries()) {
+    const contract = await compareContract(store, golden[0]!, run);
+    judged.push({
       run,
       device: contract.find(({ group, blocking }) => group === 'device' && blocking),
       sameLayout: contract.every(({ group, same }) => group !== 'layout' || same),
-      isOfEnvironment: (ending === 'oom' || ending === 'failed') && ofRun.includes('undecided'),
-      cameAsFar: ending === 'stopped' && ofRun.includes('pass'),
-    };
-  });
+      isOfEnvironment: endings[i]!.is_environment,
+      cameAsFar: endings[i]!.is_as_far,
+    });
+  }
+  return judged;
 }
 
 /** Of several runs, those no straggler slowed down, where time is what is judged. */
