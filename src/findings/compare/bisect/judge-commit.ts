@@ -197,7 +197,8 @@ async function judgeFigures(
   sameLayout: boolean,
   seen: CommitJudgement['evidence'],
 ): Promise<CommitJudgement> {
-  const limits = await huntedTolerances(store, criterion, golden, hunted, { tolerances, sameLayout });
+  const limits =
+    hunted === null ? tolerances : await huntedTolerances(store, criterion, golden, hunted, { tolerances, sameLayout });
   const rules = { tolerances: limits, sameLayout };
   const [checks = []] = await criterionChecks(store, criterion, [{ golden, current: usable }], rules);
   const ofChecks = checks.map((check) => ({
