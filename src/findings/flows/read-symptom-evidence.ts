@@ -8,6 +8,7 @@ import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { estimateRun } from '../estimate/estimate-run.js';
+import { compareContract } from '../measure/contract.js';
 import { describeIterations } from '../run/iterations.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -36,6 +37,7 @@ export async function readSymptomEvidence(
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
   const memory = await store.all('log.memory_ranks', { run_id: runId, rank: null });
+  const measured = await measureRun(store, runId, run, { mostPeaks: 0 });
   return {
     run,
     facts,
@@ -49,7 +51,7 @@ export async function readSymptomEvidence(
     ooms: diagnosis.verdicts.filter((verdict) => isDeviceOom(verdict, log.incidents)),
     expandable: await expandableOf(store, runId, facts),
     // The diagnosis explains the failure, and the memory lines give the peaks.
-    own: await measureRun(store, runId, run, { mostPeaks: 0 }),
+    own: measured,
     steps_source: rows[0] === undefined ? null : place(rows[0]),
     memory_sources: new Map(
       memory.flatMap(({ rank, is_newest, display_path: file, line }) =>
@@ -58,7 +60,7 @@ export async function readSymptomEvidence(
     ),
     timers: await readTimers(store, runId),
     estimate: await estimateRun(store, runId),
-    baseline: baseline === undefined ? null : baselineOf(baseline),
+    baseline: baseline === undefined ? null : baselineOf(baseline, await compareContract(store, baseline, measured)),
     timelines: await readTimelines(store, runId, log.layout),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
+import type { ContractEntry } from '../../model/results/compare.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { RunEstimate } from '../estimate/estimate-run.js';
@@ -71,6 +72,8 @@ export interface Timer {
 export interface Baseline {
   readonly measured: Measurement;
   readonly view: View;
+  /** The baseline is `golden`. */
+  readonly contract: readonly ContractEntry[];
 }
 
 export interface SymptomEvidence {
