@@ -22,6 +22,7 @@ import type { FreeSet } from './free-set.js';
 import { PendingFrees } from './pending-frees.js';
 import { type PoolOptions, type PoolPair, Pools } from './pools.js';
 import { type AllocatorStatistics, createStatistics, move } from './statistics.js';
+import { garbageOf, oversizeVictims, wholeSegments } from './victims.js';
 
 export type { SegmentSnapshot } from './allocator-snapshot.js';
 
@@ -186,7 +187,7 @@ export class CachingAllocator<S = unknown> {
     const pool = isSmall(rounded) ? pair.small : pair.large;
     if (this.maps(pool))
       return !this.passesLimit(rounded) && this.expandable.serves(pool, stream, rounded) ? 'mapped' : null;
-    return this.oversizeVictims(pool, stream, rounded).victims[0] ?? null;
+    return oversizeVictims(pool.freeSets.get(stream), rounded, this.settings.maxSplitBytes).victims[0] ?? null;
   }
 
   /** Where {@link grow} would map pages for a request that nothing free fits; null if a new reservation would begin. */
@@ -572,30 +573,9 @@ export class CachingAllocator<S = unknown> {
   /** `release_available_cached_blocks`: releases oversize segments of this stream; true if enough for the request. */
   private releaseOversize(pool: Pool<S>, stream: number, rounded: number): boolean {
     if (!Number.isFinite(this.settings.maxSplitBytes)) return false;
-    const { victims, isEnough } = this.oversizeVictims(pool, stream, rounded);
+    const { victims, isEnough } = oversizeVictims(pool.freeSets.get(stream), rounded, this.settings.maxSplitBytes);
     for (const block of victims) this.releaseSegment(block);
     return isEnough;
-  }
-
-  /** The one oversize segment that is large enough, else the largest ones until they are together. */
-  private oversizeVictims(pool: Pool<S>, stream: number, rounded: number): { victims: Block<S>[]; isEnough: boolean } {
-    const { maxSplitBytes } = this.settings;
-    const set = pool.freeSets.get(stream);
-    if (set === undefined) return { victims: [], isEnough: false };
-    const least = Math.max(rounded, maxSplitBytes);
-    // An oversize block in a segment from before the limit can have neighbours; such a segment cannot be released.
-    if (set.seek(least) && !isExpandable(set.current()) && !isSplit(set.current()))
-      return { victims: [set.current()], isEnough: true };
-    const victims: Block<S>[] = [];
-    let freed = 0;
-    while (freed < least && set.retreat()) {
-      const block = set.current();
-      if (block.sizeBytes < maxSplitBytes) break;
-      if (isExpandable(block) || isSplit(block)) continue;
-      victims.push(block);
-      freed += block.sizeBytes;
-    }
-    return { victims, isEnough: freed >= least };
   }
 
   /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest first, until below the threshold. */
@@ -603,61 +583,20 @@ export class CachingAllocator<S = unknown> {
     const threshold = this.settings.garbageCollectionThreshold * (this.allowedBytes ?? 0);
     const reserved = this.statistics.reservedBytes.current;
     if (reserved <= threshold) return;
-    const pool = this.pools.default.large;
-    let candidates: Block<S>[] = [];
-    let count = 0;
-    let ages = 0;
-    for (const set of setsInOrder(pool)) {
-      for (const block of set.values()) {
-        if (isSplit(block)) continue;
-        count += 1;
-        ages += pool.calls - block.gcBase;
-        // Torch counts an unsplit expandable block but cannot free it.
-        if (!isExpandable(block)) candidates.push(block);
-      }
-    }
-    let reclaimed = 0;
-    let freed = true;
-    while (reclaimed < reserved - threshold && freed && count > 0) {
-      const limit = ages / count;
-      freed = false;
-      const kept: Block<S>[] = [];
-      for (const block of candidates) {
-        const age = pool.calls - block.gcBase;
-        if (age < limit) {
-          kept.push(block);
-          continue;
-        }
-        freed = true;
-        reclaimed += block.sizeBytes;
-        ages -= age;
-        count -= 1;
-        this.releaseSegment(block);
-      }
-      candidates = kept;
-    }
+    for (const block of garbageOf(this.pools.default.large, reserved - threshold)) this.releaseSegment(block);
   }
 
   /** Garbage collection below a limit that is not known. */
   private freeRecordedGarbage(): void {
     const { large, small } = this.pools.default;
-    const free = new Map<number, Block<S>>();
-    const addresses = (pool: Pool<S>): number[] => {
-      const list: number[] = [];
-      for (const set of setsInOrder(pool))
-        for (const block of set.values())
-          if (!isExpandable(block) && !isSplit(block)) {
-            list.push(block.addr);
-            free.set(block.addr, block);
-          }
-      return list;
-    };
     const garbage = this.driver.garbage?.(() => ({
-      large: addresses(large),
-      small: addresses(small),
+      large: wholeSegments(large).map(({ addr }) => addr),
+      small: wholeSegments(small).map(({ addr }) => addr),
       waits: this.pending.holds,
     }));
-    for (const addr of garbage ?? []) this.releaseSegment(free.get(addr)!);
+    if (garbage === undefined || garbage.length === 0) return;
+    const free = new Map(wholeSegments(large).map((block) => [block.addr, block]));
+    for (const addr of garbage) this.releaseSegment(free.get(addr)!);
   }
 
   private fail(requestedBytes: number, roundedBytes: number, pool: Pool<S>, stream: number): MallocResult<S> {

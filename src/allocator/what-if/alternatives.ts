@@ -41,9 +41,9 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
   if (explicit.length + unclear.length > 0)
     for (const unseen of unseenFlushes(recording, likeliest, variant))
       variations.push({ explicitFlushes: [...explicit, ...unseen] });
-  const cases = [likeliest, ...variations.map((other) => ({ ...likeliest, ...other }))];
+  const held = [likeliest, ...variations.map((other) => ({ ...likeliest, ...other }))];
   const early = earlyReleases(recording);
-  if (early.length > 0) cases.push(...cases.map((one) => ({ ...one, releasedPools: early })));
+  const cases = early.length === 0 ? held : [...held, ...held.map((one) => ({ ...one, releasedPools: early }))];
   return {
     cases: cases.map((facts) => operationsOf(recording, facts)),
     lost: {
