@@ -40,7 +40,8 @@ const FACTS = [
 
 /** Folder → folders it may import, besides itself. `parsers/*` is one format, `parsers` their registry. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  'src/model': [],
+  // Types of rows alone: results print many as they are.
+  'src/model': ['queries'],
   'src/knowledge': ['src/model'],
   'src/text': ['src/model', 'src/knowledge'],
   'src/sqlite': ['src/model'],

@@ -12,10 +12,10 @@
 -- @col    origin             VARCHAR   traced, or before_trace
 -- @col    alloc_seq          INTEGER?
 -- @col    free_requested_seq INTEGER?
--- @col    free_completed_seq INTEGER?
+-- @col    free_completed_seq INTEGER?  NULL: not within the trace
 -- @col    requested_bytes    BIGINT?
--- @col    actual_bytes       BIGINT?
--- @col    uncertain_bytes    BIGINT?
+-- @col    actual_bytes       BIGINT?  of the block, with rounding and what a split left on it
+-- @col    uncertain_bytes    BIGINT?  by how much it may be larger
 -- @col    alloc_us           BIGINT?
 -- @col    free_us            BIGINT?
 -- @col    lifetime_us        BIGINT?

@@ -8,7 +8,7 @@
 -- @col    first_iteration BIGINT?  of the first line, in the order of files and lines
 -- @col    last_iteration  BIGINT?
 -- @col    incidents       BIGINT
--- @col    last_phase      VARCHAR?
+-- @col    last_phase      VARCHAR?  reached last, by the order of lines
 -- @why    Counts are made per attempt before joining: a launch with 3 iterations and 5 failure lines must not count 15. The first launch of
 --         a file is implicit and in the view only if there is evidence of it: all launches up to the last are listed.
 WITH

@@ -18,7 +18,7 @@
 -- @col    first_bytes    BIGINT
 -- @col    last_bytes     BIGINT
 -- @col    min_bytes      BIGINT
--- @col    max_bytes      BIGINT
+-- @col    max_bytes      BIGINT  the true peak may be between two samples
 -- @col    max_us         BIGINT?  when
 -- @col    max_line       BIGINT   of the largest sample
 -- @why    A device is known by its index, its UUID or both; samples of one file belong together by all three.

@@ -13,12 +13,12 @@
 -- @col    time_us        BIGINT?  UTC where the shift is known, else by the record's own clock
 -- @col    clock          VARCHAR
 -- @col    iteration      BIGINT?
--- @col    kind           VARCHAR
+-- @col    kind           VARCHAR  memory line, scalar, failure message: the source of PyTorch's figure
 -- @col    reserved_bytes BIGINT
 -- @col    used_bytes     BIGINT
 -- @col    total_bytes    BIGINT?
--- @col    process_bytes  BIGINT?  own process, by the driver
--- @col    others_bytes   BIGINT?  all other processes of that sample
+-- @col    process_bytes  BIGINT?  own process, by the driver; NULL where no list of processes names it
+-- @col    others_bytes   BIGINT?  all other processes of that sample; NULL where no list distinguishes them from the rank's own
 -- @col    is_sampled     BOOLEAN  the device's figure is a sample, not of the same record
 -- @col    apart_us       BIGINT?  between record and sample
 -- @col    display_path   VARCHAR

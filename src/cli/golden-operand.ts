@@ -4,12 +4,13 @@ import { basename } from 'node:path';
 import { looksLikeGolden, readGolden } from '../../parsers/index.js';
 import { type GoldenRow, readGoldenRows, readMeasurement } from '../findings/compare/golden/golden-store.js';
 import { measurementOfValues } from '../findings/compare/measurement-of-values.js';
-import { type MeasureOptions, measureRun } from '../findings/flows/measure-run.js';
+import { measureRun } from '../findings/flows/measure-run.js';
 import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
 import type { Measurement } from '../model/measurement.js';
 import type { ComparedRun } from '../model/results/compare.js';
 import { MIB } from '../model/units.js';
+import { summaryText } from '../report/verdict/cause-words.js';
 import type { Session } from './session.js';
 import { openTarget } from './target.js';
 
@@ -53,14 +54,13 @@ export async function resolveGolden(operand: string, session: Session): Promise<
 export async function resolveMeasured(
   operand: string | undefined,
   { common, context }: Session,
-  measure: MeasureOptions = {},
 ): Promise<MeasuredRuns> {
   const file = operand?.replace(/^path:/, '');
   const golden = file === undefined ? undefined : goldenFile(file);
   if (golden !== undefined) return golden;
   const target = await openTarget(operand, common, context);
   try {
-    const measurement = await measureRun(target.store, target.runId, target.run, measure);
+    const measurement = await measureRun(target.store, target.runId, target.run, { summaryOf: summaryText });
     return {
       name: target.run,
       origin: 'run',

@@ -76,34 +76,24 @@ function asLayers(value: unknown): number | readonly number[] | undefined {
   return items?.length === 0 || isPattern !== true ? undefined : items?.map(Number);
 }
 
-/** Undefined where the value is none of that kind. */
-function readValue(
-  kind: InputKind,
-  value: unknown,
-): number | boolean | string | readonly (string | number)[] | undefined {
-  switch (kind) {
-    case 'count':
-      return asInteger(value, 1);
-    case 'size':
-      return asInteger(value, 0);
-    case 'fraction': {
-      const number = asNumber(value);
-      return number !== undefined && number >= 0 && number <= 1 ? number : undefined;
-    }
-    case 'factor': {
-      const number = asNumber(value);
-      return number !== undefined && number > 0 ? number : undefined;
-    }
-    case 'flag':
-      return asFlag(value);
-    case 'word':
-      return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : undefined;
-    case 'words':
-      return asWords(value);
-    case 'layers':
-      return asLayers(value);
-  }
+function asFigure(value: unknown, isValid: (number: number) => boolean): number | undefined {
+  const number = asNumber(value);
+  return number !== undefined && isValid(number) ? number : undefined;
 }
+
+/** Undefined where the value is none of that kind. */
+const READERS: Readonly<
+  Record<InputKind, (value: unknown) => number | boolean | string | readonly (string | number)[] | undefined>
+> = {
+  count: (value) => asInteger(value, 1),
+  size: (value) => asInteger(value, 0),
+  fraction: (value) => asFigure(value, (number) => number >= 0 && number <= 1),
+  factor: (value) => asFigure(value, (number) => number > 0),
+  flag: asFlag,
+  word: (value) => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : undefined),
+  words: asWords,
+  layers: asLayers,
+};
 
 /** Why a pair of key and value is not a valid input. */
 export interface InputFault {
@@ -136,7 +126,7 @@ export function readInputs(pairs: Iterable<readonly [key: string, value: unknown
       delete given[name];
       cleared.add(name);
     } else {
-      const read = readValue(kind, value);
+      const read = READERS[kind](value);
       if (read === undefined) faults.push({ key, fact: `${key} = ${shown(value)} is not ${EXPECTED[kind]}` });
       else if (most !== undefined && Number(read) > most)
         faults.push({ key, fact: `${key} = ${shown(value)} is more than ${most}` });

@@ -5,14 +5,9 @@ import { fixed } from './python-numbers.js';
 /** Upstream's `NUM_BYTES_IN_MEGABYTE`: what it prints as MB is MiB. */
 export const PRINTED_MB = 1024 * 1024;
 
-export interface UpstreamComponent {
-  readonly name: string;
-  readonly bytes: number;
-}
-
 export interface UpstreamEstimate {
   /** Weights, gradients and optimizer state as upstream groups them. */
-  readonly modelState: readonly UpstreamComponent[];
+  readonly modelState: readonly { readonly name: string; readonly bytes: number }[];
   readonly activationBytes: number;
   readonly assumptions: readonly string[];
   /** What upstream prints to the log for this configuration, the verbose lines first. */

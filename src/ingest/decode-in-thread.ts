@@ -7,20 +7,19 @@ import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
-import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
 import type { ParseContext } from '../model/parser.js';
 import {
   BUFFER_BYTES,
   type DecoderJob,
   type DecoderLink,
   type FromDecoder,
+  layoutOf,
   ReceivedDictionary,
+  type Sinks,
   TAKEN,
-  TRAVELLING,
 } from './decode-protocol.js';
 import type { DecodedSource } from './decode-source.js';
 import type { DerivedSink, DerivedSnapshotSink } from './derive/derive-snapshot.js';
-import { TEXT_LAYOUTS } from './derive/derive-text.js';
 
 /** On disk. Below this a file is decoded before the thread has started. */
 export const THREAD_FROM_BYTES = 1024 * 1024;
@@ -66,6 +65,7 @@ async function receive(
   let snapshot: DerivedSnapshotSink | undefined;
   const dictionary = new ReceivedDictionary();
   let hasEnded = false;
+  const called = (name: keyof Sinks) => ({ source: sink, snapshot, nsys: sink.nsys })[name];
   try {
     for (;;) {
       const message = await link.next();
@@ -73,64 +73,28 @@ async function receive(
         case 'snapshot':
           snapshot = await sink.snapshot(dictionary, dictionary);
           break;
-        case 'rows': {
-          dictionary.add(message.dictionary);
-          const batch = new ColumnBatch(TRAVELLING[message.kind], message.rows, message.buffer);
-          batch.rows = message.rows;
-          snapshot?.[message.kind](batch);
-          link.giveBack(message.buffer);
+        case 'call': {
+          const methods = called(message.sink) as Readonly<Record<string, (...args: unknown[]) => unknown>> | undefined;
+          const pending = methods?.[message.method]?.(...message.args);
+          if (pending instanceof Promise) await pending;
           break;
         }
-        case 'parsed':
-          snapshot?.parsed();
+        case 'rows': {
+          const { of, rows, buffer } = message;
+          const batch = new ColumnBatch(layoutOf(of), rows, buffer);
+          batch.rows = rows;
+          if (of.sink === 'nsys') sink.nsys?.rows(of.kind, batch);
+          else if (of.sink === 'source') sink.textRows(of.kind, batch, of.newTexts);
+          else {
+            dictionary.add(of.dictionary);
+            snapshot?.[of.kind](batch);
+          }
+          link.giveBack(buffer);
           break;
-        case 'oom':
-          snapshot?.oom(message.row);
-          break;
-        case 'extra':
-          snapshot?.eventExtra(message.row);
-          break;
+        }
         case 'snapshot_end':
           dictionary.add(message.dictionary);
           snapshot?.end(message.summary, message.derivation);
-          break;
-        case 'note':
-          sink.note(message.note);
-          break;
-        case 'incident':
-          sink.incident(message.row);
-          break;
-        case 'text_rows': {
-          const batch = new ColumnBatch(TEXT_LAYOUTS[message.kind], message.rows, message.buffer);
-          batch.rows = message.rows;
-          sink.textRows(message.kind, batch, message.newTexts);
-          link.giveBack(message.buffer);
-          break;
-        }
-        case 'text_row':
-          sink.textRow(message.finding, message.place);
-          break;
-        case 'nsys_rows': {
-          const batch = new ColumnBatch(NSYS_LAYOUTS[message.kind], message.rows, message.buffer);
-          batch.rows = message.rows;
-          sink.nsys?.rows(message.kind, batch);
-          link.giveBack(message.buffer);
-          break;
-        }
-        case 'nsys_texts':
-          sink.nsys?.texts(message.texts);
-          break;
-        case 'nsys_fact':
-          sink.nsys?.fact(message.fact);
-          break;
-        case 'raw_table':
-          await sink.nsys?.rawTable(message.table, message.columns);
-          break;
-        case 'raw_rows':
-          sink.nsys?.raw(message.rows);
-          break;
-        case 'attempt':
-          sink.attempt(message.row);
           break;
         case 'progress':
           context.progress?.(message.bytes);
@@ -213,8 +177,7 @@ class ThreadLink {
       const message = await this.next().catch(() => undefined); // the next caller gets the error of a dead thread
       if (message === undefined || message.type === 'done' || message.type === 'failed' || message.type === 'bug')
         return;
-      if (message.type === 'rows' || message.type === 'text_rows' || message.type === 'nsys_rows')
-        this.giveBack(message.buffer);
+      if (message.type === 'rows') this.giveBack(message.buffer);
     }
   }
 

@@ -5,25 +5,12 @@ import { batchBytes, type TableLayout } from '../model/columns.js';
 import { BLOCK_LIFE_LAYOUT, BUCKET_LAYOUT, SEGMENT_LIFE_LAYOUT } from '../model/derived-tables.js';
 import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
-import type { AttemptRow, LogPlace } from '../model/log-rows.js';
-import type { NsysFact, NsysKind } from '../model/nsys-rows.js';
-import type { PackedTexts } from '../model/packed-texts.js';
-import type { Dictionary, ParseSummary, RawRows, SnapshotSummary } from '../model/parser.js';
-import type { SourceColumn } from '../model/table-source.js';
-import {
-  ANNOTATION_LAYOUT,
-  BATCH_ROWS,
-  BLOCK_LAYOUT,
-  EVENT_LAYOUT,
-  type EventExtraRow,
-  type IncidentRow,
-  type Note,
-  SEGMENT_LAYOUT,
-  type TraceOomRow,
-} from '../model/tables.js';
+import { NSYS_LAYOUTS, type NsysKind } from '../model/nsys-rows.js';
+import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
+import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../model/tables.js';
 import { KEY_CHARS, type StackKeys } from './content-keys.js';
-import type { SnapshotDerivation } from './derive/derive-snapshot.js';
-import type { SmallFinding, TextKind } from './derive/derive-text.js';
+import type { DerivedSink, DerivedSnapshotSink, SnapshotDerivation } from './derive/derive-snapshot.js';
+import { TEXT_LAYOUTS, type TextKind } from './derive/derive-text.js';
 
 /** The layouts that travel, by the method of SnapshotSink that takes them. */
 export const TRAVELLING = {
@@ -67,34 +54,26 @@ export interface DictionaryDelta {
   readonly pools: readonly (readonly [number, number])[];
 }
 
+/** The sinks of a file by the name that messages give them. */
+export interface Sinks {
+  readonly source: DerivedSink;
+  readonly snapshot: DerivedSnapshotSink;
+  readonly nsys: NonNullable<DerivedSink['nsys']>;
+}
+
 export type FromDecoder =
   | { readonly type: 'snapshot' }
+  /** A method of a sink, called there as it was here. */
+  | { readonly type: 'call'; readonly sink: keyof Sinks; readonly method: string; readonly args: readonly unknown[] }
   | {
       readonly type: 'rows';
-      readonly kind: RowKind;
       readonly rows: number;
       readonly buffer: ArrayBuffer;
-      readonly dictionary: DictionaryDelta;
+      readonly of:
+        | { readonly sink: 'snapshot'; readonly kind: RowKind; readonly dictionary: DictionaryDelta }
+        | { readonly sink: 'source'; readonly kind: TextKind; readonly newTexts: readonly string[] }
+        | { readonly sink: 'nsys'; readonly kind: NsysKind };
     }
-  | { readonly type: 'parsed' }
-  | { readonly type: 'oom'; readonly row: TraceOomRow }
-  | { readonly type: 'extra'; readonly row: EventExtraRow }
-  | { readonly type: 'note'; readonly note: Note }
-  | { readonly type: 'incident'; readonly row: IncidentRow }
-  | {
-      readonly type: 'text_rows';
-      readonly kind: TextKind;
-      readonly rows: number;
-      readonly buffer: ArrayBuffer;
-      readonly newTexts: readonly string[];
-    }
-  | { readonly type: 'text_row'; readonly finding: SmallFinding; readonly place: LogPlace }
-  | { readonly type: 'nsys_rows'; readonly kind: NsysKind; readonly rows: number; readonly buffer: ArrayBuffer }
-  | { readonly type: 'nsys_texts'; readonly texts: PackedTexts }
-  | { readonly type: 'nsys_fact'; readonly fact: NsysFact }
-  | { readonly type: 'raw_table'; readonly table: string; readonly columns: readonly SourceColumn[] }
-  | { readonly type: 'raw_rows'; readonly rows: RawRows }
-  | { readonly type: 'attempt'; readonly row: AttemptRow }
   | { readonly type: 'progress'; readonly bytes: number }
   | {
       readonly type: 'snapshot_end';
@@ -105,6 +84,12 @@ export type FromDecoder =
   | { readonly type: 'done'; readonly summary: ParseSummary; readonly sha256: string }
   | { readonly type: 'failed'; readonly code: ErrorCode; readonly fact: string; readonly place: ErrorPlace }
   | { readonly type: 'bug'; readonly message: string; readonly stack: string };
+
+export type RowsOf = Extract<FromDecoder, { readonly type: 'rows' }>['of'];
+
+export function layoutOf({ sink, kind }: RowsOf): TableLayout {
+  return sink === 'snapshot' ? TRAVELLING[kind] : sink === 'source' ? TEXT_LAYOUTS[kind] : NSYS_LAYOUTS[kind];
+}
 
 /** What a thread is started with. */
 export interface DecoderLink {

@@ -6,7 +6,6 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { PARSERS } from '../../parsers/index.js';
 import { batchBytes, ColumnBatch } from '../model/columns.js';
 import { MbfError } from '../model/errors.js';
-import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
 import type { Dictionary } from '../model/parser.js';
 import { openByteSource } from './byte-source.js';
 import type { StackKeys } from './content-keys.js';
@@ -16,16 +15,17 @@ import {
   type DecoderLink,
   DictionaryCursor,
   type FromDecoder,
+  layoutOf,
   MAX_BUFFERS,
   MAX_MESSAGES,
   type RowKind,
+  type RowsOf,
+  type Sinks,
   SMALL_BATCH_BYTES,
   TAKEN,
-  TRAVELLING,
 } from './decode-protocol.js';
 import { decodeSource } from './decode-source.js';
 import type { DerivedSink, DerivedSnapshotSink } from './derive/derive-snapshot.js';
-import { TEXT_LAYOUTS } from './derive/derive-text.js';
 
 const link = workerData as DecoderLink;
 const port = parentPort!;
@@ -67,56 +67,63 @@ function takeBuffer(): ArrayBuffer {
   }
 }
 
+function sendRows(of: RowsOf, batch: ColumnBatch): void {
+  const layout = layoutOf(of);
+  const bytes = batchBytes(layout, batch.rows);
+  const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
+  new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
+  send({ type: 'rows', rows: batch.rows, buffer, of }, [buffer]);
+}
+
+type ArgumentsOf<Method> = Method extends (...args: infer Arguments) => unknown ? Arguments : never;
+
+/** A method of a sink of the other thread. */
+function remote<Sink extends keyof Sinks, Method extends keyof Sinks[Sink] & string>(
+  sink: Sink,
+  method: Method,
+): (...args: ArgumentsOf<Sinks[Sink][Method]>) => void {
+  return (...args) => send({ type: 'call', sink, method, args });
+}
+
 function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotSink {
   const cursor = new DictionaryCursor(dictionary, keys);
-  const sendRows =
+  const rowsOf =
     (kind: RowKind) =>
-    (batch: ColumnBatch): void => {
-      const bytes = batchBytes(TRAVELLING[kind], batch.rows);
-      const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
-      new ColumnBatch(TRAVELLING[kind], batch.rows, buffer).copyFrom(batch);
-      send({ type: 'rows', kind, rows: batch.rows, buffer, dictionary: cursor.take() }, [buffer]);
-    };
+    (batch: ColumnBatch): void =>
+      sendRows({ sink: 'snapshot', kind, dictionary: cursor.take() }, batch);
   return {
-    events: sendRows('events'),
-    segments: sendRows('segments'),
-    blocks: sendRows('blocks'),
-    annotations: sendRows('annotations'),
-    blockLives: sendRows('blockLives'),
-    segmentLives: sendRows('segmentLives'),
-    buckets: sendRows('buckets'),
-    parsed: () => send({ type: 'parsed' }),
-    oom: (row) => send({ type: 'oom', row }),
-    eventExtra: (row) => send({ type: 'extra', row }),
+    events: rowsOf('events'),
+    segments: rowsOf('segments'),
+    blocks: rowsOf('blocks'),
+    annotations: rowsOf('annotations'),
+    blockLives: rowsOf('blockLives'),
+    segmentLives: rowsOf('segmentLives'),
+    buckets: rowsOf('buckets'),
+    parsed: remote('snapshot', 'parsed'),
+    oom: remote('snapshot', 'oom'),
+    eventExtra: remote('snapshot', 'eventExtra'),
     end: (summary, derivation) => send({ type: 'snapshot_end', summary, derivation, dictionary: cursor.take() }),
   };
 }
 
 const sink: DerivedSink = {
-  note: (note) => send({ type: 'note', note }),
-  incident: (row) => send({ type: 'incident', row }),
-  textRows: (kind, batch, newTexts) => {
-    const layout = TEXT_LAYOUTS[kind];
-    const bytes = batchBytes(layout, batch.rows);
-    const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
-    new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
-    send({ type: 'text_rows', kind, rows: batch.rows, buffer, newTexts }, [buffer]);
-  },
-  textRow: (finding, place) => send({ type: 'text_row', finding, place }),
+  note: remote('source', 'note'),
+  incident: remote('source', 'incident'),
+  textRows: (kind, batch, newTexts) => sendRows({ sink: 'source', kind, newTexts }, batch),
+  textRow: remote('source', 'textRow'),
   nsys: {
-    rows: (kind, batch) => {
-      const layout = NSYS_LAYOUTS[kind];
-      const bytes = batchBytes(layout, batch.rows);
-      const buffer = bytes <= SMALL_BATCH_BYTES ? new ArrayBuffer(bytes) : takeBuffer();
-      new ColumnBatch(layout, batch.rows, buffer).copyFrom(batch);
-      send({ type: 'nsys_rows', kind, rows: batch.rows, buffer }, [buffer]);
-    },
-    texts: (texts) => send({ type: 'nsys_texts', texts }, [texts.ids.buffer, texts.ends.buffer, texts.bytes.buffer]),
-    fact: (fact) => send({ type: 'nsys_fact', fact }),
-    rawTable: async (table, columns) => send({ type: 'raw_table', table, columns }),
-    raw: (rows) => send({ type: 'raw_rows', rows }),
+    rows: (kind, batch) => sendRows({ sink: 'nsys', kind }, batch),
+    texts: (texts) =>
+      send({ type: 'call', sink: 'nsys', method: 'texts', args: [texts] }, [
+        texts.ids.buffer,
+        texts.ends.buffer,
+        texts.bytes.buffer,
+      ]),
+    fact: remote('nsys', 'fact'),
+    rawTable: async (table, columns) => remote('nsys', 'rawTable')(table, columns),
+    raw: remote('nsys', 'raw'),
   },
-  attempt: (row) => send({ type: 'attempt', row }),
+  attempt: remote('source', 'attempt'),
   snapshot: async (dictionary, keys) => {
     send({ type: 'snapshot' });
     return snapshotSink(dictionary, keys);

@@ -8,8 +8,8 @@
 
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
-import type { ClockName } from '../model/log-rows.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
+import { pick } from '../model/pick.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
@@ -373,14 +373,13 @@ class Session {
             : `name:${fromName.rule}${fromName.scope === 'local' ? ' (local rank)' : ''}`;
       const folded = notes.list();
       await this.insertSource(run, candidate, {
-        sourceId,
-        parser,
+        source_id: sourceId,
+        format: parser.id,
         status: 'ingested',
         sha256,
         rank,
-        origin,
+        rank_origin: origin,
         clock: summary.clock ?? null,
-        error: null,
       });
       await insertNotes(store, sourceId, folded);
       return {
@@ -419,15 +418,15 @@ class Session {
     await store.transaction(async () => {
       if (oldId !== undefined) await removeSource(store, oldId);
       const sourceId = await this.nextId('source', 'source_id');
+      const { code, place } = error;
       await this.insertSource(run, candidate, {
-        sourceId,
-        parser,
+        source_id: sourceId,
+        format: parser?.id ?? null,
         status: 'failed',
         sha256: sha256 ?? null,
-        rank: null,
-        origin: null,
-        clock: null,
-        error,
+        error_code: code,
+        error_text: error.inFile(candidate.displayPath).describe(),
+        error_offset: place.offset ?? null,
       });
       await insertNotes(store, sourceId, notes);
     });
@@ -439,39 +438,22 @@ class Session {
     };
   }
 
+  /** `values`: the other columns; those that are missing are NULL. */
   private async insertSource(
     run: RunRow,
     candidate: Candidate,
-    row: {
-      readonly sourceId: number;
-      readonly parser: ParserSpec | undefined;
-      readonly status: 'ingested' | 'failed';
-      readonly sha256: string | null;
-      readonly rank: number | null;
-      readonly origin: string | null;
-      readonly clock: ClockName | null;
-      readonly error: MbfError | null;
-    },
+    values: Readonly<Record<string, string | number | null>>,
   ): Promise<void> {
     await this.store.insertRows('source', [
       {
-        source_id: row.sourceId,
         run_id: run.runId,
         attempt: 1,
         path: candidate.path,
         display_path: candidate.displayPath,
-        format: row.parser?.id ?? null,
-        status: row.status,
         file_bytes: candidate.sizeBytes,
-        sha256: row.sha256,
         parser_version: PARSER_VERSION,
-        rank: row.rank,
-        rank_origin: row.origin,
-        clock: row.clock,
-        error_code: row.error?.code ?? null,
-        error_text: row.error?.inFile(candidate.displayPath).describe() ?? null,
-        error_offset: row.error?.place.offset ?? null,
         ingested_at: this.now,
+        ...values,
       },
     ]);
   }
@@ -529,10 +511,7 @@ class Session {
 
 function noteResult(note: Note & { readonly count: number }): NoteResult {
   return {
-    kind: note.kind,
-    severity: note.severity,
-    text: note.text,
-    count: note.count,
+    ...pick(note, ['kind', 'severity', 'text', 'count']),
     device: note.device ?? null,
     seq: note.seq ?? null,
     offset: note.offset ?? null,

@@ -1,5 +1,6 @@
 /** Writes one Nsight Systems export into the open transaction. */
 import type { ColumnBatch } from '../model/columns.js';
+import { getOrAdd } from '../model/group-by.js';
 import { NSYS_LAYOUTS, type NsysFact, type NsysKind } from '../model/nsys-rows.js';
 import type { PackedTexts } from '../model/packed-texts.js';
 import type { NsysSink, RawRows } from '../model/parser.js';
@@ -69,9 +70,7 @@ export class NsysWriter implements NsysSink {
 
   fact(fact: NsysFact): void {
     const table = TABLE_OF_FACT[fact.row];
-    const rows = this.facts.get(table) ?? [];
-    rows.push({ source_id: this.sourceId, ...columnsOf(fact) });
-    this.facts.set(table, rows);
+    getOrAdd(this.facts, table, () => []).push({ source_id: this.sourceId, ...columnsOf(fact) });
   }
 
   rawTable(table: string, columns: readonly SourceColumn[]): Promise<void> {

@@ -7,6 +7,7 @@ import { StackClassifier } from '../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../attribution/built-in-rules.js';
 import type { Frame } from '../attribution/frames/call-site.js';
 import { type ColumnBatch, getI64, NULL_HIGH } from '../model/columns.js';
+import { getOrAdd } from '../model/group-by.js';
 import { BATCH_ROWS } from '../model/tables.js';
 import { ALLOC } from '../model/trace-action-codes.js';
 
@@ -95,11 +96,7 @@ export class SeenSnapshot {
   blockLives(batch: ColumnBatch): void {
     if (this.total > MOST_BLOCKS) return;
     const device = batch.i32('device')[0]!;
-    let builder = this.lives.get(device);
-    if (builder === undefined) {
-      builder = new LivesBuilder(this.expected.get(device) ?? 0);
-      this.lives.set(device, builder);
-    }
+    const builder = getOrAdd(this.lives, device, () => new LivesBuilder(this.expected.get(device) ?? 0));
     const actual = batch.i64('actual_bytes');
     const requested = batch.i64('requested_bytes');
     for (let row = 0; row < batch.rows; row += 1) {

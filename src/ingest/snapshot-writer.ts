@@ -218,13 +218,7 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     );
     await store.insertRows(
       'event_extra',
-      this.extras.map((row) => ({
-        snapshot_id,
-        device: row.device,
-        seq: row.seq,
-        key: row.key,
-        value_json: row.valueJson,
-      })),
+      this.extras.map(({ valueJson: value_json, ...row }) => ({ snapshot_id, ...row, value_json })),
     );
     if (this.ooms.length > 0) await deriveOoms(store, snapshot_id);
     return derivedNotes;

@@ -1,6 +1,7 @@
 /** Rows of one source: removing what an earlier ingest wrote, and writing incidents and notes. */
 
 import { NSYS_LAYOUTS } from '../model/nsys-rows.js';
+import { pick } from '../model/pick.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type IncidentRow, type Note } from '../model/tables.js';
 import { isOomKind } from '../model/vocabulary.js';
 import type { Store } from '../store/store.js';
@@ -99,6 +100,10 @@ const COLUMN_OF_FIELD: Readonly<Record<IncidentByteField, string>> = {
   otherProcess: 'other_process_bytes',
 };
 
+/** Columns of the tables that have the names of fields. */
+const INCIDENT = ['kind', 'rank', 'host', 'device', 'pid', 'line', 'exception', 'grammar', 'text', 'attempt'] as const;
+const NOTE = ['kind', 'severity', 'text', 'count', 'line', 'device', 'seq'] as const;
+
 export async function insertIncidents(
   store: Store,
   sourceId: number,
@@ -112,21 +117,12 @@ export async function insertIncidents(
     incidents.map((incident, i) => ({
       incident_id: first + i,
       source_id: sourceId,
-      kind: incident.kind,
+      ...pick(incident, INCIDENT),
       is_oom: isOomKind(incident.kind),
-      rank: incident.rank,
       rank_origin: incident.rankOrigin,
-      host: incident.host,
-      device: incident.device,
-      pid: incident.pid,
-      line: incident.line,
       last_line: incident.lastLine,
       byte_offset: incident.offset,
       time_text: incident.timeText,
-      exception: incident.exception,
-      grammar: incident.grammar,
-      text: incident.text,
-      attempt: incident.attempt,
       time_us: incident.timeUs,
       local_rank: incident.localRank,
       exit_code: incident.exitCode,
@@ -205,14 +201,8 @@ export async function insertNotes(
     'ingest_note',
     notes.map((note) => ({
       source_id: sourceId,
-      kind: note.kind,
-      severity: note.severity,
-      text: note.text,
-      count: note.count,
-      byte_offset: note.offset ?? null,
-      line: note.line ?? null,
-      device: note.device ?? null,
-      seq: note.seq ?? null,
+      ...pick(note, NOTE),
+      byte_offset: note.offset,
     })),
   );
 }

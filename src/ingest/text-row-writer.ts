@@ -1,6 +1,7 @@
 /** Writes the contents of a text (iterations, memory lines, figures, phases, settings) into the open transaction. */
 import type { ColumnBatch } from '../model/columns.js';
 import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace } from '../model/log-rows.js';
+import { pick } from '../model/pick.js';
 import type { Note } from '../model/tables.js';
 import type { ColumnAppender } from '../store/column-appender.js';
 import type { Store } from '../store/store.js';
@@ -89,19 +90,15 @@ export class TextRowWriter implements TextSink {
         break;
       case 'config':
         this.keep('log_config', place, {
-          key: finding.key,
+          ...pick(finding, ['key', 'value', 'origin']),
           raw_key: finding.rawKey,
-          value: finding.value,
-          origin: finding.origin,
           precedence: CONFIG_ORIGINS.indexOf(finding.origin),
         });
         break;
       case 'env':
         this.keep('log_env', place, {
           host: place.host,
-          key: finding.key,
-          value: finding.value,
-          origin: finding.origin,
+          ...pick(finding, ['key', 'value', 'origin']),
           precedence: ENV_ORIGINS.indexOf(finding.origin),
         });
         break;

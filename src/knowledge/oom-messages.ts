@@ -15,12 +15,6 @@ export interface MessagePiece {
   readonly repeats?: boolean;
 }
 
-/** Words near a message that change what it means. */
-export interface MessageContext {
-  readonly name: string;
-  readonly patterns: readonly string[];
-}
-
 /** Wordings that share their pieces: one message text of one producer over all its versions. */
 export interface MessageFamily {
   readonly name: string;
@@ -29,7 +23,8 @@ export interface MessageFamily {
   /** A key of the units. */
   readonly units: string;
   readonly pieces: readonly MessagePiece[];
-  readonly contexts?: readonly MessageContext[];
+  /** Words near a message that change what it means. */
+  readonly contexts?: readonly { readonly name: string; readonly patterns: readonly string[] }[];
   /** The most characters (white space not counted) between two parts of one message. */
   readonly gap: number;
   /** A second head within the gap continues the message instead of beginning another. */

@@ -9,3 +9,16 @@ export function groupBy<Row, Key>(rows: Iterable<Row>, keyOf: (row: Row) => Key)
   }
   return groups;
 }
+
+/** The value of a key; `make`'s where the map has none, which it then keeps. */
+export function getOrAdd<Key, Value>(
+  map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -20,3 +20,9 @@ export function minOf(values: Iterable<number>): number {
   for (const value of values) least = Math.min(least, value);
   return least;
 }
+
+export function sumOf(values: Iterable<number>): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum;
+}

@@ -118,6 +118,13 @@ export async function openScratch(): Promise<Store> {
   }
 }
 
+/** A database in memory without tables, for queries that read none. It gives the same answers again. */
+export async function openWithoutTables(): Promise<Store> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1', enable_external_access: 'false' });
+  const connection = await instance.connect();
+  return new Store({ file: ':memory:', mode: 'read', instance, connection, release: () => {} });
+}
+
 /**
  * Without symbolic links, even for a file that does not exist yet: DuckDB 1.5 allows itself only the resolved names of
  * its file and log once external access is off, and then cannot open the log under the link's name.

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { freeHoles, stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { skipLoudly } from '../support/corpus.js';
 import { finalState, walkEvents } from '../support/snapshot-rows.js';
+import { freeHoles } from '../support/states/free-holes.js';
 import { allRecordings } from './all-recordings.js';
 
 describe('recordings of the corpus', () => {

@@ -1,10 +1,11 @@
 /** The backward walk against memory_viz's own way of undoing a trace, over random histories of the allocator model. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type AllocatorState, freeHoles, stateTotals } from '../../src/allocator/walk/allocator-state.js';
+import { type AllocatorState, stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
 import { vizSnapshot } from '../support/snapshot-rows.js';
+import { freeHoles } from '../support/states/free-holes.js';
 import { dumpRows, eventRows, eventsOf, finalStateOf, history, type Played, play } from './history.js';
 
 function walkOf({ allocator, trace, settings }: Played, cut: number, captureAfter: readonly number[]): BackwardWalk {

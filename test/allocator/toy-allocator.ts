@@ -8,11 +8,11 @@ import { allocationSize, isSmall, roundSize } from '../../src/allocator/rounding
 import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import { LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES, SMALL_SEGMENT_BYTES } from '../../src/allocator/settings.js';
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
-import { freeHoles } from '../../src/allocator/walk/allocator-state.js';
 import type { FinalState } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
 import { finalState } from '../support/snapshot-rows.js';
+import { freeHoles } from '../support/states/free-holes.js';
 
 interface Piece {
   address: number;

@@ -8,11 +8,12 @@ import { describe, expect, it } from 'vitest';
 import { PARSERS, readGolden } from '../../parsers/index.js';
 import { compareRuns } from '../../src/findings/compare/compare-runs.js';
 import { measureRun } from '../../src/findings/flows/measure-run.js';
-import { DEFAULT_TOLERANCES } from '../../src/findings/measure/tolerances.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { Measurement } from '../../src/model/measurement.js';
 import { compareText } from '../../src/report/compare/compare-text.js';
-import { openStore } from '../../src/store/open-store.js';
+import { wordedComparison } from '../../src/report/compare/worded-comparison.js';
+import { summaryText } from '../../src/report/verdict/cause-words.js';
+import { openStore, openWithoutTables } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
@@ -30,11 +31,13 @@ async function measured(path: string): Promise<Measurement | undefined> {
   const store = await openStore(file, { mode: 'read' });
   try {
     const [run] = await store.all('store.runs', { run_id: null });
-    return run === undefined ? undefined : await measureRun(store, run.run_id, run.name);
+    return run === undefined ? undefined : await measureRun(store, run.run_id, run.name, { summaryOf: summaryText });
   } finally {
     await store.close();
   }
 }
+
+const rules = openWithoutTables();
 
 describe('measuring the corpus', () => {
   if (paths.length === 0) skipLoudly('measuring', 'the reference corpus (MBF_CORPUS)');
@@ -55,13 +58,15 @@ describe('measuring the corpus', () => {
     const read = readGolden(document, 'x.json');
     expect(read).toMatchObject({ kind: 'document', document: { runs: [JSON.parse(JSON.stringify(run))] } });
     const side = { goldenName: 'itself', goldenOrigin: 'run', currentOrigin: 'run' } as const;
-    const result = compareRuns({
-      ...side,
-      golden: [run],
-      current: [run],
-      tolerances: DEFAULT_TOLERANCES,
-      force: false,
-    });
+    const result = wordedComparison(
+      await compareRuns(await rules, {
+        ...side,
+        golden: [run],
+        current: [run],
+        tolerances: {},
+        force: false,
+      }),
+    );
     expect(result.refused).toBeNull();
     expect(result.contract.every(({ same }) => same)).toBe(true);
     expect([result.sites, result.config, result.env]).toEqual([[], [], []]);

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { incidentsInText } from '../../parsers/log/index.js';
-import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { judgeMessage } from '../../src/findings/verdict/judge-message.js';
 import { judgeTexts } from '../../src/findings/verdict/judge-texts.js';
 import { ingest } from '../../src/ingest/ingest.js';
@@ -13,7 +12,9 @@ import { insertLines } from '../../src/ingest/insert-lines.js';
 import { reservedOf } from '../../src/knowledge/oom-figures.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { CAUSES, type Cause } from '../../src/model/vocabulary.js';
+import { wordVerdict } from '../../src/report/verdict/word-verdict.js';
 import { openScratch, openStore } from '../../src/store/open-store.js';
+import { diagnose } from '../findings/verdict/worded.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
 
@@ -85,17 +86,17 @@ async function judgeAll(texts: readonly string[]): Promise<Judged[]> {
     const found = incidentsInText(text);
     return found.find(({ kind }) => kind !== 'negative_text') ?? found[0];
   });
-  const found = rows.flatMap((row) => (row === undefined ? [] : [{ ...row, frame: null }]));
+  const lines = rows.flatMap((row) => (row === undefined ? [] : [{ ...row, frame: null }]));
   const scratch = await openScratch();
-  const judged = await insertLines(scratch, found, 'text')
-    .then(() => judgeTexts(scratch, found))
+  const judged = await insertLines(scratch, lines, 'text')
+    .then(() => judgeTexts(scratch, lines))
     .finally(() => scratch.close());
   let next = 0;
   return rows.map((row): Judged => {
     if (row === undefined) return { cause: 'not_oom', why: 'no message found', row };
     const { failure, judged: answer } = judged[next]!;
     next += 1;
-    const { cause, summary, missing, accounting, accounting_total: total } = judgeMessage(failure, answer);
+    const { cause, summary, missing, accounting, accounting_total: total } = wordVerdict(judgeMessage(failure, answer));
     if (total !== null) expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total.bytes);
     return { cause, why: answer.basis === 'none' ? missing.join('; ') : summary, row };
   });

@@ -6,7 +6,7 @@ import type {
   IngestResult,
   SnapshotDevice,
   SnapshotResult,
-  Verdict,
+  VerdictResult as Verdict,
 } from '../../src/model/results/common.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { convertedSnapshots, SNAPSHOTS, skipLoudly, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';

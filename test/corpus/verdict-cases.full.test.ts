@@ -6,11 +6,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
-import { classify } from '../../src/findings/verdict/classify.js';
 import { insertLines } from '../../src/ingest/insert-lines.js';
 import type { Cause } from '../../src/model/vocabulary.js';
 import { openScratch } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
+import { classify } from '../findings/verdict/worded.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 
 const CASES = join(CORPUS, 'verdict_cases.jsonl');

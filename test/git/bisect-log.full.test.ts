@@ -5,8 +5,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { suspectCommits } from '../../src/git/commits.js';
 import { parseBisectLog } from '../../src/git/parse-bisect-log.js';
-import { readBisectLog } from '../../src/git/read-bisect-log.js';
 import { openRepository } from '../../src/git/repository.js';
+import { readBisectLog } from './read-bisect-log.js';
 import { gitEnvironment, repositoryAt, scratch, type TestRepository } from './repositories.js';
 
 const COMMITS = 16;

@@ -1,11 +1,84 @@
 import { describe, expect, it } from 'vitest';
 import { matchRankRule, RANK_RULES, rankFromName } from '../../src/ingest/names/rank-from-name.js';
 
+/** By rule: display paths that it decides, with the rank they give. */
+const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, rank: number | undefined])[]>> = {
+  'file of all ranks': [
+    ['log-allranks_0.out', undefined],
+    ['rank3/log-allranks_0.out', undefined],
+    ['all_ranks_3.log', undefined],
+    ['ranks_0_7.log', undefined],
+    ['rank0-7.log', undefined],
+    ['rank_0_to_7.log', undefined],
+  ],
+  'local rank in file name': [
+    ['node1/local_rank_3.log', 3],
+    ['localrank-7.out', 7],
+  ],
+  'rank in file name': [
+    ['snapshot_oom_rank-3.pickle', 3],
+    ['oom_rank-12_snapshot.pickle', 12],
+    ['memory_snapshot-rank3.pickle', 3],
+    ['memory_snapshot_rank_3.pickle', 3],
+    ['memory_snapshot_rank0_step6.pkl', 0],
+    ['memory_snapshot/iteration_10/rank0_memory_snapshot.pickle', 0],
+    ['memory_snapshot/iteration_10_exit/rank1023_memory_snapshot.pickle', 1023],
+    ['train_rank3.log', 3],
+    ['train_rank3.log.gz', 3],
+    ['train_rank3.log.zst', 3],
+    ['rank_0003.out', 3],
+    ['rank.7', 7],
+    ['log-rank0_123.out', 0],
+    ['global_rank_9.txt', 9],
+    ['profile_4242_99_node1_rank11.pickle', 11],
+    ['Rank-2-of-8.log', 2],
+    ['lora_run_rank5.log', 5],
+    ['snapshot_step_100_rank_3.pickle', 3],
+    ['rank0_memory_snapshot_step_250.pickle', 0],
+    ['periodic_rank12_pid4242.pickle', 12],
+    ['memory_snapshot_time1755000000.25_rank6_snapshot.pickle', 6],
+  ],
+  'nemo-run log, whose last number counts restarts': [
+    ['log-account-job.pretrain_1234567_0.out', undefined],
+    ['rank3/log-account-job.pretrain_1234567_1.out', undefined],
+  ],
+  'snapshot_<rank> of Megatron': [
+    ['snapshot_3.pickle', 3],
+    ['memory_snapshot_15.pickle', 15],
+    ['llama3.snapshot_0.pkl', 0],
+  ],
+  'snapshot_<time>_<rank> of MindSpeed': [['snapshot_2026-03-01-10-02_5.pickle', 5]],
+  'r<rank> of a memory snapshot': [
+    ['r12.pickle', 12],
+    ['prof_memsnap_r3.pkl', 3],
+  ],
+  'worker_<rank> at the start of the file name': [
+    ['worker_3_memory.pickle', 3],
+    ['worker-0.log', 0],
+  ],
+  'stdout.<rank> of mpiexec': [
+    ['stderr.3', 3],
+    ['logs/stdout.0', 0],
+  ],
+  'local rank, from the directory torchrun made for it': [
+    ['logs/none_ab12cd/attempt_0/3/stderr.log', 3],
+    ['attempt_1/0/error.json', 0],
+  ],
+  'rank in directory name': [
+    ['rank3/stdout.log', 3],
+    ['1/rank.3/stderr', 3],
+    ['rank_0007/attempt/out.txt', 7],
+    ['oom_rank3/snapshot.pickle', 3],
+    ['memory_snapshot_rank12/snapshot.pickle', 12],
+  ],
+  'local rank in directory name': [['node_1/local_rank_2/stdout.log', 2]],
+};
+
 describe('every rank rule', () => {
   for (const rule of RANK_RULES) {
     it(`${rule.name}: decides its own samples`, () => {
-      expect(rule.samples.length).toBeGreaterThan(0);
-      for (const [path, rank] of rule.samples) {
+      expect(SAMPLES).toHaveProperty([rule.name]);
+      for (const [path, rank] of SAMPLES[rule.name]!) {
         expect([path, matchRankRule(path)?.rule.name, matchRankRule(path)?.rank]).toEqual([path, rule.name, rank]);
         const expected = rank === undefined ? undefined : { rank, scope: rule.scope, rule: rule.name };
         expect(rankFromName(path)).toEqual(expected);

@@ -2,10 +2,10 @@
  * The page of advice, whatever the situation: no line too wide, no figure that is none, every fix in one of its places.
  */
 import { describe, expect, it } from 'vitest';
-import { advise } from '../../src/findings/advice/advise.js';
 import type { AdviseResult } from '../../src/model/results/advise.js';
 import { adviseText } from '../../src/report/start/advise-text.js';
 import { generateConfig, situationOf } from '../findings/advice/generate-configs.js';
+import { advise } from '../findings/verdict/worded.js';
 import { LLAMA_70B, situationOf as published } from '../support/advice-situation.js';
 
 const FRAMEWORKS = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo'] as const;

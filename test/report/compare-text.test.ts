@@ -274,6 +274,8 @@ const anyCheck: fc.Arbitrary<CompareCheck> = fc.record({
   gate: fc.boolean(),
   noise: fc.option(amount),
   reason: fc.option(fc.lorem()),
+  why: fc.constant(null),
+  is_least: fc.constant(false),
 });
 
 describe('figures', () => {

@@ -4,8 +4,15 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { AccountingPart, DiagnoseResult, Evidence, RanksResult, Verdict } from '../../src/model/results/common.js';
+import type {
+  AccountingPart,
+  DiagnoseResult,
+  EvidenceResult as Evidence,
+  RanksResult,
+  VerdictResult as Verdict,
+} from '../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../src/model/results/replay.js';
+import { statement } from '../../src/model/statement.js';
 import { GIB } from '../../src/model/units.js';
 import { CAUSES, COMPONENTS, CONFIDENCES } from '../../src/model/vocabulary.js';
 import { fitSections } from '../../src/report/screen-lines.js';
@@ -43,8 +50,16 @@ const account = fc.array(bytes, { minLength: 1, maxLength: PARTS.length }).map((
     source: 'train.log line 3',
   }));
   const total = values.reduce((a, b) => a + b, 0);
-  return { total: { text: 'device total', bytes: total, source: 'train.log line 3' }, parts };
+  return { total: { kind: 'total' as const, text: 'device total', bytes: total, source: 'train.log line 3' }, parts };
 });
+
+const KIND_OF_TOPIC = {
+  request: 'request',
+  message: 'message',
+  context: 'expandable_segments',
+  test: 'limit_exceeded',
+  replay: 'replay',
+} as const;
 
 const evidence = fc
   .array(fc.record({ text: prose, about: fc.constantFrom('request', 'message', 'context', 'test', 'replay') }), {
@@ -53,6 +68,11 @@ const evidence = fc
   .map((entries): Evidence[] =>
     entries.map(({ text, about }, i) => ({
       id: `E${i + 1}`,
+      ...statement(KIND_OF_TOPIC[about as keyof typeof KIND_OF_TOPIC], {
+        numbers: { requested_bytes: GIB },
+        names: { site: text },
+      }),
+      place: { path: 'train.log', line: 3 },
       text,
       source: 'train.log line 3',
       about: about as NonNullable<Evidence['about']>,
@@ -64,6 +84,8 @@ const whatIf: fc.Arbitrary<WhatIfSetting> = fc.record({
   capacity_bytes: fc.option(bytes),
   outcome: fc.constantFrom('fits' as const, 'same_oom' as const, 'earlier_oom' as const, 'later_oom' as const),
   peak_reserved_bytes: bytes,
+  peak_reserved_least_bytes: bytes,
+  peak_reserved_most_bytes: bytes,
   peak_active_bytes: bytes,
   headroom_bytes: fc.option(bytes),
   driver_calls: fc.nat(1_000_000),
@@ -106,7 +128,7 @@ const verdict: fc.Arbitrary<Verdict> = fc
           reason: 'lines_missing',
           text: 'steps',
           numbers: {},
-          capture: 'steps',
+          capture: 'memory_each_iteration',
         },
       ],
     ),
@@ -149,7 +171,14 @@ const verdict: fc.Arbitrary<Verdict> = fc
     commands: fc.constant(['mbforensics show E1', 'mbforensics at oom night-shift/3/snapshot#1']),
     request: fc.constant(null),
   })
-  .chain((one) => account.map(({ total, parts }) => ({ ...one, accounting_total: total, accounting: parts })));
+  .chain((one) =>
+    account.map(({ total, parts }) => ({
+      ...one,
+      steps: one.next.map(() => ({ ...statement('lower_live' as const), status: 'open' as const, because: null })),
+      accounting_total: total,
+      accounting: parts,
+    })),
+  );
 
 const ranks: fc.Arbitrary<RanksResult | null> = fc.option(
   fc.nat(40).map((stages): RanksResult => {
@@ -258,7 +287,7 @@ describe('a sum', () => {
   });
 
   it('has negative parts with their sign', () => {
-    const total = { text: '', bytes: GIB, source: 's' };
+    const total = { bytes: GIB };
     const parts = [
       { part: 'allocated', bytes: 3 * GIB, source: 's' },
       { part: 'more_than_given_capacity', bytes: -2 * GIB, source: 's' },

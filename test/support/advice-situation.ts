@@ -105,13 +105,13 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
       cause: 'capacity',
       detail: null,
       confidence: 'high',
-      summary: 'the device is full',
       tests: [
         {
           cause: 'capacity',
           outcome: 'holds',
           reason: 'full',
-          text: '',
+          details: { numbers: {}, names: {} },
+          doubts: [],
           numbers: {
             live_bytes: live,
             request_bytes: request,
@@ -125,7 +125,6 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
       what_if: [],
       replay: null,
       accounting: [],
-      next: [],
       ...options.verdict,
     },
     components:

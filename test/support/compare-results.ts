@@ -33,6 +33,8 @@ export function check(name: string, golden: number, current: number, over: Parti
     gate: false,
     noise: null,
     reason: null,
+    why: null,
+    is_least: false,
     ...over,
   };
 }
@@ -50,6 +52,8 @@ export function statusCheck(golden: string, current: string, over: Partial<Compa
     gate: true,
     noise: null,
     reason: null,
+    why: null,
+    is_least: false,
     ...over,
   };
 }
@@ -253,6 +257,7 @@ export function triage(over: Partial<TriageResult> = {}): TriageResult {
     judgement: 'bad',
     criterion: 'memory',
     reason: 'peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2 %',
+    why: { code: 'figure', check: check('peak_allocated', gib(54.8), gib(58.1)) },
     evidence: [
       { text: 'rank 0 prints max_allocated 59494.4 MB after iteration 2', source: 'run-17/train.log:812' },
       { text: 'three golden runs lie between 54.79 and 54.81 GiB', source: 'golden nightly' },

@@ -9,11 +9,11 @@ import { PARSERS } from '../../parsers/index.js';
 import { CAUSES_TO_GENERATE } from '../../samples/generate/causes/index.js';
 import type { GeneratedRun } from '../../samples/generate/run.js';
 import { runDirectory, TRUTH_NAME } from '../../samples/generate/write/run-directory.js';
-import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import { openStore } from '../../src/store/open-store.js';
+import { diagnose } from '../findings/verdict/worded.js';
 import { newStore } from './new-store.js';
 
 /** `ring` and `ring-alone`: the traces lost their oldest half or two thirds; with the logs, and without them. */

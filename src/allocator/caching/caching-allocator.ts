@@ -17,11 +17,12 @@ import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js'
 import { type Block, isExpandable, isSplit, makeSegment, type Pool, type PoolId, type Segment } from './block.js';
 import { BlockSpace, setsInOrder } from './block-space.js';
 import type { Driver } from './driver.js';
-import { ExpandableSegments } from './expandable-segments.js';
+import { ExpandableSegments, type GrowingEdge } from './expandable-segments.js';
 import type { FreeSet } from './free-set.js';
 import { PendingFrees } from './pending-frees.js';
 import { type PoolOptions, type PoolPair, Pools } from './pools.js';
 import { type AllocatorStatistics, createStatistics, move } from './statistics.js';
+import { garbageOf, oversizeVictims, wholeSegments } from './victims.js';
 
 export type { SegmentSnapshot } from './allocator-snapshot.js';
 
@@ -186,12 +187,19 @@ export class CachingAllocator<S = unknown> {
     const pool = isSmall(rounded) ? pair.small : pair.large;
     if (this.maps(pool))
       return !this.passesLimit(rounded) && this.expandable.serves(pool, stream, rounded) ? 'mapped' : null;
-    return this.oversizeVictims(pool, stream, rounded).victims[0] ?? null;
+    return oversizeVictims(pool.freeSets.get(stream), rounded, this.settings.maxSplitBytes).victims[0] ?? null;
   }
 
-  /** Whether garbage is collected: a threshold and a limit are set. */
+  /** Where {@link grow} would map pages for a request that nothing free fits; null if a new reservation would begin. */
+  peekEdge(requestedBytes: number, stream: number): GrowingEdge<S> | null {
+    const rounded = roundSize(requestedBytes, this.settings);
+    const pair = this.pools.select(stream);
+    return this.expandable.edge(isSmall(rounded) ? pair.small : pair.large, stream, rounded);
+  }
+
+  /** Whether garbage is collected: a threshold and a limit are set, or a replay knows what was freed. */
   get collectsGarbage(): boolean {
-    return this.collects;
+    return this.collects || (this.settings.garbageCollectionThreshold > 0 && this.driver.garbage !== undefined);
   }
 
   /** Counts a search for a free block, by which garbage ages: {@link reuse} does, {@link peek} does not. */
@@ -288,6 +296,14 @@ export class CachingAllocator<S = unknown> {
     this.pools.dropIfEmpty(pair);
   }
 
+  /** Nothing holds a private pool any more, if there is one. */
+  dropPool(id: PoolId): void {
+    const pair = this.pools.find(id);
+    if (pair === undefined || pair === this.pools.default) return;
+    pair.users = 0;
+    this.pools.dropIfEmpty(pair);
+  }
+
   /** A graph capture on `stream` begins: its requests go to the pool, nothing is flushed and no event is polled. */
   beginCapture(pool: PoolId, stream: number): void {
     this.pools.begin(pool, stream, true);
@@ -340,6 +356,16 @@ export class CachingAllocator<S = unknown> {
   /** Every segment there is, reservations included, in order of creation. For checks. */
   allSegments(): Iterable<Segment<S>> {
     return this.segments;
+  }
+
+  /** Whether a flush would give anything back, pending frees aside. Scans the free blocks. */
+  hasReleasable(): boolean {
+    for (const block of this.freeBlocks()) {
+      if (!isExpandable(block)) {
+        if (!isSplit(block)) return true;
+      } else if (block.sizeBytes >= block.segment.unitBytes && this.expandable.holdsPage(block)) return true;
+    }
+    return false;
   }
 
   /** Free blocks as the allocator has them in its sets. For checks. */
@@ -420,6 +446,7 @@ export class CachingAllocator<S = unknown> {
   /** Everything torch tries, in its order, when no free block fits. */
   private obtain(pair: PoolPair<S>, pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
     if (this.collects) this.collectGarbage();
+    else if (this.collectsGarbage) this.freeRecordedGarbage();
     const early = this.allocateNew(pool, stream, rounded);
     if (early !== null) return early;
     const { oomPools } = this.variant;
@@ -546,30 +573,9 @@ export class CachingAllocator<S = unknown> {
   /** `release_available_cached_blocks`: releases oversize segments of this stream; true if enough for the request. */
   private releaseOversize(pool: Pool<S>, stream: number, rounded: number): boolean {
     if (!Number.isFinite(this.settings.maxSplitBytes)) return false;
-    const { victims, isEnough } = this.oversizeVictims(pool, stream, rounded);
+    const { victims, isEnough } = oversizeVictims(pool.freeSets.get(stream), rounded, this.settings.maxSplitBytes);
     for (const block of victims) this.releaseSegment(block);
     return isEnough;
-  }
-
-  /** The one oversize segment that is large enough, else the largest ones until they are together. */
-  private oversizeVictims(pool: Pool<S>, stream: number, rounded: number): { victims: Block<S>[]; isEnough: boolean } {
-    const { maxSplitBytes } = this.settings;
-    const set = pool.freeSets.get(stream);
-    if (set === undefined) return { victims: [], isEnough: false };
-    const least = Math.max(rounded, maxSplitBytes);
-    // An oversize block in a segment from before the limit can have neighbours; such a segment cannot be released.
-    if (set.seek(least) && !isExpandable(set.current()) && !isSplit(set.current()))
-      return { victims: [set.current()], isEnough: true };
-    const victims: Block<S>[] = [];
-    let freed = 0;
-    while (freed < least && set.retreat()) {
-      const block = set.current();
-      if (block.sizeBytes < maxSplitBytes) break;
-      if (isExpandable(block) || isSplit(block)) continue;
-      victims.push(block);
-      freed += block.sizeBytes;
-    }
-    return { victims, isEnough: freed >= least };
   }
 
   /** `garbage_collect_cached_blocks`: frees wholly free large segments, oldest first, until below the threshold. */
@@ -577,39 +583,20 @@ export class CachingAllocator<S = unknown> {
     const threshold = this.settings.garbageCollectionThreshold * (this.allowedBytes ?? 0);
     const reserved = this.statistics.reservedBytes.current;
     if (reserved <= threshold) return;
-    const pool = this.pools.default.large;
-    let candidates: Block<S>[] = [];
-    let count = 0;
-    let ages = 0;
-    for (const set of setsInOrder(pool)) {
-      for (const block of set.values()) {
-        if (isSplit(block)) continue;
-        count += 1;
-        ages += pool.calls - block.gcBase;
-        // Torch counts an unsplit expandable block but cannot free it.
-        if (!isExpandable(block)) candidates.push(block);
-      }
-    }
-    let reclaimed = 0;
-    let freed = true;
-    while (reclaimed < reserved - threshold && freed && count > 0) {
-      const limit = ages / count;
-      freed = false;
-      const kept: Block<S>[] = [];
-      for (const block of candidates) {
-        const age = pool.calls - block.gcBase;
-        if (age < limit) {
-          kept.push(block);
-          continue;
-        }
-        freed = true;
-        reclaimed += block.sizeBytes;
-        ages -= age;
-        count -= 1;
-        this.releaseSegment(block);
-      }
-      candidates = kept;
-    }
+    for (const block of garbageOf(this.pools.default.large, reserved - threshold)) this.releaseSegment(block);
+  }
+
+  /** Garbage collection below a limit that is not known. */
+  private freeRecordedGarbage(): void {
+    const { large, small } = this.pools.default;
+    const garbage = this.driver.garbage?.(() => ({
+      large: wholeSegments(large).map(({ addr }) => addr),
+      small: wholeSegments(small).map(({ addr }) => addr),
+      waits: this.pending.holds,
+    }));
+    if (garbage === undefined || garbage.length === 0) return;
+    const free = new Map(wholeSegments(large).map((block) => [block.addr, block]));
+    for (const addr of garbage) this.releaseSegment(free.get(addr)!);
   }
 
   private fail(requestedBytes: number, roundedBytes: number, pool: Pool<S>, stream: number): MallocResult<S> {

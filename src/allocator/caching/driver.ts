@@ -21,6 +21,14 @@ export interface Reservation {
   readonly kind: 'small' | 'large';
 }
 
+/** What a flush would free, wholly free segments in its order. */
+export interface FreeSegments {
+  readonly large: readonly number[];
+  readonly small: readonly number[];
+  /** It would wait for pending frees before. */
+  readonly waits: boolean;
+}
+
 /** What the allocator asks of the device. A verifying replay supplies its own, which hands out recorded addresses. */
 export interface Driver {
   /** cudaMalloc: the address, or null if the device lacks the memory. `bytes` is a multiple of 2 MiB. */
@@ -39,6 +47,11 @@ export interface Driver {
   mayFlush?(): boolean;
   /** Whether a flush waits for pending frees; default true. As for {@link mayFlush}. */
   mayWait?(): boolean;
+  /**
+   * Addresses of the segments that garbage collection frees now, where the limit that it depends on is not known: a
+   * replay takes them from the record.
+   */
+  garbage?(free: () => FreeSegments): readonly number[];
   /** Everything that can be given back has been: what is asked next is asked for the last time. */
   lastAttempt?(): void;
   memory(): DriverMemory;

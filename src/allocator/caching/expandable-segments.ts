@@ -17,6 +17,15 @@ export interface PageListener<S> {
   destroyed(segment: Segment<S>): void;
 }
 
+/** Where a request would be put in a reservation, growing it if what is free there is too small. */
+export interface GrowingEdge<S> {
+  readonly segment: Segment<S>;
+  readonly addr: number;
+  readonly bytes: number;
+  /** End of the last mapped range. */
+  readonly mappedTo: number;
+}
+
 /** Reserved address space exceeds the device's memory by this factor, so that it outlasts holes. */
 export const RESERVATION_FACTOR = 1.125;
 
@@ -62,10 +71,7 @@ export class ExpandableSegments<S> {
   /** Gives back the whole pages inside a free block. What is left of it at the ends stays free. */
   unmap(block: Block<S>): void {
     const { segment } = block;
-    const unit = segment.unitBytes;
-    // The grid starts at the reservation, which is not aligned to the unit.
-    const low = segment.addr + Math.ceil((block.addr - segment.addr) / unit) * unit;
-    const high = segment.addr + Math.floor((block.addr + block.sizeBytes - segment.addr) / unit) * unit;
+    const [low, high] = this.wholePages(block);
     if (low >= high) return;
     this.space.dropFree(block);
     if (low > block.addr) this.space.putFree(this.space.splitFront(block, low - block.addr));
@@ -80,10 +86,36 @@ export class ExpandableSegments<S> {
     else this.space.putUnmapped(block);
   }
 
+  /** Whether {@link unmap} would give anything back. */
+  holdsPage(block: Block<S>): boolean {
+    const [low, high] = this.wholePages(block);
+    return low < high;
+  }
+
+  /** From the first page that begins in the block to the end of the last that ends in it. */
+  private wholePages({ segment, addr, sizeBytes }: Block<S>): readonly [number, number] {
+    const unit = segment.unitBytes;
+    // The grid starts at the reservation, which is not aligned to the unit.
+    return [
+      segment.addr + Math.ceil((addr - segment.addr) / unit) * unit,
+      segment.addr + Math.floor((addr + sizeBytes - segment.addr) / unit) * unit,
+    ];
+  }
+
   /** Whether {@link allocate} would find what is mapped already, and ask the driver for nothing. */
   serves(pool: Pool<S>, stream: number, bytes: number): boolean {
     const block = this.search(pool, stream, bytes);
     return block?.mapped === true && block.sizeBytes >= bytes;
+  }
+
+  /** See {@link GrowingEdge}; null where no reservation has the space. */
+  edge(pool: Pool<S>, stream: number, bytes: number): GrowingEdge<S> | null {
+    const block = this.search(pool, stream, bytes);
+    if (block === null) return null;
+    let mappedTo = block.segment.addr;
+    for (let at: Block<S> | null = block.segment.first; at !== null; at = at.next)
+      if (at.mapped) mappedTo = at.addr + at.sizeBytes;
+    return { segment: block.segment, addr: block.addr, bytes, mappedTo };
   }
 
   /** The lowest place where free and unmapped ranges in a row make up `bytes`; a new reservation if there is none. */

@@ -43,6 +43,11 @@ export class PendingFrees<S> {
     this.held.add(block);
   }
 
+  /** Whether a wait would complete a free that waits for {@link complete} by name. */
+  get holds(): boolean {
+    return this.held.size > 0;
+  }
+
   /** The GPU has passed everything recorded on this stream so far. */
   finish(stream: number): void {
     const events = this.streams.get(stream);

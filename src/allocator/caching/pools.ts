@@ -83,10 +83,22 @@ export class Pools<S> {
   /** A pool with a given id, as a replay needs it; the one that exists, if it does. */
   add(id: PoolId, options: PoolOptions): PoolPair<S> {
     const known = this.find(id);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      // Who asks for it holds it.
+      if (known.users === 0) known.users = 1;
+      return known;
+    }
     const pair = makePair<S>(id, options);
     this.privatePairs.set(keyOf(id), pair);
     return pair;
+  }
+
+  /** Puts private pools behind the others, in this order: a flush takes them so. */
+  arrange(pairs: readonly PoolPair<S>[]): void {
+    for (const pair of pairs) {
+      const key = keyOf(pair.id);
+      if (this.privatePairs.delete(key)) this.privatePairs.set(key, pair);
+    }
   }
 
   get(id: PoolId): PoolPair<S> {
@@ -130,7 +142,7 @@ export class Pools<S> {
     if (!this.redirections.some((redirection) => redirection.pair === pair)) this.privatePairs.delete(keyOf(pair.id));
   }
 
-  private find(id: PoolId): PoolPair<S> | undefined {
+  find(id: PoolId): PoolPair<S> | undefined {
     return id[0] === 0 && id[1] === 0 ? this.default : this.privatePairs.get(keyOf(id));
   }
 

@@ -3,11 +3,15 @@
  * checked against real recordings.
  */
 
+import { pushAll } from '../../model/lists.js';
+import { SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
 import { type Recording, recordedReserve } from '../replay/recording.js';
-import type { ReplayOutcome, UnconfirmedFeature } from '../replay/replay-outcome.js';
+import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
+import { confText, readAllocConf } from '../settings.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
-import { type Operations, operationsOf } from '../what-if/operations.js';
+import { type Alternatives, alternativesOf } from '../what-if/alternatives.js';
+import { operationsOf } from '../what-if/operations.js';
 import { simulate } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
 
@@ -30,6 +34,8 @@ export interface Fidelity {
   readonly reason: string;
   /** The recording given, with what the replay found out of it. */
   readonly recording: Recording;
+  /** The file contains no settings; those of the recording were found by their consequences. */
+  readonly settingsInferred: boolean;
   readonly outcome: ReplayOutcome;
   readonly finalDifference: FinalDifference | null;
   /**
@@ -37,8 +43,8 @@ export interface Fidelity {
    * needed.
    */
   readonly freeRunError: number | null;
-  /** Made when it is first asked for. */
-  readonly operations: Operations;
+  /** What the program asked for, in each way that it can have been; the likeliest first. Made when first asked for. */
+  readonly alternatives: Alternatives;
 }
 
 /**
@@ -48,16 +54,6 @@ export interface Fidelity {
 const LEAST_REUSE_SHARE = 0.99;
 /** Wrong ties cost addresses but hardly any reserve: beyond this the reserve is not that of the recording. */
 const MOST_RESERVE_ERROR = 0.01;
-
-const FEATURE_WORDS: Readonly<Record<UnconfirmedFeature, string>> = {
-  several_streams: 'several streams',
-  pending_frees: 'frees that wait for other streams',
-  private_pools: 'private pools',
-  max_split_size: 'max_split_size_mb',
-  roundup_power2: 'roundup_power2_divisions',
-  garbage_collection: 'garbage_collection_threshold',
-  large_segment_size: 'large_segment_size_mb',
-};
 
 /**
  * Replays with the variant that fits best. Releases before torch 2.12 do not write pools into entries and break ties by
@@ -69,12 +65,43 @@ export function replayBest(recording: Recording): FittedReplay {
   const oldest = [ALLOCATOR_VARIANTS['2.7'], ALLOCATOR_VARIANTS['2.13'], ALLOCATOR_VARIANTS['2.12']];
   let best: FittedReplay | undefined;
   for (const variant of recording.namesPools === true ? newest : oldest) {
-    const fitted = fitReservation(recording, variant);
+    const fitted = fitUnknowns(recording, variant);
     if (best === undefined || faults(fitted.outcome) < faults(best.outcome)) best = fitted;
     if (faults(best.outcome) === 0) break;
   }
   return best!;
 }
+
+/** Searched with fewer entries than this only: each candidate is a replay of its own, though a wrong one ends early. */
+const MOST_SEARCHED_ENTRIES = 500_000;
+
+/**
+ * The recording with settings that fit, where the file has none: releases before 2.2 write none. Mapped pages prove
+ * expandable segments; of the others the usual values are tried, and accepted only if they explain every decision.
+ */
+function withSettings(given: Recording): FittedReplay {
+  const isMapped =
+    given.events.action.includes(SEGMENT_MAP) || given.start.segments.expandable.some((flag) => flag === 1);
+  const recording = isMapped ? { ...given, settings: { ...given.settings, expandableSegments: true } } : given;
+  const plain = replayBest(recording);
+  if (faults(plain.outcome) === 0 || given.events.count > MOST_SEARCHED_ENTRIES) return plain;
+  for (const text of LIKELY_SETTINGS) {
+    const { settings } = readAllocConf(text, recording.settings);
+    const fitted = replayBest({ ...recording, settings });
+    if (faults(fitted.outcome) === 0) return fitted;
+  }
+  return plain;
+}
+
+const LIKELY_SETTINGS: readonly string[] = (() => {
+  // Which frees garbage collection makes is taken from the record, so any threshold will do.
+  const garbage = 'garbage_collection_threshold:0.8';
+  const splits = [20, 32, 64, 100, 128, 200, 256, 400, 500, 512, 1024, 2048].map((mb) => `max_split_size_mb:${mb}`);
+  const divisions = [2, 4, 8, 16].map((count) => `roundup_power2_divisions:${count}`);
+  const single = [garbage, ...divisions, ...splits];
+  const pairs = [...divisions, ...splits].map((text) => `${garbage},${text}`);
+  return [...single, ...pairs, ...divisions.flatMap((division) => splits.map((split) => `${division},${split}`))];
+})();
 
 export interface FittedReplay {
   /** With the address space of reservations that fits. */
@@ -82,23 +109,67 @@ export interface FittedReplay {
   readonly outcome: ReplayOutcome;
 }
 
-/**
- * Each round leaves less address space than the one before; a real one has one size, so a few bounds find it closely
- * enough.
- */
-const MAX_ROUNDS = 8;
+/** Each round learns from the differences of the one before; a few suffice for what can be learnt. */
+const MAX_ROUNDS = 16;
 
-function fitReservation(recording: Recording, variant: AllocatorVariant): FittedReplay {
+/**
+ * Finds what no file has and only its consequences show: where reservations end, and in which order older segments
+ * were created. What was learnt must explain more than it was learnt from: a round that is not better is the last.
+ */
+function fitUnknowns(given: Recording, variant: AllocatorVariant): FittedReplay {
+  const isOrdered = variant.tieBreak === 'segment_counter' && given.start.segments.count > 0;
+  const recording = isOrdered ? { ...given, segmentOrder: likelyOrder(given) } : given;
   let fitted: FittedReplay = { recording, outcome: verifyingReplay(recording, variant) };
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const { impliedReservationBytes } = fitted.outcome;
-    if (impliedReservationBytes === null) break;
-    const tighter = { ...recording, reservationBytes: impliedReservationBytes };
-    const outcome = verifyingReplay(tighter, variant);
-    if (firstFault(outcome) <= firstFault(fitted.outcome)) break;
-    fitted = { recording: tighter, outcome };
+  const pairs: (readonly [number, number])[] = [];
+  for (let round = 0; round < MAX_ROUNDS && faults(fitted.outcome) > 0; round += 1) {
+    const { impliedReservationBytes, olderSegments } = fitted.outcome;
+    if (impliedReservationBytes === null && (!isOrdered || olderSegments.length === 0)) break;
+    let next = fitted.recording;
+    if (impliedReservationBytes !== null) next = { ...next, reservationBytes: impliedReservationBytes };
+    if (isOrdered) {
+      pushAll(pairs, olderSegments);
+      next = { ...next, segmentOrder: reordered(next.segmentOrder!, pairs) };
+    }
+    const outcome = verifyingReplay(next, variant);
+    if (firstFault(outcome) <= firstFault(fitted.outcome) && faults(outcome) >= faults(fitted.outcome)) break;
+    fitted = { recording: next, outcome };
   }
   return fitted;
+}
+
+/** Addresses of the older segments as cudaMalloc went through the recording: up, or on real devices mostly down. */
+function likelyOrder({ start, events }: Recording): number[] {
+  const order = Array.from(start.segments.address.subarray(0, start.segments.count)).sort((a, b) => a - b);
+  let last: number | undefined;
+  let rises = 0;
+  let pairs = 0;
+  for (let i = 0; i < events.count; i += 1) {
+    if (events.action[i] !== SEGMENT_ALLOC) continue;
+    if (last !== undefined) {
+      pairs += 1;
+      if (events.address[i]! > last) rises += 1;
+    }
+    last = events.address[i]!;
+  }
+  return 2 * rises < pairs ? order.reverse() : order;
+}
+
+/** The order with each first of a pair before its second, as far as the pairs do not contradict each other. */
+function reordered(order: readonly number[], pairs: readonly (readonly [number, number])[]): number[] {
+  const result = [...order];
+  for (let pass = 0; pass < pairs.length; pass += 1) {
+    let isChanged = false;
+    for (const [older, newer] of pairs) {
+      const from = result.indexOf(older);
+      const to = result.indexOf(newer);
+      if (to < 0 || from <= to) continue;
+      result.splice(from, 1);
+      result.splice(to, 0, older);
+      isChanged = true;
+    }
+    if (!isChanged) break;
+  }
+  return result;
 }
 
 function firstFault(outcome: ReplayOutcome): number {
@@ -112,22 +183,19 @@ function faults(outcome: ReplayOutcome): number {
 
 /** `dump`: null where the dumped blocks are not known. */
 export function judgeReplay(given: Recording, dump: DumpedState | null, walk: WalkFindings): Fidelity {
-  const { recording, outcome } = replayBest(given);
+  const { recording, outcome } = given.namesSettings === false ? withSettings(given) : replayBest(given);
   const difference = dump === null ? null : finalDifference(outcome.allocator.snapshot(), dump);
   const judged = judge(recording, outcome, difference, dump, walk);
-  let operations: Operations | undefined;
+  let alternatives: Alternatives | undefined;
   return {
     ...judged,
     recording,
+    settingsInferred: given.namesSettings === false && confText(recording.settings) !== confText(given.settings),
     outcome,
     finalDifference: difference,
-    get operations() {
-      operations ??= operationsOf(
-        recording,
-        outcome.flushes.filter((flush) => flush.kind === 'explicit').map((flush) => flush.seq),
-        outcome.lateWaits,
-      );
-      return operations;
+    get alternatives() {
+      alternatives ??= alternativesOf(recording, outcome);
+      return alternatives;
     },
   };
 }
@@ -141,7 +209,7 @@ function judge(
 ): Pick<Fidelity, 'status' | 'reason' | 'freeRunError'> {
   const refusal = whyRefused(outcome, walk);
   if (refusal !== null) return { status: 'refused', reason: refusal, freeRunError: null };
-  const doubts = whyInexact(outcome, difference, dump, walk);
+  const doubts = whyInexact(recording, outcome, difference, dump, walk);
   const isPerfect = faults(outcome) === 0 && difference === null && outcome.ooms.every((oom) => oom.repeated);
   if (doubts.length === 0) return { status: 'exact', reason: '', freeRunError: null };
   const freeRunError = isPerfect ? 0 : freeRun(recording, outcome);
@@ -175,6 +243,7 @@ function whyRefused(outcome: ReplayOutcome, walk: WalkFindings): string | null {
 }
 
 function whyInexact(
+  { customPools }: Recording,
   outcome: ReplayOutcome,
   difference: FinalDifference | null,
   dump: DumpedState | null,
@@ -195,12 +264,13 @@ function whyInexact(
   if (!walk.freeCompletedRecorded) doubts.push('completions of frees were not recorded');
   if (!walk.freeRequestedRecorded) doubts.push('requests of frees were not recorded');
   if (outcome.unknownFrees > 0) doubts.push(`${outcome.unknownFrees} frees of memory that nothing accounts for`);
-  const features = [...outcome.features].map((feature) => FEATURE_WORDS[feature]);
-  if (outcome.variant.tieBreak !== 'address')
-    features.push('the order of torch 2.12 and newer among blocks of one size');
-  if (features.length > 0) {
+  const unseen: string[] = [];
+  if (outcome.variant.tieBreak === 'block_counter')
+    unseen.push('the order of torch 2.12 among free blocks of one size');
+  if (customPools.size > 0) unseen.push('pools with an allocator of their own');
+  if (unseen.length > 0) {
     const isAll = doubts.length === 0 ? 'all addresses match, but the rules for ' : 'the rules for ';
-    doubts.push(`${isAll}${features.join(', ')} have not been confirmed on recordings of real devices`);
+    doubts.push(`${isAll}${unseen.join(' and ')} have not been compared with PyTorch's own allocator`);
   }
   return doubts;
 }
@@ -210,11 +280,8 @@ function whyInexact(
  * It flushes where the record does, since a model without a limit cannot know which requests the driver refused.
  */
 function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): number {
-  const operations = operationsOf(
-    recording,
-    flushes.map((flush) => flush.seq),
-    [],
-  );
+  const explicitFlushes = flushes.map((flush) => flush.seq);
+  const operations = operationsOf(recording, { explicitFlushes, lateWaits: [] });
   const reserved = recordedReserve(recording);
   let peak = 1;
   for (const bytes of reserved) if (bytes > peak) peak = bytes;

@@ -8,7 +8,7 @@ import {
   SEGMENT_UNMAP,
 } from '../../model/trace-action-codes.js';
 import type { PoolId } from '../caching/block.js';
-import type { Driver, Reservation } from '../caching/driver.js';
+import type { Driver, FreeSegments, Reservation } from '../caching/driver.js';
 import { RESERVATION_FACTOR } from '../caching/expandable-segments.js';
 import { type Recording, reservationKey } from './recording.js';
 import { OPEN_END_BYTES } from './restore-state.js';
@@ -46,6 +46,22 @@ function lowerBound(rows: readonly number[], row: number): number {
   return low;
 }
 
+/** How many of `candidates` were freed before a flush, which frees in its order whatever is left; else all. */
+function garbageCount(
+  released: readonly number[],
+  candidates: readonly number[],
+  large: readonly number[],
+  small: readonly number[],
+): number {
+  const garbage = new Set<number>();
+  for (let count = 0; count < candidates.length; count += 1) {
+    const flushed = [...large.filter((addr) => !garbage.has(addr)), ...small];
+    if (flushed.every((addr, i) => released[count + i] === addr)) return count;
+    garbage.add(candidates[count]!);
+  }
+  return candidates.length;
+}
+
 /** Thrown through the model, which has changed nothing by then, and caught by the replay. */
 export class Parted extends Error {
   readonly kind: MismatchKind;
@@ -62,6 +78,10 @@ export class RecordedDriver implements Driver {
   repeated = 0;
   /** Entries of one side only, or in another order. */
   differing = 0;
+  /** See `ReplayOutcome`. */
+  readonly olderSegments: (readonly [older: number, newer: number])[] = [];
+  /** Segments that garbage collection freed by the record: no limit is known by which the model could. */
+  collected = 0;
   private readonly recording: Recording;
   private from = 0;
   private to = 0;
@@ -128,6 +148,8 @@ export class RecordedDriver implements Driver {
       return;
     }
     this.differing += 1;
+    if (next >= 0 && action[next] === code && sizeBytes[next] === bytes)
+      this.olderSegments.push([address[next]!, addr]);
     const row = this.releasesByAddress().get(addr);
     if (row === undefined || this.used[row - this.from] !== 0) return;
     if (action[row] === code && sizeBytes[row] === bytes) this.use(row);
@@ -165,6 +187,30 @@ export class RecordedDriver implements Driver {
     for (let row = this.from; row < this.to; row += 1)
       if (this.recording.events.action[row] === FREE_COMPLETED) this.complete(row);
     return false;
+  }
+
+  /**
+   * What is freed first and does not belong to a flush. A flush frees all that is free in its order, behind a wait
+   * whose completions the record shows; what comes before either is garbage.
+   */
+  garbage(free: () => FreeSegments): readonly number[] {
+    const { action, address } = this.recording.events;
+    const released: number[] = [];
+    const first = this.next();
+    if (first < 0) return released;
+    let i = first;
+    for (; i < this.to && action[i] === SEGMENT_FREE; i += 1) released.push(address[i]!);
+    if (released.length === 0) return released;
+    const { large, small, waits } = free();
+    const known = new Set(large);
+    const most = released.findIndex((addr) => !known.has(addr));
+    const candidates = most < 0 ? released : released.slice(0, most);
+    const isBeforeWait = i < this.to && action[i] === FREE_COMPLETED;
+    const isWaiting = action.subarray(this.from, this.to).includes(FREE_COMPLETED);
+    const count =
+      isBeforeWait || (waits && !isWaiting) ? candidates.length : garbageCount(released, candidates, large, small);
+    this.collected += count;
+    return candidates.slice(0, count);
   }
 
   lastAttempt(): void {

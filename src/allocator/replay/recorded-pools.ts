@@ -2,17 +2,22 @@
  * The private pool of a recorded request, and the pools that a recorded flush may take. Requests do not contain them;
  * the record shows them.
  */
-import type { PoolId, Segment } from '../caching/block.js';
+import type { Block, PoolId, Segment } from '../caching/block.js';
 import type { CachingAllocator } from '../caching/caching-allocator.js';
+import type { PoolPair } from '../caching/pools.js';
 import type { RecordedDriver } from './recorded-driver.js';
 import type { Recording } from './recording.js';
+import type { ReleasedPool } from './replay-outcome.js';
 
 export class RecordedPools {
   private readonly recording: Recording;
   private readonly allocator: CachingAllocator<never>;
   private readonly driver: RecordedDriver;
   /** Those that the flush in progress may take. */
-  private readonly opened: { users: number }[] = [];
+  private readonly opened: PoolPair<never>[] = [];
+  readonly released: ReleasedPool[] = [];
+  /** Flushes that took several of them. */
+  orders = 0;
 
   constructor(recording: Recording, allocator: CachingAllocator<never>, driver: RecordedDriver) {
     this.recording = recording;
@@ -43,20 +48,40 @@ export class RecordedPools {
   open(row: number): void {
     if (this.recording.poolOf.size === 0 && !this.recording.start.segments.pool.some((pool) => pool !== 0)) return;
     const { address } = this.recording.events;
-    const addresses = new Set<number>();
-    for (let i = this.driver.next(); i >= 0 && i < row; i += 1)
-      if (this.driver.isRelease(i)) addresses.add(address[i]!);
-    if (addresses.size === 0) return;
+    const rows = new Map<number, number>();
+    for (let i = this.driver.next(); i >= 0 && i < row; i += 1) if (this.driver.isRelease(i)) rows.set(address[i]!, i);
+    if (rows.size === 0) return;
     const requestId = this.idOf(row);
     const { segments, pools } = this.allocator.parts();
+    /** The first row that shows a pool going back. */
+    const shown = new Map<PoolPair<never>, number>();
     for (const segment of segments) {
       const { id } = segment.pool;
       if ((id[0] === 0 && id[1] === 0) || (id[0] === requestId[0] && id[1] === requestId[1])) continue;
-      if (!showsRelease(segment, addresses)) continue;
+      const first = firstRelease(segment, rows);
+      if (first === undefined) continue;
       const pair = pools.get(id);
+      shown.set(pair, Math.min(first, shown.get(pair) ?? first));
+    }
+    const inOrder = [...shown].sort(([, a], [, b]) => a - b).map(([pair]) => pair);
+    const seq = this.recording.events.seq[this.driver.next()]!;
+    for (const pair of inOrder) {
+      this.released.push({ seq, pool: this.numberOf(pair.id) });
       pair.users = 0;
       this.opened.push(pair);
     }
+    // Torch walks a hash map of pools: their order follows from no rule.
+    pools.arrange(inOrder);
+    if (inOrder.length > 1) this.orders += 1;
+  }
+
+  private numberOf(id: PoolId): number {
+    const { poolOf, start, poolId } = this.recording;
+    for (const pool of new Set([...poolOf.values(), ...start.segments.pool])) {
+      const [major, minor] = poolId(pool);
+      if (major === id[0] && minor === id[1]) return pool;
+    }
+    return 0;
   }
 
   close(): void {
@@ -70,8 +95,15 @@ export class RecordedPools {
   }
 }
 
-function showsRelease({ addr, sizeBytes, unitBytes }: Segment<never>, addresses: ReadonlySet<number>): boolean {
-  if (unitBytes === 0) return addresses.has(addr);
-  for (const address of addresses) if (address >= addr && address < addr + sizeBytes) return true;
-  return false;
+/** The first of `rows`, by address, that gives memory of the segment back. */
+function firstRelease(segment: Segment<never>, rows: ReadonlyMap<number, number>): number | undefined {
+  const { addr, unitBytes } = segment;
+  if (unitBytes === 0) return rows.get(addr);
+  // Where a reservation ends is not known; the model's may reach over others. Mapped ranges do not.
+  let end = addr;
+  for (let block: Block<never> | null = segment.first; block !== null; block = block.next)
+    if (block.mapped) end = block.addr + block.sizeBytes;
+  let first: number | undefined;
+  for (const [address, row] of rows) if (address >= addr && address < end) first = Math.min(row, first ?? row);
+  return first;
 }

@@ -38,6 +38,10 @@ export interface RecordedTrace {
   readonly poolId: (pool: number) => PoolId;
   /** Whether entries name their pools, as from torch 2.12. */
   readonly namesPools?: boolean;
+  /** Reserved and free on the device together at the last OOM; absent without one. */
+  readonly budgetBytes?: number;
+  /** False where the file contains no settings, as those of torch 2.1: `settings` are the defaults then. */
+  readonly namesSettings?: boolean;
 }
 
 /** A trace with what {@link prepareRecording} found in it. */
@@ -68,6 +72,13 @@ export interface Recording extends RecordedTrace {
    * one inside.
    */
   readonly reservationBytes: number;
+  /** The most that was ever reserved: the device had it, unless others took it meanwhile. */
+  readonly reachedBytes: number;
+  /**
+   * Addresses of the segments from before the recording in the order of their creation, as far as a replay found it:
+   * no file has it, and from torch 2.12 it decides between free blocks of one size.
+   */
+  readonly segmentOrder?: readonly number[];
 }
 
 /** Expandable memory of one stream, pool and size class is in one reservation. */
@@ -116,6 +127,7 @@ export function prepareRecording(trace: RecordedTrace): Recording {
     allocEntries,
     streams: [...streams].filter((one) => !Number.isNaN(one)),
     reservationBytes: Number.POSITIVE_INFINITY,
+    reachedBytes: recordedReserve(trace).reduce((most, bytes) => Math.max(most, bytes), 0),
   };
 }
 
@@ -171,7 +183,7 @@ function reservations(
 }
 
 /** Reserved bytes after each entry. */
-export function recordedReserve({ start, events }: Recording): Float64Array {
+export function recordedReserve({ start, events }: Pick<Recording, 'start' | 'events'>): Float64Array {
   const reserved = new Float64Array(events.count);
   let bytes = 0;
   for (let i = 0; i < start.segments.count; i += 1) bytes += start.segments.totalBytes[i]!;

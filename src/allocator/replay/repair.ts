@@ -2,7 +2,7 @@
  * What a replay does to the model where the record shows something else than the model would have done: it repeats the
  * record by force and goes on. A model that went astray usually agrees with the record again after a few allocations.
  */
-import { type Block, makeSegment, type PoolId } from '../caching/block.js';
+import { type Block, makeSegment, type PoolId, type Segment } from '../caching/block.js';
 import type { AllocatorParts } from '../caching/caching-allocator.js';
 import { move } from '../caching/statistics.js';
 import { roundSize } from '../rounding.js';
@@ -61,12 +61,13 @@ export function addSegment<S>(
 
 /** Pages mapped that the model did not ask for; false if it knows no unmapped range there. */
 export function mapRange<S>(parts: AllocatorParts<S>, addr: number, bytes: number): boolean {
-  for (const segment of parts.segments) {
-    if (segment.unitBytes === 0 || addr < segment.addr || addr >= segment.addr + segment.sizeBytes) continue;
-    for (let block: Block<S> | null = segment.first; block !== null && block.addr <= addr; block = block.next)
-      if (!block.mapped && addr < block.addr + block.sizeBytes && parts.expandable.mapAt(block, addr, bytes, null))
-        return true;
-  }
+  // The end of a reservation is not known, and the model's may reach over the next one.
+  let nearest: Segment<S> | undefined;
+  for (const segment of parts.segments)
+    if (segment.unitBytes > 0 && segment.addr <= addr && segment.addr > (nearest?.addr ?? -1)) nearest = segment;
+  for (let block = nearest?.first ?? null; block !== null && block.addr <= addr; block = block.next)
+    if (!block.mapped && addr < block.addr + block.sizeBytes && parts.expandable.mapAt(block, addr, bytes, null))
+      return true;
   return false;
 }
 

@@ -17,9 +17,20 @@ export interface ReplayMismatch {
 export interface ReplayedFlush {
   /** Its first driver entry, or the request it was made for where it gave nothing back. */
   readonly seq: number;
-  /** `explicit`: the program emptied the cache; `forced`: a request could not be served. */
-  readonly kind: 'explicit' | 'forced';
+  /**
+   * `explicit`: the program emptied the cache; `forced`: a request could not be served; `unclear`: it may be either.
+   */
+  readonly kind: 'explicit' | 'forced' | 'unclear';
+  /** The request it was made for, or the entry behind it. */
+  readonly beforeSeq: number;
   readonly released: number;
+}
+
+/** A private pool that a flush could free: nothing held it any more. */
+export interface ReleasedPool {
+  readonly seq: number;
+  /** As the columns number it. */
+  readonly pool: number;
 }
 
 export interface ReplayedOom {
@@ -31,15 +42,13 @@ export interface ReplayedOom {
   readonly activeBytes: number;
 }
 
-/** What a recording made use of that no recording known to this project has confirmed in torch. */
-export type UnconfirmedFeature =
-  | 'several_streams'
-  | 'pending_frees'
-  | 'private_pools'
-  | 'max_split_size'
-  | 'roundup_power2'
-  | 'garbage_collection'
-  | 'large_segment_size';
+/** Decisions of torch that were taken from the record, because nothing in the file decides them. */
+export interface TakenFromRecord {
+  /** Flushes that freed several private pools: torch walks them in the order of a hash map. */
+  poolOrders: number;
+  /** Segments that garbage collection freed below a limit that is not in the file. */
+  garbageSegments: number;
+}
 
 export interface ReplayOutcome {
   readonly variant: AllocatorVariant;
@@ -62,15 +71,21 @@ export interface ReplayOutcome {
   /** Frees of memory that nothing accounts for. */
   readonly unknownFrees: number;
   readonly flushes: readonly ReplayedFlush[];
+  readonly releasedPools: readonly ReleasedPool[];
   readonly ooms: readonly ReplayedOom[];
   /** Entries of requests that only what their own forced wait set free would have fitted (pytorch issue 189504). */
   readonly lateWaits: readonly number[];
-  readonly features: ReadonlySet<UnconfirmedFeature>;
+  readonly taken: Readonly<TakenFromRecord>;
   /**
    * Address space of a reservation that the first mismatch at its growing edge leaves possible; null if none is of that
    * kind.
    */
   readonly impliedReservationBytes: number | null;
+  /**
+   * Pairs of segments from before the recording, by address: the first must be the older one, since the record prefers
+   * it to the other although the model does not.
+   */
+  readonly olderSegments: readonly (readonly [older: number, newer: number])[];
   /** Given up after too many mismatches: the rest was not replayed. */
   readonly abandonedAt: number | null;
   readonly reservedAtEndBytes: number;

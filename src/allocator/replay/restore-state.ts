@@ -1,6 +1,6 @@
 /** Sets the allocator model into a recorded state: segments, live blocks, and the free blocks that follow from them. */
 
-import { type Block, makeSegment, type Pool, type PoolId, type Segment } from '../caching/block.js';
+import { type Block, makeSegment, type PoolId, type Segment } from '../caching/block.js';
 import type { AllocatorParts } from '../caching/caching-allocator.js';
 import { type Gauge, move } from '../caching/statistics.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
@@ -20,17 +20,20 @@ export interface RestoreOptions {
   readonly largeUnitBytes: number;
   /** `Recording.reservationBytes`. */
   readonly reservationBytes: number;
+  /** Creation order of segments from before the recording, where it is known or learnt: addresses, oldest first. */
+  readonly segmentOrder?: readonly number[] | undefined;
   /** Takes mapped runs of expandable segments for cudaMalloc segments. */
   readonly asCudaMalloc?: boolean;
 }
 
 /**
- * Fills an allocator that is empty. Ages and creation counters of what was there before the recording are unknown: they
- * ascend with the address. Returns the blocks of `start.blocks`, by row.
+ * Fills an allocator that is empty. Ages and creation counters of what was there before the recording are unknown:
+ * without `segmentOrder` they ascend with the address. Returns the blocks of `start.blocks`, by row.
  */
 export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState, options: RestoreOptions): Block<S>[] {
   const blocks: Block<S>[] = new Array<Block<S>>(start.blocks.count);
   const { segments } = start;
+  const counters = creationCounters(parts, start, options.segmentOrder);
   /** Of each reservation: its last block so far. */
   const reservations = new Map<string, { readonly segment: Segment<S>; last: Block<S> | null; end: number }>();
   for (let row = 0; row < segments.count; row += 1) {
@@ -41,7 +44,7 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
     const addr = segments.address[row]!;
     const bytes = segments.totalBytes[row]!;
     if (segments.expandable[row] !== 1 || options.asCudaMalloc === true) {
-      const segment = newSegment(parts, { addr, sizeBytes: bytes, stream, pool }, 0);
+      const segment = newSegment(parts, { addr, sizeBytes: bytes, stream, pool, counter: counters[row]! }, 0);
       move(parts.statistics.segment, 1);
       fill(parts, start, row, segment, null, blocks);
       continue;
@@ -52,7 +55,8 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
       const base = Math.min(addr, options.reservationStarts.get(key) ?? addr);
       const unit = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : options.largeUnitBytes;
       const bytes = Math.min(OPEN_END_BYTES, Math.ceil(options.reservationBytes / unit) * unit);
-      const segment = newSegment(parts, { addr: base, sizeBytes: bytes, stream, pool }, unit);
+      const place = { addr: base, sizeBytes: bytes, stream, pool, counter: counters[row]! };
+      const segment = newSegment(parts, place, unit);
       reservation = { segment, last: null, end: base };
       reservations.set(key, reservation);
     }
@@ -70,12 +74,24 @@ export function restoreState<S>(parts: AllocatorParts<S>, start: AllocatorState,
   return blocks;
 }
 
+/** A counter for each row of `start.segments`. */
+function creationCounters<S>(
+  parts: AllocatorParts<S>,
+  { segments }: AllocatorState,
+  order: readonly number[] | undefined,
+): number[] {
+  const made = Array.from({ length: segments.count }, () => parts.nextSegment());
+  if (order === undefined) return made;
+  const place = new Map(order.map((addr, i) => [addr, i]));
+  return made.map((_, row) => made[place.get(segments.address[row]!) ?? row]!);
+}
+
 function newSegment<S>(
   parts: AllocatorParts<S>,
-  place: { readonly addr: number; readonly sizeBytes: number; readonly stream: number; readonly pool: Pool<S> },
+  place: Pick<Segment<S>, 'addr' | 'sizeBytes' | 'stream' | 'pool' | 'counter'>,
   unitBytes: number,
 ): Segment<S> {
-  const segment = makeSegment({ ...place, unitBytes, counter: parts.nextSegment() });
+  const segment = makeSegment({ ...place, unitBytes });
   parts.segments.add(segment);
   return segment;
 }

@@ -15,22 +15,16 @@ import {
   SEGMENT_MAP,
   SEGMENT_UNMAP,
 } from '../../model/trace-action-codes.js';
-import type { Block } from '../caching/block.js';
+import type { Block, Segment } from '../caching/block.js';
 import { type AllocatorParts, CachingAllocator } from '../caching/caching-allocator.js';
+import { allocationSize, roundSize } from '../rounding.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
 import { type MismatchKind, Parted, RecordedDriver } from './recorded-driver.js';
 import { RecordedPools } from './recorded-pools.js';
 import type { Recording } from './recording.js';
-import { recordingFeatures } from './recording-features.js';
 import { addSegment, freeBlockAt, giveBack, mapRange, placeAt } from './repair.js';
-import type {
-  ReplayedFlush,
-  ReplayedOom,
-  ReplayMismatch,
-  ReplayOutcome,
-  UnconfirmedFeature,
-} from './replay-outcome.js';
+import type { ReplayedFlush, ReplayedOom, ReplayMismatch, ReplayOutcome } from './replay-outcome.js';
 import { restoreState } from './restore-state.js';
 
 /** Kept of each replay; more would only repeat the story. */
@@ -57,7 +51,9 @@ class VerifyingReplay {
   private readonly mismatches: ReplayMismatch[] = [];
   private readonly flushes: ReplayedFlush[] = [];
   private readonly ooms: ReplayedOom[] = [];
-  private readonly features: Set<UnconfirmedFeature>;
+  private readonly hasPrivatePools: boolean;
+  /** So much the driver gives without a flush. */
+  private readonly reachableBytes: number;
   private readonly pools: RecordedPools;
   private readonly mostMismatches: number;
   private mismatchCount = 0;
@@ -77,7 +73,9 @@ class VerifyingReplay {
   constructor(recording: Recording, variant: AllocatorVariant) {
     this.recording = recording;
     this.variant = variant;
-    this.features = recordingFeatures(recording);
+    const { poolOf, start } = recording;
+    this.hasPrivatePools = poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0);
+    this.reachableBytes = Math.min(recording.reachedBytes, recording.allowedBytes ?? Number.POSITIVE_INFINITY);
     this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
@@ -104,9 +102,10 @@ class VerifyingReplay {
       largeUnitBytes: recording.settings.largeSegmentBytes,
       reservationBytes: recording.reservationBytes,
       customPools: recording.customPools,
+      segmentOrder: recording.segmentOrder,
     });
     for (let row = 0; row < restored.length; row += 1) this.hold(row, restored[row]!);
-    this.driver.mayCapture = this.features.has('private_pools');
+    this.driver.mayCapture = this.hasPrivatePools;
     this.pools = new RecordedPools(recording, this.allocator, this.driver);
   }
 
@@ -147,10 +146,12 @@ class VerifyingReplay {
       impossiblePlacements: this.impossiblePlacements,
       unknownFrees: this.unknownFrees,
       flushes: this.flushes,
+      releasedPools: this.pools.released,
       ooms: this.ooms,
       lateWaits: this.lateWaits,
-      features: this.features,
+      taken: { poolOrders: this.pools.orders, garbageSegments: this.driver.collected },
       impliedReservationBytes: this.impliedReservation,
+      olderSegments: this.driver.olderSegments,
       abandonedAt: this.abandonedAt,
       reservedAtEndBytes: this.allocator.statistics.reservedBytes.current,
       allocator: this.allocator,
@@ -158,6 +159,12 @@ class VerifyingReplay {
   }
 
   // ---- frees
+
+  /** What is reserved with a new segment for the request. */
+  private needOf(bytes: number): number {
+    const { settings } = this.recording;
+    return this.allocator.statistics.reservedBytes.current + allocationSize(roundSize(bytes, settings), settings);
+  }
 
   private get isHopeless(): boolean {
     return this.mismatchCount > this.mostMismatches;
@@ -173,7 +180,6 @@ class VerifyingReplay {
       this.allocator.free(block);
       this.blocks[this.recording.allocation[i]!] = undefined;
     } else {
-      this.features.add('pending_frees');
       this.allocator.requestFree(block);
     }
   }
@@ -257,17 +263,20 @@ class VerifyingReplay {
      * needed.
      */
     const isLimited = this.recording.allowedBytes !== undefined && this.recording.settings.expandableSegments;
+    /** The driver would have given more without it. */
+    const isNeedless = !isOom && !this.allocator.collectsGarbage && this.needOf(bytes) <= this.reachableBytes;
     const isExplicit =
       isFirst &&
       (block !== null ||
         isOther ||
         (growth < 0 && !isOom && !isLimited) ||
+        isNeedless ||
         emptyCacheStacks.has(events.stackId[release]!));
     // What only the wait before the flush set free, torch does not search again.
     const mayBeLate = (growth >= 0 || isOom) && this.followsCompletion(from, row);
     let waited = false;
     if (isExplicit) {
-      const isCall = emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
+      const isCall = isNeedless || emptyCacheStacks.has(events.stackId[release]!) || !mayBeLate || end !== undefined;
       waited = block !== null && !isCall;
       this.flush(from, row, isCall ? 'explicit' : 'forced');
       block = this.allocator.peek(bytes, stream);
@@ -276,7 +285,6 @@ class VerifyingReplay {
     const isLate = block !== null && mayBeLate;
     if (isLate || waited) {
       this.lateWaits.push(events.seq[row]!);
-      this.features.add('pending_frees');
     }
     // The first attempt at the driver came before the wait too; what is free now must not serve it.
     const isUnmapped = mayBeLate && this.recording.settings.expandableSegments;
@@ -307,6 +315,9 @@ class VerifyingReplay {
     const { allocator, driver } = this;
     const { reservedBytes, activeBytes } = allocator.statistics;
     const retries = allocator.statistics.numAllocRetries;
+    // Where it is not known what the device had, the program may have emptied its cache by chance just before.
+    const isClear =
+      kind !== 'forced' || isOom || this.needOf(bytes) > (this.recording.budgetBytes ?? Number.POSITIVE_INFINITY);
     const before = driver.repeated + driver.differing;
     this.allocator.tracesBlocks = true;
     this.pools.open(row);
@@ -315,7 +326,8 @@ class VerifyingReplay {
       if (allocator.statistics.numAllocRetries > retries) {
         const released = driver.repeated + driver.differing - before;
         const seq = this.recording.events.seq[row]!;
-        if (released > 0 || this.flushes.at(-1)?.seq !== seq) this.flushes.push({ seq, kind, released });
+        if (released > 0 || this.flushes.at(-1)?.seq !== seq)
+          this.flushes.push({ seq, kind: isClear ? kind : 'unclear', beforeSeq: seq, released });
       }
       driver.forceReleases();
       if (isOom) {
@@ -334,6 +346,7 @@ class VerifyingReplay {
       else this.match(row, result.block);
     } catch (error) {
       if (!(error instanceof Parted)) throw error;
+      if (this.mismatchCount === 0 && error.kind === 'growth_differs') this.boundByJump(row);
       this.part(row, error.kind, null, !isOom);
     } finally {
       this.allocator.tracesBlocks = false;
@@ -347,7 +360,7 @@ class VerifyingReplay {
    */
   private isOfUnknownPool(row: number): boolean {
     const { events } = this.recording;
-    return this.features.has('private_pools') && events.pool === undefined && events.action[row] === OOM;
+    return this.hasPrivatePools && events.pool === undefined && events.action[row] === OOM;
   }
 
   private failElsewhere(row: number): void {
@@ -379,7 +392,7 @@ class VerifyingReplay {
     const peeked = predicted ?? this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
     this.note(row, kind, events.sizeBytes[row]!, peeked?.addr ?? null, isOom ? null : events.address[row]!);
     if (predicted !== null) this.allocator.free(predicted);
-    if (this.mismatchCount === 1 && kind === 'address') this.boundReservation(row);
+    if (kind === 'address') this.learn(row);
     this.repeatDriverEntries();
     if (isOom || !isServed) return;
     const placement = placeAt(this.parts, settings, events.address[row]!, events.sizeBytes[row]!);
@@ -392,25 +405,51 @@ class VerifyingReplay {
     block.owner = allocation;
   }
 
+  /** What the block that was taken, instead of the model's choice, shows of what no file has. */
+  private learn(row: number): void {
+    const { events } = this.recording;
+    const taken = freeBlockAt(this.parts, events.address[row]!);
+    const candidate = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
+    if (taken === undefined || candidate === null || taken === candidate) return;
+    if (taken.segment === candidate.segment) {
+      if (this.mismatchCount === 1) this.boundReservation(taken, candidate);
+    } else if (taken.sizeBytes === candidate.sizeBytes)
+      this.driver.olderSegments.push([taken.segment.addr, candidate.segment.addr]);
+  }
+
   /**
    * Torch counts the unmapped rest of a reservation as part of the block at its growing edge. Where that block was
    * taken although another fits, the rest must be so small that both together are less than the other.
    */
-  private boundReservation(row: number): void {
-    const { events } = this.recording;
-    const taken = freeBlockAt(this.parts, events.address[row]!);
-    const candidate = this.allocator.peek(events.sizeBytes[row]!, this.streamOf(row));
-    if (taken === undefined || candidate === null || taken === candidate || taken.segment !== candidate.segment) return;
+  private boundReservation(taken: Block<never>, candidate: Block<never>): void {
     const { next, segment } = taken;
     if (next === null || next.mapped || next.next !== null) return;
     const reach =
       candidate.next !== null && !candidate.next.mapped
         ? candidate.sizeBytes + candidate.next.sizeBytes
         : candidate.sizeBytes;
-    const end = taken.addr + reach;
-    const unit = segment.unitBytes;
-    const bytes = Math.ceil((end - segment.addr) / unit - 1) * unit;
-    if (bytes >= taken.addr + taken.sizeBytes - segment.addr) this.impliedReservation = bytes;
+    this.endReservation(segment, taken.addr + reach, taken.addr + taken.sizeBytes);
+  }
+
+  /**
+   * A request that grew a new reservation although the one it has would hold it: that must end before. Torch reserves
+   * 1.125 × the device's total.
+   */
+  private boundByJump(row: number): void {
+    const edge = this.allocator.peekEdge(this.recording.events.sizeBytes[row]!, this.streamOf(row));
+    const next = this.driver.next();
+    if (edge === null || next < 0) return;
+    const { segment, addr, bytes, mappedTo } = edge;
+    const recorded = this.recording.events.address[next]!;
+    // Reservations do not overlap.
+    const end = recorded > mappedTo ? Math.min(addr + bytes, recorded + segment.unitBytes) : addr + bytes;
+    if (recorded !== mappedTo) this.endReservation(segment, end, mappedTo);
+  }
+
+  /** `end`: the reservation ends before; `mappedTo`: and not before this. */
+  private endReservation({ addr, unitBytes }: Segment<never>, end: number, mappedTo: number): void {
+    const bytes = Math.ceil((end - addr) / unitBytes - 1) * unitBytes;
+    if (bytes >= mappedTo - addr) this.impliedReservation = bytes;
   }
 
   private note(
@@ -457,7 +496,8 @@ class VerifyingReplay {
     this.pools.close();
     driver.forceReleases();
     const seq = recording.events.seq[row >= 0 ? row : from]!;
-    this.flushes.push({ seq, kind, released: driver.repeated + driver.differing - before });
+    const beforeSeq = recording.events.seq[Math.min(to, recording.events.count - 1)]!;
+    this.flushes.push({ seq, kind, beforeSeq, released: driver.repeated + driver.differing - before });
     if (driver.differing > differing) this.note(row >= 0 ? row : from, 'release_differs', null, null, null);
   }
 

@@ -13,6 +13,8 @@ export class BudgetDriver implements Driver {
   budgetBytes: number;
   /** cudaMalloc and cuMemMap calls that succeeded, cudaFree and cuMemUnmap calls. */
   calls = 0;
+  /** cudaFree calls: each waits for the device. */
+  frees = 0;
   /** What was asked for last and refused, and what was free then. */
   refusedBytes = 0;
   freeAtRefusal = 0;
@@ -51,12 +53,17 @@ export class BudgetDriver implements Driver {
   }
 
   free(_addr: number, bytes: number): void {
-    this.calls += 1;
-    this.heldBytes -= bytes;
+    this.frees += 1;
+    this.giveBack(bytes);
   }
 
-  unmap(addr: number, bytes: number): void {
-    this.free(addr, bytes);
+  unmap(_addr: number, bytes: number): void {
+    this.giveBack(bytes);
+  }
+
+  private giveBack(bytes: number): void {
+    this.calls += 1;
+    this.heldBytes -= bytes;
   }
 
   reserve(bytes: number): number {

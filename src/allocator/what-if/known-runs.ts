@@ -5,6 +5,7 @@ import type { Recording } from '../replay/recording.js';
 import { allocationSize, roundSize } from '../rounding.js';
 import type { AllocatorSettings } from '../settings.js';
 import type { AllocatorVariant } from '../variants.js';
+import type { LostFacts } from './alternatives.js';
 import type { Operations } from './operations.js';
 import { type Simulation, type SimulationResult, simulate } from './simulate.js';
 
@@ -88,4 +89,7 @@ export interface WhatIfBase {
   readonly recording: Recording;
   readonly operations: Operations;
   readonly variant: AllocatorVariant;
+  /** The same with what else the program can have asked for, and what was lost besides. */
+  readonly others?: readonly WhatIfBase[];
+  readonly lost?: LostFacts;
 }

@@ -39,8 +39,8 @@ export interface Simulation {
   /** Whether new addresses are above or below all recorded ones; ties between free blocks depend on it. */
   readonly direction: 'ascending' | 'descending';
   readonly edits?: Edits;
-  /** Sees the reserve after every operation. */
-  readonly after?: (seq: number, reservedBytes: number) => void;
+  /** Sees the reserve, and the allocator, after every operation. */
+  readonly after?: (seq: number, reservedBytes: number, allocator: CachingAllocator<never>) => void;
 }
 
 export interface SimulatedOom {
@@ -65,6 +65,8 @@ export interface SimulationResult {
   readonly driverCalls: number;
   /** Flushes that a failing request forced. */
   readonly retries: number;
+  /** Whether anything was given back to the driver, which waits for the device. */
+  readonly gaveBack: boolean;
 }
 
 const ABOVE_ALL_ADDRESSES = 2 ** 50;
@@ -158,14 +160,33 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   let peakActiveSeq = -1;
   let unusedAtPeak = startReservedBytes - peakActive;
   let servedOom: Block<never> | null = null;
-  const { count, kind, allocation, bytes, stream, pool, seq } = operations;
+  const { count, completes, kind, allocation, bytes, stream, pool, seq } = operations;
   const lastOom = kind.lastIndexOf(OPERATION.oom);
+  /** Freed, and waiting for other streams: by stream, the oldest first. */
+  const waiting = new Map<number, Set<number>>();
+  const waitingOn = (of: number): Set<number> => {
+    let known = waiting.get(of);
+    if (known === undefined) {
+      known = new Set();
+      waiting.set(of, known);
+    }
+    return known;
+  };
+  const complete = (id: number, of: number): void => {
+    waiting.get(of)?.delete(id);
+    release(allocator, blocks, id);
+  };
+  /** Of these, what a cudaFree has waited for since: the next request finds it completed. */
+  let settled: (readonly [number, number])[] = [];
+  let frees = driver.frees;
   for (let i = 0; i < count && oom === null; i += 1) {
     const id = allocation[i]!;
     switch (kind[i]) {
       case OPERATION.alloc: {
         const requested = bytesOf === undefined ? bytes[i]! : bytesOf(id, bytes[i]!);
         if (requested === 0) break;
+        for (const [done, of] of settled) complete(done, of);
+        settled = [];
         const block = request(pool[i]!, requested, stream[i]!);
         if (block === null) oom = oomOf(seq[i]!, requested);
         else {
@@ -175,16 +196,26 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         break;
       }
       case OPERATION.free:
-      case OPERATION.completeFree:
         release(allocator, blocks, id);
         break;
+      case OPERATION.completeFree: {
+        const [oldest] = completes === 'oldest' ? waitingOn(stream[i]!) : [];
+        complete(oldest ?? id, stream[i]!);
+        break;
+      }
       case OPERATION.requestFree: {
         const block = blocks[id];
-        if (block?.state === 'active_allocated') allocator.requestFree(block);
+        if (block?.state === 'active_allocated') {
+          allocator.requestFree(block);
+          waitingOn(stream[i]!).add(id);
+        }
         break;
       }
       case OPERATION.flush:
         allocator.flush();
+        break;
+      case OPERATION.releasePool:
+        allocator.dropPool(recording.poolId(pool[i]!));
         break;
       default:
         if (i === lastOom) {
@@ -193,6 +224,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         }
         servedOom = request(pool[i]!, bytes[i]!, stream[i]!);
         if (servedOom === null && i === lastOom) oom = oomOf(seq[i]!, bytes[i]!);
+    }
+    if (driver.frees > frees) {
+      frees = driver.frees;
+      settled = [...waiting].flatMap(([of, ids]) => [...ids].map((one) => [one, of] as const));
     }
     const reserved = statistics.reservedBytes.current;
     const active = statistics.activeBytes.current;
@@ -208,7 +243,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
       allocator.free(servedOom);
       servedOom = null;
     }
-    after?.(seq[i]!, reserved);
+    after?.(seq[i]!, reserved, allocator);
   }
   return {
     oom,
@@ -220,6 +255,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     unusedAtPeakBytes: unusedAtPeak,
     driverCalls: driver.calls - startCalls,
     retries: statistics.numAllocRetries - startRetries,
+    gaveBack: statistics.numDeviceFrees > 0,
   };
 }
 

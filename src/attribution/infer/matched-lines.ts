@@ -1,4 +1,5 @@
 /** Distinguishes what one function allocates by the allocating lines. */
+import { getOrAdd } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
 import type { Attribution } from '../blocks/attribution.js';
 
@@ -26,11 +27,7 @@ export function groupByLine(of: Attribution, ruleId: string, rows: readonly numb
     // The callee's lines are evidence only where the callee is of the same file.
     const same = at > 0 && stack.frames[at - 1]?.filename === stack.frames[at]?.filename;
     const key = `${line} ${same ? inner : 0}`;
-    let group = groups.get(key);
-    if (group === undefined) {
-      group = { rows: [], bytes: 0, line, inner: same ? inner : 0 };
-      groups.set(key, group);
-    }
+    const group = getOrAdd(groups, key, () => ({ rows: [], bytes: 0, line, inner: same ? inner : 0 }));
     group.rows.push(row);
     group.bytes += of.lives.bytes[row]!;
   }

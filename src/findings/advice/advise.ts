@@ -5,6 +5,7 @@
 
 import { pasteLines } from '../../knowledge/spellings.js';
 import { MbfError } from '../../model/errors.js';
+import { pick } from '../../model/pick.js';
 import type { AdviceFix, AdviseResult, FixStatus } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
@@ -44,7 +45,7 @@ interface ScoredFix {
   readonly judgement: Judgement;
 }
 
-export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
+export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'next' | 'symptoms'> {
   const view = new View(situation.facts);
   const limits: string[] = [];
   const estimator = estimatorOf(situation, limits);
@@ -104,11 +105,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
   return {
     schema: 'mbforensics/advise@1',
     run: situation.run,
-    rank: verdict.rank,
-    cause: verdict.cause,
-    detail: verdict.detail,
-    confidence: verdict.confidence,
-    summary: verdict.summary,
+    ...pick(verdict, ['rank', 'cause', 'detail', 'confidence']),
     shortfall_bytes: shortfall.bytes,
     shortfall_text: shortfall.text,
     to_come_bytes: toCome,
@@ -118,7 +115,6 @@ export function advise(situation: Situation): Omit<AdviseResult, 'symptoms'> {
     published_case: published?.name ?? null,
     fixes: ordered.map(({ scoredFix, status }, i) => describeFix(scoredFix, status, i + 1, published)),
     plan: plan === null ? null : { ...plan, paste: pasteLines(plan.change) },
-    next: verdict.next,
     non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
     limits,
   };

@@ -3,7 +3,7 @@
  * save. Plain data, so that advice is a pure function of it.
  */
 import type { GivenInputs } from '../../estimate/input-keys.js';
-import type { Verdict } from '../../model/results/common.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { RawFacts } from '../settings/facts.js';
 
@@ -12,17 +12,7 @@ export interface Situation {
   readonly facts: RawFacts;
   readonly verdict: Pick<
     Verdict,
-    | 'rank'
-    | 'cause'
-    | 'detail'
-    | 'confidence'
-    | 'summary'
-    | 'tests'
-    | 'request'
-    | 'what_if'
-    | 'replay'
-    | 'accounting'
-    | 'next'
+    'rank' | 'cause' | 'detail' | 'confidence' | 'tests' | 'request' | 'what_if' | 'replay' | 'accounting'
   >;
   /** Whether any evidence shows that memory ran out, whatever the cause. */
   readonly ranOut: boolean;

@@ -6,26 +6,19 @@ import type {
   ChangedValue,
   CompareCheck,
   ComparedRun,
-  CompareResult,
   CompareVerdict,
-  Preset,
-  Suspect,
+  JudgedComparison,
 } from '../../model/results/compare.js';
+import type { Store } from '../../store/store.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
-import { compareContract, refusalOf, sameLayout } from '../measure/contract.js';
+import { compareContract, sameLayout } from '../measure/contract.js';
 import type { Tolerances } from '../measure/tolerances.js';
-import type { CheckInput } from './checks/check.js';
-import { lossCheck } from './checks/loss-check.js';
-import { memoryChecks } from './checks/memory-checks.js';
-import { statusCheck } from './checks/status-check.js';
-import { timeChecks } from './checks/time-checks.js';
+import { judgeChecks, type Sides } from './judge-checks.js';
 import { componentChanges, pairPeaks, siteChanges } from './site-changes.js';
 
-export interface CompareInput {
-  readonly golden: readonly Measurement[];
+export interface CompareInput extends Sides {
   readonly goldenName: string;
   readonly goldenOrigin: ComparedRun['origin'];
-  readonly current: readonly Measurement[];
   readonly currentOrigin: ComparedRun['origin'];
   readonly tolerances: Tolerances;
   /** Judge although the contract differs. */
@@ -33,22 +26,15 @@ export interface CompareInput {
 }
 
 /** Everything that a preset does not change. */
-export type CompareBasis = Omit<CompareResult, 'verdict' | 'summary' | 'preset' | 'refused' | 'checks' | 'suspects'>;
-
-export function checkInput({
-  golden,
-  current,
-  tolerances,
-}: Pick<CompareInput, 'golden' | 'current' | 'tolerances'>): CheckInput {
-  return { golden, current, tolerances, sameLayout: sameLayout(compareContract(golden[0]!, current[0]!)) };
-}
+export type CompareBasis = Omit<JudgedComparison, 'verdict' | 'preset' | 'is_refused' | 'checks' | 'suspects'>;
 
 /** All our checks, in the order of the report. */
-export function allChecks(input: CheckInput): CompareCheck[] {
-  return [statusCheck(input.golden, input.current), ...memoryChecks(input), ...timeChecks(input), lossCheck(input)];
+export async function allChecks(store: Store, sides: Sides, tolerances: Tolerances): Promise<CompareCheck[]> {
+  const contract = await compareContract(store, sides.golden[0]!, sides.current[0]!);
+  return judgeChecks(store, sides, { tolerances, sameLayout: sameLayout(contract) });
 }
 
-export function compareBasis(input: CompareInput): CompareBasis {
+export async function compareBasis(store: Store, input: CompareInput): Promise<CompareBasis> {
   const [golden, current] = [input.golden[0]!, input.current[0]!];
   const pair = pairPeaks(golden, current);
   const components: DiffComponent[] = pair === undefined ? [] : componentChanges(...pair);
@@ -59,7 +45,7 @@ export function compareBasis(input: CompareInput): CompareBasis {
     schema: 'mbforensics/compare@1',
     golden: sideOf(input.goldenName, input.golden, input.goldenOrigin),
     current: sideOf(current.run, input.current, input.currentOrigin),
-    contract: compareContract(golden, current),
+    contract: await compareContract(store, golden, current),
     components,
     sites,
     config,
@@ -83,12 +69,18 @@ function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] 
   return notes;
 }
 
-export function compareRuns(input: CompareInput, suspects: readonly Suspect[] = []): CompareResult {
-  const basis = compareBasis(input);
-  const refused = input.force ? null : refusalOf(basis.contract);
-  const checks = refused === null ? allChecks(checkInput(input)) : [statusCheck(input.golden, input.current)];
-  const verdict = refused === null ? verdictOf(checks) : 'undecided';
-  return finish(basis, 'default', verdict, refused, checks, suspects);
+export async function compareRuns(store: Store, input: CompareInput): Promise<JudgedComparison> {
+  const basis = await compareBasis(store, input);
+  const is_refused = !input.force && basis.contract.some(({ blocking }) => blocking);
+  const checks = await allChecks(store, input, input.tolerances);
+  return {
+    ...basis,
+    preset: 'default',
+    is_refused,
+    verdict: is_refused ? 'undecided' : verdictOf(checks),
+    checks: is_refused ? checks.filter(({ name }) => name === 'status') : checks,
+    suspects: [],
+  };
 }
 
 /** A regression of any gate; undecided where a gate is, or where none could be judged but the status. */
@@ -97,54 +89,4 @@ export function verdictOf(checks: readonly CompareCheck[]): CompareVerdict {
   if (gates.some(({ status }) => status === 'regression')) return 'regression';
   if (gates.some(({ status }) => status === 'undecided')) return 'undecided';
   return gates.some(({ name, status }) => name !== 'status' && status !== 'skipped') ? 'pass' : 'undecided';
-}
-
-export function finish(
-  basis: CompareBasis,
-  preset: Preset,
-  verdict: CompareVerdict,
-  refused: string | null,
-  checks: readonly CompareCheck[],
-  suspects: readonly Suspect[],
-): CompareResult {
-  return {
-    ...basis,
-    verdict,
-    summary: summaryOf(verdict, refused, checks, preset !== 'default'),
-    preset,
-    refused,
-    checks,
-    suspects,
-  };
-}
-
-const percent = (value: number): string =>
-  `${value > 0 ? '+' : value < 0 ? '−' : ''}${(100 * Math.abs(value)).toFixed(1)} %`;
-
-function summaryOf(
-  verdict: CompareVerdict,
-  refused: string | null,
-  checks: readonly CompareCheck[],
-  isTwoSided: boolean,
-): string {
-  if (refused !== null) return refused;
-  const wantedOutcome = verdict === 'regression' ? 'regression' : 'undecided';
-  const decisive = checks.filter(
-    ({ gate, status }) =>
-      gate && (status === wantedOutcome || (isTwoSided && verdict === 'regression' && status === 'improvement')),
-  );
-  if (verdict === 'pass') {
-    const judged = checks.filter(({ gate, status }) => gate && status !== 'skipped');
-    return `${judged.map(({ name }) => name.replaceAll('_', ' ')).join(', ')} within tolerance`;
-  }
-  if (decisive.length === 0) return 'nothing that both sides have could be judged';
-  return decisive
-    .slice(0, 3)
-    .map(({ name, relative, current, reason, status }) => {
-      const words = name.replaceAll('_', ' ');
-      if (relative !== null)
-        return `${words} ${percent(relative)}${status === 'undecided' && reason !== null ? ` (${reason})` : ''}`;
-      return current === null ? `${words}: ${reason ?? ''}` : `${words}: ${current}`;
-    })
-    .join('; ');
 }

@@ -4,9 +4,10 @@ import { MbfError } from '../../model/errors.js';
 import type { StepSeries, UpstreamValues } from '../../model/golden-values.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { CompareCheck, CompareVerdict } from '../../model/results/compare.js';
-import { statusCheck } from './checks/status-check.js';
+import { bridgeValuesOf, megatronValuesOf } from '../../model/upstream-values-of.js';
+import type { Store } from '../../store/store.js';
+import { judgeChecks } from './judge-checks.js';
 import { judgeBridge } from './presets/bridge.js';
-import { bridgeValuesOf, megatronValuesOf } from './presets/from-measurement.js';
 import { judgeMegatron } from './presets/megatron-lm.js';
 
 export interface PresetSide {
@@ -23,12 +24,23 @@ export interface PresetVerdict {
 }
 
 /** Throws MBF2802 where golden values of the one project are to be judged by the other's rules. */
-export function judgePreset(preset: 'bridge' | 'mlm', golden: PresetSide, current: PresetSide): PresetVerdict {
+export async function judgePreset(
+  store: Store,
+  preset: 'bridge' | 'mlm',
+  golden: PresetSide,
+  current: PresetSide,
+): Promise<PresetVerdict> {
   const outcome = preset === 'mlm' ? megatron(golden, current) : bridge(golden, current);
   // Upstream's checks run after a job that succeeded; a failed run never reaches them.
   const status =
     current.upstream === null
-      ? [statusCheck(golden.runs, current.runs)].filter(({ status: of }) => of === 'regression')
+      ? (
+          await judgeChecks(
+            store,
+            { golden: golden.runs, current: current.runs },
+            { tolerances: {}, sameLayout: false },
+          )
+        ).filter(({ name, status: of }) => name === 'status' && of === 'regression')
       : [];
   const judged = outcome.checks.some(({ gate }) => gate);
   const verdict: CompareVerdict =

@@ -13,6 +13,7 @@
 
 import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../../attribution/frames/call-site.js';
 import type { DiffSite, SiteMatch } from '../../model/diff-parts.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { GENERATED_PATHS, normalPath } from '../stacks/normal-path.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
 import { matchPaths } from './match-paths.js';
@@ -91,26 +92,15 @@ class FrameTable {
   readonly #paths = new Map<string, string>();
 
   of(frame: Frame): FrameInfo {
-    let info = this.#byObject.get(frame);
-    if (info === undefined) {
+    return getOrAdd(this.#byObject, frame, () => {
       const key = `${frame.line}\0${frame.name}\0${frame.filename}`;
-      info = this.#byContent.get(key);
-      if (info === undefined) {
-        info = this.#read(frame, key);
-        this.#byContent.set(key, info);
-      }
-      this.#byObject.set(frame, info);
-    }
-    return info;
+      return getOrAdd(this.#byContent, key, () => this.#read(frame, key));
+    });
   }
 
   #read(frame: Frame, key: string): FrameInfo {
     const python = isPython(frame);
-    let path = this.#paths.get(frame.filename);
-    if (path === undefined) {
-      path = normalPath(frame.filename);
-      this.#paths.set(frame.filename, path);
-    }
+    const path = getOrAdd(this.#paths, frame.filename, () => normalPath(frame.filename));
     const name = python ? frame.name : nativeName(frame.name);
     return {
       role: ROLES[frameKind(frame)],
@@ -295,11 +285,7 @@ class Matcher {
         for (const frame of frames) {
           if (frame.path === '' || seen.has(frame)) continue;
           seen.add(frame);
-          let names = files.get(frame.path);
-          if (names === undefined) {
-            names = new Set();
-            files.set(frame.path, names);
-          }
+          const names = getOrAdd(files, frame.path, () => new Set());
           names.add(frame.name);
         }
       }
@@ -346,17 +332,17 @@ class Matcher {
       const isShared = (caller: FrameInfo): boolean => otherKnown.has(functionKey(caller, files));
       const place = GENERATED_PATHS.has(path) ? `${path} ${generatedFor(stack, index, isShared)}` : path;
       const key = `${stack.kind}\0${name}\0${place}`;
-      let entry = functions.get(key);
-      if (entry === undefined) {
-        entry = { key, kind: stack.kind, name, path, lines: new Map() };
-        functions.set(key, entry);
-      }
+      const entry = getOrAdd(functions, key, () => ({ key, kind: stack.kind, name, path, lines: new Map() }));
       const line = frame?.line ?? 0;
-      let site = entry.lines.get(line);
-      if (site === undefined) {
-        site = { line, bytes: 0, count: 0, around: [0, 0], stacks: [], text: '', textBytes: -1 };
-        entry.lines.set(line, site);
-      }
+      const site = getOrAdd(entry.lines, line, () => ({
+        line,
+        bytes: 0,
+        count: 0,
+        around: [0, 0],
+        stacks: [],
+        text: '',
+        textBytes: -1,
+      }));
       site.bytes += stack.bytes;
       site.count += stack.count;
       site.stacks.push(stack);
@@ -409,11 +395,7 @@ class Matcher {
     const listY = describe(restY, this.#fileOfY, knownX);
     const index = new Map<string, { readonly x: number[]; readonly y: number[] }>();
     const note = (feature: string, side: 'x' | 'y', i: number): void => {
-      let entry = index.get(feature);
-      if (entry === undefined) {
-        entry = { x: [], y: [] };
-        index.set(feature, entry);
-      }
+      const entry = getOrAdd(index, feature, () => ({ x: [], y: [] }));
       entry[side].push(i);
     };
     const sides = [

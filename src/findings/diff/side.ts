@@ -2,6 +2,7 @@
  * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
  */
 import { groupBy } from '../../model/group-by.js';
+import { pick } from '../../model/pick.js';
 import type { DiffSide } from '../../model/results/diff.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -111,10 +112,7 @@ export async function readSide(
   const sums = (await store.all('snapshot.devices', id)).find((row) => row.device === device);
   const info: DiffSide = {
     operand,
-    handle: candidate.handle,
-    path: candidate.path,
-    run: candidate.run,
-    rank: candidate.rank,
+    ...pick(candidate, ['handle', 'path', 'run', 'rank']),
     device,
     moment: momentText(moment),
     seq: at.seq,

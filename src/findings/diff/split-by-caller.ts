@@ -6,6 +6,7 @@
 
 import { type Frame, frameKind, frameText } from '../../attribution/frames/call-site.js';
 import type { DiffSite } from '../../model/diff-parts.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { StackGroup } from './match-sites.js';
 
@@ -80,11 +81,7 @@ function branchesAt(chains: readonly Chain[], depth: number): Branch[] {
         a.size > 0 && b.size > 0 && [...a].some((line) => !b.has(line)) && [...b].some((line) => !a.has(line));
       key = moved ? nameOf(frame) : `${nameOf(frame)}:${frame.line}`;
     }
-    let branch = branches.get(key);
-    if (branch === undefined) {
-      branch = { chains: [], frame, aBytes: 0, bBytes: 0 };
-      branches.set(key, branch);
-    }
+    const branch = getOrAdd(branches, key, () => ({ chains: [], frame, aBytes: 0, bBytes: 0 }));
     branch.chains.push(chain);
     if (chain.side === 'a') branch.aBytes += chain.bytes;
     else branch.bBytes += chain.bytes;

@@ -5,17 +5,14 @@ import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
+import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { type MomentAt, momentAt } from '../trace/state-at.js';
 
 /** Root of a stack that is only a substitute: mixing both would blame the line that freed the memory. */
 export const FREED_THERE = '(allocated before the recording: stack of its free)';
 
-export interface ExportTarget {
-  readonly snapshotId: number;
-  readonly path: string;
-  readonly handle: string;
-  readonly rank: number | null;
+export interface ExportTarget extends Pick<ChosenDevice, 'snapshotId' | 'path' | 'handle' | 'rank'> {
   /** Ordinal; undefined: every device. */
   readonly device: number | undefined;
 }

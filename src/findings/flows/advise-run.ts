@@ -1,5 +1,6 @@
 /** What `diagnose` takes from advice: what forbids PyTorch's hint, and the answer of `advise` in short. */
-import type { DiagnoseAdvice, Verdict } from '../../model/results/common.js';
+import type { DiagnoseAdvice } from '../../model/results/common.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { advise } from '../advice/advise.js';
 import { type ExpandableConstraint, expandableConstraint } from '../lint/expandable-constraint.js';

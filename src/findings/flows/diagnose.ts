@@ -1,28 +1,25 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
 import { pushAll } from '../../model/lists.js';
-import type { DiagnoseResult, Failure, Verdict } from '../../model/results/common.js';
+import type { Diagnosis, Failure } from '../../model/results/common.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { surpriseOf } from '../estimate/residual/surprise-of.js';
 import { readTheory } from '../estimate/residual/theory.js';
-import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { counterfactual } from '../replay/counterfactual.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { listSnapshots } from '../run/names/snapshots.js';
-import { type Judged, judgeFailures } from '../verdict/combine.js';
-import { commandsOf } from '../verdict/commands.js';
+import { commandsOf, orderVerdicts, relateVerdicts } from '../verdict/arrange-verdicts.js';
+import { judgeFailures } from '../verdict/combine.js';
 import { readPlaces, withPlaces } from '../verdict/evidence-places.js';
-import { type MessageFailure, readFailures } from '../verdict/failures.js';
-import { judgeHint } from '../verdict/hint.js';
-import { finish, judgeMessage } from '../verdict/judge-message.js';
+import { readFailures } from '../verdict/failures.js';
+import { allowedSteps, judgeHint } from '../verdict/hint.js';
+import { judgeMessage } from '../verdict/judge-message.js';
 import { type Deeper, judgeTraced } from '../verdict/judge-traced.js';
-import { type MemoryLines, readMemoryLines } from '../verdict/memory-lines.js';
+import { readMemoryLines } from '../verdict/memory-lines.js';
 import { noOom } from '../verdict/no-oom.js';
-import { orderVerdicts } from '../verdict/order-verdicts.js';
 import { peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
 import { profiledRefusals } from '../verdict/profiled-refusals.js';
 import { describeRanks } from '../verdict/ranks.js';
-import { relateVerdicts } from '../verdict/relate.js';
-import type { RunContext } from '../verdict/run-context.js';
 import { MOST_COMPARED_SNAPSHOTS } from '../verdict/traced-ooms.js';
 
 export interface DiagnoseOptions {
@@ -38,7 +35,7 @@ export async function diagnose(
   runId: number,
   run: string,
   options: DiagnoseOptions = {},
-): Promise<DiagnoseResult> {
+): Promise<Diagnosis> {
   const { capacityBytes } = options;
   const { facts: about, layout, layoutOrigin } = await readLogFacts(store, runId);
   const { newest: lines } = await readMemoryLines(store, runId);
@@ -66,16 +63,22 @@ export async function diagnose(
   const verdicts: Verdict[] = [];
   for (const [i, failure] of failures.entries()) {
     const { facts, oom } = failure;
-    if (oom === null) {
-      if (!runFailures.ranOut) continue;
-      verdicts.push(ofMessage(failure, judged[i]!, runFailures.context!, constraint, lines));
-      continue;
-    }
-    const isCompared = i < MOST_COMPARED_SNAPSHOTS;
+    if (oom === null && !runFailures.ranOut) continue;
+    const isCompared = oom !== null && i < MOST_COMPARED_SNAPSHOTS;
     const peak = isCompared
       ? await peakOfTrace(store, { ...oom, hasTrace: true }, facts.total)
-      : peakOfLines(lines, oom.rank, facts.total);
-    verdicts.push(await judgeTraced(store, failure, judged[i]!, constraint, peak, deeper[i] ?? null));
+      : peakOfLines(lines, oom === null ? failure.message.rank : oom.rank, facts.total);
+    const verdict =
+      oom === null
+        ? judgeMessage(failure, judged[i]!, (evidence) => runFailures.context!.addHostEvidence(evidence))
+        : await judgeTraced(store, failure, judged[i]!, deeper[i] ?? null);
+    verdicts.push({
+      ...verdict,
+      accounting_peak: peak,
+      steps: allowedSteps(verdict.steps, constraint),
+      // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
+      hint: oom === null && judged[i]!.tests.length === 0 ? null : judgeHint(facts, verdict.cause, constraint),
+    });
   }
   const related = relateVerdicts(verdicts, judged);
   if (related.length === 0) {
@@ -92,7 +95,6 @@ export async function diagnose(
   const hasMemoryLines = lines.rows.length > 0;
   const ordered = orderVerdicts(related, first);
   return {
-    schema: 'mbforensics/diagnose@1',
     run,
     verdicts: ordered.map((verdict, i) => {
       const verdictWithPlaces = withPlaces(verdict, places);
@@ -118,25 +120,5 @@ export async function diagnose(
       options.advises === true
         ? await (await knowledge()).shortAdvice(store, runId, run, ordered, capacityBytes)
         : null,
-  };
-}
-/** {@link judgeMessage} with what only a run can add. */
-function ofMessage(
-  failure: MessageFailure,
-  judged: Judged,
-  context: RunContext,
-  constraint: ExpandableConstraint | null,
-  lines: MemoryLines,
-): Verdict {
-  const { facts, message } = failure;
-  const verdict = finish(
-    judgeMessage(failure, judged, (evidence) => context.addHostEvidence(evidence)),
-    constraint,
-  );
-  return {
-    ...verdict,
-    accounting_peak: peakOfLines(lines, message.rank, facts.total),
-    // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
-    hint: judged.tests.length === 0 ? null : judgeHint(facts, verdict.cause, constraint),
   };
 }

@@ -10,8 +10,8 @@ import type {
   MeasuredVerdict,
   Measurement,
 } from '../../model/measurement.js';
-import { BY_SUBTRACTION, type Verdict } from '../../model/results/common.js';
 import type { LogIncident } from '../../model/results/log.js';
+import type { Verdict } from '../../model/verdict.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { chooseDevices } from '../diff/choose-pair.js';
@@ -31,8 +31,8 @@ import { diagnose } from './diagnose.js';
 export interface MeasureOptions {
   /** Snapshots of so many ranks are looked into, the lowest ranks first; 0: none. */
   readonly mostPeaks?: number;
-  /** Whether to explain a failed run; it takes as long as `diagnose`. */
-  readonly judge?: boolean;
+  /** Words the verdict on a failed run. Without it the failure is not explained, which takes as long as `diagnose`. */
+  readonly summaryOf?: ((verdict: Verdict) => string) | undefined;
   /** Output of `diagnose`, if it ran already. */
   readonly verdicts?: readonly Verdict[];
 }
@@ -46,7 +46,7 @@ export async function measureRun(
   run: string,
   options: MeasureOptions = {},
 ): Promise<Measurement> {
-  const { mostPeaks = MOST_PEAKS, judge = true, verdicts } = options;
+  const { mostPeaks = MOST_PEAKS, summaryOf, verdicts } = options;
   const log = await readLogFacts(store, runId);
   const { facts, layout, incidents, values } = log;
   const row = await store.one('store.runs', { run_id: runId });
@@ -72,7 +72,7 @@ export async function measureRun(
     run,
     label: row?.label ?? null,
     commit: row?.commit_sha ?? null,
-    status: await readStatus(store, runId, run, log, iterations, judge, verdicts),
+    status: await readStatus(store, runId, run, log, iterations, summaryOf, verdicts),
     world_size: facts.world_size,
     parallel: facts.parallel,
     gpu: { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
@@ -101,7 +101,7 @@ async function readStatus(
   run: string,
   { incidents, layout }: LogFacts,
   iterations: Awaited<ReturnType<typeof describeIterations>>,
-  judge: boolean,
+  summaryOf: MeasureOptions['summaryOf'],
   verdicts: readonly Verdict[] | undefined,
 ): Promise<MeasuredStatus> {
   const newest = iterations.attempts.at(-1);
@@ -130,7 +130,7 @@ async function readStatus(
           : 'stopped';
     return { ending: kind, failure: null, verdict: null, ...progress };
   }
-  const verdict = judge ? (verdicts ?? (await diagnose(store, runId, run)).verdicts)[0] : undefined;
+  const verdict = summaryOf === undefined ? undefined : (verdicts ?? (await diagnose(store, runId, run)).verdicts)[0];
   const isOom =
     verdict === undefined
       ? incident === undefined || isOomKind(incident.kind)
@@ -139,7 +139,7 @@ async function readStatus(
   return {
     ending: isOom ? 'oom' : 'failed',
     failure: incident === undefined ? null : failureOf(incident, layout?.position(incident.rank ?? -1)?.pp ?? null),
-    verdict: verdict === undefined ? null : verdictOf(verdict),
+    verdict: verdict === undefined ? null : measuredVerdict(verdict, summaryOf!(verdict)),
     ...progress,
   };
 }
@@ -149,9 +149,9 @@ function failureOf(incident: LogIncident, stage: number | null): MeasuredFailure
   return { kind, rank, stage, iteration, text: text.split('\n')[0]!.slice(0, 400), file, line };
 }
 
-function verdictOf(verdict: Verdict): MeasuredVerdict {
-  const { cause, detail, confidence, summary } = verdict;
-  const live = verdict.accounting.find(({ part, source }) => part === 'allocated' && source !== BY_SUBTRACTION);
+function measuredVerdict(verdict: Verdict, summary: string): MeasuredVerdict {
+  const { cause, detail, confidence } = verdict;
+  const live = verdict.accounting.find(({ part }) => part === 'allocated');
   return {
     cause,
     detail,

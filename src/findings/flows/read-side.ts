@@ -1,5 +1,6 @@
 /** Reads one of the two runs that `verify-fix` compares. */
 import { maxOf } from '../../model/lists.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { chooseDevices } from '../diff/choose-pair.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
@@ -17,6 +18,7 @@ export async function readSide(
   store: Store,
   runId: number,
   run: string,
+  summaryOf: (verdict: Verdict) => string,
   capacityBytes: number | null = null,
 ): Promise<Side> {
   const facts = await factsOfRun(store, runId);
@@ -27,7 +29,7 @@ export async function readSide(
   return {
     run,
     place: `${store.file} ${runId}`,
-    measurement: await measureRun(store, runId, run, { verdicts: diagnosis.verdicts }),
+    measurement: await measureRun(store, runId, run, { verdicts: diagnosis.verdicts, summaryOf }),
     facts,
     view: new View(facts),
     found: await readSettings(store, runId),

@@ -1,5 +1,6 @@
 /** The situation of a run of the store: its verdict, its configuration, and what was live. */
-import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { Diagnosis } from '../../model/results/common.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import type { Situation } from '../advice/situation.js';
 import { readRunInputs } from '../estimate/run-inputs.js';
@@ -10,7 +11,7 @@ import { factsOfRun } from '../settings/facts-of-run.js';
 export async function readSituation(
   store: Store,
   runId: number,
-  { run, verdicts }: Pick<DiagnoseResult, 'run' | 'verdicts'>,
+  { run, verdicts }: Pick<Diagnosis, 'run' | 'verdicts'>,
   capacityBytes: number | null,
 ): Promise<Situation> {
   // That of the rank that failed first.
@@ -44,11 +45,9 @@ const NOTHING: Pick<Verdict, keyof Situation['verdict']> = {
   cause: 'undecided',
   detail: null,
   confidence: 'low',
-  summary: 'nothing to judge: no memory snapshot and no failure message was found',
   tests: [],
   request: null,
   what_if: [],
   replay: null,
   accounting: [],
-  next: [],
 };

@@ -2,12 +2,13 @@
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { Measurement } from '../../model/measurement.js';
-import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import type { LogIncident } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { estimateRun } from '../estimate/estimate-run.js';
+import { compareContract } from '../measure/contract.js';
 import { describeIterations } from '../run/iterations.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -17,12 +18,11 @@ import { baselineOf } from '../symptoms/baseline.js';
 import type { Known, SymptomEvidence, Timer } from '../symptoms/evidence.js';
 import { readTimelines } from '../symptoms/read-timelines.js';
 import { place } from '../symptoms/words.js';
-import { diagnose } from './diagnose.js';
 import { measureRun } from './measure-run.js';
 
 export interface GivenEvidence {
-  /** What was concluded already; else it is concluded here, which takes as long as `diagnose`. */
-  readonly diagnosis?: DiagnoseResult | undefined;
+  /** The answer of `diagnose`, with its sentences. */
+  readonly diagnosis: DiagnoseResult;
   /** A run from before, or a golden one. */
   readonly baseline?: Measurement | undefined;
 }
@@ -31,13 +31,13 @@ export async function readSymptomEvidence(
   store: Store,
   runId: number,
   run: string,
-  given: GivenEvidence = {},
+  { diagnosis, baseline }: GivenEvidence,
 ): Promise<SymptomEvidence> {
-  const diagnosis = given.diagnosis ?? (await diagnose(store, runId, run));
   const facts = await factsOfRun(store, runId);
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
   const memory = await store.all('log.memory_ranks', { run_ids: String(runId) });
+  const measured = await measureRun(store, runId, run, { mostPeaks: 0 });
   return {
     run,
     facts,
@@ -51,7 +51,7 @@ export async function readSymptomEvidence(
     ooms: diagnosis.verdicts.filter((verdict) => isDeviceOom(verdict, log.incidents)),
     expandable: await expandableOf(store, runId, facts),
     // The diagnosis explains the failure, and the memory lines give the peaks.
-    own: await measureRun(store, runId, run, { judge: false, mostPeaks: 0 }),
+    own: measured,
     steps_source: rows[0] === undefined ? null : place(rows[0]),
     memory_sources: new Map(
       memory.flatMap(({ rank, is_newest, display_path: file, line }) =>
@@ -60,7 +60,7 @@ export async function readSymptomEvidence(
     ),
     timers: await readTimers(store, runId),
     estimate: await estimateRun(store, runId),
-    baseline: given.baseline === undefined ? null : baselineOf(given.baseline),
+    baseline: baseline === undefined ? null : baselineOf(baseline, await compareContract(store, baseline, measured)),
     timelines: await readTimelines(store, runId, log.layout),
   };
 }
@@ -79,7 +79,7 @@ function incidentsOf(incidents: readonly LogIncident[], { first_failure: first }
 
 const OTHER_ENDS: ReadonlySet<Cause> = new Set<Cause>(['host_oom', 'not_oom']);
 
-function isDeviceOom({ cause, request }: Verdict, incidents: readonly LogIncident[]): boolean {
+function isDeviceOom({ cause, request }: VerdictResult, incidents: readonly LogIncident[]): boolean {
   if (OTHER_ENDS.has(cause)) return false;
   // For an undecided verdict, only a failed request or a message of a device shows what ran out.
   return (

@@ -5,10 +5,9 @@ import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { RunDiff } from '../../model/results/diff.js';
 import type { Store } from '../../store/store.js';
-import { allChecks, checkInput } from '../compare/compare-runs.js';
+import { allChecks } from '../compare/compare-runs.js';
 import { MOST_PEAKS } from '../measure/candidates.js';
 import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
-import { DEFAULT_TOLERANCES } from '../measure/tolerances.js';
 import { describeComparison, readComparedRun } from '../nsys/describe-nsys.js';
 import { measureRun } from './measure-run.js';
 import { comparisonOf, type Grown, grownBetween, suspectsBetween } from './suspects-between.js';
@@ -37,7 +36,6 @@ export async function runDiff(
       // failure.
       measurement: await measureRun(store, runId, run, {
         mostPeaks: known === undefined ? MOST_PEAKS : 0,
-        judge: false,
       }),
       profile: await readComparedRun(store, runId, run),
     }));
@@ -46,7 +44,9 @@ export async function runDiff(
   const grown = known ?? grownBetween(x, y);
   const comparison = await comparisonOf(repository, commitOf(x), commitOf(y), grown.sites);
   const isOneRun = a.place === b.place;
-  const checks = isOneRun ? [] : allChecks(checkInput({ golden: [x], current: [y], tolerances: DEFAULT_TOLERANCES }));
+  const checks = isOneRun
+    ? []
+    : await targets.use(1, ({ store }) => allChecks(store, { golden: [x], current: [y] }, {}));
   const slower = checks.some(
     ({ name, status }) => status === 'regression' && (name === 'step_time' || name === 'throughput'),
   );

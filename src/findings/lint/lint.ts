@@ -1,4 +1,5 @@
 /** Rules tried on a configuration. Pure: no file is opened and no store asked. */
+import { getOrAdd } from '../../model/group-by.js';
 import type { LintFact, LintFinding, LintUnknown } from '../../model/results/lint.js';
 import { LINT_SEVERITIES } from '../../model/results/lint.js';
 import { all, before, type Condition, type Outcome, since } from '../settings/condition.js';
@@ -32,11 +33,7 @@ const CONDITIONS = new WeakMap<LintRule, Condition>();
 
 /** A rule's condition within its versions. */
 export function conditionOf(rule: LintRule): Condition {
-  let condition = CONDITIONS.get(rule);
-  if (condition === undefined) {
-    condition = withinVersions(rule);
-    CONDITIONS.set(rule, condition);
-  }
+  const condition = getOrAdd(CONDITIONS, rule, () => withinVersions(rule));
   return condition;
 }
 

@@ -34,11 +34,6 @@ const FIGURES: readonly (readonly [NsysBudgetDelta['figure'], keyof NsysBudget])
   ['copy', 'copy_ns'],
 ];
 
-interface RankedBudget {
-  readonly rank: number | null;
-  readonly budget: NsysDeviceBudget;
-}
-
 export function compareReports(a: ComparedRun, b: ComparedRun): NsysComparison {
   const left = budgetsOf(a);
   const right = budgetsOf(b);
@@ -65,7 +60,7 @@ export function compareReports(a: ComparedRun, b: ComparedRun): NsysComparison {
   };
 }
 
-function budgetsOf({ reports }: ComparedRun): RankedBudget[] {
+function budgetsOf({ reports }: ComparedRun): { readonly rank: number | null; readonly budget: NsysDeviceBudget }[] {
   return reports.flatMap(({ budgets, processes, rank }) =>
     (budgets ?? []).map((budget) => ({
       rank: processes.find(({ pid }) => pid === budget.pid)?.rank ?? rank,

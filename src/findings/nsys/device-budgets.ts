@@ -2,9 +2,14 @@
  * How each device spent its time, step by step. Overlapping times are joined, never added: every nanosecond of a window
  * is in one of four parts.
  */
-import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../model/results/nsys.js';
-import type { QueryRow } from '../../store/query-catalog.js';
+import { pick } from '../../model/pick.js';
+import type { NsysDeviceBudget, NsysStep } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
+
+const BUDGET = [
+  ...(['window_ns', 'compute_ns', 'exposed_communication_ns', 'exposed_copy_ns', 'idle_ns'] as const),
+  ...(['communication_ns', 'copy_ns'] as const),
+] as const;
 
 /** Without steps there is one window, `whole`. */
 export async function deviceBudgets(
@@ -21,22 +26,10 @@ export async function deviceBudgets(
   });
   // The average of a device comes before its steps.
   const budgets: (NsysDeviceBudget & { steps: NsysDeviceBudget['steps'][number][] })[] = [];
-  for (const row of rows) {
-    const { pid, device, step } = row;
-    if (step === null) budgets.push({ pid, device, per_step: budgetOf(row), steps: [] });
-    else budgets.at(-1)!.steps.push({ index: step, ...budgetOf(row) });
+  for (const { pid, device, step, ...row } of rows) {
+    const budget = pick(row, BUDGET);
+    if (step === null) budgets.push({ pid, device, per_step: budget, steps: [] });
+    else budgets.at(-1)!.steps.push({ index: step, ...budget });
   }
   return budgets;
-}
-
-function budgetOf(row: QueryRow<'nsys.busy_times'>): NsysBudget {
-  return {
-    window_ns: row.window_ns,
-    compute_ns: row.compute_ns,
-    exposed_communication_ns: row.exposed_communication_ns,
-    exposed_copy_ns: row.exposed_copy_ns,
-    idle_ns: row.idle_ns,
-    communication_ns: row.communication_ns,
-    copy_ns: row.copy_ns,
-  };
 }

@@ -1,26 +1,19 @@
 /** Allocations of the driver from an export, with everything that may show their owner. */
+import { pick } from '../../model/pick.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type RangePath, rangePaths } from './range-paths.js';
 
-export interface DriverAllocation {
-  readonly pid: number | null;
-  readonly device: number | null;
-  readonly kind: string;
-  readonly address: number;
-  readonly bytes: number;
+/** The call is without the version at its end. */
+const FIELDS = ['pid', 'device', 'kind', 'address', 'bytes', 'api', 'thread', 'library'] as const;
+
+export interface DriverAllocation extends Pick<QueryRow<'nsys.allocations'>, (typeof FIELDS)[number]> {
   /** Null: before the capture, or its record was lost. */
   readonly allocNs: number | null;
   /** Null: held at the end. */
   readonly freeNs: number | null;
   readonly origin: 'traced' | 'before_capture' | 'allocation_lost';
-  /** Of a static variable. */
-  readonly name: string | null;
   readonly isInPool: boolean;
-  /** The call, without the version at its end. */
-  readonly api: string | null;
-  readonly thread: string | null;
-  readonly library: string | null;
-  readonly libraryCall: string | null;
   /** Of the call chain, innermost first. */
   readonly modules: readonly string[];
   /** NVTX ranges of the calling thread, outermost first. */
@@ -55,20 +48,11 @@ export async function readDriverAllocations(
   return rows.map((row, i) => {
     const path = paths.get(i) ?? NO_PATH;
     return {
-      pid: row.pid,
-      device: row.device,
-      kind: row.kind,
-      address: row.address,
-      bytes: row.bytes,
+      ...pick(row, FIELDS),
       allocNs: row.alloc_ns,
       freeNs: row.free_ns,
       origin: row.origin as DriverAllocation['origin'],
-      name: row.name,
       isInPool: row.pool_address !== null && row.pool_address > 0,
-      api: row.api,
-      thread: row.thread,
-      library: row.library,
-      libraryCall: row.library_call,
       modules: row.modules === null ? [] : row.modules.split('\n'),
       ranges: path.texts,
       isInNccl: path.isNccl,

@@ -1,4 +1,6 @@
 /** NVTX ranges open at one moment, thread by thread. */
+import { groupBy } from '../../model/group-by.js';
+import { pick } from '../../model/pick.js';
 import type { NsysRangeStack } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 
@@ -11,21 +13,19 @@ export async function rangeStacks(
   ranks: ReadonlyMap<number, number> = new Map(),
 ): Promise<NsysRangeStack[]> {
   const rows = await store.all('nsys.ranges_at', { source_id: sourceId, time_ns: Math.round(timeNs), pid });
-  const stacks = new Map<string, { -readonly [Field in keyof NsysRangeStack]: NsysRangeStack[Field] }>();
-  for (const row of rows) {
-    // A start/end range may end on another thread: it belongs to the process.
-    const tid = row.type === 'push_pop' ? row.tid : null;
-    const key = `${row.pid}/${tid}`;
-    const known = stacks.get(key) ?? {
-      pid: row.pid,
-      tid,
-      thread: tid === null ? null : row.thread,
-      rank: row.pid === null ? null : (ranks.get(row.pid) ?? null),
-      ranges: [],
+  // A start/end range may end on another thread: it belongs to the process.
+  const stacks = groupBy(rows, ({ pid: process, type, tid }) => `${process}/${type === 'push_pop' ? tid : null}`);
+  return [...stacks.values()].map((open) => {
+    const { pid: process, type, tid, thread } = open[0]!;
+    return {
+      pid: process,
+      ...(type === 'push_pop' && tid !== null ? { tid, thread } : { tid: null, thread: null }),
+      rank: process === null ? null : (ranks.get(process) ?? null),
+      ranges: open.map(({ domain_name: domain, ...range }) => ({
+        ...pick(range, ['text', 'type']),
+        domain,
+        ...pick(range, ['start_ns', 'end_ns']),
+      })),
     };
-    const { text, type, domain_name, start_ns, end_ns } = row;
-    known.ranges = [...known.ranges, { text, type, domain: domain_name, start_ns, end_ns }];
-    stacks.set(key, known);
-  }
-  return [...stacks.values()];
+  });
 }

@@ -4,9 +4,8 @@
  */
 import { maxOf, minOf, pushAll } from '../../model/lists.js';
 import type { NsysStep, NsysStepBasis } from '../../model/results/nsys.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-
-type RangeGroup = Awaited<ReturnType<typeof readGroups>>[number];
 
 /**
  * Texts that name the step itself; # is a placeholder for each number. Megatron, NeMo, Lightning, torch.profiler,
@@ -36,6 +35,8 @@ const LEAST_PERIOD_COVER = 0.1;
 /** Most candidates examined, the largest first. */
 const MOST_TRIED = 4;
 
+type RangeGroup = QueryRow<'nsys.range_groups'>;
+
 export interface StepWindows {
   readonly steps: readonly NsysStep[];
   readonly by: NsysStepBasis | null;
@@ -43,13 +44,9 @@ export interface StepWindows {
 
 const NONE: StepWindows = { steps: [], by: null };
 
-async function readGroups(store: Store, sourceId: number) {
-  return store.all('nsys.range_groups', { source_id: sourceId });
-}
-
 /** In order of process, then time. */
 export async function stepWindows(store: Store, sourceId: number): Promise<StepWindows> {
-  const groups = (await readGroups(store, sourceId)).filter(
+  const groups = (await store.all('nsys.range_groups', { source_id: sourceId })).filter(
     ({ domain_name, count }) => count > 0 && !/^nccl/i.test(domain_name ?? ''),
   );
   for (const basis of basesOf(groups)) {
@@ -191,13 +188,18 @@ function numberIn(text: string): number | undefined {
   return digits?.length === 1 && Number.isSafeInteger(Number(digits[0])) ? Number(digits[0]) : undefined;
 }
 
+export interface SteadyWindow {
+  readonly fromNs: number;
+  readonly toNs: number;
+  /** 0: the window is not made of steps. */
+  readonly steps: number;
+}
+
 /**
  * The steps except the first, whose warm-up would be taken for thrashing. The processes of a report run in step: one of
  * them determines the window.
  */
-export function steadyWindow(
-  steps: readonly NsysStep[],
-): { readonly fromNs: number; readonly toNs: number; readonly steps: number } | undefined {
+export function steadyWindow(steps: readonly NsysStep[]): SteadyWindow | undefined {
   const processSteps = steps.filter(({ pid }) => pid === steps[0]!.pid);
   if (processSteps.length < 2) return undefined;
   return { fromNs: processSteps[1]!.start_ns, toNs: processSteps.at(-1)!.end_ns, steps: processSteps.length - 1 };

@@ -3,10 +3,10 @@
  * by process.
  */
 import { maxOf, pushAll } from '../../model/lists.js';
+import { pick } from '../../model/pick.js';
 import type {
   ClockShift,
   OutsideDevice,
-  OutsideMonitor,
   OutsidePoint,
   OutsideProcess,
   OutsideResult,
@@ -35,6 +35,12 @@ export interface OutsideQuestion {
 }
 
 type MonitorRow = QueryRow<'outside.monitors'>;
+
+/** Fields of the result, after the file. */
+const MONITOR = [
+  ...(['format', 'clock', 'samples', 'interval_us', 'first_us', 'last_us'] as const),
+  ...(['first_bytes', 'last_bytes', 'max_bytes', 'max_us', 'max_line'] as const),
+] as const;
 
 export async function describeOutside(
   store: Store,
@@ -199,7 +205,7 @@ async function describeDevice(
     rank: owner?.rank ?? null,
     joined_by: owner?.joinedBy ?? null,
     total_bytes: monitor?.total_bytes ?? points.find(({ total_bytes: total }) => total !== null)?.total_bytes ?? null,
-    monitor: monitor === null ? null : monitorOf(monitor),
+    monitor: monitor === null ? null : { file: monitor.display_path, ...pick(monitor, MONITOR) },
     peak_reserved_bytes: peak,
     missed_bytes: missedBytes(monitor, peak, outside?.min_bytes ?? 0),
     outside,
@@ -210,12 +216,7 @@ async function describeDevice(
         pid: row.pid,
         process: row.process,
         is_own: owner?.pid == null ? null : row.pid === owner.pid,
-        samples: row.samples,
-        clock: row.clock,
-        first_us: row.first_us,
-        last_us: row.last_us,
-        max_bytes: row.max_bytes,
-        last_bytes: row.last_bytes,
+        ...pick(row, ['samples', 'clock', 'first_us', 'last_us', 'max_bytes', 'last_bytes']),
         file: row.display_path,
         line: row.line,
       }),
@@ -227,23 +228,6 @@ function missedBytes(monitor: MonitorRow | null, peak: number | null, leastOutsi
   if (monitor === null || peak === null) return null;
   const missed = peak + Math.max(0, leastOutside) - monitor.max_bytes;
   return missed > MISSED_LEAST_BYTES ? missed : null;
-}
-
-function monitorOf(row: MonitorRow): OutsideMonitor {
-  return {
-    file: row.display_path,
-    format: row.format,
-    clock: row.clock,
-    samples: row.samples,
-    interval_us: row.interval_us,
-    first_us: row.first_us,
-    last_us: row.last_us,
-    first_bytes: row.first_bytes,
-    last_bytes: row.last_bytes,
-    max_bytes: row.max_bytes,
-    max_us: row.max_us,
-    max_line: row.max_line,
-  };
 }
 
 /** Half the distance of two samples, plus the rounding of a clock of whole seconds. */

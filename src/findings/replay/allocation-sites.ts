@@ -1,14 +1,13 @@
 /** The call site of every allocation of a recording, those that were live before it included. */
 
 import type { Recording } from '../../allocator/replay/recording.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { ALLOC } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 
 export interface AllocationSites {
-  /** Stack of each allocation; −1 where unknown. */
-  readonly stackId: Int32Array;
-  /** Requested bytes of each. */
+  /** Requested bytes of each allocation. */
   readonly bytes: Float64Array;
   site(allocation: number): string;
 }
@@ -17,6 +16,7 @@ export async function readAllocationSites(
   store: Store,
   { start, events, allocation, allocations }: Recording,
 ): Promise<AllocationSites> {
+  /** Stack of each allocation; −1 where unknown. */
   const stackId = new Int32Array(allocations).fill(-1);
   const bytes = new Float64Array(allocations);
   for (let row = 0; row < start.blocks.count; row += 1) {
@@ -32,16 +32,7 @@ export async function readAllocationSites(
   const stacks = await readStacks(store, new Set(stackId));
   const named = new Map<number, string>();
   return {
-    stackId,
     bytes,
-    site(id) {
-      const stack = stackId[id]!;
-      let text = named.get(stack);
-      if (text === undefined) {
-        text = siteOf(stack, stacks);
-        named.set(stack, text);
-      }
-      return text;
-    },
+    site: (id) => getOrAdd(named, stackId[id]!, () => siteOf(stackId[id]!, stacks)),
   };
 }

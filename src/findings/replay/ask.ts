@@ -1,11 +1,15 @@
 /** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
+import type { Recording } from '../../allocator/replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
+import type { AllocatorVariant } from '../../allocator/variants.js';
+import type { Alternatives } from '../../allocator/what-if/alternatives.js';
 import { runOnce, type WhatIfBase } from '../../allocator/what-if/known-runs.js';
 import { askWhatIf, leastBudget } from '../../allocator/what-if/sweep.js';
-import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
+import type { LostFact, WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
+import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type RecordedCapacity, readCapacity } from './capacity.js';
 import { readRecording, type StoredRecording } from './read-recording.js';
 import { RECORDED, type SettingQuestion } from './sweep-questions.js';
@@ -18,23 +22,44 @@ export interface ReplayedDevice {
 }
 
 /** What a device is read by. */
-export interface DevicePlace {
-  readonly snapshotId: number;
-  readonly device: number;
-  readonly rank: number | null;
-  readonly path: string;
-}
+export type DevicePlace = Pick<ChosenDevice, 'snapshotId' | 'device' | 'rank' | 'path'>;
 
 export async function replayDevice(store: Store, chosen: DevicePlace): Promise<ReplayedDevice> {
   const stored = await readRecording(store, chosen.snapshotId, chosen.device);
   const fidelity = judgeReplay(stored.recording, stored.dump, stored.walk);
-  const { operations, outcome, recording } = fidelity;
+  const { alternatives, outcome, recording } = fidelity;
   const capacity = await readCapacity(store, chosen, recording);
   return {
     stored: { ...stored, recording },
     fidelity,
     capacity,
-    base: { recording, operations, variant: outcome.variant },
+    base: baseOf(recording, alternatives, outcome.variant),
+  };
+}
+
+/** Of the facts that a recording lost, those that this one may have had. */
+export function lostFacts({ base: { lost } }: ReplayedDevice): LostFact[] {
+  if (lost === undefined) return [];
+  const facts: readonly (readonly [LostFact, boolean])[] = [
+    ['pending_frees', lost.pendingBytes > 0],
+    ['flushes', lost.flushes],
+    ['unclear_flushes', lost.unclearFlushes],
+    ['private_pools', lost.privatePools],
+  ];
+  return facts.flatMap(([fact, isLost]) => (isLost ? [fact] : []));
+}
+
+function baseOf(
+  recording: Recording,
+  { cases: [operations, ...others], lost }: Alternatives,
+  variant: AllocatorVariant,
+): WhatIfBase {
+  return {
+    recording,
+    operations: operations!,
+    variant,
+    lost,
+    others: others.map((other) => ({ recording, operations: other, variant })),
   };
 }
 
@@ -62,6 +87,8 @@ export function settingRows(
   budgetBytes: number,
   allowedBytes: number | null,
   calibration: number | null,
+  /** With the recorded settings the model fails where torch did; null: nothing failed. */
+  repeats: boolean | null = null,
 ): WhatIfSetting[] {
   const { bounds, robust } = askWhatIf(base, {
     settings: question.settings,
@@ -71,7 +98,7 @@ export function settingRows(
   });
   const capacity = Math.min(budgetBytes, allowedBytes ?? budgetBytes);
   const isLimited = Number.isFinite(capacity);
-  return bounds.map(({ bound, outcome, result }) => {
+  return bounds.map(({ bound, outcome, result, leastPeakReservedBytes, mostPeakReservedBytes }) => {
     const change = Math.abs(result.peakReservedBytes - stored.history.peakReserved.bytes);
     const isNoise = bound === 'optimistic' && calibration !== null && change <= Math.abs(calibration);
     return {
@@ -79,15 +106,17 @@ export function settingRows(
       capacity_bytes: isLimited ? capacity : null,
       outcome,
       peak_reserved_bytes: result.peakReservedBytes,
+      peak_reserved_least_bytes: leastPeakReservedBytes,
+      peak_reserved_most_bytes: mostPeakReservedBytes,
       peak_active_bytes: result.peakActiveBytes,
       headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
       driver_calls: result.driverCalls,
-      bound,
+      bound: bound === 'exact' && leastPeakReservedBytes < mostPeakReservedBytes ? 'interval' : bound,
       unused_at_peak_bytes: result.unusedAtPeakBytes,
       retries: result.retries,
       short_bytes: result.oom === null ? null : result.oom.shortBytes,
       oom_seq: result.oom === null ? null : result.oom.seq,
-      robust,
+      robust: robust && repeats !== false,
       note: question.note ?? (isNoise ? 'peak changed by less than the error of the assumed start' : null),
     };
   });

@@ -8,6 +8,7 @@ import { allocationSize } from '../../allocator/rounding.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
+import type { ChosenDevice } from '../state/choose-snapshot.js';
 
 export interface RecordedCapacity {
   /** Reserved plus free on the device when the last recorded OOM was raised; Infinity where none was. */
@@ -30,7 +31,7 @@ export interface RecordedCapacity {
 /** `path`: how the snapshot is named in the result. */
 export async function readCapacity(
   store: Store,
-  device: { readonly snapshotId: number; readonly device: number; readonly rank: number | null; readonly path: string },
+  device: Pick<ChosenDevice, 'snapshotId' | 'device' | 'rank' | 'path'>,
   recording: Recording,
 ): Promise<RecordedCapacity> {
   const { total, allowed } = await printedFigures(store, device);

@@ -3,8 +3,8 @@
  * segments would have avoided it.
  */
 
-import type { Counterfactual } from '../../model/results/common.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
+import type { Counterfactual } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { calibrate, type DevicePlace, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
 import { questionOf, RECORDED, recordedQuestion } from './sweep-questions.js';
@@ -34,9 +34,9 @@ export async function counterfactual(
   const { budgetBytes, allowedBytes } = device.capacity;
   const other = questionOf(settings, `expandable_segments:${settings.expandableSegments ? 'False' : 'True'}`, false);
   const calibration = calibrate(device);
-  const ask = (question: typeof other): WhatIfSetting[] =>
-    settingRows(device, question, budgetBytes, allowedBytes, calibration);
-  const recorded = ask(recordedQuestion(settings));
+  const ask = (question: typeof other, repeats: boolean | null): WhatIfSetting[] =>
+    settingRows(device, question, budgetBytes, allowedBytes, calibration, repeats);
+  const recorded = ask(recordedQuestion(settings), null);
   const repeats = recorded.every((row) => row.outcome === 'same_oom');
   return {
     replay: {
@@ -46,7 +46,7 @@ export async function counterfactual(
       least_capacity_bytes:
         repeats && allowedBytes === null && entries <= MOST_ENTRIES_FOR_LEAST ? leastOf(device) : null,
     },
-    rows: [...recorded, ...ask(other)],
+    rows: [...recorded, ...ask(other, repeats)],
   };
 }
 

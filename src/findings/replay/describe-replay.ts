@@ -6,6 +6,7 @@ import type { ReplayDevice, ReplayRegime, ReplayResult, TraceEntryResult } from 
 import type { TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
+import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { hex } from '../state/state-view.js';
 import { readRecording, type StoredRecording } from './read-recording.js';
 
@@ -13,14 +14,7 @@ import { readRecording, type StoredRecording } from './read-recording.js';
 const CONTEXT_ENTRIES = 4;
 
 /** A snapshot's device with what names it. */
-export interface NamedDevice {
-  readonly snapshotId: number;
-  readonly sourceId: number;
-  readonly path: string;
-  readonly handle: string;
-  readonly rank: number | null;
-  readonly device: number;
-}
+export type NamedDevice = Omit<ChosenDevice, 'others'>;
 
 /** All devices with a trace. Throws MBF1002 if there is none. */
 export async function describeReplays(
@@ -70,11 +64,16 @@ async function describeReplay(store: Store, named: NamedDevice): Promise<ReplayD
     status: fidelity.status,
     reason: fidelity.reason,
     free_run_error: fidelity.freeRunError,
-    settings: confText(recording.settings),
+    settings: confText(fidelity.recording.settings),
     flushes: {
       explicit: outcome.flushes.filter((flush) => flush.kind === 'explicit').length,
       forced: outcome.flushes.filter((flush) => flush.kind === 'forced').length,
       late_waits: outcome.lateWaits.length,
+    },
+    from_record: {
+      settings: fidelity.settingsInferred,
+      pool_orders: outcome.taken.poolOrders,
+      garbage_segments: outcome.taken.garbageSegments,
     },
     ooms: outcome.ooms.map((oom) => ({
       seq: oom.seq,

@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { readSteps } from '../trace/steps.js';
-import { calibrate, leastCapacities, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
+import { calibrate, leastCapacities, lostFacts, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
 import type { RecordedCapacity } from './capacity.js';
 import { describeEarlyFrees } from './describe-early-frees.js';
 import { describeEdits, type SiteEdit } from './describe-edits.js';
@@ -56,17 +56,21 @@ export async function describeWhatIf(
   const budget = askedBudget(options.capacityBytes, capacity);
   const calibration = calibrate(device);
   const rows: WhatIfSetting[] = [];
+  let repeats: boolean | null = null;
   const ask = (question: SettingQuestion, budgetBytes: number, allowed: number | null): void => {
-    pushAll(rows, settingRows(device, question, budgetBytes, allowed, calibration));
+    pushAll(rows, settingRows(device, question, budgetBytes, allowed, calibration, repeats));
   };
   const recordedBudget = capacity.budgetBytes;
   ask(recordedQuestion(recording.settings), recordedBudget, capacity.allowedBytes);
+  repeats = capacity.capacityBytes === null ? null : rows[0]?.outcome === 'same_oom';
   const target = budget ?? recordedBudget;
   const allowed = budget === null ? capacity.allowedBytes : null;
   const hasFraction = capacity.allowedBytes !== null;
   const own = options.set.length > 0 ? questionOf(recording.settings, options.set.join(','), hasFraction) : undefined;
   if (own !== undefined) {
-    const fraction = own.memoryFraction === null ? allowed : own.memoryFraction * (capacity.deviceTotalBytes ?? target);
+    // Of the device asked about; of the recorded one where no other is.
+    const total = options.capacityBytes ?? capacity.deviceTotalBytes ?? target;
+    const fraction = own.memoryFraction === null ? allowed : Math.floor(own.memoryFraction * total);
     ask(own, target, fraction);
   } else if (budget !== null) ask(recordedQuestion(recording.settings), budget, null);
   const isPlain = own === undefined && budget === null && options.edits.length === 0 && !options.freeEarly;
@@ -101,7 +105,8 @@ export async function describeWhatIf(
       oom: await recordedOom(store, stored),
     },
     calibration_bytes: calibration,
-    repeats_oom: capacity.capacityBytes === null ? null : rows[0]?.outcome === 'same_oom',
+    repeats_oom: repeats,
+    lost: lostFacts(device),
     settings: rows,
     least_capacity: sweeps ? leastCapacities(device) : [],
     optimum_bytes: optimum(device),

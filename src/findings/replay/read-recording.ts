@@ -2,9 +2,10 @@
 
 import type { DumpedState } from '../../allocator/fidelity/compare-final-state.js';
 import type { WalkFindings } from '../../allocator/fidelity/fidelity.js';
-import { prepareRecording, type Recording } from '../../allocator/replay/recording.js';
+import { prepareRecording, type Recording, recordedReserve } from '../../allocator/replay/recording.js';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
+import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { type DeviceHistory, deviceHistory, type TraceOfDevice } from '../trace/device-history.js';
 import { stateAfter } from '../trace/state-at.js';
@@ -26,12 +27,15 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
   const id = { snapshot_id: snapshotId, device };
   const events = await wholeTrace(store, history);
   const stacks = await store.all('replay.empty_cache_stacks', id);
+  const budgetBytes = await budgetAtOom(store, id, { start, events });
   const recording = prepareRecording({
     settings,
     start,
     events,
+    ...(budgetBytes === undefined ? {} : { budgetBytes }),
     ...(await readOwners(store, trace)),
     emptyCacheStacks: new Set(stacks.map((row) => row.stack_id)),
+    namesSettings: (await store.one('snapshot.settings', { snapshot_id: snapshotId })) !== undefined,
     // A pool that no source names still must not be the default one.
     namesPools: (await store.all('snapshot.features', { snapshot_id: snapshotId })).some(
       (row) => row.feature === 'event.pool_id',
@@ -50,6 +54,20 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
     },
     history,
   };
+}
+
+/** Reserved and free on the device together when the last OOM was raised. */
+async function budgetAtOom(
+  store: Store,
+  { snapshot_id, device }: { readonly snapshot_id: number; readonly device: number },
+  trace: Pick<Recording, 'start' | 'events'>,
+): Promise<number | undefined> {
+  const row = trace.events.action.lastIndexOf(OOM, trace.events.count - 1);
+  if (row < 0) return undefined;
+  const oom = (await store.all('snapshot.ooms', { snapshot_id })).find(
+    (one) => one.device === device && one.seq === trace.events.seq[row],
+  );
+  return oom?.device_free_bytes == null ? undefined : recordedReserve(trace)[row]! + oom.device_free_bytes;
 }
 
 /** To which pools allocations and segments belong, and in which class of size segments are. */

@@ -5,6 +5,7 @@
 
 import { configKeys } from '../../knowledge/config-keys.js';
 import { groupBy } from '../../model/group-by.js';
+import { pick } from '../../model/pick.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
 import { readOnce } from '../../store/read-once.js';
@@ -16,16 +17,8 @@ export function readSettings(store: Store, runId: number): Promise<FoundSetting[
 }
 
 const onceSettings = readOnce(async (store: Store, runId: number): Promise<FoundSetting[]> => {
-  return (await store.all('log.config', { run_id: runId })).map((row) => ({
-    key: row.key,
-    rawKey: row.raw_key,
-    value: row.value,
-    origin: row.origin,
-    precedence: row.precedence,
-    attempt: row.attempt,
-    file: row.display_path,
-    line: row.line,
-  }));
+  const rows = await store.all('log.config', { run_id: runId });
+  return rows.map(({ raw_key: rawKey, display_path: file, ...row }) => ({ ...row, rawKey, file }));
 });
 
 function pathOf(rawKey: string): string {
@@ -108,13 +101,10 @@ export function effectiveConfig(found: readonly FoundSetting[]): EffectiveConfig
     if (distinct.size < 2) continue;
     conflicts.push({
       key,
-      values: [...distinct.values()].map((setting) => ({
-        value: setting.value,
-        origin: setting.origin,
-        raw_key: setting.rawKey,
-        attempt: setting.attempt,
-        file: setting.file,
-        line: setting.line,
+      values: [...distinct.values()].map(({ rawKey, ...setting }) => ({
+        ...pick(setting, ['value', 'origin']),
+        raw_key: rawKey,
+        ...pick(setting, ['attempt', 'file', 'line']),
       })),
     });
   }
@@ -139,14 +129,8 @@ export function diffConfig(
       equal += 1;
       continue;
     }
-    different.push({
-      key: setting.key,
-      memory: setting.memory,
-      value: setting.value,
-      other_value: match.value,
-      origin: setting.origin,
-      other_origin: match.origin,
-    });
+    const { key, memory, value, origin } = setting;
+    different.push({ key, memory, value, other_value: match.value, origin, other_origin: match.origin });
   }
   return {
     other,

@@ -1,6 +1,7 @@
 /** Which failure came first, as the verbs over text rows report it. */
 
 import type { FirstFailureResult } from '../../model/first-failure.js';
+import { pick } from '../../model/pick.js';
 import type { LogIncident } from '../../model/results/log.js';
 import { type FailureCandidate, firstFailure } from './first-failure.js';
 
@@ -9,18 +10,11 @@ type Candidate = FailureCandidate & { readonly index: number };
 function candidateOf(incident: LogIncident, index: number): Candidate {
   return {
     index,
-    kind: incident.kind,
-    rank: incident.rank,
-    host: incident.host,
+    ...pick(incident, ['kind', 'rank', 'file', 'line', 'grammar', 'exception', 'text']),
     attempt: incident.attempt ?? 1,
-    file: incident.file,
-    line: incident.line,
     timeUs: incident.time_us,
     // The attempt's last iteration does not show when this one failed.
     iteration: incident.iteration_origin === 'same file' ? incident.iteration : null,
-    grammar: incident.grammar,
-    exception: incident.exception,
-    text: incident.text,
   };
 }
 
@@ -39,13 +33,7 @@ export function readFirstFailure(incidents: readonly LogIncident[]): FirstFailur
   return {
     kind: first.kind,
     role: failure.first.role,
-    rank: first.rank,
-    host: first.host,
-    device: first.device,
-    attempt: first.attempt,
-    time: first.time,
-    file: first.file,
-    line: first.line,
+    ...pick(first, ['rank', 'host', 'device', 'attempt', 'time', 'file', 'line']),
     incident: index,
     why: failure.basis,
     also_failed: ranksOf(failure.alsoFailed).filter((rank) => rank !== first.rank),

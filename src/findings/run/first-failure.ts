@@ -1,22 +1,15 @@
+import type { LogIncident } from '../../model/results/log.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 
 /** What is known of one incident of a run; rows of the `incident` table or of a parser, as the caller has them. */
-export interface FailureCandidate {
-  readonly kind: IncidentKind;
-  readonly rank: number | null;
-  readonly host: string | null;
+export interface FailureCandidate
+  extends Pick<LogIncident, 'kind' | 'rank' | 'file' | 'line' | 'grammar' | 'exception' | 'text'> {
   /** Launch inside the run; incidents of different launches are never compared. */
   readonly attempt: number;
-  readonly file: string;
-  readonly line: number;
   /** Wall clock as printed, microseconds; null where a line has none. */
   readonly timeUs: number | null;
   /** Last iteration printed before it. */
   readonly iteration: number | null;
-  /** Entry of the message grammar, or format, that matched. */
-  readonly grammar: string;
-  readonly exception: string | null;
-  readonly text: string;
 }
 
 /**

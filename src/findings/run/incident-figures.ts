@@ -1,4 +1,5 @@
 /** The figures of failure lines, as they were printed. */
+import { getOrAdd } from '../../model/group-by.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type PrintedBytes } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 
@@ -20,8 +21,7 @@ export async function readIncidentFigures(
   for (const { incident_id, field, pid, bytes, precision_bytes } of await store.all('incident.values', {
     run_id: runId,
   })) {
-    const incident = figures.get(incident_id) ?? { bytes: {}, processes: [] };
-    figures.set(incident_id, incident);
+    const incident = getOrAdd(figures, incident_id, () => ({ bytes: {}, processes: [] }));
     const printed = { bytes, text: '', precisionBytes: precision_bytes };
     const name = FIELD_OF_NAME.get(field);
     if (name !== undefined) incident.bytes[name] = printed;

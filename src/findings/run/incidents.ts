@@ -1,6 +1,7 @@
 /** Failure lines as results: the same fields from a store and from a text just read. */
 
 import { readProcesses, reservedOf, unallocatedOf } from '../../knowledge/oom-figures.js';
+import { pick } from '../../model/pick.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { IncidentRow } from '../../model/tables.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
@@ -41,9 +42,7 @@ export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
     rank: row.rank,
     rank_origin: row.rankOrigin,
     local_rank: row.localRank,
-    host: row.host,
-    device: row.device,
-    pid: row.pid,
+    ...pick(row, ['host', 'device', 'pid']),
     exit_code: row.exitCode,
     ...byteFields(row),
     exception: row.exception,

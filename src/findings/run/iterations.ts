@@ -1,4 +1,5 @@
 /** Iteration lines and what they amount to. */
+import { pick } from '../../model/pick.js';
 import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -8,11 +9,7 @@ function summarise(row: QueryRow<'log.iteration_summary'>): IterationSummary {
     count: row.count,
     copies: row.copies,
     distinct: row.distinct_iterations,
-    first: row.first,
-    last: row.last,
-    lowest: row.lowest,
-    highest: row.highest,
-    target: row.target,
+    ...pick(row, ['first', 'last', 'lowest', 'highest', 'target']),
     monotonic: row.attempt === null ? row.rises : row.rises_in_attempts,
     timed: row.timed,
     median_step_ms: row.median_ms,
@@ -33,9 +30,7 @@ function summarise(row: QueryRow<'log.iteration_summary'>): IterationSummary {
     },
     mean_step_ms_excluding_first: row.steady_mean_ms,
     median_tflops_per_gpu: row.median_tflops,
-    last_loss: row.last_loss,
-    skipped_iterations: row.skipped_iterations,
-    nan_iterations: row.nan_iterations,
+    ...pick(row, ['last_loss', 'skipped_iterations', 'nan_iterations']),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Memory lines by rank: last and largest figures, growth, and what in them is worth a word. */
+import { groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
+import { pick } from '../../model/pick.js';
 import type {
   MemoryFlag,
   MemoryGroup,
@@ -29,14 +31,8 @@ const IMBALANCE_SHARE = 1.25;
 function metricOf(row: QueryRow<'log.memory_ranks'>): MemoryMetricResult {
   const grows = row.growth_samples >= GROWTH_SAMPLES && row.growth_bytes !== null && Number.isFinite(row.growth_bytes);
   return {
-    metric: row.metric,
-    samples: row.samples,
-    first_iteration: row.first_iteration,
-    last_iteration: row.last_iteration,
-    last_bytes: row.last_bytes,
-    max_bytes: row.max_bytes,
-    last_value: row.last_value,
-    max_value: row.max_value,
+    ...pick(row, ['metric', 'samples', 'first_iteration', 'last_iteration']),
+    ...pick(row, ['last_bytes', 'max_bytes', 'last_value', 'max_value']),
     growth_bytes_per_iteration: grows ? row.growth_bytes : null,
     // A flat line explains everything: there is nothing to explain.
     growth_r2: grows && row.growth_r2 !== null && Number.isFinite(row.growth_r2) ? row.growth_r2 : null,
@@ -49,17 +45,13 @@ export async function memoryRanks(
   layout: RankLayout | null,
   rank?: number | undefined,
 ): Promise<MemoryRank[]> {
-  const ranks: (MemoryRank & { metrics: MemoryMetricResult[] })[] = [];
-  for (const row of await store.all('log.memory_ranks', { run_ids: String(runId), rank: rank ?? null })) {
-    let last = ranks.at(-1);
-    if (last === undefined || last.attempt !== row.attempt || last.rank !== row.rank || last.device !== row.device) {
-      const position = row.rank === null ? null : (layout?.position(row.rank) ?? null);
-      last = { attempt: row.attempt, rank: row.rank, device: row.device, position, metrics: [] };
-      ranks.push(last);
-    }
-    last.metrics.push(metricOf(row));
-  }
-  return ranks;
+  const rows = await store.all('log.memory_ranks', { run_ids: String(runId), rank: rank ?? null });
+  const ranks = groupBy(rows, (row) => `${row.attempt} ${row.rank} ${row.device}`);
+  return [...ranks.values()].map((metrics) => {
+    const { attempt, rank: number, device } = metrics[0]!;
+    const position = number === null ? null : (layout?.position(number) ?? null);
+    return { attempt, rank: number, device, position, metrics: metrics.map(metricOf) };
+  });
 }
 
 export async function memoryRecords(
@@ -105,21 +97,18 @@ export function memoryGroups(ranks: readonly MemoryRank[]): MemoryGroup[] {
 }
 
 function stagesOf(ranks: readonly MemoryRank[]): MemoryResult['stages'] {
-  const stages = new Map<string, { attempt: number; stage: number; ranks: number; max: Record<string, number> }>();
-  for (const rank of ranks) {
-    if (rank.position === null) continue;
-    const key = `${rank.attempt} ${rank.position.pp}`;
-    let stage = stages.get(key);
-    if (stage === undefined) {
-      stage = { attempt: rank.attempt, stage: rank.position.pp, ranks: 0, max: {} };
-      stages.set(key, stage);
-    }
-    stage.ranks += 1;
-    for (const { metric: name, max_bytes } of rank.metrics) {
-      if (max_bytes !== null) stage.max[name] = Math.max(stage.max[name] ?? 0, max_bytes);
-    }
-  }
-  return [...stages.values()].sort((a, b) => a.attempt - b.attempt || a.stage - b.stage);
+  const known = ranks.flatMap(({ attempt, position, metrics }) =>
+    position === null ? [] : [{ attempt, stage: position.pp, metrics }],
+  );
+  return [...groupBy(known, ({ attempt, stage }) => `${attempt} ${stage}`).values()]
+    .map((group) => {
+      const { attempt, stage } = group[0]!;
+      const max: Record<string, number> = {};
+      for (const { metric: name, max_bytes } of group.flatMap(({ metrics }) => metrics))
+        if (max_bytes !== null) max[name] = Math.max(max[name] ?? 0, max_bytes);
+      return { attempt, stage, ranks: group.length, max };
+    })
+    .sort((a, b) => a.attempt - b.attempt || a.stage - b.stage);
 }
 
 /** Ranks of one attempt that share an oddity. */

@@ -6,18 +6,13 @@
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { EnvResult, LogIncident, ParallelSizes, RunFacts, VersionName } from '../../model/results/log.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
+import type { FoundFigure } from '../../model/settings-read.js';
 import { formatCount } from '../../model/units.js';
 import type { EffectiveConfig } from './config.js';
 import { DEFAULT_RANK_ORDER } from './rank-layout.js';
 
 /** The newest row of a figure or word, see `queries/log/values.sql`. */
-export interface NamedValue {
-  readonly name: string;
-  readonly value: number | null;
-  readonly text: string | null;
-  readonly file: string;
-  readonly line: number;
-}
+export type NamedValue = FoundFigure;
 
 export interface FactSources {
   readonly config: EffectiveConfig;

@@ -82,41 +82,54 @@ export function where(text: string, look: (view: FactsView) => readonly [Tri, ..
   };
 }
 
-/** A flag is on. A setting that is not a flag is on if its value is not empty, `none`, `false` or `0`. */
-export function on(key: string): Condition {
-  return where(key, (view) => {
+/** What holds or not without a fact that is unknown. */
+export const unlessUnknown = ({ by }: Looked, value: () => Tri): Tri => (by === 'unknown' ? null : value());
+
+/** A condition on one setting that is known. */
+export function onSetting(key: string, text: string, test: (fact: Looked) => Tri): Condition {
+  return where(text, (view) => {
     const fact = view.setting(key);
-    return [fact.by === 'unknown' ? null : isOn(fact.value), fact];
+    return [unlessUnknown(fact, () => test(fact)), fact];
   });
 }
 
+/** A condition on a variable that is known; null: it is not set. */
+export function onVariable(name: string, text: string, test: (value: string | null) => boolean): Condition {
+  return where(text, (view) => {
+    const fact = view.env(name);
+    return [unlessUnknown(fact, () => test(fact.value)), fact];
+  });
+}
+
+const negated = (condition: Condition, text: string): Condition => ({ ...not(condition), text });
+
+/** A flag is on. A setting that is not a flag is on if its value is not empty, `none`, `false` or `0`. */
+export function on(key: string): Condition {
+  return onSetting(key, key, ({ value }) => isOn(value));
+}
+
 export function off(key: string): Condition {
-  return { ...not(on(key)), text: `${key} off` };
+  return negated(on(key), `${key} off`);
 }
 
 /** Set to anything but None. */
 export function isSet(key: string): Condition {
-  return where(`${key} set`, (view) => {
-    const fact = view.setting(key);
-    return [fact.by === 'unknown' ? null : fact.value !== null, fact];
-  });
+  return onSetting(key, `${key} set`, ({ value }) => value !== null);
 }
 
 export function missing(key: string): Condition {
-  return { ...not(isSet(key)), text: `${key} not set` };
+  return negated(isSet(key), `${key} not set`);
 }
 
 /** One of these values; compared without case, `null` means None. */
 export function is(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
   const expected = values.map((value) => plainWord(value === null ? null : String(value)));
-  return where(`${key} = ${values.map(String).join(' or ')}`, (view) => {
-    const fact = view.setting(key);
-    return [fact.by === 'unknown' ? null : expected.includes(plainWord(fact.value)), fact];
-  });
+  const text = `${key} = ${values.map(String).join(' or ')}`;
+  return onSetting(key, text, ({ value }) => expected.includes(plainWord(value)));
 }
 
 export function isNot(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
-  return { ...not(is(key, ...values)), text: `${key} ≠ ${values.map(String).join(', ')}` };
+  return negated(is(key, ...values), `${key} ≠ ${values.map(String).join(', ')}`);
 }
 
 /** A number larger than this; None and words are not. */
@@ -129,10 +142,9 @@ export function below(key: string, limit: number): Condition {
 }
 
 function compared(key: string, text: string, test: (value: number) => boolean): Condition {
-  return where(text, (view) => {
-    const fact = view.setting(key);
+  return onSetting(key, text, (fact) => {
     const value = asNumber(fact.value);
-    return [fact.by === 'unknown' ? null : value !== null && test(value), fact];
+    return value !== null && test(value);
   });
 }
 
@@ -184,35 +196,29 @@ export function emptyList(key: string): Condition {
 }
 
 function listed(key: string, text: string, test: (items: readonly string[]) => boolean): Condition {
-  return where(text, (view) => {
-    const fact = view.setting(key);
-    const items = asList(fact.value);
-    return [fact.by === 'unknown' ? null : items !== null && test(items), fact];
+  return onSetting(key, text, ({ value }) => {
+    const items = asList(value);
+    return items !== null && test(items);
   });
 }
 
 /** A variable has one of these values; `null`: it is not set. */
 export function env(name: string, ...values: readonly (string | null)[]): Condition {
-  return where(`${name} ${values.map((value) => (value === null ? 'not set' : `= ${value}`)).join(' or ')}`, (view) => {
-    const fact = view.env(name);
-    return [fact.by === 'unknown' ? null : values.includes(fact.value), fact];
-  });
+  const text = `${name} ${values.map((value) => (value === null ? 'not set' : `= ${value}`)).join(' or ')}`;
+  return onVariable(name, text, (value) => values.includes(value));
 }
 
 export function envNot(name: string, ...values: readonly (string | null)[]): Condition {
-  return { ...not(env(name, ...values)), text: `${name} ≠ ${values.map((value) => value ?? 'not set').join(', ')}` };
+  return negated(env(name, ...values), `${name} ≠ ${values.map((value) => value ?? 'not set').join(', ')}`);
 }
 
 export function envSet(name: string): Condition {
-  return { ...not(env(name, null)), text: `${name} set` };
+  return negated(env(name, null), `${name} set`);
 }
 
 /** A variable's text has this in it. */
 export function envHas(name: string, part: string): Condition {
-  return where(`${name} has ${part}`, (view) => {
-    const fact = view.env(name);
-    return [fact.by === 'unknown' ? null : fact.value?.includes(part) === true, fact];
-  });
+  return onVariable(name, `${name} has ${part}`, (value) => value?.includes(part) === true);
 }
 
 /** A package is older than this. */
@@ -225,7 +231,7 @@ export function before(name: VersionName, version: string): Condition {
 
 /** A package is this or newer. */
 export function since(name: VersionName, version: string): Condition {
-  return { ...not(before(name, version)), text: `${name} ≥ ${version}` };
+  return negated(before(name, version), `${name} ≥ ${version}`);
 }
 
 /** Compute capability of the device is below this: 9 is Hopper, 10 Blackwell. */
@@ -247,13 +253,7 @@ export function framework(...names: readonly string[]): Condition {
 
 /** Not known to hold: for exceptions that require a known fact. Never unknown; lists known facts only. */
 export function notKnown(part: Condition): Condition {
-  return {
-    text: `not ${inner(part)}, as far as known`,
-    test(view) {
-      const { value, looked } = part.test(view);
-      return { value: value !== true, looked: looked.filter(({ by }) => by !== 'unknown') };
-    },
-  };
+  return negated(known(part), `not ${inner(part)}, as far as known`);
 }
 
 /** Holds only if the facts it needs are known; for one branch of several. Never unknown. */

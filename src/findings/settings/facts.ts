@@ -3,21 +3,16 @@
  * A setting that is not set has the framework's default (`defaults.ts`); without a default it is unknown, and so is
  * what depends on it.
  */
-import type { VersionName } from '../../model/results/log.js';
+import type { ConfigEntry, VersionName } from '../../model/results/log.js';
 
 export const FRAMEWORKS = ['megatron-lm', 'megatron-bridge', 'nemo'] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
 
-/** A value that a file, log or command line sets, with its place. `line` is 1-based; 0 where it has none. */
-export interface ExplicitValue {
-  /** As configurations are written out by Python: `True`, `8`, `["core_attn"]`; null: None, or explicitly unset. */
-  readonly value: string | null;
-  /** As spelt in the source. */
-  readonly raw_key: string;
-  readonly origin: string;
-  readonly file: string;
-  readonly line: number;
-}
+/**
+ * A value that a file, log or command line sets, with its place. It is as configurations are written out by Python:
+ * `True`, `8`, `["core_attn"]`; null: None, or explicitly unset. `line` is 1-based; 0 where it has none.
+ */
+export type ExplicitValue = Omit<ConfigEntry, 'key' | 'attempt' | 'memory'>;
 
 export interface Device {
   /** As printed, or as asked for: `h100-80gb`. */

@@ -1,7 +1,7 @@
 /** Named conditions for `parse-condition.ts`: those that need code, and those of `knowledge/terms.yaml`. */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
-import { type Condition, type Tri, where } from './condition.js';
+import { type Condition, onSetting, onVariable, type Tri, unlessUnknown, where } from './condition.js';
 import type { FactsView, Looked } from './facts.js';
 import { chunksUneven, leavesRest, split } from './layer-split.js';
 import { type ConditionContext, parseCondition, type Term } from './parse-condition.js';
@@ -26,21 +26,9 @@ function termOf(name: string): Term | undefined {
   return text === undefined ? undefined : (arg = '') => conditionOfText(text.replaceAll('$1', arg), `terms: ${name}`);
 }
 
-const unlessUnknown = ({ by }: Looked, value: () => Tri): Tri => (by === 'unknown' ? null : value());
-
-/** A condition on one setting that is known. */
-const onSetting = (key: string, text: string, test: (fact: Looked) => Tri): Condition =>
-  where(text, (view) => {
-    const fact = view.setting(key);
-    return [unlessUnknown(fact, () => test(fact)), fact];
-  });
-
 /** A condition on the text of a variable; it does not hold where the variable is not set. */
-const onVariable = (name: string, text: string, test: (value: string) => boolean): Condition =>
-  where(text, (view) => {
-    const fact = view.env(name);
-    return [unlessUnknown(fact, () => fact.value !== null && test(fact.value)), fact];
-  });
+const onText = (name: string, text: string, test: (value: string) => boolean): Condition =>
+  onVariable(name, text, (value) => value !== null && test(value));
 
 const CUDA_CONF = 'PYTORCH_CUDA_ALLOC_CONF';
 const ALIAS_CONF = 'PYTORCH_ALLOC_CONF';
@@ -234,10 +222,10 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
       return [unlessUnknown(fact, () => fact.value === null), fact, view.env(ALIAS_CONF)];
     }),
 
-  literally_expandable: () => onVariable(CUDA_CONF, `${CUDA_CONF} has the entry expandable_segments:True`, hasEntry),
+  literally_expandable: () => onText(CUDA_CONF, `${CUDA_CONF} has the entry expandable_segments:True`, hasEntry),
   expandable_for_torch_only: () =>
-    onVariable(CUDA_CONF, `${CUDA_CONF} on for torch only`, (text) => expands(text) && !hasEntry(text)),
-  refused_by_torch: () => onVariable(CUDA_CONF, `${CUDA_CONF} not understood by torch`, isRefused),
+    onText(CUDA_CONF, `${CUDA_CONF} on for torch only`, (text) => expands(text) && !hasEntry(text)),
+  refused_by_torch: () => onText(CUDA_CONF, `${CUDA_CONF} not understood by torch`, isRefused),
   allocator_variables_differ: () =>
     where(`${CUDA_CONF} ≠ ${ALIAS_CONF}`, (view) => {
       const [one, other] = [view.env(CUDA_CONF), view.env(ALIAS_CONF)];

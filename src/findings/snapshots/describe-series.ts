@@ -1,4 +1,6 @@
 /** `mbforensics snapshots`: the dumps of each rank in the order of time, and what changed between them. */
+import { groupBy } from '../../model/group-by.js';
+import { pick } from '../../model/pick.js';
 import type {
   SeriesSnapshot,
   SiteGrowth,
@@ -7,9 +9,9 @@ import type {
 } from '../../model/results/snapshot-series.js';
 import type { DumpTrigger } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { readStacks, siteOf } from '../stacks/read-stacks.js';
+import { siteName } from '../stacks/read-stacks.js';
 import { dumpTimeUs, orderSnapshots } from './order.js';
-import { type Relation, relateTraces, type SeriesRow } from './relate.js';
+import { NOTHING, type Relation, relateTraces, type SeriesRow } from './relate.js';
 import { seriesTrend, trendTolerance } from './trend.js';
 
 export interface SeriesQuestion {
@@ -21,6 +23,9 @@ export interface SeriesQuestion {
   readonly sites: number;
 }
 
+/** Of the first snapshot. */
+const NO_RELATION = { relation: null, ...NOTHING };
+
 interface KnownTrigger {
   readonly trigger: DumpTrigger;
   readonly origin: string;
@@ -31,23 +36,16 @@ interface KnownTrigger {
  * numbers alone.
  */
 export async function describeSeries(store: Store, question: SeriesQuestion): Promise<SnapshotSeriesResult> {
-  const groups = new Map<string, SeriesRow[]>();
-  for (const row of await store.all('snapshot.series', { run_id: question.runId })) {
-    const key = `${row.rank ?? stemOf(row.display_path)} ${row.device}`;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [row]);
-    else group.push(row);
-  }
+  const groups = groupBy(
+    await store.all('snapshot.series', { run_id: question.runId }),
+    (row) => `${row.rank ?? `- ${row.display_path.replaceAll(/\d+/g, '#')}`} ${row.device}`,
+  );
   const series: SnapshotSeries[] = [];
   for (const rows of groups.values()) {
     if (question.handle !== undefined && !rows.some((row) => row.handle === question.handle)) continue;
     series.push(await describeOne(store, rows, question.sites));
   }
   return { schema: 'mbforensics/snapshots@1', run: question.run, series };
-}
-
-function stemOf(path: string): string {
-  return `- ${path.replaceAll(/\d+/g, '#')}`;
 }
 
 async function describeOne(store: Store, unordered: readonly SeriesRow[], sites: number): Promise<SnapshotSeries> {
@@ -121,23 +119,13 @@ function snapshotOf(
   return {
     handle: row.handle,
     path: row.display_path,
-    attempt: row.attempt,
-    step: row.step,
-    step_origin: row.step_origin,
+    ...pick(row, ['attempt', 'step', 'step_origin']),
     trigger,
     trigger_origin: origin,
-    events: row.events,
-    first_time_us: row.first_time_us,
+    ...pick(row, ['events', 'first_time_us']),
     last_time_us: dumpTimeUs(row),
-    oom_entries: row.oom_entries,
-    allocated_bytes: row.allocated_bytes,
-    active_bytes: row.active_bytes,
-    reserved_bytes: row.reserved_bytes,
-    inactive_bytes: row.inactive_bytes,
-    relation: relation?.relation ?? null,
-    shared_entries: relation?.shared_entries ?? null,
-    new_entries: relation?.new_entries ?? null,
-    lost: relation?.lost ?? null,
+    ...pick(row, ['oom_entries', 'allocated_bytes', 'active_bytes', 'reserved_bytes', 'inactive_bytes']),
+    ...pick(relation ?? NO_RELATION, ['relation', 'shared_entries', 'new_entries', 'lost']),
     growth,
     growth_per_step_bytes: growth === null ? null : perStep(growth.allocated_bytes, before!, row),
   };
@@ -149,34 +137,13 @@ function perStep(bytes: number, first: SeriesRow, last: SeriesRow): number | nul
 }
 
 async function siteGrowth(store: Store, first: SeriesRow, last: SeriesRow, limit: number): Promise<SiteGrowth[]> {
-  const byStack = new Map<number, { bytes: number; blocks: number; last: number }>();
-  for (const [row, sign] of [
-    [first, -1],
-    [last, 1],
-  ] as const) {
-    const params = { snapshot_id: row.snapshot_id, device: row.device };
-    for (const { stack_id, bytes, blocks } of await store.all('snapshot.allocated_by_stack', params)) {
-      const group = byStack.get(stack_id ?? -1) ?? { bytes: 0, blocks: 0, last: 0 };
-      group.bytes += sign * bytes;
-      group.blocks += sign * blocks;
-      if (sign > 0) group.last += bytes;
-      byStack.set(stack_id ?? -1, group);
-    }
-  }
-  const frames = await readStacks(store, byStack.keys());
-  const bySite = new Map<string, { bytes: number; blocks: number; last: number }>();
-  for (const [stackId, group] of byStack) {
-    const site = siteOf(stackId, frames);
-    const known = bySite.get(site) ?? { bytes: 0, blocks: 0, last: 0 };
-    bySite.set(site, {
-      bytes: known.bytes + group.bytes,
-      blocks: known.blocks + group.blocks,
-      last: known.last + group.last,
-    });
-  }
-  const changed = [...bySite]
-    .filter(([, { bytes, blocks }]) => bytes !== 0 || blocks !== 0)
-    .sort(([a, x], [b, y]) => y.bytes - x.bytes || (a < b ? -1 : 1))
-    .map(([site, { bytes, blocks, last: last_bytes }]) => ({ site, bytes, blocks, last_bytes }));
+  const rows = await store.all('snapshot.site_growth', {
+    earlier: first.snapshot_id,
+    later: last.snapshot_id,
+    device: last.device,
+  });
+  const changed = rows
+    .map(({ site, has_stack, ...change }) => ({ site: siteName(site, has_stack), ...change }))
+    .sort((a, b) => b.bytes - a.bytes || (a.site < b.site ? -1 : 1));
   return limit === 0 ? changed : changed.slice(0, limit);
 }

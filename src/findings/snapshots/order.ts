@@ -1,13 +1,11 @@
 /** The order of one rank's snapshots in time. */
 import type { SeriesOrder } from '../../model/results/snapshot-series.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 
-export interface Placed {
-  readonly display_path: string;
-  readonly attempt: number;
-  readonly step: number | null;
-  readonly last_time_us: number | null;
-  readonly annotation_time_us: number | null;
-}
+export type Placed = Pick<
+  QueryRow<'snapshot.series'>,
+  'display_path' | 'attempt' | 'step' | 'last_time_us' | 'annotation_time_us'
+>;
 
 const byName = new Intl.Collator('en', { numeric: true });
 

@@ -17,7 +17,7 @@ const TOLERANCE_US = 10_000;
 /** An address that is taken and given back all the time has many entries within the tolerance. */
 const CANDIDATES = 32;
 
-const NOTHING = { shared_entries: null, new_entries: null, lost: null } as const;
+export const NOTHING = { shared_entries: null, new_entries: null, lost: null } as const;
 
 export async function relateTraces(store: Store, earlier: SeriesRow, later: SeriesRow): Promise<Relation> {
   if (earlier.events === null || later.events === null) return { relation: 'unknown', ...NOTHING };

@@ -1,15 +1,13 @@
 /** record_function scopes of a snapshot: which one was innermost at a time, and where steps begin and end. */
 import { countUpTo } from '../../model/count-up-to.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 
-/** One start or end of a scope, in the order recorded. */
-export interface AnnotationMark {
-  readonly stage: string;
-  readonly name: string;
-  /** The thread's current device; null where the file does not contain it. */
-  readonly device: number | null;
-  readonly time_us: number | null;
-}
+/**
+ * One start or end of a scope, in the order recorded. `device`: the thread's current one; null where the file does not
+ * contain it.
+ */
+export type AnnotationMark = Pick<QueryRow<'peak.annotations'>, 'stage' | 'name' | 'device' | 'time_us'>;
 
 export async function readAnnotations(store: Store, snapshotId: number): Promise<readonly AnnotationMark[]> {
   return store.all('peak.annotations', { snapshot_id: snapshotId });

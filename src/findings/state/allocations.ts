@@ -1,6 +1,7 @@
 /** `mbforensics allocations`: every block's life as a row. */
 
 import { frameText, visibleFrames } from '../../attribution/frames/call-site.js';
+import { pick } from '../../model/pick.js';
 import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import type { Store } from '../../store/store.js';
 import { blockLabels } from '../run/names/block-labels.js';
@@ -62,21 +63,14 @@ export async function describeAllocations(
   const streams = await readStreamNumbers(store, snapshotId);
   const { pools } = history.trace;
   const stages = stageTimeline(await readAnnotations(store, snapshotId), device);
-  const described = rows.map((row, i): AllocationRow => {
-    return {
+  const described = rows.map(
+    (row, i): AllocationRow => ({
       label: labels[i]!,
       address: Number(row.address).toString(16),
       origin: row.origin === 'traced' ? 'traced' : 'before_trace',
-      alloc_seq: row.alloc_seq,
-      free_requested_seq: row.free_requested_seq,
-      free_completed_seq: row.free_completed_seq,
-      requested_bytes: row.requested_bytes,
-      actual_bytes: row.actual_bytes,
-      uncertain_bytes: row.uncertain_bytes,
-      alloc_us: row.alloc_us,
-      free_us: row.free_us,
-      lifetime_us: row.lifetime_us,
-      lifetime_entries: row.lifetime_entries,
+      ...pick(row, ['alloc_seq', 'free_requested_seq', 'free_completed_seq']),
+      ...pick(row, ['requested_bytes', 'actual_bytes', 'uncertain_bytes']),
+      ...pick(row, ['alloc_us', 'free_us', 'lifetime_us', 'lifetime_entries']),
       stream: row.stream === null ? null : (streams.get(Number(row.stream)) ?? null),
       pool: row.pool === null ? null : pools.storedPair(row.pool),
       site: siteName(row.site, row.stack_id !== null),
@@ -85,8 +79,8 @@ export async function describeAllocations(
       stage: row.alloc_us === null ? null : stageAt(stages, row.alloc_us),
       compile_context: row.compile_context === NO_CONTEXT ? null : row.compile_context,
       user_metadata: row.user_metadata === '' ? null : row.user_metadata,
-    };
-  });
+    }),
+  );
   const allocations = version === undefined ? described : described.filter((row) => row.label.endsWith(`_${version}`));
   const shown = version === undefined ? totals : undefined;
   const sum = (pick: (row: AllocationRow) => number | null): number =>

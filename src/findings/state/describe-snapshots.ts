@@ -1,5 +1,7 @@
 /** `mbforensics snapshot`: what a snapshot holds, device by device. */
+import { pick } from '../../model/pick.js';
 import type { NoteResult, SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
@@ -38,15 +40,10 @@ export async function describeSnapshots(
   return { schema: 'mbforensics/snapshot@1', snapshots };
 }
 
-type DeviceRow = Awaited<ReturnType<typeof deviceRows>>[number];
-async function deviceRows(store: Store, snapshotId: number) {
-  return store.all('snapshot.devices', { snapshot_id: snapshotId });
-}
-
 async function describeDevice(
   store: Store,
   snapshotId: number,
-  row: DeviceRow,
+  row: QueryRow<'snapshot.devices'>,
   notes: readonly NoteResult[],
 ): Promise<SnapshotDevice> {
   const id = { snapshot_id: snapshotId };
@@ -57,61 +54,26 @@ async function describeDevice(
     segment_type: pool.segment_type,
     stream: pool.stream === null ? null : Number(pool.stream),
     expandable: pool.is_expandable === null ? null : pool.is_expandable === 1,
-    segments: pool.segments,
-    reserved_bytes: pool.reserved_bytes,
-    active_bytes: pool.active_bytes,
+    ...pick(pool, ['segments', 'reserved_bytes', 'active_bytes']),
   }));
-  const final = {
-    device: row.device,
-    segments: row.segments,
-    blocks: row.blocks,
-    reserved_bytes: row.reserved_bytes,
-    allocated_bytes: row.allocated_bytes,
-    active_bytes: row.active_bytes,
-    inactive_bytes: row.inactive_bytes,
-    largest_inactive_block_bytes: row.largest_inactive_block_bytes,
-    pools,
-  };
-  if (row.events === null) {
-    return {
-      ...final,
-      events: null,
-      actions: null,
-      unmatched_free_bytes: null,
-      start_anchored_bytes: null,
-      peak_anchored_bytes: null,
-      peak_active_bytes: null,
-      peak_seq: null,
-      start_reserved_bytes: null,
-      peak_reserved_bytes: null,
-      ooms: null,
-      start: null,
-      walk_violations: null,
-      uncertain_blocks: null,
-    };
-  }
-  const history = await deviceHistory(store, snapshotId, row.device);
+  const hasTrace = row.events !== null;
+  const history = hasTrace ? await deviceHistory(store, snapshotId, row.device) : null;
   const overwritten = notes.some((note) => note.kind === 'ring_truncated' && note.device === row.device);
+  const actions = hasTrace ? here(await store.all('snapshot.actions', id)) : [];
+  const ooms = hasTrace ? here(await store.all('snapshot.ooms', id)) : [];
   return {
-    ...final,
+    ...pick(row, ['device', 'segments', 'blocks', 'reserved_bytes', 'allocated_bytes', 'active_bytes']),
+    ...pick(row, ['inactive_bytes', 'largest_inactive_block_bytes']),
+    pools,
     events: row.events,
-    actions: Object.fromEntries(
-      here(await store.all('snapshot.actions', id)).map((action) => [action.action, action.count]),
-    ),
-    unmatched_free_bytes: row.unmatched_free_bytes,
-    start_anchored_bytes: row.start_anchored_bytes,
-    peak_anchored_bytes: row.peak_anchored_bytes,
-    peak_active_bytes: history.holds ? history.peak.bytes : null,
-    peak_seq: history.holds ? history.peak.seq : row.requested_delta_peak_seq,
-    start_reserved_bytes: row.start_reserved_bytes,
-    peak_reserved_bytes: row.peak_reserved_bytes,
-    ooms: here(await store.all('snapshot.ooms', id)).map((oom) => ({
-      seq: oom.seq,
-      requested_bytes: oom.requested_bytes,
-      device_free_bytes: oom.device_free_bytes,
-    })),
-    start: history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
-    walk_violations: history.violations,
-    uncertain_blocks: history.uncertainBlocks,
+    actions: hasTrace ? Object.fromEntries(actions.map(({ action, count }) => [action, count])) : null,
+    ...pick(row, ['unmatched_free_bytes', 'start_anchored_bytes', 'peak_anchored_bytes']),
+    peak_active_bytes: history?.holds ? history.peak.bytes : null,
+    peak_seq: history?.holds ? history.peak.seq : row.requested_delta_peak_seq,
+    ...pick(row, ['start_reserved_bytes', 'peak_reserved_bytes']),
+    ooms: hasTrace ? ooms.map((oom) => pick(oom, ['seq', 'requested_bytes', 'device_free_bytes'])) : null,
+    start: history === null ? null : history.startsEmpty ? 'cold' : overwritten ? 'overwritten' : 'late',
+    walk_violations: history?.violations ?? null,
+    uncertain_blocks: history?.uncertainBlocks ?? null,
   };
 }

@@ -1,4 +1,5 @@
 /** `mbforensics at`: the allocator of one device at one moment. */
+import { pick } from '../../model/pick.js';
 import type { AtResult, PinnedSegment } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -129,11 +130,7 @@ async function describePinned(
   );
   return rows.map((row) => ({
     segment: hex(row.address),
-    total_bytes: row.total_bytes,
-    inactive_bytes: row.inactive_bytes,
-    largest_hole_bytes: row.largest_hole_bytes,
-    active_bytes: row.active_bytes,
-    blocks: row.blocks,
+    ...pick(row, ['total_bytes', 'inactive_bytes', 'largest_hole_bytes', 'active_bytes', 'blocks']),
     expandable: row.is_expandable,
     releasable_bytes: row.releasable_bytes,
     pinned_by: pins.flatMap((pin, i) =>

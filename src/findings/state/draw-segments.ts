@@ -1,4 +1,5 @@
 /** `mbforensics segments`: every segment of one device at one moment, cell by cell. */
+import { pick } from '../../model/pick.js';
 import type { SegmentDrawing, SegmentsResult } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -53,10 +54,7 @@ export async function drawSegments(
     seq: at.seq,
     last_seq: history.trace.events === 0 ? null : history.trace.events - 1,
     time_us: at.timeUs,
-    reserved_bytes: totals.reserved_bytes,
-    active_bytes: totals.active_bytes,
-    pending_bytes: totals.pending_bytes,
-    segments: totals.segments,
+    ...pick(totals, ['reserved_bytes', 'active_bytes', 'pending_bytes', 'segments']),
     basis: at.holds ? 'actual' : 'approximate',
     groups: groups.map(({ share, drawn, cellBytes }) => ({
       ...placeOf(share, numbers),
@@ -126,12 +124,7 @@ class Drawing {
     const width = (cell: number): number => Math.min(cellBytes, segment.total_bytes - cell * cellBytes);
     return {
       address: hex(segment.address),
-      total_bytes: segment.total_bytes,
-      active_bytes: segment.active_bytes,
-      pending_bytes: segment.pending_bytes,
-      blocks: segment.blocks,
-      holes: segment.holes,
-      largest_hole_bytes: segment.largest_hole_bytes,
+      ...pick(segment, ['total_bytes', 'active_bytes', 'pending_bytes', 'blocks', 'holes', 'largest_hole_bytes']),
       expandable: segment.is_expandable,
       cells: Array.from(this.allocated, (bytes, cell) => [bytes / width(cell), this.pending[cell]! / width(cell)]),
     };

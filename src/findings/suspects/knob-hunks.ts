@@ -6,6 +6,7 @@ import {
   negatedFlags,
   normaliseConfigValue,
 } from '../../knowledge/config-keys.js';
+import { getOrAdd } from '../../model/group-by.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { plainValue } from '../run/config.js';
 import { knobEffect, numberOf } from './knob-effects.js';
@@ -53,9 +54,7 @@ export function knobHunks(files: readonly ReadFile[]): KnobHunks {
     for (const hunk of file.hunks) {
       const read = { file, hunk, removed: settingsOf(hunk.hunk.removed), added: settingsOf(hunk.hunk.added) };
       for (const key of new Set([...read.removed, ...read.added].flatMap((one) => [one.key, one.raw]))) {
-        const list = byKey.get(key) ?? [];
-        list.push(read);
-        byKey.set(key, list);
+        getOrAdd(byKey, key, () => []).push(read);
       }
     }
   }

@@ -5,6 +5,7 @@
  * layout (`utils/utils.py`) are not matched.
  */
 import type { ChangedFile } from '../../model/git.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { normalPath } from '../stacks/normal-path.js';
 
 export interface FileMatch {
@@ -39,19 +40,10 @@ export function fileMatcher(files: readonly ChangedFile[], side: 'old' | 'new'):
       PACKAGE_ROOTS.has(reversedPath.at(-1)!) && reversedPath.length > 1
         ? reversedPath.length - 1
         : reversedPath.length;
-    const candidates = byName.get(reversedPath[0]!) ?? [];
-    candidates.push({ file: index, segments, inner });
-    byName.set(reversedPath[0]!, candidates);
+    getOrAdd(byName, reversedPath[0]!, () => []).push({ file: index, segments, inner });
   });
   const known = new Map<string, readonly FileMatch[]>();
-  return (filename) => {
-    let matches = known.get(filename);
-    if (matches === undefined) {
-      matches = matchesOf(normalPath(filename), byName);
-      known.set(filename, matches);
-    }
-    return matches;
-  };
+  return (filename) => getOrAdd(known, filename, () => matchesOf(normalPath(filename), byName));
 }
 
 function matchesOf(path: string, byName: ReadonlyMap<string, readonly Candidate[]>): readonly FileMatch[] {

@@ -3,7 +3,6 @@ import { recipeInputs } from '../../estimate/mixed-precision.js';
 import type { Measurement } from '../../model/measurement.js';
 import { formatBytes } from '../../model/units.js';
 import { changedConfig } from '../measure/changed-values.js';
-import { compareContract } from '../measure/contract.js';
 import { memoryRank } from '../run/memory-keys.js';
 import type { ExplicitValue, RawFacts } from '../settings/facts.js';
 import { View } from '../settings/view.js';
@@ -12,8 +11,8 @@ import { percent } from './words.js';
 
 const ORIGIN = 'the baseline';
 
-export function baselineOf(measured: Measurement): Baseline {
-  return { measured, view: new View(factsOf(measured)) };
+export function baselineOf(measured: Measurement, contract: Baseline['contract']): Baseline {
+  return { measured, contract, view: new View(factsOf(measured)) };
 }
 
 /** Its settings in the form that rules read; a precision recipe counts as the settings it sets. */
@@ -60,7 +59,7 @@ export function speedAgainst(
 ): Pair | null {
   const { own, baseline } = evidence;
   if (baseline === null || own.steps === null || baseline.measured.steps === null) return null;
-  const contract = compareContract(baseline.measured, own);
+  const { contract } = baseline;
   if (contract.some(({ blocking, group }) => blocking && !(options.precision === true && group === 'precision')))
     return null;
   const [a, b] = [baseline.measured.steps, own.steps];
@@ -101,7 +100,7 @@ export function otherChanges(
     if (memoryRank(key) === undefined || expectedKeys.has(key) || (mayChangePrecision && PRECISION.test(key))) continue;
     changes.set(SIZES[key] ?? key, `${key} ${a ?? 'not told'} → ${b ?? 'not told'}`);
   }
-  for (const { key, group, same, golden, current } of compareContract(baseline.measured, own)) {
+  for (const { key, group, same, golden, current } of baseline.contract) {
     const isExpected = [...expectedKeys].some((name) => SIZES[name] === key);
     if (group === 'layout' && !same && !isExpected) changes.set(key, `${key.toUpperCase()} ${golden} → ${current}`);
   }

@@ -1,8 +1,10 @@
 /** The input of the symptom rules: read once per run, so that a rule is a plain function. */
 
 import type { Measurement } from '../../model/measurement.js';
-import type { DiagnoseResult, Verdict } from '../../model/results/common.js';
+import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
+import type { ContractEntry } from '../../model/results/compare.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { RunEstimate } from '../estimate/estimate-run.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -22,18 +24,10 @@ export interface Communication {
   readonly exposed_ns: number;
 }
 
-export interface KernelKind {
-  readonly count: number;
-  readonly total_ns: number;
-  readonly median_ns: number;
-}
+export type KernelKind = Pick<QueryRow<'symptom.kernel_kinds'>, 'total_ns' | 'median_ns'>;
 
 /** Kernels that could have begun while others ran, and those of them that did not. */
-export interface Waits {
-  readonly met: number;
-  readonly waited: number;
-  readonly waited_ns: number;
-}
+export type Waits = Pick<QueryRow<'symptom.waiting_kernels'>, 'met' | 'waited' | 'waited_ns'>;
 
 /**
  * One device of one Nsight Systems export, over the steps except the first, or over the whole capture if no steps are
@@ -54,11 +48,9 @@ export interface Timeline {
   readonly collectives: Communication;
   readonly sends: Communication;
   readonly other: Communication;
-  readonly copies_ns: number;
   /** Idle for less than a millisecond, until work came that had not been launched before. */
   readonly launch_gaps: { readonly count: number; readonly ns: number };
   readonly gemm: KernelKind;
-  readonly norm: KernelKind;
   readonly collective_kernels: KernelKind;
   readonly all_kernels_ns: number;
   /** Normalization kernels that waited until a collective ended. */
@@ -80,6 +72,8 @@ export interface Timer {
 export interface Baseline {
   readonly measured: Measurement;
   readonly view: View;
+  /** The baseline is `golden`. */
+  readonly contract: readonly ContractEntry[];
 }
 
 export interface SymptomEvidence {
@@ -94,7 +88,7 @@ export interface SymptomEvidence {
   readonly incidents: readonly LogIncident[];
   readonly diagnosis: DiagnoseResult;
   /** Verdicts of devices that ran out of memory. */
-  readonly ooms: readonly Verdict[];
+  readonly ooms: readonly VerdictResult[];
   /** Expandable segments, as the allocator recorded them, otherwise as the environment sets them. */
   readonly expandable: Known<boolean>;
   /** Figures of the run itself, not judged. */

@@ -1,6 +1,6 @@
 /** Out of memory: on one rank, with expandable segments, against the estimate, with a remedy already on. */
 
-import type { Verdict } from '../../model/results/common.js';
+import type { VerdictResult as Verdict } from '../../model/results/common.js';
 import type { EstimateStage } from '../../model/results/estimate.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';

@@ -1,9 +1,8 @@
 /** The part of a run's exports about its steps that symptoms need. */
 import { pushAll } from '../../model/lists.js';
-import type { NsysStep } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { steadyWindow, stepWindows } from '../nsys/step-windows.js';
+import { type SteadyWindow, steadyWindow, stepWindows } from '../nsys/step-windows.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import type { KernelKind, Timeline, Waits } from './evidence.js';
 
@@ -25,18 +24,12 @@ const COLLECTIVE = '(?i)^_?(nccl|rccl).*(all_?reduce|all_?gather|reduce_?scatter
 const USER_BUFFERS = '(?i)userbuffers|^ub_';
 const GEMM = '(?i)gemm|nvjet|xmma|cublas';
 
-const NO_KERNELS: KernelKind = { count: 0, total_ns: 0, median_ns: 0 };
+const NO_KERNELS: KernelKind = { total_ns: 0, median_ns: 0 };
 const NO_WAITS: Waits = { met: 0, waited: 0, waited_ns: 0 };
 
 interface OnDevice {
   readonly pid: number;
   readonly device: number;
-}
-
-interface Window {
-  readonly fromNs: number;
-  readonly toNs: number;
-  readonly steps: number;
 }
 
 export async function readTimelines(store: Store, runId: number, layout: RankLayout | null): Promise<Timeline[]> {
@@ -46,7 +39,11 @@ export async function readTimelines(store: Store, runId: number, layout: RankLay
     const counts = await store.one('nsys.counts', { source_id });
     if (counts?.kernels == null || counts.kernels === 0) continue;
     const { steps } = await stepWindows(store, source_id);
-    const window = windowOf(steps, counts.first_work_ns ?? 0, counts.last_work_ns ?? 0);
+    const window = steadyWindow(steps) ?? {
+      fromNs: counts.first_work_ns ?? 0,
+      toNs: counts.last_work_ns ?? 0,
+      steps: 0,
+    };
     const processes = await store.all('nsys.processes', { source_id });
     const only = new Set(processes.flatMap(({ rank }) => (rank === null ? [] : [rank])));
     pushAll(
@@ -61,14 +58,10 @@ export async function readTimelines(store: Store, runId: number, layout: RankLay
   return timelines;
 }
 
-function windowOf(steps: readonly NsysStep[], first: number, last: number): Window {
-  return steadyWindow(steps) ?? { fromNs: first, toNs: last, steps: 0 };
-}
-
 async function devicesOf(
   store: Store,
   source_id: number,
-  { fromNs: from_ns, toNs: to_ns, steps }: Window,
+  { fromNs: from_ns, toNs: to_ns, steps }: SteadyWindow,
   who: (pid: number) => Pick<Timeline, 'path' | 'rank' | 'stage'>,
 ): Promise<Timeline[]> {
   const span = { source_id, from_ns, to_ns };
@@ -92,16 +85,14 @@ async function devicesOf(
       collectives: { busy_ns: times.collectives_ns, exposed_ns: times.exposed_collectives_ns },
       sends: { busy_ns: times.sends_ns, exposed_ns: times.exposed_sends_ns },
       other: { busy_ns: times.other_ns, exposed_ns: times.exposed_other_ns },
-      copies_ns: times.copy_ns,
       launch_gaps: { count: gap?.gaps ?? 0, ns: gap?.gap_ns ?? 0 },
       gemm: kindOf(kernels, 'gemm'),
-      norm: kindOf(kernels, 'norm'),
       collective_kernels: kindOf(kernels, 'collective'),
       all_kernels_ns: kernels
         .filter(({ kind }) => kind !== 'collective' && kind !== 'send_receive')
         .reduce((sum, { total_ns }) => sum + total_ns, 0),
-      norm_waits: waitsOf(norms.find(isOn(on))),
-      overlap_waits: waitsOf(overlaps.find(isOn(on))),
+      norm_waits: norms.find(isOn(on)) ?? NO_WAITS,
+      overlap_waits: overlaps.find(isOn(on)) ?? NO_WAITS,
     };
   });
 }
@@ -112,10 +103,7 @@ const isOn =
     row.pid === pid && row.device === device;
 
 function kindOf(kernels: readonly QueryRow<'symptom.kernel_kinds'>[], wanted: string): KernelKind {
-  const kernel = kernels.find(({ kind }) => kind === wanted);
-  return kernel === undefined
-    ? NO_KERNELS
-    : { count: kernel.count, total_ns: kernel.total_ns, median_ns: kernel.median_ns };
+  return kernels.find(({ kind }) => kind === wanted) ?? NO_KERNELS;
 }
 
 async function waits(
@@ -125,8 +113,4 @@ async function waits(
   running: string,
 ): Promise<QueryRow<'symptom.waiting_kernels'>[]> {
   return store.all('symptom.waiting_kernels', { ...span, waiting, running, slack_ns: SLACK_NS });
-}
-
-function waitsOf(row: QueryRow<'symptom.waiting_kernels'> | undefined): Waits {
-  return row === undefined ? NO_WAITS : { met: row.met, waited: row.waited, waited_ns: row.waited_ns };
 }

@@ -11,15 +11,10 @@ const EDGE_SLOWER = 0.05;
 /** The projection to the vocabulary in layers, from where it is worth moving a layer. */
 const HEAVY_VOCABULARY = 0.5;
 
-interface StageTime {
-  readonly stage: number;
-  readonly ms: number;
-}
-
 /** Computing time of each stage: of Megatron's timers of every rank, else of exports. */
 function stageTimes(
   evidence: SymptomEvidence,
-): { readonly times: readonly StageTime[]; readonly source: string } | null {
+): { readonly times: readonly { readonly stage: number; readonly ms: number }[]; readonly source: string } | null {
   const { timers, layout, timelines } = evidence;
   const sums = new Map<number, number>();
   let source = '';

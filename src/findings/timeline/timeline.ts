@@ -3,13 +3,13 @@ import type { Peak } from '../../allocator/walk/backward-walk.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { MbfError } from '../../model/errors.js';
 import { pairAnnotations } from '../../model/pair-annotations.js';
+import { pick } from '../../model/pick.js';
 import type {
   TimelineAnnotation,
   TimelineColumn,
   TimelineComponents,
   TimelineDevice,
   TimelineMarks,
-  TimelinePeak,
   TimelineResult,
   TimelineSnapshot,
   TimelineSteps,
@@ -65,11 +65,7 @@ export async function describeTimelines(
             device.events === null || device.events === 0
               ? null
               : await describeTrace(store, row, device.device, options, clocks),
-          dump: {
-            allocated_bytes: device.allocated_bytes,
-            active_bytes: device.active_bytes,
-            reserved_bytes: device.reserved_bytes,
-          },
+          dump: pick(device, ['allocated_bytes', 'active_bytes', 'reserved_bytes']),
         });
       } catch (error) {
         if (!(error instanceof MbfError) || error.kind !== 'usage') throw error;
@@ -123,12 +119,7 @@ async function describeTrace(
   const marks = await readMarks(store, id, options, extremes);
   return {
     entries: span.entries,
-    range: {
-      first_seq: extremes.first_seq,
-      last_seq: extremes.last_seq,
-      first_time_us: extremes.first_time_us,
-      last_time_us: extremes.last_time_us,
-    },
+    range: pick(extremes, ['first_seq', 'last_seq', 'first_time_us', 'last_time_us']),
     zoomed,
     by: series.by,
     entries_per_row: fill.entriesPerRow,
@@ -221,14 +212,13 @@ async function readMarks(
   const points = await store.all('timeline.points', range);
   const flushes = await store.all('timeline.flushes', { ...range, most: MOST_LISTED });
   const annotations = await readAnnotations(store, id, options.annotations, extremes.first_seq, extremes.last_seq);
-  const active: TimelinePeak = {
-    bytes: extremes.active_max_bytes,
-    first_seq: extremes.active_max_first_seq,
-    last_seq: extremes.active_max_last_seq,
-    time_us: extremes.active_max_time_us,
-  };
   return {
-    peak_active: active,
+    peak_active: {
+      bytes: extremes.active_max_bytes,
+      first_seq: extremes.active_max_first_seq,
+      last_seq: extremes.active_max_last_seq,
+      time_us: extremes.active_max_time_us,
+    },
     peak_reserved: {
       bytes: extremes.reserved_max_bytes,
       first_seq: extremes.reserved_max_first_seq,
@@ -237,15 +227,8 @@ async function readMarks(
     },
     ooms: points
       .filter((point) => point.action === 'oom')
-      .map((point) => ({
-        seq: point.seq,
-        time_us: point.time_us,
-        requested_bytes: point.requested_bytes,
-        device_free_bytes: point.device_free_bytes,
-      })),
-    snapshots: points
-      .filter((point) => point.action === 'snapshot')
-      .map((point) => ({ seq: point.seq, time_us: point.time_us })),
+      .map((point) => pick(point, ['seq', 'time_us', 'requested_bytes', 'device_free_bytes'])),
+    snapshots: points.filter((point) => point.action === 'snapshot').map((point) => pick(point, ['seq', 'time_us'])),
     flushes: flushes.map(({ flush_count: _, flush_bytes: __, ...flush }) => flush),
     flush_count: flushes[0]?.flush_count ?? 0,
     flush_bytes: flushes[0]?.flush_bytes ?? 0,

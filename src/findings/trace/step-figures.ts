@@ -1,4 +1,5 @@
 /** What happened in each training step, and what each left behind. */
+import { pick } from '../../model/pick.js';
 import type { StepGrowth, StepRange, TimelineStep } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 
@@ -30,13 +31,8 @@ export async function stepFigures(
     if (state === undefined) throw new Error(`no row of derived_bucket lies in step ${step.step}`);
     return {
       ...step,
-      start_active_bytes: state.start_active_bytes,
-      peak_active_bytes: state.peak_active_bytes,
-      peak_first_seq: state.peak_first_seq,
-      peak_last_seq: state.peak_last_seq,
-      peak_reserved_bytes: state.peak_reserved_bytes,
-      end_active_bytes: state.end_active_bytes,
-      end_reserved_bytes: state.end_reserved_bytes,
+      ...pick(state, ['start_active_bytes', 'peak_active_bytes', 'peak_first_seq', 'peak_last_seq']),
+      ...pick(state, ['peak_reserved_bytes', 'end_active_bytes', 'end_reserved_bytes']),
       ...counts,
       duration_us: step.start_us === null || step.end_us === null ? null : step.end_us - step.start_us,
     };

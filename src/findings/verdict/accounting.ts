@@ -1,19 +1,15 @@
 /** Every byte of the device, in parts that add up exactly to a stated total, each with the source of its number. */
-import { placeText } from '../../model/place.js';
-import {
-  type AccountingFrom,
-  type AccountingPart,
-  type AccountingTotal,
-  BY_SUBTRACTION,
-} from '../../model/results/common.js';
+import { sumOf } from '../../model/lists.js';
+import type { Place } from '../../model/place.js';
+import type { AccountingFrom, Part, Total } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { CAPACITY, type Figure, type OomFacts } from './facts.js';
 
-const textOf = (figure: Figure | null | undefined): string => (figure == null ? '' : placeText(figure.source));
+const placeOf = (figure: Figure | null | undefined): Place | null => figure?.source ?? null;
 
 export interface Accounting {
-  readonly total: AccountingTotal | null;
-  readonly parts: readonly AccountingPart[];
+  readonly total: Total | null;
+  readonly parts: readonly Part[];
   readonly from: AccountingFrom | null;
 }
 
@@ -26,19 +22,15 @@ const NOTHING: Accounting = { total: null, parts: [], from: null };
  * `state` are the parts of the reserve, if known: they distinguish more kinds of holes than the facts do.
  */
 export function account(facts: OomFacts, state?: StateParts): Accounting {
-  const inside = state === undefined ? insideParts(facts) : partsOfState(state, textOf(facts.reserved), true);
+  const inside = state === undefined ? insideParts(facts) : partsOfState(state, placeOf(facts.reserved), true);
   const { reserved, deviceFree, total } = facts;
   if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
-  const free: AccountingPart = { part: 'device_free', bytes: deviceFree.bytes, source: textOf(deviceFree) };
+  const free: Part = { part: 'device_free', bytes: deviceFree.bytes, place: deviceFree.source };
   const isTraced = facts.free !== null || state !== undefined;
   if (total === null) {
     if (reserved === null) return NOTHING;
     return {
-      total: {
-        text: 'reserved + device free (device total not in the evidence)',
-        bytes: reserved.bytes + deviceFree.bytes,
-        source: textOf(reserved),
-      },
+      total: { kind: 'reserved_and_free', bytes: reserved.bytes + deviceFree.bytes, place: reserved.source },
       parts: nonZero([...inside, free]),
       from: isTraced ? 'snapshot' : 'log',
     };
@@ -53,11 +45,8 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
     parts.push({
       part: reserved === null ? 'this_process' : 'outside_pytorch_this_process',
       bytes: facts.process.bytes - held,
-      source:
-        reserved === null
-          ? textOf(facts.process)
-          : `${BY_SUBTRACTION}: the process (${textOf(facts.process)}) − reserved`,
-      ...(reserved === null ? {} : driverShares(facts, facts.process.bytes - held)),
+      place: facts.process.source,
+      ...(reserved === null ? {} : { rest_of: 'process', ...driverShares(facts, facts.process.bytes - held) }),
     });
     held = facts.process.bytes;
   }
@@ -65,15 +54,14 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
     figures.push(figure);
     held += figure.bytes;
   }
-  const otherBytes = facts.otherProcesses.reduce((sum, figure) => sum + figure.bytes, 0);
-  parts.push({ part: 'other_processes', bytes: otherBytes, source: textOf(facts.otherProcesses[0]) }, free);
-  const precision = figures.reduce((sum, figure) => sum + (figure?.precisionBytes ?? 0), 0);
+  const otherBytes = sumOf(facts.otherProcesses.map(({ bytes }) => bytes));
+  parts.push({ part: 'other_processes', bytes: otherBytes, place: placeOf(facts.otherProcesses[0]) }, free);
+  const precision = sumOf(figures.map((figure) => figure?.precisionBytes ?? 0));
   const left = total.bytes - held - deviceFree.bytes;
-  parts.push(remainder(left, precision, facts));
+  parts.push(remainder(left, precision, facts, total));
   const isGiven = total.source === CAPACITY;
-  const origin = isGiven ? `as given by ${placeText(CAPACITY)}` : 'as printed in the message';
   return {
-    total: { text: `device total, ${origin}`, bytes: total.bytes, source: textOf(total) },
+    total: { kind: isGiven ? 'total_given' : 'total_printed', bytes: total.bytes, place: total.source },
     parts: nonZero(parts),
     from: !isTraced ? 'log' : isGiven && facts.process === null ? 'snapshot' : 'joined',
   };
@@ -83,61 +71,55 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
  * Owners of the bytes outside PyTorch, where a profile of the driver names them; what it did not record keeps its own
  * part.
  */
-function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: readonly AccountingPart[] } {
+function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: readonly Part[] } {
   if (driver === null || driver === undefined) return {};
-  const seen = driver.outside.reduce((sum, share) => sum + share.bytes, 0);
+  const seen = sumOf(driver.outside.map((share) => share.bytes));
   // Of another moment, or of memory outside the device: it does not fit, so the bytes are not divided.
   if (seen === 0 || seen > bytes) return {};
-  const source = placeText(driver.source);
   return {
     of: nonZero([
-      ...driver.outside.map((share) => ({ part: `driver_${share.owner}`, bytes: share.bytes, source })),
-      { part: 'driver_not_seen', bytes: bytes - seen, source: BY_SUBTRACTION },
+      ...driver.outside.map((share) => ({ part: `driver_${share.owner}`, bytes: share.bytes, place: driver.source })),
+      { part: 'driver_not_seen', bytes: bytes - seen, place: null, rest_of: 'shares' },
     ]),
   };
 }
 
-function remainder(bytes: number, precision: number, facts: OomFacts): AccountingPart {
-  const source = `${BY_SUBTRACTION} from the total (${textOf(facts.total)})`;
-  if (Math.abs(bytes) <= precision) return { part: 'rounding_of_message', bytes, source };
-  if (bytes < 0)
-    return {
-      part: facts.total?.source === CAPACITY ? 'more_than_given_capacity' : 'contradiction_in_message',
-      bytes,
-      source,
-    };
-  if (facts.process === null) return { part: 'outside_pytorch', bytes, source };
-  return { part: 'other_processes_or_driver', bytes, source };
+function remainder(bytes: number, precision: number, { process }: OomFacts, { source: place }: Figure): Part {
+  const left = (part: string): Part => ({ part, bytes, place, rest_of: 'total' });
+  if (Math.abs(bytes) <= precision) return left('rounding_of_message');
+  if (bytes < 0) return left(place === CAPACITY ? 'more_than_given_capacity' : 'contradiction_in_message');
+  return left(process === null ? 'outside_pytorch' : 'other_processes_or_driver');
 }
 
 /** The reserve by the coarser classes of the facts. */
-function insideParts(facts: OomFacts): AccountingPart[] {
+function insideParts(facts: OomFacts): Part[] {
   const { reserved, allocated, free } = facts;
   if (reserved === null) return [];
-  const source = textOf(reserved);
-  if (allocated === null) return [{ part: 'reserved', bytes: reserved.bytes, source }];
+  const place = reserved.source;
+  if (allocated === null) return [{ part: 'reserved', bytes: reserved.bytes, place }];
   const pending = facts.pending?.bytes ?? 0;
   const privatePools = facts.privatePools?.bytes ?? 0;
   if (free === null) {
     const idle = facts.privatePoolFree?.bytes ?? 0;
     return [
-      { part: 'allocated', bytes: allocated.bytes, source: textOf(allocated) },
-      { part: 'private_pools_free', bytes: idle, source: textOf(facts.privatePoolFree) },
+      { part: 'allocated', bytes: allocated.bytes, place: allocated.source },
+      { part: 'private_pools_free', bytes: idle, place: placeOf(facts.privatePoolFree) },
       {
         part: 'cached',
         bytes: reserved.bytes - allocated.bytes - idle,
-        source: `${BY_SUBTRACTION}: reserved (${source}) − allocated`,
+        place,
+        rest_of: 'reserved',
       },
     ];
   }
   const cached = free.usable.bytes + free.otherStream.bytes + free.otherClass.bytes;
   return [
-    { part: 'allocated', bytes: reserved.bytes - privatePools - cached - pending, source },
-    { part: 'pending_free', bytes: pending, source },
-    { part: 'private_pools', bytes: privatePools, source },
-    { part: 'cached_too_small', bytes: free.usable.bytes, source },
-    { part: 'cached_other_stream', bytes: free.otherStream.bytes, source },
-    { part: 'cached_other_size_class', bytes: free.otherClass.bytes, source },
+    { part: 'allocated', bytes: reserved.bytes - privatePools - cached - pending, place },
+    { part: 'pending_free', bytes: pending, place },
+    { part: 'private_pools', bytes: privatePools, place },
+    { part: 'cached_too_small', bytes: free.usable.bytes, place },
+    { part: 'cached_other_stream', bytes: free.otherStream.bytes, place },
+    { part: 'cached_other_size_class', bytes: free.otherClass.bytes, place },
   ];
 }
 
@@ -170,14 +152,14 @@ const CACHED_PARTS = [
 const TOO_SMALL = ['cached_too_small', 'cached_page_pinned'];
 
 /**
- * The parts of a reserve. `source` is the entry of the divided state; `asked` is true if it was divided for a failed
+ * The parts of a reserve. `place` is the entry of the divided state; `asked` is true if it was divided for a failed
  * request.
  */
-export function partsOfState(state: StateParts, source: string, asked: boolean): AccountingPart[] {
-  const part = (name: string): AccountingPart => ({ part: name, bytes: state.get(name) ?? 0, source });
-  const group = (name: string, names: readonly string[]): AccountingPart => {
+export function partsOfState(state: StateParts, place: Place | null, asked: boolean): Part[] {
+  const part = (name: string): Part => ({ part: name, bytes: state.get(name) ?? 0, place });
+  const group = (name: string, names: readonly string[]): Part => {
     const of = nonZero(names.map(part));
-    return { part: name, bytes: of.reduce((sum, { bytes }) => sum + bytes, 0), source, of };
+    return { part: name, bytes: sumOf(of.map(({ bytes }) => bytes)), place, of };
   };
   const isDivided = asked && (state.get('cached_page_pinned') ?? 0) > 0;
   return nonZero([
@@ -191,6 +173,6 @@ export function partsOfState(state: StateParts, source: string, asked: boolean):
 }
 
 /** Parts of 0 bytes are left out. */
-function nonZero(parts: readonly AccountingPart[]): AccountingPart[] {
+function nonZero(parts: readonly Part[]): Part[] {
   return parts.filter((part) => part.bytes !== 0);
 }

@@ -1,107 +1,84 @@
-/** Adds the replayed counterfactual to a verdict as evidence, and changes its advice; `verdict` has the confidence. */
+/** Adds the replayed counterfactual to a verdict as evidence, and changes its steps; `verdict` has the confidence. */
 
 import { maxOf, minOf } from '../../model/lists.js';
-import { type Place, placeText } from '../../model/place.js';
-import type { Counterfactual, Evidence } from '../../model/results/common.js';
+import type { Place } from '../../model/place.js';
 import type { WhatIfSetting } from '../../model/results/replay.js';
-import { formatBytes, formatCount } from '../../model/units.js';
-import type { Step } from './causes/words.js';
-import type { Draft } from './judge-message.js';
+import { type Figures, statement } from '../../model/statement.js';
+import type { AppliedRule, Counterfactual, Evidence, EvidenceKind, Step, Verdict } from '../../model/verdict.js';
+import { stepsOf } from './describe-answers.js';
+import { isExpandable } from './hint.js';
 
 const ON = 'expandable_segments:True';
 
-/** Adds evidence about the replay; the numbers of the existing evidence stay. `source`: file and entry of the OOM. */
-export function applyCounterfactual(verdict: Draft, counterfactual: Counterfactual, place: Place): Draft {
-  const { replay, rows } = counterfactual;
-  const counterfactuals = rows.filter((row) => row.setting !== 'recorded');
+/** Adds evidence about the replay; the numbers of the existing evidence stay. `place`: file and entry of the OOM. */
+export function applyCounterfactual(verdict: Verdict, { replay, rows }: Counterfactual, place: Place): Verdict {
+  const replayed = rows.filter((row) => row.setting !== 'recorded');
   const evidence: Evidence[] = [...verdict.evidence];
-  const combination = [...verdict.combination];
-  const add = (text: string): void => {
-    evidence.push({ id: `E${evidence.length + 1}`, text, source: placeText(place), place, about: 'replay' });
-  };
-  add(replayWords(counterfactual));
-  const base = { ...verdict, evidence, combination, replay, what_if: rows };
-  if (replay.status === 'refused') return base;
-  if (!replay.repeats_oom) {
-    combination.push(
-      'The model does not repeat the OOM at a constant capacity: memory outside the allocator came and went, and no counterfactual is drawn from it.',
-    );
-    return base;
-  }
-  add(otherWords(counterfactuals));
-  const served = counterfactuals.length > 0 && counterfactuals.every((row) => row.outcome === 'fits');
-  const robust = counterfactuals.every((row) => row.robust);
-  const isOn = counterfactuals.some((row) => row.setting === ON);
+  const add = (kind: EvidenceKind, figures: Partial<Figures>): void =>
+    void evidence.push({ id: `E${evidence.length + 1}`, ...statement(kind, figures), place, about: 'replay' });
+  const base = { ...verdict, evidence, replay, what_if: rows };
+  const concluded = (rule: AppliedRule, steps: readonly Step[] = verdict.steps): Verdict => ({
+    ...base,
+    rules: [...verdict.rules, statement(rule)],
+    steps,
+  });
+  const { status, reason, address_matches, address_total, repeats_oom } = replay;
+  add('replay', {
+    numbers: { address_matches, address_total },
+    names: { status, reason, oom: repeats_oom ? 'repeated' : 'not_repeated' },
+  });
+  if (status === 'refused') return base;
+  if (!repeats_oom) return concluded('oom_not_repeated');
+  const figures = figuresOf(replayed);
+  add('other_segments', figures);
+  const served = replayed.length > 0 && replayed.every((row) => row.outcome === 'fits');
+  const robust = replayed.every((row) => row.robust);
+  const isOn = replayed.some((row) => row.setting === ON);
   if (verdict.cause === 'fragmentation' && isOn) {
-    if (served && robust) {
-      combination.push('Replayed with expandable segments every request is served: the memory was there.');
-      return { ...base, steps: withProof(verdict.steps, counterfactuals) };
-    }
-    const isRefuted = counterfactuals.every((row) => row.outcome !== 'fits');
-    combination.push(
-      !isRefuted
-        ? 'Whether expandable segments would have served the request depends on how what was live before the recording lay.'
-        : 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
-    );
-    return isRefuted ? { ...base, steps: withoutCure(verdict.steps, counterfactuals) } : base;
+    if (served && robust)
+      return concluded(
+        'served_in_replay',
+        verdict.steps.map((step) => (isExpandable(step) ? { ...step, status: 'proven', ...figures } : step)),
+      );
+    if (replayed.some((row) => row.outcome === 'fits')) return concluded('replay_depends');
+    const pinning = stepsOf([{ kind: 'find_pinning', ...figures }]);
+    return concluded('refuted_by_replay', [...pinning, ...verdict.steps.filter((step) => !isExpandable(step))]);
   }
   if (verdict.cause === 'capacity' && isOn && served && robust) {
-    combination.push('Against it: replayed with expandable segments every request is served; one step less sure.');
-    const text = `PYTORCH_CUDA_ALLOC_CONF=${ON}: replayed with it, this OOM does not happen (${rangeWords(counterfactuals)})`;
-    return { ...base, steps: [{ text, isExpandable: true }, ...verdict.steps.slice(1)] };
+    const expandable = stepsOf([{ kind: 'expandable_replayed', ...figures }]);
+    return concluded('served_against_it', [...expandable, ...verdict.steps.slice(1)]);
   }
-  if (verdict.cause === 'capacity' && !served) {
-    combination.push('Replayed with the other kind of segments the run fails too: no layout would have made room.');
-    return base;
-  }
-  return base;
+  return verdict.cause === 'capacity' && !served ? concluded('fails_in_replay_too') : base;
 }
 
-function replayWords({ replay }: Counterfactual): string {
-  const share = `${formatCount(replay.address_matches)} of ${formatCount(replay.address_total)} addresses`;
-  if (replay.status === 'refused') return `refused (${share}): ${replay.reason}`;
-  const oom = replay.repeats_oom ? 'the OOM happens again' : 'the OOM does not happen again at a constant capacity';
-  return `${replay.status}: ${share}, ${oom}`;
-}
-
-/** `peak reserved 73.84–74.65 GiB, headroom 0.55–1.36 GiB`. */
-function rangeWords(rows: readonly WhatIfSetting[]): string {
-  const peak = spread(rows.map((row) => row.peak_reserved_bytes));
-  const headroom = rows.flatMap((row) => (row.headroom_bytes === null ? [] : [row.headroom_bytes]));
-  return `peak reserved ${peak}${headroom.length === 0 ? '' : `, headroom ${spread(headroom)}`}`;
-}
-
-function spread(values: readonly number[]): string {
-  const least = formatBytes(minOf(values));
-  const most = formatBytes(maxOf(values));
-  return least === most ? least : `${least} to ${most}`;
-}
-
-function otherWords(rows: readonly WhatIfSetting[]): string {
+/** Least and most over the replays with one setting: from the best and the worst start. */
+function figuresOf(rows: readonly WhatIfSetting[]): Figures {
   const [first] = rows;
-  if (first === undefined) return 'no other setting was replayed';
-  const bounds = rows.length > 1 ? ' (best and worst start)' : '';
-  const outcomes = new Set(rows.map((row) => row.outcome));
-  if (outcomes.size > 1) return `with ${first.setting} it depends on the start: fits at best, fails at worst`;
-  if (first.outcome === 'fits')
-    return `with ${first.setting} this OOM does not happen: ${rangeWords(rows)}${bounds}${rows.every((row) => row.robust) ? '' : ', not robust'}`;
-  const short = rows.flatMap((row) => (row.short_bytes === null ? [] : [row.short_bytes]));
-  const how =
-    first.outcome === 'same_oom'
-      ? 'the same request fails'
-      : first.outcome === 'earlier_oom'
-        ? 'it fails earlier'
-        : 'it fails later';
-  return `with ${first.setting} ${how}, ${spread(short)} short${bounds}`;
-}
-
-function withProof(steps: readonly Step[], rows: readonly WhatIfSetting[]): Step[] {
-  return steps.map((step) =>
-    step.isExpandable === true ? { ...step, text: `${step.text}; replayed: ${rangeWords(rows)}` } : step,
-  );
-}
-
-function withoutCure(steps: readonly Step[], rows: readonly WhatIfSetting[]): Step[] {
-  const text = `${otherWords(rows)}: look at what pins the segments first`;
-  return [{ text }, ...steps.filter(({ isExpandable }) => isExpandable !== true)];
+  if (first === undefined) return { numbers: { replays: 0 }, names: {} };
+  const range = (name: string, values: readonly (number | null)[]): Record<string, number> => {
+    const bytes = values.filter((value) => value !== null);
+    return bytes.length === 0 ? {} : { [`least_${name}_bytes`]: minOf(bytes), [`most_${name}_bytes`]: maxOf(bytes) };
+  };
+  return {
+    numbers: {
+      replays: rows.length,
+      ...range(
+        'peak_reserved',
+        rows.map((row) => row.peak_reserved_bytes),
+      ),
+      ...range(
+        'headroom',
+        rows.map((row) => row.headroom_bytes),
+      ),
+      ...range(
+        'short',
+        rows.map((row) => row.short_bytes),
+      ),
+    },
+    names: {
+      setting: first.setting,
+      outcome: new Set(rows.map((row) => row.outcome)).size > 1 ? 'depends' : first.outcome,
+      robustness: rows.every((row) => row.robust) ? 'robust' : 'not_robust',
+    },
+  };
 }

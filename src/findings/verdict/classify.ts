@@ -1,29 +1,28 @@
 /** `mbforensics classify`: the failures of one text, and the verdict on the one that came first. */
-import type { ClassifyResult, ClassifyVerdict } from '../../model/results/log.js';
+import type { Classification } from '../../model/results/log.js';
+import { statement } from '../../model/statement.js';
 import type { IncidentRow } from '../../model/tables.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { incidentOfRow } from '../run/incidents.js';
-import { BLANK } from './blank-verdict.js';
-import { capturesFor } from './captures.js';
-import { finish, judgeMessage } from './judge-message.js';
+import { capturesFor } from './combine.js';
+import { stepsOf } from './describe-answers.js';
+import { BLANK, judgeMessage } from './judge-message.js';
 import { judgeTexts } from './judge-texts.js';
 
-const NOTHING: ClassifyVerdict = {
+const NOTHING: Verdict = {
   ...BLANK,
-  incident: null,
   rank: null,
   device: null,
   cause: 'undecided',
   detail: null,
   confidence: 'low',
-  summary: 'no failure message is recognised in this text',
+  summary: statement('no_failure_line'),
   evidence: [],
-  ruled_out: [],
+  missing: ['failure_lines'],
   captures: capturesFor([{ cause: 'undecided', capture: 'logs_of_all_ranks' }]),
-  missing: ['the lines of the failure itself: the last hundred lines of every rank, not of rank 0 alone'],
-  next: ['paste or name the whole log; failures are often printed by another rank than the one that is looked at'],
-  request: null,
+  steps: stepsOf(['name_whole_log']),
 };
 
 export interface ClassifyOptions {
@@ -40,15 +39,12 @@ export async function classify(
   source: string,
   scratch: (row: IncidentRow) => Promise<Store>,
   options: ClassifyOptions = {},
-): Promise<ClassifyResult> {
+): Promise<Classification> {
   const incidents = rows.map((row) => incidentOfRow(row, source));
   // A text that only mentions failures does not have a first one; its first mention is judged as a mention.
   const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
-  let verdict = NOTHING;
-  if (index !== null) {
-    const row = rows[index]!;
-    const [text] = await judgeTexts(await scratch(row), [row], options.capacityBytes);
-    verdict = { ...finish(judgeMessage(text!.failure, text!.judged), null), incident: index };
-  }
-  return { schema: 'mbforensics/classify@1', source, incidents, verdict };
+  if (index === null) return { source, incidents, incident: null, verdict: NOTHING };
+  const row = rows[index]!;
+  const [text] = await judgeTexts(await scratch(row), [row], options.capacityBytes);
+  return { source, incidents, incident: index, verdict: judgeMessage(text!.failure, text!.judged) };
 }

@@ -1,99 +1,28 @@
-/** The verdicts of a run as the store has them (`cause_test`, `verdict`), and in words how each came about. */
+/** The verdicts of a run as the store has them (`cause_test`, `verdict`), and how each came about. */
 
 import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
+import { type Statement, statement } from '../../model/statement.js';
 import type {
-  CauseTestResult,
+  AppliedRule,
+  Capture,
+  CaptureId,
+  CauseTest,
   Contributor,
   Counterfactual,
-  RuledOut,
+  Verdict,
   VerdictBasis,
-  VerdictCapture,
-} from '../../model/results/common.js';
+} from '../../model/verdict.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import { loadLibrary } from '../../store/load-queries.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { type CaptureId, capturesFor } from './captures.js';
-import { capacity } from './causes/capacity.js';
-import { externalPressure } from './causes/external-pressure.js';
-import { fragmentation } from './causes/fragmentation.js';
-import { graphPools } from './causes/graph-pools.js';
-import { leak } from './causes/leak.js';
-import { synchronisation } from './causes/synchronisation.js';
-import type { Answer, CauseWords, Step } from './causes/words.js';
+import { type Answer, describeAnswer, type StepDraft } from './describe-answers.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 import { writeReplays } from './write-replays.js';
 
-const WORDS: Readonly<Partial<Record<Cause, CauseWords>>> = {
-  external_pressure: externalPressure,
-  synchronisation,
-  graph_pools: graphPools,
-  leak,
-  capacity,
-  fragmentation,
-};
-
-export type RuleId =
-  | 'all_run'
-  | 'external_first'
-  | 'pending_and_pools_before_full'
-  | 'leak_before_capacity'
-  | 'capacity_before_fragmentation'
-  | 'none_holds'
-  | 'rule_of_thumb'
-  | 'untested_rival'
-  | 'contradiction'
-  | 'counterfactual'
-  | 'proven';
-
-/** The rules of the view `verdict`, in the order they are applied. */
-export const COMBINATION_RULES: readonly { readonly id: RuleId; readonly text: string }[] = [
-  {
-    id: 'all_run',
-    text: 'Every test runs, and each holds, fails or cannot be tested; the first that holds is the verdict.',
-  },
-  {
-    id: 'external_first',
-    text: 'External pressure comes first: what others leave of a device looks full, or fragmented.',
-  },
-  {
-    id: 'pending_and_pools_before_full',
-    text: 'Pending frees, then private pools, come before a full device: their bytes are reserved, and not live.',
-  },
-  { id: 'leak_before_capacity', text: 'A leak comes before capacity, for it ends in a full device.' },
-  {
-    id: 'capacity_before_fragmentation',
-    text: 'Capacity comes before fragmentation: a full device is also fragmented, and no layout makes it larger.',
-  },
-  {
-    id: 'none_holds',
-    text: 'Where no test holds the verdict is undecided, with the capture that would settle each test that could not run.',
-  },
-  {
-    id: 'rule_of_thumb',
-    text: 'Where the figures are missing, the guides are asked: with expandable segments on probably a full device; without them, one rank failing among ranks alike, probably fragmentation. At low confidence.',
-  },
-  {
-    id: 'untested_rival',
-    text: 'A verdict that rests on sums alone (capacity, fragmentation) is not sure while a cause that goes before it could not be tested: its confidence is one step lower.',
-  },
-  {
-    id: 'contradiction',
-    text: 'Evidence that contradicts the verdict, or leaves little between it and another, takes one more step.',
-  },
-  {
-    id: 'counterfactual',
-    text: 'The run is replayed in the allocator model, as it was set and with the other kind of segments: what happens then speaks for the verdict, or against it.',
-  },
-  {
-    id: 'proven',
-    text: 'Proven needs a sure verdict, and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact replay that repeats the OOM and in which the counterfactual agrees.',
-  },
-];
-
 /** The rule that applied where a cause won over those behind it. */
-const RULE_OF_CAUSE: Partial<Record<Cause, RuleId>> = {
+const RULE_OF_CAUSE: Partial<Record<Cause, AppliedRule>> = {
   external_pressure: 'external_first',
   synchronisation: 'pending_and_pools_before_full',
   graph_pools: 'pending_and_pools_before_full',
@@ -179,58 +108,61 @@ function answerOf(row: QueryRow<'verdict.tests'>): Answer {
   };
 }
 
-export interface Judgement {
-  /** Of the test that holds. */
-  readonly summary: string | null;
-  readonly next: readonly (string | Step)[];
-  readonly ruledOut: readonly RuledOut[];
-  readonly missing: readonly string[];
-  readonly tests: readonly CauseTestResult[];
-  readonly captures: readonly VerdictCapture[];
-  /** The rules that applied, with what lowered the confidence. */
-  readonly combination: readonly string[];
+export interface Judgement extends Pick<Verdict, 'tests' | 'captures' | 'rules'> {
+  /** The test that is the verdict; undefined where another rule decides, or none. */
+  readonly held: CauseTest | undefined;
+  /** Of that test. */
+  readonly steps: readonly StepDraft[];
 }
 
-/** Words for the tests of a failure; adds their evidence. */
+/** The tests of a failure and the rules that applied; adds their evidence. */
 export function describeTests(judged: Judged, facts: OomFacts, evidence: EvidenceLog): Judgement {
-  const described = judged.tests.map((answer) => ({ answer, words: WORDS[answer.cause]!(answer, facts, evidence) }));
-  const untested = described.filter(({ answer }) => answer.outcome === 'not_testable');
-  const held = judged.basis === 'test' ? described.find(({ answer }) => answer.outcome === 'holds') : undefined;
-  const combination = [ruleText('all_run')];
-  if (held === undefined) combination.push(ruleText('none_holds'));
-  else {
-    const rule = RULE_OF_CAUSE[judged.cause];
-    if (rule !== undefined) combination.push(ruleText(rule));
-    if (judged.untested_rivals.length > 0)
-      combination.push(`${ruleText('untested_rival')} Not tested: ${judged.untested_rivals.map(plain).join(', ')}.`);
-    const against = described.filter(({ answer }) => answer.outcome === 'fails');
-    const doubts = [held, ...against].flatMap(({ words }) => words.doubts ?? []);
-    if (doubts.length > 0) combination.push(`${ruleText('contradiction')} Here: ${doubts.join('; ')}.`);
-    if (judged.is_proven) combination.push(ruleText('proven'));
-  }
-  if (judged.basis === 'guide') combination.push(ruleText('rule_of_thumb'));
+  const described = judged.tests.map(({ detail: _, confidence: __, ...answer }, i) => {
+    const { details, steps } = describeAnswer(judged.tests[i]!, facts, evidence);
+    return { test: { ...answer, details: { numbers: {}, names: {}, ...details } }, steps };
+  });
+  const tests = described.map(({ test }) => test);
+  const untested = tests.filter(({ outcome }) => outcome === 'not_testable');
+  const held = judged.basis === 'test' ? described.find(({ test }) => test.outcome === 'holds') : undefined;
   return {
-    summary: held?.words.text ?? null,
-    next: held?.words.next ?? [],
-    ruledOut: described.flatMap(({ answer, words }) =>
-      answer.outcome === 'fails' ? [{ cause: answer.cause, why: words.text }] : [],
-    ),
-    missing: untested.map(({ answer, words }) => `${plain(answer.cause)}: needs ${words.text}`),
-    tests: described.map(({ answer: { cause, outcome, reason, numbers, capture }, words }) => ({
-      cause,
-      outcome,
-      reason,
-      text: words.text,
-      numbers,
-      capture,
-    })),
-    captures: capturesFor(untested.map(({ answer }) => ({ cause: answer.cause, capture: answer.capture! }))),
-    combination,
+    held: held?.test,
+    steps: held?.steps ?? [],
+    tests,
+    captures: capturesFor(untested.map(({ cause, capture }) => ({ cause, capture: capture! }))),
+    rules: rulesOf(judged, held?.test, tests),
   };
 }
 
-function ruleText(id: RuleId): string {
-  return COMBINATION_RULES.find((rule) => rule.id === id)!.text;
+/** What lowered the confidence is in `items`: the causes that were not tested, the doubts of tests. */
+function rulesOf(
+  judged: Judged,
+  held: CauseTest | undefined,
+  tests: readonly CauseTest[],
+): readonly Statement<AppliedRule>[] {
+  const rules = [statement<AppliedRule>('all_run')];
+  const apply = (rule: AppliedRule, names: readonly string[] = []): void =>
+    void rules.push(statement(rule, { items: names.map((name) => ({ name, numbers: {} })) }));
+  if (held === undefined) apply('none_holds');
+  else {
+    const rule = RULE_OF_CAUSE[judged.cause];
+    if (rule !== undefined) apply(rule);
+    if (judged.untested_rivals.length > 0) apply('untested_rival', judged.untested_rivals);
+    const doubted = [held, ...tests.filter(({ outcome }) => outcome === 'fails')];
+    const doubts = doubted.filter((test) => test.doubts.length > 0).map(({ cause }) => cause);
+    if (doubts.length > 0) apply('contradiction', doubts);
+    if (judged.is_proven) apply('proven');
+  }
+  if (judged.basis === 'guide') apply('rule_of_thumb');
+  return rules;
 }
 
-const plain = (cause: string): string => cause.replaceAll('_', ' ');
+/** The captures that tests asked for, each once, with the causes it settles. */
+export function capturesFor(wanted: readonly { readonly cause: Cause; readonly capture: CaptureId }[]): Capture[] {
+  const causes = new Map<CaptureId, Set<Cause>>();
+  for (const { cause, capture } of wanted) {
+    const settled = causes.get(capture);
+    if (settled === undefined) causes.set(capture, new Set([cause]));
+    else settled.add(cause);
+  }
+  return [...causes].map(([id, settles]) => ({ id, settles: [...settles] }));
+}

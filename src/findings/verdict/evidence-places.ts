@@ -1,6 +1,6 @@
 /** From the place of a statement to the lines that can be shown, and the query that returns its rows. */
 import type { Place } from '../../model/place.js';
-import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/results/common.js';
+import type { Evidence, EvidencePlace, EvidenceQuery, Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 
@@ -38,7 +38,7 @@ function linesOf(place: Place, { paths, snapshots }: Places): EvidencePlace | un
 /** The verdict with the place and the query of every evidence entry. */
 export function withPlaces(verdict: Verdict, places: Places): Verdict {
   const evidence = verdict.evidence.map((entry): Evidence => {
-    const lines = entry.place === undefined ? undefined : linesOf(entry.place, places);
+    const lines = linesOf(entry.place, places);
     if (lines === undefined) return entry;
     const query = entry.query ?? queryOf(entry, lines, verdict, places);
     return { ...entry, lines, ...(query === undefined ? {} : { query }) };
@@ -49,7 +49,7 @@ export function withPlaces(verdict: Verdict, places: Places): Verdict {
 function queryOf(entry: Evidence, place: EvidencePlace, verdict: Verdict, places: Places): EvidenceQuery | undefined {
   if ('line' in place) {
     // A whole file as source means the memory lines of the rank in it.
-    if (!('line' in entry.place!))
+    if (!('line' in entry.place))
       return {
         name: 'finding.memory_series',
         params: { run_id: places.runId, rank: verdict.rank, metric: 'allocated' },

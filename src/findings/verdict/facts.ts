@@ -1,7 +1,8 @@
 /** The known facts of one out-of-memory failure: from an OOM entry of a snapshot, from a log message, or from both. */
-import { type Place, placeText } from '../../model/place.js';
-import type { Evidence, EvidenceTopic } from '../../model/results/common.js';
+import type { Place } from '../../model/place.js';
 import type { DriverOwner } from '../../model/results/nsys.js';
+import { type Figures, type Statement, statement } from '../../model/statement.js';
+import type { Evidence, EvidenceKind, EvidenceTopic } from '../../model/verdict.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';
 
@@ -152,7 +153,7 @@ export interface RunSide {
   readonly severalReplicas: boolean;
   readonly early: EarlyGrowth | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
-  readonly nccl: readonly { readonly text: string; readonly source: Place }[];
+  readonly nccl: readonly (Statement<'nccl_setting' | 'nccl_failure'> & { readonly source: Place })[];
   /** Of the memory lines; null where none are printed. */
   readonly source: Place | null;
 }
@@ -242,18 +243,23 @@ export function active(facts: OomFacts): Figure | null {
   };
 }
 
+/** A piece of evidence before it has its handle. */
+export type EvidenceMore = Partial<Figures> & Pick<Evidence, 'about' | 'query'>;
+
 /** Numbers the evidence of one answer. */
 export class EvidenceLog {
   readonly entries: Evidence[] = [];
+  readonly #seen = new Set<string>();
 
-  /** `more`: the topic, and the query of its rows if the place that `source` names does not determine them. */
-  add(text: string, place: Place, more: Pick<Evidence, 'about' | 'query'> = {}): string {
-    const source = placeText(place);
-    const known = this.entries.find((entry) => entry.text === text && entry.source === source);
-    if (known !== undefined) return known.id;
+  /** `query`: of its rows, if the place does not determine them. The same statement on the same place is kept once. */
+  add(kind: EvidenceKind, place: Place, { about, query, ...figures }: EvidenceMore = {}): void {
+    const entry = statement(kind, figures);
+    const key = JSON.stringify([entry, place]);
+    if (this.#seen.has(key)) return;
+    this.#seen.add(key);
     const id = `E${this.entries.length + 1}`;
-    this.entries.push({ id, text, source, place, ...more });
-    return id;
+    const more = { ...(about === undefined ? {} : { about }), ...(query === undefined ? {} : { query }) };
+    this.entries.push({ id, ...entry, place, ...more });
   }
 
   /** Sets the topic of the entries from index `from` on that do not have one. */

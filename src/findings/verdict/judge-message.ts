@@ -1,32 +1,43 @@
-/** From a failure's row of `verdict` to the verdict in words, with evidence and account. */
-import type { Verdict } from '../../model/results/common.js';
-import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
+/** From a failure's row of `verdict` to the whole verdict, with evidence and account. */
+import { known, type Statement, statement } from '../../model/statement.js';
+import type { MissingKind, StepKind, Verdict } from '../../model/verdict.js';
 import type { Message } from '../run/message.js';
 import { account } from './accounting.js';
-import { BLANK } from './blank-verdict.js';
-import { capturesFor } from './captures.js';
-import { kindWords } from './causes/kind-words.js';
-import { type Step, stepsOf } from './causes/words.js';
-import { describeTests, type Judged } from './combine.js';
+import { capturesFor, describeTests, type Judged } from './combine.js';
+import { stepsOf } from './describe-answers.js';
 import { EvidenceLog, type OomFacts } from './facts.js';
 import type { MessageFailure } from './failures.js';
-import { allowedAdvice } from './hint.js';
 
-/** A verdict whose steps a replay may still change, and a configuration forbid. */
-export type Draft = Omit<Verdict, 'next'> & { readonly steps: readonly Step[] };
-
-export function finish({ steps, ...verdict }: Draft, constraint: ExpandableConstraint | null): Verdict {
-  return { ...verdict, next: allowedAdvice(steps, constraint) };
-}
+/** Default values of a verdict's optional parts. */
+export const BLANK = {
+  basis: null,
+  reason: null,
+  contributors: [],
+  summary: null,
+  missing: [],
+  tests: [],
+  captures: [],
+  rules: [],
+  accounting_total: null,
+  accounting: [],
+  accounting_from: null,
+  accounting_peak: null,
+  components: null,
+  hint: null,
+  replay: null,
+  what_if: [],
+  commands: [],
+  request: null,
+} as const satisfies Partial<Verdict>;
 
 /** The verdict of a message, with what its run adds. `addHostEvidence`: of the run, for failures of the host. */
 export function judgeMessage(
   { facts, message, rank }: MessageFailure,
   judged: Judged,
   addHostEvidence?: (evidence: EvidenceLog) => void,
-): Draft {
+): Verdict {
   const evidence = new EvidenceLog();
-  evidence.add(shorten(message.text), message.place, { about: 'message' });
+  evidence.add('message', message.place, { names: { text: shorten(message.text) }, about: 'message' });
   if (judged.basis === 'kind' && judged.tests.length === 0) {
     if (judged.cause === 'host_oom') {
       addHostEvidence?.(evidence);
@@ -38,9 +49,7 @@ export function judgeMessage(
       rank: message.rank,
       device: message.device,
       evidence: evidence.entries,
-      ruled_out: [],
-      combination: ['The kind of this line says it all: it carries no figures that a test could weigh.'],
-      request: null,
+      rules: [statement('kind_decides')],
     };
   }
   rank?.addEvidence(evidence, facts.total, 'message');
@@ -48,62 +57,84 @@ export function judgeMessage(
   return conclude(facts, judged, evidence);
 }
 
-/** Of a verdict without a test that holds. */
-function verdictFields(judged: Judged, facts: OomFacts) {
-  const { cause, detail, confidence, basis, reason, capture } = judged;
-  const captures = capture === null ? [] : capturesFor([{ cause, capture }]);
-  const { summary, missing, next } = kindWords(reason, facts);
-  return { cause, detail, confidence, basis, reason, captures, summary, missing, steps: stepsOf(next) };
+const WHOLE_DEVICE = { missing: ['device_use'], steps: ['look_for_message'] } as const;
+
+interface KindDescription {
+  readonly missing?: readonly MissingKind[];
+  readonly steps?: readonly StepKind[];
 }
 
-/** Words for the tests and the verdict; adds their evidence. */
-export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Draft {
+/**
+ * Of verdicts without a test that holds, by their reason: the kind of the failure line (`kind_verdict`), the tuning
+ * guides' rule, or undecided. Such lines report that memory ran out, not whose or how much.
+ */
+const KINDS: Readonly<Record<string, KindDescription>> = {
+  driver: WHOLE_DEVICE,
+  library: WHOLE_DEVICE,
+  figures_lost: WHOLE_DEVICE,
+  other_framework: { missing: ['other_allocator'] },
+  nccl: { missing: ['pytorch_reserve'], steps: ['nccl_headroom'] },
+  kv_cache: { steps: ['raise_utilization'] },
+  graph_capture: { missing: ['pool_contents'], steps: ['graph_headroom'] },
+  shared_memory: { steps: ['enlarge_shm'] },
+  dataloader_worker: { missing: ['grown_process'], steps: ['fewer_workers'] },
+  control_group: { missing: ['grown_process'], steps: ['raise_host_limit'] },
+  host: { missing: ['grown_process'], steps: ['raise_host_memory'] },
+  configuration: { steps: ['change_setting'] },
+  timeout: { missing: ['other_logs'], steps: ['find_last_rank'] },
+  connection: { missing: ['other_logs'], steps: ['find_ended_rank'] },
+  hardware: { steps: ['take_node_out'] },
+  time_limit: { steps: ['resume'] },
+  not_memory: {},
+  expandable_on: { steps: ['ingest_message'] },
+  failed_alone: { steps: ['expandable_first'] },
+  no_test_holds: { steps: ['capture'] },
+};
+
+/** Throws for a reason that it does not know. */
+export function describeReason(reason: string): Pick<Verdict, 'missing' | 'steps'> {
+  const description = KINDS[reason];
+  if (description === undefined) throw new Error(`no description of ${reason}`);
+  return { missing: description.missing ?? [], steps: stepsOf(description.steps ?? []) };
+}
+
+/** Of a verdict without a test that holds. */
+function verdictFields({ cause, detail, confidence, basis, reason, capture }: Judged, { bystanders }: OomFacts) {
+  const captures = capture === null ? [] : capturesFor([{ cause, capture }]);
+  const numbers = known({ ranks: bystanders?.ranks, most_reserved_bytes: bystanders?.mostReservedBytes });
+  const summary: Statement<'reason'> = statement('reason', { names: { reason }, numbers });
+  return { cause, detail, confidence, basis, reason, captures, summary, ...describeReason(reason) };
+}
+
+/** The verdict of tests; adds their evidence. */
+export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
-  const described = describeTests(judged, facts, evidence);
+  const { held, steps, ...described } = describeTests(judged, facts, evidence);
   evidence.mark(firstEntry, 'test');
   const accounting = account(facts);
-  const missing = [...described.missing];
-  if (facts.walk !== null && !facts.walk.exact)
-    missing.push('an exact state: the trace contradicts the walk back from the dump');
-  if (facts.free === null)
-    missing.push(
-      'what filled the device: no snapshot; record one with torch.cuda.memory._record_memory_history(stacks="python")',
-    );
-  const common = {
+  const { cause, detail, confidence, basis, reason, contributors } = judged;
+  const fields =
+    held === undefined
+      ? verdictFields(judged, facts)
+      : { cause, detail, confidence, basis, reason, contributors, captures: [], missing: [], steps: stepsOf(steps) };
+  const captureIds = new Set(described.captures.map(({ id }) => id));
+  return {
     ...BLANK,
+    ...described,
+    ...fields,
     rank: facts.rank,
     device: facts.device,
     evidence: evidence.entries,
-    ruled_out: described.ruledOut,
-    missing,
-    tests: described.tests,
-    captures: described.captures,
-    combination: described.combination,
+    missing: [
+      ...(facts.walk !== null && !facts.walk.exact ? (['exact_state'] as const) : []),
+      ...(facts.free === null ? (['snapshot'] as const) : []),
+      ...fields.missing,
+    ],
+    captures: [...described.captures, ...fields.captures.filter(({ id }) => !captureIds.has(id))],
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
     request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
-  };
-  const { cause, detail, confidence, basis, reason, contributors } = judged;
-  if (described.summary !== null)
-    return {
-      ...common,
-      cause,
-      detail,
-      confidence,
-      basis,
-      reason,
-      contributors,
-      summary: described.summary,
-      steps: stepsOf(described.next),
-    };
-  const { captures, ...fields } = verdictFields(judged, facts);
-  const known = new Set(described.captures.map(({ id }) => id));
-  return {
-    ...common,
-    ...fields,
-    missing: [...missing, ...fields.missing],
-    captures: [...described.captures, ...captures.filter(({ id }) => !known.has(id))],
   };
 }
 

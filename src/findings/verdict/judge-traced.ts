@@ -1,85 +1,93 @@
 /** The verdict of an OOM entry of a trace, with what its message and its run add. */
-import type { Counterfactual, PeakAccounting, Verdict } from '../../model/results/common.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
+import { sumOf } from '../../model/lists.js';
+import { type Figures, known, named } from '../../model/statement.js';
+import type { Counterfactual, LiveComponents, Verdict } from '../../model/verdict.js';
+import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { liveSites } from '../state/live/live-sites.js';
+import { deviceHistory } from '../trace/device-history.js';
 import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import type { Judged } from './combine.js';
 import { EvidenceLog } from './facts.js';
 import type { TracedFailure } from './failures.js';
-import { judgeHint } from './hint.js';
-import { conclude, finish, shorten } from './judge-message.js';
-import { liveComponents } from './live-components.js';
+import { conclude, shorten } from './judge-message.js';
 
 /** Answers of other topics about the same OOM; each reads the whole trace once more. */
 export interface Deeper {
-  /** The largest difference to the estimate, in words. */
-  readonly surprise: string | null;
+  /** The largest difference to the estimate. */
+  readonly surprise: Figures | null;
   /** What the allocator model answers; null where the trace is too long. */
   readonly counterfactual: Counterfactual | null;
 }
+
+/** Sites listed as live at the OOM. */
+const MOST_SITES = 3;
 
 export async function judgeTraced(
   store: Store,
   { oom, message, facts, rank }: TracedFailure,
   judged: Judged,
-  constraint: ExpandableConstraint | null,
-  peak: PeakAccounting | null,
   /** Null for a rank whose trace is not read again. */
   deeper: Deeper | null,
 ): Promise<Verdict> {
   const evidence = new EvidenceLog();
-  const site = facts.requestSite === null ? '' : ` in ${facts.requestSite}`;
-  const free = facts.deviceFree === null ? '' : `; ${formatBytes(facts.deviceFree.bytes)} free on the device`;
-  evidence.add(
-    `asked ${formatBytes(oom.requestedBytes)} (${formatCount(oom.requestedBytes)} bytes)${site}${free}`,
-    oom.source,
-    { about: 'request' },
-  );
-  if (message !== undefined) evidence.add(shorten(message.text), message.place, { about: 'message' });
+  evidence.add('request', oom.source, {
+    numbers: known({ requested_bytes: oom.requestedBytes, device_free_bytes: facts.deviceFree?.bytes }),
+    names: named({ site: facts.requestSite }),
+    about: 'request',
+  });
+  if (message !== undefined)
+    evidence.add('message', message.place, { names: { text: shorten(message.text) }, about: 'message' });
   const firstEntry = evidence.entries.length;
-  if (oom.freedAfterOom)
-    evidence.add(
-      'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',
-      oom.source,
-    );
-  evidence.add(
-    oom.expandableSegments
-      ? "expandable segments were on already, so PyTorch's hint to set them does not apply"
-      : 'expandable segments were off',
-    oom.source,
-    oom.hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {},
-  );
-  if (deeper?.surprise != null) evidence.add(`against theory: ${deeper.surprise}`, oom.source);
+  if (oom.freedAfterOom) evidence.add('dumped_later', oom.source);
+  evidence.add('expandable_segments', oom.source, {
+    names: { setting: oom.expandableSegments ? 'on' : 'off' },
+    ...(oom.hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {}),
+  });
+  if (deeper?.surprise != null) evidence.add('against_theory', oom.source, deeper.surprise);
   const live = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
-  const top = (await liveSites(store, live)).slice(0, 3).map((one) => `${formatBytes(one.bytes)} ${one.site}`);
-  if (top.length > 0)
-    evidence.add(`largest live then: ${top.join('; ')}`, oom.source, {
-      query: {
-        name: 'finding.live_stacks',
-        params: live,
-      },
-    });
+  const items = (await liveSites(store, live))
+    .slice(0, MOST_SITES)
+    .map(({ site, bytes }) => ({ name: site, numbers: { bytes } }));
+  if (items.length > 0)
+    evidence.add('live_sites', oom.source, { items, query: { name: 'finding.live_stacks', params: live } });
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');
-  const verdict = conclude(facts, judged, evidence);
   const accounting = account(facts, oom.parts);
-  const hint = judgeHint(facts, verdict.cause, constraint);
-  const withAccounting = {
-    ...verdict,
+  const verdict: Verdict = {
+    ...conclude(facts, judged, evidence),
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
-    accounting_peak: peak,
     // Of many ranks only the first are shown.
     components: deeper === null ? null : await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.seq - 1),
-    hint,
   };
-  const adjusted =
-    deeper?.counterfactual == null
-      ? withAccounting
-      : applyCounterfactual(withAccounting, deeper.counterfactual, oom.source);
-  return finish(adjusted, constraint);
+  return deeper?.counterfactual == null ? verdict : applyCounterfactual(verdict, deeper.counterfactual, oom.source);
+}
+
+/** After an entry; −1 is before the first. Null where blocks are not labelled: an ingest was interrupted. */
+async function liveComponents(
+  store: Store,
+  snapshotId: number,
+  device: number,
+  moment: LiveComponents['moment'],
+  seq: number,
+): Promise<LiveComponents | null> {
+  const rows = await store.all('verdict.components_at', { snapshot_id: snapshotId, device, at_seq: seq });
+  if (rows.some(({ component }) => component === null)) return null;
+  const parts = rows.map(({ component, bytes }) => ({ component: component as Component, bytes }));
+  parts.sort((a, b) => b.bytes - a.bytes || COMPONENTS.indexOf(a.component) - COMPONENTS.indexOf(b.component));
+  return { moment, total_bytes: sumOf(parts.map(({ bytes }) => bytes)), parts };
+}
+
+export async function componentsAtPeak(
+  store: Store,
+  snapshotId: number,
+  device: number,
+  hasTrace: boolean,
+): Promise<LiveComponents | null> {
+  const { seq } = (await deviceHistory(store, snapshotId, device)).peak;
+  return liveComponents(store, snapshotId, device, hasTrace ? 'peak' : 'dump', seq ?? BEFORE_TRACE);
 }

@@ -1,9 +1,9 @@
 /** The account of the moment with the most live memory, from a trace or from memory lines. */
 
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
-import { placeText } from '../../model/place.js';
-import { type AccountingPart, BY_SUBTRACTION, type PeakAccounting } from '../../model/results/common.js';
-import { formatCount } from '../../model/units.js';
+import { sumOf } from '../../model/lists.js';
+import type { Place } from '../../model/place.js';
+import type { Part, PeakAccount } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { partsOfState, statePartsAt } from './accounting.js';
@@ -18,20 +18,15 @@ export async function peakOfTrace(
   store: Store,
   snapshot: { readonly snapshotId: number; readonly device: number; readonly path: string; readonly hasTrace: boolean },
   total: Figure | null,
-): Promise<PeakAccounting> {
+): Promise<PeakAccount> {
   const { seq } = (await deviceHistory(store, snapshot.snapshotId, snapshot.device)).peak;
-  const where = !snapshot.hasTrace
-    ? 'as dumped'
-    : seq === null
-      ? 'before its first entry'
-      : `entry ${formatCount(seq)}`;
-  const source = `${snapshot.path} ${where}`;
+  const { path } = snapshot;
+  const place = snapshot.hasTrace && seq !== null ? { path, entry: seq } : { path };
   const state = await statePartsAt(store, snapshot.snapshotId, snapshot.device, seq ?? BEFORE_TRACE);
-  const reserved = [...state.values()].reduce((sum, bytes) => sum + bytes, 0);
   return {
     moment: snapshot.hasTrace ? 'peak' : 'dump',
     seq,
-    ...toTotal(partsOfState(state, source, false), { bytes: reserved, source }, total),
+    ...toTotal(partsOfState(state, place, false), sumOf(state.values()), place, total),
     from: total === null || total.source === CAPACITY ? 'snapshot' : 'joined',
   };
 }
@@ -39,7 +34,7 @@ export async function peakOfTrace(
 /**
  * Null where the rank's memory lines lack a peak. Largest allocated and largest reserved may be of different moments.
  */
-export function peakOfLines(lines: MemoryLines, rank: number | null, total: Figure | null): PeakAccounting | null {
+export function peakOfLines(lines: MemoryLines, rank: number | null, total: Figure | null): PeakAccount | null {
   const ownLines = lines.of(rank).filter((row) => row.max_bytes !== null);
   const largest = (metrics: readonly string[]): MemoryRow | undefined =>
     metrics
@@ -48,39 +43,26 @@ export function peakOfLines(lines: MemoryLines, rank: number | null, total: Figu
   const allocated = largest(['max_allocated', 'allocated']);
   const reserved = largest(['max_reserved', 'reserved']);
   if (allocated === undefined) return null;
-  const at = (row: MemoryRow): string => placeText({ path: row.display_path, line: row.line });
-  const parts: AccountingPart[] = [{ part: 'allocated', bytes: allocated.max_bytes!, source: at(allocated) }];
+  const at = ({ display_path: path, line }: MemoryRow): Place => ({ path, line });
+  const parts: Part[] = [{ part: 'allocated', bytes: allocated.max_bytes!, place: at(allocated) }];
   const held = reserved ?? allocated;
   const beyond = held.max_bytes! - allocated.max_bytes!;
   if (beyond < 0) return null;
-  if (beyond > 0)
-    parts.push({
-      part: 'reserved_beyond',
-      bytes: beyond,
-      source: `${BY_SUBTRACTION}: reserved (${at(held)}) − allocated`,
-    });
-  const basis = { bytes: held.max_bytes!, source: at(held) };
-  return { moment: 'lines', seq: null, ...toTotal(parts, basis, total), from: 'log' };
+  if (beyond > 0) parts.push({ part: 'reserved_beyond', bytes: beyond, place: at(held), rest_of: 'reserved' });
+  return { moment: 'lines', seq: null, ...toTotal(parts, held.max_bytes!, at(held), total), from: 'log' };
 }
 
 function toTotal(
-  parts: readonly AccountingPart[],
-  reserved: { readonly bytes: number; readonly source: string },
+  parts: readonly Part[],
+  reserved: number,
+  place: Place,
   total: Figure | null,
-): Pick<PeakAccounting, 'total' | 'parts'> {
-  if (total === null)
-    return {
-      total: { text: 'reserved (device total not in the evidence)', bytes: reserved.bytes, source: reserved.source },
-      parts,
-    };
-  const left = total.bytes - reserved.bytes;
-  const remainder: AccountingPart = {
-    part: left >= 0 ? 'free_or_outside_pytorch' : 'more_than_the_total',
-    bytes: left,
-    source: `${BY_SUBTRACTION} from the total (${placeText(total.source)})`,
-  };
+): Pick<PeakAccount, 'total' | 'parts'> {
+  if (total === null) return { total: { kind: 'reserved', bytes: reserved, place }, parts };
+  const left = total.bytes - reserved;
+  const part = left >= 0 ? 'free_or_outside_pytorch' : 'more_than_the_total';
   return {
-    total: { text: 'device total', bytes: total.bytes, source: placeText(total.source) },
-    parts: left === 0 ? parts : [...parts, remainder],
+    total: { kind: 'total', bytes: total.bytes, place: total.source },
+    parts: left === 0 ? parts : [...parts, { part, bytes: left, place: total.source, rest_of: 'total' }],
   };
 }

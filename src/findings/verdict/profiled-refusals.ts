@@ -2,18 +2,17 @@
  * Evidence from a profile of the driver for a run without a message or snapshot of its failure: memory was refused, and
  * what the driver held then.
  */
-import type { Verdict } from '../../model/results/common.js';
-import type { NsysDriverAccount } from '../../model/results/nsys.js';
-import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import { sumOf } from '../../model/lists.js';
+import { type Figures, known, statement } from '../../model/statement.js';
+import type { EvidenceKind, Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { rangeStacks } from '../nsys/range-stacks.js';
 import { readReportMemory } from '../nsys/report-memory.js';
-import { BLANK } from './blank-verdict.js';
-import { capturesFor } from './captures.js';
+import { capturesFor } from './combine.js';
+import { stepsOf } from './describe-answers.js';
 import { EvidenceLog } from './facts.js';
-
-const MOST_OWNERS = 4;
+import { BLANK } from './judge-message.js';
+import { ownersOf } from './run-evidence.js';
 
 /** One verdict for each process to which the driver refused memory; none where no export shows a refusal. */
 export async function profiledRefusals(store: Store, runId: number): Promise<Verdict[]> {
@@ -23,28 +22,23 @@ export async function profiledRefusals(store: Store, runId: number): Promise<Ver
     if (refused.length === 0) continue;
     const counts = (await store.one('nsys.counts', { source_id: row.source_id }))!;
     const { processes, accounts, storms } = await readReportMemory(store, runId, row, { counts, steps: [] });
-    for (const { pid, refusals, last_ns, api, served_after } of refused) {
+    for (const { pid, refusals: times, last_ns, api, served_after } of refused) {
       const process = processes.find((one) => one.pid === pid);
       const evidence = new EvidenceLog();
-      const add = (text: string, about: 'test' | 'context'): void =>
-        void evidence.add(text, { path: row.display_path }, { about });
-      const times = refusals === 1 ? 'once' : `${formatCount(refusals)} times`;
-      add(
-        `the driver refused memory to process ${pid ?? 'unknown'} ${times}, last at ${(last_ns / 1e9).toFixed(3)} s (${api})`,
-        'test',
-      );
+      const add = (kind: EvidenceKind, about: 'test' | 'context', figures: Partial<Figures>): void =>
+        evidence.add(kind, { path: row.display_path }, { ...figures, about });
+      add('process_refused', 'test', { numbers: known({ pid, times, last_s: last_ns / 1e9 }), names: { api } });
       const retries = (storms ?? []).filter((storm) => storm.pid === pid && storm.is_retry);
       if (retries.length > 0) {
-        const ms = retries.reduce((sum, { busy_ns }) => sum + busy_ns, 0) / 1e6;
-        add(
-          `the allocator emptied its cache to try again ${retries.length === 1 ? 'once' : `${formatCount(retries.length)} times`}: ${ms.toFixed(1)} ms of frees`,
-          'test',
-        );
+        const retry_ms = sumOf(retries.map(({ busy_ns }) => busy_ns)) / 1e6;
+        add('cache_flushes', 'test', { numbers: { retries: retries.length, retry_ms } });
       }
       const account = (accounts ?? []).find((one) => one.pid === pid);
-      const held = account === undefined ? null : addHeldEvidence(account, add);
+      const held = account?.moments.find((one) => one.moment === 'oom');
+      if (held !== undefined) add('held_at_refusal', 'context', { items: ownersOf(held.shares) });
       const [stack] = await rangeStacks(store, row.source_id, last_ns, pid);
-      if (stack !== undefined) add(`in the ranges ${stack.ranges.map(({ text }) => text).join(' › ')}`, 'context');
+      if (stack !== undefined)
+        add('nvtx_ranges', 'context', { items: stack.ranges.map(({ text }) => ({ name: text, numbers: {} })) });
       const wentOn = served_after > 0;
       verdicts.push({
         ...BLANK,
@@ -53,38 +47,20 @@ export async function profiledRefusals(store: Store, runId: number): Promise<Ver
         cause: wentOn ? 'not_oom' : 'undecided',
         detail: null,
         confidence: wentOn ? 'medium' : 'low',
-        summary: wentOn
-          ? `the driver refused memory ${times}, and gave it after that: retries, which cost time and no run`
-          : `the driver refused memory ${times}, and gave none after that${held === null ? '' : ` (${held} were held)`}; the request and PyTorch's side are not known`,
+        summary: statement(wentOn ? 'retried' : 'refused', {
+          numbers: known({ times, held_bytes: held?.total_bytes }),
+        }),
         evidence: evidence.entries,
-        ruled_out: [],
-        missing: wentOn ? [] : ['the size of the request, and what PyTorch held: calls carry no arguments'],
+        missing: wentOn ? [] : ['refused_size'],
         captures: wentOn
           ? []
           : capturesFor([
               { cause: 'fragmentation', capture: 'snapshot_at_oom' },
               { cause: 'capacity', capture: 'whole_oom_message' },
             ]),
-        request: null,
-        next: [
-          wentOn
-            ? 'see `mbforensics nsys` for what the retries cost; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True often ends them'
-            : 'ingest the log of this rank and a memory snapshot into the same run; `mbforensics nsys` has the calls',
-        ],
+        steps: stepsOf([wentOn ? 'see_retries' : 'ingest_rank']),
       });
     }
   }
   return verdicts;
-}
-
-/** Adds what was held at the refusal, by owner; returns the sum in words. */
-function addHeldEvidence({ moments }: NsysDriverAccount, add: (text: string, about: 'context') => void): string | null {
-  const moment = moments.find((one) => one.moment === 'oom');
-  if (moment === undefined) return null;
-  const named = moment.shares
-    .slice(0, MOST_OWNERS)
-    .map(({ owner, bytes }) => `${DRIVER_OWNER_WORDS[owner]} ${formatBytes(bytes)}`);
-  const remainingShares = moment.shares.length - named.length;
-  add(`held then: ${named.join(', ')}${remainingShares === 0 ? '' : ` and ${remainingShares} more`}`, 'context');
-  return formatBytes(moment.total_bytes);
 }

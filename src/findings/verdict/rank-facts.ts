@@ -7,7 +7,8 @@ import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { groupBy } from '../../model/group-by.js';
 import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
-import { formatBytes, formatCount, MIB } from '../../model/units.js';
+import { known, named, statement } from '../../model/statement.js';
+import { MIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
@@ -18,9 +19,14 @@ import type { AllocatorFacts, RunSide } from './facts.js';
 
 type EnvRow = QueryRow<'log.env'>;
 
+interface AllocatorSetting {
+  readonly facts: AllocatorFacts;
+  readonly names: Readonly<Record<string, string>>;
+}
+
 export interface RankFacts {
   /** Set by the environment, and the evidence of it. */
-  readonly allocator: { readonly facts: AllocatorFacts; readonly text: string } | null;
+  readonly allocator: AllocatorSetting | null;
   readonly activity: LoggedActivity | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
   readonly nccl: RunSide['nccl'];
@@ -62,10 +68,7 @@ function soleValue<Value>(values: ReadonlyMap<unknown, Value>): Value | undefine
 /**
  * The strongest origin that applies to this rank, or to all; within one origin, the variable that torch reads first.
  */
-function allocatorOf(
-  rows: readonly EnvRow[],
-  rank: number | null,
-): { readonly facts: AllocatorFacts; readonly text: string } | null {
+function allocatorOf(rows: readonly EnvRow[], rank: number | null): AllocatorSetting | null {
   const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
   const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
   const [found] = rows
@@ -79,12 +82,16 @@ function allocatorOf(
     );
   if (found === undefined) return null;
   const { settings, problems } = readAllocConf(found.value ?? '');
-  const set = found.value === null ? 'unset' : `set to ${JSON.stringify(found.value)}`;
-  const trouble = problems.length === 0 ? '' : `; torch refuses it: ${problems[0]}`;
   const source = { path: found.display_path, line: found.line };
   return {
     facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
-    text: `${found.key} is ${set} (${found.origin}): expandable segments ${settings.expandableSegments ? 'on' : 'off'}${trouble}`,
+    names: named({
+      variable: found.key,
+      value: found.value,
+      origin: found.origin,
+      setting: settings.expandableSegments ? 'on' : 'off',
+      problem: problems[0],
+    }),
   };
 }
 
@@ -138,28 +145,23 @@ const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
   NCCL_NCHANNELS_PER_NET_PEER: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
 };
 
-function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['nccl'] {
+function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['nccl'][number][] {
   return env
     .filter(({ key, value, ranks }) => {
       const ofRank = ranks === null || rank === null || ranks.includes(rank);
       return ofRank && value !== null && GREEDY[key]?.(value) === true;
     })
     .map(({ key, value, origin, display_path, line }) => ({
-      text: `${key}=${value} (${origin}): NCCL holds more memory than by default`,
+      ...statement('nccl_setting', { names: named({ variable: key, value, origin }) }),
       source: { path: display_path, line: line },
     }));
 }
 
-function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'] {
+function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'][number][] {
   const failed = incidents.find((one) => one.attempt === attempt && one.kind === 'nccl_oom');
   if (failed === undefined) return [];
-  const bytes = failed.requested_bytes === null ? '' : ` of ${formatBytes(failed.requested_bytes)}`;
-  return [
-    {
-      text: `an allocation${bytes} by NCCL itself failed in the same launch`,
-      source: { path: failed.file, line: failed.line },
-    },
-  ];
+  const numbers = known({ requested_bytes: failed.requested_bytes });
+  return [{ ...statement('nccl_failure', { numbers }), source: { path: failed.file, line: failed.line } }];
 }
 
 /**
@@ -170,12 +172,9 @@ export function savingSince({
   attempt,
   phases,
   iterations,
-}: RunTexts): { readonly text: string; readonly source: Place } | null {
+}: RunTexts): { readonly iteration: number; readonly source: Place } | null {
   const save = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_save');
   const last = iterations.find((one) => one.attempt === attempt)?.highest ?? null;
   if (save?.iteration == null || last === null || save.iteration < last) return null;
-  return {
-    text: `a checkpoint of iteration ${formatCount(save.iteration)} was announced last, and no iteration printed after it`,
-    source: { path: save.display_path },
-  };
+  return { iteration: save.iteration, source: { path: save.display_path } };
 }

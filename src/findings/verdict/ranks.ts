@@ -15,8 +15,8 @@ import type {
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';
+import { siteName } from '../stacks/read-stacks.js';
 import type { MemoryRow } from './memory-lines.js';
-import { pinningSites } from './pinning-sites.js';
 import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
 
 /** Sites of one rank that are searched for on the others, and sites reported. */
@@ -247,4 +247,22 @@ async function pinningOf(store: Store, states: readonly RankState[]): Promise<Ra
       .sort((a, b) => b.ranks - a.ranks || b.segments - a.segments || b.bytes - a.bytes || (a.site < b.site ? -1 : 1))
       .slice(0, MOST_SITES),
   };
+}
+
+interface PinningSite {
+  readonly site: string;
+  /** Partly free segments that it has live blocks in, and their actual bytes there. */
+  readonly segments: number;
+  readonly bytes: number;
+}
+
+/** Call sites that keep partly free segments of the default pool from the driver, most segments first. */
+async function pinningSites(
+  store: Store,
+  state: { readonly snapshotId: number; readonly device: number; readonly seq: number },
+  most: number,
+): Promise<PinningSite[]> {
+  const { snapshotId: snapshot_id, device, seq: at_seq } = state;
+  const rows = await store.all('verdict.pinning_sites', { snapshot_id, device, at_seq, most });
+  return rows.map(({ site, has_stack, segments, bytes }) => ({ site: siteName(site, has_stack), segments, bytes }));
 }

@@ -2,18 +2,19 @@
 
 import { maxOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
-import type { Verdict } from '../../model/results/common.js';
-import { formatCount } from '../../model/units.js';
+import { type Statement, statement } from '../../model/statement.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { iterationSummaries } from '../run/iterations.js';
-import { BLANK } from './blank-verdict.js';
-import { capturesFor } from './captures.js';
+import { capturesFor } from './combine.js';
+import { stepsOf } from './describe-answers.js';
 import { EvidenceLog } from './facts.js';
+import { BLANK } from './judge-message.js';
 
 export interface RunEnding {
   /** `finished`: a line reports the end. `silent`: iterations are printed, but no line reports how they ended. */
   readonly kind: 'finished' | 'silent';
-  readonly text: string;
+  readonly evidence: Statement<'run_finished' | 'last_iteration'>;
   readonly source: Place;
 }
 
@@ -26,7 +27,7 @@ export async function readRunEnding(store: Store, runId: number): Promise<RunEnd
   if (finished !== undefined) {
     return {
       kind: 'finished',
-      text: finished.label,
+      evidence: statement('run_finished', { names: { label: finished.label } }),
       source: { path: finished.display_path, line: finished.line },
     };
   }
@@ -35,15 +36,15 @@ export async function readRunEnding(store: Store, runId: number): Promise<RunEnd
   if (last === null || phase === undefined) return null;
   return {
     kind: 'silent',
-    text: `the last iteration printed is ${formatCount(last)}`,
+    evidence: statement('last_iteration', { numbers: { iteration: last } }),
     source: { path: phase.display_path },
   };
 }
 
 /** The summary for a run of which only texts are known, none of them with a failure. */
-export function verdictOfEnding({ kind, text, source }: RunEnding): Verdict {
+export function verdictOfEnding({ kind, evidence: seen, source }: RunEnding): Verdict {
   const evidence = new EvidenceLog();
-  evidence.add(text, source);
+  evidence.add(seen.kind, source, { numbers: seen.numbers, names: seen.names });
   const finished = kind === 'finished';
   return {
     ...BLANK,
@@ -52,15 +53,11 @@ export function verdictOfEnding({ kind, text, source }: RunEnding): Verdict {
     cause: finished ? 'not_oom' : 'undecided',
     detail: null,
     confidence: finished ? 'high' : 'low',
-    summary: finished
-      ? 'no failure: the log shows the run coming to its end'
-      : 'no failure line, and none that says that the run came to its end',
+    summary: statement(kind),
     evidence: evidence.entries,
-    ruled_out: [],
-    missing: finished ? [] : ['how the run ended: the last lines of every rank, and of the launcher'],
+    missing: finished ? [] : ['run_end'],
     captures: finished ? [] : capturesForEnding(),
-    next: finished ? [] : ['name the logs of all ranks and of the launcher: failures are often printed elsewhere'],
-    request: null,
+    steps: finished ? [] : stepsOf(['name_all_logs']),
   };
 }
 

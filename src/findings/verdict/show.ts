@@ -2,14 +2,14 @@
 
 import { frameText } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
-import type { DiagnoseResult, Evidence, EvidenceQuery, ShownLines, ShowResult } from '../../model/results/common.js';
+import type { DiagnoseResult, ShownLines, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
+import type { Evidence, EvidenceQuery } from '../../model/verdict.js';
 import { ownSql } from '../../store/compose-sql.js';
 import { loadQuery } from '../../store/load-queries.js';
 import type { QueryName } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readStacks } from '../stacks/read-stacks.js';
-import { COMBINATION_RULES } from './combine.js';
 
 /** Operands of `show` other than handles. */
 export const SHOW_WORDS = ['accounting', 'tests', 'captures'] as const;
@@ -24,6 +24,8 @@ export interface ShowOptions {
   readonly verdict: number;
   /** Rows; undefined: all. */
   readonly limit: number | undefined;
+  /** The rules that make one verdict of the tests, in words. */
+  readonly rules: NonNullable<ShowResult['tests']>['rules'];
   /** Reads lines of a file as it was ingested; only the command line may touch files. */
   readonly readLines: (
     file: { readonly path: string; readonly fileBytes: number; readonly sha256: string | null },
@@ -78,7 +80,7 @@ export async function describeShow(
         : null,
     tests:
       handle === 'tests'
-        ? { tests: verdict.tests, missing: verdict.missing, combination: verdict.combination, rules: COMBINATION_RULES }
+        ? { tests: verdict.tests, missing: verdict.missing, combination: verdict.combination, rules: options.rules }
         : null,
     captures: handle === 'captures' ? verdict.captures : null,
     ...(await rowsOf(store, entry?.query, options.limit)),

@@ -1,5 +1,5 @@
 /** The answers of the allocator model about failures, as rows of `oom_replay`. */
-import type { Counterfactual } from '../../model/results/common.js';
+import type { Counterfactual } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 
 /** What the allocator model answers about a failure. */

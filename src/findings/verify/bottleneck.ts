@@ -33,7 +33,10 @@ export function bottleneckOf(input: BottleneckInput): VerifyBottleneck {
       cause: verdict?.cause ?? null,
       rank: verdict?.rank ?? status.failure?.rank ?? null,
       stage: status.failure?.stage ?? null,
-      text: `${verdict === undefined ? (status.failure?.text ?? 'it failed') : `${verdict.cause.replaceAll('_', ' ')}: ${verdict.summary}`}`,
+      text:
+        status.verdict === null
+          ? (status.failure?.text ?? 'it failed')
+          : `${status.verdict.cause.replaceAll('_', ' ')}: ${status.verdict.summary}`,
     };
   }
   const lost = throughputLost(measured, sameWork);

@@ -3,14 +3,16 @@
  * uncertain by.
  */
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
-import type { PeakAccounting, Verdict } from '../../model/results/common.js';
 import type { VerifyFigure, VerifyMeasured } from '../../model/results/verify.js';
-import { SIGMAS } from '../measure/noise.js';
-import { ASSUMED } from '../measure/tolerances.js';
+import type { PeakAccount, Verdict } from '../../model/verdict.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import { pairOfLines, pairOfPeaks } from './figures.js';
 import type { Side } from './side.js';
 
-export function measure(before: Side, after: Side): VerifyMeasured {
+/** How much step times vary between runs of the same thing; a row of `compare.rules`. */
+export type NoiseRule = Pick<QueryRow<'compare.rules'>, 'assumed' | 'sigmas'>;
+
+export function measure(before: Side, after: Side, rule: NoiseRule): VerifyMeasured {
   const lines = pairOfLines(before, after);
   const peaks = pairOfPeaks(before, after);
   return {
@@ -18,7 +20,7 @@ export function measure(before: Side, after: Side): VerifyMeasured {
     first_peak_allocated: lineFigure(before, after, lines, 'first_peak_allocated_bytes', 'first memory line'),
     peak_reserved: reservedFigure(before, after, lines, peaks),
     cached: cachedFigure(before, after),
-    ...stepFigures(before.measurement.steps, after.measurement.steps),
+    ...stepFigures(before.measurement.steps, after.measurement.steps, rule),
   };
 }
 
@@ -98,7 +100,7 @@ function reservedFigure(
  * Reserved bytes that are not in use, as far as the account separates them; null where it contains allocated bytes
  * only.
  */
-function cachedOf({ parts }: Pick<PeakAccounting, 'parts'>): number | null {
+function cachedOf({ parts }: Pick<PeakAccount, 'parts'>): number | null {
   const cached = parts.filter(({ part }) => /^(?:cached|reserved[ _].*unallocated)/.test(part));
   return cached.length === 0 ? null : cached.reduce((sum, { bytes }) => sum + bytes, 0);
 }
@@ -123,7 +125,11 @@ function cachedFigure(before: Side, after: Side): VerifyFigure {
   );
 }
 
-function stepFigures(a: MeasuredSteps | null, b: MeasuredSteps | null): Pick<VerifyMeasured, 'step_ms' | 'tflops'> {
+function stepFigures(
+  a: MeasuredSteps | null,
+  b: MeasuredSteps | null,
+  { sigmas, assumed }: NoiseRule,
+): Pick<VerifyMeasured, 'step_ms' | 'tflops'> {
   const of =
     a === null || b === null
       ? `${a === null ? 'the run before' : 'the run after'} has no iteration with a time after its first`
@@ -131,8 +137,8 @@ function stepFigures(a: MeasuredSteps | null, b: MeasuredSteps | null): Pick<Ver
   const noise = (base: number | null, x: number | null, y: number | null): number | null => {
     if (a === null || b === null || base === null || x === null || y === null) return null;
     // Between runs, and what the medians of so few steps are uncertain by.
-    const between = SIGMAS * ASSUMED.time * base * Math.SQRT2;
-    return Math.hypot(between, (SIGMAS * x) / Math.sqrt(a.count), (SIGMAS * y) / Math.sqrt(b.count));
+    const between = sigmas * assumed! * base * Math.SQRT2;
+    return Math.hypot(between, (sigmas * x) / Math.sqrt(a.count), (sigmas * y) / Math.sqrt(b.count));
   };
   return {
     step_ms: figure(

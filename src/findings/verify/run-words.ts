@@ -1,5 +1,6 @@
 /** How a run went, as far as a verdict on a change needs it. */
 import type { VerifyRun } from '../../model/results/verify.js';
+import type { Verdict } from '../../model/verdict.js';
 import { furthestPhase, SETUP, type Side } from './side.js';
 
 export function describeRun(side: Side): VerifyRun {
@@ -14,7 +15,7 @@ export function describeRun(side: Side): VerifyRun {
     cause: verdict?.cause ?? null,
     detail: verdict?.detail ?? null,
     summary: failed
-      ? (verdict?.summary ?? status.failure?.text ?? 'it failed')
+      ? (status.verdict?.summary ?? status.failure?.text ?? 'it failed')
       : status.ending === 'completed'
         ? 'it came to its end'
         : status.ending === 'no_training'
@@ -23,7 +24,7 @@ export function describeRun(side: Side): VerifyRun {
     rank,
     stage: status.failure?.stage ?? measurement.ranks.find((one) => one.rank === rank)?.stage ?? null,
     iteration: failed ? lastBefore(status) : null,
-    phase: failed ? (setupPhase(side) ?? phaseOf(verdict?.request?.site ?? null, verdict?.summary ?? '')) : null,
+    phase: failed ? (setupPhase(side) ?? phaseOf(verdict)) : null,
     first_iteration: status.first_iteration,
     last_iteration: status.last_iteration,
     steady_steps: steadySteps(status, steps?.count ?? 0),
@@ -57,11 +58,18 @@ function setupPhase(side: Side): string | null {
   return at < 0 || SETUP[at] === 'training' ? null : SETUP[at]!.replaceAll('_', ' ');
 }
 
-/** What a failing rank was doing, by the requesting call; null where the names do not show it. */
-function phaseOf(site: string | null, summary: string): string | null {
-  const text = site ?? summary;
-  if (/optimizer|_initialize_state|\badam|exp_avg/i.test(text)) return 'optimizer step';
-  if (/backward|autograd|wgrad|dgrad|grad_buffer|reduce_scatter/i.test(text)) return 'backward';
-  if (/forward|attention|mlp\.py|linear|layer|loss|cross_entropy/i.test(text)) return 'forward';
+const PHASE_OF_REASON: Readonly<Record<string, string>> = { optimizer_states: 'optimizer step', logits: 'forward' };
+
+/**
+ * What a failing rank was doing, by the requesting call, else by the one that keeps memory; null where the names do not
+ * show it.
+ */
+function phaseOf(verdict: Verdict | undefined): string | null {
+  if (verdict === undefined) return null;
+  const site = verdict.request?.site ?? verdict.steps.find(({ kind }) => kind === 'look_at_site')?.names['site'];
+  if (site === undefined) return PHASE_OF_REASON[verdict.reason ?? ''] ?? null;
+  if (/optimizer|_initialize_state|\badam|exp_avg/i.test(site)) return 'optimizer step';
+  if (/backward|autograd|wgrad|dgrad|grad_buffer|reduce_scatter/i.test(site)) return 'backward';
+  if (/forward|attention|mlp\.py|linear|layer|loss|cross_entropy/i.test(site)) return 'forward';
   return null;
 }

@@ -3,7 +3,7 @@
 import { maxOf } from '../../model/lists.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
-import type { DiagnoseResult } from '../../model/results/common.js';
+import type { Diagnosis } from '../../model/results/common.js';
 import type { EnvResult, RunFacts } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
 import { effectiveConfig } from '../run/config.js';
@@ -39,7 +39,7 @@ export interface Side {
   readonly found: readonly FoundSetting[];
   readonly environment: Pick<EnvResult, 'variables' | 'captured_ranks'>;
   readonly snapshots: readonly RankSnapshot[];
-  readonly diagnosis: DiagnoseResult;
+  readonly diagnosis: Diagnosis;
   readonly about: RunFacts;
   readonly values: LogFacts['values'];
   readonly phases: readonly { readonly phase: string; readonly place: string }[];

@@ -13,7 +13,7 @@ import type {
   VerifyJudgement,
   VerifyRun,
 } from '../../model/results/verify.js';
-import { compareContract, sameLayout } from '../measure/contract.js';
+import { sameLayout } from '../measure/contract.js';
 import { EXPLAINED_BY } from '../settings/follows.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type FoundChange, findChanges } from './changes.js';
@@ -21,7 +21,7 @@ import { creditOf } from './credit.js';
 import { effectOf } from './effects/index.js';
 import { judge } from './judge.js';
 import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
-import { measure, throughputLost } from './measured.js';
+import { measure, type NoiseRule, throughputLost } from './measured.js';
 import { describeRun } from './run-words.js';
 import { type AdviceBefore, furthestPhase, type Side } from './side.js';
 import { verdictOf } from './verdict.js';
@@ -32,9 +32,12 @@ export interface VerifyInput {
   readonly advice: AdviceBefore;
   /** Id of a fix to hold the change against, where the user names one. */
   readonly fix?: string | undefined;
+  readonly contract: readonly ContractEntry[];
+  /** Of step times. */
+  readonly noise: NoiseRule;
 }
 
-export function verifyFix({ before, after, advice, fix }: VerifyInput): VerifyFixResult {
+export function verifyFix({ before, after, advice, fix, contract, noise }: VerifyInput): VerifyFixResult {
   const { fixes } = advice;
   const named = fix === undefined ? undefined : fixes.find(({ id }) => id === fix);
   if (fix !== undefined && named === undefined)
@@ -49,10 +52,9 @@ export function verifyFix({ before, after, advice, fix }: VerifyInput): VerifyFi
   const described = describeChanges(foundChanges.changes, matches, { before, after, advice });
   const credited = creditOf(described, fixes);
   const [runBefore, runAfter] = [describeRun(before), describeRun(after)];
-  const contract = compareContract(before.measurement, after.measurement);
   const differing = contract.filter(({ same }) => !same);
   const unfair = unfairOf(differing, foundChanges.changes, new Set(matches.flatMap(({ keys }) => [...keys])));
-  const measured = measure(before, after);
+  const measured = measure(before, after, noise);
   const sameWork = hasSameWork(contract);
   const expected = expectedOf(credited, matches, named?.id);
   const isAllocator = isAllocatorGain(credited, expected);

@@ -4,6 +4,7 @@
  */
 import { type ColumnBatch, getI64 } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
+import { getOrAdd } from '../../model/group-by.js';
 import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import type { Note } from '../../model/tables.js';
@@ -72,6 +73,8 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
   };
 }
 
+const NO_BYTES = { reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };
+
 function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): SnapshotSink {
   const trace = new TraceDerivation();
   const spools = new Map<number, TraceSpool>();
@@ -79,21 +82,11 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
   const annotations = new StepAnnotations(dictionary);
   const sums = new Map<number, Mutable<DeviceSums>>();
   const of = (device: number): Mutable<DeviceSums> => {
-    let known = sums.get(device);
-    if (known === undefined) {
-      known = {
-        device,
-        segments: 0,
-        blocks: 0,
-        reserved: 0,
-        allocated: 0,
-        active: 0,
-        inactive: 0,
-        largestInactive: null,
-      };
-      sums.set(device, known);
-    }
-    return known;
+    const known = sums.get(device);
+    if (known !== undefined) return known;
+    const added = { device, segments: 0, blocks: 0, ...NO_BYTES };
+    sums.set(device, added);
+    return added;
   };
   return {
     events(batch) {
@@ -159,8 +152,7 @@ function spoolEvents(batch: ColumnBatch, spools: Map<number, TraceSpool>): void 
   for (let from = 0; from < batch.rows; ) {
     let to = from + 1;
     while (to < batch.rows && device[to] === device[from]) to += 1;
-    const spool = spools.get(device[from]!) ?? new TraceSpool();
-    spools.set(device[from]!, spool);
+    const spool = getOrAdd(spools, device[from]!, () => new TraceSpool());
     spool.add(batch, from, to);
     from = to;
   }

@@ -6,6 +6,7 @@ import type { FinalState } from '../../allocator/walk/backward-walk.js';
 import { callSite, type Frame } from '../../attribution/frames/call-site.js';
 import type { TableLayout } from '../../model/columns.js';
 import { BLOCK_LIFE_LAYOUT, BUCKET_LAYOUT, HISTORY_RULES, SEGMENT_LIFE_LAYOUT } from '../../model/derived-tables.js';
+import { getOrAdd } from '../../model/group-by.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
@@ -33,8 +34,7 @@ export async function nameSites(store: Store): Promise<void> {
   if (!rows.some(({ site, depth }) => site === null && depth > 0)) return;
   const stacks = new Map<number, Frame[]>();
   for (const { stack_id, name, filename, line } of await store.all('stack.unnamed_frames')) {
-    const stack = stacks.get(stack_id) ?? [];
-    stacks.set(stack_id, stack);
+    const stack = getOrAdd(stacks, stack_id, () => []);
     stack.push({ name, filename, line });
   }
   await store.transaction(async () => {

@@ -5,6 +5,7 @@
 
 import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
+import { getOrAdd } from '../../model/group-by.js';
 import type { Note } from '../../model/tables.js';
 import {
   ALLOC,
@@ -143,11 +144,7 @@ export class TraceDerivation {
       const current = device[from]!;
       let to = from + 1;
       while (to < batch.rows && device[to] === current) to++;
-      let state = this.states.get(current);
-      if (state === undefined) {
-        state = new DeviceState(current);
-        this.states.set(current, state);
-      }
+      const state = getOrAdd(this.states, current, () => new DeviceState(current));
       addRange(state, batch, from, to);
       from = to;
     }

@@ -22,7 +22,6 @@ export interface StepRule {
   readonly on: 'base' | 'directory';
   /** The first group is the step. */
   readonly pattern: RegExp;
-  readonly samples: readonly (readonly [path: string, step: number])[];
 }
 
 /** Longer numbers are times and ids, and eight digits that begin a date are one. */
@@ -34,44 +33,22 @@ export const STEP_RULES: readonly StepRule[] = [
     name: 'step in file name',
     on: 'base',
     pattern: new RegExp(`${WORD}${STEP}`, 'i'),
-    samples: [
-      ['snapshot_step_100_rank_3.pickle', 100],
-      ['memory_snapshot_step_50.pickle', 50],
-      ['memory_snapshot_step3.pkl', 3],
-      ['rank0_memory_snapshot_step_250.pickle', 250],
-      ['memory_snapshot_rank0_step6.pkl.gz', 6],
-      ['snapshot_iter_0000100.pickle', 100],
-      ['mem-iteration-20-rank1.pickle', 20],
-      ['snapshot_global_step1500.pickle', 1500],
-      ['iteration_10/rank0_step_12.pickle', 12],
-    ],
   },
   {
     name: 'number behind the name of a snapshot',
     on: 'base',
     // No framework writes it, scripts do. A hyphen: behind an underscore Megatron writes the rank.
     pattern: new RegExp(`snapshot-${STEP}\\.(?:pickle|pkl)$`, 'i'),
-    samples: [
-      ['snapshot-100.pickle', 100],
-      ['rank3_memory_snapshot-2000.pkl', 2000],
-    ],
   },
   {
     name: 'step in directory name',
     on: 'directory',
     pattern: new RegExp(`^${WORD}${STEP}(?:_exit)?$`, 'i'),
-    samples: [
-      ['memory_snapshot/iteration_10/rank0_memory_snapshot.pickle', 10],
-      ['memory_snapshot/iteration_10_exit/rank1023_memory_snapshot.pickle', 10],
-      ['iter_0000500/snapshot_0.pickle', 500],
-      ['global_step20/rank0/memory.pickle', 20],
-    ],
   },
   {
     name: 'checkpoint directory of Transformers',
     on: 'directory',
     pattern: new RegExp(`^checkpoint-${STEP}$`),
-    samples: [['checkpoint-1500/snapshot.pickle', 1500]],
   },
 ];
 

@@ -1,27 +1,23 @@
 /** What `allocations` returns. Field names are the JSON's. */
+import type { RowOf } from './row-of.js';
 
 export const ALLOCATION_ORDERS = ['bytes', 'lifetime', 'entry'] as const;
 export type AllocationOrder = (typeof ALLOCATION_ORDERS)[number];
 
-export interface AllocationRow {
+type AllocationList = RowOf<'allocation.list'>;
+
+/**
+ * Sizes are of the block; `uncertain_bytes`: by how much it may be larger. An entry that is null is not in the trace.
+ */
+export interface AllocationRow
+  extends Pick<AllocationList, 'alloc_seq' | 'free_requested_seq' | 'free_completed_seq'>,
+    Pick<AllocationList, 'requested_bytes' | 'actual_bytes' | 'uncertain_bytes'>,
+    Pick<AllocationList, 'alloc_us' | 'free_us' | 'lifetime_us' | 'lifetime_entries'> {
   /** As memory_viz names the block: `b<address>_<how often it was freed before>`. */
   readonly label: string;
   readonly address: string;
   /** `before_trace`: live before the first entry. */
   readonly origin: 'traced' | 'before_trace';
-  readonly alloc_seq: number | null;
-  readonly free_requested_seq: number | null;
-  /** Null: not within the trace. */
-  readonly free_completed_seq: number | null;
-  readonly requested_bytes: number | null;
-  /** Of the block, with rounding and what a split left on it. */
-  readonly actual_bytes: number | null;
-  /** By how much it may be larger. */
-  readonly uncertain_bytes: number | null;
-  readonly alloc_us: number | null;
-  readonly free_us: number | null;
-  readonly lifetime_us: number | null;
-  readonly lifetime_entries: number | null;
   /** By first appearance in the file; 0 = the default stream. */
   readonly stream: number | null;
   readonly pool: readonly [number, number] | null;

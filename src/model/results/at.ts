@@ -14,28 +14,29 @@ export interface ReserveShare {
   readonly largest_hole_bytes: number;
 }
 
-export interface PoolAt extends ReserveShare {
+/** Where memory of one class is. */
+interface MemoryPlace {
   /** (0, 0) is the default pool, (n, 0) a CUDA graph's, (0, n) a MemPool's; null where unknown. */
   readonly pool: readonly [number, number] | null;
   readonly segment_type: 'small' | 'large';
+  /** 0 = the default stream, the others 1, 2, … by first appearance in the file; null = unknown. */
+  readonly stream: number | null;
+}
+
+export interface PoolAt extends ReserveShare, Omit<MemoryPlace, 'stream'> {
   readonly expandable: boolean;
 }
 
-export interface StreamAt extends ReserveShare {
-  /** 0 = the default stream, the others 1, 2, … by first appearance in the file; null = unknown. */
-  readonly stream: number | null;
+export interface StreamAt extends ReserveShare, Pick<MemoryPlace, 'stream'> {
   /** The pointer, exact. */
   readonly pointer: string | null;
 }
 
-export interface HoleAt {
+export interface HoleAt extends MemoryPlace {
   /** Start of the free block. */
   readonly address: string;
   readonly bytes: number;
   readonly segment: string;
-  readonly pool: readonly [number, number] | null;
-  readonly segment_type: 'small' | 'large';
-  readonly stream: number | null;
 }
 
 /** A segment that holds free memory which cannot go back to the driver, and what keeps it. */
@@ -143,10 +144,7 @@ export interface SegmentDrawing {
   readonly cells: readonly (readonly [allocated: number, pending: number])[];
 }
 
-export interface SegmentGroup extends ReserveShare {
-  readonly pool: readonly [number, number] | null;
-  readonly segment_type: 'small' | 'large';
-  readonly stream: number | null;
+export interface SegmentGroup extends ReserveShare, MemoryPlace {
   /** Bytes of one cell in all drawings of this group. */
   readonly cell_bytes: number;
   readonly drawings: readonly SegmentDrawing[];

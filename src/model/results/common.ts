@@ -3,8 +3,17 @@
  * cannot disagree. Field names are the JSON's: outside scripts rely on them.
  */
 import type { FirstFailureResult } from '../first-failure.js';
-import type { Place } from '../place.js';
-import type { Cause, CauseDetail, Component, Confidence, SourceStatus } from '../vocabulary.js';
+import type {
+  AccountingFrom,
+  CaptureId,
+  CauseTest,
+  Evidence,
+  EvidenceQuery,
+  PeakAccount,
+  TotalKind,
+  Verdict,
+} from '../verdict.js';
+import type { Cause, SourceStatus } from '../vocabulary.js';
 import type {
   BridgeFigures,
   GroupKey,
@@ -14,7 +23,6 @@ import type {
   MemoryVizFigures,
   MosaicFigures,
 } from './peak.js';
-import type { WhatIfSetting } from './replay.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
 export interface Failure {
@@ -184,36 +192,11 @@ export interface PeakResult {
   }[];
 }
 
-/** The place of a statement: a line of a text, or an entry of a trace (null: the snapshot as it was dumped). */
-export type EvidencePlace =
-  | { readonly path: string; readonly line: number }
-  | { readonly path: string; readonly entry: number | null };
-
-/** A query of `queries/` whose rows are behind a statement. */
-export interface EvidenceQuery {
-  readonly name: string;
-  readonly params: Readonly<Record<string, string | number | null>>;
-}
-
-/**
- * The topic of an evidence entry: the failing request, the message as printed, the run around it, the result of a
- * cause's test, or the allocator model's result on the recording.
- */
-export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
-
-export interface Evidence {
-  /** Where it was read; absent for what follows from several places. */
-  readonly place?: Place;
-  /** `E1`, unique within the answer. */
-  readonly id: string;
+/** Evidence with its sentence. */
+export interface EvidenceResult extends Evidence {
   readonly text: string;
   /** File and line, or file and entry. */
   readonly source: string;
-  readonly about?: EvidenceTopic;
-  /** `source` for machines; missing where it is not a place in a file (`--capacity`). */
-  readonly lines?: EvidencePlace;
-  /** What `mbforensics show` runs for it; missing where no row of the store is behind it. */
-  readonly query?: EvidenceQuery;
 }
 
 export interface RuledOut {
@@ -221,13 +204,10 @@ export interface RuledOut {
   readonly why: string;
 }
 
-/** The source of a figure that was not printed: the remainder after all others. */
-export const BY_SUBTRACTION = 'by subtraction';
-
 export interface AccountingPart {
   readonly part: string;
   readonly bytes: number;
-  /** File and line, file and entry, or {@link BY_SUBTRACTION}. */
+  /** File and line, file and entry, or how it was subtracted. */
   readonly source: string;
   /**
    * Shares that add up to `bytes`, where they are known: requested and rounding of what is allocated, live and free of
@@ -237,6 +217,7 @@ export interface AccountingPart {
 }
 
 export interface AccountingTotal {
+  readonly kind: TotalKind;
   /**
    * What the parts add up to, in words: `device total`, `reserved + device free (device total not in the evidence)`.
    */
@@ -245,29 +226,9 @@ export interface AccountingTotal {
   readonly source: string;
 }
 
-/** Whose figures an account is made of. */
-export type AccountingFrom = 'snapshot' | 'log' | 'joined';
-
-/**
- * The account of the moment at which most was live. Parts of 0 bytes are left out; they add up to the total exactly.
- */
-export interface PeakAccounting {
-  /**
-   * `peak`: of the trace, after entry `seq` (null: before its first). `dump`: no trace, the dumped state. `lines`:
-   * largest figures of memory lines, which may be of different moments.
-   */
-  readonly moment: 'peak' | 'dump' | 'lines';
-  readonly seq: number | null;
+export interface PeakAccounting extends Omit<PeakAccount, 'total' | 'parts'> {
   readonly total: AccountingTotal;
   readonly parts: readonly AccountingPart[];
-  readonly from: AccountingFrom;
-}
-
-/** Live bytes (allocated and pending free) by component, in descending order; they add up to the total. */
-export interface LiveComponents {
-  readonly moment: 'oom' | 'peak' | 'dump';
-  readonly total_bytes: number;
-  readonly parts: readonly { readonly component: Component; readonly bytes: number }[];
 }
 
 /**
@@ -281,50 +242,10 @@ export interface HintResult {
   readonly source: string;
 }
 
-/** How well the allocator model repeats the recording a verdict rests on. */
-export interface ReplayVerdict {
-  readonly status: 'exact' | 'approximate' | 'refused';
-  readonly reason: string;
-  readonly address_matches: number;
-  readonly address_total: number;
-  /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
-  readonly repeats_oom: boolean;
-  /**
-   * Additional bytes needed from the driver there: the missing bytes plus the unusable holes. Null where the model does
-   * not fail there.
-   */
-  readonly layout_short_bytes: number | null;
-  /** Least capacity with which every request of the trace is served under the recorded settings. */
-  readonly least_capacity_bytes: number | null;
-}
-
-/** Answers of the model about one OOM. */
-export interface Counterfactual {
-  readonly replay: ReplayVerdict;
-  /** Recorded settings first, then the other kind of segments; empty if refused. */
-  readonly rows: readonly WhatIfSetting[];
-}
-
-export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
-
-export interface Contributor {
-  /** `other_processes`, `outside_pytorch`, `pending_free`, `private_pools_free` or `cached`. */
-  readonly contributor: string;
-  readonly bytes: number;
-}
-
 /** The answer of one cause's test, with the figures it was decided by. */
-export interface CauseTestResult {
-  readonly cause: Cause;
-  readonly outcome: 'holds' | 'fails' | 'not_testable';
-  /** As the view of the cause names it. */
-  readonly reason: string;
+export interface CauseTestResult extends Pick<CauseTest, 'cause' | 'outcome' | 'reason' | 'numbers' | 'capture'> {
   /** Why; of a test that could not run, what it needs. */
   readonly text: string;
-  /** Names end in their unit (`_bytes`, `_steps`, …). */
-  readonly numbers: Readonly<Record<string, number>>;
-  /** Id of the capture that would let it run; null where it ran. */
-  readonly capture: string | null;
 }
 
 /** Lines to paste, by framework. */
@@ -337,60 +258,33 @@ export interface CaptureLines {
 
 /** What to record next time, and which causes that would settle. */
 export interface VerdictCapture {
-  readonly id: string;
+  readonly id: CaptureId;
   readonly settles: readonly Cause[];
   readonly title: string;
   readonly lines: CaptureLines;
 }
 
-export interface Verdict {
-  readonly rank: number | null;
-  readonly device: number | null;
-  readonly cause: Cause;
-  readonly detail: CauseDetail | null;
-  readonly confidence: Confidence;
-  /**
-   * What decided: a test, the kind of the failure line, the guides' rule where figures are missing, or nothing. Null
-   * where no failure was judged.
-   */
-  readonly basis: VerdictBasis | null;
-  /** Of the test, the kind or the rule, as the store's views name it. */
-  readonly reason: string | null;
-  /** Of a device that is full: what else takes part in it, without which it would be full all the same. */
-  readonly contributors: readonly Contributor[];
+interface VerdictTexts {
   /** One line: what happened. */
   readonly summary: string;
-  readonly evidence: readonly Evidence[];
+  readonly evidence: readonly EvidenceResult[];
   readonly ruled_out: readonly RuledOut[];
   /** What could not be tested, and the capture that would settle it. */
   readonly missing: readonly string[];
-  /** Every test, in the order they are tried; none for lines that carry no figures. */
   readonly tests: readonly CauseTestResult[];
-  /** One capture for each test that could not run. */
   readonly captures: readonly VerdictCapture[];
   /** The rules that made one verdict of the tests' answers, and what lowered the confidence. */
   readonly combination: readonly string[];
   readonly accounting_total: AccountingTotal | null;
   readonly accounting: readonly AccountingPart[];
-  readonly accounting_from: AccountingFrom | null;
   readonly accounting_peak: PeakAccounting | null;
-  /** What was live then, by component; null without a snapshot. See `mbforensics attribute`. */
-  readonly components: LiveComponents | null;
-  /** Null where no caching allocator ran out, or nothing decides it. */
   readonly hint: HintResult | null;
-  /** Whether the allocator model repeats the recording; null without one, or where it was not replayed. */
-  readonly replay: ReplayVerdict | null;
-  /**
-   * The recorded settings, then the other kind of segments, at the recorded capacity; empty where nothing was replayed.
-   */
-  readonly what_if: readonly WhatIfSetting[];
-  /** What to do next, cheapest first. */
+  /** The sentences of `steps`. */
   readonly next: readonly string[];
-  /** Verbs that show more, ready to run; add the run or path that was diagnosed. */
-  readonly commands: readonly string[];
-  /** What ran out, where known. */
-  readonly request: { readonly bytes: number; readonly site: string | null } | null;
 }
+
+/** A verdict with its sentences. */
+export type VerdictResult = Omit<Verdict, keyof VerdictTexts | 'rules'> & VerdictTexts;
 
 /** Least, median and most of a figure over ranks. */
 export interface RankSpread {
@@ -475,8 +369,8 @@ export interface DiagnoseAdvice {
   readonly non_fixes: readonly string[];
 }
 
-export interface DiagnoseResult {
-  readonly schema: 'mbforensics/diagnose@1';
+/** What `diagnose` finds, before its verdicts are worded. */
+export interface Diagnosis {
   readonly run: string;
   /** The surest first, then the device that failed first, the others by rank. */
   readonly verdicts: readonly Verdict[];
@@ -488,6 +382,11 @@ export interface DiagnoseResult {
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
   /** Null where it was not asked for. */
   readonly advice: DiagnoseAdvice | null;
+}
+
+export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts'> {
+  readonly schema: 'mbforensics/diagnose@1';
+  readonly verdicts: readonly VerdictResult[];
 }
 
 /** The current lines of a text around a statement. */
@@ -512,9 +411,9 @@ export interface ShowResult {
   readonly device: number | null;
   readonly cause: Cause;
   /** The entry asked for; null for the list and for words. */
-  readonly evidence: Evidence | null;
+  readonly evidence: EvidenceResult | null;
   /** All entries of the verdict, where none was asked for. */
-  readonly handles: readonly Evidence[] | null;
+  readonly handles: readonly EvidenceResult[] | null;
   /** Where `accounting` was asked for. */
   readonly accounting: {
     readonly total: AccountingTotal | null;

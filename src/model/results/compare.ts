@@ -3,7 +3,8 @@
  * they are.
  */
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
-import type { Ending } from '../measurement.js';
+import type { Disturbance, Ending, MeasuredStatus } from '../measurement.js';
+import type { Cause, CauseDetail } from '../vocabulary.js';
 
 export const PRESETS = ['default', 'bridge', 'mlm'] as const;
 export type Preset = (typeof PRESETS)[number];
@@ -16,6 +17,31 @@ export type CompareVerdict = 'pass' | 'regression' | 'undecided';
  * distinguishable from a disturbance. `skipped`: a side lacks the figure.
  */
 export type CheckStatus = 'pass' | 'regression' | 'improvement' | 'undecided' | 'skipped' | 'info';
+
+/**
+ * What the figures of a check are of, or why there is none, as the macro `judged_checks` names it. The sentence is made
+ * in `src/report/compare/check-reason.ts`.
+ */
+export type CheckReason =
+  | {
+      readonly code:
+        | 'all_lines'
+        | 'first_lines'
+        | 'ranks_of_stage'
+        | 'one_rank'
+        | 'depends_on_history'
+        | 'no_memory'
+        | 'broken_loss'
+        | 'no_loss'
+        | 'no_common_loss';
+    }
+  | { readonly code: 'ending'; readonly golden: MeasuredStatus; readonly current: MeasuredStatus }
+  | { readonly code: 'snapshots' | 'snapshots_with_refused'; readonly rank: number | null }
+  /** `least`: bytes of a part of a peak, or steady iterations. */
+  | { readonly code: 'small_part' | 'no_steps' | 'current_without_steps'; readonly least: number }
+  | { readonly code: 'steady_iterations'; readonly from: number; readonly to: number }
+  | { readonly code: 'last_common_loss'; readonly iteration: number }
+  | { readonly code: 'disturbed'; readonly kind: Disturbance['kind']; readonly text: string };
 
 export interface CompareCheck {
   /**
@@ -38,8 +64,12 @@ export interface CompareCheck {
   readonly gate: boolean;
   /** Half-width of the uncertainty of `delta`, in `unit`; null where unknown. */
   readonly noise: number | null;
-  /** What the figures are of, or why there is none. */
+  /** What the figures are of, or why there is none, in words; null as long as there are none. */
   readonly reason: string | null;
+  /** The same as data; null of presets, whose reasons are upstream's words. */
+  readonly why: CheckReason | null;
+  /** The run failed: it needs at least this. */
+  readonly is_least: boolean;
 }
 
 export interface ContractEntry {
@@ -110,8 +140,63 @@ export interface CompareResult {
   readonly notes: readonly string[];
 }
 
+/** A comparison without its sentences. */
+export type JudgedComparison = Omit<CompareResult, 'summary' | 'refused'> & {
+  /** The contract differs, and only the status was judged. */
+  readonly is_refused: boolean;
+};
+
 export const JUDGEMENTS = ['good', 'bad', 'skip'] as const;
 export type Judgement = (typeof JUDGEMENTS)[number];
+
+/** Why a commit, or one of its runs, is judged as it is. */
+export type JudgementReason =
+  | {
+      /**
+       * `ending`: how the run ended. `out_of_reach`: another process held the memory. `host_memory`: the host's, not
+       * the device's. `not_hunted`: an OOM, while throughput is hunted. `stopped_early`: before what is hunted could
+       * show.
+       */
+      readonly code: 'ending' | 'out_of_reach' | 'host_memory' | 'not_hunted' | 'stopped_early';
+      readonly status: MeasuredStatus;
+      /** Whether the commit is judged by its ending. */
+      readonly by_ending: boolean;
+    }
+  /** A failure other than an OOM; `is_flaky`: of the machine, or of the time limit. */
+  | { readonly code: 'died_otherwise'; readonly status: MeasuredStatus; readonly is_flaky: boolean }
+  | { readonly code: 'came_to_its_end' | 'nothing_trained' }
+  | {
+      readonly code: 'other_device';
+      readonly key: string;
+      readonly golden: string | null;
+      readonly current: string | null;
+    }
+  | { readonly code: 'other_cause'; readonly status: MeasuredStatus; readonly hunted: Cause }
+  | { readonly code: 'different_oom'; readonly own: Cause; readonly hunted: Cause }
+  | { readonly code: 'different_detail'; readonly own: CauseDetail | null; readonly hunted: CauseDetail | null }
+  | { readonly code: 'runs_disagree'; readonly bad: number; readonly good: number; readonly first: JudgementReason }
+  /** `other_figure`: the run ran out of memory, though not by what is hunted. */
+  | { readonly code: 'figure' | 'within_noise'; readonly check: CompareCheck }
+  | { readonly code: 'other_figure'; readonly check: CompareCheck; readonly status: MeasuredStatus }
+  | { readonly code: 'no_figures'; readonly criterion: string }
+  | { readonly code: 'no_run'; readonly problem: LaunchProblem };
+
+/** What went wrong with a launch of `bisect run`. */
+export type LaunchProblem =
+  | { readonly code: 'timed_out'; readonly seconds: number }
+  | { readonly code: 'signal'; readonly signal: string }
+  | { readonly code: 'exit'; readonly exit: number | null }
+  | { readonly code: 'unreadable'; readonly cause: LaunchProblem | null };
+
+/** A judgement without its sentences. */
+export interface CommitJudgement {
+  readonly judgement: Judgement;
+  readonly why: JudgementReason;
+  readonly evidence: readonly { readonly source: string; readonly run: string | null; readonly why: JudgementReason }[];
+  readonly checks: readonly CompareCheck[];
+  /** What went wrong besides with the last launch. */
+  readonly problem?: LaunchProblem;
+}
 
 export interface TriageEvidence {
   readonly text: string;
@@ -125,6 +210,7 @@ export interface TriageResult {
   /** As `--on` spells it. */
   readonly criterion: string;
   readonly reason: string;
+  readonly why: JudgementReason;
   readonly evidence: readonly TriageEvidence[];
   readonly run: string;
   readonly commit: string | null;

@@ -4,6 +4,7 @@ import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { CommitInfo, SubmoduleChange } from '../git.js';
 import type { ChangedValue, CompareCheck, Suspect } from './compare.js';
 import type { NsysComparison } from './nsys.js';
+import type { RowOf } from './row-of.js';
 
 /** One side: a device of a snapshot at a moment of its trace. Sizes are actual. */
 export interface DiffSide {
@@ -38,19 +39,8 @@ export interface DiffSide {
   readonly torch_at_least: string | null;
 }
 
-export interface DiffPool {
-  /** `default`, `graph 1` or `mempool 2`; with the size class, and whether its stream is the default one. */
-  readonly pool: string;
+export interface DiffPool extends RowOf<'diff.pool_changes'> {
   readonly segment_type: 'small' | 'large';
-  readonly side_stream: boolean;
-  readonly a_reserved_bytes: number;
-  readonly b_reserved_bytes: number;
-  readonly delta_reserved_bytes: number;
-  readonly a_active_bytes: number;
-  readonly b_active_bytes: number;
-  readonly delta_active_bytes: number;
-  readonly a_segments: number;
-  readonly b_segments: number;
 }
 
 /** Totals of one pair of devices: of another device of the same snapshots, or of another rank. */

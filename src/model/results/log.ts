@@ -3,8 +3,10 @@
  * `--json` prints them as they are and `src/report` renders them, so field names are the JSON's.
  */
 import type { FirstFailureResult } from '../first-failure.js';
+import type { Verdict } from '../verdict.js';
 import type { IncidentKind } from '../vocabulary.js';
-import type { Failure, Verdict } from './common.js';
+import type { Failure, VerdictResult } from './common.js';
+import type { RowOf } from './row-of.js';
 
 /** A line of a file of the run. */
 export interface TextPlace {
@@ -58,13 +60,6 @@ export interface LogIncident extends TextPlace {
   readonly text: string;
   /** Index of the same line in another file of the run; it does not count as a separate failure. */
   readonly copy_of: number | null;
-}
-
-/** A value and how it is known. */
-export interface Known<T> {
-  readonly value: T;
-  /** `log dump: file line n`, `computed: …`. */
-  readonly origin: string;
 }
 
 export interface ParallelSizes {
@@ -146,33 +141,10 @@ export interface IterationSummary extends StepStatistics {
   readonly nan_iterations: number | null;
 }
 
-export interface AttemptSummary {
-  readonly attempt: number;
-  /** The reason to count it as a separate launch; `assumed` without one. */
-  readonly origin: string;
-  readonly time_us: number | null;
-  readonly first_iteration: number | null;
-  readonly last_iteration: number | null;
-  readonly iteration_lines: number;
-  readonly incidents: number;
-  /** Phase reached last, by the order of lines. */
-  readonly last_phase: string | null;
-}
+export type AttemptSummary = RowOf<'log.attempts'>;
 
 /** One figure of a memory line. */
-export interface MemoryRecord extends TextPlace {
-  readonly rank: number | null;
-  readonly device: number | null;
-  readonly iteration: number | null;
-  readonly metric: string;
-  /** Null for counts. */
-  readonly bytes: number | null;
-  /** As printed, with its unit. */
-  readonly value: number;
-  readonly unit: string;
-  readonly moment: string | null;
-  readonly attempt: number;
-}
+export type MemoryRecord = RowOf<'log.memory_records'>;
 
 /** Ranks whose figures are equal to the printed digits, as one. */
 export interface MemoryGroup {
@@ -259,23 +231,7 @@ export interface LogResult {
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
 }
 
-export interface IterationRow extends TextPlace {
-  readonly attempt: number;
-  readonly iteration: number;
-  readonly target: number | null;
-  readonly rank: number | null;
-  readonly step_ms: number | null;
-  readonly tflops_per_gpu: number | null;
-  readonly loss: number | null;
-  readonly learning_rate: number | null;
-  readonly grad_norm: number | null;
-  readonly loss_scale: number | null;
-  readonly global_batch_size: number | null;
-  readonly consumed_samples: number | null;
-  readonly skipped_iterations: number | null;
-  readonly nan_iterations: number | null;
-  readonly time_us: number | null;
-}
+export type IterationRow = RowOf<'log.iterations'>;
 
 export interface IterationsResult {
   readonly schema: 'mbforensics/iterations@1';
@@ -415,7 +371,16 @@ export interface EnvResult {
   }[];
 }
 
-export interface ClassifyVerdict extends Verdict {
+/** The failures of a text, and the verdict on one of them. */
+export interface Classification {
+  readonly source: string;
+  readonly incidents: readonly LogIncident[];
+  /** Index of the failure that was judged. */
+  readonly incident: number | null;
+  readonly verdict: Verdict;
+}
+
+export interface ClassifyVerdict extends VerdictResult {
   /** Index into `incidents` of the failure that was judged. */
   readonly incident: number | null;
 }

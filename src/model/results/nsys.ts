@@ -3,6 +3,7 @@
  * Null: not captured.
  */
 import type { NsysForm } from '../nsys-rows.js';
+import type { RowOf } from './row-of.js';
 
 /** Whose an allocation of the driver is. `torch`: a segment of PyTorch's allocator, known by a memory snapshot. */
 export const DRIVER_OWNERS = [
@@ -43,51 +44,15 @@ export const DRIVER_OWNER_WORDS: Readonly<Record<DriverOwner, string>> = {
   other: 'unknown',
 };
 
-export interface NsysGpu {
-  /** Number in the report, which is not the CUDA ordinal of any process. */
-  readonly id: number;
-  readonly name: string | null;
-  readonly total_bytes: number | null;
-}
+export type NsysGpu = RowOf<'nsys.gpus'>;
 
-export interface NsysProcess {
-  readonly pid: number;
-  readonly name: string | null;
-  readonly rank: number | null;
-  readonly rank_origin: string | null;
-  /** CUDA ordinals inside the process, most work first. */
-  readonly devices: readonly number[];
-}
+export type NsysProcess = RowOf<'nsys.processes'>;
 
-export interface NsysDeviceMemory {
-  readonly pid: number | null;
-  readonly device: number | null;
-  readonly kind: string;
-  readonly peak_bytes: number;
-  readonly peak_ns: number;
-  readonly end_bytes: number;
-  /** Freed without having been allocated in the capture; part of the peak. */
-  readonly before_bytes: number;
-  readonly allocations: number;
-  readonly frees: number;
-}
+export type NsysDeviceMemory = RowOf<'nsys.device_memory'>;
 
-export interface NsysPool {
-  readonly pid: number | null;
-  readonly device: number | null;
-  readonly peak_bytes: number;
-  readonly peak_used_bytes: number | null;
-  readonly end_bytes: number;
-  readonly end_used_bytes: number | null;
-}
+export type NsysPool = RowOf<'nsys.pools'>;
 
-export interface NsysFailedCall {
-  readonly api: string;
-  readonly count: number;
-  readonly first_ns: number;
-  readonly last_ns: number;
-  readonly pid: number | null;
-  readonly return_value: number;
+export interface NsysFailedCall extends RowOf<'nsys.failed_calls'> {
   /** The name of the error where this version knows it. */
   readonly error: string | null;
   readonly is_oom: boolean;
@@ -181,44 +146,18 @@ export interface NsysDriverAccount {
   readonly groups: readonly NsysAllocationGroup[];
 }
 
-export interface NsysMemoryCall {
-  readonly api: string;
-  readonly pid: number | null;
-  readonly count: number;
-  readonly failed: number;
-  readonly busy_ns: number;
-  readonly longest_ns: number;
+export interface NsysMemoryCall extends Omit<RowOf<'nsys.memory_calls'>, 'in_window'> {
   /** Inside the windows of steps but the first; null without steps. */
   readonly per_step: number | null;
 }
 
-export interface NsysStorm {
-  readonly pid: number | null;
-  readonly tid: number | null;
-  readonly start_ns: number;
-  readonly end_ns: number;
-  readonly calls: number;
-  readonly busy_ns: number;
-  /** An allocation failed just before: the allocator emptied its cache and tried again. */
-  readonly is_retry: boolean;
-}
+export type NsysStorm = RowOf<'nsys.free_storms'>;
 
-export interface NsysCopyGroup {
+export interface NsysCopyGroup extends RowOf<'nsys.copies'> {
   readonly operation: 'memcpy' | 'memset';
-  readonly direction: string | null;
-  readonly source_kind: string | null;
-  readonly target_kind: string | null;
-  readonly count: number;
-  readonly bytes: number;
-  readonly busy_ns: number;
 }
 
-export interface NsysKernelGroup {
-  readonly name: string;
-  readonly count: number;
-  readonly total_ns: number;
-  readonly median_ns: number;
-}
+export type NsysKernelGroup = RowOf<'nsys.kernels'>;
 
 /** Where the time of a device went, over one window; the four add up to `window_ns`. */
 export interface NsysBudget {
@@ -334,13 +273,8 @@ export interface NsysRangeStack {
   }[];
 }
 
-export interface NsysRangeWork {
+export interface NsysRangeWork extends RowOf<'nsys.range_work'> {
   readonly work: 'kernel' | 'memcpy' | 'memset';
-  /** Of the kernel; the direction of a copy. */
-  readonly name: string;
-  readonly count: number;
-  readonly total_ns: number;
-  readonly bytes: number | null;
 }
 
 /** Memory held at the driver over time: the most in each of equal slices. */

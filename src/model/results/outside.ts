@@ -2,6 +2,7 @@
  * `mbforensics outside`: device memory that PyTorch does not hold, over time and by process. Bytes; times in
  * microseconds since 1970.
  */
+import type { RowOf } from './row-of.js';
 
 /** How the samples' clock and UTC were laid side by side. */
 export interface ClockShift {
@@ -31,58 +32,27 @@ export interface OutsideStatistics {
 }
 
 /** A moment at which both sides are known. */
-export interface OutsidePoint {
-  readonly time_us: number | null;
-  readonly clock: string;
-  readonly iteration: number | null;
-  /** `memory line`, `scalar`, `failure message` or `trace`: the source of PyTorch's figure. */
-  readonly kind: string;
-  readonly used_bytes: number;
-  readonly total_bytes: number | null;
-  readonly reserved_bytes: number;
-  /** The rank's own process, as the driver sees it; null where no list of processes names it. */
-  readonly process_bytes: number | null;
-  /** All other processes of the device; null where no list distinguishes them from the rank's own. */
-  readonly others_bytes: number | null;
+export interface OutsidePoint extends Omit<RowOf<'outside.pairs'>, 'is_sampled' | 'display_path' | 'line'> {
   /** used − reserved. */
   readonly outside_bytes: number;
-  /** Time between PyTorch's figure and the sample; null where one record has both. */
-  readonly apart_us: number | null;
   readonly file: string | null;
   readonly line: number | null;
 }
 
-export interface OutsideProcess {
-  readonly pid: number | null;
-  readonly process: string | null;
+export interface OutsideProcess
+  extends Omit<RowOf<'outside.processes'>, 'host' | 'device' | 'gpu' | 'min_bytes' | 'display_path'> {
   /** Whether it is the rank's own; null where unknown. */
   readonly is_own: boolean | null;
-  readonly samples: number;
-  readonly clock: string;
-  readonly first_us: number | null;
-  readonly last_us: number | null;
-  readonly max_bytes: number;
-  readonly last_bytes: number;
   /** Of the last sample. */
   readonly file: string;
-  readonly line: number;
 }
 
-export interface OutsideMonitor {
+export interface OutsideMonitor
+  extends Omit<
+    RowOf<'outside.monitors'>,
+    'source_id' | 'display_path' | 'host' | 'device' | 'gpu' | 'timed' | 'total_bytes' | 'min_bytes'
+  > {
   readonly file: string;
-  readonly format: string;
-  readonly clock: string;
-  readonly samples: number;
-  /** Median distance of two samples. */
-  readonly interval_us: number | null;
-  readonly first_us: number | null;
-  readonly last_us: number | null;
-  readonly first_bytes: number;
-  readonly last_bytes: number;
-  /** The largest sample; the true peak may be between two samples. */
-  readonly max_bytes: number;
-  readonly max_us: number | null;
-  readonly max_line: number;
 }
 
 export interface OutsideDevice {

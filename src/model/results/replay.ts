@@ -43,6 +43,15 @@ export interface ReplayDevice {
   readonly free_run_error: number | null;
   readonly settings: string;
   readonly flushes: { readonly explicit: number; readonly forced: number; readonly late_waits: number };
+  /** Decisions that the model took from the record, because nothing in the file decides them. */
+  readonly from_record: {
+    /** The file contains no settings; those above were found by their consequences. */
+    readonly settings: boolean;
+    /** Flushes that freed several private pools, whose order is that of a hash map. */
+    readonly pool_orders: number;
+    /** Segments that garbage collection freed below a limit that is not in the file. */
+    readonly garbage_segments: number;
+  };
   readonly ooms: readonly {
     readonly seq: number;
     readonly requested_bytes: number;
@@ -77,12 +86,20 @@ export interface WhatIfSetting {
   readonly capacity_bytes: number | null;
   readonly outcome: WhatIfOutcomeName;
   readonly peak_reserved_bytes: number;
+  /** The peak in all cases between which the file does not decide; equal where nothing was lost. */
+  readonly peak_reserved_least_bytes: number;
+  readonly peak_reserved_most_bytes: number;
   readonly peak_active_bytes: number;
   /** Capacity less peak reserved; null without a limit. */
   readonly headroom_bytes: number | null;
   /** Calls to the driver that succeed, giving back included: each of them synchronises, so this is a proxy of cost. */
   readonly driver_calls: number;
-  readonly bound: 'exact' | 'optimistic' | 'pessimistic';
+  /**
+   * `exact`: nothing had to be assumed. `interval`: the peak is between the least and the most, by what the file has
+   * lost. `optimistic`, `pessimistic`: what was live before the recording is laid out as well, or as badly, as
+   * possible.
+   */
+  readonly bound: 'exact' | 'interval' | 'optimistic' | 'pessimistic';
   /** Reserved and not active when most is reserved: what the allocator wastes. */
   readonly unused_at_peak_bytes: number;
   /** Flushes that failing requests forced. */
@@ -91,11 +108,18 @@ export interface WhatIfSetting {
   readonly short_bytes: number | null;
   /** Entry of the failing request; null where nothing fails, −1 = what is live at the start. */
   readonly oom_seq: number | null;
-  /** Both bounds, and both orders of new addresses, have this outcome. */
+  /** All cases between which the file does not decide end so, and the recorded settings repeat the recording. */
   readonly robust: boolean;
   /** A remark on the row: without effect, below the error of the start. */
   readonly note: string | null;
 }
+
+/**
+ * What a recording has lost that another device or setting may depend on. `pending_frees`: when frees that wait for
+ * other streams complete. `flushes`: calls of `empty_cache` that gave nothing back. `unclear_flushes`: whether a flush
+ * was called or forced. `private_pools`: from when on a graph's pool could be freed.
+ */
+export type LostFact = 'pending_frees' | 'flushes' | 'unclear_flushes' | 'private_pools';
 
 export interface WhatIfSite {
   readonly site: string;
@@ -159,6 +183,8 @@ export interface WhatIfResult {
    * the trace. Null without an OOM.
    */
   readonly repeats_oom: boolean | null;
+  /** What the intervals and the rows that are not robust are due to. */
+  readonly lost: readonly LostFact[];
   readonly settings: readonly WhatIfSetting[];
   /** Least capacity with which every request is served, by setting. */
   readonly least_capacity: readonly {

@@ -5,6 +5,7 @@
 
 import type { Component } from '../vocabulary.js';
 import type { NvtxAt } from './nsys.js';
+import type { RowOf } from './row-of.js';
 
 export interface TimelineResult {
   readonly schema: 'mbforensics/timeline@1';
@@ -69,20 +70,7 @@ export interface TimelineRange {
 }
 
 /** The least and the most over the states after each entry of one slice. */
-export interface TimelineColumn {
-  readonly column: number;
-  /** Null in a slice of time without an entry. */
-  readonly first_seq: number | null;
-  readonly last_seq: number | null;
-  readonly first_time_us: number | null;
-  readonly last_time_us: number | null;
-  readonly allocated_min_bytes: number;
-  readonly allocated_max_bytes: number;
-  readonly active_min_bytes: number;
-  readonly active_max_bytes: number;
-  readonly reserved_min_bytes: number;
-  readonly reserved_max_bytes: number;
-}
+export type TimelineColumn = Omit<RowOf<'timeline.columns_by_time'>, 'column_count'>;
 
 /**
  * A maximum; it was first reached after one of the entries `first_seq` to `last_seq`, which differ only where rows
@@ -121,13 +109,7 @@ export interface TimelineOom extends TimelinePoint {
   readonly device_free_bytes: number | null;
 }
 
-export interface TimelineFlush {
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly time_us: number | null;
-  readonly segments: number;
-  readonly bytes: number;
-}
+export type TimelineFlush = Omit<RowOf<'timeline.flushes'>, 'flush_count' | 'flush_bytes'>;
 
 /** Null: that end was not recorded. `first_seq` is the entry after the start, `last_seq` the last before the end. */
 export interface TimelineAnnotation {

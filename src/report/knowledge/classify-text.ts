@@ -1,10 +1,11 @@
 /** One pasted text: the verdict, then what was recognised. */
 import { pushAll } from '../../model/lists.js';
-import type { ClassifyResult, LogIncident } from '../../model/results/log.js';
+import type { Classification, ClassifyResult, LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { diagnoseText } from '../start/diagnose-text.js';
 import { printable, wrap } from '../table.js';
 import { shortText, WIDTH } from '../text-pieces.js';
+import { wordVerdict } from '../verdict/word-verdict.js';
 
 const MOST_INCIDENTS = 12;
 
@@ -20,6 +21,10 @@ const FIGURES: readonly (readonly [field: keyof LogIncident, title: string])[] =
   ['private_pool_bytes', 'private pools'],
   ['allowed_bytes', 'allowed'],
 ];
+
+export function wordClassification({ verdict, incident, ...rest }: Classification): ClassifyResult {
+  return { schema: 'mbforensics/classify@1', ...rest, verdict: { ...wordVerdict(verdict), incident } };
+}
 
 export function classifyText(result: ClassifyResult): string {
   const { incident: _, ...verdict } = result.verdict;

@@ -55,7 +55,7 @@ function runText(run: LogRun): string {
   ];
   if (run.phases.length > 0) pushAll(lines, labelled('phases', phases(run)));
   const groups = fold(run);
-  const last = firstLines(run);
+  const last = [...firstLines(run)];
   const free =
     SCREEN - lines.length - last.length - (run.memory_groups.length > 0 ? 2 : 1) - (groups.length > 0 ? 2 : 1);
   const failures = Math.min(groups.length, LEAST_FAILURES);
@@ -212,28 +212,20 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
   return lines;
 }
 
-function firstLines(run: LogRun): string[] {
-  const lines: string[] = [];
+function* firstLines(run: LogRun): Generator<string> {
   const first = run.first_failure;
   if (first !== null) {
     const device = first.device === null ? '' : `, device ${first.device}`;
     const host = first.host === null ? '' : ` on ${shortText(first.host, 30)}`;
     const time = first.time === null ? '' : ` at ${shortText(first.time, 30)}`;
-    pushAll(
-      lines,
-      labelled(
-        'first',
-        `${first.kind} of ${first.rank === null ? 'an unknown rank' : `rank ${first.rank}`}${device}${host}${time} ${place(first.file, first.line)}: ${printable(first.why)}`,
-      ),
+    yield* labelled(
+      'first',
+      `${first.kind} of ${first.rank === null ? 'an unknown rank' : `rank ${first.rank}`}${device}${host}${time} ${place(first.file, first.line)}: ${printable(first.why)}`,
     );
-    if (first.also_failed.length > 0) pushAll(lines, labelled('also failed', rankWords(first.also_failed, 6)));
+    if (first.also_failed.length > 0) yield* labelled('also failed', rankWords(first.also_failed, 6));
     if (first.victims.length > 0 || first.secondary > 0) {
       const victims = first.victims.length === 0 ? 'no other rank' : rankWords(first.victims, 6);
-      pushAll(
-        lines,
-        labelled('victims', `${victims}; ${counted(first.secondary, 'failure line')} that only follow or report`),
-      );
+      yield* labelled('victims', `${victims}; ${counted(first.secondary, 'failure line')} that only follow or report`);
     }
   }
-  return lines;
 }

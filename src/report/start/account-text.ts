@@ -1,8 +1,9 @@
 /** An account as a sum that a reader can check: one unit, two decimals, and the shown figures add up exactly. */
 
-import type { AccountingPart, AccountingTotal, LiveComponents } from '../../model/results/common.js';
+import type { AccountingPart, AccountingTotal } from '../../model/results/common.js';
 import { DRIVER_OWNER_WORDS, DRIVER_OWNERS } from '../../model/results/nsys.js';
 import { formatBytes, GIB, KIB, MIB } from '../../model/units.js';
+import type { LiveComponents } from '../../model/verdict.js';
 
 /** Parts that a reader takes together; what is not listed keeps its own name. */
 const TAKEN_TOGETHER: Readonly<Record<string, string>> = {
@@ -37,7 +38,7 @@ const shown = (value: number): string => (Math.abs(value) / 100).toFixed(2);
  * `79.11 GiB = allocated 55.08 + cached 18.82 + outside PyTorch 3.91 + free 1.31 - rounding 0.01`. Cached parts are one
  * summand; {@link detailsOf} lists them separately.
  */
-export function sumText(total: AccountingTotal, parts: readonly AccountingPart[]): string {
+export function sumText(total: Pick<AccountingTotal, 'bytes'>, parts: readonly AccountingPart[]): string {
   const unit = unitOf(total.bytes);
   const groups = new Map<string, number>();
   for (const { part, bytes } of parts) {
@@ -75,7 +76,7 @@ export function componentsText({ moment, total_bytes, parts }: LiveComponents, w
     const bytes = hidden.reduce((sum, part) => sum + part.bytes, 0);
     const othersName = hidden.length === 1 ? hidden[0]!.component : `${hidden.length} others`;
     if (bytes > 0) terms.push({ part: othersName, bytes, source: '' });
-    const text = `${sumText({ text: '', bytes: total_bytes, source: '' }, terms)}${when}`;
+    const text = `${sumText({ bytes: total_bytes }, terms)}${when}`;
     if (text.length <= width || count <= LEAST_TERMS) return text;
   }
 }

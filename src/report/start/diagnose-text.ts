@@ -2,11 +2,18 @@
  * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At
  * most {@link HEIGHT} lines of 100 columns whatever the run; what does not fit is behind `mbforensics show`.
  */
-import type { DiagnoseResult, Evidence, Verdict } from '../../model/results/common.js';
+import type {
+  AccountingTotal,
+  DiagnoseResult,
+  EvidenceResult,
+  VerdictResult as Verdict,
+} from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
 import { keepEnd, printable, wrap } from '../table.js';
 import { rankWords, WIDTH } from '../text-pieces.js';
+import { requestText } from '../verdict/evidence-words.js';
+import { viewOf, plain as words } from '../verdict/words.js';
 import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 
@@ -90,8 +97,6 @@ function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
   return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
 }
 
-const words = (name: string): string => name.replaceAll('_', ' ');
-
 // ---- body
 
 function bodyOf(verdict: Verdict): ScreenSection[] {
@@ -100,39 +105,26 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   const message = evidence.filter(({ about }) => about === 'message');
   const testResults = evidence.filter(({ about }) => about === 'test');
   const replayed = evidence.filter(({ about }) => about === 'replay');
-  const also = evidence.filter(({ about, text }) => about === 'context' && !isOfHint(text, verdict));
+  const also = evidence.filter((entry) => entry.about === 'context' && !isOfHint(entry, verdict));
   const { accounting_total: total, accounting_peak: peak } = verdict;
   const profiled = verdict.accounting.filter(({ of }) => of?.some(({ part }) => part.startsWith('driver_')) === true);
   const unprofiled = verdict.accounting.filter((part) => !profiled.includes(part));
   return [
-    section(
-      'asked',
-      asked.map(({ id, text }) => ({ text: text.replace(/^asked /, ''), handle: id })),
-      2,
-      1,
-    ),
+    section('asked', asked.map(withRequest), 2, 1),
     section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
-    wholeSection('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total.text)], 4, 4),
+    section('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total)], 4, 4, UNCUT),
     // From a profile. No other line shows this part.
-    wholeSection('outside', total === null ? [] : outsideOf(total, profiled), 2, 1),
-    { ...wholeSection('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0), packed: true },
-    wholeSection('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1),
-    wholeSection('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total.text)], 3, 0),
+    section('outside', total === null ? [] : outsideOf(total, profiled), 2, 1, UNCUT),
+    section('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0, { ...UNCUT, ...PACKED }),
+    section('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1, UNCUT),
+    section('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)], 3, 0, UNCUT),
     section('why', testResults.map(withHandle), 4, 2),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
     section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
     section('also', also.map(withHandle), 4, 0),
     section('besides', contributorsOf(verdict), 1, 0),
-    section('hint', verdict.hint === null ? [] : [{ text: verdict.hint.text }], 3, 2),
-    {
-      ...section(
-        'not why',
-        byWeight(verdict).map(({ cause, why }) => ({ text: `${words(cause)}: ${why}` })),
-        3,
-        1,
-      ),
-      packed: true,
-    },
+    section('hint', verdict.hint === null ? [] : [verdict.hint.text], 3, 2),
+    section('not why', ruledOutOf(verdict), 3, 1, PACKED),
   ];
 }
 
@@ -145,68 +137,60 @@ const CONTRIBUTORS: Readonly<Record<string, string>> = {
 };
 
 /** What else takes part in a full device; where the device adds up, its account has them. */
-function contributorsOf({ contributors, accounting_total: total }: Verdict): ScreenItem[] {
+function contributorsOf({ contributors, accounting_total: total }: Verdict): string[] {
   if (contributors.length === 0 || total !== null) return [];
   const named = contributors.map(({ contributor, bytes }) => `${CONTRIBUTORS[contributor]!} ${formatBytes(bytes)}`);
-  return [{ text: `${named.join(', ')} (contributors, not the cause)` }];
+  return [`${named.join(', ')} (contributors, not the cause)`];
 }
 
 /** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */
-function layoutOf({ cause, replay }: Verdict): ScreenItem[] {
+function layoutOf({ cause, replay }: Verdict): string[] {
   if (cause !== 'capacity' || replay === null) return [];
   const { layout_short_bytes: short, least_capacity_bytes: least } = replay;
   if (short === null) return [];
   const enough = least === null ? '' : `; served from ${formatBytes(least)} on`;
-  return [{ text: `as laid out ${formatBytes(short)} are missing, holes included${enough}` }];
+  return [`as laid out ${formatBytes(short)} are missing, holes included${enough}`];
 }
 
 /** The hint already names the setting; repeating it would cost a line. */
-function isOfHint(text: string, { hint }: Verdict): boolean {
-  return hint !== null && /expandable segments (?:were )?(?:on|off)/.test(text);
+function isOfHint({ kind }: EvidenceResult, { hint }: Verdict): boolean {
+  return hint !== null && (kind === 'expandable_segments' || kind === 'allocator_setting');
 }
 
-function caveat(text: string): string {
-  return text.includes('not in the evidence') ? ' (the device total is not in the evidence)' : '';
+function caveat({ kind }: AccountingTotal): string {
+  return kind === 'reserved' || kind === 'reserved_and_free' ? ' (the device total is not in the evidence)' : '';
 }
 
 /** The causes that a reader suspects first. */
 const SUSPECTED = ['capacity', 'fragmentation', 'external_pressure', 'leak', 'graph_pools', 'synchronisation'];
 
-function byWeight({ ruled_out }: Verdict): Verdict['ruled_out'] {
+function ruledOutOf({ ruled_out }: Verdict): string[] {
   const weight = (cause: string): number => (SUSPECTED.indexOf(cause) + SUSPECTED.length + 1) % (SUSPECTED.length + 1);
-  return ruled_out.toSorted((a, b) => weight(a.cause) - weight(b.cause));
+  const ordered = ruled_out.toSorted((a, b) => weight(a.cause) - weight(b.cause));
+  return ordered.map(({ cause, why }) => `${words(cause)}: ${why}`);
 }
 
-const withHandle = ({ id, text }: Evidence): ScreenItem => ({ text, handle: id });
+const withRequest = (entry: EvidenceResult): ScreenItem => ({ text: requestText(viewOf(entry)), handle: entry.id });
+const withHandle = ({ id, text }: EvidenceResult): ScreenItem => ({ text, handle: id });
 
-function section(label: string, items: readonly ScreenItem[], most: number, least: number): ScreenSection {
-  return { label, items, most, least };
+/** `how`: `whole` items are not cut, `packed` ones share lines. */
+function section(
+  label: string,
+  items: readonly (string | ScreenItem)[],
+  most: number,
+  least: number,
+  how: Pick<ScreenSection, 'whole' | 'packed'> = {},
+): ScreenSection {
+  return { label, items: items.map((item) => (typeof item === 'string' ? { text: item } : item)), most, least, ...how };
 }
 
-function wholeSection(label: string, texts: readonly string[], most: number, least: number): ScreenSection {
-  return {
-    ...section(
-      label,
-      texts.map((text) => ({ text })),
-      most,
-      least,
-    ),
-    whole: true,
-  };
-}
+const UNCUT = { whole: true };
+const PACKED = { packed: true };
 
 // ---- the others, and what to do
 
 function ranksOf(result: DiagnoseResult): ScreenSection {
-  return {
-    ...section(
-      'ranks',
-      rankPhrases(result).map((text) => ({ text })),
-      3,
-      1,
-    ),
-    packed: true,
-  };
+  return section('ranks', rankPhrases(result), 3, 1, PACKED);
 }
 
 /** Verdicts of other devices: those of one kind together. */
@@ -220,23 +204,16 @@ function othersOf(rest: readonly Verdict[], first: Verdict): ScreenSection {
     if (kind === undefined) kinds.set(key, { ranks: [rank], same: isSame });
     else kind.ranks.push(rank);
   }
-  const items = [...kinds].map(([key, { ranks }]) => ({ text: `${rankWords(ranks, 6)}: ${key}` }));
-  return { ...section('others', items, 2, 1), packed: true };
+  const items = [...kinds].map(([key, { ranks }]) => `${rankWords(ranks, 6)}: ${key}`);
+  return section('others', items, 2, 1, PACKED);
 }
 
 function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget): ScreenSection[] {
-  const missing = verdict.missing.map((text) => ({ text }));
+  const { missing } = verdict;
   return [
-    verdict.cause === 'undecided'
-      ? section('missing', missing, 6, 2)
-      : { ...section('cannot tell', missing, 3, 1), packed: true },
+    verdict.cause === 'undecided' ? section('missing', missing, 6, 2) : section('cannot tell', missing, 3, 1, PACKED),
     failedSources(result),
-    section(
-      'do',
-      adviceOf(verdict).map((text) => ({ text })),
-      4,
-      2,
-    ),
+    section('do', adviceOf(verdict), 4, 2),
     fixesOf(result),
     nextSection(verdict, target),
   ];
@@ -269,29 +246,21 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
       : [`forbidden: ${forbidden.map(({ id, forbidden_by: rule }) => `${id} (${rule})`).join(', ')}`]),
     ...(advice.non_fixes.includes('vpp') ? ['VPP is no fix'] : []),
   ];
-  return {
-    ...section(
-      'advise',
-      items.map((text) => ({ text })),
-      2,
-      0,
-    ),
-    packed: true,
-  };
+  return section('advise', items, 2, 0, PACKED);
 }
 
 const MOST_OTHERS = 2;
 
 /** Without what the hint already contains. */
-function adviceOf({ next, hint }: Verdict): readonly string[] {
-  return hint === null ? next : next.filter((text) => !text.includes("PyTorch's own hint"));
+function adviceOf({ next, steps, hint }: Verdict): readonly string[] {
+  return hint === null ? next : next.filter((_, i) => steps[i]!.kind !== 'expandable_on_already');
 }
 
 function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {
   const [first] = failed;
   if (first === undefined) return section('not read', [], 1, 1);
   const more = failed.length > 1 ? `${formatCount(failed.length)} files; the first: ` : '';
-  return section('not read', [{ text: `${more}${first.error.text} (${first.error.code})` }], 2, 1);
+  return section('not read', [`${more}${first.error.text} (${first.error.code})`], 2, 1);
 }
 
 function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSection {
@@ -300,18 +269,12 @@ function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSect
   const line = full.join('  ·  ');
   const fits = (text: string): boolean => text.length <= WIDTH - 14;
   if (full.every((text) => text.split(' ').every((word) => word.length <= 64))) {
-    if (fits(line)) return section('next', [{ text: line }], 1, 1);
-    if (full.every(fits))
-      return section(
-        'next',
-        full.map((text) => ({ text })),
-        2,
-        full.length,
-      );
+    if (fits(line)) return section('next', [line], 1, 1);
+    if (full.every(fits)) return section('next', full, 2, full.length);
   }
   // A path too long for a line would be cut, and could not be pasted.
   const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} RUN`)).join('  ·  ');
-  return section('next', [{ text: `${short}  (RUN: as given here)` }], 1, 1);
+  return section('next', [`${short}  (RUN: as given here)`], 1, 1);
 }
 
 /** A command as the user can paste it. */

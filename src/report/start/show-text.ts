@@ -1,6 +1,6 @@
 /** One handle in full, or the list of them. */
 import { pushAll } from '../../model/lists.js';
-import type { AccountingPart, AccountingTotal, Evidence, ShowResult } from '../../model/results/common.js';
+import type { AccountingPart, AccountingTotal, EvidenceResult, ShowResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { sqlTable } from '../store/sql-text.js';
 import { left, printable, right, table, wrap } from '../table.js';
@@ -28,7 +28,7 @@ function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): st
   return `${place.join(' · ')} · ${cause.replaceAll('_', ' ')}${which} · run ${printable(run)}`;
 }
 
-function listOf(result: ShowResult, handles: readonly Evidence[], target: DiagnosedTarget): string[] {
+function listOf(result: ShowResult, handles: readonly EvidenceResult[], target: DiagnosedTarget): string[] {
   const lines: string[] = [''];
   for (const { id, text, source } of handles) {
     pushAll(lines, wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)));
@@ -120,7 +120,7 @@ function row(name: string, { bytes, source }: AccountingPart, indent: string): s
   return [`${indent}${name.replaceAll('_', ' ')}`, formatBytes(bytes), formatCount(bytes), source];
 }
 
-function entryOf({ id, text, source, about }: Evidence, result: ShowResult): string[] {
+function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult): string[] {
   const lines = [
     '',
     ...wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)),

@@ -2,6 +2,7 @@
 import { pushAll } from '../../model/lists.js';
 import type {
   EarlyFree,
+  LostFact,
   WhatIfOutcomeName,
   WhatIfPeak,
   WhatIfResult,
@@ -35,7 +36,10 @@ export function whatIfText(result: WhatIfResult): string {
   for (const { note, setting } of result.settings)
     if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
   for (const [note, settings] of notes) pushAll(lines, paragraph(`  ${note}: ${[...settings].join(' · ')}`));
-  if (result.calibration_bytes !== null && result.settings.some((row) => row.bound !== 'exact')) {
+  if (
+    result.calibration_bytes !== null &&
+    result.settings.some((row) => row.bound === 'optimistic' || row.bound === 'pessimistic')
+  ) {
     pushAll(
       lines,
       paragraph(
@@ -43,6 +47,8 @@ export function whatIfText(result: WhatIfResult): string {
       ),
     );
   }
+  const isUnsure = result.settings.some((row) => row.bound === 'interval' || !row.robust);
+  for (const fact of isUnsure ? result.lost : []) pushAll(lines, paragraph(`  ${LOST[fact]}`));
   if (result.repeats_oom === false) {
     const why =
       'with the recorded settings the model fails elsewhere than torch did: the memory left to the allocator was not constant over the trace, and no row can be trusted to the byte';
@@ -89,6 +95,23 @@ const OUTCOMES: Readonly<Record<WhatIfOutcomeName, string>> = {
   later_oom: 'later OOM',
 };
 
+const LOST: Readonly<Record<LostFact, string>> = {
+  pending_frees:
+    'frees waited for other streams: when they complete on another device, or with other flushes, is in no file',
+  flushes: 'the program empties its cache: where that gave nothing back, the trace has no entry of it',
+  unclear_flushes: 'whether a flush was called or forced is not known: no entry shows what the device had free',
+  private_pools: "from when on a graph's private pool could be freed is in no file",
+};
+
+/** `8.42 GiB`, or `8.42 to 8.61 GiB` where the file leaves it open. */
+function peakWords({ bound, peak_reserved_bytes: peak, ...row }: WhatIfSetting): string {
+  if (bound !== 'interval') return formatBytes(peak);
+  const [least, most] = [row.peak_reserved_least_bytes, row.peak_reserved_most_bytes].map(formatBytes);
+  if (least === most) return least!;
+  const [value, unit] = least!.split(' ');
+  return `${most!.endsWith(` ${unit}`) ? value : least} to ${most}`;
+}
+
 /**
  * The widest setting that fits next to the deciding figures in {@link WIDTH}: one option fits, a list of them takes a
  * line each.
@@ -114,7 +137,7 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
       first,
       ...(isLimited ? [bytesOr(row.capacity_bytes)] : []),
       OUTCOMES[row.outcome],
-      formatBytes(row.peak_reserved_bytes),
+      peakWords(row),
       ...(isLimited ? [headroomOf(row)] : []),
       ...(isWide ? [] : [formatBytes(row.unused_at_peak_bytes), formatCount(row.driver_calls)]),
       `${row.bound}${row.robust ? '' : ' *'}`,
@@ -123,7 +146,12 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
   });
   const lines = [table(columns, cells, '  ')];
   if (rows.some((row) => !row.robust))
-    pushAll(lines, paragraph('  * between the bounds, or with new addresses in the other order, the outcome differs'));
+    pushAll(
+      lines,
+      paragraph(
+        '  * another outcome is possible within the bounds, with new addresses in the other order, or by what the file has lost',
+      ),
+    );
   return lines.join('\n');
 }
 
@@ -152,19 +180,15 @@ function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
   });
 }
 
-function editLines(edit: NonNullable<WhatIfResult['edit']>): string[] {
-  const lines: string[] = [];
+function* editLines(edit: NonNullable<WhatIfResult['edit']>): Generator<string> {
   for (const siteEdit of edit.edits) {
     const what = siteEdit.scale === 0 ? 'without' : `${siteEdit.scale} ×`;
-    pushAll(
-      lines,
-      paragraph(
-        `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
-      ),
+    yield* paragraph(
+      `  ${what} ${printable(siteEdit.site)}: ${formatCount(siteEdit.allocations)} allocations, ${formatBytes(siteEdit.bytes)} in all over the trace`,
     );
   }
-  pushAll(lines, [...peakLines('before', edit.before), ...peakLines('after', edit.after)]);
-  return lines;
+  yield* peakLines('before', edit.before);
+  yield* peakLines('after', edit.after);
 }
 
 function peakLines(label: string, peak: WhatIfPeak): string[] {

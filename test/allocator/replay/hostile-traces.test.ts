@@ -22,7 +22,7 @@ function judge(entries: readonly Entry[], settings: AllocatorSettings = DEFAULT_
   const fidelity = judgeReplay(recording, dump, walk);
   // Nobody asks this of a refused recording, but nothing may throw either.
   for (const start of ['recorded', 'packed'] as const) {
-    simulate(recording, fidelity.operations, {
+    simulate(recording, fidelity.alternatives.cases[0]!, {
       settings,
       variant: fidelity.outcome.variant,
       budgetBytes: 64 * MIB,

@@ -13,6 +13,7 @@ export interface Mutant {
 }
 
 const ALLOCATOR = 'caching/caching-allocator.js';
+const VICTIMS = 'caching/victims.js';
 const EXPANDABLE = 'caching/expandable-segments.js';
 const SPACE = 'caching/block-space.js';
 const ROUNDING = 'rounding.js';
@@ -215,19 +216,24 @@ export const MUTANTS: readonly Mutant[] = [
   mutant('oversize segments are kept', ALLOCATOR, 'this.releaseOversize(pool, stream, rounded)', 'false'),
   mutant(
     'the largest oversize segment goes first',
-    ALLOCATOR,
+    VICTIMS,
     'const least = Math.max(rounded, maxSplitBytes);',
     'const least = Number.MAX_SAFE_INTEGER;',
   ),
-  mutant('garbage of exactly the mean age stays', ALLOCATOR, 'if (age < limit)', 'if (age <= limit)'),
-  mutant('garbage of any age goes', ALLOCATOR, 'if (age < limit)', 'if (false)'),
+  mutant('garbage of exactly the mean age stays', VICTIMS, 'if (age < limit)', 'if (age <= limit)'),
+  mutant('garbage of any age goes', VICTIMS, 'if (age < limit)', 'if (false)'),
   mutant(
     'garbage collection stops at its target',
-    ALLOCATOR,
+    VICTIMS,
     'if (age < limit)',
-    'if (age < limit || reclaimed >= reserved - threshold)',
+    'if (age < limit || reclaimed >= bytes)',
   ),
-  mutant('no garbage collection', ALLOCATOR, 'if (this.collects)\n            this.collectGarbage();', ''),
+  mutant(
+    'no garbage collection',
+    ALLOCATOR,
+    'if (this.collects)\n            this.collectGarbage();\n        else',
+    '',
+  ),
   mutant(
     'the interval of divisions is one off',
     ROUNDING,

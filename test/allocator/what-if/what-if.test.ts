@@ -47,9 +47,9 @@ function recorded(deviceMiB: number, acts: readonly Act[], conf = '', skip = 0):
   const past = fc.sample(history, { numRuns: 1, seed: 1 })[0]!;
   const played = { allocator, trace, ooms: [], settings };
   const { recording, dump, walk } = recordPlayed(played, { ...past, release: '2.7', steps: [] }, { skip });
-  const { status, operations, outcome } = judgeReplay(recording, dump, walk);
+  const { status, alternatives, outcome } = judgeReplay(recording, dump, walk);
   expect(status).toBe('exact');
-  return { recording, operations, variant: outcome.variant };
+  return { recording, operations: alternatives.cases[0]!, variant: outcome.variant };
 }
 
 function run(base: WhatIfBase, changes: Partial<Simulation> = {}): SimulationResult {
@@ -192,8 +192,8 @@ describe('askWhatIf', () => {
         play(plain, () => {}, { isRoomy: true }),
         plain,
       );
-      const { operations, outcome } = judgeReplay(recording, dump, walk);
-      const known = { recording, operations, variant: outcome.variant };
+      const { alternatives, outcome } = judgeReplay(recording, dump, walk);
+      const known = { recording, operations: alternatives.cases[0]!, variant: outcome.variant };
       for (const conf of settings) {
         for (const budgetBytes of [64 * MIB, 512 * MIB, Number.POSITIVE_INFINITY]) {
           const simulation = {
@@ -203,7 +203,7 @@ describe('askWhatIf', () => {
             direction: 'ascending' as const,
           };
           expect(runOnce(known, simulation)).toEqual(
-            simulate(recording, operations, { ...simulation, variant: outcome.variant }),
+            simulate(recording, known.operations, { ...simulation, variant: outcome.variant }),
           );
         }
       }

@@ -1,12 +1,12 @@
 /** Each fix is proposed where it is one and nowhere else; its change is what the configuration lacks. */
 import { describe, expect, it } from 'vitest';
-import { advise } from '../../../src/findings/advice/advise.js';
 import { FIXES } from '../../../src/findings/advice/fixes/index.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
 import { GIB } from '../../../src/model/units.js';
 import { LLAMA_70B, QWEN_30B, type SituationOptions, situationOf } from '../../support/advice-situation.js';
 import type { Sample } from '../../support/lint-sample.js';
+import { advise } from '../verdict/worded.js';
 
 type Config = Sample['config'];
 type Answer = Omit<AdviseResult, 'symptoms'>;

@@ -7,7 +7,7 @@ import { findInput } from '../../../src/estimate/input-keys.js';
 import { readInputs } from '../../../src/estimate/read-inputs.js';
 import type { Situation } from '../../../src/findings/advice/situation.js';
 import type { ExplicitValue, RawFacts } from '../../../src/findings/settings/facts.js';
-import type { CauseTestResult, Verdict } from '../../../src/model/results/common.js';
+import type { CauseTest, Verdict } from '../../../src/model/verdict.js';
 import type { Cause, Component } from '../../../src/model/vocabulary.js';
 import { type About, violations } from './oracle.js';
 
@@ -422,8 +422,9 @@ export function factsOf({ config, env, envKnown, versions, gpu, framework }: Gen
 const GB = 1e9;
 type WhatIfSetting = Verdict['what_if'][number];
 
-function testOf(cause: Cause, numbers: Readonly<Record<string, number>>): CauseTestResult {
-  return { cause, outcome: 'holds', reason: 'drawn', text: 'drawn', numbers, capture: null };
+function testOf(cause: Cause, numbers: Readonly<Record<string, number>>): CauseTest {
+  const details = { numbers: {}, names: {} };
+  return { cause, outcome: 'holds', reason: 'drawn', numbers, details, doubts: [], capture: null };
 }
 
 function whatIf(random: Random, capacity: number): WhatIfSetting[] {
@@ -432,6 +433,8 @@ function whatIf(random: Random, capacity: number): WhatIfSetting[] {
     capacity_bytes: capacity,
     outcome,
     peak_reserved_bytes: peak,
+    peak_reserved_least_bytes: peak,
+    peak_reserved_most_bytes: peak,
     peak_active_bytes: Math.round(peak * 0.9),
     headroom_bytes: outcome === 'fits' ? capacity - peak : 0,
     driver_calls: 100,
@@ -512,8 +515,6 @@ export function situationOf(one: Generated): Situation {
       cause,
       detail: null,
       confidence: 'high',
-      summary: 'drawn',
-      next: [],
       tests: hasFigures ? [testOf(cause, figures)] : [],
       request: hasFigures ? { bytes: request, site: null } : null,
       what_if: replays ? whatIf(random, limit) : [],
@@ -530,8 +531,8 @@ export function situationOf(one: Generated): Situation {
         : null,
       accounting: hasFigures
         ? [
-            { part: 'cached', bytes: cached, source: 'drawn' },
-            { part: 'free', bytes: free, source: 'drawn' },
+            { part: 'cached', bytes: cached, place: null },
+            { part: 'free', bytes: free, place: null },
           ]
         : [],
     },

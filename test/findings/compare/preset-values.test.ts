@@ -3,8 +3,8 @@
  * lines of arithmetic next to it; the code itself was compared with numpy over random values when it was written.
  */
 import { describe, expect, it } from 'vitest';
-import { bridgeValuesOf, megatronValuesOf } from '../../../src/findings/compare/presets/from-measurement.js';
 import type { MeasuredRank, Measurement } from '../../../src/model/measurement.js';
+import { bridgeValuesOf, megatronValuesOf } from '../../../src/model/upstream-values-of.js';
 
 describe('values of a run', () => {
   const rank = (given: Partial<MeasuredRank>): MeasuredRank => ({

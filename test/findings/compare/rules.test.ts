@@ -1,16 +1,25 @@
 /**
  * The rules of our own comparison, apart from any run: windows, noise, contracts, which differences are significant.
  */
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { judgeEach } from '../../../src/findings/compare/judge-checks.js';
 import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
 import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../src/findings/compare/site-changes.js';
 import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/measure/changed-values.js';
-import { compareContract, refusalOf, sameLayout } from '../../../src/findings/measure/contract.js';
-import { judgeChange, SIGMAS } from '../../../src/findings/measure/noise.js';
+import { compareContract, sameLayout } from '../../../src/findings/measure/contract.js';
 import { spread, steadySteps } from '../../../src/findings/measure/steady-window.js';
-import { DEFAULT_TOLERANCES, parseTolerances } from '../../../src/findings/measure/tolerances.js';
+import { parseTolerances, type Tolerances } from '../../../src/findings/measure/tolerances.js';
 import type { MeasuredPeak, Measurement } from '../../../src/model/measurement.js';
 import { median } from '../../../src/model/median.js';
+import type { CompareCheck } from '../../../src/model/results/compare.js';
+import { openWithoutTables } from '../../../src/store/open-store.js';
+import type { Store } from '../../../src/store/store.js';
+
+let rules: Store;
+beforeAll(async () => {
+  rules = await openWithoutTables();
+});
+afterAll(() => rules.close());
 
 const empty = (changes: Partial<Measurement> = {}): Measurement => ({
   ...measurementOfValues('run', { kind: 'empty' }),
@@ -53,40 +62,77 @@ describe('the steady window', () => {
 });
 
 describe('noise', () => {
-  const exact = (...values: number[]) => values.map((value) => ({ value, uncertainty: 0 }));
+  const memory = (bytes: number): Measurement => ({
+    ...empty(),
+    ranks: [
+      {
+        ...{ rank: null, stage: null, first_iteration: 1, last_iteration: 2, alloc_retries: null, precision_bytes: 0 },
+        ...{ first_peak_allocated_bytes: bytes, peak_allocated_bytes: bytes, peak_reserved_bytes: null },
+        ...{ first_allocated_bytes: null, allocated_bytes: null },
+      },
+    ],
+  });
+  const speed = (median_ms: number): Measurement => ({
+    ...empty(),
+    steps: {
+      ...{ from: 2, to: 11, count: 10, warm_up: 1, spread_ms: 0, min_ms: median_ms, max_ms: median_ms },
+      ...{ median_ms, median_tflops: 1e4 / median_ms, spread_tflops: 0 },
+    },
+  });
+  type Values = readonly [golden: readonly number[], current: readonly number[]];
+  /** Of each comparison the check of that name. */
+  async function judged(
+    name: 'peak_allocated' | 'step_time' | 'throughput',
+    comparisons: readonly Values[],
+    tolerances: Tolerances = {},
+  ): Promise<CompareCheck[]> {
+    const run = name === 'peak_allocated' ? memory : speed;
+    const sides = comparisons.map(([golden, current]) => ({ golden: golden.map(run), current: current.map(run) }));
+    const checks = await judgeEach(rules, sides, { tolerances, sameLayout: false });
+    return checks.map((ofOne) => ofOne.find((check) => check.name === name)!);
+  }
 
-  it('needs the least effect, and then calls it what it is, on one side only', () => {
-    const judge = (now: number, worse: 'higher' | 'lower') =>
-      judgeChange(exact(100), exact(now), 0.02, 0, worse).status;
-    expect([judge(100, 'higher'), judge(102, 'higher'), judge(102.01, 'higher'), judge(90, 'higher')]).toEqual([
+  it('needs the least effect, and then calls it what it is, on one side only', async () => {
+    const statuses = async (name: Parameters<typeof judged>[0], ...current: number[]) =>
+      (
+        await judged(
+          name,
+          current.map((now): Values => [[100], [now]]),
+        )
+      ).map(({ status }) => status);
+    expect(await statuses('peak_allocated', 100, 101.8, 102, 102.3, 90)).toEqual([
       'pass',
       'pass',
+      'undecided',
       'regression',
       'improvement',
     ]);
-    expect([judge(98, 'lower'), judge(97.9, 'lower'), judge(110, 'lower')]).toEqual([
-      'pass',
-      'regression',
-      'improvement',
-    ]);
+    expect(await statuses('step_time', 101, 103, 106, 90)).toEqual(['pass', 'undecided', 'regression', 'improvement']);
+    // A throughput of 100 against 98, 94.3 and 111.
+    expect(await statuses('throughput', 102, 106, 90)).toEqual(['undecided', 'regression', 'improvement']);
   });
 
-  it('decides nothing that lies within it', () => {
-    const golden = exact(95, 100, 105);
-    const judged = judgeChange(golden, exact(110), 0.02, 0, 'higher');
-    expect(judged).toMatchObject({ golden: 100, delta: 10, status: 'undecided' });
-    // Standard deviation 5 of three, pooled with none of five; of their mean and of one more run.
-    expect(judged.noise).toBeCloseTo(SIGMAS * Math.sqrt((2 * 25) / 7) * Math.sqrt(1 / 3 + 1), 9);
+  it('decides nothing that lies within it', async () => {
+    const golden = [95, 100, 105];
+    const [wide, one, two, far, more] = await judged('peak_allocated', [
+      [golden, [110]],
+      [[100], [110]],
+      [[100, 100.01], [110]],
+      [golden, [180]],
+      [golden, [110, 110, 110, 110]],
+    ]);
+    expect(wide).toMatchObject({ golden: 100, delta: 10, status: 'undecided' });
+    // Standard deviation 5 of three, pooled with the assumed 0.05 of five; of their mean and of one more run.
+    expect(wide!.noise).toBeCloseTo(3 * Math.sqrt((5 * 0.05 ** 2 + 2 * 25) / 7) * Math.sqrt(1 / 3 + 1), 9);
+    expect(one!.noise).toBeCloseTo(3 * 0.05 * Math.SQRT2, 9);
     // A second golden run makes nothing worse where it agrees.
-    const assumed = (...values: number[]) => judgeChange(exact(...values), exact(110), 0.02, 0.01, 'higher').noise;
-    expect(assumed(100)).toBeCloseTo(SIGMAS * Math.SQRT2, 9);
-    expect(assumed(100, 100.5)).toBeLessThan(assumed(100));
-    expect(judgeChange(golden, exact(180), 0.02, 0, 'higher').status).toBe('regression');
+    expect(two!.noise).toBeLessThan(one!.noise!);
+    expect(far!.status).toBe('regression');
     // More runs of the same say more.
-    expect(judgeChange(golden, exact(110, 110, 110, 110), 0.02, 0, 'higher').noise).toBeLessThan(judged.noise);
+    expect(more!.noise).toBeLessThan(wide!.noise!);
   });
 
-  it('calls few of the runs bad that are like the golden ones', () => {
+  it('calls few of the runs bad that are like the golden ones', async () => {
     let state = 5;
     const uniform = (): number => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
@@ -94,18 +140,17 @@ describe('noise', () => {
     };
     // A sum of twelve uniform numbers is close to normal, with deviation 2.
     const draw = (): number => 1000 + 2 * Array.from({ length: 12 }, uniform).reduce((a, b) => a + b, 0);
-    const wrong = (sigmas: number, tolerance: number): number => {
-      let count = 0;
-      for (let i = 0; i < 400; i += 1) {
-        const value = (): number => 1000 + sigmas * (draw() - 1000);
-        const golden = exact(...Array.from({ length: 1 + (i % 5) }, value));
-        if (judgeChange(golden, exact(value()), tolerance, 0.004, 'higher').status === 'regression') count += 1;
-      }
-      return count;
+    const wrong = async (sigmas: number, time: number): Promise<number> => {
+      const value = (): number => 1000 + sigmas * (draw() - 1000);
+      const runs = Array.from(
+        { length: 400 },
+        (_, i): Values => [Array.from({ length: 1 + (i % 5) }, value), [value()]],
+      );
+      return (await judged('step_time', runs, { time })).filter(({ status }) => status === 'regression').length;
     };
     // As noisy as assumed, without any tolerance; and three times that, with the tolerance of step times.
-    expect(wrong(1, 0)).toBeLessThanOrEqual(4);
-    expect(wrong(3, 0.03)).toBeLessThanOrEqual(4);
+    expect(await wrong(1, 0)).toBeLessThanOrEqual(4);
+    expect(await wrong(3, 0.03)).toBeLessThanOrEqual(4);
   });
 });
 
@@ -113,35 +158,41 @@ describe('the contract', () => {
   const of = (config: Record<string, string>, more: Partial<Measurement> = {}): Measurement =>
     empty({ config, ...more });
 
-  it('refuses another model, input, precision or device; not another layout or revision', () => {
+  it('refuses another model, input, precision or device; not another layout or revision', async () => {
     const base = of(
       { hidden_size: '4096', seq_length: '4096', bf16: 'true', micro_batch_size: '1' },
       { world_size: 8 },
     );
-    const against = (other: Measurement) => refusalOf(compareContract(base, other));
-    expect(against(base)).toBeNull();
+    const against = async (other: Measurement) =>
+      (await compareContract(rules, base, other))
+        .filter(({ blocking }) => blocking)
+        .map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
+    expect(await against(base)).toEqual([]);
     for (const [key, value] of [
       ['hidden_size', '8192'],
       ['seq_length', '8192'],
       ['bf16', 'false'],
     ] as const)
-      expect(against({ ...base, config: { ...base.config, [key]: value } })).toContain(key);
-    expect(against({ ...base, world_size: 16 })).toContain('world_size 8 → 16');
-    expect(against({ ...base, gpu: { name: 'B200', total_bytes: null } })).toBeNull();
+      expect((await against({ ...base, config: { ...base.config, [key]: value } })).join()).toContain(key);
+    expect(await against({ ...base, world_size: 16 })).toContain('world_size 8 → 16');
+    expect(await against({ ...base, gpu: { name: 'B200', total_bytes: null } })).toEqual([]);
     const tuned = {
       ...base,
       config: { ...base.config, micro_batch_size: '2' },
       parallel: { ...base.parallel, tp: 4 },
       versions: { torch: '2.9' },
     };
-    expect(against(tuned)).toBeNull();
-    expect(sameLayout(compareContract({ ...base, parallel: { ...base.parallel, tp: 2 } }, tuned))).toBe(false);
+    expect(await against(tuned)).toEqual([]);
+    const other = { ...base, parallel: { ...base.parallel, tp: 2 } };
+    expect(sameLayout(await compareContract(rules, other, tuned))).toBe(false);
   });
 
-  it('takes devices of one kind for the same, though drivers differ by some MiB', () => {
+  it('takes devices of one kind for the same, though drivers differ by some MiB', async () => {
     const sized = (total_bytes: number) => empty({ gpu: { name: 'H100', total_bytes } });
-    expect(refusalOf(compareContract(sized(84_942_979_072), sized(85_031_714_816)))).toBeNull();
-    expect(refusalOf(compareContract(sized(84_942_979_072), sized(150_754_820_096)))).toContain('gpu_total_bytes');
+    const blocking = async (a: Measurement, b: Measurement) =>
+      (await compareContract(rules, a, b)).flatMap((entry) => (entry.blocking ? [entry.key] : []));
+    expect(await blocking(sized(84_942_979_072), sized(85_031_714_816))).toEqual([]);
+    expect(await blocking(sized(84_942_979_072), sized(150_754_820_096))).toEqual(['gpu_total_bytes']);
   });
 });
 
@@ -175,8 +226,8 @@ describe('what changed', () => {
   });
 
   it('reads tolerances, and nothing else', () => {
-    expect(parseTolerances(undefined)).toEqual(DEFAULT_TOLERANCES);
-    expect(parseTolerances('memory=1%, time=0.1')).toEqual({ ...DEFAULT_TOLERANCES, memory: 0.01, time: 0.1 });
+    expect(parseTolerances(undefined)).toEqual({});
+    expect(parseTolerances('memory=1%, time=0.1')).toEqual({ memory: 0.01, time: 0.1 });
     for (const text of ['', 'memory', 'memory=', 'memory=-1%', 'step=1%', 'memory=1%;time=2%'])
       expect(() => parseTolerances(text)).toThrow(/tolerance/);
   });

@@ -9,15 +9,16 @@ import { PARSERS } from '../../../parsers/index.js';
 import { fragmentationSplitRemainder } from '../../../samples/generate/causes/fragmentation-split-remainder.js';
 import type { GeneratedRun } from '../../../samples/generate/run.js';
 import { runDirectory, TRUTH_NAME } from '../../../samples/generate/write/run-directory.js';
-import { type DiagnoseOptions, diagnose } from '../../../src/findings/flows/diagnose.js';
+import type { DiagnoseOptions } from '../../../src/findings/flows/diagnose.js';
 import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import type { DiagnoseResult, Verdict } from '../../../src/model/results/common.js';
+import type { DiagnoseResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import { formatBytes, GIB, MIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../../support/small-snapshot.js';
+import { diagnose } from '../verdict/worded.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 interface RankTruth {

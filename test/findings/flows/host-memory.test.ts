@@ -2,8 +2,8 @@
  * A job that the host's memory ended leaves no figure of its own: what its scheduler sampled is shown with the verdict.
  */
 import { expect, it } from 'vitest';
-import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { RUN, type TextSource, withTextRuns } from '../../support/text-run.js';
+import { diagnose } from '../verdict/worded.js';
 
 const GIB = 1024 ** 3;
 type Row = NonNullable<TextSource['rows']>[number];

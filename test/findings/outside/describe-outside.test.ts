@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
-import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { describeOutside, type OutsideQuestion } from '../../../src/findings/outside/describe-outside.js';
 import { describeMemory } from '../../../src/findings/run/memory.js';
 import { ingest } from '../../../src/ingest/ingest.js';
@@ -16,6 +15,7 @@ import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { smallSnapshot } from '../../support/small-snapshot.js';
+import { diagnose } from '../verdict/worded.js';
 
 const MIB = 1024 ** 2;
 const TOTAL = 81_559;

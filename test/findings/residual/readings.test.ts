@@ -3,8 +3,9 @@
  */
 import { describe, expect, it } from 'vitest';
 import { completeInputs, type EstimateInputs } from '../../../src/estimate/inputs.js';
-import { type ReadingFacts, readingOf, surpriseText } from '../../../src/findings/estimate/residual/readings.js';
+import { type ReadingFacts, readingOf } from '../../../src/findings/estimate/residual/readings.js';
 import type { Component } from '../../../src/model/vocabulary.js';
+import { evidenceText } from '../../../src/report/verdict/evidence-words.js';
 import { GUIDE } from '../../estimate/given.js';
 
 const GIB = 2 ** 30;
@@ -107,21 +108,16 @@ describe('readings', () => {
 });
 
 describe('surprises in words', () => {
-  const row = {
-    component: 'optimizer_state' as const,
-    measured_bytes: 12 * GIB,
-    estimated_bytes: 8 * GIB,
-    low_bytes: 7 * GIB,
-    high_bytes: 9 * GIB,
-    residual_bytes: 4 * GIB,
-    surprise_bytes: 3 * GIB,
-    reading: null,
-  };
+  const textOf = (surprise_bytes: number, names: Readonly<Record<string, string>>): string =>
+    evidenceText({ id: 'E1', place: { path: 'a' }, kind: 'against_theory', numbers: { surprise_bytes }, names });
 
   it('name the component, how far it lies outside, and the reading', () => {
-    expect(surpriseText(row)).toBe("optimizer state 3.00 GiB above the estimate's upper bound");
-    expect(surpriseText({ ...row, surprise_bytes: -2 * GIB, reading: 'so it is' })).toBe(
-      'optimizer state 2.00 GiB below its lower bound: so it is',
+    const component = 'optimizer_state';
+    expect(textOf(3 * GIB, { component })).toBe(
+      "against theory: optimizer state 3.00 GiB above the estimate's upper bound",
+    );
+    expect(textOf(-2 * GIB, { component, reading: 'so it is' })).toBe(
+      'against theory: optimizer state 2.00 GiB below its lower bound: so it is',
     );
   });
 });

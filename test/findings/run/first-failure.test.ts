@@ -5,7 +5,6 @@ import { INCIDENT_KINDS } from '../../../src/model/vocabulary.js';
 const incident = (more: Partial<FailureCandidate>): FailureCandidate => ({
   kind: 'other',
   rank: null,
-  host: null,
   attempt: 1,
   file: 'train.log',
   line: 1,

@@ -127,7 +127,7 @@ describe('iterations of a run with metrics', () => {
         ],
       ],
       async (store) => {
-        const { metrics } = megatronValuesOf(await measureRun(store, 1, RUN, { judge: false }));
+        const { metrics } = megatronValuesOf(await measureRun(store, 1, RUN));
         expect([...metrics.keys()].sort()).toEqual([
           'iteration-time',
           'lm loss',

@@ -11,6 +11,7 @@ import { ingest } from '../../../src/ingest/ingest.js';
 import type { SymptomHit } from '../../../src/model/results/advise.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { newStore } from '../../support/new-store.js';
+import { diagnose } from '../verdict/worded.js';
 
 /** Files by name, or a directory that is there. */
 export type RunFiles = Readonly<Record<string, string | Uint8Array>> | string;
@@ -42,7 +43,8 @@ export async function observe(runs: Readonly<Record<string, RunFiles>>): Promise
   const ids = new Map((await store.all('store.runs', { run_id: null })).map(({ run_id, name }) => [name, run_id]));
   const read = async (run: string, baseline?: string): Promise<SymptomEvidence> => {
     const before = baseline === undefined ? undefined : await measureRun(store, ids.get(baseline)!, baseline);
-    return readSymptomEvidence(store, ids.get(run)!, run, { baseline: before });
+    const diagnosis = await diagnose(store, ids.get(run)!, run);
+    return readSymptomEvidence(store, ids.get(run)!, run, { diagnosis, baseline: before });
   };
   const known = new Map<string, Promise<SymptomEvidence>>();
   return {

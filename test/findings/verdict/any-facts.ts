@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import type { Activity } from '../../../src/findings/stacks/activity.js';
 import type { Figure, Growth, OomFacts, RunSide, TraceFacts } from '../../../src/findings/verdict/facts.js';
+import { statement } from '../../../src/model/statement.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null, freq: 4 });
@@ -79,7 +80,7 @@ const run: fc.Arbitrary<RunSide> = fc
         source: fc.constant({ path: 'a line' }),
       }),
     ),
-    nccl: fc.array(fc.constant({ text: 'a sign', source: { path: 'a line' } }), { maxLength: 1 }),
+    nccl: fc.array(fc.constant({ ...statement('nccl_failure'), source: { path: 'a line' } }), { maxLength: 1 }),
   })
   .map(({ stages, own, other, ...told }) => ({
     ...told,

@@ -1,20 +1,24 @@
 /** What a replayed counterfactual does to a verdict: prove it, doubt it, change its advice, or nothing. */
 import { describe, expect, it } from 'vitest';
 import { applyCounterfactual } from '../../../src/findings/verdict/apply-counterfactual.js';
-import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
+import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import type { OomFacts } from '../../../src/findings/verdict/facts.js';
-import { type Draft, finish } from '../../../src/findings/verdict/judge-message.js';
-import type { Counterfactual, Verdict } from '../../../src/model/results/common.js';
+import { BLANK } from '../../../src/findings/verdict/judge-message.js';
+import type { VerdictResult } from '../../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../../src/model/results/replay.js';
+import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
+import type { Counterfactual, Verdict } from '../../../src/model/verdict.js';
+import { stepText } from '../../../src/report/verdict/step-words.js';
+import { wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { exact, freeSpaceOf, tracedFacts, traceOf } from './facts.js';
 import { judging } from './judging.js';
 
 const { judge } = judging();
 
-const CURE = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank, at no throughput cost';
+const [CURE, SECOND] = stepsOf(['expandable_segments', 'same_stream']).map(stepText);
 
-function verdict(changes: Partial<Draft>): Draft {
+function verdict(changes: Partial<Verdict>): Verdict {
   return {
     ...BLANK,
     rank: 0,
@@ -22,12 +26,9 @@ function verdict(changes: Partial<Draft>): Draft {
     cause: 'fragmentation',
     detail: null,
     confidence: 'high',
-    summary: 'in pieces',
-    evidence: [{ id: 'E1', text: 'asked', source: 'a entry 9' }],
-    ruled_out: [],
-    missing: [],
-    steps: [{ text: CURE, isExpandable: true }, { text: 'or make the request smaller' }],
-    request: null,
+    summary: statement('silent'),
+    evidence: [{ id: 'E1', ...statement('dumped_later'), place: { path: 'a', entry: 9 } }],
+    steps: stepsOf(['expandable_segments', 'same_stream']),
     ...changes,
   };
 }
@@ -38,6 +39,8 @@ function row(changes: Partial<WhatIfSetting>): WhatIfSetting {
     capacity_bytes: 75 * GIB,
     outcome: 'fits',
     peak_reserved_bytes: 62 * GIB,
+    peak_reserved_least_bytes: 62 * GIB,
+    peak_reserved_most_bytes: 62 * GIB,
     peak_active_bytes: 60 * GIB,
     headroom_bytes: 13 * GIB,
     driver_calls: 100,
@@ -68,8 +71,8 @@ function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual[
   };
 }
 
-const apply = (draft: Draft, counter: Counterfactual): Verdict =>
-  finish(applyCounterfactual(draft, counter, { path: 'a', entry: 9 }), null);
+const apply = (verdict: Verdict, counter: Counterfactual): VerdictResult =>
+  wordVerdict(applyCounterfactual(verdict, counter, { path: 'a', entry: 9 }));
 const fails = row({ outcome: 'earlier_oom', short_bytes: GIB, oom_seq: 4 });
 
 describe('fragmentation', () => {
@@ -93,13 +96,13 @@ describe('fragmentation', () => {
   it('keeps its advice, unproven, where the bounds differ', () => {
     const bounds = [row({ bound: 'optimistic', robust: false }), { ...fails, bound: 'pessimistic' as const }];
     const changed = apply(verdict({}), found(bounds));
-    expect(changed.next).toEqual([CURE, 'or make the request smaller']);
+    expect(changed.next).toEqual([CURE, SECOND]);
     expect(changed.evidence.at(-1)!.text).toContain('depends on the start');
   });
 });
 
 describe('capacity', () => {
-  const full = verdict({ cause: 'capacity', steps: [{ text: 'no allocator setting can help here' }] });
+  const full = verdict({ cause: 'capacity', steps: stepsOf(['lower_live']) });
 
   it('is doubted where another setting serves every request', () => {
     const changed = apply(full, found([row({})]));
@@ -109,14 +112,14 @@ describe('capacity', () => {
 
   it('stands where no layout makes room', () => {
     const changed = apply(full, found([fails]));
-    expect(changed.next).toEqual(finish(full, null).next);
+    expect(changed.next).toEqual(wordVerdict(full).next);
     expect(changed.combination.at(-1)).toContain('no layout would have made room');
   });
 });
 
 it('draws nothing from a replay that is refused or does not repeat the OOM', () => {
   const refused = apply(verdict({}), { ...found([], { status: 'refused', repeats_oom: false }), rows: [] });
-  expect(refused).toMatchObject({ next: [CURE, 'or make the request smaller'], what_if: [] });
+  expect(refused).toMatchObject({ next: [CURE, SECOND], what_if: [] });
   const elsewhere = apply(verdict({}), found([fails], { repeats_oom: false }));
   expect(elsewhere.next[0]).toBe(CURE);
   expect(elsewhere.combination.at(-1)).toContain('does not repeat the OOM');

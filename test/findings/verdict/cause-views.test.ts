@@ -1,11 +1,13 @@
 /** What the views of causes can answer: their words, their vocabulary, and the columns they promise. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { CAPTURE_IDS } from '../../../src/findings/verdict/captures.js';
-import { kindWords } from '../../../src/findings/verdict/causes/kind-words.js';
 import { describeTests } from '../../../src/findings/verdict/combine.js';
+import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
+import { describeReason } from '../../../src/findings/verdict/judge-message.js';
+import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
+import type { CaptureId } from '../../../src/model/verdict.js';
 import {
   CAUSE_DETAILS,
   CAUSES,
@@ -16,6 +18,10 @@ import {
   type IncidentKind,
   isOomKind,
 } from '../../../src/model/vocabulary.js';
+import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
+import { summaryText, testText } from '../../../src/report/verdict/cause-words.js';
+import { evidenceText } from '../../../src/report/verdict/evidence-words.js';
+import { stepText } from '../../../src/report/verdict/step-words.js';
 import { libraryObjects } from '../../../src/store/install-library.js';
 import { anyFacts } from './any-facts.js';
 import { exact, messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
@@ -29,8 +35,10 @@ interface PossibleAnswer {
   readonly reason: string;
   readonly outcome: 'holds' | 'fails' | 'not_testable';
   readonly detail: CauseDetail | null;
-  readonly capture: (typeof CAPTURE_IDS)[number] | null;
+  readonly capture: CaptureId | null;
 }
+
+const CAPTURE_IDS = Object.keys(CAPTURES);
 
 const viewOf = (name: string) => libraryObjects().find((object) => object.name === `library.${name}`)!;
 
@@ -70,7 +78,7 @@ const DETAILED = tracedFacts({
       lastIteration: 8,
       source: { path: 'a line' },
     },
-    nccl: [{ text: 'a sign', source: { path: 'a line' } }],
+    nccl: [{ ...statement('nccl_failure'), source: { path: 'a line' } }],
   }),
   growth: {
     samples: 10,
@@ -91,7 +99,10 @@ const DETAILED = tracedFacts({
     hasEnvironment: true,
   },
 });
-const ANY_NUMBER = new Proxy<Record<string, number>>({}, { get: () => GIB });
+/** Every number that a view of the library names. */
+const ANY_NUMBER = Object.fromEntries(
+  libraryObjects().flatMap(({ statement: sql }) => [...sql.matchAll(/'(\w+)'/g)].map(([, name]) => [name!, GIB])),
+);
 
 describe('an answer', () => {
   it('has words, and advice where it holds', () => {
@@ -109,17 +120,19 @@ describe('an answer', () => {
       };
       const judged = { ...verdict, tests: [answer], untested_rivals: [], doubts: [], is_proven: false };
       const evidence = new EvidenceLog();
-      const { tests, summary, next } = describeTests(
+      const { tests, held, steps } = describeTests(
         { ...judged, contradicted_by: null, replay_status: null, contributors: [] } as Parameters<
           typeof describeTests
         >[0],
         DETAILED,
         evidence,
       );
-      expect(tests[0]!.text, `${cause} ${reason}`).toMatch(/^\S.*\S$/);
+      expect(testText(tests[0]!), `${cause} ${reason}`).toMatch(/^\S.*\S$/);
       if (outcome !== 'holds') continue;
-      expect(summary, `${cause} ${reason}`).toBe(tests[0]!.text);
-      expect(next.length, `${cause} ${reason}`).toBeGreaterThan(0);
+      expect(held, `${cause} ${reason}`).toBe(tests[0]);
+      expect(steps.length, `${cause} ${reason}`).toBeGreaterThan(0);
+      for (const one of stepsOf(steps)) expect(stepText(one), one.kind).toMatch(/^\S.*\S$/);
+      for (const entry of evidence.entries) expect(evidenceText(entry), entry.kind).toMatch(/^\S.*\S$/);
       expect(evidence.entries.length, `${cause} ${reason}`).toBeGreaterThan(0);
     }
   });
@@ -189,10 +202,12 @@ describe('verdicts from the kind of a line alone', () => {
       expect(CONFIDENCES).toContain(confidence);
       if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(cause);
       if (capture !== null) expect(CAPTURE_IDS).toContain(capture);
-      expect(kindWords(reason, DETAILED).summary, kind).not.toBe('');
+      const summary = { kind: 'reason', names: { reason }, numbers: {} } as const;
+      expect(summaryText({ summary, tests: [] }), kind).not.toBe('');
+      for (const one of describeReason(reason).steps) expect(stepText(one), kind).not.toBe('');
     }
     for (const reason of ['expandable_on', 'failed_alone', 'no_test_holds'])
-      expect(kindWords(reason, DETAILED).next.length).toBeGreaterThan(0);
+      expect(describeReason(reason).steps.length).toBeGreaterThan(0);
   });
 
   it('end in a row without a pattern', () => {
@@ -206,7 +221,7 @@ describe('verdicts from the kind of a line alone', () => {
   it('decide nothing from bare driver and library lines', () => {
     for (const kind of ['cuda_oom_driver', 'cublas', 'cudnn', 'nvml_assert_in_oom_path'] as const) {
       expect(of(kind)).toMatchObject({ cause: 'undecided', confidence: 'low' });
-      expect(kindWords(of(kind).reason, DETAILED).missing).toEqual([expect.any(String)]);
+      expect(describeReason(of(kind).reason).missing).toHaveLength(1);
     }
   });
 

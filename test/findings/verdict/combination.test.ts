@@ -1,14 +1,16 @@
 /** How answers become one verdict: the order, what lowers the confidence, and the captures that are asked for. */
 
 import { describe, expect, it } from 'vitest';
-import { BLANK } from '../../../src/findings/verdict/blank-verdict.js';
-import { CAPTURE_IDS, CAPTURES, capturesFor } from '../../../src/findings/verdict/captures.js';
-import { COMBINATION_RULES, type Judged, judgeFailures } from '../../../src/findings/verdict/combine.js';
+import { relateVerdicts } from '../../../src/findings/verdict/arrange-verdicts.js';
+import { capturesFor, type Judged, judgeFailures } from '../../../src/findings/verdict/combine.js';
 import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
-import { relateVerdicts } from '../../../src/findings/verdict/relate.js';
-import type { Verdict } from '../../../src/model/results/common.js';
+import { BLANK } from '../../../src/findings/verdict/judge-message.js';
+import { statement } from '../../../src/model/statement.js';
 import { GIB, MIB } from '../../../src/model/units.js';
+import type { Verdict } from '../../../src/model/verdict.js';
 import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
+import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
+import { COMBINATION_RULES, wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';
 import { writeByHand } from './hand-rows.js';
 import { CAUSE_ORDER, judging, type Outcome } from './judging.js';
@@ -111,18 +113,15 @@ describe.concurrent('the combination', () => {
 
 describe('verdicts of one run', () => {
   const verdict = (rank: number, cause: Verdict['cause']): Verdict => ({
+    ...BLANK,
     rank,
     device: 0,
     cause,
     detail: null,
     confidence: 'medium',
-    summary: '',
+    summary: statement('silent'),
     evidence: [],
-    ruled_out: [],
-    missing: [],
-    ...BLANK,
-    next: [],
-    request: null,
+    steps: [],
   });
   const kept: KeepingSite = { site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
   async function judgeTogether(...all: readonly Partial<OomFacts>[]): Promise<Judged[]> {
@@ -145,7 +144,7 @@ describe('verdicts of one run', () => {
     const [seen, untested, tested] = [verdict(3, 'leak'), verdict(0, 'capacity'), verdict(1, 'capacity')];
     const [first, second, third] = relateVerdicts([seen, untested, tested], judged);
     expect(first).toBe(seen);
-    expect(second!.combination.join(' ')).toContain('The evidence of rank 3 shows leak');
+    expect(wordVerdict(second!).combination.join(' ')).toContain('The evidence of rank 3 shows leak');
     expect(third).toBe(tested);
   });
 
@@ -174,8 +173,7 @@ describe('the tests of a store', () => {
 
 describe('captures', () => {
   it('have lines for every framework', () => {
-    for (const id of CAPTURE_IDS) {
-      const { title, lines } = CAPTURES[id];
+    for (const [id, { title, lines }] of Object.entries(CAPTURES)) {
       expect(title).not.toBe('');
       for (const [framework, text] of Object.entries(lines))
         expect(text.length, `${id} ${framework}`).toBeGreaterThan(0);

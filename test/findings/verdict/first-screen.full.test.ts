@@ -10,7 +10,6 @@ import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
 import { SAMPLES } from '../../../samples/generate/stories/index.js';
 import { runDirectory, TRUTH_NAME } from '../../../samples/generate/write/run-directory.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
-import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { stateAt } from '../../../src/findings/trace/state-at.js';
 import { describeShow } from '../../../src/findings/verdict/show.js';
 import { ingest } from '../../../src/ingest/ingest.js';
@@ -23,6 +22,7 @@ import { repoRoot, scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
 import { describeFull, FULL } from '../../support/runs.js';
 import { expectScreen } from '../../support/screen.js';
+import { diagnose } from './worded.js';
 
 async function onStore<T>(opening: Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
   const store = await opening;
@@ -49,7 +49,7 @@ async function withRun<T>(
 async function expectHandles(store: Store, runId: number, result: DiagnoseResult): Promise<void> {
   for (const [i, verdict] of result.verdicts.slice(0, 3).entries()) {
     const show = (handle: string | undefined) =>
-      describeShow(store, runId, result, { handle, verdict: i + 1, limit: 3, readLines: sourceLines });
+      describeShow(store, runId, result, { handle, verdict: i + 1, limit: 3, readLines: sourceLines, rules: [] });
     const list = showText(await show(undefined));
     for (const { id, text, lines, query } of verdict.evidence) {
       expect(list).toContain(`  ${id} `);

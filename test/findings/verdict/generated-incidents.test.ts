@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
-import type { Verdict } from '../../../src/model/results/common.js';
+import type { VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import type { Cause } from '../../../src/model/vocabulary.js';
 import { type Incident, judgeIncident, VIEWS, type View } from '../../support/generated-incidents.js';
 import { FULL } from '../../support/runs.js';

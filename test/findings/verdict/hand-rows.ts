@@ -1,7 +1,7 @@
 /** Facts made by hand as rows of `oom_fact` and its tables. */
 import { type Judged, readJudged } from '../../../src/findings/verdict/combine.js';
 import type { Figure, OomFacts } from '../../../src/findings/verdict/facts.js';
-import type { Counterfactual } from '../../../src/model/results/common.js';
+import type { Counterfactual } from '../../../src/model/verdict.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
 import type { Store } from '../../../src/store/store.js';
 import type { SqlValue } from '../../../src/store/to-duckdb.js';

@@ -3,15 +3,23 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
-import { diagnose } from '../../../src/findings/flows/diagnose.js';
-import { allowedAdvice, judgeHint } from '../../../src/findings/verdict/hint.js';
+import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
+import { allowedSteps, judgeHint as findHint } from '../../../src/findings/verdict/hint.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import type { Verdict } from '../../../src/model/results/common.js';
+import type { HintResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import { GIB } from '../../../src/model/units.js';
+import { stepText } from '../../../src/report/verdict/step-words.js';
+import { wordHint } from '../../../src/report/verdict/word-verdict.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
 import { exact, messageFacts, tracedFacts } from './facts.js';
+import { diagnose } from './worded.js';
+
+function judgeHint(...question: Parameters<typeof findHint>): HintResult | null {
+  const hint = findHint(...question);
+  return hint === null ? null : wordHint(hint);
+}
 
 const AWAY = {
   expandableSegments: false,
@@ -86,20 +94,25 @@ describe('advice', () => {
 
   it('never names what the configuration forbids, whichever verdict gives it', () => {
     // As a replay of a capacity OOM gives it, and as a fragmentation verdict gives it next to other advice.
-    const given = [
-      { text: `${cure}: replayed with it, this OOM does not happen`, isExpandable: true },
-      { text: 'raise or drop max_split_size_mb', orExpandable: 'expandable_segments:True makes it unnecessary' },
-      { text: 'a smaller micro batch' },
-    ];
-    expect(allowedAdvice(given, constraint)).toEqual([
+    const given = stepsOf([
+      'expandable_first',
+      { kind: 'raise_max_split', names: { or: 'expandable_segments' } },
+      'resume',
+    ]);
+    expect(allowedSteps(given, constraint)).toMatchObject([
+      { kind: 'expandable_first', status: 'forbidden', because: constraint },
+      { kind: 'raise_max_split', status: 'open', names: {} },
+      { kind: 'resume', status: 'open', because: null },
+    ]);
+    expect(allowedSteps(given, constraint).map(stepText)).toEqual([
       'expandable_segments:True would help, but NCCL user buffers forbid it: drop one of the two (run.yaml line 3)',
       'raise or drop max_split_size_mb',
-      'a smaller micro batch',
+      'resume from the last checkpoint',
     ]);
-    expect(allowedAdvice(given, null)).toEqual([
-      `${cure}: replayed with it, this OOM does not happen`,
+    expect(allowedSteps(given, null).map(stepText)).toEqual([
+      `${cure} on every rank costs no throughput: try it first`,
       'raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
-      'a smaller micro batch',
+      'resume from the last checkpoint',
     ]);
   });
 });

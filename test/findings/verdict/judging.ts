@@ -1,17 +1,21 @@
 /** Facts made by hand, judged by the views of a store. */
 
 import { afterAll, beforeAll, expect } from 'vitest';
-import { stepsOf } from '../../../src/findings/verdict/causes/words.js';
-import { describeTests, type Judged, type Judgement } from '../../../src/findings/verdict/combine.js';
+import { describeTests, type Judged } from '../../../src/findings/verdict/combine.js';
+import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
-import { allowedAdvice } from '../../../src/findings/verdict/hint.js';
+import { BLANK } from '../../../src/findings/verdict/judge-message.js';
 import { writeReplays } from '../../../src/findings/verdict/write-replays.js';
+import type { VerdictResult } from '../../../src/model/results/common.js';
+import { statement } from '../../../src/model/statement.js';
 import { CAUSE_DETAILS, type Cause, type CauseDetail, type Confidence } from '../../../src/model/vocabulary.js';
+import { wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { openScratch } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { type FailureInput, judgeSeparately } from './hand-rows.js';
 
-export interface Outcome extends Judgement {
+export interface Outcome
+  extends Pick<VerdictResult, 'tests' | 'missing' | 'ruled_out' | 'captures' | 'combination' | 'evidence'> {
   /** The rows of the views. */
   readonly judged: Judged;
   /** The test that is the verdict; null: another rule decides, or none. */
@@ -26,7 +30,6 @@ export interface Outcome extends Judgement {
   readonly cause: Cause | null;
   readonly detail: CauseDetail | null;
   readonly ruledOutCauses: readonly Cause[];
-  readonly evidence: EvidenceLog['entries'];
 }
 
 /** In the order in which they are asked. */
@@ -87,36 +90,44 @@ async function judgeEach(store: Store, inputs: readonly FailureInput[]): Promise
 /** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
 function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged): Outcome {
   const log = new EvidenceLog();
-  const judgement = describeTests(judged, facts, log);
-  const { detail, confidence } = judged;
+  const { held, steps, ...described } = describeTests(judged, facts, log);
+  const { cause, detail, confidence } = judged;
+  const judgement = wordVerdict({
+    ...BLANK,
+    ...described,
+    ...{ rank: 0, device: 0, cause, detail, confidence },
+    summary: held === undefined ? statement('silent') : null,
+    evidence: log.entries,
+    steps: stepsOf(steps),
+  });
   if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(judged.cause);
   if (kind === undefined && counterfactual === undefined) expect(confidence).not.toBe('proven');
   const test = judged.basis === 'test' ? judgement.tests.find(({ outcome }) => outcome === 'holds') : undefined;
-  expect(judgement.summary === null).toBe(test === undefined);
+  expect(held?.cause).toBe(test?.cause);
   if (test !== undefined) {
     expect(test.cause).toBe(judged.cause);
     expect(log.entries.length).toBeGreaterThan(0);
     expect(judgement.summary).not.toBe('');
     expect(judgement.next.length).toBeGreaterThan(0);
   }
-  const ruledOutCauses = judgement.ruledOut.map((item) => item.cause);
+  const ruledOutCauses = judgement.ruled_out.map((item) => item.cause);
   expect(ruledOutCauses).not.toContain(test?.cause);
   if (kind === undefined) expect(judgement.tests.map(({ cause }) => cause)).toEqual(CAUSE_ORDER);
   const count = (of: string): number => judgement.tests.filter(({ outcome }) => outcome === of).length;
-  expect([count('fails'), count('not_testable')]).toEqual([judgement.ruledOut.length, judgement.missing.length]);
-  const { summary } = judgement;
-  const next = allowedAdvice(stepsOf(judgement.next), null);
+  expect([count('fails'), count('not_testable')]).toEqual([judgement.ruled_out.length, judgement.missing.length]);
+  const { summary, next } = judgement;
   return {
-    ...judgement,
+    tests: judgement.tests,
+    missing: judgement.missing,
+    ruled_out: judgement.ruled_out,
+    captures: judgement.captures,
+    combination: judgement.combination,
+    evidence: judgement.evidence,
     judged,
-    holds:
-      test === undefined
-        ? null
-        : { cause: test.cause, detail, confidence, summary: summary!, next, numbers: test.numbers },
+    holds: test === undefined ? null : { cause: test.cause, detail, confidence, summary, next, numbers: test.numbers },
     cause: test?.cause ?? null,
     detail: test === undefined ? null : detail,
     ruledOutCauses,
-    evidence: log.entries,
   };
 }
 

@@ -6,7 +6,6 @@ import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
-import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { MIB } from '../../../src/model/units.js';
@@ -14,6 +13,7 @@ import { repoRoot, scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../../support/small-snapshot.js';
+import { diagnose } from './worded.js';
 
 async function diagnosed(files: Readonly<Record<string, string | Uint8Array>> | string): Promise<DiagnoseResult> {
   const root = realpathSync(scratchDirectory());

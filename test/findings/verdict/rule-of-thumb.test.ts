@@ -7,6 +7,7 @@ import type { Bystanders } from '../../../src/findings/verdict/facts.js';
 import { type AllocatorFacts, EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { conclude } from '../../../src/findings/verdict/judge-message.js';
 import { GIB } from '../../../src/model/units.js';
+import { wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { messageFacts, printed } from './facts.js';
 import { judging } from './judging.js';
 
@@ -37,7 +38,7 @@ async function verdicts(...all: readonly Partial<OomFacts>[]) {
     growth: null,
   });
   const inputs = all.map((facts) => ({ ...bare, ...facts }));
-  return (await judge(...inputs)).map(({ judged }, i) => conclude(inputs[i]!, judged, new EvidenceLog()));
+  return (await judge(...inputs)).map(({ judged }, i) => wordVerdict(conclude(inputs[i]!, judged, new EvidenceLog())));
 }
 
 describe.concurrent('an OOM without figures', () => {

@@ -3,11 +3,11 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
-import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
+import { diagnose } from './worded.js';
 
 async function diagnosed(files: Readonly<Record<string, string>>): Promise<DiagnoseResult> {
   const root = scratchDirectory();

@@ -163,7 +163,7 @@ const DIVISIONS = [0, 2, 4, 8, 16, 4, 2, 1, 8, 8, 8, 8, 8, 8, 8, 8];
 
 /** What the screen adds up. */
 function expectSums(parts: StateParts, state: ReturnType<typeof stateOf>, isAsked: boolean): void {
-  const shown = partsOfState(parts, 'snapshot entry 7', isAsked);
+  const shown = partsOfState(parts, { path: 'snapshot', entry: 7 }, isAsked);
   expect(shown.reduce((total, { bytes }) => total + bytes, 0)).toBe(stateTotals(state).reservedBytes);
   for (const part of shown) {
     expect(part.bytes).toBeGreaterThan(0);

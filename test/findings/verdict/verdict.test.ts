@@ -358,7 +358,7 @@ describe.concurrent('no verdict', () => {
     const [result] = await judge(facts);
     expect(result.cause).toBeNull();
     expect(result.judged).toMatchObject({ cause: 'undecided', confidence: 'low', basis: 'none' });
-    expect(result.ruledOut).toEqual([]);
+    expect(result.ruled_out).toEqual([]);
     expect(result.missing.length).toBe(CAUSE_ORDER.length);
     expect(result.missing.every((text) => text.includes('needs'))).toBe(true);
   });
@@ -372,7 +372,7 @@ describe.concurrent('no verdict', () => {
           const texts = [
             result.holds?.summary ?? '',
             ...result.missing,
-            ...result.ruledOut.map(({ why }) => why),
+            ...result.ruled_out.map(({ why }) => why),
             ...result.evidence.map(({ text }) => text),
           ];
           for (const text of texts) expect(text, JSON.stringify(all[i])).not.toMatch(/NaN|undefined|null|Infinity/);

@@ -5,7 +5,8 @@
 
 import { isSmall, roundSize, roundUp } from '../../../src/allocator/rounding.js';
 import { type AllocatorSettings, MIN_BLOCK_BYTES, SMALL_SEGMENT_BYTES } from '../../../src/allocator/settings.js';
-import { type AllocatorState, freeHoles } from '../../../src/allocator/walk/allocator-state.js';
+import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
+import { freeHoles } from './free-holes.js';
 
 export interface RequestThen {
   /** Rounded. */

@@ -18,7 +18,11 @@ import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { bisectReportMarkdown, bisectReportText } from '../../../report/compare/bisect-report-text.js';
+import { wordedCheck } from '../../../report/compare/check-reason.js';
+import { wordedJudgement } from '../../../report/compare/judgement-words.js';
 import { triageText } from '../../../report/compare/triage-text.js';
+import { summaryText } from '../../../report/verdict/cause-words.js';
+import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
@@ -74,6 +78,7 @@ const run = defineVerb({
     const db = join(bisectDirectory(repository), STORE_NAME);
     const judged = await judgeHead({
       ...{
+        store: session.keep(await openWithoutTables()),
         repository,
         session: bisection,
         command,
@@ -87,10 +92,12 @@ const run = defineVerb({
         env,
       },
       echo: quiet ? () => {} : err,
-      remark: err,
+      undecided: (attempt, unsure) =>
+        err(`run ${attempt} of ${mostRuns} cannot tell: ${wordedJudgement(unsure).reason}\n`),
       measure: (...launch) => measureLaunch(db, ...launch),
     });
-    const { judgement, reason, evidence, checks, commit, runs } = judged;
+    const { commit, runs } = judged;
+    const { judgement, reason, why, evidence, checks } = wordedJudgement(judged);
     await keepJudgement(bisection, {
       schema: 'mbforensics/bisect-judgement@1',
       sha: commit.sha,
@@ -103,6 +110,7 @@ const run = defineVerb({
       judgement,
       criterion: criterionText(criterion),
       reason,
+      why,
       evidence,
       run: runs.join(', '),
       commit: commit.sha,
@@ -130,11 +138,13 @@ const report = defineVerb({
     const db = join(bisectDirectory(repository), STORE_NAME);
     if (!existsSync(db)) throw new MbfError('MBF1004', 'the store of the bisection is gone', { file: db });
     const inDb = new Session(session.context, { ...session.common, db });
-    return describeBisection(
+    const report = await describeBisection(
+      session.keep(await openWithoutTables()),
       repository,
       bisection,
       async (name) => (await resolveMeasured(`run:${name}`, inDb)).runs[0]!,
     );
+    return { ...report, checks: report.checks.map(wordedCheck) };
   },
   render: bisectReportText,
   reports: { markdown: bisectReportMarkdown },
@@ -172,7 +182,7 @@ async function measureLaunch(
   try {
     const row = (await store.all('store.runs', { run_id: null })).find(({ name }) => name === run);
     if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);
-    return await measureRun(store, row.run_id, run);
+    return await measureRun(store, row.run_id, run, { summaryOf: summaryText });
   } finally {
     await store.close();
   }

@@ -6,6 +6,8 @@ import { compareJunit } from '../../../report/compare/compare-junit.js';
 import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
 import { compareText } from '../../../report/compare/compare-text.js';
+import { wordedComparison } from '../../../report/compare/worded-comparison.js';
+import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
@@ -61,7 +63,8 @@ export const verb = defineVerb({
       force,
     };
     const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);
-    return compareWithGolden(preset, input, golden, current, repository);
+    const rules = session.keep(await openWithoutTables());
+    return wordedComparison(await compareWithGolden(rules, preset, input, golden, current, repository));
   },
   render: (result, { limit }) => compareText(result, { limit }),
   reports: {

@@ -9,6 +9,7 @@ import { openRepository, type Repository } from '../../../git/repository.js';
 import { resolveRevision } from '../../../git/resolve-revision.js';
 import { MbfError } from '../../../model/errors.js';
 import type { DiffResult } from '../../../model/results/diff.js';
+import { wordedCheck } from '../../../report/compare/check-reason.js';
 import { diffText } from '../../../report/compare/diff-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -88,7 +89,12 @@ export const verb = defineVerb({
     const runs = await runDiff(targets, died && atPeaks ? undefined : grown, await repository?.());
     if (without.length === 2 && runs.checks.every(({ status }) => status === 'skipped'))
       throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
-    return { schema: 'mbforensics/diff@1', ...snapshots, ...runs } satisfies DiffResult as DiffResult;
+    return {
+      schema: 'mbforensics/diff@1',
+      ...snapshots,
+      ...runs,
+      checks: runs.checks.map(wordedCheck),
+    } satisfies DiffResult as DiffResult;
   },
   render: diffText,
   exitCode: ({ gate }, { exitCode }) => (exitCode && gate?.exceeded === true ? EXIT.finding : EXIT.done),

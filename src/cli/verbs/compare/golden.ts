@@ -1,5 +1,4 @@
 import { writeBridgeGolden, writeMegatronGolden } from '../../../../parsers/index.js';
-import { statusWords } from '../../../findings/compare/checks/status-check.js';
 import {
   describeGolden,
   describeGoldenList,
@@ -14,6 +13,7 @@ import {
 import { MbfError } from '../../../model/errors.js';
 import type { GoldenDocument } from '../../../model/measurement.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
+import { statusWords } from '../../../model/status-words.js';
 import { goldenChangeText } from '../../../report/compare/golden-change-text.js';
 import { goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';

@@ -4,7 +4,9 @@ import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { pushAll } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
+import { wordedJudgement } from '../../../report/compare/judgement-words.js';
 import { triageText } from '../../../report/compare/triage-text.js';
+import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
@@ -41,9 +43,12 @@ export const verb = defineVerb({
     const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
     const runs: Measurement[] = [];
     for (const operand of operands) pushAll(runs, (await resolveMeasured(operand, session)).runs);
+    const rules = session.keep(await openWithoutTables());
+    const input = { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances };
+    const judged = await judgeCommit(rules, input);
     return {
       schema: 'mbforensics/triage@1',
-      ...judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances }),
+      ...wordedJudgement(judged),
       criterion: criterionText(criterion),
       run: runs.map(({ run }) => run).join(', '),
       commit: runs[0]!.commit,

@@ -1,9 +1,11 @@
 import { readAdviceBefore } from '../../../findings/flows/advice-before.js';
 import { readSide } from '../../../findings/flows/read-side.js';
+import { compareContract } from '../../../findings/measure/contract.js';
 import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../../model/results/verify.js';
 import { verifyFixText } from '../../../report/compare/verify-fix-text.js';
+import { summaryText } from '../../../report/verdict/cause-words.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, operand, option } from '../../options.js';
@@ -41,11 +43,17 @@ export const verb = defineVerb({
     const read = (which: 0 | 1): Promise<Side> =>
       targets.use(which, (target) => {
         session.note(target);
-        return readSide(target.store, target.runId, target.run, capacityBytes);
+        return readSide(target.store, target.runId, target.run, summaryText, capacityBytes);
       });
     const a = await read(0);
     const advice = await targets.use(0, ({ store, runId }) => readAdviceBefore(store, runId, a, capacityBytes));
-    return verifyFix({ before: a, after: await read(1), advice, fix });
+    const b = await read(1);
+    const { contract, rules } = await targets.use(1, async ({ store }) => ({
+      contract: await compareContract(store, a.measurement, b.measurement),
+      rules: await store.all('compare.rules'),
+    }));
+    const noise = rules.find(({ rule }) => rule === 'time')!;
+    return verifyFix({ before: a, after: b, advice, fix, contract, noise });
   },
   render: verifyFixText,
   exitCode: ({ verdict }, { exitCode }) => (exitCode ? EXIT_OF[verdict] : EXIT.done),

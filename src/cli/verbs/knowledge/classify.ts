@@ -3,7 +3,7 @@ import { classify } from '../../../findings/verdict/classify.js';
 import { insertLines } from '../../../ingest/insert-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
-import { classifyText } from '../../../report/knowledge/classify-text.js';
+import { classifyText, wordClassification } from '../../../report/knowledge/classify-text.js';
 import { openScratch } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -28,7 +28,8 @@ export const verb = defineVerb({
   async ask({ file, capacity }, session) {
     const input = session.keep(await openTextInput(file));
     const scratch = async (row: IncidentRow) => insertLines(session.keep(await openScratch()), [row], input.name);
-    return classify(await readIncidents(input), input.name, scratch, { capacityBytes: capacity?.bytes });
+    const options = { capacityBytes: capacity?.bytes };
+    return wordClassification(await classify(await readIncidents(input), input.name, scratch, options));
   },
   render: classifyText,
   exitCode({ verdict: { cause } }, { exitCode }) {

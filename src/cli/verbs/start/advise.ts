@@ -6,6 +6,8 @@ import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
 import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult, PasteLines } from '../../../model/results/advise.js';
 import { adviseText } from '../../../report/start/advise-text.js';
+import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
+import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { CAPACITY, choice, option, RUN } from '../../options.js';
 
@@ -34,9 +36,12 @@ export const verb = defineVerb({
     const target = await session.target(operand);
     const { store, runId, run } = target;
     const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
+    const worded = wordDiagnosis(diagnosis);
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
-    const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis }));
-    const advice: AdviseResult = { ...advise(situation), symptoms };
+    const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis: worded }));
+    const [verdict] = worded.verdicts;
+    const words = { summary: verdict?.summary ?? NOTHING_READ, next: verdict?.next ?? [] };
+    const advice: AdviseResult = { ...advise(situation), ...words, symptoms };
     demandFix(advice, fix);
     return { advice, framework: situation.facts.framework.name };
   },

@@ -1,5 +1,6 @@
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { diagnoseText } from '../../../report/start/diagnose-text.js';
+import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, RUN } from '../../options.js';
@@ -21,11 +22,12 @@ export const verb = defineVerb({
   ],
   async ask({ run, capacity }, session) {
     const target = await session.target(run);
-    return diagnose(target.store, target.runId, target.run, {
+    const diagnosis = await diagnose(target.store, target.runId, target.run, {
       capacityBytes: capacity?.bytes,
       advises: true,
       failedSources: target.failed,
     });
+    return wordDiagnosis(diagnosis);
   },
   render: (result, { run, db, capacity }) => diagnoseText(result, { operand: run, db, capacity: capacity?.text }),
   exitCode({ verdicts }, { exitCode }) {

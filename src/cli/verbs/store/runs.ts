@@ -1,3 +1,4 @@
+import { pick } from '../../../model/pick.js';
 import type { RunsResult } from '../../../model/results/common.js';
 import { runsText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
@@ -17,11 +18,7 @@ export const verb = defineVerb({
       label: row.label,
       commit: row.commit_sha,
       path: row.root_path,
-      created_at: row.created_at,
-      sources: row.sources,
-      failed: row.failed,
-      snapshots: row.snapshots,
-      incidents: row.incidents,
+      ...pick(row, ['created_at', 'sources', 'failed', 'snapshots', 'incidents']),
     }));
     return { schema: 'mbforensics/runs@1', db: path ?? session.db, runs };
   },

@@ -1,3 +1,4 @@
+import { pick } from '../../../model/pick.js';
 import type { SourcesResult } from '../../../model/results/common.js';
 import { sourcesText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
@@ -16,13 +17,7 @@ export const verb = defineVerb({
     const sources = rows.map((row) => ({
       run: row.run,
       path: row.display_path,
-      format: row.format,
-      status: row.status,
-      file_bytes: row.file_bytes,
-      rank: row.rank,
-      rank_origin: row.rank_origin,
-      sha256: row.sha256,
-      notes: row.notes,
+      ...pick(row, ['format', 'status', 'file_bytes', 'rank', 'rank_origin', 'sha256', 'notes']),
       error: row.error_code === null ? null : storedFailure(row.error_code, row.error_text),
     }));
     return { schema: 'mbforensics/sources@1', db: path ?? session.db, sources };

@@ -7,10 +7,9 @@ import { MbfError } from '../../../model/errors.js';
 import { maxOf } from '../../../model/lists.js';
 import type { MeasuredPeak, Measurement } from '../../../model/measurement.js';
 import type { CompareCheck } from '../../../model/results/compare.js';
-import type { Sample } from '../../measure/noise.js';
-import type { CheckInput } from '../checks/check.js';
-import { bytesCheck, memoryChecks, peakPairs } from '../checks/memory-checks.js';
-import { timeChecks } from '../checks/time-checks.js';
+import type { Store } from '../../../store/store.js';
+import type { Tolerances } from '../../measure/tolerances.js';
+import { type CheckRules, judgeEach, type Sides } from '../judge-checks.js';
 import { type Criterion, criterionText } from './criterion.js';
 
 /** Bytes of the stacks with a frame whose function, or `file:line`, holds the pattern. */
@@ -19,59 +18,64 @@ export function siteBytes(peak: MeasuredPeak, pattern: string): number {
   return peak.sites.reduce((sum, site) => sum + (site.stack.some((frame) => hit[frame]) ? site.bytes : 0), 0);
 }
 
-/** Gates of the criterion. Empty where a side cannot be judged. */
-export function criterionChecks(criterion: Criterion, input: CheckInput): CompareCheck[] {
+/** Gates of the criterion, by comparison. Empty where a side cannot be judged. */
+export async function criterionChecks(
+  store: Store,
+  criterion: Criterion,
+  comparisons: readonly Sides[],
+  rules: Pick<CheckRules, 'tolerances' | 'sameLayout'>,
+): Promise<CompareCheck[][]> {
+  const isSpeed = ({ name }: CompareCheck): boolean => name === 'step_time' || name === 'throughput';
+  const isJudged = ({ gate, current }: CompareCheck): boolean => gate && current !== null;
   switch (criterion.kind) {
     case 'memory':
-      return memoryChecks(input).filter(({ gate, current }) => gate && current !== null);
-    case 'throughput':
-      return timeChecks(input).filter(({ gate, current }) => gate && current !== null);
-    case 'component': {
-      const { component } = criterion;
-      return peakCheck(criterion, input, (peak) => peak.components[component] ?? 0);
+    case 'throughput': {
+      const all = await judgeEach(store, comparisons, rules);
+      const isOfSpeed = criterion.kind === 'throughput';
+      return all.map((checks) => checks.filter((check) => isJudged(check) && (isOfSpeed ? isSpeed : isPeak)(check)));
     }
+    case 'component':
     case 'site': {
-      const { pattern } = criterion;
-      return peakCheck(criterion, input, (peak) => siteBytes(peak, pattern));
+      const name = criterionText(criterion);
+      const partsOf = (peak: MeasuredPeak) => ({
+        [name]:
+          criterion.kind === 'site' ? siteBytes(peak, criterion.pattern) : (peak.components[criterion.component] ?? 0),
+      });
+      const all = await judgeEach(store, comparisons, { ...rules, partsOf });
+      return all.map((checks) =>
+        checks.filter((check) => check.name === name).map((check) => ({ ...check, gate: true })),
+      );
     }
     case 'oom':
     case 'cause':
-      return [];
+      return comparisons.map(() => []);
   }
 }
 
-function peakCheck(criterion: Criterion, input: CheckInput, bytesOf: (peak: MeasuredPeak) => number): CompareCheck[] {
-  const pairs = peakPairs(input);
-  if (pairs === undefined) return [];
-  const samples = (peaks: readonly MeasuredPeak[]): Sample[] =>
-    peaks.map((peak) => ({ value: bytesOf(peak), uncertainty: 0 }));
-  return [
-    {
-      ...bytesCheck(criterionText(criterion), samples(pairs.golden), samples(pairs.current), input.tolerances.memory),
-      gate: true,
-    },
-  ];
-}
+const isPeak = ({ name }: CompareCheck): boolean => name.startsWith('peak_');
 
 /**
  * Tolerances at half of what the hunted run is worse by. Throws MBF1009 where the golden runs lack the figure, or the
  * hunted run is not worse: any result of such a bisection would be wrong.
  */
-export function huntedTolerances(
+export async function huntedTolerances(
+  store: Store,
   criterion: Criterion,
-  input: CheckInput,
+  golden: readonly Measurement[],
   hunted: Measurement | null,
-): CheckInput['tolerances'] {
-  const { tolerances, golden } = input;
+  rules: { readonly tolerances: Tolerances; readonly sameLayout: boolean },
+): Promise<Tolerances> {
+  const { tolerances } = rules;
   if (criterion.kind === 'oom' || criterion.kind === 'cause') return tolerances;
-  const checks = criterionChecks(criterion, { ...input, current: golden });
-  if (checks.length === 0)
+  const sides = [golden, ...(hunted === null ? [] : [[hunted]])].map((current) => ({ golden, current }));
+  const [own, theirs] = await criterionChecks(store, criterion, sides, rules);
+  if (own!.length === 0)
     throw new MbfError(
       'MBF1009',
       `golden values of run ${golden[0]!.run} cannot judge --on ${criterionText(criterion)}: ${lackOf(criterion)}`,
     );
   if (hunted === null) return tolerances;
-  const harms = criterionChecks(criterion, { ...input, current: [hunted] }).flatMap(({ name, relative }) =>
+  const harms = theirs!.flatMap(({ name, relative }) =>
     relative === null ? [] : [name === 'throughput' ? -relative : relative],
   );
   const harm = Math.max(0, maxOf(harms));
@@ -80,8 +84,7 @@ export function huntedTolerances(
       'MBF1009',
       `run ${hunted.run} (--like) is not worse than the golden values by --on ${criterionText(criterion)}`,
     );
-  const half = harm / 2;
-  return criterion.kind === 'throughput' ? { ...tolerances, time: half } : { ...tolerances, memory: half };
+  return { ...tolerances, [criterion.kind === 'throughput' ? 'time' : 'memory']: harm / 2 };
 }
 
 function lackOf(criterion: Criterion): string {

@@ -44,6 +44,8 @@ export function presetCheck(
     gate,
     noise: null,
     reason: fields.reason ?? null,
+    why: null,
+    is_least: false,
   };
 }
 

@@ -121,9 +121,3 @@ export function readingOf(facts: ReadingFacts): string | null {
   }
   return null;
 }
-
-/** `activation 9.10 GiB above the upper bound: recompute (full) is configured but …` */
-export function surpriseText({ component, surprise_bytes: surprise, reading }: ComponentResidual): string {
-  const where = surprise > 0 ? "above the estimate's upper bound" : 'below its lower bound';
-  return `${component.replaceAll('_', ' ')} ${formatBytes(Math.abs(surprise))} ${where}${reading === null ? '' : `: ${reading}`}`;
-}

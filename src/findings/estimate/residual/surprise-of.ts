@@ -1,17 +1,17 @@
 /** What contradicts theory most on one device; used to judge a failure. */
 
 import { builtInRules } from '../../../attribution/built-in-rules.js';
+import { type Figures, named } from '../../../model/statement.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { compareDevice } from './compare-device.js';
-import { surpriseText } from './readings.js';
 import type { Theory } from './theory.js';
 
 /** Less is the scatter of any estimate. */
 const LEAST_SHARE = 0.05;
 
 /**
- * In words, with its meaning; null where the run is incomplete for an estimate, or where no deviation can be explained
+ * With its meaning; null where the run is incomplete for an estimate, or where no deviation can be explained
  * by the figures. At a failure, memory below the estimate is expected: the step did not come to its peak.
  */
 export async function surpriseOf(
@@ -19,12 +19,14 @@ export async function surpriseOf(
   { estimate, ranks }: Theory,
   snapshot: QueryRow<'snapshot.list'>,
   device: number,
-): Promise<string | null> {
+): Promise<Figures | null> {
   if (estimate === null) return null;
   const question = { moment: { kind: 'oom' } as const, rules: builtInRules() };
   const comparison = await compareDevice(store, snapshot, device, estimate, ranks, question);
   const row = comparison?.components.find(
     ({ surprise_bytes, reading }) => reading !== null && surprise_bytes > LEAST_SHARE * comparison.estimated_bytes,
   );
-  return row === undefined ? null : surpriseText(row);
+  if (row === undefined) return null;
+  const { component, surprise_bytes, reading } = row;
+  return { numbers: { surprise_bytes }, names: named({ component, reading }) };
 }

@@ -8,13 +8,17 @@ import { submodulesOffPin } from '../../../git/submodules-off-pin.js';
 import { MbfError } from '../../../model/errors.js';
 import type { CommitInfo } from '../../../model/git.js';
 import type { Measurement } from '../../../model/measurement.js';
+import type { CommitJudgement, LaunchProblem } from '../../../model/results/compare.js';
+import type { Store } from '../../../store/store.js';
 import type { Criterion } from '../../compare/bisect/criterion.js';
-import { type CommitJudgement, judgeCommit } from '../../compare/bisect/judge-commit.js';
+import { judgeCommit } from '../../compare/bisect/judge-commit.js';
 import type { Tolerances } from '../../measure/tolerances.js';
 import { type LaunchEnd, launch } from './launch.js';
 import { runDirectory, type Session } from './session.js';
 
 export interface HeadOptions {
+  /** For the rules; see `judge-checks.ts`. */
+  readonly store: Store;
   readonly repository: Repository;
   readonly session: Session;
   readonly command: readonly string[];
@@ -29,7 +33,8 @@ export interface HeadOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Also gets what the command prints, as it comes. */
   readonly echo: (text: Buffer) => void;
-  readonly remark: (text: string) => void;
+  /** Gets what could not be judged by so many launches, if another one follows. */
+  readonly undecided: (launches: number, judged: CommitJudgement) => void;
   /** Ingests and measures what a launch wrote, as a run with that name; undefined if there is nothing to read. */
   readonly measure: (directory: string, run: string, commit: string) => Promise<Measurement | undefined>;
 }
@@ -41,10 +46,12 @@ export interface HeadJudgement extends CommitJudgement {
 }
 
 export async function judgeHead(options: HeadOptions): Promise<HeadJudgement> {
-  const { repository, criterion, golden, hunted, tolerances, mostRuns } = options;
+  const { store, repository, criterion, golden, hunted, tolerances, mostRuns } = options;
+  const judge = (runs: readonly Measurement[]): Promise<CommitJudgement> =>
+    judgeCommit(store, { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances });
   const commit = await readCommit(repository, 'HEAD');
   // Golden values that cannot judge are found out before hours of training.
-  judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs: golden.runs, hunted, tolerances });
+  await judge(golden.runs);
   const runs: Measurement[] = [];
   let judged: CommitJudgement | undefined;
   for (let attempt = 1; attempt <= mostRuns; attempt += 1) {
@@ -52,11 +59,11 @@ export async function judgeHead(options: HeadOptions): Promise<HeadJudgement> {
     if (measurement !== undefined) runs.push(measurement);
     judged =
       runs.length === 0
-        ? { judgement: 'skip', reason: problem!, evidence: [], checks: [] }
-        : judgeCommit({ criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances });
+        ? { judgement: 'skip', why: { code: 'no_run', problem: problem! }, evidence: [], checks: [] }
+        : await judge(runs);
     if (judged.judgement !== 'skip') break;
-    if (problem !== undefined && runs.length > 0) judged = { ...judged, reason: `${judged.reason}; ${problem}` };
-    if (attempt < mostRuns) options.remark(`run ${attempt} of ${mostRuns} cannot tell: ${judged.reason}\n`);
+    if (problem !== undefined && runs.length > 0) judged = { ...judged, problem };
+    if (attempt < mostRuns) options.undecided(attempt, judged);
   }
   return { ...judged!, commit, runs: runs.map(({ run }) => run) };
 }
@@ -65,7 +72,7 @@ async function oneRun(
   options: HeadOptions,
   commit: CommitInfo,
   attempt: number,
-): Promise<{ readonly measurement?: Measurement; readonly problem?: string }> {
+): Promise<{ readonly measurement?: Measurement; readonly problem?: LaunchProblem }> {
   const { repository, session, command, timeoutMs, output, env, echo } = options;
   const directory = await runDirectory(session, commit.sha, attempt);
   const outputDirectory = join(directory, 'output');
@@ -95,8 +102,7 @@ async function oneRun(
   const run = `${commit.sha.slice(0, 12)}-${attempt}-${started.toString(36)}`;
   const problem = problemOf(end, timeoutMs);
   const measurement = await options.measure(directory, run, commit.sha);
-  if (measurement === undefined)
-    return { problem: `its output holds nothing that can be read${problem === undefined ? '' : `; ${problem}`}` };
+  if (measurement === undefined) return { problem: { code: 'unreadable', cause: problem ?? null } };
   if (problem === undefined || namesFailure(measurement)) return { measurement };
   // A launch ended at the timeout counts up to there; a failed launch without a failure in its output is not a run.
   return end.timedOut ? { measurement, problem } : { problem };
@@ -105,10 +111,10 @@ async function oneRun(
 /** Whether the run's own output has the failure: then that counts. */
 const namesFailure = ({ status }: Measurement): boolean => status.ending === 'oom' || status.ending === 'failed';
 
-function problemOf({ code, signal, timedOut }: LaunchEnd, timeoutMs: number | undefined): string | undefined {
-  if (timedOut) return `the launch did not end within ${Math.round((timeoutMs ?? 0) / 1000)} s`;
-  if (signal !== null) return `the launch was ended by ${signal}`;
-  return code === 0 ? undefined : `the launch ended with ${code}`;
+function problemOf({ code, signal, timedOut }: LaunchEnd, timeoutMs: number | undefined): LaunchProblem | undefined {
+  if (timedOut) return { code: 'timed_out', seconds: Math.round((timeoutMs ?? 0) / 1000) };
+  if (signal !== null) return { code: 'signal', signal };
+  return code === 0 ? undefined : { code: 'exit', exit: code };
 }
 
 /** Copies what was written since the launch began. */

@@ -9,8 +9,9 @@ import type { CommitInfo } from '../../../model/git.js';
 import { minOf } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { BisectReportResult, BisectSide } from '../../../model/results/bisect.js';
+import type { Store } from '../../../store/store.js';
 import { knownMarks, progressOf } from '../../compare/bisect/bisect-state.js';
-import { allChecks, checkInput } from '../../compare/compare-runs.js';
+import { allChecks } from '../../compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../compare/site-changes.js';
 import { changedConfig } from '../../measure/changed-values.js';
 import { parseTolerances } from '../../measure/tolerances.js';
@@ -19,6 +20,7 @@ import { grownBetween, suspectsBetween } from '../suspects-between.js';
 import type { JudgementRecord, ReadSession } from './session.js';
 
 export async function describeBisection(
+  store: Store,
   repository: Repository,
   session: ReadSession,
   measureRun: (run: string) => Promise<Measurement>,
@@ -81,9 +83,7 @@ export async function describeBisection(
     checks:
       a === null || b === null
         ? []
-        : allChecks(
-            checkInput({ golden: [a], current: [b], tolerances: parseTolerances(record.tolerance ?? undefined) }),
-          ),
+        : await allChecks(store, { golden: [a], current: [b] }, parseTolerances(record.tolerance ?? undefined)),
     config: a === null || b === null ? [] : changedConfig(a, b),
     suspects:
       a === null || b === null || grown === undefined ? [] : suspectsBetween(a, b, grown, comparison, direction),

@@ -1,4 +1,5 @@
 /** The snapshots of a store, and what ingest noted of their files. */
+import { pick } from '../../../model/pick.js';
 import type { NoteResult } from '../../../model/results/common.js';
 import type { Store } from '../../../store/store.js';
 
@@ -14,12 +15,7 @@ export async function listSnapshots(store: Store, filter: SnapshotFilter) {
 
 export async function readNotes(store: Store, sourceId: number): Promise<NoteResult[]> {
   return (await store.all('store.notes', { source_id: sourceId })).map((note) => ({
-    kind: note.kind,
-    severity: note.severity,
-    text: note.text,
-    count: note.count,
-    device: note.device,
-    seq: note.seq,
+    ...pick(note, ['kind', 'severity', 'text', 'count', 'device', 'seq']),
     offset: note.byte_offset,
     line: note.line,
   }));

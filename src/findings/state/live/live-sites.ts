@@ -1,5 +1,6 @@
 /** Live memory by call site: rows of the store, named for people. */
 import type { PeakGroup } from '../../../model/results/common.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { siteName } from '../../stacks/read-stacks.js';
 import type { StateKey } from '../../trace/state-at.js';
@@ -9,13 +10,7 @@ export const FREED_THERE = ' (freed there; allocated before the recording)';
 
 export type SiteGroup = PeakGroup & { readonly site: string };
 
-export interface SiteRow {
-  readonly site: string | null;
-  readonly has_stack: boolean;
-  readonly is_freed: boolean;
-  readonly bytes: number;
-  readonly count: number;
-}
+export type SiteRow = QueryRow<'state.sites'>;
 
 /** In descending order of bytes; together they hold every live block once. */
 export async function liveSites(store: Store, key: StateKey): Promise<SiteGroup[]> {

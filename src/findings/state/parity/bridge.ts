@@ -7,8 +7,10 @@
  */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
+import { getOrAdd } from '../../../model/group-by.js';
 import { pushAll } from '../../../model/lists.js';
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/results/peak.js';
+import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
 import { readStacks } from '../../stacks/read-stacks.js';
@@ -132,11 +134,7 @@ export async function bridgeFigures(store: Store, snapshotId: number, depth = 1)
   };
 }
 
-interface StackBytes {
-  readonly stack_id: number | null;
-  readonly bytes: number | null;
-  readonly count: number;
-}
+type StackBytes = Pick<QueryRow<'peak.bridge_replay'>, 'stack_id' | 'bytes' | 'count'>;
 
 /**
  * Upstream `get_profiler_steps`: `ProfilerStep#N` on any device, later marks of a number replace earlier ones; a step
@@ -148,8 +146,7 @@ function profilerSteps(annotations: readonly AnnotationMark[]) {
     const digits = name.includes('ProfilerStep#') ? name.split('#')[1] : undefined;
     if (digits === undefined || !/^\s*[+-]?\d+\s*$/.test(digits)) continue;
     const number = Number(digits);
-    const marks = steps.get(number) ?? { start: null, end: null };
-    steps.set(number, marks);
+    const marks = getOrAdd(steps, number, () => ({ start: null, end: null }));
     if (stage === 'START') marks.start = time_us;
     else if (stage === 'END' && (time_us ?? 0) > 0) marks.end = time_us;
   }

@@ -53,41 +53,30 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   return lines;
 }
 
-function basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: NsysDriverAccount): string[] {
-  const lines: string[] = [];
+function* basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: NsysDriverAccount): Generator<string> {
   if (snapshot === null) {
-    pushAll(
-      lines,
-      wrap("    no memory snapshot of this process: which of it is PyTorch's is only guessed", WIDTH, '    '),
-    );
+    yield* wrap("    no memory snapshot of this process: which of it is PyTorch's is only guessed", WIDTH, '    ');
   } else if (alignment !== null) {
     const clocks =
       alignment.by === 'nominal'
         ? `clocks taken at their word (${alignment.pairs} segments found once on both sides)`
         : `clocks laid side by side by ${alignment.pairs} segments${correctionText(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
-    pushAll(lines, wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    '));
+    yield* wrap(`    segments of ${printable(snapshot)}; ${clocks}`, WIDTH, '    ');
   }
   if ((torch_unseen_bytes ?? 0) > 0) {
-    pushAll(
-      lines,
-      wrap(
-        `    ${formatBytes(torch_unseen_bytes ?? 0)} of PyTorch's reserve were taken before the capture, or page by page: no allocation of the driver is behind them`,
-        WIDTH,
-        '    ',
-      ),
+    yield* wrap(
+      `    ${formatBytes(torch_unseen_bytes ?? 0)} of PyTorch's reserve were taken before the capture, or page by page: no allocation of the driver is behind them`,
+      WIDTH,
+      '    ',
     );
   }
   if (vmm_calls > 0) {
-    pushAll(
-      lines,
-      wrap(
-        `    ${formatCount(vmm_calls)} calls mapped memory page by page (cuMemCreate, cuMemMap): such memory is in none of these sums`,
-        WIDTH,
-        '    ',
-      ),
+    yield* wrap(
+      `    ${formatCount(vmm_calls)} calls mapped memory page by page (cuMemCreate, cuMemMap): such memory is in none of these sums`,
+      WIDTH,
+      '    ',
     );
   }
-  return lines;
 }
 
 /** A report without its own clock differs by years; such a difference is not printed. */

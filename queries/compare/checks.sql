@@ -1,0 +1,31 @@
+-- @name   compare.checks
+-- @title  Measurements of runs, judged
+-- @param  documents VARCHAR   JSON list; see judged_checks
+-- @param  tolerances VARCHAR  JSON object
+-- @param  with_stages BOOLEAN
+-- @col    comparison      VARCHAR
+-- @col    place           BIGINT
+-- @col    check_name      VARCHAR
+-- @col    unit            VARCHAR
+-- @col    golden_runs     BIGINT
+-- @col    current_runs    BIGINT
+-- @col    golden_value    DOUBLE?
+-- @col    current_value   DOUBLE?
+-- @col    golden_ending   BIGINT?
+-- @col    current_ending  BIGINT?
+-- @col    change          DOUBLE?
+-- @col    relative        DOUBLE?
+-- @col    tolerance       DOUBLE?
+-- @col    noise           DOUBLE?
+-- @col    is_gate         BOOLEAN
+-- @col    status          VARCHAR
+-- @col    reason          VARCHAR?
+-- @col    is_least        BOOLEAN
+-- @col    reason_rank     BIGINT?
+-- @col    reason_from     BIGINT?
+-- @col    reason_to       BIGINT?
+-- @col    reason_least    BIGINT?
+-- @col    reason_kind     VARCHAR?
+-- @col    reason_text     VARCHAR?
+-- @why    judged_checks of the library, in order: it reads no table, since golden values may be of a file or of another store.
+SELECT * FROM judged_checks($documents, $tolerances, $with_stages) AS judged ORDER BY comparison, place

@@ -1,0 +1,11 @@
+-- @name   compare.endings
+-- @title  How runs ended, judged by the endings of golden ones
+-- @param  documents VARCHAR  JSON list; see judged_checks
+-- @col    comparison      VARCHAR
+-- @col    golden_position BIGINT
+-- @col    position        BIGINT
+-- @col    status          VARCHAR
+-- @col    is_environment  BOOLEAN
+-- @col    is_as_far       BOOLEAN
+-- @why    judged_endings of the library, in order: what triage judges runs by one by one.
+SELECT * FROM judged_endings($documents) AS judged ORDER BY comparison, position

@@ -1,0 +1,22 @@
+-- @name   library.check_threshold
+-- @kind   view
+-- @title  The numbers that decide when a change of a figure counts
+-- @col    sigmas           INTEGER  half-widths are this many standard deviations: of a thousand comparisons without a change, a few exceed
+--         it on the worse side
+-- @col    sigmas_to_pass   INTEGER  passing takes fewer: a small change that is missed costs less than a commit that is blamed
+-- @col    prior_runs       INTEGER  the assumed variation counts like so many more runs: two or three hardly show how much they vary
+-- @col    enough_runs      INTEGER  from so many golden runs on, what they show is not taken for too large
+-- @col    median_error     DOUBLE   standard error of a median over that of a mean, of a normal distribution: sqrt(pi / 2)
+-- @col    least_part_bytes BIGINT   growth of one component or site by less does not cause an out-of-memory error
+-- @col    fewest_steps     INTEGER  with fewer steady iterations a median is meaningless
+-- @col    most_ranks       INTEGER  ranks listed that grew while their stage did not
+-- @why    One place for them, each with its reason. The tolerance of each kind of figure is in check_rule.
+SELECT
+  3 AS sigmas,
+  2 AS sigmas_to_pass,
+  5 AS prior_runs,
+  6 AS enough_runs,
+  1.2533::DOUBLE AS median_error,
+  33554432::BIGINT AS least_part_bytes,
+  3 AS fewest_steps,
+  8 AS most_ranks

@@ -1,0 +1,21 @@
+-- @name   library.contract_key
+-- @kind   view
+-- @title  What two runs must have in common for their figures to mean the same
+-- @col    place       BIGINT   order of the report
+-- @col    group_name  VARCHAR  model, workload, precision, device or layout
+-- @col    key         VARCHAR  a setting; of device and layout a fact of the run
+-- @col    is_blocking BOOLEAN  a difference makes figures incomparable
+-- @why    Differences of the model, its input, its precision or its device are refused unless forced. A different parallel layout is what
+--         is often compared, and is shown. A different micro-batch is a way of tuning the same training; a different sequence or batch is
+--         another training.
+SELECT 100 * place + nth AS place, group_name, key, group_name <> 'layout' AND key <> 'micro_batch_size' AS is_blocking
+FROM (
+  SELECT place, group_name, unnest(keys) AS key, generate_subscripts(keys, 1) AS nth
+  FROM (VALUES
+    (1, 'model', ['num_layers', 'hidden_size', 'ffn_hidden_size', 'num_attention_heads', 'num_query_groups', 'kv_channels', 'vocab_size',
+      'padded_vocab_size', 'num_moe_experts', 'moe_router_topk', 'moe_ffn_hidden_size', 'mtp_num_layers',
+      'share_embeddings_and_output_weights']),
+    (2, 'workload', ['seq_length', 'global_batch_size', 'micro_batch_size']),
+    (3, 'precision', ['bf16', 'fp16', 'fp8', 'fp8_recipe', 'fp8_param', 'fp8_param_gather', 'mixed_precision', 'params_dtype']),
+    (4, 'device', ['world_size', 'gpu', 'gpu_total_bytes']),
+    (5, 'layout', ['tp', 'pp', 'vpp', 'cp', 'ep', 'etp', 'dp'])) AS known(place, group_name, keys)) AS listed

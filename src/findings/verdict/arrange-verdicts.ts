@@ -1,0 +1,72 @@
+/** The verdicts of a run together: where one contradicts another, their order, and the verbs that show more of each. */
+import type { FirstFailureResult } from '../../model/first-failure.js';
+import { known, statement } from '../../model/statement.js';
+import type { Verdict } from '../../model/verdict.js';
+import { CONFIDENCES } from '../../model/vocabulary.js';
+import type { Judged } from './combine.js';
+
+/**
+ * Notes where the evidence of one rank contradicts the verdict on another, which could not test that cause. Ranks that
+ * fail together mostly fail alike; the view `verdict` lowered the confidence.
+ */
+export function relateVerdicts(verdicts: readonly Verdict[], judged: readonly Judged[]): Verdict[] {
+  return verdicts.map((verdict, i) => {
+    const failure = judged[i]?.contradicted_by ?? null;
+    if (failure === null) return verdict;
+    const { rank, cause } = verdicts[failure]!;
+    const rule = statement('other_device', { names: { cause }, numbers: known({ rank }) });
+    return { ...verdict, rules: [...verdict.rules, rule] };
+  });
+}
+
+/**
+ * The most confident first (ranks that fail together fail alike, and one of them left a snapshot). Of several, the one
+ * with the first failure comes first, then by rank and device.
+ */
+export function orderVerdicts(verdicts: readonly Verdict[], first: FirstFailureResult | null): Verdict[] {
+  const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);
+  const isFirst = (verdict: Verdict): number =>
+    first !== null && verdict.rank === first.rank && (first.device === null || verdict.device === first.device) ? 0 : 1;
+  const causeOfFirst = verdicts.find((verdict) => isFirst(verdict) === 0)?.cause;
+  const kinship = (verdict: Verdict): number => (verdict.cause === causeOfFirst ? 0 : 1);
+  return verdicts.toSorted(
+    (a, b) =>
+      doubt(a) - doubt(b) ||
+      kinship(a) - kinship(b) ||
+      isFirst(a) - isFirst(b) ||
+      (a.rank ?? -1) - (b.rank ?? -1) ||
+      (a.device ?? -1) - (b.device ?? -1),
+  );
+}
+
+/**
+ * The verbs that show more of a verdict, ready to run: at most two. `number`: of the verdict, from 1. `handle`: of its
+ * snapshot, null for a log alone. `snapshots`: of the run; a single one does not need a handle. A command without a
+ * handle takes the diagnosed run or path as its last operand.
+ */
+export function commandsOf(
+  verdict: Verdict,
+  number: number,
+  handle: string | null,
+  snapshots: number,
+  hasMemoryLines: boolean,
+): string[] {
+  const shown =
+    verdict.evidence.find((entry) => entry.about === 'test' && entry.query !== undefined) ??
+    verdict.evidence.find((entry) => entry.query !== undefined);
+  // Where there is little evidence, the capture that adds more comes next.
+  const isThin = verdict.captures.length > 0 && (verdict.cause === 'undecided' || handle === null);
+  const commands = isThin
+    ? [`mbforensics show captures${number === 1 ? '' : ` --verdict ${number}`}`]
+    : shown === undefined
+      ? []
+      : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
+  const of = snapshots > 1 && handle !== null ? ` ${handle}` : '';
+  if (verdict.cause === 'not_oom' && handle !== null) commands.push(`mbforensics peak${of}`);
+  else if (handle !== null && verdict.replay !== null && verdict.replay.status !== 'refused')
+    commands.push(`mbforensics whatif${of}`);
+  else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics segments oom${of}`);
+  else if (handle !== null) commands.push(`mbforensics at oom${of}`);
+  else commands.push(hasMemoryLines ? 'mbforensics memory' : 'mbforensics log');
+  return commands;
+}

@@ -1,0 +1,260 @@
+/** Why a test holds or fails, or what it needs, by cause and reason; and the summary of verdicts without a test. */
+import { DRIVER_OWNER_WORDS, type DriverOwner } from '../../model/results/nsys.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import type { CauseTest, SummaryKind, Verdict } from '../../model/verdict.js';
+import type { Cause } from '../../model/vocabulary.js';
+import { ACTIVITY_WORDS, listed, processWords, times, type View, viewOf, type Words, wordsOf } from './words.js';
+
+function viewOfTest({ numbers, details }: CauseTest): View {
+  return viewOf({ ...details, numbers: { ...details.numbers, ...numbers } });
+}
+
+export function testText(test: CauseTest): string {
+  return wordsOf(TESTS[test.cause] ?? {}, test.reason)(viewOfTest(test));
+}
+
+/** Evidence against the outcome of a test. */
+export function doubtTexts(test: CauseTest): string[] {
+  return test.doubts.map((doubt) => wordsOf(DOUBTS, doubt)(viewOfTest(test)));
+}
+
+/** One line: what happened. */
+export function summaryText({ summary, tests }: Pick<Verdict, 'summary' | 'tests'>): string {
+  if (summary !== null) return SUMMARIES[summary.kind](viewOf(summary));
+  return testText(tests.find(({ outcome }) => outcome === 'holds')!);
+}
+
+/** Where no run has a failure. */
+export const NOTHING_READ = 'nothing to judge: no memory snapshot and no failure message was found';
+
+const FIGURES_NEEDED: Words = () => 'allocated, reserved and free bytes (a snapshot at the OOM, or the whole message)';
+
+function fits(v: View, slack = 0): string {
+  const bytes = v.number('live_bytes') + v.number('request_bytes') - slack;
+  return `${formatBytes(bytes)} live and asked fit the ${v.bytes('limit_bytes')} this process could have`;
+}
+
+const fraction: Words = (v) => `the process's memory fraction is used up: ${v.bytes('short_bytes')} short`;
+const full: Words = (v) =>
+  `the device is full: at least ${v.bytes('short_bytes')} short even if every cached byte were usable`;
+const activity = (v: View): string => wordsOf(ACTIVITY_WORDS, v.name('activity'));
+
+const CAPACITY: Readonly<Record<string, Words>> = {
+  figures_missing: FIGURES_NEEDED,
+  within_rounding(v) {
+    const isShort = v.has('short_bytes');
+    const left = isShort ? `${v.bytes('short_bytes')} short` : `${v.bytes('spare_bytes')} to spare`;
+    return `exact figures: ${left} is below the message's rounding`;
+  },
+  slack_unknown: (v) =>
+    `a snapshot: max_split_size_mb is set, and how much of what is live was never asked for (blocks handed out whole) may be more than the ${v.bytes('short_bytes')} missing`,
+  fits: (v) => fits(v),
+  fits_without_slack: (v) =>
+    `${fits(v, v.number('oversize_slack_bytes'))}, were it not for the slack of oversize blocks`,
+  beyond_device: (v) => `the request of ${v.bytes('asked_bytes')} is larger than the whole device`,
+  device_exceeded: (v) => `the device is full: ${v.bytes('short_bytes')} short of what is live and asked`,
+  full_but_for_pools: (v) =>
+    `the device is full: even with what private pools hold free, only ${v.bytes('spare_bytes')} would be left`,
+  hidden_limit: (v) =>
+    `a limit of the process is used up (a memory fraction, most likely): the device itself had ${v.bytes('device_free_bytes')} free`,
+  fraction,
+  beyond_limit: full,
+  full,
+  rounding: (v) =>
+    `roundup_power2_divisions takes ${v.bytes('rounding_waste_bytes')}; without that rounding the request fits`,
+  // Not a spike: the memory stays. But the summary must explain why the first step's forward and backward passed.
+  optimizer_states: (v) =>
+    `the device is full while the optimizer's states, born in the first optimizer step, are made: at least ${v.bytes('short_bytes')} short`,
+  full_in_checkpoint: (v) => `the device is full while ${activity(v)}: at least ${v.bytes('short_bytes')} short`,
+  checkpoint: (v) =>
+    `${activity(v)} takes ${v.bytes('spike_bytes')} more${v.has('sizes') ? '' : ' at the least'} than training leaves: at least ${v.bytes('short_bytes')} short`,
+  logits: (v) =>
+    `logits and loss of one micro-batch take ${v.bytes('spike_bytes')} for a moment; steps before needed ${v.bytes('highest_before_bytes')} at most of ${v.bytes('limit_bytes')}`,
+  one_tensor: (v) =>
+    `one tensor of ${v.bytes('spike_bytes')} is what does not fit: at least ${v.bytes('short_bytes')} short`,
+  stage: (v) =>
+    `pipeline stage ${v.number('failing_stage')} is full while others have room: at least ${v.bytes('short_bytes')} short there`,
+};
+
+/** Of this process, outside its PyTorch. */
+const outsideOfProcess = (v: View): string => formatBytes(v.number('outside_bytes') - v.number('foreign_bytes'));
+
+const profiled: Words = (v) =>
+  `${outsideOfProcess(v)} of this process lie outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}`;
+
+const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
+  total_unknown: () =>
+    'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
+  process_unknown: () => 'what this process held: its reserved bytes, or its memory in use',
+  allocated_unknown: () => 'the allocated bytes',
+  ordinary: (v) => `${formatBytes(Math.max(0, v.number('outside_bytes')))} outside PyTorch is ordinary`,
+  full_in_any_case: (v) =>
+    `even with the rest of the device to itself ${v.bytes('live_bytes')} + the request do not fit`,
+  owner_unknown: (v) =>
+    `${v.bytes('outside_bytes')} of the device are outside this process's PyTorch; the message does not say whose they are`,
+  other_processes: (v) =>
+    `other processes hold ${v.bytes('foreign_bytes')} of the device${v.items.length === 0 ? '' : `: ${listed(v.items, processWords)}`}`,
+  profiled,
+  profiled_nccl: profiled,
+  nccl_signs: (v) => `${outsideOfProcess(v)} of this process lie outside PyTorch, and NCCL is set up to hold much`,
+  outside_pytorch: (v) => `${outsideOfProcess(v)} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+};
+
+const inPieces: Words = (v) =>
+  `enough is free inside PyTorch, but not in one piece: ${v.bytes('request_bytes')} asked, largest usable piece ${v.bytes('largest_usable_bytes')}`;
+
+const FRAGMENTATION: Readonly<Record<string, Words>> = {
+  figures_missing: FIGURES_NEEDED,
+  slack_unknown: (v) =>
+    `a snapshot: with max_split_size_mb, more than the ${v.bytes('short_bytes')} missing may lie unused inside blocks that were handed out whole`,
+  too_little_free: (v) =>
+    `only ${formatBytes(Math.max(0, v.number('cached_bytes')))} of the reserve are free: too little even in one piece`,
+  free_in_pools_only: () => 'what is free lies in private pools: too little elsewhere even in one piece',
+  device_had_more: () => 'a snapshot: the device had more free than was asked, which a message alone cannot explain',
+  within_rounding: () => 'exact figures: it fits or not within the rounding of the message',
+  block_fits: (v) => `a free block of ${v.bytes('largest_usable_bytes')} would have served the request`,
+  oversize_slack: (v) =>
+    `max_split_size_mb hands oversize blocks out whole: ${v.bytes('oversize_slack_bytes')} of what is live was never asked for`,
+  kept_for_larger: () => 'max_split_size_mb kept a block that fits out of reach',
+  free_in_pieces: (v) =>
+    `${v.bytes('cached_bytes')} are free inside PyTorch and the request still failed: no piece of it was large enough`,
+  page_pinning: inPieces,
+  split_remainder: inPieces,
+  other_stream: inPieces,
+  small_large_pool: inPieces,
+};
+
+const GRAPH_POOLS: Readonly<Record<string, Words>> = {
+  figures_missing: () => 'reserved, allocated and free bytes',
+  not_in_message: () => 'a memory snapshot, or a message of torch 2.5 or newer',
+  nothing_free: () => 'no private pool holds free memory',
+  does_not_decide: (v) => `${v.bytes('idle_in_pools_bytes')} free in private pools do not decide it`,
+  full_in_any_case: (v) =>
+    `without the ${v.bytes('idle_in_pools_bytes')} free in private pools only ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')} would be left: the device is full in any case`,
+  free_in_pools: (v) =>
+    `private pools (CUDA graphs) hold ${v.bytes('idle_in_pools_bytes')} that the request could have used`,
+};
+
+const SYNCHRONISATION: Readonly<Record<string, Words>> = {
+  not_in_messages: () => 'a memory snapshot taken at the OOM (pending frees are in no message)',
+  does_not_decide: (v) => `${v.bytes('pending_bytes')} of pending frees do not decide it`,
+  nothing_waited: () => 'no freed block was waiting for another stream',
+  pending: (v) =>
+    `${v.bytes('pending_bytes')} of freed memory was waiting for another stream; without it the request fits`,
+  freed_by_wait: (v) =>
+    `${v.bytes('largest_usable_bytes')} in one piece had been freed but was still in use by another stream when the request came`,
+};
+
+const reservedOnly = (v: View): string =>
+  v.has('reserved_only_growth_bytes')
+    ? ` (reserved memory grew by ${v.bytes('reserved_only_growth_bytes')}, allocated memory did not)`
+    : '';
+const iterations = (v: View): string => `iterations ${v.count('first_iteration')} to ${v.count('last_iteration')}`;
+
+const LEAK: Readonly<Record<string, Words>> = {
+  message_missing: () => 'the figures of the OOM message',
+  lines_missing: () => 'allocated memory after at least 4 iterations of this rank (Megatron-LM: --log-memory-interval)',
+  fits: (v) => `what is live and asked fits: no growth filled the device${reservedOnly(v)}`,
+  too_early(v) {
+    const isFirst = v.number('completed_steps') === 0;
+    const when = isFirst ? 'before the first iteration was over' : 'in the second iteration';
+    return `it failed ${when}: nothing can have grown over several`;
+  },
+  foretold: (v) =>
+    `allocated memory grew by ${formatBytes(Math.round(v.number('grown_bytes_per_step')))} an iteration where it was printed, and growing on so it fills the device in just the iteration that failed`,
+  kept_of_steps: (v) =>
+    `${v.bytes('kept_bytes')} were kept of earlier steps, about ${v.bytes('kept_bytes_per_step')} of each, by ${v.name('site')}; without them the request would have fitted`,
+  step_ends_rise(v) {
+    const perStep = Math.round(v.number('grown_bytes') / (v.number('whole_steps') - 1));
+    return `live memory at the end of a step grew by ${formatBytes(perStep)} each step; without that growth the request would have fitted`;
+  },
+  no_repeated_site: (v) =>
+    `no call site has enough blocks alive: those with several hold ${v.bytes('repeated_bytes')}, less than what is missing`,
+  no_earlier_step: (v) =>
+    `${v.number('passed_steps') === 0 ? 'no step' : 'only one step'} was over before it: nothing can have grown over several`,
+  kept_too_little: (v) => `the ${v.bytes('kept_bytes')} kept of earlier steps do not decide it`,
+  none_kept: (v) =>
+    `no call site keeps a block of each step over the ${v.count('whole_steps')} whole steps of the trace: their ends differ by ${v.bytes('ends_range_bytes')}, their peaks by ${v.bytes('peaks_range_bytes')}`,
+  lines_not_steady(v) {
+    const grown = v.number('grown_bytes');
+    const change = `${grown < 0 ? '−' : '+'}${formatBytes(Math.abs(grown))}`;
+    return `allocated memory does not grow steadily over ${iterations(v)} (${change})${reservedOnly(v)}`;
+  },
+  lines_level_off: (v) =>
+    `allocated memory levels off over ${iterations(v)}: of ${v.bytes('grown_bytes')} only ${formatBytes(Math.max(0, v.number('late_bytes')))} came in the later half`,
+  lines_grow_too_little: (v) =>
+    `even without the ${v.bytes('grown_bytes')} that grew over ${iterations(v)} it would not have fitted`,
+  lines_grow: (v) =>
+    `allocated memory grows by ${formatBytes(Math.round(v.number('bytes_per_iteration')))} every iteration; without that growth the request would have fitted`,
+};
+
+const TESTS: Readonly<Partial<Record<Cause, Readonly<Record<string, Words>>>>> = {
+  external_pressure: EXTERNAL_PRESSURE,
+  synchronisation: SYNCHRONISATION,
+  graph_pools: GRAPH_POOLS,
+  leak: LEAK,
+  capacity: CAPACITY,
+  fragmentation: FRAGMENTATION,
+};
+
+const DOUBTS: Readonly<Record<string, Words>> = {
+  nearly_full: (v) =>
+    `even in one piece only ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')} would be left: the device is as good as full`,
+  fraction_refused: (v) =>
+    `a memory fraction allows ${v.bytes('allowed_bytes')}, and the device itself had ${v.bytes('device_free_bytes')} free: without that limit the request is served`,
+  checkpoint_of_unknown_size: () => 'a checkpoint was in the making, whose copies would have grown on',
+  checkpoint_in_the_making: (v) =>
+    `${v.bytes('checkpoint_bytes')} are copies of a checkpoint in the making, which would have grown on`,
+  small_pieces_elsewhere: (v) =>
+    `${v.bytes('cached_elsewhere_bytes')} in small pieces of the default pool would be enough in sum`,
+  lines_grow: () => 'printed memory grows from iteration to iteration, the trace does not show it',
+};
+
+/** By the kind of the failure line, or the tuning guides' rule. Such lines report that memory ran out, not whose. */
+const REASONS: Readonly<Record<string, string>> = {
+  driver: 'an allocation outside the caching allocator failed; such a line carries no figures and decides nothing',
+  library: 'a CUDA library failed to set itself up: often, but not always, because the device is full',
+  figures_lost:
+    'an assertion failed while an OOM message was being written: the device was out of memory, the figures are lost',
+  other_framework: "another framework's allocator ran out; this version does not read its figures",
+  nccl: "NCCL's own buffers did not fit beside PyTorch's reserve",
+  kv_cache: 'weights and activations leave nothing of the memory budget for the KV cache',
+  graph_capture: 'memory ran out while a CUDA graph was captured; the message does not say how much its pool holds',
+  shared_memory: 'shared memory (/dev/shm) ran out, not the device',
+  dataloader_worker: 'a data-loader worker was killed for want of host memory, not of device memory',
+  control_group: "the job's own memory limit on the host (its control group) was reached, not the device's",
+  host: 'host memory ran out, not the device',
+  configuration: 'the configuration was refused: not a memory failure',
+  timeout: 'a collective timed out: some rank did not come, and nothing read here says why',
+  connection: 'a connection to another rank was lost: that rank had ended, and nothing read here says why',
+  hardware: 'the device, its memory or its link failed',
+  time_limit: 'the job reached its time limit: it was ended, it did not fail',
+  not_memory: 'the run failed, but not for want of memory',
+  expandable_on: 'the figures are missing; with expandable segments on, what fails is mostly a full device',
+  no_test_holds: 'the evidence does not decide it',
+};
+
+const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
+  reason(v) {
+    if (v.name('reason') !== 'failed_alone') return wordsOf(REASONS, v.name('reason'));
+    const most = v.has('most_reserved_bytes') ? ` (they reserved at most ${v.bytes('most_reserved_bytes')})` : '';
+    return `the figures are missing; of ${formatCount(v.number('ranks') + 1)} ranks only this one failed${most}, and expandable segments are not set: mostly fragmentation`;
+  },
+  peak(v) {
+    const start = v.has('reason')
+      ? `${wordsOf(REASONS, v.name('reason'))}; no OOM is in its traces or logs`
+      : 'no OOM entry and no failure line';
+    const what = v.name('moment') === 'peak' ? 'peak reserved' : 'reserved at the dump';
+    const headroom = v.has('capacity_bytes')
+      ? `; ${formatBytes(v.number('capacity_bytes') - v.number('reserved_bytes'))} of ${v.bytes('capacity_bytes')} never reserved`
+      : '';
+    return `${start}; ${what} ${v.bytes('reserved_bytes')}${headroom}`;
+  },
+  finished: () => 'no failure: the log shows the run coming to its end',
+  silent: () => 'no failure line, and none that says that the run came to its end',
+  retried: (v) =>
+    `the driver refused memory ${times(v.number('times'))}, and gave it after that: retries, which cost time and no run`,
+  refused: (v) =>
+    `the driver refused memory ${times(v.number('times'))}, and gave none after that${v.has('held_bytes') ? ` (${v.bytes('held_bytes')} were held)` : ''}; the request and PyTorch's side are not known`,
+  no_failure_line: () => 'no failure message is recognised in this text',
+};

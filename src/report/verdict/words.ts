@@ -1,0 +1,61 @@
+/** What sentences are made of: the figures of a statement, by name. */
+import type { Figures, Item } from '../../model/statement.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+
+export interface View {
+  readonly items: readonly Item[];
+  has(name: string): boolean;
+  /** These throw for a number or a name that the statement lacks. */
+  number(name: string): number;
+  bytes(name: string): string;
+  count(name: string): string;
+  name(name: string): string;
+}
+
+/** The sentence of a statement. */
+export type Words = (view: View) => string;
+
+export function viewOf({ numbers, names, items = [] }: Figures): View {
+  const view: View = {
+    items,
+    has: (name) => name in numbers || name in names,
+    number: (name) => demand(numbers[name], name),
+    bytes: (name) => formatBytes(view.number(name)),
+    count: (name) => formatCount(view.number(name)),
+    name: (name) => demand(names[name], name),
+  };
+  return view;
+}
+
+function demand<Value>(value: Value | undefined, name: string): Value {
+  if (value === undefined) throw new Error(`a statement has no ${name}`);
+  return value;
+}
+
+/** Throws for a code without words: the tables and the views of the store change together. */
+export function wordsOf<Entry>(table: Readonly<Record<string, Entry>>, code: string): Entry {
+  const entry = table[code];
+  if (entry === undefined) throw new Error(`no words for ${code}`);
+  return entry;
+}
+
+/** `external_pressure` → `external pressure`. */
+export const plain = (code: string): string => code.replaceAll('_', ' ');
+
+export const times = (count: number): string => (count === 1 ? 'once' : `${formatCount(count)} times`);
+
+/** `NCCL 3.12 GiB, cuBLAS workspaces 32.00 MiB and 2 more`. */
+export function listed(items: readonly Item[], word: (item: Item) => string, most = items.length): string {
+  const more = items.length - most;
+  return `${items.slice(0, most).map(word).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+/** A process of a device; at most so many are listed. */
+export const processWords = ({ name, numbers }: Item): string =>
+  `pid ${numbers['pid'] ?? 'unknown'}${name === null ? '' : ` (${name})`}`;
+
+/** What a rank did when it failed. */
+export const ACTIVITY_WORDS: Readonly<Record<string, string>> = {
+  checkpoint_save: 'saving a checkpoint',
+  checkpoint_load: 'loading a checkpoint',
+};
