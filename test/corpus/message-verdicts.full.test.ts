@@ -89,7 +89,7 @@ async function judgeAll(texts: readonly string[]): Promise<Judged[]> {
   const lines = rows.flatMap((row) => (row === undefined ? [] : [{ ...row, frame: null }]));
   const scratch = await openScratch();
   const judged = await insertLines(scratch, lines, 'text')
-    .then(() => judgeTexts(scratch, lines))
+    .then(() => judgeTexts(scratch, lines, 'text'))
     .finally(() => scratch.close());
   let next = 0;
   return rows.map((row): Judged => {

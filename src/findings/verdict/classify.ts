@@ -45,6 +45,6 @@ export async function classify(
   const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
   if (index === null) return { source, incidents, incident: null, verdict: NOTHING };
   const row = rows[index]!;
-  const [text] = await judgeTexts(await scratch(row), [row], options.capacityBytes);
+  const [text] = await judgeTexts(await scratch(row), [row], source, options.capacityBytes);
   return { source, incidents, incident: index, verdict: judgeMessage(text!.failure, text!.judged) };
 }

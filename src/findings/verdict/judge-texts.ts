@@ -12,10 +12,11 @@ export interface JudgedText {
   readonly judged: Judged;
 }
 
-/** `scratch` holds each row as the only failure line of a run; they are numbered from 0. */
+/** `scratch` holds each row as the only failure line of a run; they are numbered from 0. `file`: as results name it. */
 export async function judgeTexts(
   scratch: Store,
   rows: readonly IncidentRow[],
+  file: string,
   capacityBytes?: number,
 ): Promise<JudgedText[]> {
   const runIds = rows.map((_, i) => i);
@@ -40,5 +41,9 @@ export async function judgeTexts(
   await insertFacts(scratch, runIds, capacityBytes);
   const judged = await readJudged(scratch, null);
   const failures = await scratch.all('verdict.failures', { run_id: null });
-  return failures.map((row, i) => ({ failure: messageFailureOf(row), judged: judged[i]! }));
+  // The row of a failure without a device's figures does not have its line.
+  return rows.map(({ line }, i) => ({
+    failure: messageFailureOf({ ...failures[i]!, message_path: file, message_line: line }),
+    judged: judged[i]!,
+  }));
 }

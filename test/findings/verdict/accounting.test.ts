@@ -96,7 +96,7 @@ async function factsOf(texts: readonly string[]): Promise<OomFacts[]> {
   const rows = texts.flatMap((text) => incidentsInText(text));
   expect(rows.length).toBe(texts.length);
   await insertLines(scratch(), rows, 'a text');
-  return (await judgeTexts(scratch(), rows)).map(({ failure }) => failure.facts);
+  return (await judgeTexts(scratch(), rows, 'a text')).map(({ failure }) => failure.facts);
 }
 
 describe('a message alone', () => {

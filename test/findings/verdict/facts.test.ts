@@ -18,7 +18,7 @@ const TEXT =
 async function factsOf(texts: readonly string[], capacityBytes?: number): Promise<OomFacts[]> {
   const rows = texts.map((text) => incidentsInText(text)[0]!);
   await insertLines(scratch(), rows, 'train.log');
-  return (await judgeTexts(scratch(), rows, capacityBytes)).map(({ failure }) => failure.facts);
+  return (await judgeTexts(scratch(), rows, 'train.log', capacityBytes)).map(({ failure }) => failure.facts);
 }
 
 describe('a message', () => {

@@ -86,5 +86,6 @@ describe('classify', () => {
     );
     expect(incidents.map(({ is_oom }) => is_oom)).toEqual([false]);
     expect(verdict.cause).toBe('not_oom');
+    expect(verdict.evidence.map(({ source }) => source)).toEqual(['pasted.txt line 1']);
   });
 });
