@@ -48,7 +48,7 @@ describe("recordings of PyTorch's own allocator", () => {
       });
   });
 
-  it('say what was taken from the record', () => {
+  it('state what was taken from the record', () => {
     const from = (run: string) => recorded.get(run)!.replay.from_record;
     expect(from('pools-in-hash-order').pool_orders).toBeGreaterThan(0);
     expect(from('garbage-below-unknown-limit').garbage_segments).toBeGreaterThan(0);
