@@ -173,7 +173,15 @@ export interface CauseTest {
 /** The summary of a verdict that no test gives: by the reason of a failure's kind, or what was seen of the run. */
 export type SummaryKind = 'reason' | 'peak' | 'finished' | 'silent' | 'retried' | 'refused' | 'no_failure_line';
 
-export type HintKind = 'already_on' | 'pools' | 'too_little_idle' | 'forbidden' | 'unknown' | 'applies';
+export type HintKind =
+  | 'already_on'
+  | 'pools'
+  | 'too_little_idle'
+  /** Replayed with it, the run fails all the same. */
+  | 'refuted'
+  | 'forbidden'
+  | 'unknown'
+  | 'applies';
 
 /** PyTorch's own advice, held against the evidence. */
 export interface Hint extends Statement<HintKind> {

@@ -116,17 +116,26 @@ const MAX_ROUNDS = 16;
  * Finds what no file has and only its consequences show: where reservations end, and in which order older segments
  * were created. What was learnt must explain more than it was learnt from: a round that is not better is the last.
  */
-function fitUnknowns(given: Recording, variant: AllocatorVariant): FittedReplay {
-  const isOrdered = variant.tieBreak === 'segment_counter' && given.start.segments.count > 0;
-  const recording = isOrdered ? { ...given, segmentOrder: likelyOrder(given) } : given;
+function fitUnknowns(recording: Recording, variant: AllocatorVariant): FittedReplay {
+  if (variant.tieBreak !== 'segment_counter' || recording.start.segments.count === 0)
+    return fitRounds(recording, variant);
+  const order = likelyOrder(recording);
+  const fitted = fitRounds({ ...recording, segmentOrder: order }, variant);
+  if (faults(fitted.outcome) === 0) return fitted;
+  const reversed = fitRounds({ ...recording, segmentOrder: order.toReversed() }, variant);
+  return faults(reversed.outcome) < faults(fitted.outcome) ? reversed : fitted;
+}
+
+function fitRounds(recording: Recording, variant: AllocatorVariant): FittedReplay {
   let fitted: FittedReplay = { recording, outcome: verifyingReplay(recording, variant) };
   const pairs: (readonly [number, number])[] = [];
   for (let round = 0; round < MAX_ROUNDS && faults(fitted.outcome) > 0; round += 1) {
     const { impliedReservationBytes, olderSegments } = fitted.outcome;
-    if (impliedReservationBytes === null && (!isOrdered || olderSegments.length === 0)) break;
     let next = fitted.recording;
+    const learns = next.segmentOrder !== undefined && olderSegments.length > 0;
+    if (impliedReservationBytes === null && !learns) break;
     if (impliedReservationBytes !== null) next = { ...next, reservationBytes: impliedReservationBytes };
-    if (isOrdered) {
+    if (learns) {
       pushAll(pairs, olderSegments);
       next = { ...next, segmentOrder: reordered(next.segmentOrder!, pairs) };
     }

@@ -72,8 +72,11 @@ export interface Recording extends RecordedTrace {
    * one inside.
    */
   readonly reservationBytes: number;
-  /** The most that was ever reserved: the device had it, unless others took it meanwhile. */
-  readonly reachedBytes: number;
+  /**
+   * The most that is reserved at an entry or later: the device had it before too, unless others gave memory back
+   * meanwhile. That others take more in the course of a run is common.
+   */
+  readonly reachedLater: Float64Array;
   /**
    * Addresses of the segments from before the recording in the order of their creation, as far as a replay found it:
    * no file has it, and from torch 2.12 it decides between free blocks of one size.
@@ -127,7 +130,7 @@ export function prepareRecording(trace: RecordedTrace): Recording {
     allocEntries,
     streams: [...streams].filter((one) => !Number.isNaN(one)),
     reservationBytes: Number.POSITIVE_INFINITY,
-    reachedBytes: recordedReserve(trace).reduce((most, bytes) => Math.max(most, bytes), 0),
+    reachedLater: mostFromEnd(recordedReserve(trace)),
   };
 }
 
@@ -180,6 +183,12 @@ function reservations(
     else rows.push(i);
   }
   return { reservationStarts, mapRows };
+}
+
+/** In place: the maximum of each value and all behind it. */
+function mostFromEnd(values: Float64Array): Float64Array {
+  for (let i = values.length - 2; i >= 0; i -= 1) values[i] = Math.max(values[i]!, values[i + 1]!);
+  return values;
 }
 
 /** Reserved bytes after each entry. */

@@ -52,8 +52,6 @@ class VerifyingReplay {
   private readonly flushes: ReplayedFlush[] = [];
   private readonly ooms: ReplayedOom[] = [];
   private readonly hasPrivatePools: boolean;
-  /** So much the driver gives without a flush. */
-  private readonly reachableBytes: number;
   private readonly pools: RecordedPools;
   private readonly mostMismatches: number;
   private mismatchCount = 0;
@@ -75,7 +73,6 @@ class VerifyingReplay {
     this.variant = variant;
     const { poolOf, start } = recording;
     this.hasPrivatePools = poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0);
-    this.reachableBytes = Math.min(recording.reachedBytes, recording.allowedBytes ?? Number.POSITIVE_INFINITY);
     this.mostMismatches = Math.max(FEWEST_HOPELESS, recording.allocEntries * HOPELESS_SHARE);
     const release = (row: number): void => {
       if (!giveBack(this.parts, recording.events.address[row]!)) this.impossiblePlacements += 1;
@@ -159,6 +156,12 @@ class VerifyingReplay {
   }
 
   // ---- frees
+
+  /** So much the driver would have given without a flush. */
+  private reachableAt(row: number): number {
+    const { reachedLater, allowedBytes } = this.recording;
+    return Math.min(reachedLater[row]!, allowedBytes ?? Number.POSITIVE_INFINITY);
+  }
 
   /** What is reserved with a new segment for the request. */
   private needOf(bytes: number): number {
@@ -264,7 +267,7 @@ class VerifyingReplay {
      */
     const isLimited = this.recording.allowedBytes !== undefined && this.recording.settings.expandableSegments;
     /** The driver would have given more without it. */
-    const isNeedless = !isOom && !this.allocator.collectsGarbage && this.needOf(bytes) <= this.reachableBytes;
+    const isNeedless = !isOom && !this.allocator.collectsGarbage && this.needOf(bytes) <= this.reachableAt(row);
     const isExplicit =
       isFirst &&
       (block !== null ||

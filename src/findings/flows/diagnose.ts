@@ -77,7 +77,7 @@ export async function diagnose(
       accounting_peak: peak,
       steps: allowedSteps(verdict.steps, constraint),
       // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
-      hint: oom === null && judged[i]!.tests.length === 0 ? null : judgeHint(facts, verdict.cause, constraint),
+      hint: oom === null && judged[i]!.tests.length === 0 ? null : judgeHint(facts, verdict, constraint),
     });
   }
   const related = relateVerdicts(verdicts, judged);

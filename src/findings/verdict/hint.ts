@@ -3,13 +3,17 @@
  * whatever figures it printed. Here the advice is checked against those figures and the run's configuration.
  */
 import { statement } from '../../model/statement.js';
-import type { Hint, HintKind, Step, StepKind } from '../../model/verdict.js';
+import type { Hint, HintKind, Step, StepKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { active, budget, type OomFacts } from './facts.js';
 
 /** Null where no caching allocator ran out, or there is too little evidence to judge its advice. */
-export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableConstraint | null): Hint | null {
+export function judgeHint(
+  facts: OomFacts,
+  { cause, rules = [] }: { readonly cause: Cause; readonly rules?: Verdict['rules'] },
+  constraint: ExpandableConstraint | null,
+): Hint | null {
   if (cause === 'host_oom' || cause === 'not_oom' || facts.request === null) return null;
   const { allocator, reserved, request } = facts;
   const hint = (kind: HintKind, place: Hint['place'], figures = {}): Hint => ({ ...statement(kind, figures), place });
@@ -23,6 +27,7 @@ export function judgeHint(facts: OomFacts, cause: Cause, constraint: ExpandableC
     return hint('too_little_idle', reserved.source, { numbers });
   }
   if (cause !== 'fragmentation') return null;
+  if (rules.some(({ kind }) => kind === 'refuted_by_replay')) return hint('refuted', (allocator ?? request).source);
   if (constraint !== null) return hint('forbidden', constraint.source, { names: { constraint: constraint.text } });
   return allocator === null ? hint('unknown', (reserved ?? request).source) : hint('applies', allocator.source);
 }

@@ -190,6 +190,10 @@ const HINTS: Readonly<Record<HintKind, readonly [HintResult['verdict'], Words]>>
     () => "PyTorch's hint does not help: what is free lies in private pools, which the setting leaves as they are",
   ],
   too_little_idle: ['cannot_explain', tooLittleIdle],
+  refuted: [
+    'cannot_explain',
+    () => "PyTorch's hint (expandable_segments:True) does not help: replayed with it, the run fails too",
+  ],
   forbidden: [
     'forbidden',
     (v) =>

@@ -7,6 +7,7 @@ import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { allowedSteps, judgeHint as findHint } from '../../../src/findings/verdict/hint.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { HintResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
+import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
 import { wordHint } from '../../../src/report/verdict/word-verdict.js';
@@ -31,7 +32,7 @@ describe('the hint', () => {
   it('does not apply where it was followed already', () => {
     const facts = tracedFacts({ allocator: { ...AWAY, expandableSegments: true } });
     for (const cause of ['capacity', 'fragmentation', 'external_pressure'] as const)
-      expect(judgeHint(facts, cause, null)).toMatchObject({
+      expect(judgeHint(facts, { cause }, null)).toMatchObject({
         verdict: 'already_on',
         source: 'snapshot entry 7',
       });
@@ -39,12 +40,12 @@ describe('the hint', () => {
 
   it('cannot explain a full device: the figures say how little is unallocated', () => {
     // 1 GiB of 78 reserved is not in use; 77 + 4 exceed 79.
-    expect(judgeHint(tracedFacts(), 'capacity', null)).toMatchObject({
+    expect(judgeHint(tracedFacts(), { cause: 'capacity' }, null)).toMatchObject({
       verdict: 'cannot_explain',
       text: expect.stringContaining('1.00 GiB reserved but unallocated (1.3 %) cannot serve the request'),
     });
-    expect(judgeHint(messageFacts(), 'capacity', null)).toMatchObject({ verdict: 'cannot_explain' });
-    expect(judgeHint(tracedFacts({ privatePoolFree: exact(GIB) }), 'graph_pools', null)).toMatchObject({
+    expect(judgeHint(messageFacts(), { cause: 'capacity' }, null)).toMatchObject({ verdict: 'cannot_explain' });
+    expect(judgeHint(tracedFacts({ privatePoolFree: exact(GIB) }), { cause: 'graph_pools' }, null)).toMatchObject({
       verdict: 'cannot_explain',
       text: expect.stringContaining('private pools'),
     });
@@ -52,19 +53,23 @@ describe('the hint', () => {
 
   it('is right where memory is fragmented, unknown where nothing tells of the setting, forbidden where the run says so', () => {
     const facts = tracedFacts({ allocated: exact(60 * GIB) });
-    expect(judgeHint(facts, 'fragmentation', null)?.verdict).toBe('applies');
-    expect(judgeHint({ ...facts, allocator: null }, 'fragmentation', null)?.verdict).toBe('unknown');
+    expect(judgeHint(facts, { cause: 'fragmentation' }, null)?.verdict).toBe('applies');
+    expect(judgeHint({ ...facts, allocator: null }, { cause: 'fragmentation' }, null)?.verdict).toBe('unknown');
+    expect(judgeHint(facts, { cause: 'fragmentation', rules: [statement('refuted_by_replay')] }, null)).toMatchObject({
+      verdict: 'cannot_explain',
+      text: expect.stringContaining('replayed with it, the run fails too'),
+    });
     const constraint = { text: 'NCCL user buffers forbid it', source: 'run.yaml line 3' };
-    expect(judgeHint(facts, 'fragmentation', constraint)).toMatchObject({
+    expect(judgeHint(facts, { cause: 'fragmentation' }, constraint)).toMatchObject({
       verdict: 'forbidden',
       source: 'run.yaml line 3',
     });
   });
 
   it('is not judged where no caching allocator ran out or nothing is decided', () => {
-    expect(judgeHint(tracedFacts(), 'host_oom', null)).toBeNull();
-    expect(judgeHint(tracedFacts({ allocated: exact(60 * GIB) }), 'undecided', null)).toBeNull();
-    expect(judgeHint(messageFacts({ request: null }), 'fragmentation', null)).toBeNull();
+    expect(judgeHint(tracedFacts(), { cause: 'host_oom' }, null)).toBeNull();
+    expect(judgeHint(tracedFacts({ allocated: exact(60 * GIB) }), { cause: 'undecided' }, null)).toBeNull();
+    expect(judgeHint(messageFacts({ request: null }), { cause: 'fragmentation' }, null)).toBeNull();
   });
 });
 
