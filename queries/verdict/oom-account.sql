@@ -10,5 +10,6 @@
 SELECT account.snapshot_id, account.device, account.part, account.bytes
 FROM oom_account AS account
 JOIN snapshot ON snapshot.snapshot_id = account.snapshot_id
+SEMI JOIN oom_state AS state ON state.snapshot_id = account.snapshot_id AND state.device = account.device
 WHERE snapshot.run_id = $run_id
 ORDER BY account.snapshot_id, account.device, account.part

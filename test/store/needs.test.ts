@@ -13,6 +13,9 @@ const cli = buildCli();
 const file = join(temporaryDirectory(), 'store.duckdb');
 const guarded = loadAllQueries().flatMap((query) => query.needs.map((table) => ({ query, table })));
 
+/** What they read is in none of these samples: a limit of a memory fraction, a trace of a leak. */
+const PRINTED_RARELY: ReadonlySet<string> = new Set(['log.device_total', 'replay.printed_limit', 'verdict.kept']);
+
 beforeAll(() => {
   for (const sample of ['llama3-70b-fragmentation', 'other-process', 'nccl-outside'])
     cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', file, '--quiet']);
@@ -23,7 +26,10 @@ it('a query has rows with the rows of a table it needs, and none without', async
   const connection = await instance.connect();
   const count = async (sql: string): Promise<number> => {
     const counts = [1, 2, 3].map(async (run) => {
-      const text = sql.replaceAll('$run_id', `${run}::INTEGER`).replace(/\$(?:most|rank|prefix)/g, 'NULL');
+      const text = sql
+        .replaceAll('$run_ids', `'${run}'`)
+        .replaceAll('$run_id', `${run}::INTEGER`)
+        .replace(/\$(?:most|rank|prefix)/g, 'NULL');
       return Number((await connection.runAndReadAll(`SELECT count(*) FROM (${text})`)).getRows()[0]![0]);
     });
     return (await Promise.all(counts)).reduce((sum, rows) => sum + rows, 0);
@@ -32,7 +38,7 @@ it('a query has rows with the rows of a table it needs, and none without', async
     expect(guarded.length).toBeGreaterThan(10);
     for (const { query, table } of guarded) {
       const sql = composeSql(query);
-      if (query.name !== 'log.device_total') expect(await count(sql), query.name).toBeGreaterThan(0);
+      if (!PRINTED_RARELY.has(query.name)) expect(await count(sql), query.name).toBeGreaterThan(0);
       await connection.run('BEGIN TRANSACTION');
       await connection.run(`DELETE FROM ${table}`);
       expect(await count(sql), `${query.name} without ${table}`).toBe(0);

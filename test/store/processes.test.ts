@@ -131,7 +131,7 @@ describe('SIGKILL', () => {
 describe.skipIf(process.platform === 'win32')('a disk that is full', () => {
   it('is MBF3005, and costs only the transaction that met it', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
-    const limited = ['sh', '-c', `trap '' XFSZ; ulimit -f 6000; exec "$@"`, 'sh'];
+    const limited = ['sh', '-c', `trap '' XFSZ; ulimit -f 8000; exec "$@"`, 'sh'];
     const child = startChild('ingest-child.mjs', [build, file, '0', String(EVENTS)], limited);
     let acknowledged = -1;
     let last = '';
