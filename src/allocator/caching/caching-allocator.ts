@@ -16,7 +16,7 @@ import { type AllocatorVariant, DEFAULT_VARIANT } from '../variants.js';
 import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js';
 import { type Block, isExpandable, isSplit, makeSegment, type Pool, type PoolId, type Segment } from './block.js';
 import { BlockSpace, setsInOrder } from './block-space.js';
-import type { Driver } from './driver.js';
+import type { Driver, FreeSegments } from './driver.js';
 import { ExpandableSegments, type GrowingEdge } from './expandable-segments.js';
 import type { FreeSet } from './free-set.js';
 import { PendingFrees } from './pending-frees.js';
@@ -84,6 +84,8 @@ export class CachingAllocator<S = unknown> {
   readonly statistics: AllocatorStatistics = createStatistics();
   /** Most that may be reserved; null without a memory fraction. */
   readonly allowedBytes: number | null;
+  /** Segments that garbage collection freed by a record, see {@link Driver.garbage}. */
+  recordedGarbageSegments = 0;
   /** Whether `trace` sees alloc, free_requested and free_completed too, or only what the driver does. */
   tracesBlocks = true;
   private readonly driver: Driver;
@@ -197,9 +199,9 @@ export class CachingAllocator<S = unknown> {
     return this.expandable.edge(isSmall(rounded) ? pair.small : pair.large, stream, rounded);
   }
 
-  /** Whether garbage is collected: a threshold and a limit are set, or a replay knows what was freed. */
+  /** Whether the next call of the driver may begin with garbage; where no limit is known, what a replay has of it. */
   get collectsGarbage(): boolean {
-    return this.collects || (this.settings.garbageCollectionThreshold > 0 && this.driver.garbage !== undefined);
+    return this.collects || this.recordedGarbage().length > 0;
   }
 
   /** Counts a search for a free block, by which garbage ages: {@link reuse} does, {@link peek} does not. */
@@ -446,7 +448,7 @@ export class CachingAllocator<S = unknown> {
   /** Everything torch tries, in its order, when no free block fits. */
   private obtain(pair: PoolPair<S>, pool: Pool<S>, stream: number, rounded: number): Block<S> | null {
     if (this.collects) this.collectGarbage();
-    else if (this.collectsGarbage) this.freeRecordedGarbage();
+    else this.freeRecordedGarbage();
     const early = this.allocateNew(pool, stream, rounded);
     if (early !== null) return early;
     const { oomPools } = this.variant;
@@ -588,15 +590,22 @@ export class CachingAllocator<S = unknown> {
 
   /** Garbage collection below a limit that is not known. */
   private freeRecordedGarbage(): void {
+    const garbage = this.recordedGarbage();
+    if (garbage.length === 0) return;
+    const free = new Map(wholeSegments(this.pools.default.large).map((block) => [block.addr, block]));
+    for (const addr of garbage) this.releaseSegment(free.get(addr)!);
+    this.recordedGarbageSegments += garbage.length;
+  }
+
+  private recordedGarbage(): readonly number[] {
+    if (this.collects || this.settings.garbageCollectionThreshold === 0) return [];
     const { large, small } = this.pools.default;
-    const garbage = this.driver.garbage?.(() => ({
+    const free = (): FreeSegments => ({
       large: wholeSegments(large).map(({ addr }) => addr),
       small: wholeSegments(small).map(({ addr }) => addr),
       waits: this.pending.holds,
-    }));
-    if (garbage === undefined || garbage.length === 0) return;
-    const free = new Map(wholeSegments(large).map((block) => [block.addr, block]));
-    for (const addr of garbage) this.releaseSegment(free.get(addr)!);
+    });
+    return this.driver.garbage?.(free) ?? [];
   }
 
   private fail(requestedBytes: number, roundedBytes: number, pool: Pool<S>, stream: number): MallocResult<S> {

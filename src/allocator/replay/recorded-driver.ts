@@ -34,6 +34,9 @@ export type MismatchKind =
 /** Above everything a device or a reservation has. */
 const UNUSED_ADDRESSES = 2 ** 51;
 
+/** Pairs of segments kept of a replay: each is looked for in the order of all. */
+const MOST_PAIRS = 200;
+
 /** Index of the first of `rows`, which ascend, that is at least `row`. */
 function lowerBound(rows: readonly number[], row: number): number {
   let low = 0;
@@ -53,13 +56,22 @@ function garbageCount(
   large: readonly number[],
   small: readonly number[],
 ): number {
-  const garbage = new Set<number>();
-  for (let count = 0; count < candidates.length; count += 1) {
+  // A flush frees whatever garbage collection left, so both together are at least all that is free.
+  if (large.length + small.length > released.length) return candidates.length;
+  const isFlushFrom = (count: number): boolean => {
+    const garbage = new Set(candidates.slice(0, count));
     const flushed = [...large.filter((addr) => !garbage.has(addr)), ...small];
-    if (flushed.every((addr, i) => released[count + i] === addr)) return count;
-    garbage.add(candidates[count]!);
+    return flushed.every((addr, i) => released[count + i] === addr);
+  };
+  // Where a flush can begin at a segment, it can begin at the next one too.
+  let low = 0;
+  let high = candidates.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isFlushFrom(middle)) high = middle;
+    else low = middle + 1;
   }
-  return candidates.length;
+  return low;
 }
 
 /** Thrown through the model, which has changed nothing by then, and caught by the replay. */
@@ -80,8 +92,6 @@ export class RecordedDriver implements Driver {
   differing = 0;
   /** See `ReplayOutcome`. */
   readonly olderSegments: (readonly [older: number, newer: number])[] = [];
-  /** Segments that garbage collection freed by the record: no limit is known by which the model could. */
-  collected = 0;
   private readonly recording: Recording;
   private from = 0;
   private to = 0;
@@ -155,6 +165,11 @@ export class RecordedDriver implements Driver {
     if (action[row] === code && sizeBytes[row] === bytes) this.use(row);
   }
 
+  /** The record takes one of two segments of the same size first: it is the older one. */
+  preferred(older: number, newer: number): void {
+    if (this.olderSegments.length < MOST_PAIRS) this.olderSegments.push([older, newer]);
+  }
+
   private releasesByAddress(): ReadonlyMap<number, number> {
     if (this.rowOfRelease === null) {
       this.rowOfRelease = new Map();
@@ -209,7 +224,6 @@ export class RecordedDriver implements Driver {
     const isWaiting = action.subarray(this.from, this.to).includes(FREE_COMPLETED);
     const count =
       isBeforeWait || (waits && !isWaiting) ? candidates.length : garbageCount(released, candidates, large, small);
-    this.collected += count;
     return candidates.slice(0, count);
   }
 

@@ -16,6 +16,7 @@ export class RecordedPools {
   /** Those that the flush in progress may take. */
   private readonly opened: PoolPair<never>[] = [];
   readonly released: ReleasedPool[] = [];
+  private numbers: ReadonlyMap<string, number> | undefined;
   /** Flushes that took several of them. */
   orders = 0;
 
@@ -77,11 +78,8 @@ export class RecordedPools {
 
   private numberOf(id: PoolId): number {
     const { poolOf, start, poolId } = this.recording;
-    for (const pool of new Set([...poolOf.values(), ...start.segments.pool])) {
-      const [major, minor] = poolId(pool);
-      if (major === id[0] && minor === id[1]) return pool;
-    }
-    return 0;
+    this.numbers ??= new Map([...poolOf.values(), ...start.segments.pool].map((pool) => [poolId(pool).join(), pool]));
+    return this.numbers.get(id.join()) ?? 0;
   }
 
   close(): void {

@@ -146,7 +146,7 @@ class VerifyingReplay {
       releasedPools: this.pools.released,
       ooms: this.ooms,
       lateWaits: this.lateWaits,
-      taken: { poolOrders: this.pools.orders, garbageSegments: this.driver.collected },
+      taken: { poolOrders: this.pools.orders, garbageSegments: this.allocator.recordedGarbageSegments },
       impliedReservationBytes: this.impliedReservation,
       olderSegments: this.driver.olderSegments,
       abandonedAt: this.abandonedAt,
@@ -417,7 +417,7 @@ class VerifyingReplay {
     if (taken.segment === candidate.segment) {
       if (this.mismatchCount === 1) this.boundReservation(taken, candidate);
     } else if (taken.sizeBytes === candidate.sizeBytes)
-      this.driver.olderSegments.push([taken.segment.addr, candidate.segment.addr]);
+      this.driver.preferred(taken.segment.addr, candidate.segment.addr);
   }
 
   /**

@@ -151,8 +151,8 @@ export const MUTANTS: readonly Mutant[] = [
   mutant(
     'the page grid begins at address 0',
     EXPANDABLE,
-    'segment.addr + Math.ceil((block.addr - segment.addr) / unit) * unit',
-    'Math.ceil(block.addr / unit) * unit',
+    'segment.addr + Math.ceil((addr - segment.addr) / unit) * unit',
+    'Math.ceil(addr / unit) * unit',
   ),
   mutant(
     'pages of 2 MiB for large blocks',
