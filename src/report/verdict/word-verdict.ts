@@ -107,7 +107,7 @@ export const COMBINATION_RULES = Object.entries(RULES).map(([id, text]) => ({ id
 
 /** What belongs to one verdict only. */
 const APPLIED: Readonly<Record<Exclude<AppliedRule, RuleId>, string | Words>> = {
-  kind_decides: 'The kind of this line says it all: it carries no figures that a test could weigh.',
+  kind_decides: 'The kind of this line decides: it has no figures for a test.',
   oom_not_repeated:
     'The model does not repeat the OOM at a constant capacity: memory outside the allocator came and went, and no counterfactual is drawn from it.',
   served_in_replay: 'Replayed with expandable segments every request is served: the memory was there.',
