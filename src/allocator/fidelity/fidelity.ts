@@ -8,11 +8,11 @@ import { SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
 import { type Recording, recordedReserve } from '../replay/recording.js';
 import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
-import { confText, readAllocConf } from '../settings.js';
+import { readAllocConf } from '../settings.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../variants.js';
 import { type Alternatives, alternativesOf } from '../what-if/alternatives.js';
 import { operationsOf } from '../what-if/operations.js';
-import { simulate } from '../what-if/simulate.js';
+import { followRecording } from '../what-if/simulate.js';
 import { type DumpedState, type FinalDifference, finalDifference } from './compare-final-state.js';
 
 export type ReplayStatus = 'exact' | 'approximate' | 'refused';
@@ -88,13 +88,16 @@ function withSettings(given: Recording): FittedReplay {
   for (const text of LIKELY_SETTINGS) {
     const { settings } = readAllocConf(text, recording.settings);
     const fitted = replayBest({ ...recording, settings });
-    if (faults(fitted.outcome) === 0) return fitted;
+    if (faults(fitted.outcome) > 0) continue;
+    // The threshold is any: that there is one is seen, its value is not.
+    const known = { ...fitted.recording.settings, garbageCollectionThreshold: 0 };
+    return { ...fitted, recording: { ...fitted.recording, settings: known } };
   }
   return plain;
 }
 
 const LIKELY_SETTINGS: readonly string[] = (() => {
-  // Which frees garbage collection makes is taken from the record, so any threshold will do.
+  // Which segments garbage collection frees is taken from the record, so any threshold will do.
   const garbage = 'garbage_collection_threshold:0.8';
   const splits = [20, 32, 64, 100, 128, 200, 256, 400, 500, 512, 1024, 2048].map((mb) => `max_split_size_mb:${mb}`);
   const divisions = [2, 4, 8, 16].map((count) => `roundup_power2_divisions:${count}`);
@@ -163,10 +166,13 @@ function likelyOrder({ start, events }: Recording): number[] {
   return 2 * rises < pairs ? order.reverse() : order;
 }
 
+/** Over all pairs; one that contradicts the others would change the order for ever. */
+const MOST_PASSES = 10;
+
 /** The order with each first of a pair before its second, as far as the pairs do not contradict each other. */
 function reordered(order: readonly number[], pairs: readonly (readonly [number, number])[]): number[] {
   const result = [...order];
-  for (let pass = 0; pass < pairs.length; pass += 1) {
+  for (let pass = 0; pass < MOST_PASSES; pass += 1) {
     let isChanged = false;
     for (const [older, newer] of pairs) {
       const from = result.indexOf(older);
@@ -199,7 +205,7 @@ export function judgeReplay(given: Recording, dump: DumpedState | null, walk: Wa
   return {
     ...judged,
     recording,
-    settingsInferred: given.namesSettings === false && confText(recording.settings) !== confText(given.settings),
+    settingsInferred: given.namesSettings === false && recording.settings !== given.settings,
     outcome,
     finalDifference: difference,
     get alternatives() {
@@ -297,16 +303,9 @@ function freeRun(recording: Recording, { flushes, variant }: ReplayOutcome): num
   let worst = 0;
   const { seq } = recording.events;
   const first = seq[0] ?? 0;
-  simulate(recording, operations, {
-    settings: recording.settings,
-    variant,
-    budgetBytes: Number.POSITIVE_INFINITY,
-    start: 'recorded',
-    direction: 'ascending',
-    after: (at, bytes) => {
-      const difference = Math.abs(bytes - (reserved[at - first] ?? bytes));
-      if (difference > worst) worst = difference;
-    },
+  followRecording(recording, operations, variant, (at, bytes) => {
+    const difference = Math.abs(bytes - (reserved[at - first] ?? bytes));
+    if (difference > worst) worst = difference;
   });
   return worst / peak;
 }

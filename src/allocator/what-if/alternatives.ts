@@ -1,13 +1,13 @@
 /**
- * The program's side of a recording, once for each way it can have been: what decides between them is in no file. An
- * answer holds if it is the same for all.
+ * What the program may have asked of the allocator: one case for each fact that the file has lost. An answer holds if
+ * all cases give it.
  */
 import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
 import type { Recording } from '../replay/recording.js';
 import type { ReleasedPool, ReplayOutcome } from '../replay/replay-outcome.js';
 import type { AllocatorVariant } from '../variants.js';
 import { forcedCompletions, type Operations, operationsOf, type ProgramFacts } from './operations.js';
-import { simulate } from './simulate.js';
+import { followRecording } from './simulate.js';
 
 /** What a recording has lost of the program's side. */
 export interface LostFacts {
@@ -21,6 +21,8 @@ export interface LostFacts {
   readonly pendingBytes: number;
   /** Completions of the record were forced, by a wait that need not happen elsewhere. */
   readonly forcedWaits: boolean;
+  /** The recording is too long for all cases: some were not replayed. */
+  readonly isCut: boolean;
 }
 
 export interface Alternatives {
@@ -35,26 +37,34 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
   const [explicit, unclear] = [ofKind('explicit'), ofKind('unclear')];
   const forcedWaits = flushes.filter(({ kind }) => kind !== 'explicit').map(({ beforeSeq }) => beforeSeq);
   const likeliest: ProgramFacts = { explicitFlushes: explicit, lateWaits, forcedWaits, releasedPools };
+  const pendingBytes = mostPending(recording);
+  const most = Math.max(1, Math.floor(MOST_OPERATIONS / recording.events.count));
   // One at a time: each is rare, and a replay is needed for each.
-  const variations: Partial<ProgramFacts>[] = completionCases(recording, forcedWaits);
+  const variations: Partial<ProgramFacts>[] = pendingBytes > 0 ? completionCases(recording, forcedWaits) : [];
   if (unclear.length > 0) variations.push({ explicitFlushes: [...explicit, ...unclear] });
-  if (explicit.length + unclear.length > 0)
+  const empties = explicit.length + unclear.length > 0;
+  if (empties && variations.length < most)
     for (const unseen of unseenFlushes(recording, likeliest, variant))
       variations.push({ explicitFlushes: [...explicit, ...unseen] });
-  const held = [likeliest, ...variations.map((other) => ({ ...likeliest, ...other }))];
+  const lateReleases = [likeliest, ...variations.map((other) => ({ ...likeliest, ...other }))];
   const early = earlyReleases(recording);
-  const cases = early.length === 0 ? held : [...held, ...held.map((one) => ({ ...one, releasedPools: early }))];
+  const cases =
+    early.length === 0 ? lateReleases : lateReleases.flatMap((one) => [one, { ...one, releasedPools: early }]);
   return {
-    cases: cases.map((facts) => operationsOf(recording, facts)),
+    cases: cases.slice(0, most).map((facts) => operationsOf(recording, facts)),
     lost: {
-      flushes: explicit.length + unclear.length > 0,
+      flushes: empties,
       unclearFlushes: unclear.length > 0,
       privatePools: early.length > 0,
-      pendingBytes: mostPending(recording),
+      pendingBytes,
       forcedWaits: forcedWaits.length > 0,
+      isCut: cases.length > most || (empties && variations.length >= most),
     },
   };
 }
+
+/** Operations of all cases together: a first screen replays them for two questions, at about a microsecond each. */
+const MOST_OPERATIONS = 1_000_000;
 
 /** Most requested bytes at once that were freed and waited. */
 function mostPending({ events, allocation }: Recording): number {
@@ -77,7 +87,7 @@ function mostPending({ events, allocation }: Recording): number {
 
 /** Moments looked at. */
 const MOST_MOMENTS = 64;
-/** Of the moments at which a flush may have been, so many are tried alone. */
+/** Unseen flushes at so many of them are tried one at a time. */
 const MOST_ALONE = 8;
 
 /**
@@ -89,16 +99,9 @@ function unseenFlushes(recording: Recording, facts: ProgramFacts, variant: Alloc
   const stride = Math.max(1, Math.floor(operations.count / MOST_MOMENTS));
   const moments: number[] = [];
   let at = 0;
-  simulate(recording, operations, {
-    settings: recording.settings,
-    variant,
-    budgetBytes: Number.POSITIVE_INFINITY,
-    start: 'recorded',
-    direction: 'ascending',
-    after: (seq, _, allocator) => {
-      at += 1;
-      if (at % stride === 0 && !allocator.hasReleasable()) moments.push(seq + 1);
-    },
+  followRecording(recording, operations, variant, (seq, _, allocator) => {
+    at += 1;
+    if (at % stride === 0 && !allocator.hasReleasable()) moments.push(seq + 1);
   });
   if (moments.length === 0) return [];
   const every = (step: number, first: number): number[] => moments.filter((_, i) => i % step === first);
@@ -120,7 +123,6 @@ type CompletionCase = Pick<ProgramFacts, 'completes' | 'forcedCompletions'>;
 
 /** When pending frees complete on a device that is waited for at other moments than the recorded one was. */
 function completionCases({ events }: Recording, waits: readonly number[]): CompletionCase[] {
-  if (!hasPending(events)) return [];
   const cases: CompletionCase[] = [{ completes: 'oldest' }];
   if (waits.length === 0 || forcedCompletions({ events }, waits).size === 0) return cases;
   return [
@@ -129,12 +131,4 @@ function completionCases({ events }: Recording, waits: readonly number[]): Compl
     { forcedCompletions: 'never' },
     { completes: 'oldest', forcedCompletions: 'never' },
   ];
-}
-
-/** Whether any free waited for another stream. */
-function hasPending({ action, address, count }: Recording['events']): boolean {
-  for (let i = 0; i < count; i += 1)
-    if (action[i] === FREE_REQUESTED && !(action[i + 1] === FREE_COMPLETED && address[i + 1] === address[i]))
-      return true;
-  return false;
 }

@@ -259,6 +259,18 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   };
 }
 
+/** The recorded settings without a limit: `after` sees every operation. */
+export function followRecording(
+  recording: Recording,
+  operations: Operations,
+  variant: AllocatorVariant,
+  after: NonNullable<Simulation['after']>,
+): void {
+  const { settings } = recording;
+  const [budgetBytes, start, direction] = [Number.POSITIVE_INFINITY, 'recorded', 'ascending'] as const;
+  simulate(recording, operations, { settings, variant, budgetBytes, start, direction, after });
+}
+
 /** Frees a live block of the start or of the trace, if there is one. */
 function release(allocator: CachingAllocator<never>, blocks: (Block<never> | undefined)[], allocation: number): void {
   const block = blocks[allocation];

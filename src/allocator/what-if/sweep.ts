@@ -66,7 +66,7 @@ export function outcomeOf({ operations }: WhatIfBase, result: SimulationResult):
 export function askWhatIf(base: WhatIfBase, question: WhatIf): WhatIfAnswer {
   const starts = startsFor(base.recording, question);
   const bounds: BoundedResult[] = [];
-  let robust = true;
+  let robust = base.lost?.isCut !== true;
   // New addresses are known from nowhere, and up to torch 2.11 they break ties. Without a limit nothing fails, wherever
   // they are.
   const isLimited = Number.isFinite(question.budgetBytes) || question.allowedBytes !== undefined;
@@ -93,7 +93,7 @@ const SPAN_SHARE = 0.5;
 const UNSEEN_SHARE = 0.0025;
 /**
  * Of what waited at once to be free, this part may change the peak besides what was tried: where the record's own
- * completions were forced by waits (seen: up to 0.19), and where only the other device waits (seen: up to 0.05).
+ * completions were forced by waits (seen: up to 0.25), and where only the other device waits (seen: up to 0.05).
  */
 const FORCED_SHARE = 0.35;
 const WAITED_SHARE = 0.1;

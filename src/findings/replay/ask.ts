@@ -45,6 +45,7 @@ export function lostFacts({ base: { lost } }: ReplayedDevice): LostFact[] {
     ['flushes', lost.flushes],
     ['unclear_flushes', lost.unclearFlushes],
     ['private_pools', lost.privatePools],
+    ['cases', lost.isCut],
   ];
   return facts.flatMap(([fact, isLost]) => (isLost ? [fact] : []));
 }
@@ -109,7 +110,7 @@ export function settingRows(
       peak_reserved_least_bytes: leastPeakReservedBytes,
       peak_reserved_most_bytes: mostPeakReservedBytes,
       peak_active_bytes: result.peakActiveBytes,
-      headroom_bytes: isLimited ? capacity - result.peakReservedBytes : null,
+      headroom_bytes: isLimited ? capacity - mostPeakReservedBytes : null,
       driver_calls: result.driverCalls,
       bound: bound === 'exact' && leastPeakReservedBytes < mostPeakReservedBytes ? 'interval' : bound,
       unused_at_peak_bytes: result.unusedAtPeakBytes,
@@ -134,13 +135,14 @@ export function leastCapacities({
     ...recording.settings,
     expandableSegments: !recording.settings.expandableSegments,
   };
+  const sure = (base.others ?? []).length === 0 ? ('exact' as const) : ('likeliest' as const);
   const questions = [
-    { label: RECORDED, settings: recording.settings, start: 'recorded' as const, bound: 'exact' as const },
+    { label: RECORDED, settings: recording.settings, start: 'recorded' as const, bound: sure },
     {
       label: `expandable_segments:${other.expandableSegments ? 'True' : 'False'}`,
       settings: other,
       start: isCold ? ('recorded' as const) : ('packed' as const),
-      bound: isCold ? ('exact' as const) : ('optimistic' as const),
+      bound: isCold ? sure : ('optimistic' as const),
     },
   ];
   return questions.flatMap(({ label, settings, start, bound }) => {

@@ -64,7 +64,7 @@ function figuresOf(rows: readonly WhatIfSetting[]): Figures {
       replays: rows.length,
       ...range(
         'peak_reserved',
-        rows.map((row) => row.peak_reserved_bytes),
+        rows.flatMap((row) => [row.peak_reserved_least_bytes, row.peak_reserved_most_bytes]),
       ),
       ...range(
         'headroom',

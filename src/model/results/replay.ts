@@ -90,7 +90,7 @@ export interface WhatIfSetting {
   readonly peak_reserved_least_bytes: number;
   readonly peak_reserved_most_bytes: number;
   readonly peak_active_bytes: number;
-  /** Capacity less peak reserved; null without a limit. */
+  /** Capacity less the most peak reserved; null without a limit. */
   readonly headroom_bytes: number | null;
   /** Calls to the driver that succeed, giving back included: each of them synchronises, so this is a proxy of cost. */
   readonly driver_calls: number;
@@ -117,9 +117,10 @@ export interface WhatIfSetting {
 /**
  * What a recording has lost that another device or setting may depend on. `pending_frees`: when frees that wait for
  * other streams complete. `flushes`: calls of `empty_cache` that gave nothing back. `unclear_flushes`: whether a flush
- * was called or forced. `private_pools`: from when on a graph's pool could be freed.
+ * was called or forced. `private_pools`: from when on a graph's pool could be freed. `cases`: nothing of the file, but
+ * the recording is too long to replay every case.
  */
-export type LostFact = 'pending_frees' | 'flushes' | 'unclear_flushes' | 'private_pools';
+export type LostFact = 'pending_frees' | 'flushes' | 'unclear_flushes' | 'private_pools' | 'cases';
 
 export interface WhatIfSite {
   readonly site: string;
@@ -190,7 +191,8 @@ export interface WhatIfResult {
   readonly least_capacity: readonly {
     readonly setting: string;
     readonly capacity_bytes: number;
-    readonly bound: 'exact' | 'optimistic';
+    /** `likeliest`: in the likeliest of the cases between which the file does not decide. */
+    readonly bound: 'exact' | 'likeliest' | 'optimistic';
   }[];
   /**
    * What no allocator could go below: the most that is live at once, the failed request included, in whole pages of 2

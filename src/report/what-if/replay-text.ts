@@ -3,7 +3,7 @@ import { pushAll } from '../../model/lists.js';
 import type { ReplayDevice, ReplayResult } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
-import { paragraph } from '../text-pieces.js';
+import { counted, paragraph } from '../text-pieces.js';
 
 const VARIANTS: Readonly<Record<ReplayDevice['variant'], string>> = {
   address: 'address (torch ≤ 2.11)',
@@ -61,6 +61,11 @@ function details(device: ReplayDevice): string[] {
     facts.push(
       `flushes: ${formatCount(device.flushes.forced)} forced, ${formatCount(device.flushes.explicit)} explicit`,
     );
+  const { settings, pool_orders: orders, garbage_segments: garbage } = device.from_record;
+  if (settings) facts.push('the file contains no settings: these were found by what they do');
+  if (garbage > 0)
+    facts.push(`${counted(garbage, 'segment')} freed by garbage collection as recorded: its limit is not in the file`);
+  if (orders > 0) facts.push(`${counted(orders, 'flush', 'flushes')} of several private pools in the recorded order`);
   for (const oom of device.ooms) {
     facts.push(
       `OOM at entry ${formatCount(oom.seq)} for ${formatBytes(oom.requested_bytes)}: ${oom.repeated ? 'repeated' : 'not repeated'} (reserved ${formatBytes(oom.reserved_bytes)}, active ${formatBytes(oom.active_bytes)})`,

@@ -100,6 +100,7 @@ const LOST: Readonly<Record<LostFact, string>> = {
     'frees waited for other streams: when they complete on another device, or with other flushes, is in no file',
   flushes: 'the program empties its cache: where that gave nothing back, the trace has no entry of it',
   unclear_flushes: 'whether a flush was called or forced is not known: no entry shows what the device had free',
+  cases: 'the recording is too long to replay every case that it leaves open',
   private_pools: "from when on a graph's private pool could be freed is in no file",
 };
 
@@ -166,14 +167,20 @@ function settingLines(setting: string): string[] {
 }
 
 function headroomOf(row: WhatIfSetting): string {
-  if (row.outcome === 'fits') return bytesOr(row.headroom_bytes);
+  if (row.outcome === 'fits') return `${row.bound === 'interval' ? '≥ ' : ''}${bytesOr(row.headroom_bytes)}`;
   return row.short_bytes === null ? UNKNOWN : `−${formatBytes(row.short_bytes)}`;
 }
+
+const LEAST_BOUNDS = {
+  exact: '',
+  likeliest: ', in the likeliest case',
+  optimistic: ', the start packed afresh',
+} as const;
 
 function leastLines({ least_capacity, recorded }: WhatIfResult): string[] {
   return least_capacity.flatMap((row) => {
     const more = recorded.capacity_bytes === null ? '' : ` (${signed(row.capacity_bytes - recorded.capacity_bytes)})`;
-    const bound = row.bound === 'exact' ? '' : ', the start packed afresh';
+    const bound = LEAST_BOUNDS[row.bound];
     return paragraph(
       `  least capacity that serves every request, ${row.setting}: ${formatBytes(row.capacity_bytes)}${more}${bound}`,
     );
