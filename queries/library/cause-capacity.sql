@@ -12,12 +12,13 @@
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    The detail is the first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a
 --         stage that holds more than others. A checkpoint's copies come before a stage's share, since they are freed a moment later.
---         Rounding cuts both ways: printed figures that just fit do not rule it out either.
+--         Rounding cuts both ways: printed figures that just fit do not rule it out either. A step is not over at its OOM: where one like it
+--         was, and would not fit now, no layout helps, however much is free at this moment.
 WITH passed AS (
   SELECT run_id, failure, count(*) AS steps, max(peak_bytes) AS peak_bytes FROM oom_step GROUP BY run_id, failure),
 joined AS (
-  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes,
-    coalesce(fact.trace_activity, fact.run_activity) AS activity, coalesce(passed.steps, 0) AS passed_steps,
+  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device, projected_bytes), threshold.*,
+    coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity, coalesce(passed.steps, 0) AS passed_steps,
     coalesce(passed.peak_bytes, fact.highest_bytes) AS before_bytes,
     coalesce(fact.stage IS NOT NULL AND fact.stages >= 2 AND fact.only_this_stage
       AND fact.next_stage_bytes <= threshold.other_stage_share * fact.own_stage_bytes, false) AS is_fullest_stage,
@@ -58,9 +59,12 @@ reasoned AS (
       WHEN limit_bytes IS NULL AND request_bytes IS NOT NULL
         AND live_bytes + least_request_bytes - total_bytes > allocated_precision_bytes + total_precision_bytes THEN 'device_exceeded'
       WHEN short_bytes IS NULL OR request_bytes IS NULL THEN 'figures_missing'
+      WHEN step_outcome = 'beyond' AND short_bytes <= greatest(precision_bytes, slack_bytes) THEN 'whole_step'
       -- Another allocator behind the pool, or frees of another thread at that moment, are the unlikely explanations left.
       WHEN has_free_space AND allowed_bytes IS NULL AND device_free_precision_bytes = 0 AND largest_usable_bytes < least_request_bytes
-        AND device_free_bytes >= segment_request_bytes + free_beyond_request_bytes THEN 'hidden_limit'
+        AND device_free_bytes >= segment_request_bytes + free_beyond_request_bytes
+        -- The limit is at least what is reserved: a request that fits this fails for lack of one piece.
+        AND live_bytes + least_request_bytes > reserved_bytes THEN 'hidden_limit'
       -- It fits only in what private pools hold free, which would leave the device full.
       WHEN short_bytes <= 0 AND short_bytes + private_free_bytes > precision_bytes
         AND -short_bytes < clearly_free_share * limit_bytes THEN 'full_but_for_pools'
@@ -75,6 +79,7 @@ answer AS (
     ('beyond_device', 'holds', 'impossible_request', NULL),
     ('device_exceeded', 'holds', NULL, NULL),
     ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
+    ('whole_step', 'holds', 'whole_step', NULL),
     ('hidden_limit', 'holds', 'fraction_limit', NULL),
     ('full_but_for_pools', 'holds', NULL, NULL),
     ('fits', 'fails', NULL, NULL),
@@ -101,6 +106,9 @@ tested AS (
       WHEN 'beyond_device' THEN MAP {'request_bytes': least_request_bytes::DOUBLE, 'total_bytes': total_bytes::DOUBLE}
       WHEN 'device_exceeded' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
         'total_bytes': total_bytes::DOUBLE, 'short_bytes': (live_bytes + least_request_bytes - total_bytes)::DOUBLE}
+      WHEN 'whole_step' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
+        'limit_bytes': limit_bytes::DOUBLE, 'projected_bytes': projected_bytes::DOUBLE,
+        'short_bytes': (projected_bytes - limit_bytes)::DOUBLE}
       WHEN 'hidden_limit'
         THEN map_concat(numbers, MAP {'device_free_bytes': device_free_bytes::DOUBLE, 'segment_bytes': segment_request_bytes::DOUBLE})
       WHEN 'full_but_for_pools' THEN map_concat(numbers, MAP {'idle_in_pools_bytes': private_free_bytes::DOUBLE})

@@ -13,7 +13,7 @@
 -- @why    Without a snapshot the pieces are unknown: then it holds where the sum is clear and the driver had less free than it was asked
 --         for.
 WITH joined AS (
-  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), threshold.*, -sum.short_bytes AS spare_bytes,
+  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device, projected_bytes), threshold.*, -sum.short_bytes AS spare_bytes,
     coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
@@ -62,6 +62,7 @@ tested AS (
       ELSE CASE WHEN walk_is_exact AND uncertain_bytes < least_request_bytes THEN 'high' ELSE 'medium' END END AS confidence,
     CASE WHEN reason IN ('free_in_pieces', 'page_pinning', 'split_remainder', 'other_stream', 'small_large_pool') THEN list_filter([
       CASE WHEN spare_bytes < greatest(nearly_full_bytes, nearly_full_share * limit_bytes) THEN 'nearly_full' END,
+      CASE WHEN step_outcome = 'close' THEN 'step_hardly_fits' END,
       CASE WHEN is_fraction AND device_free_bytes >= segment_request_bytes THEN 'fraction_refused' END,
       CASE WHEN activity IN ('checkpoint_save', 'checkpoint_load')
         THEN CASE WHEN trace_activity IS NULL THEN 'checkpoint_of_unknown_size'

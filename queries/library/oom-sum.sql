@@ -14,6 +14,9 @@
 -- @col    outside_bytes   BIGINT?  of the device: neither free nor this allocator's
 -- @col    slack_may_decide BOOLEAN blocks handed out whole under max_split_size_mb may hold what is missing, and how much they hold is
 --         unknown
+-- @col    projected_bytes BIGINT?  live at the peak of a step like the last whole one
+-- @col    step_outcome    VARCHAR? whether that step fits the limit: fits, beyond, close (nearer than the projection is sure), or unlike (the
+--         failing step asks for other memory); NULL: no whole step comes before it in the trace
 -- @col    numbers         MAP(VARCHAR, DOUBLE)? live, asked, limit, and what is missing or left
 -- @why    A message counts blocks that were handed out whole as allocated, and prints no more about them.
 WITH summed AS (
@@ -32,6 +35,13 @@ SELECT
   short.total_bytes - short.device_free_bytes - coalesce(short.reserved_bytes, short.process_bytes) AS outside_bytes,
   coalesce(short.oversize_slack_bytes IS NULL AND short.max_split_bytes IS NOT NULL AND short.short_bytes > 0
     AND short.short_bytes <= threshold.oversize_slack_share * short.live_bytes, false) AS slack_may_decide,
+  short.projected_bytes,
+  CASE
+    WHEN short.projected_bytes IS NULL OR short.short_bytes IS NULL THEN NULL
+    WHEN short.alike_share < threshold.alike_step_share THEN 'unlike'
+    WHEN short.projected_bytes - short.limit_bytes > threshold.projection_share * short.projected_bytes THEN 'beyond'
+    WHEN short.limit_bytes - short.projected_bytes < threshold.projection_share * short.projected_bytes THEN 'close'
+    ELSE 'fits' END AS step_outcome,
   CASE WHEN short.short_bytes IS NOT NULL THEN MAP {
     'live_bytes': short.live_bytes::DOUBLE, 'request_bytes': short.least_request_bytes::DOUBLE, 'limit_bytes': short.limit_bytes::DOUBLE,
     CASE WHEN short.short_bytes > 0 THEN 'short_bytes' ELSE 'spare_bytes' END: abs(short.short_bytes)::DOUBLE} END AS numbers

@@ -24,7 +24,7 @@
 -- @why    The first cause that holds is the verdict. One that rests on sums alone is one step less sure while a rival could not be tested,
 --         one more if evidence contradicts it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
 --         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
---         replay that repeats the OOM and in which the other kind of segments serves every request.
+--         replay that repeats the OOM and in which the other kind of segments serves every request. A step that was not run is never proof.
 WITH by_kind AS (
   SELECT fact.run_id, fact.failure, kind.* EXCLUDE (kind, place, pattern)
   FROM oom_fact AS fact
@@ -79,7 +79,8 @@ lowered AS (
       + CASE WHEN len(untested_rivals) > 0 THEN 1 ELSE 0 END + CASE WHEN len(doubts) > 0 THEN 1 ELSE 0 END) AS step
   FROM judged),
 counted AS (
-  SELECT lowered.*, coalesce(lowered.basis = 'test' AND lowered.step = 2 AND lowered.is_accounted, false) AS is_proven,
+  SELECT lowered.*, coalesce(lowered.basis = 'test' AND lowered.step = 2 AND lowered.is_accounted AND lowered.reason <> 'whole_step', false)
+      AS is_proven,
     replay.status AS replay_status,
     coalesce(replay.repeats_oom AND replay.status <> 'refused' AND replay.is_on AND replay.is_served AND replay.is_robust, false)
       AS is_served
@@ -94,7 +95,7 @@ graded AS (
 replayed AS (
   SELECT * REPLACE (CASE
       WHEN cause = 'fragmentation' AND is_served AND replay_status = 'exact' AND place = 2 THEN 1
-      WHEN cause = 'capacity' AND is_served THEN least(4, place + 1)
+      WHEN cause = 'capacity' AND is_served AND reason <> 'whole_step' THEN least(4, place + 1)
       ELSE place END AS place)
   FROM graded),
 established AS (

@@ -54,6 +54,8 @@
 -- @col    trace_activity VARCHAR?
 -- @col    activity_bytes BIGINT? live, of the activity that failed
 -- @col    copied_bytes BIGINT? of these, second copies
+-- @col    projected_bytes BIGINT? live at the peak of a step like the last whole one, from what is live as the failing step begins
+-- @col    alike_share DOUBLE? of the bytes that the failing step asks for, what the last whole one asked for at the same sites
 -- @col    growth_samples INTEGER? of allocated memory in the lines of the rank, its first left out
 -- @col    growth_first_bytes BIGINT?
 -- @col    growth_first_iteration BIGINT?
@@ -216,6 +218,7 @@ SELECT
   traced.holds AS walk_is_exact, traced.uncertain_bytes,
   trace.run_id IS NOT NULL AS has_trace, trace.steps_by IS NOT NULL AS has_steps, trace.steps_by, trace.is_whole AS trace_is_whole,
   trace.has_earlier_states, trace.repeated_bytes, trace.activity AS trace_activity, trace.activity_bytes, trace.copied_bytes,
+  trace.projected_bytes, trace.alike_share,
   lines.* EXCLUDE (run_id, rank, only_this_stage, several_replicas, other_ranks),
   context.activity AS run_activity, CASE WHEN context.run_id IS NOT NULL THEN launch.completed_steps END AS completed_steps,
   CASE WHEN context.run_id IS NOT NULL THEN TRY_CAST(launch.stages AS INTEGER) END AS stages,

@@ -83,6 +83,10 @@
 -- @col    others_reserved_line BIGINT?
 -- @col    own_reserved_bytes BIGINT?
 -- @col    has_environment BOOLEAN
+-- @col    projected_bytes BIGINT?
+-- @col    alike_share DOUBLE?
+-- @col    limit_bytes BIGINT?
+-- @col    step_outcome VARCHAR?
 -- @why    Evidence and accounts are made from these figures.
 SELECT
   fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.kind, fact.text, source.display_path AS message_path,
@@ -101,8 +105,9 @@ SELECT
   fact.lines_path, fact.lines_line, fact.early_first_iteration, fact.early_second_iteration, fact.early_last_iteration,
   fact.early_bytes_per_iteration, fact.early_peak_bytes, fact.early_path, fact.early_line, fact.failed_alone, fact.other_ranks,
   fact.others_reserved_bytes, fact.others_reserved_rank, fact.others_reserved_path, fact.others_reserved_line, fact.own_reserved_bytes,
-  fact.has_environment
+  fact.has_environment, fact.projected_bytes, fact.alike_share, sum.limit_bytes, sum.step_outcome
 FROM oom_fact AS fact
+LEFT JOIN oom_sum AS sum ON sum.run_id = fact.run_id AND sum.failure = fact.failure
 LEFT JOIN oom_state AS state ON state.snapshot_id = fact.snapshot_id AND state.device = fact.device
 LEFT JOIN stack ON stack.stack_id = state.stack_id
 LEFT JOIN incident ON incident.incident_id = fact.incident_id

@@ -13,7 +13,7 @@
 -- @col    segment_request_bytes BIGINT what the driver was asked for, which a message prints
 -- @col    device_free_bytes   BIGINT?
 -- @col    stack_id            INTEGER?
--- @col    expandable_segments BOOLEAN
+-- @col    expandable_segments BOOLEAN  by the settings; in a file without them, by mapped pages
 -- @col    max_split_bytes     BIGINT?  NULL: unlimited
 -- @col    has_settings        BOOLEAN  the snapshot contains the allocator's settings
 -- @col    holds               BOOLEAN
@@ -31,11 +31,16 @@
 -- @col    failure             BIGINT   within the run; failures without a trace come after these
 -- @why    Earlier OOM entries were survived. A dump is often kept twice (a copy, a later dump of the same process): one OOM is one
 --         failure. Without a rank, equal OOMs may be of two ranks.
-WITH traced AS (
+WITH mapped AS (
+  SELECT DISTINCT snapshot_id, device
+  FROM event
+  WHERE action = 'segment_map' AND snapshot_id IN (SELECT snapshot_id FROM oom_state)
+    AND snapshot_id NOT IN (SELECT snapshot_id FROM snapshot_setting)),
+traced AS (
   SELECT
     snapshot.run_id, state.snapshot_id, source.display_path, snapshot.rank, state.device, state.seq,
     history.events AS entries, oom.requested_bytes, state.segment_request_bytes, oom.device_free_bytes, state.stack_id,
-    setting.is_expandable IS TRUE AS expandable_segments, history.max_split_bytes,
+    coalesce(setting.is_expandable, mapped.snapshot_id IS NOT NULL) AS expandable_segments, history.max_split_bytes,
     setting.snapshot_id IS NOT NULL AS has_settings, history.holds, history.starts_empty, history.violations, state.uncertain_blocks,
     state.uncertain_bytes, state.reserved_bytes, state.allocated_bytes, state.pending_bytes, state.private_reserved_bytes,
     coalesce(rounding.oversize_slack_bytes, 0) AS oversize_slack_bytes, rounding.power2_rounding_bytes, state.freed_by_wait_bytes
@@ -47,6 +52,7 @@ WITH traced AS (
   LEFT JOIN (
     SELECT snapshot_id, bool_or(key = 'expandable_segments' AND lower(value) = 'true') AS is_expandable
     FROM snapshot_setting GROUP BY snapshot_id) AS setting ON setting.snapshot_id = state.snapshot_id
+  LEFT JOIN mapped ON mapped.snapshot_id = state.snapshot_id AND mapped.device = state.device
   LEFT JOIN oom_rounding AS rounding ON rounding.snapshot_id = state.snapshot_id AND rounding.device = state.device
   WHERE list_contains(string_split($run_ids, ',')::INTEGER[], snapshot.run_id)
   QUALIFY snapshot.rank IS NULL OR row_number() OVER (

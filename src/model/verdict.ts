@@ -17,9 +17,9 @@ export interface EvidenceQuery {
 
 /**
  * The topic of an evidence entry: the failing request, the message as printed, the run around it, the result of a
- * cause's test, or the allocator model's result on the recording.
+ * cause's test, the allocator model's result on the recording, or the need of the whole step.
  */
-export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay';
+export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay' | 'step';
 
 /** What a piece of evidence is; its sentence names the `numbers`, `names` and `items` that it has. */
 export type EvidenceKind =
@@ -32,6 +32,7 @@ export type EvidenceKind =
   | 'dumped_later' // the dump is younger than the OOM: the state is walked back
   | 'expandable_segments' // on or off, as recorded in the snapshot
   | 'against_theory' // the component that differs most from its estimate
+  | 'whole_step' // the peak of a step like the last whole one against what the process could have
   | 'live_sites' // call sites with the most live bytes
   | 'allocator_setting' // the variable that sets the allocator
   | 'memory_line' // the last figures that the rank printed
@@ -141,7 +142,7 @@ type OrderRule = 'all_run' | FirstRule | 'capacity_before_fragmentation' | 'none
 export type RuleId = OrderRule | 'untested_rival' | 'contradiction' | 'counterfactual' | 'proven';
 
 type ReplayedRule = 'oom_not_repeated' | 'served_in_replay' | 'replay_depends' | 'refuted_by_replay';
-type CapacityRule = 'served_against_it' | 'fails_in_replay_too';
+type CapacityRule = 'served_against_it' | 'served_so_far' | 'fails_in_replay_too';
 /** And what the kind of a line, a replay or another device decides. */
 export type AppliedRule = RuleId | 'kind_decides' | ReplayedRule | CapacityRule | 'other_device';
 

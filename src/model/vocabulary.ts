@@ -29,12 +29,19 @@ export const CAUSE_DETAILS = {
   imbalance: 'capacity',
   impossible_request: 'capacity',
   fraction_limit: 'capacity',
+  whole_step: 'capacity',
   kv_cache_budget: 'capacity',
   shm: 'host_oom',
   dataloader: 'host_oom',
   cgroup: 'host_oom',
 } as const satisfies Record<string, Cause>;
 export type CauseDetail = keyof typeof CAUSE_DETAILS;
+
+/**
+ * Whether a step like the last whole one fits. `close`: nearer to the limit than the projection is sure; `unlike`: the
+ * failing step asks for other memory.
+ */
+export type WholeStepOutcome = 'fits' | 'close' | 'beyond' | 'unlike';
 
 /** How sure. `proven` only if every byte is accounted for or the allocator was replayed. */
 export const CONFIDENCES = ['proven', 'high', 'medium', 'low'] as const;

@@ -501,6 +501,16 @@ ALTER TABLE oom_fact ADD COLUMN others_reserved_path VARCHAR;
 ALTER TABLE oom_fact ADD COLUMN others_reserved_line BIGINT;
 `,
   },
+  {
+    version: 14,
+    title: 'what a step like the last whole one would peak at',
+    sql: `
+ALTER TABLE judged_trace ADD COLUMN projected_bytes BIGINT;
+ALTER TABLE judged_trace ADD COLUMN alike_share DOUBLE;
+ALTER TABLE oom_fact ADD COLUMN projected_bytes BIGINT;
+ALTER TABLE oom_fact ADD COLUMN alike_share DOUBLE;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -105,6 +105,7 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
       cause: 'capacity',
       detail: null,
       confidence: 'high',
+      evidence: [],
       tests: [
         {
           cause: 'capacity',

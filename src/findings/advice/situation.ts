@@ -4,7 +4,7 @@
  */
 import type { GivenInputs } from '../../estimate/input-keys.js';
 import type { Verdict } from '../../model/verdict.js';
-import type { Component } from '../../model/vocabulary.js';
+import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
 import type { RawFacts } from '../settings/facts.js';
 
 export interface Situation {
@@ -12,7 +12,7 @@ export interface Situation {
   readonly facts: RawFacts;
   readonly verdict: Pick<
     Verdict,
-    'rank' | 'cause' | 'detail' | 'confidence' | 'tests' | 'request' | 'what_if' | 'replay' | 'accounting'
+    'rank' | 'cause' | 'detail' | 'confidence' | 'tests' | 'evidence' | 'request' | 'what_if' | 'replay' | 'accounting'
   >;
   /** Whether any evidence shows that memory ran out, whatever the cause. */
   readonly ranOut: boolean;
@@ -63,11 +63,19 @@ export function shortfallOf(situation: Situation): Shortfall {
     return { bytes: null, text: 'neither a replay nor the free memory of the device is known' };
   }
   const short = figure(situation, 'short_bytes');
+  if (short !== null && verdict.detail === 'whole_step')
+    return { bytes: short, text: 'the projected peak of the step less what the process can have' };
   if (short !== null) return { bytes: short, text: 'live and asked bytes less what the process could have' };
   const [live, limit] = [figure(situation, 'live_bytes'), figure(situation, 'limit_bytes')];
   if (live !== null && limit !== null && request !== null && live + request > limit)
     return { bytes: live + request - limit, text: 'live and asked bytes less what the process could have' };
   return { bytes: null, text: 'the figures to tell it are not in the evidence' };
+}
+
+/** Whether a step like the last whole one fits; null where none precedes the OOM in its trace. */
+export function wholeStepOf({ verdict }: Situation): WholeStepOutcome | null {
+  const step = verdict.evidence.find(({ kind }) => kind === 'whole_step');
+  return step === undefined ? null : (step.names['outcome'] as WholeStepOutcome);
 }
 
 /** Bytes live when it failed, with the request; null where not in the evidence. */

@@ -46,6 +46,7 @@ const NOTHING: Pick<Verdict, keyof Situation['verdict']> = {
   detail: null,
   confidence: 'low',
   tests: [],
+  evidence: [],
   request: null,
   what_if: [],
   replay: null,

@@ -5,6 +5,7 @@ import { MbfError } from '../../model/errors.js';
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
+import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
@@ -112,6 +113,7 @@ export async function describeWhatIf(
     optimum_bytes: optimum(device),
     edit: options.edits.length === 0 ? null : await describeEdits(store, chosen, device, options.edits),
     free_early: options.freeEarly ? await describeEarlyFrees(store, chosen, device) : null,
+    whole_step: await wholeStepOf(store, chosen),
     caveat: await caveatOf(store, chosen, device),
   };
 }
@@ -133,6 +135,11 @@ function askedBudget(capacityBytes: number | undefined, capacity: RecordedCapaci
 function optimum({ stored, fidelity }: ReplayedDevice): number {
   const atOoms = fidelity.outcome.ooms.map((oom) => oom.activeBytes + oom.requestedBytes);
   return Math.ceil(Math.max(stored.history.peak.bytes, maxOf(atOoms)) / PAGE_BYTES) * PAGE_BYTES;
+}
+
+async function wholeStepOf(store: Store, chosen: ChosenDevice): Promise<WhatIfResult['whole_step']> {
+  const row = await store.one('replay.whole_step', { snapshot_id: chosen.snapshotId, device: chosen.device });
+  return row === undefined ? null : { peak_bytes: row.projected_bytes, outcome: row.step_outcome as WholeStepOutcome };
 }
 
 async function caveatOf(store: Store, chosen: ChosenDevice, { fidelity }: ReplayedDevice): Promise<string> {

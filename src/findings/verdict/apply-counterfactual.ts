@@ -44,6 +44,7 @@ export function applyCounterfactual(verdict: Verdict, { replay, rows }: Counterf
     const pinning = stepsOf([{ kind: 'find_pinning', ...figures }]);
     return concluded('refuted_by_replay', [...pinning, ...verdict.steps.filter((step) => !isExpandable(step))]);
   }
+  if (verdict.detail === 'whole_step' && served) return concluded('served_so_far');
   if (verdict.cause === 'capacity' && isOn && served && robust) {
     const expandable = stepsOf([{ kind: 'expandable_replayed', ...figures }]);
     return concluded('served_against_it', [...expandable, ...verdict.steps.slice(1)]);

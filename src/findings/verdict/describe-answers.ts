@@ -102,6 +102,11 @@ const CAPACITY: Readonly<Record<string, Describe>> = {
   },
   device_exceeded: seen('device_exceeded', 'allocated', 'lower_live_or_request'),
   full_but_for_pools: seen('little_left_without_pools', 'allocated', 'lower_live'),
+  whole_step({ trace }, add) {
+    const step = trace!.wholeStep!;
+    add('whole_step', trace!.source, { numbers: { alike_share: step.alikeShare }, names: { outcome: step.outcome } });
+    return { steps: ['lower_live'] };
+  },
   hidden_limit: seen('limit_refused', 'deviceFree', 'raise_fraction'),
   fraction: exceeded(step('raise_fraction')),
   beyond_limit: exceeded(step('lower_live')),
@@ -177,13 +182,22 @@ function doubtDetails({ allowed, deviceFree, trace }: OomFacts): Partial<Figures
   return { numbers: known({ ...numbers, checkpoint_bytes: trace?.activityBytes }) };
 }
 
-function defragmenting({ allocator }: OomFacts, { detail }: Answer): StepDraft[] {
-  if (allocator?.expandableSegments === true) return ['expandable_on_already', 'free_pinning'];
+function defragmenting(facts: OomFacts, { detail }: Answer): StepDraft[] {
+  const { allocator } = facts;
+  const first: readonly StepDraft[] =
+    allocator?.expandableSegments === true
+      ? ['expandable_on_already', 'free_pinning']
+      : [...(allocator === null ? (['check_expandable'] as const) : []), 'expandable_segments'];
   return [
-    ...(allocator === null ? (['check_expandable'] as const) : []),
-    'expandable_segments',
+    ...first,
     ...(detail === 'other_stream' ? (['same_stream'] as const) : []),
+    ...(isRefusedByLimit(facts) ? (['raise_fraction'] as const) : []),
   ];
+}
+
+/** The device had more: the limit that refused, a memory fraction most likely, is not in the evidence. */
+function isRefusedByLimit({ allowed, deviceFree, segmentBytes }: OomFacts): boolean {
+  return allowed === null && deviceFree !== null && segmentBytes !== null && deviceFree.bytes >= segmentBytes;
 }
 
 /** Where the configuration allows expandable segments, they are another way to the same end. */
@@ -192,6 +206,10 @@ const OR_EXPANDABLE = { or: 'expandable_segments' };
 const inPieces: Describe = (facts, add, answer) => {
   const { pinnedSegments, pinningBytes } = facts.free!;
   add('fits_in_pieces', facts.reserved!.source);
+  if (isRefusedByLimit(facts))
+    add('limit_refused', facts.deviceFree!.source, {
+      numbers: { device_free_bytes: facts.deviceFree!.bytes, segment_bytes: facts.segmentBytes! },
+    });
   if (pinnedSegments > 0) {
     const numbers = { segments: pinnedSegments, pinning_bytes: pinningBytes };
     add('pinned_segments', facts.reserved!.source, { numbers });

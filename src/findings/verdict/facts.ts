@@ -3,6 +3,7 @@ import type { Place } from '../../model/place.js';
 import type { DriverOwner } from '../../model/results/nsys.js';
 import { type Figures, type Statement, statement } from '../../model/statement.js';
 import type { Evidence, EvidenceKind, EvidenceTopic } from '../../model/verdict.js';
+import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';
 
@@ -96,7 +97,20 @@ export interface TraceFacts {
   readonly activityBytes: number;
   /** Of those, blocks as large as another block that is live for another purpose: second copies. */
   readonly copiedBytes: number;
+  /** Null: no whole step comes before it in the trace. */
+  readonly wholeStep: WholeStep | null;
   readonly source: Place;
+}
+
+/** Whether a step like the last whole one fits, from what was live as the failing step began. */
+export interface WholeStep {
+  readonly outcome: WholeStepOutcome;
+  /** Live at its peak. */
+  readonly peakBytes: number;
+  /** What the process could have. */
+  readonly limitBytes: number;
+  /** Of the bytes that the failing step asked for, what the last whole one asked for too. */
+  readonly alikeShare: number;
 }
 
 /**

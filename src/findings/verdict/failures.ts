@@ -3,7 +3,7 @@ import type { FirstFailureResult } from '../../model/first-failure.js';
 import { groupBy } from '../../model/group-by.js';
 import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
-import type { IncidentKind } from '../../model/vocabulary.js';
+import type { IncidentKind, WholeStepOutcome } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
@@ -264,6 +264,15 @@ function traceOf(row: FactRow, oom: SnapshotOom, { steps, kept }: TraceRows): Tr
     activity: row.trace_activity as Activity | null,
     activityBytes: row.activity_bytes!,
     copiedBytes: row.copied_bytes!,
+    wholeStep:
+      row.step_outcome === null
+        ? null
+        : {
+            outcome: row.step_outcome as WholeStepOutcome,
+            peakBytes: row.projected_bytes!,
+            limitBytes: row.limit_bytes!,
+            alikeShare: row.alike_share ?? 0,
+          },
     source: oom.source,
   };
 }

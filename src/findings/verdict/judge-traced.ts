@@ -56,6 +56,14 @@ export async function judgeTraced(
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');
   const accounting = account(facts, oom.parts);
+  const whole = facts.trace?.wholeStep ?? null;
+  // Where it decides, the test of capacity names it.
+  if (whole !== null && whole.outcome !== 'beyond')
+    evidence.add('whole_step', oom.source, {
+      numbers: { projected_bytes: whole.peakBytes, limit_bytes: whole.limitBytes, alike_share: whole.alikeShare },
+      names: { outcome: whole.outcome },
+      about: 'step',
+    });
   const verdict: Verdict = {
     ...conclude(facts, judged, evidence),
     accounting_total: accounting.total,

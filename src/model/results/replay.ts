@@ -1,5 +1,5 @@
 /** What `replay` and `whatif` return. Field names are the JSON's: outside scripts rely on them. */
-import type { TraceAction } from '../vocabulary.js';
+import type { TraceAction, WholeStepOutcome } from '../vocabulary.js';
 
 export type ReplayRegime = 'cold' | 'late' | 'wrapped';
 
@@ -211,6 +211,8 @@ export interface WhatIfResult {
     readonly after: WhatIfPeak;
   } | null;
   readonly free_early: readonly EarlyFree[] | null;
+  /** Of a trace with an OOM: what is live at the peak of a step like the last whole one. Null where there is none. */
+  readonly whole_step: { readonly peak_bytes: number; readonly outcome: WholeStepOutcome } | null;
   /** One caveat for all of it. */
   readonly caveat: string;
 }

@@ -119,6 +119,7 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
     section('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1, UNCUT),
     section('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)], 3, 0, UNCUT),
     section('why', testResults.map(withHandle), 4, 2),
+    section('whole step', evidence.filter(({ about }) => about === 'step').map(withHandle), 2, 1),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
     section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
     section('also', also.map(withHandle), 4, 0),

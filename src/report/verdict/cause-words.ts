@@ -55,6 +55,8 @@ const CAPACITY: Readonly<Record<string, Words>> = {
   device_exceeded: (v) => `the device is full: ${v.bytes('short_bytes')} short of what is live and asked`,
   full_but_for_pools: (v) =>
     `the device is full: even with what private pools hold free, only ${v.bytes('spare_bytes')} would be left`,
+  whole_step: (v) =>
+    `the step does not fit: one like the last peaks at ${v.bytes('projected_bytes')} live, ${v.bytes('short_bytes')} more than the process can have; fragmentation only made it fail sooner`,
   hidden_limit: (v) =>
     `a limit of the process is used up (a memory fraction, most likely): the device itself had ${v.bytes('device_free_bytes')} free`,
   fraction,
@@ -200,6 +202,7 @@ const TESTS: Readonly<Partial<Record<Cause, Readonly<Record<string, Words>>>>> =
 const DOUBTS: Readonly<Record<string, Words>> = {
   nearly_full: (v) =>
     `even in one piece only ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')} would be left: the device is as good as full`,
+  step_hardly_fits: () => 'a step like the last whole one needs about all that the process can have',
   fraction_refused: (v) =>
     `a memory fraction allows ${v.bytes('allowed_bytes')}, and the device itself had ${v.bytes('device_free_bytes')} free: without that limit the request is served`,
   checkpoint_of_unknown_size: () => 'a checkpoint was in the making, whose copies would have grown on',

@@ -82,6 +82,16 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     const reading = v.has('reading') ? `: ${v.name('reading')}` : '';
     return `against theory: ${plain(v.name('component'))} ${formatBytes(Math.abs(surprise))} ${where}${reading}`;
   },
+  whole_step(v) {
+    const outcome = v.name('outcome');
+    const peak = `a step like the last whole one peaks at ${v.bytes('projected_bytes')} live`;
+    const limit = `the process can have ${v.bytes('limit_bytes')}`;
+    if (outcome === 'unlike')
+      return `${peak}; this step asks for other memory (${Math.floor(100 * v.number('alike_share'))} % alike), so that is not its need`;
+    const by = formatBytes(Math.abs(v.number('projected_bytes') - v.number('limit_bytes')));
+    if (outcome === 'beyond') return `${peak}; ${limit}: ${by} short`;
+    return outcome === 'fits' ? `${peak}; ${limit}: it fits` : `${peak}; ${limit}: too close to tell`;
+  },
   live_sites: (v) => `largest live then: ${v.items.map((item) => `${bytesOf(item)} ${item.name}`).join('; ')}`,
   allocator_setting(v) {
     const set = v.has('value') ? `set to ${JSON.stringify(v.name('value'))}` : 'unset';

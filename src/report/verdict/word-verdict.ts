@@ -115,6 +115,8 @@ const APPLIED: Readonly<Record<Exclude<AppliedRule, RuleId>, string | Words>> = 
     'Whether expandable segments would have served the request depends on how what was live before the recording lay.',
   refuted_by_replay: 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
   served_against_it: 'Against it: replayed with expandable segments every request is served; one step less sure.',
+  served_so_far:
+    'Replayed with the other kind of segments the requests until here are served; the rest of the step would fail.',
   fails_in_replay_too: 'Replayed with the other kind of segments the run fails too: no layout would have made room.',
   other_device: (v) =>
     `The evidence of ${v.has('rank') ? `rank ${v.number('rank')}` : 'another device'} shows ${plain(v.name('cause'))}, which could not be tested here: one step less sure.`,

@@ -30,7 +30,7 @@ export function whatIfText(result: WhatIfResult): string {
       `  at best    ${formatBytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' and asked for'} at once, whatever the allocator does`,
     ),
     '',
-    settingTable(result.settings),
+    settingTable(result),
   ];
   const notes = new Map<string, Set<string>>();
   for (const { note, setting } of result.settings)
@@ -57,7 +57,15 @@ export function whatIfText(result: WhatIfResult): string {
   if (result.least_capacity.length > 0) pushAll(lines, ['', ...leastLines(result)]);
   if (result.edit !== null) pushAll(lines, ['', ...editLines(result.edit)]);
   if (result.free_early !== null) pushAll(lines, ['', ...earlyLines(result.free_early)]);
-  pushAll(lines, ['', ...wrap(result.caveat, WIDTH)]);
+  const step = result.whole_step;
+  const like =
+    step === null
+      ? []
+      : wrap(
+          `A step like the last whole one peaks at ${formatBytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step asks for other memory' : ''}.`,
+          WIDTH,
+        );
+  pushAll(lines, ['', ...wrap(result.caveat, WIDTH), ...like]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -120,7 +128,9 @@ function peakWords({ bound, peak_reserved_bytes: peak, ...row }: WhatIfSetting):
 const SETTING_WIDTH = 33;
 
 /** Bytes missing are a negative headroom. The costs, waste and calls, give way where the settings are long. */
-function settingTable(rows: readonly WhatIfSetting[]): string {
+function settingTable({ settings: rows, whole_step: step }: WhatIfResult): string {
+  const isShort = ({ outcome, capacity_bytes: capacity }: WhatIfSetting): boolean =>
+    outcome === 'fits' && step !== null && step.outcome !== 'unlike' && capacity !== null && capacity < step.peak_bytes;
   const isLimited = rows.some((row) => row.capacity_bytes !== null);
   const isWide = rows.some((row) => row.setting.length > 26 || !row.robust) && isLimited;
   const columns = [
@@ -137,7 +147,7 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
     const all = [
       first,
       ...(isLimited ? [bytesOr(row.capacity_bytes)] : []),
-      OUTCOMES[row.outcome],
+      isShort(row) ? 'fits so far' : OUTCOMES[row.outcome],
       peakWords(row),
       ...(isLimited ? [headroomOf(row)] : []),
       ...(isWide ? [] : [formatBytes(row.unused_at_peak_bytes), formatCount(row.driver_calls)]),
@@ -146,6 +156,11 @@ function settingTable(rows: readonly WhatIfSetting[]): string {
     return [all, ...more.map((line) => columns.map((_, i) => (i === 0 ? line : '')))];
   });
   const lines = [table(columns, cells, '  ')];
+  if (rows.some(isShort))
+    pushAll(
+      lines,
+      paragraph(`  fits so far: until this OOM; the rest of the step peaks at ${formatBytes(step!.peak_bytes)}`),
+    );
   if (rows.some((row) => !row.robust))
     pushAll(
       lines,

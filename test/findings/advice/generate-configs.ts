@@ -516,6 +516,7 @@ export function situationOf(one: Generated): Situation {
       detail: null,
       confidence: 'high',
       tests: hasFigures ? [testOf(cause, figures)] : [],
+      evidence: [],
       request: hasFigures ? { bytes: request, site: null } : null,
       what_if: replays ? whatIf(random, limit) : [],
       replay: replays

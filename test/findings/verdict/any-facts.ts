@@ -51,9 +51,11 @@ const trace: fc.Arbitrary<TraceFacts> = fc
     activity,
     activityBytes: bytes(30),
     copiedBytes: bytes(20),
+    step: maybe(fc.record({ peakBytes: bytes(90), alikeShare: fc.constantFrom(0, 0.5, 0.97, 1) })),
   })
-  .map(({ rises, ...seen }) => ({
+  .map(({ rises, step, ...seen }) => ({
     ...seen,
+    wholeStep: step && { ...step, outcome: 'fits' as const, limitBytes: 0 },
     steps:
       seen.steps?.map((step, i) => (rises ? { ...step, settled: i > 0, endBytes: (40 + 2 * i) * GIB } : step)) ?? null,
     stepsBy: seen.steps === null ? null : 'steps',

@@ -65,6 +65,7 @@ const DETAILED = tracedFacts({
   trace: traceOf({
     keeping: [{ site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB }],
     activity: 'checkpoint_save',
+    wholeStep: { outcome: 'beyond', peakBytes: 83 * GIB, limitBytes: 78 * GIB, alikeShare: 1 },
   }),
   run: runSideOf({
     ownStage: { stage: 0, rank: 0, bytes: 70 * GIB },

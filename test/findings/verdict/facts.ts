@@ -97,6 +97,7 @@ export function traceOf(changes: Partial<TraceFacts> = {}): TraceFacts {
     activity: null,
     activityBytes: 0,
     copiedBytes: 0,
+    wholeStep: null,
     source: { path: 'snapshot', entry: 7 },
     ...changes,
   };

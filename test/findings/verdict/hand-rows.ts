@@ -109,6 +109,9 @@ function factRow({ facts, kind, text }: FailureInput): Record<string, SqlValue> 
     trace_activity: trace?.activity ?? null,
     activity_bytes: trace?.activityBytes ?? null,
     copied_bytes: trace?.copiedBytes ?? null,
+    // Its outcome and limit follow from these.
+    projected_bytes: trace?.wholeStep?.peakBytes ?? null,
+    alike_share: trace?.wholeStep?.alikeShare ?? null,
     growth_samples: growth?.samples ?? null,
     growth_first_bytes: growth?.firstBytes ?? null,
     growth_last_bytes: growth?.lastBytes ?? null,

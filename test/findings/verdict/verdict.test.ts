@@ -59,6 +59,35 @@ describe.concurrent('capacity', () => {
     expect(result.holds!.confidence).toBe('medium');
   });
 
+  it('holds where the rest of the step does not fit, though the request that failed would', async () => {
+    const stepOf = (peak: number, alikeShare: number) =>
+      tracedFacts({
+        ...FRAGMENTED,
+        trace: traceOf({ wholeStep: { outcome: 'fits', peakBytes: peak, limitBytes: 0, alikeShare } }),
+      });
+    // The process could have 78 GiB, and a projection is sure to 1 %.
+    const [beyond, close, fits, unlike] = await judge(
+      stepOf(83 * GIB, 1),
+      stepOf(78.5 * GIB, 1),
+      stepOf(70 * GIB, 1),
+      stepOf(83 * GIB, 0.5),
+    );
+    expect(beyond).toMatchObject({ cause: 'capacity', detail: 'whole_step' });
+    expect(beyond.holds).toMatchObject({ confidence: 'high', numbers: { short_bytes: 5 * GIB } });
+    expect(beyond.holds!.summary).toContain('peaks at 83.00 GiB live, 5.00 GiB more');
+    for (const one of [close, fits, unlike]) expect(one.cause).toBe('fragmentation');
+    expect(close.combination.join(' ')).toContain('needs about all that the process can have');
+    expect(fits.combination.join(' ')).not.toContain('needs about all');
+  });
+
+  it('is not a limit of the process where what fits what is reserved already is refused', async () => {
+    // 10 GiB were free on the device, and refused: the limit is at least the 77 GiB that are reserved.
+    const refused = { ...FRAGMENTED, deviceFree: exact(10 * GIB) };
+    const [inside, beyond] = await judge(tracedFacts(refused), tracedFacts({ ...refused, allocated: exact(76 * GIB) }));
+    expect(inside).toMatchObject({ cause: 'fragmentation', detail: 'split_remainder' });
+    expect(beyond).toMatchObject({ cause: 'capacity', detail: 'fraction_limit' });
+  });
+
   it('is not decided by figures whose rounding is larger than the shortfall', async () => {
     const live = 75 * GIB + 4 * MIB;
     const [short, fitting, known] = await judge(

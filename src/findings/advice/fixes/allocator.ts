@@ -6,6 +6,7 @@ import { SOURCES } from '../../../knowledge/sources.js';
 import { maxOf, minOf } from '../../../model/lists.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
+import type { WholeStepOutcome } from '../../../model/vocabulary.js';
 import { measured } from '../experiments.js';
 import {
   type FixContext,
@@ -18,7 +19,7 @@ import {
   unmeasured,
   wordOf,
 } from '../fix.js';
-import { deviceFreeBytes, idleBytes, type Situation, shortfallOf } from '../situation.js';
+import { deviceFreeBytes, idleBytes, type Situation, shortfallOf, wholeStepOf } from '../situation.js';
 
 /** Whether CUDA graphs are captured in any way. */
 export function hasGraphs({ view }: Pick<FixContext, 'view'>): boolean {
@@ -48,6 +49,14 @@ function withExpandable(text: string | null): string {
   return ['expandable_segments:True', ...kept].join(',');
 }
 
+/** A replay ends at the OOM, a step does not. */
+const REST_OF_STEP: Readonly<Record<WholeStepOutcome, { text: string; closes: false | null } | null>> = {
+  fits: null,
+  close: { text: 'whether the rest of the step fits is too close to tell', closes: null },
+  unlike: { text: 'this step is unlike those before, and what the rest of it needs is not known', closes: null },
+  beyond: { text: 'the rest of the step does not fit', closes: false },
+};
+
 function replayed(situation: Situation): Saving | null {
   const rows = situation.verdict.what_if.filter(({ setting }) => setting.startsWith('expandable_segments:True'));
   if (rows.length === 0) return null;
@@ -57,13 +66,16 @@ function replayed(situation: Situation): Saving | null {
   const headroom = minOf(rows.map(({ headroom_bytes: bytes }) => bytes ?? 0));
   const peak = rows.map(({ peak_reserved_bytes: bytes }) => bytes);
   const range = formatRange(minOf(peak), maxOf(peak));
+  const rest = REST_OF_STEP[wholeStepOf(situation) ?? 'fits'];
   if (fits)
-    return {
-      bytes: short + headroom,
-      by: 'what_if',
-      text: `replayed: every request is served, peak reserved ${range}, headroom at least ${formatBytes(headroom)}`,
-      closes: true,
-    };
+    return rest === null
+      ? {
+          bytes: short + headroom,
+          by: 'what_if',
+          text: `replayed: every request is served, peak reserved ${range}, headroom at least ${formatBytes(headroom)}`,
+          closes: true,
+        }
+      : { bytes: null, by: 'what_if', text: `replayed: this OOM does not happen; ${rest.text}`, closes: rest.closes };
   return {
     bytes: never ? 0 : null,
     by: 'what_if',
