@@ -12,13 +12,14 @@
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    The detail is the first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a
 --         stage that holds more than others. A checkpoint's copies come before a stage's share, since they are freed a moment later.
---         Rounding cuts both ways: printed figures that just fit do not rule it out either. A step is not over at its OOM: where one like it
---         was, and would not fit now, no layout helps, however much is free at this moment.
+--         Rounding cuts both ways: printed figures that just fit do not rule it out either. A step is not over at its OOM: where one like
+--         it was, and would not fit now, no layout helps, however much is free at this moment.
 WITH passed AS (
   SELECT run_id, failure, count(*) AS steps, max(peak_bytes) AS peak_bytes FROM oom_step GROUP BY run_id, failure),
 joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device, projected_bytes), threshold.*,
-    coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity, coalesce(passed.steps, 0) AS passed_steps,
+    coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity,
+    coalesce(passed.steps, 0) AS passed_steps,
     coalesce(passed.peak_bytes, fact.highest_bytes) AS before_bytes,
     coalesce(fact.stage IS NOT NULL AND fact.stages >= 2 AND fact.only_this_stage
       AND fact.next_stage_bytes <= threshold.other_stage_share * fact.own_stage_bytes, false) AS is_fullest_stage,

@@ -36,7 +36,7 @@
 -- @col    large_request_share   DOUBLE  one tensor of this share of what the process could have is a spike, whatever it is for
 -- @col    other_stage_share     DOUBLE  the other pipeline stages hold at most this part of the failing one; they print early iterations
 -- @col    alike_ranks_share     DOUBLE  ranks whose reserves differ by less are alike; stages of a pipeline differ by more
--- @col    alike_step_share      DOUBLE  two steps are alike if this part of the bytes asked for is asked for by both: first uses and norms differ
+-- @col    alike_step_share      DOUBLE  two steps are alike if both ask for this part of the bytes asked for: first uses differ
 -- @col    projection_share      DOUBLE  how sure the projected peak of a step is: recordings of real training are within 0.7 %
 -- @why    One place for them, each with its reason. Figures of the driver's or NCCL's own defaults are next to the code that reads them.
 SELECT

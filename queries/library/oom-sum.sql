@@ -15,7 +15,7 @@
 -- @col    slack_may_decide BOOLEAN blocks handed out whole under max_split_size_mb may hold what is missing, and how much they hold is
 --         unknown
 -- @col    projected_bytes BIGINT?  live at the peak of a step like the last whole one
--- @col    step_outcome    VARCHAR? whether that step fits the limit: fits, beyond, close (nearer than the projection is sure), or unlike (the
+-- @col    step_outcome    VARCHAR? whether that step fits the limit: fits, beyond, close (nearer than the projection is sure), unlike (the
 --         failing step asks for other memory); NULL: no whole step comes before it in the trace
 -- @col    numbers         MAP(VARCHAR, DOUBLE)? live, asked, limit, and what is missing or left
 -- @why    A message counts blocks that were handed out whole as allocated, and prints no more about them.

@@ -56,12 +56,12 @@ export async function judgeTraced(
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');
   const accounting = account(facts, oom.parts);
-  const whole = facts.trace?.wholeStep ?? null;
+  const step = facts.trace?.wholeStep ?? null;
   // Where it decides, the test of capacity names it.
-  if (whole !== null && whole.outcome !== 'beyond')
+  if (step !== null && step.outcome !== 'beyond')
     evidence.add('whole_step', oom.source, {
-      numbers: { projected_bytes: whole.peakBytes, limit_bytes: whole.limitBytes, alike_share: whole.alikeShare },
-      names: { outcome: whole.outcome },
+      numbers: { projected_bytes: step.peakBytes, limit_bytes: step.limitBytes, alike_share: step.alikeShare },
+      names: { outcome: step.outcome },
       about: 'step',
     });
   const verdict: Verdict = {

@@ -50,7 +50,7 @@ function withExpandable(text: string | null): string {
 }
 
 /** A replay ends at the OOM, a step does not. */
-const REST_OF_STEP: Readonly<Record<WholeStepOutcome, { text: string; closes: false | null } | null>> = {
+const STEP_AHEAD: Readonly<Record<WholeStepOutcome, { text: string; closes: false | null } | null>> = {
   fits: null,
   close: { text: 'whether the rest of the step fits is too close to tell', closes: null },
   unlike: { text: 'this step is unlike those before, and what the rest of it needs is not known', closes: null },
@@ -66,16 +66,16 @@ function replayed(situation: Situation): Saving | null {
   const headroom = minOf(rows.map(({ headroom_bytes: bytes }) => bytes ?? 0));
   const peak = rows.map(({ peak_reserved_bytes: bytes }) => bytes);
   const range = formatRange(minOf(peak), maxOf(peak));
-  const rest = REST_OF_STEP[wholeStepOf(situation) ?? 'fits'];
+  const ahead = STEP_AHEAD[wholeStepOf(situation) ?? 'fits'];
   if (fits)
-    return rest === null
+    return ahead === null
       ? {
           bytes: short + headroom,
           by: 'what_if',
           text: `replayed: every request is served, peak reserved ${range}, headroom at least ${formatBytes(headroom)}`,
           closes: true,
         }
-      : { bytes: null, by: 'what_if', text: `replayed: this OOM does not happen; ${rest.text}`, closes: rest.closes };
+      : { bytes: null, by: 'what_if', text: `replayed: this OOM does not happen; ${ahead.text}`, closes: ahead.closes };
   return {
     bytes: never ? 0 : null,
     by: 'what_if',
