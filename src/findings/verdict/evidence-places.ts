@@ -63,6 +63,7 @@ function queryOf(entry: Evidence, place: EvidencePlace, verdict: Verdict, places
     return snapshot.hasTraces
       ? { name: 'history.summary', params: id }
       : { name: 'snapshot.devices', params: { snapshot_id: snapshot.snapshotId } };
+  if (entry.kind === 'whole_step') return { name: 'replay.whole_step', params: id };
   const before = { ...id, at_seq: place.entry - 1 };
   if (entry.about === 'test') {
     if (verdict.cause === 'fragmentation' || verdict.cause === 'graph_pools')
