@@ -4,7 +4,11 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These start first: a worker that starts a long file last works on alone. The default order is by size. */
-const LONGEST = ['planted', 'repository', 'mutation', 'export-snapshot', 'first-screen', 'kill', 'bisect'];
+const LONGEST = [
+  ...['planted', 'mutation', 'kill', 'repository', 'export-snapshot', 'first-screen', 'derived-lives', 'every-moment'],
+  ...['diff', 'docs-pages', 'bisect', 'bombs', 'torch-snapshot-json', 'run-directory', 'generated-incidents'],
+  ...['install', 'verify-fix', 'causes', 'mutants', 'triage', 'cli', 'every-verb', 'derive-stored', 'library'],
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
