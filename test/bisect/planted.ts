@@ -48,7 +48,7 @@ export async function expectNoSites(
   history: History,
 ): Promise<void> {
   expect(pairs.length).toBeGreaterThan(0);
-  // A commit stands in two pairs where one follows the other.
+  // A commit may be in two pairs.
   const outputs = new Map<string, string>();
   for (const sha of new Set(pairs.flat())) {
     const output = mkdtempSync(join(root, 'refactor-'));

@@ -75,7 +75,7 @@ const EDITS: readonly Edit[] = [
 ];
 
 /** Every snapshot meets near ones, which are alike, and far ones; all pairs would take four times as long. */
-const APART = [1, 2, 5, 11, 21];
+const DISTANCES = [1, 2, 5, 11, 21];
 const mirrored: Readonly<Record<string, string>> = { only_a: 'only_b', only_b: 'only_a' };
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
@@ -143,7 +143,7 @@ describe('diff of real snapshots', () => {
 
   it.each(valid)('%s against others adds up, and exchanged is the negative', async (a) => {
     const at = valid.indexOf(a);
-    for (const b of APART.flatMap((apart) => valid[at + apart] ?? [])) {
+    for (const b of DISTANCES.flatMap((distance) => valid[at + distance] ?? [])) {
       const there = await diff(a, b);
       const back = await diff(b, a);
       expectAddsUp(there);

@@ -51,7 +51,7 @@ function mutated(bytes: Buffer, random: () => number): Buffer {
   return result;
 }
 
-/** Small files for nineteen of twenty: what breaks a decoder is the structure, and a small file is nearly all structure. */
+/** Small files for 19 of 20: what breaks a decoder is the structure, and a small file is nearly all structure. */
 function pick(i: number, random: () => number): Buffer {
   if (corpus.length === 0 || i % 4 === 0) return handMade[Math.floor(random() * handMade.length)]!.bytes;
   const small = corpus.filter(({ bytes }) => bytes.length < 400_000);

@@ -54,8 +54,8 @@ export function madeOnce(path: string, make: () => void): void {
 
 /**
  * The sources compiled for this run of the tests: by whichever worker needs them first, and kept under `node_modules`
- * so that packages resolve. A build of `dist/` may be older than the sources under test, unless MBF_DIST_IS_NEW=1 says
- * that it was just made of them: then it is copied. It must not be changed.
+ * so that packages resolve. A build of `dist/` may be older than the sources under test, unless MBF_DIST_IS_NEW=1
+ * promises that it was just made of them: then it is copied. It must not be changed.
  */
 export function sharedBuild(): string {
   const outDir = sharedPath('');
