@@ -1,9 +1,14 @@
-import { basename } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These start first: a worker that starts a long file last works on alone. The default order is by size. */
-const LONGEST = ['planted', 'repository', 'mutation', 'export-snapshot', 'first-screen', 'kill', 'bisect'];
+const LONGEST = [
+  ...['planted', 'mutation', 'kill', 'repository', 'export-snapshot', 'first-screen', 'derived-lives', 'every-moment'],
+  ...['diff', 'docs-pages', 'bisect', 'bombs', 'torch-snapshot-json', 'run-directory', 'generated-incidents'],
+  ...['install', 'verify-fix', 'causes', 'mutants', 'triage', 'cli', 'every-verb', 'derive-stored', 'library'],
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -18,10 +23,26 @@ class LongestFirst extends BaseSequencer {
 /** A long file named on the command line runs, whatever the suite. */
 const NAMES_LONG_FILE = process.argv.some((arg) => arg.includes('.full.test'));
 
+/**
+ * With MBF_LONG_FORMS_FOLLOW=1 the quick suite leaves out what the full suite, run after it, runs in its long form: a
+ * file `NAME.test.ts` that `NAME.full.test.ts` imports.
+ */
+function filesWithLongForm(): string[] {
+  if (process.env['MBF_LONG_FORMS_FOLLOW'] !== '1') return [];
+  const tests = join(import.meta.dirname, 'test');
+  return readdirSync(tests, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.full.test.ts'))
+    .map((name) => ({ long: name, short: name.replace('.full.test.ts', '.test.ts') }))
+    .filter(({ long, short }) =>
+      readFileSync(join(tests, long), 'utf8').includes(`import './${basename(short, '.ts')}.js'`),
+    )
+    .map(({ short }) => `test/${short}`);
+}
+
 /** `quick` is `npm test`: all but `*.full.test.ts`. `full` is `npm run test:full`: only those. */
 export const testConfig = (suite: 'quick' | 'full'): NonNullable<ViteUserConfig['test']> => ({
   include: [suite === 'full' ? 'test/**/*.full.test.ts' : 'test/**/*.test.ts'],
-  exclude: suite === 'full' || NAMES_LONG_FILE ? [] : ['test/**/*.full.test.ts'],
+  exclude: suite === 'full' || NAMES_LONG_FILE ? [] : ['test/**/*.full.test.ts', ...filesWithLongForm()],
   // Half the cores would be one on two, and the suites mostly wait for processes.
   maxWorkers: '100%',
   // Files of a worker share modules: loading them again for every file took a quarter of a run.

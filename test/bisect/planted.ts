@@ -48,10 +48,15 @@ export async function expectNoSites(
   history: History,
 ): Promise<void> {
   expect(pairs.length).toBeGreaterThan(0);
+  // A commit may be in two pairs.
+  const outputs = new Map<string, string>();
+  for (const sha of new Set(pairs.flat())) {
+    const output = mkdtempSync(join(root, 'refactor-'));
+    await history.train(sha, 1, output);
+    outputs.set(sha, output);
+  }
   for (const pair of pairs) {
-    const outputs = pair.map(() => mkdtempSync(join(root, 'refactor-')));
-    for (const [i, sha] of pair.entries()) await history.train(sha, 1, outputs[i]!);
-    const args = ['diff', ...outputs, '--json'];
+    const args = ['diff', ...pair.map((sha) => outputs.get(sha)!), '--json'];
     const diff = cli.expect(0, args, { env: { XDG_CACHE_HOME: join(root, 'cache') } }).json<DiffResult>();
     expect(diff.sites).toEqual([]);
     expect(diff.total_delta_bytes).toBe(0);

@@ -166,10 +166,10 @@ describe('bisect', () => {
       { script: hang, log: { iterations: 3, finished: false } },
     ]);
     const judge = () =>
-      runBisect(directory, '--golden', golden, '--quiet', '--json', '--timeout', '6s', '--', './launch.sh');
+      runBisect(directory, '--golden', golden, '--quiet', '--json', '--timeout', '3s', '--', './launch.sh');
     const cut = judge();
     expect(cut.status).toBe(125);
-    expect(cut.stdout).toMatch(/did not end within 6 s/);
+    expect(cut.stdout).toMatch(/did not end within 3 s/);
     execFileSync('git', ['checkout', '-q', 'HEAD~1'], { cwd: directory, env });
     // The others wait for the rank that ran out of memory.
     expect(judge().status).toBe(1);

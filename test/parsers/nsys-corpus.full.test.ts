@@ -482,14 +482,20 @@ else {
         // The files' own names, which the store keeps.
         const texts = (await allTexts(checkedStore)).filter((text) => !text.startsWith(NSYS));
         const joined = texts.join('\u0001');
+        const used = new Set(
+          (await checkedStore.select('SELECT DISTINCT text FROM nsys_text')).map((row) => String(row['text'])),
+        );
         let looked = 0;
+        // The exports share most of their secrets.
+        const absent = new Set<string>();
         for (const name of databases.filter((file) => isExport(tablesOf(file)))) {
-          const used = new Set(
-            (await checkedStore.select('SELECT DISTINCT text FROM nsys_text')).map((row) => String(row['text'])),
-          );
           for (const secret of secretsOf(name, allTables)) {
             looked += 1;
-            if (!joined.includes(secret)) continue;
+            if (absent.has(secret)) continue;
+            if (!joined.includes(secret)) {
+              absent.add(secret);
+              continue;
+            }
             // A range or a kernel may be called as some variable reads; and where all tables are wanted, so are the
             // directories of libraries.
             const where = texts.filter((text) => text.includes(secret) && !(allTables && text.includes(`/${secret}/`)));

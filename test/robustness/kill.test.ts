@@ -17,7 +17,7 @@ import { entry, frame, segment, snapshot } from '../support/small-snapshot.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 
 const FILES = 12;
-const KILLS = runs(3, 20);
+const KILLS = runs(3, 14);
 const root = temporaryDirectory();
 let build = '';
 /** For what is asked after a kill. What is killed is a process of its own. */
@@ -37,7 +37,7 @@ interface SourceLine {
 }
 
 /**
- * About 1 MB of entries with stacks of their own and shared ones, metadata, annotations, blocks; every third file has
+ * Half a MB of entries with stacks of their own and shared ones, metadata, annotations, blocks; every third file has
  * new texts only it has.
  */
 function bigPickle(rank: number, entries: number): Buffer {
@@ -126,7 +126,7 @@ beforeAll(async () => {
   mkdirSync(run);
   for (let rank = 0; rank < FILES; rank++) {
     const name = `snapshot_${String(rank).padStart(2, '0')}.pickle`;
-    const entries = 9_000 + rank * 777;
+    const entries = 4_500 + rank * 377;
     writeFileSync(join(run, name), bigPickle(rank, entries));
     truth.set(name, entries);
   }

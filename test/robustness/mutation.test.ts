@@ -12,8 +12,8 @@ const corpus = FULL ? corpusPickles() : [];
 if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
 
 const OPCODES = Object.values(OP);
-const COUNT = runs(160, 2_000);
-const CHUNKS = runs(2, 8);
+const COUNT = runs(160, 1_000);
+const CHUNKS = runs(2, 5);
 
 const handMade = [2, 4].map((protocol) => ({
   name: `hand-made ${protocol}`,
@@ -51,11 +51,11 @@ function mutated(bytes: Buffer, random: () => number): Buffer {
   return result;
 }
 
-/** Small files for nine of ten: what breaks a decoder is the structure, and a small file is nearly all structure. */
+/** Small files for 19 of 20: what breaks a decoder is the structure, and a small file is nearly all structure. */
 function pick(i: number, random: () => number): Buffer {
   if (corpus.length === 0 || i % 4 === 0) return handMade[Math.floor(random() * handMade.length)]!.bytes;
   const small = corpus.filter(({ bytes }) => bytes.length < 400_000);
-  const pool = i % 10 === 1 || small.length === 0 ? corpus : small;
+  const pool = i % 20 === 1 || small.length === 0 ? corpus : small;
   return pool[Math.floor(random() * pool.length)]!.bytes;
 }
 

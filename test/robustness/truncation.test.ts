@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
+import { bytesSource, decode } from '../support/decode.js';
 import { FULL, runs } from '../support/runs.js';
 import { segment, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
 import { type Bench, corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
@@ -30,15 +31,26 @@ function cutPlaces(length: number, count: number, seed: number): number[] {
 }
 
 describe('a pickle cut short', () => {
-  it(FULL ? 'at every single byte' : 'at every seventh byte', async () => {
-    const odd = [2n ** 70n, 'x'.repeat(300), null];
-    const bytes = pickled({ odd, segments: [segment({ blocks: [], frames: [] })], device_traces: [trace(2)] });
+  const odd = [2n ** 70n, 'x'.repeat(300), null];
+  const bytes = pickled({ odd, segments: [segment({ blocks: [], frames: [] })], device_traces: [trace(2)] });
+  // Within the long string one place is like the next.
+  const lengths = Array.from({ length: bytes.length - 2 }, (_, i) => i + 2).filter(
+    (length) => bytes[length - 1] !== 0x78,
+  );
+
+  it(FULL ? 'at every single byte cannot be decoded' : 'at every seventh byte cannot be decoded', async () => {
+    for (const length of lengths.filter((one) => one % runs(7, 1) === 0)) {
+      const decoded = decode(bytesSource(bytes.subarray(0, length)));
+      await expect(decoded, `cut to ${length} bytes`).rejects.toMatchObject({
+        code: 'MBF2101',
+        place: { offset: length },
+      });
+    }
+  });
+
+  it(`at every ${runs(7, 3)} bytes leaves nothing in the store`, async () => {
     expect((await bench.take('whole.pickle', bytes)).source.status).toBe('ingested');
-    // Within the long string one place is like the next.
-    const lengths = Array.from({ length: bytes.length - 2 }, (_, i) => i + 2).filter(
-      (length) => bytes[length - 1] !== 0x78 && length % runs(7, 1) === 0,
-    );
-    await expectCut(lengths.map((length) => bytes.subarray(0, length)));
+    await expectCut(lengths.filter((length) => length % runs(7, 3) === 0).map((length) => bytes.subarray(0, length)));
     await expectSound(bench.store);
   }, 600_000);
 

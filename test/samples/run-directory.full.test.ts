@@ -563,7 +563,8 @@ describe('the same cause and seed', () => {
     for (const cause of CAUSES_TO_GENERATE) {
       const seed = SEEDS[0]!;
       const one = built.find(({ name }) => name === `${cause.name}-${seed}`)!;
-      for (const [name, bytes] of runDirectory(cause.build(seed))) {
+      // `causes.full.test.ts` shows that the run itself comes out the same.
+      for (const [name, bytes] of runDirectory(one.run)) {
         expect(bytes.equals(readFileSync(join(one.directory, name))), `${one.name}/${name}`).toBe(true);
       }
     }

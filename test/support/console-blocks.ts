@@ -1,9 +1,9 @@
 /** The console blocks of a page, each compared with what the command prints. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { repoRoot, sharedBuild } from '../store/scratch.js';
+import { madeOnce, repoRoot, sharedBuild, sharedPath } from '../store/scratch.js';
 import { type Cli, warmCliOf } from './cli.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
@@ -30,9 +30,11 @@ export function consoleBlocksOf(page: string): ConsoleBlock[] {
  */
 export function testConsoleBlocks(page: string): void {
   const directory = temporaryDirectory();
+  // What a page asks of a path was read for the page before it, if that asked too.
+  const shared = sharedPath('-pages') ?? directory;
   let cli: Cli;
   const mbforensics = (words: string): string => {
-    const env = { XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' };
+    const env = { XDG_CACHE_HOME: join(shared, 'cache'), MBF_DB: '' };
     // Only pipes and the like need a shell; other commands share one process.
     if (/^(?:[^\s"'|;*$&<>`\\]|"[^"$`\\]*"|\s)+$/.test(words)) {
       const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
@@ -49,7 +51,10 @@ export function testConsoleBlocks(page: string): void {
   beforeAll(() => {
     cli = warmCliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
     symlinkSync(join(repoRoot, 'samples'), join(directory, 'samples'));
-    mbforensics(FIRST_INGEST);
+    mkdirSync(shared, { recursive: true });
+    const first = join(shared, 'first.duckdb');
+    madeOnce(first, () => mbforensics(`${FIRST_INGEST} --db ${first}`));
+    copyFileSync(first, join(directory, 'mbforensics.duckdb'));
   });
 
   const blocks = consoleBlocksOf(page).filter(({ words }) => !words.startsWith('bisect '));

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
 import type { verifyingReplay } from '../../../src/allocator/replay/verifying-replay.js';
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../../../src/allocator/variants.js';
-import { compileSources } from '../../store/scratch.js';
+import { sharedBuild } from '../../store/scratch.js';
 import { hasPython, skipLoudly, snapshotPickles } from '../../support/corpus.js';
 import { history, play } from '../history.js';
 import { corpusReplays } from './corpus-replays.js';
@@ -80,15 +80,12 @@ function generated(count: number): Sample[] {
 describe('a broken rule of the model', () => {
   let samples: readonly Sample[] = [];
   beforeAll(() => {
-    compiled = compileSources('mutants');
+    compiled = sharedBuild();
     scratch = mkdtempSync(join(tmpdir(), 'mbf-mutants-'));
     writeFileSync(join(scratch, 'package.json'), '{"type":"module"}');
     samples = generated(800);
   });
-  afterAll(() => {
-    rmSync(scratch, { recursive: true, force: true });
-    rmSync(compiled, { recursive: true, force: true });
-  });
+  afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
   it('is not seen where none is broken', async () => {
     const model = await modelWith(null);
