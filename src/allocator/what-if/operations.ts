@@ -114,12 +114,12 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   return {
     completes: facts.completes ?? 'recorded',
     count: at,
-    kind: operations.kind.slice(0, at),
-    allocation: operations.allocation.slice(0, at),
-    bytes: operations.bytes.slice(0, at),
-    stream: operations.stream.slice(0, at),
-    pool: operations.pool.slice(0, at),
-    seq: operations.seq.slice(0, at),
+    kind: operations.kind.subarray(0, at),
+    allocation: operations.allocation.subarray(0, at),
+    bytes: operations.bytes.subarray(0, at),
+    stream: operations.stream.subarray(0, at),
+    pool: operations.pool.subarray(0, at),
+    seq: operations.seq.subarray(0, at),
   };
 }
 
