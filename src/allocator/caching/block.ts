@@ -50,7 +50,7 @@ export class Segment<S> implements SegmentPlace<S> {
   readonly pool: Pool<S>;
   readonly unitBytes: number;
   readonly counter: number;
-  /** The block at the lowest address; whoever makes a segment adds it. */
+  /** The block at the lowest address, added by the maker of the segment. */
   first!: Block<S>;
   /** The set of free blocks of its pool and stream, once there is one: looked up a million times in a replay. */
   freeSet: FreeSet<Block<S>> | undefined = undefined;

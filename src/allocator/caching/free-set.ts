@@ -8,7 +8,7 @@ export interface FreeSetItem {
   readonly addr: number;
 }
 
-/** A full chunk is split in two. To move three numbers of half a chunk costs less than one cache miss of a tree node. */
+/** A full chunk is split in two. Half a chunk is moved in less time than one cache miss of a tree node takes. */
 const CHUNK_ITEMS = 16;
 
 /** Consecutive items with their keys in parallel arrays: a search reads typed arrays and touches no block. */

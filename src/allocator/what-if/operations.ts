@@ -66,7 +66,12 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   const delay = facts.forcedCompletions ?? 'recorded';
   const forced = delay === 'recorded' ? new Set<number>() : forcedCompletions(recording, facts.forcedWaits ?? []);
   const released = groupBy(facts.releasedPools ?? [], (one) => one.seq);
-  const rows = count + flushes.size + (facts.releasedPools?.length ?? 0);
+  // Most frees complete at once: two entries, one operation.
+  let rows = flushes.size + (facts.releasedPools?.length ?? 0) + waited.size;
+  for (let i = 0; i < count; i += 1) {
+    const isSecond = i > 0 && action[i] === FREE_COMPLETED && action[i - 1] === FREE_REQUESTED;
+    if (!(isSecond && allocation[i] === allocation[i - 1]) && !isDriverEntry(action[i]!)) rows += 1;
+  }
   const operations = {
     kind: new Uint8Array(rows),
     allocation: new Int32Array(rows),

@@ -99,7 +99,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     ...(simulation.allowedBytes === undefined ? {} : { allowedBytes: simulation.allowedBytes }),
   });
   const { statistics } = allocator;
-  const blocks = new Array<Block<never> | undefined>(recording.allocations).fill(undefined);
+  const blocks = new Array<Block<never> | undefined>(allocationsOf(recording, operations)).fill(undefined);
   const bytesOf = edits?.bytesOf;
   const oomOf = (seq: number, requestedBytes: number): SimulatedOom => ({
     seq,
@@ -264,6 +264,12 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     gaveBack: statistics.numDeviceFrees > 0,
     isLimited: isLimited || driver.refusedBytes > 0,
   };
+}
+
+/** Number of the allocations that the operations and the start are about. */
+function allocationsOf({ start }: Recording, { count, kind, allocation }: Operations): number {
+  const last = kind.lastIndexOf(OPERATION.alloc, count - 1);
+  return Math.max(start.blocks.count, count === 0 || last < 0 ? 0 : allocation[last]! + 1);
 }
 
 /** The recorded settings without a limit: `after` sees every operation. */

@@ -191,15 +191,15 @@ export function leastBudget(
       else low = middle;
     }
     if (serves === high || count === operations.count) return serves * PAGE_BYTES;
-    const whole = run(serves * PAGE_BYTES);
-    if (whole.oom === null) return serves * PAGE_BYTES;
+    const { oom } = run(serves * PAGE_BYTES);
+    if (oom === null) return serves * PAGE_BYTES;
     low = serves;
     failures += 1;
-    count = failures < MOST_FAILURES ? countTo(whole.oom.seq) : operations.count;
+    count = failures < MOST_FAILURES ? countTo(oom.seq) : operations.count;
   }
 }
 
-/** Where the budget found fails so often behind the peak, a part of the trace is no help. */
+/** Where the budgets found fail so often behind the peak, all of the trace is replayed for each. */
 const MOST_FAILURES = 3;
 
 function pagesOf(result: SimulationResult): number {
