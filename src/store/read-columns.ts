@@ -58,25 +58,38 @@ export async function* readColumns<Spec extends ReadSpec>(
 
 /** All rows of a result that is in memory, as arrays of the caller's own. */
 export function readWhole<Spec extends ReadSpec>(result: DuckDBMaterializedResult, spec: Spec): ReadBatch<Spec> {
-  const names = result.columnNames();
   const rows = result.rowCount;
-  const columns = Object.entries(spec).map(([name, kind]) => {
+  const columns = newColumns(spec, rows);
+  readInto(result, spec, columns, 0);
+  return { rows, columns };
+}
+
+/** Arrays for `rows` rows. */
+export function newColumns<Spec extends ReadSpec>(spec: Spec, rows: number): ReadBatch<Spec>['columns'] {
+  const arrays = Object.entries(spec).map(([name, kind]) => [name, newArray(kind, rows)]);
+  return Object.fromEntries(arrays) as ReadBatch<Spec>['columns'];
+}
+
+/** The rows of a result that is in memory into `columns`, from row `at` on. */
+export function readInto<Spec extends ReadSpec>(
+  result: DuckDBMaterializedResult,
+  spec: Spec,
+  columns: ReadBatch<Spec>['columns'],
+  at: number,
+): void {
+  const names = result.columnNames();
+  const readers = Object.entries(spec).map(([name, kind]) => {
     const index = names.indexOf(name);
     if (index < 0) throw new Error(`the result has no column ${name}`);
-    const array = newArray(kind, rows);
-    return { name, index, array, copy: copier(kind, array, result.columnTypeId(index), name) };
+    return { index, copy: copier(kind, columns[name]!, result.columnTypeId(index), name) };
   });
-  let filled = 0;
-  for (let at = 0; at < result.chunkCount; at += 1) {
-    const chunk = result.getChunk(at);
-    for (const { index, copy } of columns)
+  let filled = at;
+  for (let i = 0; i < result.chunkCount; i += 1) {
+    const chunk = result.getChunk(i);
+    for (const { index, copy } of readers)
       copy(duckdb.data_chunk_get_vector(chunk.chunk, index), chunk.rowCount, filled);
     filled += chunk.rowCount;
   }
-  return {
-    rows,
-    columns: Object.fromEntries(columns.map(({ name, array }) => [name, array])) as ReadBatch<Spec>['columns'],
-  };
 }
 
 function newArray(kind: keyof ArrayKinds, rows = BATCH_ROWS): Int32Array | Float64Array | Uint8Array {
@@ -99,8 +112,11 @@ function copier(
     source.copy(data, array, rows, at);
     const validity = duckdb.vector_get_validity(vector, Math.ceil(rows / 64) * 8) as Uint8Array | null;
     if (validity === null) return;
-    for (let row = 0; row < rows; row += 1) {
-      if ((validity[row >> 3]! & (1 << (row & 7))) === 0) array[at + row] = sentinel;
+    for (let byte = 0; 8 * byte < rows; byte += 1) {
+      const bits = validity[byte]!;
+      if (bits === 0xff) continue;
+      const end = Math.min(rows, 8 * byte + 8);
+      for (let row = 8 * byte; row < end; row += 1) if ((bits & (1 << (row & 7))) === 0) array[at + row] = sentinel;
     }
   };
 }

@@ -11,7 +11,7 @@ import { loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
 import type { QueryField } from './query-file.js';
 import { createRawAppender, type RawAppender } from './raw-appender.js';
-import { type ReadBatch, type ReadSpec, readColumns, readWhole } from './read-columns.js';
+import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asStoreError } from './store-errors.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
@@ -311,14 +311,48 @@ export class Store {
   }
 
   /**
-   * All rows of a query of `queries/` as arrays of the caller's own. It runs on a connection of its own, so that
-   * another can be computed by DuckDB's threads while the caller works on the last: a stream is only computed while it
-   * is waited for. Not inside a transaction, whose rows it would not see.
+   * All rows of a query of `queries/` as arrays of the caller's own. It runs on a connection of its own. Not inside a
+   * transaction, whose rows it would not see.
    */
   async readQueryWhole<
     Name extends QueryName,
     Spec extends { readonly [Column in keyof QueryRow<Name>]?: ReadSpec[string] } & ReadSpec,
   >(name: Name, params: QueryArguments<Name>[0] & SqlParams, spec: Spec): Promise<ReadBatch<Spec>> {
+    return readWhole(await this.resultOf(name, params), spec);
+  }
+
+  /**
+   * As {@link readQueryWhole}, of several runs of a query one after the other, together at most `most` rows: DuckDB
+   * computes the next run while the rows of the last are copied.
+   */
+  async readQueryRuns<
+    Name extends QueryName,
+    Spec extends { readonly [Column in keyof QueryRow<Name>]?: ReadSpec[string] } & ReadSpec,
+  >(
+    name: Name,
+    runs: readonly (QueryArguments<Name>[0] & SqlParams)[],
+    spec: Spec,
+    most: number,
+  ): Promise<ReadBatch<Spec>> {
+    const columns = newColumns(spec, most);
+    let rows = 0;
+    let next = runs.length === 0 ? undefined : this.resultOf(name, runs[0]!);
+    for (let i = 0; next !== undefined; i += 1) {
+      const result = await next;
+      next = i + 1 < runs.length ? this.resultOf(name, runs[i + 1]!) : undefined;
+      // Awaited in the next round; a failure of the copy must not leave it unhandled.
+      next?.catch(() => undefined);
+      readInto(result, spec, columns, rows);
+      rows += result.rowCount;
+    }
+    return { rows, columns };
+  }
+
+  /** On a connection of its own, so that several can be computed at once: a stream is only while it is waited for. */
+  private async resultOf<Name extends QueryName>(
+    name: Name,
+    params: QueryArguments<Name>[0] & SqlParams,
+  ): Promise<DuckDBMaterializedResult> {
     if (this.closed) throw new Error('the store is closed');
     if (this.inTransaction) throw new Error('a transaction is open');
     const query = loadQuery(name);
@@ -328,7 +362,7 @@ export class Store {
         const prepared = await connection.prepare(composedQuery(name));
         try {
           bindParameters(prepared, params, query.params);
-          return readWhole(await prepared.run(), spec);
+          return await prepared.run();
         } finally {
           prepared.destroySync();
         }

@@ -26,8 +26,8 @@ export interface Pool<S> {
   reservedBytes: number;
 }
 
-/** One cudaMalloc, or one reservation of address space whose pages are mapped and unmapped (expandable). */
-export interface Segment<S> {
+/** Where a segment is and whose. */
+export interface SegmentPlace<S> {
   readonly addr: number;
   /** cudaMalloc: what was obtained. Expandable: the reserved address space. */
   readonly sizeBytes: number;
@@ -37,10 +37,32 @@ export interface Segment<S> {
   readonly unitBytes: number;
   /** Ascending in order of creation: the segment counter of torch 2.13. */
   readonly counter: number;
-  /** The block at the lowest address. */
-  first: Block<S>;
+}
+
+/**
+ * One cudaMalloc, or one reservation of address space whose pages are mapped and unmapped (expandable). A class for the
+ * same reason as {@link Block}.
+ */
+export class Segment<S> implements SegmentPlace<S> {
+  readonly addr: number;
+  readonly sizeBytes: number;
+  readonly stream: number;
+  readonly pool: Pool<S>;
+  readonly unitBytes: number;
+  readonly counter: number;
+  /** The block at the lowest address, added by the maker of the segment. */
+  first!: Block<S>;
   /** The set of free blocks of its pool and stream, once there is one: looked up a million times in a replay. */
-  freeSet: FreeSet<Block<S>> | undefined;
+  freeSet: FreeSet<Block<S>> | undefined = undefined;
+
+  constructor({ addr, sizeBytes, stream, pool, unitBytes, counter }: SegmentPlace<S>) {
+    this.addr = addr;
+    this.sizeBytes = sizeBytes;
+    this.stream = stream;
+    this.pool = pool;
+    this.unitBytes = unitBytes;
+    this.counter = counter;
+  }
 }
 
 /**
@@ -48,9 +70,9 @@ export interface Segment<S> {
  * so that all blocks have one hidden shape: the model touches several per event.
  */
 export class Block<S> {
-  addr: number;
+  addr = Number.NaN;
   /** Actual size: the rounded request, or more where the remainder was too small to cut off. */
-  sizeBytes: number;
+  sizeBytes = Number.NaN;
   /** Last request served here; stale on inactive blocks, exactly as torch exports it. */
   requestedBytes = 0;
   state: BlockState = 'inactive';
@@ -97,11 +119,4 @@ export function isSplit<S>(block: Block<S>): boolean {
 
 export function isExpandable<S>(block: Block<S>): boolean {
   return block.segment.unitBytes > 0;
-}
-
-/** A segment without blocks: the caller adds the first one. */
-export function makeSegment<S>(
-  place: Pick<Segment<S>, 'addr' | 'sizeBytes' | 'stream' | 'pool' | 'unitBytes' | 'counter'>,
-): Segment<S> {
-  return { ...place, freeSet: undefined } as Segment<S>;
 }

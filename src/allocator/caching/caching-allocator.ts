@@ -14,7 +14,7 @@ import { allocationSize, isSmall, roundSize } from '../rounding.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from '../settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../variants.js';
 import { type SegmentSnapshot, snapshotSegments } from './allocator-snapshot.js';
-import { type Block, isExpandable, isSplit, makeSegment, type Pool, type PoolId, type Segment } from './block.js';
+import { type Block, isExpandable, isSplit, type Pool, type PoolId, Segment } from './block.js';
 import { BlockSpace, setsInOrder } from './block-space.js';
 import type { Driver, FreeSegments } from './driver.js';
 import { ExpandableSegments, type GrowingEdge } from './expandable-segments.js';
@@ -477,7 +477,7 @@ export class CachingAllocator<S = unknown> {
     if (this.maps(pool)) return this.expandable.allocate(pool, stream, rounded, this.callStack);
     const addr = this.driver.malloc(bytes);
     if (addr === null) return null;
-    const segment = makeSegment<S>({
+    const segment = new Segment<S>({
       addr,
       sizeBytes: bytes,
       stream,

@@ -5,7 +5,7 @@
  */
 
 import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../settings.js';
-import { type Block, makeSegment, type Pool, type Segment } from './block.js';
+import { type Block, type Pool, Segment } from './block.js';
 import type { BlockSpace } from './block-space.js';
 import type { Driver } from './driver.js';
 
@@ -140,7 +140,7 @@ export class ExpandableSegments<S> {
     const unitBytes = pool.kind === 'small' ? SMALL_SEGMENT_BYTES : this.settings.largeSegmentBytes;
     const sizeBytes = Math.ceil((RESERVATION_FACTOR * this.driver.memory().totalBytes) / unitBytes) * unitBytes;
     const addr = this.driver.reserve(sizeBytes, { stream, poolId: pool.id, kind: pool.kind });
-    const segment = makeSegment<S>({ addr, sizeBytes, stream, pool, unitBytes, counter: this.nextSegment() });
+    const segment = new Segment<S>({ addr, sizeBytes, stream, pool, unitBytes, counter: this.nextSegment() });
     segment.first = this.space.makeBlock(segment, addr, sizeBytes, false);
     this.space.putUnmapped(segment.first);
     this.listener.created(segment);

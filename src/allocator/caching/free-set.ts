@@ -8,8 +8,8 @@ export interface FreeSetItem {
   readonly addr: number;
 }
 
-/** A full chunk is split in two. 64 moves of three numbers cost less than one cache miss of a tree node. */
-const CHUNK_ITEMS = 64;
+/** A full chunk is split in two. Half a chunk is moved in less time than one cache miss of a tree node takes. */
+const CHUNK_ITEMS = 16;
 
 /** Consecutive items with their keys in parallel arrays: a search reads typed arrays and touches no block. */
 class Chunk<T> {

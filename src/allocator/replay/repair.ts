@@ -2,7 +2,7 @@
  * What a replay does to the model where the record shows something else than the model would have done: it repeats the
  * record by force and goes on. A model that went astray usually agrees with the record again after a few allocations.
  */
-import { type Block, makeSegment, type PoolId, type Segment } from '../caching/block.js';
+import { type Block, type PoolId, Segment } from '../caching/block.js';
 import type { AllocatorParts } from '../caching/caching-allocator.js';
 import { move } from '../caching/statistics.js';
 import { roundSize } from '../rounding.js';
@@ -50,7 +50,7 @@ export function addSegment<S>(
   const pair = parts.pools.add(owner.poolId, {});
   const pool = owner.isSmall ? pair.small : pair.large;
   const place = { addr, sizeBytes: bytes, stream: owner.stream, pool, unitBytes: 0, counter: parts.nextSegment() };
-  const segment = makeSegment<S>(place);
+  const segment = new Segment<S>(place);
   segment.first = parts.space.makeBlock(segment, addr, bytes, true);
   parts.segments.add(segment);
   pool.reservedBytes += bytes;

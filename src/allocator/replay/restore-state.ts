@@ -1,6 +1,6 @@
 /** Sets the allocator model into a recorded state: segments, live blocks, and the free blocks that follow from them. */
 
-import { type Block, makeSegment, type PoolId, type Segment } from '../caching/block.js';
+import { type Block, type PoolId, Segment } from '../caching/block.js';
 import type { AllocatorParts } from '../caching/caching-allocator.js';
 import { type Gauge, move } from '../caching/statistics.js';
 import { SMALL_SEGMENT_BYTES } from '../settings.js';
@@ -91,7 +91,7 @@ function newSegment<S>(
   place: Pick<Segment<S>, 'addr' | 'sizeBytes' | 'stream' | 'pool' | 'counter'>,
   unitBytes: number,
 ): Segment<S> {
-  const segment = makeSegment({ ...place, unitBytes });
+  const segment = new Segment({ ...place, unitBytes });
   parts.segments.add(segment);
   return segment;
 }

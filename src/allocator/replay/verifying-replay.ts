@@ -43,6 +43,11 @@ export function verifyingReplay(recording: Recording, variant: AllocatorVariant)
 /** One pass; a class for its many counters. */
 class VerifyingReplay {
   private readonly recording: Recording;
+  /** Columns of the recording that every request and every free reads: a recording is too wide to be read fast. */
+  private readonly allocation: Int32Array;
+  private readonly address: Float64Array;
+  private readonly sizeBytes: Float64Array;
+  private readonly stream: Float64Array;
   private readonly variant: AllocatorVariant;
   private readonly driver: RecordedDriver;
   private readonly allocator: CachingAllocator<never>;
@@ -70,6 +75,10 @@ class VerifyingReplay {
 
   constructor(recording: Recording, variant: AllocatorVariant) {
     this.recording = recording;
+    this.allocation = recording.allocation;
+    this.address = recording.events.address;
+    this.sizeBytes = recording.events.sizeBytes;
+    this.stream = recording.events.stream;
     this.variant = variant;
     const { poolOf, start } = recording;
     this.hasPrivatePools = poolOf.size > 0 || start.segments.pool.some((pool) => pool !== 0);
@@ -181,7 +190,7 @@ class VerifyingReplay {
     }
     if (isWhole) {
       this.allocator.free(block);
-      this.blocks[this.recording.allocation[i]!] = undefined;
+      this.blocks[this.allocation[i]!] = undefined;
     } else {
       this.allocator.requestFree(block);
     }
@@ -194,14 +203,14 @@ class VerifyingReplay {
       if (!this.completedByModel.delete(this.recording.events.address[i]!)) this.unknownFrees += 1;
       return;
     }
-    this.blocks[this.recording.allocation[i]!] = undefined;
+    this.blocks[this.allocation[i]!] = undefined;
     if (block.state === 'active_pending_free') this.allocator.completeFree(block);
     else if (block.state === 'active_allocated') this.allocator.free(block);
     else this.completedByModel.delete(this.recording.events.address[i]!);
   }
 
   private blockOf(i: number): Block<never> | undefined {
-    const allocation = this.recording.allocation[i]!;
+    const allocation = this.allocation[i]!;
     if (allocation < 0) return undefined;
     const block = this.blocks[allocation];
     // Once a wait has completed its free, the block may serve another allocation.
@@ -212,16 +221,15 @@ class VerifyingReplay {
 
   /** An alloc entry without driver entries before it: a free block was reused. */
   private request(i: number): void {
-    const { events } = this.recording;
     const end = this.pools.enter(i);
-    const bytes = events.sizeBytes[i]!;
+    const bytes = this.sizeBytes[i]!;
     const block = this.allocator.reuse(bytes, this.streamOf(i));
     if (block === null) {
       // Pages that are mapped already may serve it: free blocks of max_split_size and more are found on the way to the
       // driver only.
       this.driver.begin(i, i);
       this.grow(i, bytes, this.streamOf(i), false, 'forced');
-    } else if (block.addr !== events.address[i]) this.part(i, 'address', block, true);
+    } else if (block.addr !== this.address[i]) this.part(i, 'address', block, true);
     else {
       this.reuses += 1;
       this.match(i, block);
@@ -385,7 +393,7 @@ class VerifyingReplay {
 
   private match(row: number, block: Block<never>): void {
     this.addressMatches += 1;
-    this.hold(this.recording.allocation[row]!, block);
+    this.hold(this.allocation[row]!, block);
   }
 
   /** The model decided otherwise: counts it, undoes what it did, and repeats the record by force. */
@@ -555,7 +563,7 @@ class VerifyingReplay {
   }
 
   private streamOf(row: number): number {
-    const stream = this.recording.events.stream[row]!;
+    const stream = this.stream[row]!;
     return Number.isNaN(stream) ? 0 : stream;
   }
 }

@@ -1,6 +1,8 @@
 /**
- * Simulations of one recording, each made once: several questions differ only in settings that decide nothing on it.
+ * Simulations of one recording, each made once: several questions differ only in settings that decide nothing on it, or
+ * in a budget that nothing reaches.
  */
+import { getOrAdd } from '../../model/group-by.js';
 import type { Recording } from '../replay/recording.js';
 import { allocationSize, roundSize } from '../rounding.js';
 import type { AllocatorSettings } from '../settings.js';
@@ -10,10 +12,16 @@ import type { Operations } from './operations.js';
 import { type Simulation, type SimulationResult, simulate } from './simulate.js';
 
 interface Known {
-  readonly results: Map<string, SimulationResult>;
+  /** By everything but the budget. */
+  readonly runs: Map<string, KnownRun[]>;
   /** Largest request, and largest segment of the start. */
   readonly largestRequest: number;
   readonly largestSegment: number;
+}
+
+interface KnownRun {
+  readonly budgetBytes: number;
+  readonly result: SimulationResult;
 }
 
 const knownRuns = new WeakMap<WhatIfBase, Known>();
@@ -28,28 +36,26 @@ export function runOnce(base: WhatIfBase, simulation: Omit<Simulation, 'variant'
     return simulate(base.recording, base.operations, fullSimulation);
   let known = knownRuns.get(base);
   if (known === undefined) {
-    known = { results: new Map(), ...largest(base) };
+    known = { runs: new Map(), ...largest(base) };
     knownRuns.set(base, known);
   }
   const { budgetBytes, allowedBytes, takenByOthersBytes, start, direction } = simulation;
   const rules = decisiveSettings(simulation, known);
-  const key = JSON.stringify([
-    rules,
-    String(budgetBytes),
-    takenByOthersBytes ?? 0,
-    allowedBytes ?? null,
-    start,
-    direction,
-  ]);
-  let result = known.results.get(key);
-  if (result === undefined) {
-    result = simulate(base.recording, base.operations, fullSimulation);
-    known.results.set(key, result);
+  const key = JSON.stringify([rules, takenByOthersBytes ?? 0, allowedBytes ?? null, start, direction]);
+  const runs = getOrAdd(known.runs, key, (): KnownRun[] => []);
+  const isSame = (run: KnownRun): boolean =>
+    run.budgetBytes === budgetBytes ||
+    // The address space of an expandable segment depends on the device.
+    (!simulation.settings.expandableSegments && !run.result.isLimited && budgetBytes >= run.result.peakReservedBytes);
+  let run = runs.find(isSame);
+  if (run === undefined) {
+    run = { budgetBytes, result: simulate(base.recording, base.operations, fullSimulation) };
+    runs.push(run);
   }
-  return result;
+  return run.result;
 }
 
-function largest({ recording: { start }, operations }: WhatIfBase): Omit<Known, 'results'> {
+function largest({ recording: { start }, operations }: WhatIfBase): Omit<Known, 'runs'> {
   let largestRequest = 1;
   let largestSegment = 0;
   for (const bytes of operations.bytes) if (bytes > largestRequest) largestRequest = bytes;

@@ -66,7 +66,12 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   const delay = facts.forcedCompletions ?? 'recorded';
   const forced = delay === 'recorded' ? new Set<number>() : forcedCompletions(recording, facts.forcedWaits ?? []);
   const released = groupBy(facts.releasedPools ?? [], (one) => one.seq);
-  const rows = count + flushes.size + (facts.releasedPools?.length ?? 0);
+  // Most frees complete at once: two entries, one operation.
+  let rows = flushes.size + (facts.releasedPools?.length ?? 0) + waited.size;
+  for (let i = 0; i < count; i += 1) {
+    const isSecond = i > 0 && action[i] === FREE_COMPLETED && action[i - 1] === FREE_REQUESTED;
+    if (!(isSecond && allocation[i] === allocation[i - 1]) && !isDriverEntry(action[i]!)) rows += 1;
+  }
   const operations = {
     kind: new Uint8Array(rows),
     allocation: new Int32Array(rows),
@@ -114,12 +119,12 @@ export function operationsOf(recording: Recording, facts: ProgramFacts): Operati
   return {
     completes: facts.completes ?? 'recorded',
     count: at,
-    kind: operations.kind.slice(0, at),
-    allocation: operations.allocation.slice(0, at),
-    bytes: operations.bytes.slice(0, at),
-    stream: operations.stream.slice(0, at),
-    pool: operations.pool.slice(0, at),
-    seq: operations.seq.slice(0, at),
+    kind: operations.kind.subarray(0, at),
+    allocation: operations.allocation.subarray(0, at),
+    bytes: operations.bytes.subarray(0, at),
+    stream: operations.stream.subarray(0, at),
+    pool: operations.pool.subarray(0, at),
+    seq: operations.seq.subarray(0, at),
   };
 }
 

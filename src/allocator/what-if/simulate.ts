@@ -67,6 +67,8 @@ export interface SimulationResult {
   readonly retries: number;
   /** Whether anything was given back to the driver, which waits for the device. */
   readonly gaveBack: boolean;
+  /** Whether the budget decided anything. */
+  readonly isLimited: boolean;
 }
 
 const ABOVE_ALL_ADDRESSES = 2 ** 50;
@@ -97,7 +99,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     ...(simulation.allowedBytes === undefined ? {} : { allowedBytes: simulation.allowedBytes }),
   });
   const { statistics } = allocator;
-  const blocks = new Array<Block<never> | undefined>(recording.allocations).fill(undefined);
+  const blocks = new Array<Block<never> | undefined>(allocationsOf(recording, operations)).fill(undefined);
   const bytesOf = edits?.bytesOf;
   const oomOf = (seq: number, requestedBytes: number): SimulatedOom => ({
     seq,
@@ -128,6 +130,7 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   };
 
   let oom: SimulatedOom | null = null;
+  let isLimited = false;
   if (simulation.start === 'packed') oom = pack(recording, allocator, blocks, request, bytesOf, oomOf);
   else {
     const restored = restoreState(allocator.parts(), start, {
@@ -147,7 +150,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
         if (bytesOf(row, start.blocks.requestedBytes[row]!) === 0) release(allocator, blocks, row);
     // A smaller device than the recorded one: what is only cached would never have been kept on it.
     const most = Math.min(budgetBytes + taken, simulation.allowedBytes ?? Number.POSITIVE_INFINITY);
-    if (statistics.reservedBytes.current > most) allocator.flush();
+    if (statistics.reservedBytes.current > most) {
+      isLimited = true;
+      allocator.flush();
+    }
     const { current } = statistics.reservedBytes;
     if (current > most) oom = { ...oomOf(-1, 0), shortBytes: current - most };
   }
@@ -256,7 +262,14 @@ export function simulate(recording: Recording, operations: Operations, simulatio
     driverCalls: driver.calls - startCalls,
     retries: statistics.numAllocRetries - startRetries,
     gaveBack: statistics.numDeviceFrees > 0,
+    isLimited: isLimited || driver.refusedBytes > 0,
   };
+}
+
+/** Number of the allocations that the operations and the start are about. */
+function allocationsOf({ start }: Recording, { count, kind, allocation }: Operations): number {
+  const last = kind.lastIndexOf(OPERATION.alloc, count - 1);
+  return Math.max(start.blocks.count, count === 0 || last < 0 ? 0 : allocation[last]! + 1);
 }
 
 /** The recorded settings without a limit: `after` sees every operation. */

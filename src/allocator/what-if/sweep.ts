@@ -8,7 +8,7 @@ import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
 import { runOnce, type WhatIfBase } from './known-runs.js';
 import { OPERATION } from './operations.js';
-import type { Edits, SimulationResult, StartLayout } from './simulate.js';
+import { type Edits, type SimulationResult, type StartLayout, simulate } from './simulate.js';
 
 export type WhatIfOutcome =
   /** Every request is served, those that failed in the record too. */
@@ -153,7 +153,8 @@ function sameRules(a: AllocatorSettings, b: AllocatorSettings): boolean {
 /**
  * The least budget with which every request is served, to the 2 MiB page the driver deals in; null if even `most` is
  * not enough. By bisection: more memory never makes this allocator fail earlier on any recording seen, though nothing
- * proves that.
+ * proves that. Budgets that are too small fail near the peak, so the trace is replayed up to there only, and whole with
+ * the budget found.
  */
 export function leastBudget(
   base: WhatIfBase,
@@ -163,20 +164,44 @@ export function leastBudget(
   most: number,
   takenByOthersBytes = 0,
 ): number | null {
-  const run = (budgetBytes: number): SimulationResult =>
-    runOnce(base, { settings, budgetBytes, takenByOthersBytes, start, direction: 'ascending' });
+  const { operations } = base;
+  const run = (budgetBytes: number, count = operations.count): SimulationResult => {
+    const question = { settings, budgetBytes, takenByOthersBytes, start, direction: 'ascending' } as const;
+    if (count === operations.count) return runOnce(base, question);
+    return simulate(base.recording, { ...operations, count }, { ...question, variant: base.variant });
+  };
+  /** Number of operations up to an entry. */
+  const countTo = (seq: number): number => {
+    const next = operations.seq.findIndex((one) => one > seq);
+    return next < 0 ? operations.count : next;
+  };
   const first = run(most);
   if (first.oom !== null) return null;
-  const pagesOf = (result: SimulationResult): number => Math.ceil(result.peakReservedBytes / PAGE_BYTES);
   let low = Math.floor(least / PAGE_BYTES);
   // A run that never had more than its peak would have gone the same way with just that.
-  let high = pagesOf(first);
-  // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    const result = run(middle * PAGE_BYTES);
-    if (result.oom === null) high = Math.min(middle, pagesOf(result));
-    else low = middle;
+  const high = pagesOf(first);
+  let count = countTo(first.peakActiveSeq);
+  for (let failures = 0; ; ) {
+    // The reserve is a multiple of the page, so budgets between two pages serve like the lower one.
+    let serves = high;
+    while (serves - low > 1) {
+      const middle = Math.floor((low + serves) / 2);
+      const result = run(middle * PAGE_BYTES, count);
+      if (result.oom === null) serves = Math.min(middle, pagesOf(result));
+      else low = middle;
+    }
+    if (serves === high || count === operations.count) return serves * PAGE_BYTES;
+    const { oom } = run(serves * PAGE_BYTES);
+    if (oom === null) return serves * PAGE_BYTES;
+    low = serves;
+    failures += 1;
+    count = failures < MOST_FAILURES ? countTo(oom.seq) : operations.count;
   }
-  return high * PAGE_BYTES;
+}
+
+/** Where the budgets found fail so often behind the peak, all of the trace is replayed for each. */
+const MOST_FAILURES = 3;
+
+function pagesOf(result: SimulationResult): number {
+  return Math.ceil(result.peakReservedBytes / PAGE_BYTES);
 }

@@ -3,13 +3,12 @@
 import type { DumpedState } from '../../allocator/fidelity/compare-final-state.js';
 import type { WalkFindings } from '../../allocator/fidelity/fidelity.js';
 import { prepareRecording, type Recording, recordedReserve } from '../../allocator/replay/recording.js';
-import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
 import { type DeviceHistory, deviceHistory, type TraceOfDevice } from '../trace/device-history.js';
 import { stateAfter } from '../trace/state-at.js';
-import { eachForward } from '../trace/trace-events.js';
+import { readTrace } from '../trace/trace-events.js';
 
 export interface StoredRecording {
   readonly recording: Recording;
@@ -25,7 +24,7 @@ export async function readRecording(store: Store, snapshotId: number, device: nu
   const { trace, settings } = history;
   const start = await stateAfter(store, history, BEFORE_TRACE);
   const id = { snapshot_id: snapshotId, device };
-  const events = await wholeTrace(store, history);
+  const events = await readTrace(store, trace);
   const stacks = await store.all('replay.empty_cache_stacks', id);
   const budgetBytes = await budgetAtOom(store, id, { start, events });
   const recording = prepareRecording({
@@ -82,31 +81,6 @@ async function readOwners(store: Store, { snapshotId, device, pools }: TraceOfDe
   for (const { from_seq, is_small, pool } of await store.all('replay.growths', id))
     growths.set(from_seq, { small: is_small ? 1 : 0, pool: Math.max(0, pools.toWalk(pool ?? -1)) });
   return { poolOfSeq, growths };
-}
-
-async function wholeTrace(store: Store, { trace }: DeviceHistory): Promise<WalkEvents> {
-  const { events: count } = trace;
-  const all = {
-    seq: new Int32Array(count),
-    action: new Uint8Array(count),
-    address: new Float64Array(count),
-    sizeBytes: new Float64Array(count),
-    stream: new Float64Array(count),
-    stackId: new Int32Array(count),
-  };
-  const pool = trace.pooled ? new Int32Array(count) : undefined;
-  let at = 0;
-  for await (const batch of eachForward(store, trace, 0, count)) {
-    all.seq.set(batch.seq.subarray(0, batch.count), at);
-    all.action.set(batch.action.subarray(0, batch.count), at);
-    all.address.set(batch.address.subarray(0, batch.count), at);
-    all.sizeBytes.set(batch.sizeBytes.subarray(0, batch.count), at);
-    all.stream.set(batch.stream.subarray(0, batch.count), at);
-    all.stackId.set(batch.stackId.subarray(0, batch.count), at);
-    if (batch.pool !== undefined) pool?.set(batch.pool.subarray(0, batch.count), at);
-    at += batch.count;
-  }
-  return { count: at, ...all, pool };
 }
 
 async function readDump(store: Store, snapshotId: number, device: number): Promise<DumpedState | null> {

@@ -1,54 +1,30 @@
-/** Entries of a device's trace from the store, as columns for a walk. */
+/** The entries of a device's trace from the store, as columns. */
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
 import type { TraceOfDevice } from './device-history.js';
 
-/** Entries read at a time: memory is that of two windows, however long the trace. */
+/** Entries read at a time: DuckDB has those of two windows in memory, however long the trace. */
 const WINDOW_EVENTS = 262_144;
 
 const SPEC = { seq: 'i32', action: 'u8', addr: 'f64', size_bytes: 'f64', stream: 'f64', stack_id: 'i32' } as const;
 
-/** Entries `from` to `to` (exclusive) in order, while DuckDB reads the next window. */
-export async function* eachForward(
-  store: Store,
-  trace: TraceOfDevice,
-  from: number,
-  to: number,
-): AsyncGenerator<WalkEvents, void, void> {
-  const windows: (readonly [number, number])[] = [];
-  for (let at = from; at < to; at += WINDOW_EVENTS) windows.push([at, Math.min(to, at + WINDOW_EVENTS)]);
-  yield* readAhead(store, trace, windows);
-}
-
-async function* readAhead(
-  store: Store,
-  trace: TraceOfDevice,
-  windows: readonly (readonly [from: number, to: number])[],
-): AsyncGenerator<WalkEvents, void, void> {
-  let next: Promise<WalkEvents> | undefined;
-  for (let i = 0; i < windows.length; i += 1) {
-    const events = await (next ?? readWindow(store, trace, windows[i]!));
-    next = i + 1 < windows.length ? readWindow(store, trace, windows[i + 1]!) : undefined;
-    // Awaited in the next round; a failure of the caller's work must not leave it unhandled.
-    next?.catch(() => undefined);
-    yield inOrder(events);
-  }
-}
-
-async function readWindow(
-  store: Store,
-  trace: TraceOfDevice,
-  [from, to]: readonly [number, number],
-): Promise<WalkEvents> {
-  const params = { snapshot_id: trace.snapshotId, device: trace.device, from_seq: from, to_seq: to };
+/** All entries in order. */
+export async function readTrace(store: Store, trace: TraceOfDevice): Promise<WalkEvents> {
+  const { snapshotId: snapshot_id, device, events: most } = trace;
+  const windows = Array.from({ length: Math.ceil(most / WINDOW_EVENTS) }, (_, i) => ({
+    snapshot_id,
+    device,
+    from_seq: i * WINDOW_EVENTS,
+    to_seq: Math.min(most, (i + 1) * WINDOW_EVENTS),
+  }));
   if (!trace.pooled) {
-    const { rows, columns } = await store.readQueryWhole('history.events', params, SPEC);
-    return events(rows, columns);
+    const { rows, columns } = await store.readQueryRuns('history.events', windows, SPEC, most);
+    return inOrder(events(rows, columns));
   }
   const spec = { ...SPEC, pool: 'i32' } as const;
-  const { rows, columns } = await store.readQueryWhole('history.pooled_events', params, spec);
-  return { ...events(rows, columns), pool: columns.pool.map(trace.pools.toWalk) };
+  const { rows, columns } = await store.readQueryRuns('history.pooled_events', windows, spec, most);
+  return inOrder({ ...events(rows, columns), pool: columns.pool.map(trace.pools.toWalk) });
 }
 
 function events(count: number, columns: ReadBatch<typeof SPEC>['columns']): WalkEvents {
