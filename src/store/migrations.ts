@@ -501,6 +501,16 @@ ALTER TABLE oom_fact ADD COLUMN others_reserved_path VARCHAR;
 ALTER TABLE oom_fact ADD COLUMN others_reserved_line BIGINT;
 `,
   },
+  {
+    version: 14,
+    title: 'pinned memory of the host',
+    sql: `
+CREATE TABLE host_event (
+  snapshot_id INTEGER, seq INTEGER, action trace_action, addr UBIGINT, size_bytes BIGINT, time_us BIGINT, pool INTEGER, stack_id INTEGER);
+CREATE TABLE host_segment (
+  snapshot_id INTEGER, segment INTEGER, address UBIGINT, total_bytes BIGINT, allocated_bytes BIGINT, active_bytes BIGINT, pool INTEGER, stack_id INTEGER);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;
