@@ -116,7 +116,7 @@ export class SegmentRows {
     return undefined;
   }
 
-  /** The blocks added since the last segment belong to one that is no row here. Returns what is wrong, if anything. */
+  /** The blocks added since the last segment belong to one of the host. Returns what is wrong, if anything. */
   leaveBlocks(fields: SegmentFields): string | undefined {
     const problem = this.unclaimed(fields);
     this.pending = 0;

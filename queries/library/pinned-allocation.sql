@@ -14,7 +14,7 @@
 -- @col    pool        INTEGER?
 -- @col    stack_id    INTEGER?
 -- @col    site        VARCHAR?
--- @why    Torch 2.14 records it on request (record_pinned_host_memory). The trace is one for the process, apart from those of the devices: times join the two.
+-- @why    Torch 2.14 records it on request (record_pinned_host_memory), in one trace for the process: times join it with a device's.
 WITH life AS (
   SELECT snapshot_id, addr AS address, size_bytes, seq AS alloc_seq, time_us AS alloc_us, pool, stack_id, action::VARCHAR AS action,
     lead(seq) OVER entries AS free_seq, lead(time_us) OVER entries AS free_us

@@ -105,7 +105,7 @@ describe('a store with pinned memory', () => {
   });
   afterAll(() => bench.close());
 
-  it('says which site allocated how much in which step', async () => {
+  it('shows which site allocated how much in which step', async () => {
     const rows = await bench.store.select(
       'SELECT address, size_bytes, alloc_seq, free_seq, step, site FROM pinned_allocation ORDER BY address',
     );
@@ -133,7 +133,7 @@ describe('a store with pinned memory', () => {
     expect(diagnosis).toMatch(/^ {2}host +rank (?:0|unknown): 112\.00 MiB pinned in 3 blocks/m);
   });
 
-  it('has no such line without pinned memory', async () => {
+  it('lacks that line without pinned memory', async () => {
     const { source } = await bench.take('snapshot_1.pickle', pickled(snapshot({ host_segments: [], host_traces: [] })));
     expect(source.status).toBe('ingested');
     const { snapshots } = await describeSnapshots(bench.store, { runId: 2 }, () => undefined);

@@ -201,7 +201,7 @@ function ranksOf(result: DiagnoseResult): ScreenSection {
   return section('ranks', rankPhrases(result), 3, 1, PACKED);
 }
 
-/** Memory of the host: apart from the account of the device. */
+/** Memory of the host, which the account of the device does not contain. */
 function pinnedOf({ pinned_host_memory: pinned }: DiagnoseResult): ScreenSection {
   return section('host', pinned === null ? [] : [`${rankWords([pinned.rank])}: ${pinnedText(pinned)}`], 1, 0);
 }
