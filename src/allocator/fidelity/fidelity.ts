@@ -82,7 +82,7 @@ const MOST_TRIED_POOLS = 32;
  */
 function withPools(plain: FittedReplay): FittedReplay {
   const { recording, outcome } = plain;
-  if (faults(outcome) === 0 || recording.namesPools === true || recording.events.count > MOST_SEARCHED_ENTRIES)
+  if (faults(outcome) === 0 || recording.namesPools !== false || recording.events.count > MOST_SEARCHED_ENTRIES)
     return plain;
   const pools = freedPools(recording);
   const tries = pools.reduce((sum, { small }) => sum + small.length + 1, 0);
