@@ -31,6 +31,8 @@ const sink: RowSink = {
     segments() {},
     blocks() {},
     annotations() {},
+    hostEvents() {},
+    hostSegments() {},
     oom() {},
     eventExtra() {},
     end() {},

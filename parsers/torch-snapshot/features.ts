@@ -1,7 +1,7 @@
 /**
  * Which torch wrote a snapshot: the file does not contain the version, but its keys indicate it. Features are the keys
  * that were present; `since` is the earliest torch release that writes one, according to upstream history. Upstream:
- * torch pull requests 112266, 119404, 130964, 152707, 165490, 177717, 179276, 190575.
+ * torch pull requests 112266, 119404, 130964, 152707, 165490, 177717, 179276, 182407, 190575.
  */
 import { bit, type KeyName } from './keys.js';
 
@@ -68,6 +68,7 @@ export const FEATURES: readonly Feature[] = [
   { id: 'frame.fx', since: '2.10', seen: (keys) => keys.frameExtras.some((key) => key.startsWith('fx_')) },
   { id: 'event.pool_id', since: '2.12', seen: entry('pool_id') },
   { id: 'setting.trace_alloc_overflowed', since: '2.13', seen: setting('trace_alloc_overflowed') },
+  { id: 'host_segments', since: '2.14', seen: top('host_segments') },
   { id: 'event.annotate', since: '2.14', seen: (keys) => keys.actions.includes('annotate') },
 ];
 

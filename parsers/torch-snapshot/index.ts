@@ -15,7 +15,15 @@ import type {
   SnapshotSummary,
   Sniff,
 } from '../../src/model/parser.js';
-import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
+import {
+  ANNOTATION_LAYOUT,
+  BATCH_ROWS,
+  BLOCK_LAYOUT,
+  EVENT_LAYOUT,
+  HOST_EVENT_LAYOUT,
+  HOST_SEGMENT_LAYOUT,
+  SEGMENT_LAYOUT,
+} from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { detectEncoding, encodingOf } from './encoding.js';
 import { detectFeatures } from './features.js';
@@ -27,7 +35,15 @@ import type { SnapshotShapes } from './snapshot-shapes.js';
 import { StackDictionary } from './stack-dictionary.js';
 import { Ref, ROWS, SEGMENT } from './value-stack.js';
 
-const KNOWN_TOP_LEVEL = new Set(['segments', 'device_traces', 'traces', 'allocator_settings', 'external_annotations']);
+const KNOWN_TOP_LEVEL = new Set([
+  'segments',
+  'device_traces',
+  'traces',
+  'allocator_settings',
+  'external_annotations',
+  'host_segments',
+  'host_traces',
+]);
 /** Blocks and segments are few; a full-size batch would be 4 MB of untouched memory. */
 const STATE_BATCH_ROWS = 8_192;
 
@@ -123,6 +139,8 @@ export async function parseSnapshot(
     segments: new ColumnBatch(SEGMENT_LAYOUT, STATE_BATCH_ROWS),
     blocks: new ColumnBatch(BLOCK_LAYOUT, STATE_BATCH_ROWS),
     annotations: new ColumnBatch(ANNOTATION_LAYOUT, STATE_BATCH_ROWS),
+    hostEvents: new ColumnBatch(HOST_EVENT_LAYOUT, STATE_BATCH_ROWS),
+    hostSegments: new ColumnBatch(HOST_SEGMENT_LAYOUT, STATE_BATCH_ROWS),
   };
   if (detected.encoding === 'json') {
     const machine = new JsonMachine(sink, out, dictionary, batches, windowBytes);
@@ -222,23 +240,29 @@ interface Root {
  * segment list must hold all segments read, the trace list of device d exactly the entries counted for d.
  */
 function readRoot(machine: SnapshotShapes): Root {
-  const { segments, traceLengths } = machine;
+  const { segments, host, traceLengths } = machine;
   const wrong = (fact: string): never => {
     throw new MbfError('MBF2106', fact);
   };
   const { root, nestedIn, around } = unwrap(machine.root, wrong);
   if (segments.orphans > 0) wrong(`${segments.orphans} blocks belong to no segment`);
-  const segmentCount = (value: unknown): number => {
+  const rowCount = (value: unknown, name: string, what: string): number => {
     if (Array.isArray(value) && value.length === 0) return 0;
     if (value instanceof Ref && value.kind === ROWS) return value.payload;
-    return wrong('`segments` is no list of segments');
+    return wrong(`\`${name}\` is no list of ${what}`);
   };
-  const checkSegments = (value: unknown): void => {
-    const listed = segmentCount(value);
-    if (listed !== segments.segmentCount) wrong(`the file holds ${segments.segmentCount} segments, its list ${listed}`);
+  const checkRows = (value: unknown, name: string, what: string, read: number): void => {
+    const listed = rowCount(value, name, what);
+    if (listed !== read) wrong(`the file holds ${read} ${what}, its list ${listed}`);
+  };
+  const checkSegments = (value: unknown): void => checkRows(value, 'segments', 'segments', segments.segmentCount);
+  const checkHost = (values: ReadonlyMap<string, unknown>): void => {
+    checkRows(values.get('host_segments') ?? [], 'host_segments', 'segments of the host', host.segmentCount);
+    checkRows(values.get('host_traces') ?? [], 'host_traces', 'trace entries of the host', host.eventCount);
   };
   if (Array.isArray(root) || (root instanceof Ref && root.kind === ROWS)) {
     checkSegments(root);
+    checkHost(new Map());
     if (traceLengths.some((length) => length > 0)) wrong('trace entries outside of a snapshot');
     return { form: 'list', topLevel: [], values: new Map(), settings: undefined, traceLengths: [], nestedIn };
   }
@@ -247,6 +271,7 @@ function readRoot(machine: SnapshotShapes): Root {
   const values = new Map([...(root as ReadonlyMap<string, unknown>), ...around]);
   if (!values.has('segments')) wrong('the dict has no key `segments`');
   checkSegments(values.get('segments'));
+  checkHost(values);
   const traces: unknown = values.get('device_traces') ?? values.get('traces') ?? [];
   if (!Array.isArray(traces)) return wrong('`device_traces` is no list of lists');
   const lengths = traces.map((trace: unknown) => {

@@ -88,9 +88,8 @@ export class SegmentRows {
 
   /** Closes a segment over the blocks added since the last one. Returns what is wrong, if anything. */
   add(fields: SegmentFields): string | undefined {
-    if (fields.blockCount !== this.pending) {
-      return `a segment lists ${fields.blockCount} blocks, but ${this.pending} were read since the last segment`;
-    }
+    const unclaimed = this.unclaimed(fields);
+    if (unclaimed !== undefined) return unclaimed;
     if (!Number.isInteger(fields.device) || fields.device < 0 || fields.device > 1023)
       return `segment.device is ${fields.device}`;
     const ordinal = this.segmentCount++;
@@ -115,6 +114,18 @@ export class SegmentRows {
     this.extents.push({ device: fields.device, start: address, end: address + fields.totalBytes });
     this.emitBlocks(ordinal, fields, address);
     return undefined;
+  }
+
+  /** The blocks added since the last segment belong to one of the host. Returns what is wrong, if anything. */
+  leaveBlocks(fields: SegmentFields): string | undefined {
+    const problem = this.unclaimed(fields);
+    this.pending = 0;
+    return problem;
+  }
+
+  private unclaimed({ blockCount }: SegmentFields): string | undefined {
+    if (blockCount === this.pending) return undefined;
+    return `a segment lists ${blockCount} blocks, but ${this.pending} were read since the last segment`;
   }
 
   private emitBlocks(ordinal: number, fields: SegmentFields, address: number): void {

@@ -9,8 +9,9 @@ import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
 import { ANNOTATION_STAGES, type Note } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { clip, keyText, toJson } from './generic-values.js';
+import { HOST_DEVICE, HostRows } from './host-rows.js';
 import { bit, ENTRY_KEYS, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
-import { SegmentRows } from './segment-rows.js';
+import { type SegmentFields, SegmentRows } from './segment-rows.js';
 import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
 import {
   ANNOTATION,
@@ -61,6 +62,8 @@ export interface SnapshotBatches {
   readonly segments: ColumnBatch;
   readonly blocks: ColumnBatch;
   readonly annotations: ColumnBatch;
+  readonly hostEvents: ColumnBatch;
+  readonly hostSegments: ColumnBatch;
 }
 
 /** The root value once all was read: a plain value with {@link Ref}s for rows. */
@@ -72,6 +75,7 @@ export abstract class SnapshotShapes extends ValueStack {
   protected readonly batch: ColumnBatch;
   private readonly annotationBatch: ColumnBatch;
   readonly segments: SegmentRows;
+  readonly host: HostRows;
   root: RootValue;
 
   /**
@@ -82,6 +86,7 @@ export abstract class SnapshotShapes extends ValueStack {
   protected readonly actionOfText = new Uint8Array(64).fill(255);
   private readonly deviceTracesText: number;
   private readonly legacyTracesText: number;
+  private readonly hostTracesText: number;
 
   // Columns of the event batch, fetched once: the batch is reused for the whole file.
   protected readonly colDevice: Int32Array;
@@ -134,6 +139,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.batch = batch;
     this.annotationBatch = batches.annotations;
     this.segments = new SegmentRows(this.out, batches.segments, batches.blocks);
+    this.host = new HostRows(this.out, batches.hostEvents, batches.hostSegments);
     const { texts } = this.dictionary;
     for (const name of KEY_NAMES) this.keyOfText[texts.internText(name)] = KEY[name];
     TRACE_ACTIONS.forEach((name, code) => {
@@ -142,6 +148,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.knownTexts = texts.count;
     this.deviceTracesText = texts.internText('device_traces');
     this.legacyTracesText = texts.internText('traces');
+    this.hostTracesText = texts.internText('host_traces');
     this.colDevice = batch.i32('device');
     this.colSeq = batch.i32('seq');
     this.colAction = batch.u8('action');
@@ -162,6 +169,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.flushEvents();
     this.flushAnnotations();
     this.segments.flush();
+    this.host.flush();
   }
 
   protected flushEvents(): void {
@@ -198,6 +206,10 @@ export abstract class SnapshotShapes extends ValueStack {
       }
       if ((bits & ACTION_BIT) !== 0 && this.findDevice(target)) {
         this.entry(target, mark, bits, unknown);
+        return;
+      }
+      if ((bits & ACTION_BIT) !== 0 && this.inHostTrace(target)) {
+        this.hostEntry(target, mark, bits);
         return;
       }
       if ((bits & BLOCKS_BIT) !== 0 && (bits & bit('total_size')) !== 0) {
@@ -383,6 +395,37 @@ export abstract class SnapshotShapes extends ValueStack {
     return true;
   }
 
+  /** Whether the dict at `target` is an item of `host_traces`: its list is below it, and the key below that. */
+  private inHostTrace(target: number): boolean {
+    const { kinds, payloads } = this;
+    const mark = this.markDepth > 0 ? this.marks[this.markDepth - 1]! : -1;
+    const list = target === mark || kinds[target - 1] === ENTRY ? mark - 1 : target - 1;
+    const isList = list > 0 && (kinds[list] === LIST || kinds[list] === ROWS);
+    return isList && kinds[list - 1] === STR && payloads[list - 1] === this.hostTracesText;
+  }
+
+  /** Keys without a column are left out: torch writes those of a device's entry, empty. */
+  private hostEntry(target: number, mark: number, bits: number): void {
+    const { slots } = this;
+    const has = (key: number): boolean => (bits & (1 << key)) !== 0;
+    const wide = new Uint32Array(4);
+    if (has(KEY.addr)) this.putWide(wide, 0, slots[KEY.addr]!, 'addr');
+    else this.putMissing(wide, 0);
+    if (has(KEY.time_us)) this.putWide(wide, 1, slots[KEY.time_us]!, 'time_us');
+    else this.putMissing(wide, 1);
+    const actionText = this.textAt(slots[KEY.action]!, 'action');
+    const isKept = this.host.addEvent({
+      action: actionText < this.knownTexts ? this.actionOfText[actionText]! : NULL_U8,
+      wide,
+      bytes: has(KEY.size) ? this.sizeAt(slots[KEY.size]!, 'size') : 0,
+      pool: this.poolOf(KEY.pool_id, bits, 'pool_id'),
+      stack: this.stackOf(bits),
+    });
+    if (!isKept) this.fail('MBF2105', 'more than 2^31 trace entries');
+    this.sp = mark;
+    this.resolveRow(target, ENTRY);
+  }
+
   private entry(target: number, mark: number, bits: number, unknown: boolean): void {
     const { slots, kinds, payloads, batch } = this;
     const device = this.device;
@@ -480,7 +523,7 @@ export abstract class SnapshotShapes extends ValueStack {
     this.putWide(wide, 0, slots[KEY.address]!, 'segment.address');
     if (has(KEY.stream)) this.putWide(wide, 1, slots[KEY.stream]!, 'segment.stream');
     else this.putMissing(wide, 1);
-    const problem = this.segments.add({
+    const fields: SegmentFields = {
       device: has(KEY.device) ? this.numberAt(slots[KEY.device]!, 'segment.device') : 0,
       wide,
       totalBytes: this.sizeAt(slots[KEY.total_size]!, 'segment.total_size'),
@@ -492,8 +535,11 @@ export abstract class SnapshotShapes extends ValueStack {
       expandable,
       stack: this.stackOf(bits),
       blockCount,
-    });
+    };
+    const isHost = fields.device === HOST_DEVICE;
+    const problem = isHost ? this.segments.leaveBlocks(fields) : this.segments.add(fields);
     if (problem !== undefined) this.fail('MBF2107', problem);
+    if (isHost) this.host.addSegment(fields);
     if (unknown) this.noteUnknown('segment', mark);
     this.segmentBits |= bits;
     this.sp = mark;

@@ -65,10 +65,15 @@ export interface AllocConf {
 const WITHOUT_EFFECT: ReadonlySet<string> = new Set([
   'backend',
   'release_lock_on_cudamalloc',
+  'release_lock_on_hipmalloc',
   'pinned_use_cuda_host_register',
+  'pinned_use_hip_host_register',
   'pinned_num_register_threads',
   'pinned_use_background_threads',
   'pinned_reserve_segment_size_mb',
+  'pinned_max_round_threshold_mb',
+  'pinned_max_cached_size_mb',
+  'pinned_free_catch_all',
   'graph_capture_record_stream_reuse',
   'expandable_segments_fast_reclaim',
 ]);

@@ -7,7 +7,15 @@ import type { ErrorCode, ErrorPlace } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
 import { NSYS_LAYOUTS, type NsysKind } from '../model/nsys-rows.js';
 import type { Dictionary, ParseSummary, SnapshotSummary } from '../model/parser.js';
-import { ANNOTATION_LAYOUT, BATCH_ROWS, BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../model/tables.js';
+import {
+  ANNOTATION_LAYOUT,
+  BATCH_ROWS,
+  BLOCK_LAYOUT,
+  EVENT_LAYOUT,
+  HOST_EVENT_LAYOUT,
+  HOST_SEGMENT_LAYOUT,
+  SEGMENT_LAYOUT,
+} from '../model/tables.js';
 import { KEY_CHARS, type StackKeys } from './content-keys.js';
 import type { DerivedSink, DerivedSnapshotSink, SnapshotDerivation } from './derive/derive-snapshot.js';
 import { TEXT_LAYOUTS, type TextKind } from './derive/derive-text.js';
@@ -18,6 +26,8 @@ export const TRAVELLING = {
   segments: SEGMENT_LAYOUT,
   blocks: BLOCK_LAYOUT,
   annotations: ANNOTATION_LAYOUT,
+  hostEvents: HOST_EVENT_LAYOUT,
+  hostSegments: HOST_SEGMENT_LAYOUT,
   blockLives: BLOCK_LIFE_LAYOUT,
   segmentLives: SEGMENT_LIFE_LAYOUT,
   buckets: BUCKET_LAYOUT,

@@ -96,6 +96,8 @@ function snapshotSink(dictionary: Dictionary, keys: StackKeys): DerivedSnapshotS
     segments: rowsOf('segments'),
     blocks: rowsOf('blocks'),
     annotations: rowsOf('annotations'),
+    hostEvents: rowsOf('hostEvents'),
+    hostSegments: rowsOf('hostSegments'),
     blockLives: rowsOf('blockLives'),
     segmentLives: rowsOf('segmentLives'),
     buckets: rowsOf('buckets'),

@@ -6,6 +6,8 @@ import {
   BLOCK_LAYOUT,
   EVENT_LAYOUT,
   type EventExtraRow,
+  HOST_EVENT_LAYOUT,
+  HOST_SEGMENT_LAYOUT,
   type Note,
   SEGMENT_LAYOUT,
   type TraceOomRow,
@@ -27,7 +29,14 @@ import type { StoreDictionary, Translation } from './store-dictionary.js';
 const ROUND_RING = /^[1-9]\d?0{3,}$/;
 
 /** Tables that hold rows of the file itself. */
-const PARSED: readonly TableLayout[] = [EVENT_LAYOUT, SEGMENT_LAYOUT, BLOCK_LAYOUT, ANNOTATION_LAYOUT];
+const PARSED: readonly TableLayout[] = [
+  EVENT_LAYOUT,
+  SEGMENT_LAYOUT,
+  BLOCK_LAYOUT,
+  ANNOTATION_LAYOUT,
+  HOST_EVENT_LAYOUT,
+  HOST_SEGMENT_LAYOUT,
+];
 
 export interface SnapshotIdentity {
   readonly snapshotId: number;
@@ -99,6 +108,14 @@ export class SnapshotWriter implements DerivedSnapshotSink {
   }
 
   annotations(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  hostEvents(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  hostSegments(batch: ColumnBatch): void {
     this.append(batch);
   }
 

@@ -26,6 +26,8 @@ const BY_SNAPSHOT = [
   'segment',
   'block',
   'annotation',
+  'host_event',
+  'host_segment',
   'snapshot_feature',
   'snapshot_setting',
   'snapshot_pool',

@@ -99,6 +99,8 @@ export interface SnapshotSink {
   segments(batch: ColumnBatch): void;
   blocks(batch: ColumnBatch): void;
   annotations(batch: ColumnBatch): void;
+  hostEvents(batch: ColumnBatch): void;
+  hostSegments(batch: ColumnBatch): void;
   oom(row: TraceOomRow): void;
   eventExtra(row: EventExtraRow): void;
   end(summary: SnapshotSummary): void;

@@ -57,6 +57,32 @@ export const BLOCK_LAYOUT = layout(
   maybe(stack('stack_id')),
 );
 
+/**
+ * One row per entry of `host_traces` (torch 2.14, `record_pinned_host_memory=True`): pinned memory of the host, one
+ * trace for the process. `size_bytes` is the size of the block, rounded up (to a power of two below
+ * `pinned_max_round_threshold_mb`), on every entry: what was asked for is in no file.
+ */
+export const HOST_EVENT_LAYOUT = layout(
+  'host_event',
+  i32('snapshot_id', 'seq'),
+  enumeration('action', TRACE_ACTIONS),
+  maybe(u64('addr')),
+  i64('size_bytes'),
+  maybe(i64('time_us'), pool('pool'), stack('stack_id')),
+);
+
+/**
+ * One row per element of `host_segments`: a block of pinned memory, which is never split. `active_bytes` has also what
+ * waits for a copy that the program has finished with.
+ */
+export const HOST_SEGMENT_LAYOUT = layout(
+  'host_segment',
+  i32('snapshot_id', 'segment'),
+  u64('address'),
+  i64('total_bytes', 'allocated_bytes', 'active_bytes'),
+  maybe(pool('pool'), stack('stack_id')),
+);
+
 export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
 
 /**

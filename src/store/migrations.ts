@@ -503,12 +503,16 @@ ALTER TABLE oom_fact ADD COLUMN others_reserved_line BIGINT;
   },
   {
     version: 14,
-    title: 'what a step like the last whole one would peak at',
+    title: 'what a step like the last whole one would peak at; pinned memory of the host',
     sql: `
 ALTER TABLE judged_trace ADD COLUMN projected_bytes BIGINT;
 ALTER TABLE judged_trace ADD COLUMN alike_share DOUBLE;
 ALTER TABLE oom_fact ADD COLUMN projected_bytes BIGINT;
 ALTER TABLE oom_fact ADD COLUMN alike_share DOUBLE;
+CREATE TABLE host_event (
+  snapshot_id INTEGER, seq INTEGER, action trace_action, addr UBIGINT, size_bytes BIGINT, time_us BIGINT, pool INTEGER, stack_id INTEGER);
+CREATE TABLE host_segment (
+  snapshot_id INTEGER, segment INTEGER, address UBIGINT, total_bytes BIGINT, allocated_bytes BIGINT, active_bytes BIGINT, pool INTEGER, stack_id INTEGER);
 `,
   },
 ];

@@ -53,7 +53,13 @@ describe("recordings of PyTorch's own allocator", () => {
     expect(from('pools-in-hash-order').pool_orders).toBeGreaterThan(0);
     expect(from('garbage-below-unknown-limit').garbage_segments).toBeGreaterThan(0);
     expect(from('garbage-and-waits').garbage_segments).toBeGreaterThan(0);
-    expect(from('reservation-end')).toEqual({ settings: false, pool_orders: 0, garbage_segments: 0 });
+    expect(from('unnamed-pools')).toEqual({ settings: false, pool_orders: 0, garbage_segments: 0, inferred_pools: 1 });
+    expect(from('reservation-end')).toEqual({
+      settings: false,
+      pool_orders: 0,
+      garbage_segments: 0,
+      inferred_pools: 0,
+    });
   });
 
   it('find settings that the file does not have by what they do', () => {
@@ -103,5 +109,22 @@ describe('what-if on a recording in which the program empties its cache', () => 
       expect(row!.peak_reserved_least_bytes).toBeLessThanOrEqual(peak);
       expect(row!.peak_reserved_most_bytes).toBeGreaterThanOrEqual(peak);
     }
+  });
+});
+
+describe('what-if with expandable segments on a device of known size', () => {
+  it('reserves address space in proportion to the device, not to what the allocator may have of it', async () => {
+    const run = recorded.get('reservation-of-device')!;
+    const [snapshot] = await listSnapshots(store, { runId: run.runId });
+    const place = { snapshotId: snapshot!.snapshot_id, device: 0, rank: null, path: 'snapshot.pickle.gz' };
+    const device = await replayDevice(store, place);
+    const recording = { ...device.base.recording, outsideBytes: OTHERS_BYTES };
+    const conf = 'expandable_segments:True,max_split_size_mb:200';
+    const question = questionOf(recording.settings, conf, false);
+    const [total, peak] = [15_573_450_752, 14_912_847_872];
+    const peakOf = (one: typeof device) =>
+      settingRows(one, question, total - OTHERS_BYTES, null, null)[0]!.peak_reserved_bytes;
+    expect(peakOf({ ...device, base: { ...device.base, recording } })).toBe(peak);
+    expect(peakOf(device)).not.toBe(peak);
   });
 });

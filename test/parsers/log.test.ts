@@ -215,6 +215,14 @@ describe('reading a log', () => {
     expect(notes).toEqual([expect.objectContaining({ kind: 'allocation_retry', line: 1, device: 1 })]);
   });
 
+  it('takes a page that the driver refused to map for such a retry, with its place', async () => {
+    const { rows, notes } = await parse(
+      'step 4\n[W1003 09:12:44.5 CUDACachingAllocator.cpp:497] expandable_segments: memory mapping failed with OOM on device 3 while trying to map 20971520 bytes (free: 10485760, total: 85017493504).\n',
+    );
+    expect(rows).toEqual([]);
+    expect(notes).toEqual([expect.objectContaining({ kind: 'allocation_retry', line: 2, device: 3 })]);
+  });
+
   it('leaves out values that NVML could not determine, with a note', async () => {
     const { rows, notes } = await parse(
       `${oom(0, 1)} Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use.\n`,

@@ -227,6 +227,16 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
       non_fixes: fc.array(fc.constantFrom('vpp', 'recompute-layernorm'), { maxLength: 3 }),
     }),
   ),
+  pinned_host_memory: fc.option(
+    fc.record({
+      rank: fc.option(fc.nat()),
+      blocks: fc.nat(),
+      total_bytes: fc.nat(),
+      active_bytes: fc.nat(),
+      site: fc.option(prose),
+      site_bytes: fc.option(fc.nat()),
+    }),
+  ),
   failed_sources: fc.array(
     prose.map((text) => ({ path: text, error: { code: 'MBF2101', text, remedy: '', offset: null } })),
     { maxLength: 50 },
@@ -255,6 +265,7 @@ describe('the first screen', () => {
           ranks: null,
           failed_sources: [],
           advice: null,
+          pinned_host_memory: null,
         },
         { operand },
       );

@@ -14,6 +14,8 @@ export interface Decoded {
   readonly blocks: readonly string[];
   readonly events: readonly string[];
   readonly annotations: readonly string[];
+  readonly hostEvents: readonly string[];
+  readonly hostSegments: readonly string[];
   readonly ooms: readonly string[];
   readonly extras: readonly string[];
   readonly stacks: readonly string[];
@@ -52,6 +54,8 @@ export async function collectDecoded(
     blocks: [] as Cell[][],
     events: [] as Cell[][],
     annotations: [] as Cell[][],
+    hostEvents: [] as Cell[][],
+    hostSegments: [] as Cell[][],
   };
   let dictionary: Dictionary | undefined;
   let summary: SnapshotSummary | undefined;
@@ -71,6 +75,8 @@ export async function collectDecoded(
           blocks: (batch) => collect(rows.blocks, batch, given, BLOCK),
           events: (batch) => collect(rows.events, batch, given, EVENT),
           annotations: (batch) => collect(rows.annotations, batch, given, ANNOTATION),
+          hostEvents: (batch) => collect(rows.hostEvents, batch, given, HOST_EVENT),
+          hostSegments: (batch) => collect(rows.hostSegments, batch, given, HOST_SEGMENT),
           oom: (row) => ooms.push(row),
           eventExtra: (row) => extras.push(row),
           end: (given) => {
@@ -111,6 +117,8 @@ export async function collectDecoded(
     blocks: lines(rows.blocks),
     events: lines(rows.events),
     annotations: rows.annotations.map((row) => JSON.stringify(row)),
+    hostEvents: lines(rows.hostEvents),
+    hostSegments: lines(rows.hostSegments),
     ooms: ooms.map((row) => JSON.stringify([row.device, row.seq, row.requestedBytes, row.deviceFreeBytes])),
     extras: extras.map((row) => JSON.stringify([row.device, row.seq, row.key, JSON.parse(row.valueJson)])),
     stacks,
@@ -146,6 +154,8 @@ const EVENT = [
   'user_metadata_id',
   'stack_id',
 ];
+const HOST_EVENT = ['seq', 'action', 'addr', 'size_bytes', 'time_us', 'pool', 'stack_id'];
+const HOST_SEGMENT = ['segment', 'address', 'total_bytes', 'allocated_bytes', 'active_bytes', 'pool', 'stack_id'];
 const ANNOTATION = ['ordinal', 'stage', 'name_id', 'device', 'time_us'];
 
 /** Reads the batch at once: the parser uses it again. Stack ids stay local, they are resolved at the end. */

@@ -163,3 +163,26 @@ export function snapshotPickle(more: Dict = {}): Buffer {
 export function tracePickle(entries: PyValue): Buffer {
   return snapshotPickle({ device_traces: [entries] });
 }
+
+/** One element of `host_segments` as torch 2.14 writes it: one block, on device −1. */
+export function hostSegment(address: number, size: number, state: string, frames: readonly Dict[] = STACK): Dict {
+  return {
+    device: -1,
+    address,
+    total_size: size,
+    allocated_size: state === 'active_allocated' ? size : 0,
+    active_size: state === 'inactive' ? 0 : size,
+    requested_size: size,
+    stream: 0,
+    segment_type: 'small',
+    segment_pool_id: new PyTuple(0, 0),
+    is_expandable: false,
+    frames,
+    blocks: [{ address, size, requested_size: size, state, frames }],
+  };
+}
+
+/** One element of `host_traces`: the keys of a device's entry. */
+export function hostEntry(action: string, addr: number, size: number, time_us: number): Dict {
+  return entry(action, 0, { addr, size, time_us, user_metadata: '', pool_id: new PyTuple(0, 0) });
+}

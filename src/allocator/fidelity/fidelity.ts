@@ -5,6 +5,7 @@
 
 import { pushAll } from '../../model/lists.js';
 import { SEGMENT_ALLOC, SEGMENT_MAP } from '../../model/trace-action-codes.js';
+import { freedPools, withFreedPools } from '../replay/infer-pools.js';
 import { type Recording, recordedReserve } from '../replay/recording.js';
 import type { ReplayOutcome } from '../replay/replay-outcome.js';
 import { verifyingReplay } from '../replay/verifying-replay.js';
@@ -69,7 +70,39 @@ export function replayBest(recording: Recording): FittedReplay {
     if (best === undefined || faults(fitted.outcome) < faults(best.outcome)) best = fitted;
     if (faults(best.outcome) === 0) break;
   }
-  return best!;
+  return withPools(best!);
+}
+
+/** Of each pool, how many small segments are its own is tried one after the other. */
+const MOST_TRIED_POOLS = 32;
+
+/**
+ * Where entries do not name their private pools: with those that flushes show, if that explains every decision. Small
+ * segments are tried from none of those before the pool's large ones to all.
+ */
+function withPools(plain: FittedReplay): FittedReplay {
+  const { recording, outcome } = plain;
+  if (faults(outcome) === 0 || recording.namesPools !== false || recording.events.count > MOST_SEARCHED_ENTRIES)
+    return plain;
+  const pools = freedPools(recording);
+  const tries = pools.reduce((sum, { small }) => sum + small.length + 1, 0);
+  if (pools.length === 0 || tries > MOST_TRIED_POOLS) return plain;
+  const smalls = pools.map(() => 0);
+  let best: FittedReplay | undefined;
+  for (const [i, { small }] of pools.entries()) {
+    let chosen = 0;
+    for (let count = 0; count <= small.length; count += 1) {
+      smalls[i] = count;
+      const fitted = fitUnknowns(withFreedPools(recording, pools, smalls), outcome.variant);
+      if (faults(fitted.outcome) === 0) return fitted;
+      if (best === undefined || firstFault(fitted.outcome) > firstFault(best.outcome)) {
+        best = fitted;
+        chosen = count;
+      }
+    }
+    smalls[i] = chosen;
+  }
+  return plain;
 }
 
 /** Searched with fewer entries than this only: each candidate is a replay of its own, though a wrong one ends early. */
@@ -222,7 +255,7 @@ function judge(
   dump: DumpedState | null,
   walk: WalkFindings,
 ): Pick<Fidelity, 'status' | 'reason' | 'freeRunError'> {
-  const refusal = whyRefused(outcome, walk);
+  const refusal = whyRefused(recording, outcome, walk);
   if (refusal !== null) return { status: 'refused', reason: refusal, freeRunError: null };
   const doubts = whyInexact(recording, outcome, difference, dump, walk);
   const isPerfect = faults(outcome) === 0 && difference === null && outcome.ooms.every((oom) => oom.repeated);
@@ -239,12 +272,15 @@ function judge(
   return { status: 'approximate', reason: doubts.join('; '), freeRunError };
 }
 
-function whyRefused(outcome: ReplayOutcome, walk: WalkFindings): string | null {
+function whyRefused(recording: Recording, outcome: ReplayOutcome, walk: WalkFindings): string | null {
   if (outcome.allocs === 0) return 'the trace holds no allocation';
   if (walk.violations > walk.tailViolations)
     return `the trace contradicts itself: ${walk.violations} of its entries cannot have happened before the state of the dump`;
   if (outcome.abandonedAt !== null) {
-    const { mismatchCount } = outcome;
+    const { mismatchCount, mismatches } = outcome;
+    // The driver is asked although a free block fits: the request is of a pool that does not have the block.
+    if (recording.namesPools === false && mismatches[0]?.kind === 'reuse_predicted')
+      return `the entries do not say of which private pool they are, and no flush shows it: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
     return `the model does not describe this recording: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
   }
   // Recorded with `skip_actions`, or by a converter that drops them.

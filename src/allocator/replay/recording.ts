@@ -82,6 +82,10 @@ export interface Recording extends RecordedTrace {
    * no file has it, and from torch 2.12 it decides between free blocks of one size.
    */
   readonly segmentOrder?: readonly number[];
+  /** Memory of the device that this allocator cannot have; absent where the device's total is not known. */
+  readonly outsideBytes?: number;
+  /** Private pools that no entry names, found by the flushes that freed them. */
+  readonly inferredPools?: number;
 }
 
 /** Expandable memory of one stream, pool and size class is in one reservation. */

@@ -48,6 +48,8 @@ export interface TakenFromRecord {
   poolOrders: number;
   /** Segments that garbage collection freed below a limit that is not in the file. */
   garbageSegments: number;
+  /** Private pools that no entry names: which segments were theirs is taken from the flushes that freed them. */
+  inferredPools: number;
 }
 
 export interface ReplayOutcome {

@@ -155,7 +155,11 @@ class VerifyingReplay {
       releasedPools: this.pools.released,
       ooms: this.ooms,
       lateWaits: this.lateWaits,
-      taken: { poolOrders: this.pools.orders, garbageSegments: this.allocator.recordedGarbageSegments },
+      taken: {
+        poolOrders: this.pools.orders,
+        garbageSegments: this.allocator.recordedGarbageSegments,
+        inferredPools: this.recording.inferredPools ?? 0,
+      },
       impliedReservationBytes: this.impliedReservation,
       olderSegments: this.driver.olderSegments,
       abandonedAt: this.abandonedAt,

@@ -32,12 +32,13 @@ export class BudgetDriver implements Driver {
     direction: 'ascending' | 'descending',
     /** Address space that the recorded allocator reserves at a time; Infinity = not known. */
     reservationBytes: number,
+    /** Of the device, where it is known; else the budget is taken for it. */
+    totalBytes?: number,
   ) {
     const known = Number.isFinite(reservationBytes) ? reservationBytes / RESERVATION_FACTOR : 0;
-    this.totalBytes = Math.max(
-      known,
-      Number.isFinite(budgetBytes) ? budgetBytes : known === 0 ? UNLIMITED_TOTAL_BYTES : 0,
-    );
+    this.totalBytes =
+      totalBytes ??
+      Math.max(known, Number.isFinite(budgetBytes) ? budgetBytes : known === 0 ? UNLIMITED_TOTAL_BYTES : 0);
     this.budgetBytes = budgetBytes;
     this.heldBytes = heldBytes;
     this.nextAddress = address;

@@ -91,7 +91,10 @@ export function simulate(recording: Recording, operations: Operations, simulatio
   const base =
     simulation.direction === 'ascending' ? ABOVE_ALL_ADDRESSES : Math.floor(lowest / PAGE_BYTES) * PAGE_BYTES;
   const taken = simulation.takenByOthersBytes ?? 0;
-  const driver = new BudgetDriver(budgetBytes + taken, held, base, simulation.direction, recording.reservationBytes);
+  const { reservationBytes, outsideBytes } = recording;
+  // Which free block fits best depends on how far a reservation can grow, and that on the device's total.
+  const total = outsideBytes === undefined || !Number.isFinite(budgetBytes) ? undefined : budgetBytes + outsideBytes;
+  const driver = new BudgetDriver(budgetBytes + taken, held, base, simulation.direction, reservationBytes, total);
   const allocator = new CachingAllocator<never>({
     driver,
     settings,

@@ -8,11 +8,12 @@ import { readTheory } from '../estimate/residual/theory.js';
 import { counterfactual } from '../replay/counterfactual.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { listSnapshots } from '../run/names/snapshots.js';
+import { mostPinned } from '../state/pinned-host-memory.js';
 import { commandsOf, orderVerdicts, relateVerdicts } from '../verdict/arrange-verdicts.js';
 import { judgeFailures } from '../verdict/combine.js';
 import { readPlaces, withPlaces } from '../verdict/evidence-places.js';
 import { readFailures } from '../verdict/failures.js';
-import { allowedSteps, judgeHint } from '../verdict/hint.js';
+import { allowedSteps, judgeHint, quotesHint } from '../verdict/hint.js';
 import { judgeMessage } from '../verdict/judge-message.js';
 import { type Deeper, judgeTraced } from '../verdict/judge-traced.js';
 import { readMemoryLines } from '../verdict/memory-lines.js';
@@ -77,7 +78,10 @@ export async function diagnose(
       accounting_peak: peak,
       steps: allowedSteps(verdict.steps, constraint),
       // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
-      hint: oom === null && judged[i]!.tests.length === 0 ? null : judgeHint(facts, verdict, constraint),
+      hint:
+        (oom === null && judged[i]!.tests.length === 0) || (failure.message && !quotesHint(failure.message.text))
+          ? null
+          : judgeHint(facts, verdict, constraint),
     });
   }
   const related = relateVerdicts(verdicts, judged);
@@ -120,5 +124,6 @@ export async function diagnose(
       options.advises === true
         ? await (await knowledge()).shortAdvice(store, runId, run, ordered, capacityBytes)
         : null,
+    pinned_host_memory: await mostPinned(store, { runId }),
   };
 }

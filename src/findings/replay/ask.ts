@@ -1,4 +1,6 @@
 /** A recorded device that replays well enough to be asked what-if questions, and the answers as rows. */
+
+import { RESERVATION_FACTOR } from '../../allocator/caching/expandable-segments.js';
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import type { Recording } from '../../allocator/replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../../allocator/settings.js';
@@ -27,14 +29,23 @@ export type DevicePlace = Pick<ChosenDevice, 'snapshotId' | 'device' | 'rank' | 
 export async function replayDevice(store: Store, chosen: DevicePlace): Promise<ReplayedDevice> {
   const stored = await readRecording(store, chosen.snapshotId, chosen.device);
   const fidelity = judgeReplay(stored.recording, stored.dump, stored.walk);
-  const { alternatives, outcome, recording } = fidelity;
-  const capacity = await readCapacity(store, chosen, recording);
+  const { alternatives, outcome } = fidelity;
+  const capacity = await readCapacity(store, chosen, fidelity.recording);
+  const recording = withOutside(fidelity.recording, capacity);
   return {
     stored: { ...stored, recording },
     fidelity,
     capacity,
     base: baseOf(recording, alternatives, outcome.variant),
   };
+}
+
+/** A reservation that the replay found is exact, a printed total is rounded. */
+function withOutside(recording: Recording, { budgetBytes, outsideBytes }: RecordedCapacity): Recording {
+  const { reservationBytes } = recording;
+  const isFound = Number.isFinite(reservationBytes) && Number.isFinite(budgetBytes);
+  const outside = isFound ? Math.max(0, reservationBytes / RESERVATION_FACTOR - budgetBytes) : outsideBytes;
+  return outside === null ? recording : { ...recording, outsideBytes: outside };
 }
 
 /** Of the facts that a recording lost, those that this one may have had. */

@@ -74,6 +74,7 @@ async function describeReplay(store: Store, named: NamedDevice): Promise<ReplayD
       settings: fidelity.settingsInferred,
       pool_orders: outcome.taken.poolOrders,
       garbage_segments: outcome.taken.garbageSegments,
+      inferred_pools: outcome.taken.inferredPools,
     },
     ooms: outcome.ooms.map((oom) => ({
       seq: oom.seq,

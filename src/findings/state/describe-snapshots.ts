@@ -5,6 +5,7 @@ import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
+import { mostPinned } from './pinned-host-memory.js';
 
 export async function describeSnapshots(
   store: Store,
@@ -35,6 +36,7 @@ export async function describeSnapshots(
         devices.every((device) => (device.walk_violations ?? 0) === 0),
       notes,
       devices,
+      pinned_host_memory: await mostPinned(store, { snapshotId: row.snapshot_id }),
     });
   }
   return { schema: 'mbforensics/snapshot@1', snapshots };

@@ -1,12 +1,18 @@
 /**
- * PyTorch ends every OOM message with the same advice, `expandable_segments:True` (before 2.2 `max_split_size_mb`),
- * whatever figures it printed. Here the advice is checked against those figures and the run's configuration.
+ * PyTorch ends OOM messages with the same advice, `expandable_segments:True` (from 1.10 to 2.1 `max_split_size_mb`),
+ * whatever figures it printed; torch 2.14 leaves it out where expandable segments are on. Here the advice is checked
+ * against those figures and the run's configuration.
  */
 import { statement } from '../../model/statement.js';
 import type { Hint, HintKind, Step, StepKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
 import { active, budget, type OomFacts } from './facts.js';
+
+/** Whether the text of a message has the advice: of one that lacks it, it would be a quotation of nothing. */
+export function quotesHint(text: string): boolean {
+  return /try\s*setting|avoid\s*fragmentation|See\s*documentation\s*for\s*Memory\s*Management/i.test(text);
+}
 
 /** Null where no caching allocator ran out, or there is too little evidence to judge its advice. */
 export function judgeHint(

@@ -108,6 +108,8 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
       annotations.add(batch);
       sink.annotations(batch);
     },
+    hostEvents: (batch) => sink.hostEvents(batch),
+    hostSegments: (batch) => sink.hostSegments(batch),
     oom: (row) => sink.oom(row),
     eventExtra: (row) => sink.eventExtra(row),
     end(summary) {

@@ -120,6 +120,17 @@ export interface SnapshotDevice {
   readonly uncertain_blocks: number | null;
 }
 
+/** Pinned memory of the host (torch 2.14, on request): what torch's host allocator holds, and what is in use of it. */
+export interface PinnedHostMemory {
+  readonly rank: number | null;
+  readonly blocks: number;
+  readonly total_bytes: number;
+  readonly active_bytes: number;
+  /** Where most of it was allocated; null without stacks. */
+  readonly site: string | null;
+  readonly site_bytes: number | null;
+}
+
 export interface SnapshotInfo {
   readonly path: string;
   readonly handle: string;
@@ -135,6 +146,8 @@ export interface SnapshotInfo {
   readonly invariants_hold: boolean;
   readonly notes: readonly NoteResult[];
   readonly devices: readonly SnapshotDevice[];
+  /** Null where none is held, or none was recorded. */
+  readonly pinned_host_memory: PinnedHostMemory | null;
 }
 
 export interface SnapshotResult {
@@ -382,6 +395,8 @@ export interface Diagnosis {
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
   /** Null where it was not asked for. */
   readonly advice: DiagnoseAdvice | null;
+  /** Of the snapshot that holds most; null where none holds any, or none was recorded. */
+  readonly pinned_host_memory: PinnedHostMemory | null;
 }
 
 export interface DiagnoseResult extends Omit<Diagnosis, 'verdicts'> {

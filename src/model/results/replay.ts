@@ -51,6 +51,8 @@ export interface ReplayDevice {
     readonly pool_orders: number;
     /** Segments that garbage collection freed below a limit that is not in the file. */
     readonly garbage_segments: number;
+    /** Private pools that no entry names, known by the flushes that freed them. */
+    readonly inferred_pools: number;
   };
   readonly ooms: readonly {
     readonly seq: number;

@@ -36,6 +36,7 @@ export function classifyText(result: ClassifyResult): string {
     ranks: null,
     failed_sources: [],
     advice: null,
+    pinned_host_memory: null,
   });
   if (result.incidents.length === 0) return head;
   const lines = [`${formatCount(result.incidents.length)} failure ${result.incidents.length === 1 ? 'line' : 'lines'}`];

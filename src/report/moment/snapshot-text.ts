@@ -3,6 +3,7 @@
 import { pushAll } from '../../model/lists.js';
 import type { SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { pinnedText } from '../pinned-text.js';
 import { noteLines } from '../run/notes-text.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
 import { afterEntry, counted, hanging, rankName } from '../text-pieces.js';
@@ -23,6 +24,8 @@ function oneSnapshot(snapshot: SnapshotInfo): string {
     .filter(([key, value]) => !(key.startsWith('roundup_power2_divisions.') && (value === '0' || value === '1')))
     .map(([key, value]) => `${key}=${value}`);
   if (settings.length > 0) pushAll(lines, hanging(`settings  ${printable(settings.join(' '))}`));
+  if (snapshot.pinned_host_memory !== null)
+    pushAll(lines, hanging(`host      ${pinnedText(snapshot.pinned_host_memory)}`));
   for (const device of snapshot.devices) pushAll(lines, ['', ...deviceLines(device)]);
   if (snapshot.notes.length > 0) pushAll(lines, ['', ...noteLines(snapshot.notes)]);
   return lines.join('\n');

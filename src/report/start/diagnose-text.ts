@@ -9,6 +9,7 @@ import type {
   VerdictResult as Verdict,
 } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { pinnedText } from '../pinned-text.js';
 import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
 import { keepEnd, printable, wrap } from '../table.js';
 import { rankWords, WIDTH } from '../text-pieces.js';
@@ -37,6 +38,7 @@ const GIVE_WAY = [
   'also',
   'at peak',
   'also',
+  'host',
   'of which',
   'not why',
   'ranks',
@@ -59,7 +61,13 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
     return `${[...clip(wrap(none, WIDTH, '  '), 3, WIDTH), ...fitSections([failedSources(result)], 3, [])].join('\n')}\n`;
   }
   const head = headLines(first, result);
-  const sections = [...bodyOf(first), ranksOf(result), othersOf(rest, first), ...endOf(first, result, target)];
+  const sections = [
+    ...bodyOf(first),
+    ranksOf(result),
+    pinnedOf(result),
+    othersOf(rest, first),
+    ...endOf(first, result, target),
+  ];
   return `${[...head, ...fitSections(sections, HEIGHT - head.length, GIVE_WAY)].join('\n')}\n`;
 }
 
@@ -192,6 +200,11 @@ const PACKED = { packed: true };
 
 function ranksOf(result: DiagnoseResult): ScreenSection {
   return section('ranks', rankPhrases(result), 3, 1, PACKED);
+}
+
+/** Memory of the host, which the account of the device does not contain. */
+function pinnedOf({ pinned_host_memory: pinned }: DiagnoseResult): ScreenSection {
+  return section('host', pinned === null ? [] : [`${rankWords([pinned.rank])}: ${pinnedText(pinned)}`], 1, 0);
 }
 
 /** Verdicts of other devices: those of one kind together. */

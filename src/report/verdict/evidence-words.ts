@@ -73,9 +73,7 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   dumped_later: () =>
     'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',
   expandable_segments: (v) =>
-    v.name('setting') === 'on'
-      ? "expandable segments were on already, so PyTorch's hint to set them does not apply"
-      : 'expandable segments were off',
+    v.name('setting') === 'on' ? 'expandable segments were on already' : 'expandable segments were off',
   against_theory(v) {
     const surprise = v.number('surprise_bytes');
     const where = surprise > 0 ? "above the estimate's upper bound" : 'below its lower bound';

@@ -61,10 +61,12 @@ function details(device: ReplayDevice): string[] {
     facts.push(
       `flushes: ${formatCount(device.flushes.forced)} forced, ${formatCount(device.flushes.explicit)} explicit`,
     );
-  const { settings, pool_orders: orders, garbage_segments: garbage } = device.from_record;
+  const { settings, pool_orders: orders, garbage_segments: garbage, inferred_pools: inferred } = device.from_record;
   if (settings) facts.push('the file contains no settings: these were found by what they do');
   if (garbage > 0)
     facts.push(`${counted(garbage, 'segment')} freed by garbage collection as recorded: its limit is not in the file`);
+  if (inferred > 0)
+    facts.push(`${counted(inferred, 'private pool')} that no entry names: known by the flush that freed it`);
   if (orders > 0) facts.push(`${counted(orders, 'flush', 'flushes')} of several private pools in the recorded order`);
   for (const oom of device.ooms) {
     facts.push(

@@ -75,12 +75,14 @@ describe('the hint', () => {
 
 const FRAGMENTED =
   '[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. ' +
-  'Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.\n';
+  'Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.';
+const QUOTED =
+  ' If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.';
 
-async function verdictOf(script: string, log = ''): Promise<Verdict> {
+async function verdictOf(script: string, log = '', advice = QUOTED): Promise<Verdict> {
   const root = realpathSync(scratchDirectory());
   mkdirSync(join(root, 'run'));
-  writeFileSync(join(root, 'run', 'train.log'), `${log}${FRAGMENTED}`);
+  writeFileSync(join(root, 'run', 'train.log'), `${log}${FRAGMENTED}${advice}\n`);
   writeFileSync(join(root, 'run', 'launch.sbatch'), `#!/bin/bash\n#SBATCH --nodes=1\n${script}\n`);
   const store = await newStore(join(root, 'store.duckdb'));
   try {
@@ -119,6 +121,16 @@ describe('advice', () => {
       'raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
       'resume from the last checkpoint',
     ]);
+  });
+});
+
+describe('a message without the hint', () => {
+  it('is not judged as if it had one: torch 2.14 leaves it out with expandable segments on', async () => {
+    const command = 'srun python pretrain_gpt.py';
+    expect((await verdictOf(command)).hint).not.toBeNull();
+    const verdict = await verdictOf(command, '', '');
+    expect(verdict.hint).toBeNull();
+    expect(JSON.stringify(verdict)).not.toContain("PyTorch's hint");
   });
 });
 
