@@ -70,7 +70,7 @@ async function measure(context: BenchContext, entries: number): Promise<Group> {
           : {
               [REPLAY_FIRST]: [{ of: PICKLE_LOAD_GC_OFF, limit: 1 }, rss],
               [REPLAY]: [{ of: PICKLE_LOAD_GC_OFF, limit: 1 }, rss],
-              [SWEEP]: [{ of: PICKLE_LOAD_GC_OFF, limit: 10 }, rss],
+              [SWEEP]: [{ of: PICKLE_LOAD_GC_OFF, limit: 8 }, rss],
             },
       notes: [
         'the recording is made by the allocator model; its replay must be exact, or the case fails',

@@ -64,7 +64,7 @@ export function alternativesOf(recording: Recording, outcome: ReplayOutcome): Al
 }
 
 /** Operations of all cases together: a first screen replays them for two questions, at about a microsecond each. */
-const MOST_OPERATIONS = 4_000_000;
+const MOST_OPERATIONS = 1_500_000;
 
 /** Most requested bytes at once that were freed and waited. */
 function mostPending({ events, allocation }: Recording): number {
