@@ -41,10 +41,12 @@ const SETTING: Shape = {
   capacity_bytes: ['number', 'null'],
   outcome: ['=fits', '=same_oom', '=earlier_oom', '=later_oom'],
   peak_reserved_bytes: ['number'],
+  peak_reserved_least_bytes: ['number'],
+  peak_reserved_most_bytes: ['number'],
   peak_active_bytes: ['number'],
   headroom_bytes: ['number', 'null'],
   driver_calls: ['number'],
-  bound: ['=exact', '=optimistic', '=pessimistic'],
+  bound: ['=exact', '=interval', '=optimistic', '=pessimistic'],
 };
 
 function expectShape(value: Readonly<Record<string, unknown>>, shape: Shape): void {
@@ -72,6 +74,7 @@ interface Answered {
     readonly robust: boolean;
     readonly bound: string;
     readonly peak_reserved_bytes: number;
+    readonly peak_reserved_most_bytes: number;
     readonly headroom_bytes: number | null;
   })[];
   readonly edit: {
@@ -108,7 +111,7 @@ describe('replay and whatif', () => {
     for (const setting of settings) {
       expectShape(setting, SETTING);
       if (setting.capacity_bytes === null) continue;
-      expect(setting.headroom_bytes).toBe(setting.capacity_bytes - setting.peak_reserved_bytes);
+      expect(setting.headroom_bytes).toBe(setting.capacity_bytes - setting.peak_reserved_most_bytes);
     }
     expect(settings[0]).toMatchObject({ setting: 'recorded', outcome: 'same_oom', bound: 'exact' });
     const expandable = settings.filter(({ setting }) => setting === 'expandable_segments:True');

@@ -289,7 +289,7 @@ describe(REFUSALS, () => {
   ];
   const badSegments: readonly (readonly [...Fact, Dict])[] = [
     ['device 10^9', /segment.device is 1000000000/, { device: 1e9 }],
-    ['device -1', /segment.device is -1/, { device: -1 }],
+    ['device -2', /segment.device is -2/, { device: -2 }],
     ['a negative segment', /segment.total_size is negative/, { total_size: -5 }],
     ['blocks that are no list', /blocks is a string/, { blocks: 'none' }],
     ['blocks that are numbers', /blocks is an object/, { blocks: [1, 2] }],
@@ -302,6 +302,7 @@ describe(REFUSALS, () => {
   /** Keys of a snapshot. */
   const badSnapshots: readonly (readonly [what: string, code: string, fact: RegExp, Dict])[] = [
     ['a segment without an address', 'MBF2107', /a segment without an address/, { segments: [homeless] }],
+    ['a segment of the host', 'MBF2106', /holds 0 segments, its list 1/, { segments: [{ ...segment(), device: -1 }] }],
     ['segments that are no list', 'MBF2106', /`segments` is no list/, { segments: 5 }],
     ['segments that hold numbers', 'MBF2106', /`segments` is no list/, { segments: [5] }],
     ['traces that are no list', 'MBF2106', /`device_traces` is no list/, { device_traces: 'none' }],
