@@ -13,7 +13,9 @@ export interface KnownTrigger {
 /** Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and any other name with that word. */
 const OOM_NAME = /(?:^|[^a-z])oom(?![a-z])/i;
 /** torchtitan dumps there when an OutOfMemoryError leaves its training loop, and only then. */
-const EXIT_DIRECTORY = /^iteration_\d+_exit$/;
+const EXIT_DIRECTORY = /^(?:iteration_\d+|step_\d{12})_exit$/;
+/** torchtnt's `oom_rank3`, and verl's `oom_<time>`. */
+const OOM_DIRECTORY = /^oom[-_](?:rank|\d)/i;
 /** verl's sampler calls its files so. */
 const PERIODIC_NAME = /^periodic[-_]/i;
 
@@ -28,7 +30,7 @@ export function dumpTrigger(
   const directories = segments.slice(0, -1);
   if (lastEntryIsOom) return { trigger: 'oom', origin: 'trace: its last entry is an OOM' };
   if (OOM_NAME.test(base)) return { trigger: 'oom', origin: 'name: oom' };
-  if (directories.some((name) => /^oom[-_]rank/i.test(name))) return { trigger: 'oom', origin: 'name: oom directory' };
+  if (directories.some((name) => OOM_DIRECTORY.test(name))) return { trigger: 'oom', origin: 'name: oom directory' };
   if (directories.some((name) => EXIT_DIRECTORY.test(name))) {
     return { trigger: 'oom', origin: 'name: exit directory of torchtitan' };
   }

@@ -272,6 +272,13 @@ const WRONG_RULES: readonly WrongRule[] = [
     code: 'MBF2010',
     status: 'skipped',
   },
+  {
+    // Recorders that can use either write it under the name of a snapshot.
+    id: 'memray',
+    recognise: magic('memray\0', 'is a recording of host memory by memray, not a snapshot of device memory'),
+    code: 'MBF2008',
+    status: 'skipped',
+  },
   { id: 'tar', recognise: magic('ustar', 'is a tar archive', 257), code: 'MBF2008', status: 'skipped' },
   { id: 'elf', recognise: magic('\x7fELF', 'is machine code or a core dump'), code: 'MBF2008', status: 'skipped' },
   { id: 'numpy', recognise: magic('\x93NUMPY', 'is a NumPy array'), code: 'MBF2008', status: 'skipped' },

@@ -158,7 +158,9 @@ export class MbfError extends Error {
     ]
       .filter((part) => part !== '')
       .join(' ');
-    return oneLine(where === '' ? this.message : `${where}: ${this.message}`);
+    // A parser's mark below a line of the statement points at nothing once both are one line.
+    const message = this.message.replace(/\n\s*\^\s*$/, '').replace(/\s*\n\s*/g, ' ');
+    return oneLine(where === '' ? message : `${where}: ${message}`);
   }
 }
 

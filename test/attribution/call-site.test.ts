@@ -188,6 +188,13 @@ describe('the call site', () => {
     expect(stackModule([])).toBeUndefined();
   });
 
+  it('counts the router of overridden operators as no frame', () => {
+    const router = stack(`eager_router ${torch}/_native/registry.py:958`);
+    expect(router.map(frameKind)).toEqual(['noise']);
+    const [site] = siteFrames([...router, ...stack('forward /opt/megatron-lm/megatron/core/transformer/mlp.py:10')]);
+    expect(site!.name).toBe('forward');
+  });
+
   it('keeps functions whose names look like the interpreter\u2019s', () => {
     const frames = stack(
       'maybe_start_grad_sync /opt/megatron-lm/megatron/core/distributed/param_and_grad_buffer.py:300',

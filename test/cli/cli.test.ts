@@ -145,6 +145,9 @@ describe('exit codes', () => {
     expectError(cli.run(['sql', 'SELECT 1', '--limit', '1e99', '--db', db]), 2, /MBF1001.*--limit/);
     expectError(cli.run(['diagnose', '--capacity', 'lots', '--db', db]), 2, /MBF1001.*--capacity/);
     expectError(cli.run(['sql', 'SELECT 1', '--format', 'xml', '--db', db]), 2, /MBF1001.*xml/);
+    const unknown = cli.run(['sql', 'FROM nope', '--db', db]);
+    expectError(unknown, 2, /MBF1006.* nope does not exist! .*LINE 1: FROM nope$/m);
+    expect(unknown.stderr).not.toContain('\ufffd');
     expectError(
       cli.run(['ingest', SAMPLE, '--run', 'x', '--each', '--db', join(scratchDirectory(), 's.duckdb')]),
       2,

@@ -192,6 +192,9 @@ describe('classify', () => {
   });
 
   it('has exit codes for scripts', () => {
+    const none = cli.expect(0, ['classify', '-'], { cwd: root, input: 'hello\n' });
+    expect(none.stdout).toMatch(/^NO FAILURE FOUND ·/);
+    expect(none.stdout).not.toContain('OOM');
     cli.expect(1, ['classify', '-', '--exit-code'], { input: OOM });
     cli.expect(3, ['classify', '-', '--exit-code'], { input: 'nothing\n' });
     cli.expect(0, ['classify', '-', '--exit-code'], {

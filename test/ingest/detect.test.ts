@@ -73,6 +73,7 @@ describe('files known to be something else', () => {
     ['model', `${ZIP}archive/data.pkl\x80\x02ctorch._utils`, 'torch-save', 'MBF2008', 'skipped'],
     ['model', '\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.\x80\x02', 'torch-save', 'MBF2008', 'skipped'],
     ['x', `${ZIP}readme.txt`, 'zip', 'MBF2008', 'skipped'],
+    ['memory_snapshot_time1.5_rank3_x.pickle', 'memray\0\x0b\0', 'memray', 'MBF2008', 'skipped'],
     ['s.pickle', PROTOCOL_0, 'old-pickle-protocol', 'MBF2103', 'failed'],
     ['s.pickle', PROTOCOL_1, 'old-pickle-protocol', 'MBF2103', 'failed'],
     [

@@ -48,6 +48,11 @@ const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, rank: n
     ['llama3.snapshot_0.pkl', 0],
   ],
   'snapshot_<time>_<rank> of MindSpeed': [['snapshot_2026-03-01-10-02_5.pickle', 5]],
+  '<rank>_step_<n> of torchtitan': [
+    ['profiling/memory_snapshot/step_000000000100/000007_step_100.pickle', 7],
+    ['step_000000000012_exit/000000_step_12.pickle', 0],
+    ['step_000000000100/replica_1/001023_step_100.pickle.gz', 1023],
+  ],
   'r<rank> of a memory snapshot': [
     ['r12.pickle', 12],
     ['prof_memsnap_r3.pkl', 3],
@@ -96,6 +101,9 @@ describe('no rank is guessed', () => {
     'snapshot.pickle',
     'host_123_Mar_01_10_02_03.pickle',
     'snapshot_step_100.pickle',
+    '000007_step_100.pickle',
+    'step_100/000007_step_100.pickle',
+    'step_000000000100/7_step_100.pickle',
     'snapshot_10_02_03.pickle',
     'snapshot_20260301.pickle',
     'snapshot_1772359323.pickle',

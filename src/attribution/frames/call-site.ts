@@ -69,6 +69,8 @@ const GENERATED =
  */
 const TORCH_CHECKOUT =
   /(?:^|\/)torch\/(?:nn|autograd|optim|utils|cuda|distributed|functional|jit|fx|amp|export|compiler|ao|func|backends|storage|serialization|random|library|testing|_\w+)(?:\/|\.py$)|(?:^|\/)lib(?:64)?\/python\d[\d.]*\/torch\//;
+/** Torch's table of overridden operators (2.14): it is called between an operator and its kernel, on any thread. */
+const OPERATOR_ROUTER = /(?:^|\/)torch\/_native\//;
 const TRITON_CHECKOUT = /(?:^|\/)triton\/(?:runtime|compiler|backends|language|testing)(?:\/|\.py$)/;
 const TORCH_PACKAGES = new Set(['torch', 'functorch', 'torchgen', 'triton', 'pytorch_triton']);
 /**
@@ -104,6 +106,7 @@ const KINDS_KEPT = 20_000;
 function pythonFileKind(filename: string): FrameKind {
   const path = filename.replaceAll('\\', '/');
   if (GENERATED.test(path)) return 'generated';
+  if (OPERATOR_ROUTER.test(path)) return 'noise';
   const installed = lastMatchEnd(path, INSTALLED);
   if (installed >= 0) {
     const top = path.slice(installed).split('/', 1)[0]!;

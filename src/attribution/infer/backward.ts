@@ -11,13 +11,17 @@ export const ACTIVATION_GRADIENT = 'inference.activation-gradient';
 /** Labels of a rule for a backward allocation that may be either of the two. */
 export const REFINABLE = 'activation_gradient';
 
+/** Of buffers that a pipeline stage receives into. */
+const RECEIVED = 'pipeline_p2p';
+
 const GRADIENT = { component: 'gradient', sub_component: 'parameter_gradient' } as const;
 const OF_ACTIVATION = { component: 'activation', sub_component: REFINABLE } as const;
 
 /**
  * Allocated in a backward window and still there when the optimizer begins its step, or, without one in the trace, when
  * the next forward pass begins: the gradient of a parameter. Freed before: the gradient of an activation. If the trace
- * ends inside the window, sizes decide: those of parameters that are known are theirs.
+ * ends inside the window, sizes decide: those of parameters that are known are theirs. A pipeline stage keeps the
+ * gradient of its input for the stage before it: as large as what it receives, and as no parameter.
  */
 export function inferBackward(of: Attribution): void {
   const { lives, classes, phases } = of;
@@ -25,6 +29,11 @@ export function inferBackward(of: Attribution): void {
   const sizes = new Set<number>();
   const isParameter = relabelling(of, PARAMETER_GRADIENT, { ...GRADIENT, confidence: 'high' });
   const isParameterPerhaps = relabelling(of, PARAMETER_GRADIENT, { ...GRADIENT, confidence: 'medium' });
+  const received = new Set<number>();
+  for (let row = 0; row < lives.count; row += 1) {
+    const { component, sub_component } = labelAt(of, row);
+    if (component === 'communication' && sub_component === RECEIVED) received.add(sizeOf(lives, row));
+  }
   const isActivation = relabelling(of, ACTIVATION_GRADIENT, { ...OF_ACTIVATION, confidence: 'high' });
   for (let row = lives.starts; row < lives.count; row += 1) {
     const label = labelAt(of, row);
@@ -36,10 +45,11 @@ export function inferBackward(of: Attribution): void {
     const freed = lives.freedSeq[row]!;
     const step = phases.nextStart('optimizer_step', row);
     const end = step !== NEVER ? step : phases.endOf(row) + 1;
-    if (freed < end) isActivation(row);
+    const size = sizeOf(lives, row);
+    if (freed < end || (received.has(size) && !sizes.has(size))) isActivation(row);
     else if (end < lives.events) {
       (step !== NEVER ? isParameter : isParameterPerhaps)(row);
-      sizes.add(sizeOf(lives, row));
+      sizes.add(size);
     } else open.push(row);
   }
   if (open.length === 0) return;

@@ -4,7 +4,8 @@
  *
  * Producers: Megatron-LM and Megatron Bridge `<base>_<rank><ext>` and `<base>_oom_rank-<rank><ext>`, older Megatron-LM
  * `oom_rank-<rank>_<base>`, NeMo `memory_snapshot-rank<rank>.pickle`, torchtitan
- * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle`, torchrun `attempt_<n>/<local rank>/{stdout,stderr}.log`
+ * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle` and, since 2026,
+ * `step_<12 digits>[_exit]/[<leaf>/]<rank, 6 digits>_step_<n>.pickle` (`tools/profiler.py`), torchrun `attempt_<n>/<local rank>/{stdout,stderr}.log`
  * (torch `distributed/elastic/multiprocessing/api.py`, DefaultLogsSpecs), torchtnt
  * `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl `<tag>_rank<rank>_pid<pid>.pickle`
  * (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`, MindSpeed
@@ -105,6 +106,13 @@ export const RANK_RULES: readonly RankRule[] = [
     on: 'path',
     pattern: new RegExp(`(?:^|/)attempt_\\d+/${RANK}/[^/]+$`),
     scope: 'local',
+  },
+  {
+    name: '<rank>_step_<n> of torchtitan',
+    on: 'path',
+    // Only below its directory: six digits alone may be anything.
+    pattern: /(?:^|\/)step_\d{12}(?:_exit)?\/(?:[^/]+\/)?0*(\d{1,5})(?<=\/\d{6})_step_\d+\.pickle$/,
+    scope: 'global',
   },
   {
     name: 'rank in directory name',

@@ -77,7 +77,11 @@ function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const { cause, detail, confidence, tests } = verdict;
   const count = result.verdicts.length;
   const place = [
-    cause === 'not_oom' ? 'NO OOM' : 'OOM',
+    cause === 'not_oom'
+      ? 'NO OOM'
+      : cause === 'undecided' && verdict.evidence.length === 0
+        ? 'NO FAILURE FOUND'
+        : 'OOM',
     placeOf(verdict, result),
     ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
     ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),

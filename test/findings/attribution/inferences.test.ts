@@ -68,6 +68,23 @@ describe('backward', () => {
     }
   });
 
+  it('knows the gradient that a pipeline stage keeps for the stage before it', async () => {
+    const RECEIVE = ['create_tensor_recv_prev /w/megatron/core/pipeline_parallel/p2p_communication.py:336', ...MAIN];
+    const attribution = await attributed([
+      ...built(),
+      alloc('received', 9 * MIB, RECEIVE),
+      ...pass(1),
+      alloc('kept', 9 * MIB, ENGINE),
+      alloc('t', MIB, scratch),
+      free('t'),
+      ...pass(2),
+    ]);
+    expect(attribution['received']).toMatchObject({ component: 'communication', by: 'rule' });
+    expect(attribution['kept']).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
+    // One that is as large as a parameter stays that parameter's.
+    expect(attribution['g1.1']).toMatchObject({ component: 'gradient', sub: 'parameter_gradient' });
+  });
+
   it('goes by the sizes of parameters where the trace ends inside', async () => {
     const cut = pass(1).slice(0, 3 + 2);
     const attribution = await attributed([...built(), ...cut, { oom: MIB }]);

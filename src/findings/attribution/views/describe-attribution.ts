@@ -19,7 +19,7 @@ import { COMPONENTS, type Component, type Confidence } from '../../../model/voca
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
-import { readStacks } from '../../stacks/read-stacks.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../../stacks/read-stacks.js';
 import { lifetimeBasis } from '../../state/live/lifetimes.js';
 import { deviceHistory } from '../../trace/device-history.js';
 import { type Moment, momentText } from '../../trace/moment.js';
@@ -119,7 +119,7 @@ async function describeDevice(
             ? components
                 .filter(({ component }) => only === undefined || component === only)
                 .map((part) => ({ ...part, key: labelKey(part, by) }))
-            : wanted.map((part) => ({ ...part, key: stackKey(part.frames, by) })),
+            : wanted.map((part) => ({ ...part, key: stackKey(part, by) })),
         );
   const limit = question.limit ?? Number.POSITIVE_INFINITY;
   const rest = groups?.slice(limit) ?? [];
@@ -209,8 +209,12 @@ function labelKey({ sub_component, phase, rules }: ComponentBytes, by: 'sub' | '
   return rules.length === 0 ? '(none)' : rules.join(' + ');
 }
 
-function stackKey(frames: readonly Frame[], by: 'site' | 'module' | 'layer'): string {
-  return (by === 'site' ? callSite(frames) : by === 'module' ? stackModule(frames) : layerName(frames)) ?? '(no stack)';
+function stackKey(
+  { frames, component }: { readonly frames: readonly Frame[]; readonly component: Component },
+  by: 'site' | 'module' | 'layer',
+): string {
+  const key = by === 'site' ? callSite(frames) : by === 'module' ? stackModule(frames) : layerName(frames);
+  return key ?? (component === 'before_recording' ? NO_STACK : NO_FRAMES);
 }
 
 function sumGroups(parts: readonly ComponentGroup[]): ComponentGroup[] {
