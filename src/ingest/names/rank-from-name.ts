@@ -4,9 +4,9 @@
  *
  * Producers: Megatron-LM and Megatron Bridge `<base>_<rank><ext>` and `<base>_oom_rank-<rank><ext>`, older Megatron-LM
  * `oom_rank-<rank>_<base>`, NeMo `memory_snapshot-rank<rank>.pickle`, torchtitan
- * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle` and, since 2026,
- * `step_<12 digits>[_exit]/[<leaf>/]<rank, 6 digits>_step_<n>.pickle` (`tools/profiler.py`), torchrun `attempt_<n>/<local rank>/{stdout,stderr}.log`
- * (torch `distributed/elastic/multiprocessing/api.py`, DefaultLogsSpecs), torchtnt
+ * `iteration_<n>[_exit]/rank<rank>_memory_snapshot.pickle` and, since 2026, `step_<12 digits>[_exit]/[<leaf>/]<rank, 6
+ * digits>_step_<n>.pickle` (`tools/profiler.py`), torchrun `attempt_<n>/<local rank>/{stdout,stderr}.log` (torch
+ * `distributed/elastic/multiprocessing/api.py`, DefaultLogsSpecs), torchtnt
  * `{oom,memory_snapshot}_rank<rank>/snapshot.pickle` (`utils/oom.py`), verl `<tag>_rank<rank>_pid<pid>.pickle`
  * (`utils/memory_utils.py`), slime `memory_snapshot_time<time>_rank<rank>_<base>`, MindSpeed
  * `snapshot_<time>_<rank>.pickle`, Open MPI `rank.<rank>/stdout`, nemo-run `log-<job>_<job id>_<restart>.out` and
