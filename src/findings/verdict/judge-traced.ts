@@ -57,9 +57,9 @@ export async function judgeTraced(
   evidence.mark(firstEntry, 'context');
   const accounting = account(facts, oom.parts);
   const step = facts.trace?.wholeStep ?? null;
-  // Where it decides, the test of capacity names it. That it says nothing matters only where more might fit.
-  const isTold = step?.outcome === 'unlike' ? judged.cause === 'fragmentation' : step?.outcome !== 'beyond';
-  if (step !== null && isTold)
+  // Where it decides, the test of capacity names it. A step of another shape matters only to fragmentation.
+  const isShown = step?.outcome === 'unlike' ? judged.cause === 'fragmentation' : step?.outcome !== 'beyond';
+  if (step !== null && isShown)
     evidence.add('whole_step', oom.source, {
       numbers: { projected_bytes: step.peakBytes, limit_bytes: step.limitBytes, alike_share: step.alikeShare },
       names: { outcome: step.outcome },
