@@ -38,7 +38,7 @@ SELECT
   short.projected_bytes,
   CASE
     WHEN short.projected_bytes IS NULL OR short.short_bytes IS NULL THEN NULL
-    WHEN short.alike_share < threshold.alike_step_share THEN 'unlike'
+    WHEN coalesce(short.alike_share, 0) < threshold.alike_step_share THEN 'unlike'
     WHEN short.projected_bytes - short.limit_bytes > threshold.projection_share * short.projected_bytes THEN 'beyond'
     WHEN short.limit_bytes - short.projected_bytes < threshold.projection_share * short.projected_bytes THEN 'close'
     ELSE 'fits' END AS step_outcome,

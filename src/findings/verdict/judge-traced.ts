@@ -58,7 +58,7 @@ export async function judgeTraced(
   const accounting = account(facts, oom.parts);
   const step = facts.trace?.wholeStep ?? null;
   // Where it decides, the test of capacity names it. A step of another shape matters only to fragmentation.
-  const isShown = step?.outcome === 'unlike' ? judged.cause === 'fragmentation' : step?.outcome !== 'beyond';
+  const isShown = step?.outcome === 'unlike' ? judged.cause === 'fragmentation' : judged.reason !== 'whole_step';
   if (step !== null && isShown)
     evidence.add('whole_step', oom.source, {
       numbers: { projected_bytes: step.peakBytes, limit_bytes: step.limitBytes, alike_share: step.alikeShare },
