@@ -65,7 +65,7 @@ export const EVENT_RULES: readonly EventRule[] = [
   {
     id: 'kubernetes.preempted',
     reason: /^(?:Preempted|Preempting)$/,
-    kind: 'other',
+    kind: 'preempted',
     source: 'kube-scheduler pkg/scheduler/framework/preemption; kubelet pkg/kubelet/preemption',
   },
   {

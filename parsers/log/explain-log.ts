@@ -4,32 +4,54 @@ import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
 import { readLog } from './read-log.js';
 
-/** Figures that a user may miss; the first match wins. Bounded patterns: they run over every line no format read. */
+/** Units by what they measure. A rate is of bytes or of anything counted; a name that ends in a unit has it too. */
+const SECONDS = 's(?:ec(?:ond)?s?)?';
+const UNITS: readonly { readonly topic: string; readonly unit: string; readonly flags: string }[] = [
+  {
+    topic: 'throughput',
+    unit: String.raw`(?:[A-Za-z]{1,16}(?:\/[A-Za-z]{1,8})?(?: ?\/ ?| per |_per_)${SECONDS}|${SECONDS}\/[A-Za-z]{2,12}|[kKMGTP]?(?:FLOPS?|flops?|FLOPs)(?:\/s)?)(?:\/[A-Za-z]{1,8})?`,
+    flags: 'i',
+  },
+  { topic: 'memory', unit: '(?:[kKMGTP]i?[Bb]|[kmgt]i?b|[Bb]ytes?|(?:[Kk]ilo|[Mm]ega|[Gg]iga)[Bb]ytes?)', flags: '' },
+  {
+    topic: 'time',
+    unit: `(?:[mnuµμ]s(?:ec(?:s)?)?|${SECONDS}|milliseconds?|microseconds?|min(?:ute)?s?|h(?:ou)?rs?|days?)`,
+    flags: 'i',
+  },
+  { topic: 'share', unit: '%', flags: '' },
+  { topic: 'device', unit: '(?:[mk]?W(?:atts?)?|[kMG]Hz|°C|C(?= |$|,))', flags: '' },
+];
+/** A number that is not a part of a word, a version or a path. */
+const NUMBER = String.raw`(?<![\w.,/\\-])[-+]?\d(?:[\d,]{0,20}\d)?(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?`;
+/** A figure with its unit: behind it, in brackets after its name, or at the end of its name. */
+const FIGURES: readonly { readonly topic: string; readonly pattern: RegExp }[] = UNITS.map(
+  ({ topic, unit, flags }) => ({
+    topic,
+    pattern: new RegExp(
+      String.raw`${NUMBER} ?${unit}(?![\w/])|[([]${unit}[)\]]["']? ?[:=]? {0,40}[-+]?\d|_${unit}["']? ?[:=] {0,8}[-+]?\d`,
+      flags,
+    ),
+  }),
+);
+
+/** Figures without a unit that a user may miss, by the words next to them; the first match wins. */
 const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = [
   {
     topic: 'failure',
     pattern: /\b(?:\w{0,40}Error|exception|failed|failure|fatal|killed|aborted|timed out|timeout|OOM|out of memory)\b/i,
   },
-  // A rate (`120 MB/s`) is a transfer, whose sizes are file sizes.
-  {
-    topic: 'memory',
-    pattern:
-      /^(?![^\n]{0,8192}\d ?[kKMGT]i?B\/s)[^\n]{0,8192}(?:\d ?(?:[KMGT]i?B|bytes)\b|\bmem(?:ory)?\b[^\d\n]{0,40}\d)/i,
-  },
-  {
-    topic: 'throughput',
-    pattern: /\d[^\n]{0,40}(?:TFLOP|tokens?\/s|samples?\/s|it\/s|s\/it)|(?:TFLOP|throughput|tps)[^\d\n]{0,30}\d/i,
-  },
+  { topic: 'memory', pattern: /\bmem(?:ory)?\b[^\d\n]{0,40}\d/i },
+  { topic: 'throughput', pattern: /(?:TFLOP|throughput|\btps|\bwps|\bmfu)[^\d\n]{0,30}\d/i },
   { topic: 'iteration', pattern: /\b(?:iteration|iter|step|global_step)s?\b[^\d\n]{0,12}\d/i },
-  { topic: 'time', pattern: /\d ?ms\b|\belapsed\b[^\d\n]{0,30}\d|\btook\b[^\d\n]{0,20}\d/i },
-  { topic: 'parameters', pattern: /\bparam(?:eter)?s?\b[^\d\n]{0,40}\d{4}/i },
+  { topic: 'time', pattern: /\b(?:elapsed|took)\b[^\d\n]{0,30}\d/i },
+  { topic: 'parameters', pattern: /\bparam(?:eter)?s?\b[^\d\n]{0,40}\d{4}|\d ?[MB] param/i },
 ];
 /** Shapes counted at the same time; shapes of random text are not worth listing. */
 const MOST_SHAPES = 5000;
 const SHAPE_CHARS = 200;
 const MOST_LATELY = 8;
 
-/** Text with digits that is not a figure; removed from a line before its topic is determined. */
+/** Text with digits that is not a figure; removed before a line without units is judged by its words. */
 const NO_FIGURES: readonly RegExp[] = [
   // URLs, whose parts are versions and checksums.
   /\b[a-z][a-z+.-]{1,12}:\/\/[^\s'"<>]{1,2000}/gi,
@@ -43,11 +65,14 @@ const NO_FIGURES: readonly RegExp[] = [
 ];
 /** Digits that do not end a name, as those of `c10` and `fp16` do. */
 const FIGURE = /(?<![A-Za-z_]\w{0,40})\d/;
+/** The states of a progress bar are one shape. */
+const BAR = /\|[█▉▊▋▌▍▎▏# ]{2,200}\|/g;
 /** Lines of a stack, which belong to the failure above them. */
 const STACK_LINE = /^\s{0,12}(?:frame #\d|#\d{1,3}\s{1,4}0x|File "[^"\n]{1,300}", line \d)/;
 
 function topicOf(text: string): string | null {
   if (!/\d/.test(text) || STACK_LINE.test(text)) return null;
+  for (const { topic, pattern } of FIGURES) if (pattern.test(text)) return topic;
   const bare = NO_FIGURES.reduce((remaining, pattern) => remaining.replace(pattern, ' '), text);
   if (!FIGURE.test(bare)) return null;
   for (const { topic, pattern } of TOPICS) if (pattern.test(bare)) return topic;
@@ -78,7 +103,7 @@ export async function explainLog(source: ByteSource, file: string, limit: number
     if (pending === null || pendingMatched || pending.mask !== 0) return;
     const topic = topicOf(pending.text);
     if (topic === null) return;
-    const shape = pending.text.trim().slice(0, SHAPE_CHARS).replace(/\d+/g, 'N');
+    const shape = pending.text.trim().slice(0, SHAPE_CHARS).replace(/\d+/g, 'N').replace(BAR, '|');
     const known = shapes.get(shape);
     lately.set(pending, shape);
     if (lately.size > MOST_LATELY) lately.delete(lately.keys().next().value!);

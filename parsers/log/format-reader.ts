@@ -1,6 +1,14 @@
-import type { FailureFinding, KeptFinding, LogFinding, LogPlace } from '../../src/model/log-rows.js';
+import type {
+  FailureFinding,
+  KeptFinding,
+  LaunchFinding,
+  LogFinding,
+  LogPlace,
+  MemoryFinding,
+} from '../../src/model/log-rows.js';
 import type { Segment } from './assembly.js';
-import type { AttemptTracker } from './attempts.js';
+import type { AttemptTracker, FarIteration } from './attempts.js';
+import { checkMemory } from './check-memory.js';
 import type { BlockFormat, BlockReader, LineFormat, LogFormat } from './formats/contract.js';
 import { parseLogTime } from './log-time.js';
 
@@ -11,7 +19,26 @@ export interface FormatOutput {
   matched?(format: LogFormat, segment: Segment): void;
   /** A line that only continues a record begun before. */
   joined?(segment: Segment): void;
+  /** An iteration number that is left out of all rows. */
+  far?(far: FarIteration): void;
 }
+
+interface KeptRow {
+  readonly finding: KeptFinding;
+  readonly place: LogPlace;
+  readonly segment: Segment;
+}
+
+/** Rows kept until their launch is known. */
+const MOST_KEPT = 16_384;
+/** Formats of milestones that one process prints once. */
+const MILESTONES: ReadonlySet<string> = new Set(['megatron-lm.milestone']);
+/** Failure formats by which a launcher or a scheduler reports that a launch is over. */
+const ENDS = /^(?:torchrun\.|launcher\.|slurm\.|scheduler\.|process\.(?:killed|interrupted)$)/;
+/** Figure of every step of a trainer that prints no iteration lines of its own. */
+const COUNTED = 'deepspeed.skipped_steps';
+/** Names of figures that a process prints when it starts. */
+const IDENTITY = /^(?:version|commit|gpu|environment)\./;
 
 interface OpenBlock {
   readonly format: BlockFormat;
@@ -22,6 +49,9 @@ interface OpenBlock {
   segment: Segment;
   touched: number;
 }
+
+/** The end of a cut record may look like a record of its own to them. */
+const isFallback = (format: LogFormat): boolean => format.form === 'line' && format.isFallback === true;
 
 /** A line that waits for its continuation. */
 interface Cut {
@@ -56,6 +86,9 @@ export class FormatReader {
   /** What a part of an overlong line left for the next part. */
   private carried: { readonly text: string; readonly formats: readonly LogFormat[]; readonly offset: number } | null =
     null;
+  private readings: MemoryFinding[] = [];
+  /** Bytes of the largest device that a process printed. */
+  private deviceTotal: number | null = null;
   private ordinal = 0;
   private segment: Segment | null = null;
   private format: LogFormat | null = null;
@@ -63,6 +96,7 @@ export class FormatReader {
   private timeKnown = false;
   private place: LogPlace | null = null;
   private placed: Segment | null = null;
+  private kept: KeptRow[] = [];
 
   constructor(output: FormatOutput, attempts: AttemptTracker) {
     this.output = output;
@@ -89,18 +123,24 @@ export class FormatReader {
   end(): void {
     this.flushCut();
     for (const [key, block] of [...this.blocks]) this.closeBlock(key, block);
+    this.attempts.settle();
+    this.release();
   }
 
   // ---- lines --------------------------------------------------------------------------------------------------------
 
   private read(segment: Segment, text: string, formats: readonly LogFormat[]): void {
+    let isRead = false;
+    let fallback: LineFormat | null = null;
     for (const format of formats) {
-      if (format.form === 'block') this.openBlock(format, segment, text);
+      if (format.form === 'block') isRead = this.openBlock(format, segment, text) || isRead;
+      else if (format.isFallback === true) fallback = format;
       else if (this.cut === null && format.cutAtEnd?.(text) === true) {
         this.cut = { segment, text, formats, joins: 0, nextOffset: segment.nextOffset };
         return;
-      } else this.readLine(format, segment, text, text.length);
+      } else isRead = this.readLine(format, segment, text, text.length) > 0 || isRead;
     }
+    if (fallback !== null && !isRead) this.readLine(fallback, segment, text, text.length);
   }
 
   /**
@@ -116,6 +156,7 @@ export class FormatReader {
       end = pattern.lastIndex;
       this.enter(format, segment);
       format.read(match.groups ?? {}, this.emit);
+      if (this.readings.length > 0) this.keepReadings();
       if (match[0] === '') pattern.lastIndex += 1;
     }
     return end;
@@ -132,6 +173,7 @@ export class FormatReader {
     const limit = goesOn ? text.length - EDGE_CHARS : text.length;
     let keepFrom = Math.max(0, text.length - MOST_CARRIED);
     for (const format of all) {
+      if (isFallback(format)) continue;
       if (format.form === 'block') {
         if (carried === null) this.openBlock(format, segment, text);
       } else keepFrom = Math.max(keepFrom, Math.min(this.readLine(format, segment, text, limit), text.length));
@@ -147,7 +189,7 @@ export class FormatReader {
       segment.offset === cut.nextOffset &&
       (segment.prefix.key === cut.segment.prefix.key || segment.prefix.key === '') &&
       segment.prefix.time === null &&
-      formats.length === 0 &&
+      formats.every(isFallback) &&
       segment.text.trim() !== '';
     if (!continuesIt) {
       this.flushCut();
@@ -167,6 +209,7 @@ export class FormatReader {
     const { cut } = this;
     if (cut === null) return;
     for (const format of cut.formats) {
+      if (isFallback(format)) continue;
       if (format.form === 'line') this.readLine(format, cut.segment, cut.text, cut.text.length);
       else this.openBlock(format, cut.segment, cut.text);
     }
@@ -175,9 +218,10 @@ export class FormatReader {
 
   // ---- blocks -------------------------------------------------------------------------------------------------------
 
-  private openBlock(format: BlockFormat, segment: Segment, text: string): void {
+  /** True if it begins here. */
+  private openBlock(format: BlockFormat, segment: Segment, text: string): boolean {
     const match = format.opens.exec(text);
-    if (match === null) return;
+    if (match === null) return false;
     const { key } = segment.prefix;
     const before = this.blocks.get(key);
     if (before !== undefined) this.closeBlock(key, before);
@@ -187,7 +231,9 @@ export class FormatReader {
     }
     this.enter(format, segment);
     const reader = format.begin(match, this.emit);
+    if (this.readings.length > 0) this.keepReadings();
     this.blocks.set(key, { format, reader, foreign: 0, lines: 1, segment, touched: this.ordinal });
+    return true;
   }
 
   /** True if the line belongs to a block. */
@@ -200,6 +246,7 @@ export class FormatReader {
     block.lines += 1;
     this.enter(block.format, segment);
     const step = block.reader.line(segment.text);
+    if (this.readings.length > 0) this.keepReadings();
     if (step === 'over' || step === 'last') this.closeBlock(key, block);
     else if (step === 'foreign') {
       block.foreign += 1;
@@ -220,6 +267,7 @@ export class FormatReader {
     this.blocks.delete(key);
     this.enter(block.format, block.segment);
     block.reader.end();
+    if (this.readings.length > 0) this.keepReadings();
   }
 
   private closeSilent(): void {
@@ -246,16 +294,35 @@ export class FormatReader {
     return this.timeUs;
   }
 
+  /** Memory readings of one record are checked against each other before they are kept. */
   private readonly emit = (finding: LogFinding): void => {
+    if (finding.row === 'memory') this.readings.push(finding);
+    else this.keep(finding);
+  };
+
+  private keepReadings(): void {
+    const { readings } = this;
+    this.readings = [];
+    for (const finding of checkMemory(readings, this.deviceTotal)) {
+      // A table of nvidia-smi may be of the node that submits the job.
+      if (finding.metric === 'device_total' && finding.bytes !== null && !this.format!.id.startsWith('nvidia-smi'))
+        this.deviceTotal = Math.max(this.deviceTotal ?? 0, finding.bytes);
+      this.keep(finding);
+    }
+  }
+
+  private keep(finding: LogFinding): void {
     const segment = this.segment!;
     const printedTime = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
     const timeUs = printedTime ?? this.time();
+    const { attempts } = this;
+    const { key } = segment.prefix;
     if (finding.row === 'launch') {
-      this.attempts.launch(segment.prefix.key, finding.label, segment.line, timeUs);
+      attempts.launch(key, finding.label, segment.line, timeUs, finding.stage, finding.writer);
+      this.release();
       return;
     }
-    if (finding.row === 'iteration')
-      this.attempts.iteration(segment.prefix.key, finding.iteration, segment.line, timeUs);
+    this.track(finding, segment, timeUs);
     const place = this.placeOf(
       segment,
       'rank' in finding ? finding.rank : undefined,
@@ -263,10 +330,66 @@ export class FormatReader {
       timeUs,
     );
     if (finding.row === 'failure') {
-      this.attempts.trouble();
+      attempts.trouble(segment.line);
+      if (ENDS.test(place.format)) attempts.ended();
       this.output.failure(finding, place, segment);
+    } else if (attempts.undecided || this.kept.length > 0 || attempts.far.length > 0) {
+      this.kept.push({ finding, place, segment });
+      if (this.kept.length > MOST_KEPT) attempts.settle();
+      this.release();
     } else this.output.row(finding, place, segment);
-  };
+  }
+
+  /** Gives the tracker of launches what it decides by. */
+  private track(
+    finding: Exclude<LogFinding, LaunchFinding>,
+    { prefix: { key }, line }: Segment,
+    timeUs: number | null,
+  ) {
+    const { attempts } = this;
+    const format = this.format!.id;
+    switch (finding.row) {
+      case 'iteration':
+        attempts.iteration(`${format}\n${key}`, finding.iteration, line, timeUs, finding.target);
+        break;
+      case 'phase':
+        if (finding.phase === 'launch') attempts.launch(key, finding.label, line, timeUs);
+        else attempts.phase(key, finding.phase, finding.label, MILESTONES.has(format), line, timeUs);
+        break;
+      case 'config':
+        // Launchers repeat their command line when they end.
+        if (finding.origin !== 'command line') attempts.fact(key, null, '', line, timeUs);
+        break;
+      case 'env':
+        attempts.fact(key, null, '', line, timeUs);
+        break;
+      case 'value':
+        if (IDENTITY.test(finding.name)) {
+          const isVersion = finding.name.startsWith('version.');
+          const value = String(finding.text ?? finding.value);
+          attempts.fact(`${format}\n${key}`, isVersion ? finding.name : null, value, line, timeUs);
+        } else if (finding.name === COUNTED && finding.iteration !== undefined)
+          attempts.iteration(`${format}\n${key}`, finding.iteration, line, timeUs);
+        break;
+      default:
+    }
+  }
+
+  /** Rows whose launch is known now. */
+  private release(): void {
+    const { attempts, kept } = this;
+    if (attempts.undecided || (kept.length === 0 && attempts.far.length === 0)) return;
+    this.kept = [];
+    const far = attempts.far.splice(0);
+    for (const place of far) this.output.far?.(place);
+    for (const { finding, place, segment } of kept) {
+      const iteration = 'iteration' in finding ? finding.iteration : undefined;
+      if (iteration !== undefined && far.some((one) => one.line === place.line && one.iteration === iteration))
+        continue;
+      const attempt = attempts.at(place.line);
+      this.output.row(finding, attempt === place.attempt ? place : { ...place, attempt }, segment);
+    }
+  }
 
   /** The figures of one line share one place. */
   private placeOf(

@@ -15,7 +15,7 @@ export const CUT_TRACEBACK_ID = 'python.traceback_cut';
 const EXCEPTION_LINE_ID = 'python.exception_line';
 
 export interface JoinOptions {
-  /** Launch of a line; 1 without it. */
+  /** Launch of a line; without it, as the rows have it. */
   readonly attemptAt?: (line: number) => number;
   /** What lines state about themselves. */
   readonly localRanks?: LocalRanks;
@@ -70,6 +70,7 @@ function weightOf(kind: IncidentKind, from: 'message' | 'failure' | 'traceback' 
 export class IncidentJoiner {
   private readonly emit: (row: IncidentRow) => void;
   private readonly attemptAt: (line: number) => number;
+  private readonly knowsAttempts: boolean;
   private readonly localRanks: LocalRanks;
   private items: Item[] = [];
   private tracebacks: Traceback[] = [];
@@ -80,6 +81,7 @@ export class IncidentJoiner {
   constructor(emit: (row: IncidentRow) => void, options: JoinOptions = {}) {
     this.emit = emit;
     this.attemptAt = options.attemptAt ?? (() => 1);
+    this.knowsAttempts = options.attemptAt !== undefined;
     this.localRanks = options.localRanks ?? new LocalRanks();
   }
 
@@ -160,6 +162,8 @@ export class IncidentJoiner {
   /** Joins and emits what begins before `limit`. */
   private settle(limit: number): void {
     const items = this.items.filter(({ row }) => row.line < limit).sort(byPlace);
+    // A launch can turn out to have begun before the line that shows it.
+    if (this.knowsAttempts) for (const { row } of items) row.attempt = this.attemptAt(row.line);
     const tracebacks = this.tracebacks.filter(({ line }) => line < limit).sort((a, b) => a.line - b.line);
     this.items = this.items.filter(({ row }) => row.line >= limit);
     this.tracebacks = this.tracebacks.filter(({ line }) => line >= limit);
@@ -517,6 +521,13 @@ function absorb(group: Group, item: Item): void {
   if (better >= 0 && mine >= 0 && better < mine) {
     row.kind = kind;
     row.grammar = grammar;
+  }
+  // Of a cascade, the line that names a signal from outside has the cause; the others pass it on.
+  if (row.kind === 'other' && (kind === 'cancelled' || kind === 'killed')) {
+    row.kind = kind;
+    row.text = item.row.text;
+    row.line = item.row.line;
+    row.offset = item.row.offset;
   }
   row.bytes = { ...item.row.bytes, ...row.bytes };
   group.last = Math.max(group.last, item.row.lastLine);

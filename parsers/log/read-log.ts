@@ -5,7 +5,7 @@ import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { LOOK_BACK_LINES, MessageAssembly, type Segment } from './assembly.js';
 import { AttemptTracker } from './attempts.js';
 import { cleanText } from './clean-text.js';
-import { ANCHORS } from './find-messages.js';
+import { ANCHORS, findMessages } from './find-messages.js';
 import { FormatReader } from './format-reader.js';
 import type { LogFormat } from './formats/contract.js';
 import { LOG_FORMATS } from './formats/index.js';
@@ -27,6 +27,10 @@ const PART_BYTES = 8192;
 const LOOK_BACK_BYTES = 4 * PART_BYTES;
 /** Bytes looked at to see whether a label like that of `srun --label` numbers the lines. */
 const LABEL_SAMPLE_BYTES = 262_144;
+
+/** A whole line of bash, too short to be searched for with the literals. */
+const KILLED = Buffer.from('\nKilled');
+const KILLED_FORMATS: readonly LogFormat[] = LOG_FORMATS.filter(({ id }) => id === 'process.killed');
 
 const ASSERT_BIT = 1 << 30;
 const TRACEBACK_BIT = 1 << 29;
@@ -69,6 +73,12 @@ export function logVocabulary(formats: readonly LogFormat[]): LogVocabulary {
   const literals = literalsOf(formats);
   return { literals, scanner: new LiteralScanner(literals.map(({ literal }) => literal)) };
 }
+/** Whether a line begins a traceback or contains the message of a failure; a hint about memory is none. */
+function isTrouble(text: string, mask: number): boolean {
+  if ((mask & (ASSERT_BIT | TRACEBACK_BIT)) !== 0) return true;
+  return findMessages([text], mask).some(({ kind }) => kind !== 'negative_text' && kind !== 'note');
+}
+
 const EVERYTHING = logVocabulary(LOG_FORMATS);
 const NO_FORMATS: readonly LogFormat[] = [];
 
@@ -152,14 +162,21 @@ class LogReader {
   private linePrefix: LinePrefix | null = null;
   private feedAt = -1;
   private returnAt = -1;
+  /** Next line that begins with {@link KILLED}; the index of its literal. */
+  private killedAt = -1;
+  private readonly killed: number;
 
   constructor(output: LogOutput, { literals, scanner }: LogVocabulary) {
     this.output = output;
-    this.literals = literals;
+    this.literals = [...literals, { literal: 'Killed', mask: 0, formats: KILLED_FORMATS }];
+    this.killed = literals.length;
     this.scanner = scanner;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
-      (row) => this.joiner.message({ ...row, attempt: this.attempts.at(row.line), timeUs: parseLogTime(row.timeText) }),
+      (row) => {
+        if (row.kind !== 'negative_text') this.attempts.trouble(row.line);
+        this.joiner.message({ ...row, attempt: this.attempts.at(row.line), timeUs: parseLogTime(row.timeText) });
+      },
       (note) => output.note(note),
     );
     this.joiner = new IncidentJoiner((row) => output.incident(row), {
@@ -176,6 +193,13 @@ class LogReader {
           output.logRow?.(finding, place);
         },
         failure: (finding, place, segment) => this.joiner.failure(finding, place, segment),
+        far: ({ line, iteration, neighbour }) =>
+          output.note({
+            kind: 'far_iteration',
+            text: `Iteration ${iteration} is far from its neighbours (${neighbour}); it is not used.`,
+            severity: 'info',
+            line,
+          }),
         ...(explain === undefined ? {} : { matched: explain.matched, joined: explain.joined }),
       },
       this.attempts,
@@ -233,6 +257,7 @@ class LogReader {
       this.tally.look(this.buffer, 0, this.end);
     }
     this.hit = -2;
+    this.killedAt = -1;
     this.feedAt = -1;
     this.returnAt = -1;
     while (this.position < limit) {
@@ -252,6 +277,14 @@ class LogReader {
 
   private scanFrom(from: number, limit: number): void {
     this.hit = this.scanner.next(this.buffer, from, limit, this.end);
+    if (this.killedAt < from) {
+      const at = this.buffer.subarray(0, this.end).indexOf(KILLED, Math.max(0, from - 1));
+      this.killedAt = at < 0 ? Number.POSITIVE_INFINITY : at + 1;
+    }
+    if (this.killedAt < limit && (this.hit < 0 || this.killedAt < this.hit)) {
+      this.hit = this.killedAt;
+      this.scanner.found.splice(0, this.scanner.found.length, this.killed);
+    }
     this.hitMask = 0;
     if (this.hit >= 0) for (const index of this.scanner.found) this.hitMask |= this.literals[index]!.mask;
   }
@@ -350,7 +383,7 @@ class LogReader {
     };
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
-    if (mask !== 0) this.attempts.trouble();
+    if (mask !== 0 && isTrouble(segment.text, mask)) this.attempts.trouble(this.line);
     this.assembly.feed(segment);
     this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
     this.formats.feed(segment, formats);

@@ -147,6 +147,12 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   }
   for (const [name, rows] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
     nsys.fact({ row: 'table', name, rows, isRead: read.has(name) });
+  if (context.allTables === true) {
+    const names = [...counts.keys()].filter((name) => !read.has(name)).sort();
+    const left = names.length === 0 ? '' : `; records not kept: ${names.join(', ')}`;
+    const text = `a JSON export has records instead of tables, so none is copied${left}`;
+    sink.note({ kind: 'nsys_tables_not_kept', severity: 'info', text });
+  }
   nsys.fact({
     row: 'report',
     form: 'jsonlines',

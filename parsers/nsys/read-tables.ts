@@ -3,7 +3,7 @@
  * and only those that rows name.
  */
 import { MbfError } from '../../src/model/errors.js';
-import { keepsDiagnostic, type NsysForm, type NsysText } from '../../src/model/nsys-rows.js';
+import { keepsDiagnostic, type NsysForm, type NsysText, PRIVATE_TABLES } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
 import type { NsysSink, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { CellBatch, CellColumn, SourceTable, TableSource } from '../../src/model/table-source.js';
@@ -19,18 +19,6 @@ import { cutText, TEXTS_AT_ONCE } from './text-numbers.js';
 /** Notes of data quality; a capture that lost events reports it once or twice. */
 const MOST_DIAGNOSTICS = 2_000;
 
-/**
- * Never copied whole, not even with every table: environment, captured output, command lines, paths and users' names.
- */
-const PRIVATE_TABLES: ReadonlySet<string> = new Set([
-  'META_DATA_CAPTURE',
-  'META_DATA_EXPORT',
-  'EXPORT_META_DATA',
-  'TARGET_INFO_SYSTEM_ENV',
-  'ProcessStreams',
-  'ANALYSIS_FILE',
-  'StringIds',
-]);
 /** A variable of an environment, or the first of a whole one. */
 const ENVIRONMENT_LINE = /^[A-Za-z_]\w*(?:\(\))?=/;
 
@@ -77,9 +65,9 @@ export async function readTables(
   const cudaProcesses = events.cudaProcesses();
   const rank = cudaProcesses.length === 1 ? capture.rank : null;
   await reader.processes(cudaProcesses, rank);
-  if (context.allTables === true) await reader.allTables();
+  if (context.allTables === true) await reader.allTables(sink);
   await reader.texts();
-  await reader.tableRows(context.allTables === true);
+  await reader.tableRows();
 
   const duration = details?.['duration'];
   const hostName = typeof host?.['value'] === 'string' && host['value'] !== '' ? host['value'] : null;
@@ -263,15 +251,27 @@ class FactReader {
   }
 
   /** Every raw table except those with private data of the job. */
-  async allTables(): Promise<void> {
+  async allTables(sink: RowSink): Promise<void> {
     await this.findPrivateTexts();
-    for (const table of this.scans.tables.values()) if (!PRIVATE_TABLES.has(table.name)) await this.copyTable(table);
+    const note = (text: string, count = 1): void =>
+      sink.note({ kind: 'nsys_tables_not_kept', severity: 'info', text, count });
+    for (const table of this.scans.tables.values()) {
+      const content = PRIVATE_TABLES.get(table.name);
+      if (content !== undefined) note(`the table ${table.name} was not copied: ${content}`);
+      else if (table.name !== 'StringIds') await this.copyTable(table);
+    }
     const strings = this.scans.tables.get('StringIds');
     if (strings === undefined) return;
     const id = strings.columns.findIndex(({ name }) => name === 'id');
     const value = strings.columns.findIndex(({ name }) => name === 'value');
     if (id < 0 || value < 0) return;
-    await this.copyTable(strings, ({ columns }, row) => !this.isPrivate(cell(columns[id]!, row), columns[value]!, row));
+    let left = 0;
+    await this.copyTable(strings, ({ columns }, row) => {
+      const isPrivate = this.isPrivate(cell(columns[id]!, row), columns[value]!, row);
+      if (isPrivate) left += 1;
+      return !isPrivate;
+    });
+    if (left > 0) note('texts of the table StringIds were not copied: environment and output of the job', left);
   }
 
   /**
@@ -292,13 +292,13 @@ class FactReader {
       const columns = batch.columns.map((column, i) => rawColumn(table.columns[i]!.type, column, rows));
       this.nsys.raw({ table: table.name, columns, rows: rows.length });
     });
-    this.read.add(table.name);
+    if (!this.scans.unreadable.has(table.name)) this.read.add(table.name);
   }
 
   /** What there is in the export, whether it was read or not. */
-  async tableRows(isAll: boolean): Promise<void> {
+  async tableRows(): Promise<void> {
     for await (const { name, rows } of this.scans.rows()) {
-      this.nsys.fact({ row: 'table', name, rows, isRead: this.read.has(name) && (isAll || !PRIVATE_TABLES.has(name)) });
+      this.nsys.fact({ row: 'table', name, rows, isRead: this.read.has(name) });
     }
   }
 }

@@ -22,6 +22,9 @@ export class TableScans {
     this.tables = new Map(source.tables.map((table) => [table.name, table]));
   }
 
+  /** Scanned tables of which not one row could be read. */
+  readonly unreadable = new Set<string>();
+
   /** Of a table that was scanned; 0 of any other. */
   rowsOf(table: string): number {
     return this.counts.get(table) ?? 0;
@@ -64,7 +67,10 @@ export class TableScans {
     const isFirst = !this.counts.has(name);
     this.counts.set(name, scanned.rows);
     if (!isFirst) return;
-    if (scanned.problem !== undefined) this.damaged(name, scanned.rows, scanned.problem);
+    if (scanned.problem !== undefined) {
+      this.damaged(name, scanned.rows, scanned.problem);
+      if (scanned.rows === 0) this.unreadable.add(name);
+    }
     if ((scanned.badTexts ?? 0) > 0) {
       const text = `texts of the table ${name} are not UTF-8; their bytes that are not were replaced`;
       this.sink.note({ kind: 'nsys_bad_text', severity: 'info', text, count: scanned.badTexts ?? 1 });

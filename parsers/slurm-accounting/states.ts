@@ -2,8 +2,8 @@ import type { IncidentKind } from '../../src/model/vocabulary.js';
 
 /**
  * States of jobs and steps as sacct prints them, with their kind of failure; null: none, or not one yet. CANCELLED and
- * PREEMPTED are `other`, as in logs (`parsers/log/failures/schedulers.ts`): a decision, not a fault. Upstream:
- * slurm.schedmd.com/job_state_codes.html.
+ * PREEMPTED are decisions, not faults, as in logs (`parsers/log/failures/schedulers.ts`).
+ * Upstream: slurm.schedmd.com/job_state_codes.html.
  */
 const STATES: Readonly<Record<string, IncidentKind | null>> = {
   OUT_OF_MEMORY: 'host_oom',
@@ -14,9 +14,9 @@ const STATES: Readonly<Record<string, IncidentKind | null>> = {
   FAILED: 'other',
   LAUNCH_FAILED: 'other',
   RECONFIG_FAIL: 'other',
-  PREEMPTED: 'other',
-  REVOKED: 'other',
-  CANCELLED: 'other',
+  PREEMPTED: 'preempted',
+  REVOKED: 'cancelled',
+  CANCELLED: 'cancelled',
   COMPLETED: null,
   RUNNING: null,
   PENDING: null,

@@ -39,6 +39,7 @@ export class SegmentRows {
   private addresses = new Uint32Array(1 << 11);
   private sizes = new Float64Array(1 << 10);
   private requested = new Float64Array(1 << 10);
+  private leftOver = new Float64Array(1 << 10);
   private states = new Uint8Array(1 << 10);
   private stacks = new Int32Array(1 << 10);
   /** Device, start and end of every segment, for the disjointness check at the end. */
@@ -73,14 +74,17 @@ export class SegmentRows {
       this.addresses = doubled(this.addresses);
       this.sizes = doubled(this.sizes);
       this.requested = doubled(this.requested);
+      this.leftOver = doubled(this.leftOver);
       this.states = doubled(this.states);
       this.stacks = doubled(this.stacks);
     }
     this.addresses[row * 2] = wide[0]!;
     this.addresses[row * 2 + 1] = wide[1]!;
     this.sizes[row] = size;
-    // For inactive blocks requested_size is a left-over of whatever the block object last held: unknown, not a number.
+    // For inactive blocks requested_size is a left-over of whatever the block object last held. It has its own column,
+    // for exports: nothing is requested of a free block.
     this.requested[row] = code === INACTIVE || requested === null ? -1 : requested;
+    this.leftOver[row] = code === INACTIVE && requested !== null ? requested : -1;
     this.states[row] = code;
     this.stacks[row] = stack;
     return undefined;
@@ -137,6 +141,7 @@ export class SegmentRows {
     const colRequested = batch.i64('requested_bytes');
     const colState = batch.u8('state');
     const colStack = batch.i32('stack_id');
+    const colLeftOver = batch.i64('left_over_bytes');
     let next = address;
     let allocated = 0;
     let active = 0;
@@ -161,6 +166,7 @@ export class SegmentRows {
       putOptional(colRequested, row, requested < 0 ? null : requested);
       colState[row] = state;
       colStack[row] = this.stacks[i]!;
+      putOptional(colLeftOver, row, this.leftOver[i]! < 0 ? null : this.leftOver[i]!);
       if (state === ALLOCATED) allocated += size;
       if (state !== INACTIVE) active += size;
       if (state === INACTIVE && previousInactive)

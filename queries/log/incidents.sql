@@ -27,6 +27,8 @@
 -- @col    last_line       BIGINT
 -- @col    grammar         VARCHAR
 -- @col    text            VARCHAR
+-- @col    survived        BOOLEAN  the launch went on without a gap for two more printed iterations, or a later line of the file reports
+--                         its end
 -- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both show the progress of a file. A
 --         rank that prints neither gets the attempt's last iteration, marked as such.
 WITH
@@ -41,6 +43,20 @@ WITH
   furthest AS (
     SELECT source.attempt + file_progress.attempt - 1 AS attempt, max(file_progress.iteration) AS iteration FROM file_progress
       JOIN source USING (source_id) GROUP BY 1),
+  went_on AS (
+    SELECT source_id, attempt, line FROM (
+      SELECT DISTINCT ON (log.source_id, log.attempt, log.iteration) log.source_id, log.attempt, log.line::BIGINT AS line
+      FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id
+      ORDER BY log.source_id, log.attempt, log.iteration, log.line)
+    QUALIFY row_number() OVER (PARTITION BY source_id, attempt ORDER BY line DESC) = 2),
+  next_iteration AS (
+    SELECT source_id, attempt, line, step > 2 * median(step) OVER (PARTITION BY source_id, attempt) AS is_behind_gap FROM (
+      SELECT log.source_id, log.attempt, log.line::BIGINT AS line,
+        log.iteration - lag(log.iteration) OVER (PARTITION BY log.source_id, log.attempt ORDER BY log.line) AS step
+      FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id)),
+  finished AS (
+    SELECT log.source_id, log.attempt, max(log.line)::BIGINT AS line FROM log_phase AS log JOIN source USING (source_id)
+    WHERE source.run_id = $run_id AND log.phase = 'finished' GROUP BY log.source_id, log.attempt),
   lines AS (
     SELECT incident.*, coalesce(incident.attempt, 1) AS file_attempt, source.attempt + coalesce(incident.attempt, 1) - 1 AS run_attempt,
       source.display_path, source.rank AS source_rank, source.rank_origin AS source_rank_origin
@@ -52,9 +68,15 @@ SELECT lines.incident_id, lines.kind, lines.is_oom, coalesce(lines.rank, lines.s
   lines.run_attempt AS attempt, coalesce(file_progress.iteration, furthest.iteration) AS iteration,
   CASE WHEN file_progress.iteration IS NOT NULL THEN 'same file' WHEN furthest.iteration IS NOT NULL THEN 'same attempt' END
     AS iteration_origin,
-  lines.display_path AS file, lines.line, lines.last_line, lines.grammar, lines.text
+  lines.display_path AS file, lines.line, lines.last_line, lines.grammar, lines.text,
+  (coalesce(finished.line > lines.line, false) OR (coalesce(went_on.line > lines.line, false)
+    AND next_iteration.is_behind_gap IS NOT TRUE AND lines.kind NOT IN ('cancelled', 'preempted', 'time_limit'))) AS survived
 FROM lines
 ASOF LEFT JOIN file_progress ON file_progress.source_id = lines.source_id AND file_progress.attempt = lines.file_attempt
   AND file_progress.line <= lines.line
+LEFT JOIN went_on ON went_on.source_id = lines.source_id AND went_on.attempt = lines.file_attempt
+ASOF LEFT JOIN next_iteration ON next_iteration.source_id = lines.source_id AND next_iteration.attempt = lines.file_attempt
+  AND next_iteration.line >= lines.line
+LEFT JOIN finished ON finished.source_id = lines.source_id AND finished.attempt = lines.file_attempt
 LEFT JOIN furthest ON furthest.attempt = lines.run_attempt
 ORDER BY lines.run_attempt, lines.display_path, lines.line, lines.incident_id

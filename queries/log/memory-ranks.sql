@@ -2,10 +2,10 @@
 -- @title  Memory figures per attempt, rank, device and metric: last, largest, growth
 -- @param  run_ids VARCHAR  of runs, joined by commas
 -- @param  rank    INTEGER?  only of this rank
+-- @param  attempts VARCHAR?  one launch of each run, in their order; NULL: all launches
 -- @needs  log_memory
 -- @col    run_id          INTEGER
 -- @col    attempt         INTEGER
--- @col    is_newest       BOOLEAN  of the newest launch that printed any
 -- @col    rank            INTEGER?
 -- @col    device          INTEGER?
 -- @col    metric          VARCHAR
@@ -25,18 +25,23 @@
 -- @col    growth_bytes    DOUBLE?  per iteration, least squares over these
 -- @col    growth_r2       DOUBLE?
 -- @col    growth_late_bytes BIGINT? of the later half of these iterations; NULL with fewer than four
--- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend.
-WITH samples AS (
+-- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend. Launches are chosen
+--         before anything is counted: a log of hundreds of launches has millions of figures, of which one launch's are asked for.
+WITH
+asked AS (
+  SELECT unnest(string_split($run_ids, ',')::INTEGER[]) AS run_id, unnest(string_split($attempts, ',')::INTEGER[]) AS attempt),
+samples AS (
   SELECT source.run_id, source.attempt + log.attempt - 1 AS attempt, coalesce(log.rank, source.rank) AS rank, log.device, log.metric_id,
     log.iteration, log.bytes, log.value, log.rowid AS place, source.display_path, log.line::BIGINT AS line,
     min(log.iteration) OVER (PARTITION BY source.run_id, source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
       log.metric_id) AS first_iteration,
     median(log.iteration) OVER (PARTITION BY source.run_id, source.attempt + log.attempt, coalesce(log.rank, source.rank), log.device,
       log.metric_id) AS middle_iteration
-  FROM log_memory AS log JOIN source USING (source_id)
-  WHERE list_contains(string_split($run_ids, ',')::INTEGER[], source.run_id)
-    AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
-SELECT run_id, attempt, attempt = max(attempt) OVER (PARTITION BY run_id) AS is_newest, rank, device, metric.text AS metric, samples,
+  FROM log_memory AS log
+  JOIN source USING (source_id)
+  JOIN asked ON asked.run_id = source.run_id AND (asked.attempt IS NULL OR asked.attempt = source.attempt + log.attempt - 1)
+  WHERE ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
+SELECT run_id, attempt, rank, device, metric.text AS metric, samples,
   grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes,
   growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
   CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes

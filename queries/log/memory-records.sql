@@ -21,7 +21,7 @@ WITH chosen AS (
   FROM log_memory AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id AND ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank)
   ORDER BY source.display_path, log.line, place
-  LIMIT (SELECT coalesce($most, 1000000000000000)))
+  LIMIT $most)
 SELECT chosen.rank, chosen.device, chosen.iteration, metric.text AS metric, chosen.bytes, chosen.value, unit.text AS unit,
   moment.text AS moment, chosen.attempt, chosen.display_path AS file, chosen.line
 FROM chosen

@@ -3,6 +3,7 @@
 -- @param  run_id INTEGER
 -- @param  prefix VARCHAR?  only names that begin so
 -- @param  most   BIGINT?   only so many names
+-- @param  attempt INTEGER? of logs, only this launch; other files describe the run
 -- @needs  log_figure
 -- @col    name         VARCHAR
 -- @col    value        DOUBLE?  NULL if it is NaN or infinity
@@ -19,6 +20,7 @@ WITH latest AS (
       display_path := source.display_path, line := log.line), struct_pack(a := source.attempt + log.attempt, b := log.rowid)) AS picked
   FROM log_figure AS log JOIN source USING (source_id)
   WHERE source.run_id = $run_id
+    AND ($attempt IS NULL OR source.format IS DISTINCT FROM 'log' OR source.attempt + log.attempt - 1 = $attempt)
   GROUP BY log.name_id)
 SELECT name.text AS name, CASE WHEN isfinite(latest.picked.value) THEN latest.picked.value END AS value, unit.text AS unit,
   words.text AS text, latest.count, latest.picked.rank AS rank, latest.picked.display_path AS file, latest.picked.line AS line
@@ -28,4 +30,4 @@ LEFT JOIN text_value AS unit ON unit.text_id = latest.picked.unit_id
 LEFT JOIN text_value AS words ON words.text_id = latest.picked.text_id
 WHERE NOT starts_with(name.text, 'iteration.') AND ($prefix IS NULL OR starts_with(name.text, $prefix))
 ORDER BY name.text
-LIMIT (SELECT coalesce($most, 1000000000000000))
+LIMIT $most

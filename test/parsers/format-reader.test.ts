@@ -182,6 +182,7 @@ describe('attempts', () => {
     const rows: AttemptRow[] = [];
     const tracker = new AttemptTracker((row) => rows.push(row));
     for (const [index, iteration] of numbers.entries()) tracker.iteration('', iteration, index + 1, null);
+    tracker.settle();
     return rows;
   };
 
@@ -224,7 +225,7 @@ describe('an attempt that failed before it trained', () => {
     tracker.launch('0', 'banner', 1, null);
     tracker.launch('1', 'banner', 2, null);
     tracker.launch('0', 'other', 3, null);
-    tracker.trouble();
+    tracker.trouble(1);
     tracker.launch('2', 'banner', 5, null);
     tracker.launch('0', 'banner', 9, null);
     tracker.launch('1', 'banner', 10, null);

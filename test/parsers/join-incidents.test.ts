@@ -45,7 +45,7 @@ describe('one incident', () => {
     expect(read([...FRAMES, 'KeyError: 3'])).toMatchObject([
       { kind: 'other', exception: 'KeyError', tracebackLine: 1 },
     ]);
-    expect(read([...FRAMES, 'KeyboardInterrupt'])).toEqual([]);
+    expect(read([...FRAMES, 'KeyboardInterrupt'])).toMatchObject([{ kind: 'cancelled', line: 6, tracebackLine: 1 }]);
     expect(read([...FRAMES, 'MemoryError'])).toMatchObject([{ kind: 'host_oom', tracebackLine: 1 }]);
   });
 
@@ -162,7 +162,7 @@ describe('one incident', () => {
         'Main process received SIGTERM, exiting',
       ].join('\n'),
     );
-    expect(result.incidents).toMatchObject([{ kind: 'other', line: 1, lastLine: 42 }]);
+    expect(result.incidents).toMatchObject([{ kind: 'cancelled', line: 42, lastLine: 42 }]);
     expect(result.rows.filter((row) => row.row === 'value' && row.name === 'launcher.killed_subprocess').length).toBe(
       40,
     );

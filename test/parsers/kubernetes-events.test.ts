@@ -64,7 +64,7 @@ const EXPECTED = [
   ['hardware', 'kubernetes.node', null],
   ['hardware', 'kubernetes.xid', 'node-7'],
   ['other', 'kubernetes.xid', 'node-7'],
-  ['other', 'kubernetes.preempted', 'node-7'],
+  ['preempted', 'kubernetes.preempted', 'node-7'],
 ];
 
 const POD = {

@@ -76,8 +76,8 @@ describe('sacct --parsable2', () => {
     ['FAILED', '1:0', 'other', 1],
     ['FAILED', '137:0', 'other', 137],
     ['FAILED', '0:9', 'other', -9],
-    ['CANCELLED by 1000', '0:15', 'other', -15],
-    ['PREEMPTED', '0:0', 'other', null],
+    ['CANCELLED by 1000', '0:15', 'cancelled', -15],
+    ['PREEMPTED', '0:0', 'preempted', null],
   ])('%s %s is %s', async (state, exit, kind, exitCode) => {
     expect(incidents(await read(job(state, exit)))).toEqual([{ kind, line: 2, exitCode, host: null }]);
   });
@@ -161,7 +161,7 @@ JobID           JobName      State ExitCode     MaxRSS     ReqMem        NodeLis
     const all = await read(FIXED);
     expect(incidents(all)).toEqual([
       { kind: 'host_oom', line: 5, exitCode: null, host: 'n007' },
-      { kind: 'other', line: 7, exitCode: null, host: null },
+      { kind: 'cancelled', line: 7, exitCode: null, host: null },
     ]);
     expect(gauges(all)).toEqual([
       `12345 analysis host_limit ${16 * GIB} n007`,

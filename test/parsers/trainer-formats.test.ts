@@ -126,11 +126,15 @@ describe('progress bars', () => {
     `${label}${String(Math.floor((100 * done) / total)).padStart(3)}%|${'█'.repeat((10 * done) / total).padEnd(10)}| ${done}/${total} [00:10<00:20,  1.00it/s${remaining}]`;
   const repainted = (states: readonly string[]) => states.map((state) => `\r${state}`).join('');
 
-  it('without training metrics are read once, at their end', () => {
+  it('without training metrics are read at each tenth', () => {
     const states = Array.from({ length: 200 }, (_, at) => bar('Loading shards: ', at + 1, 200, ''));
     const log = read(repainted(states));
     expect(iterations(log)).toEqual([]);
-    expect(log.rows).toMatchObject([{ name: 'progress.elapsed_s', value: 10, text: 'Loading shards: 200' }]);
+    const ofName = (name: string) => log.rows.filter((row) => row.row === 'value' && row.name === name);
+    expect(ofName('progress.elapsed_s')).toMatchObject([{ value: 10, text: 'Loading shards: 200' }]);
+    const paces = ofName('progress.s_per_it[Loading shards]');
+    expect(paces.length).toBeGreaterThan(9);
+    expect(paces.length).toBeLessThan(30);
   });
 
   it('of Lightning count across epochs, so that an epoch is not a new launch', () => {

@@ -16,6 +16,10 @@ export const FAILURE_FIELDS: Readonly<Record<string, string>> = {
 
 const number = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text));
 
+/** SIGKILL: nothing shows who sent it. Every other exit is a report of a failure. */
+export const kindOfExit = (exitCode: string | undefined): IncidentKind =>
+  exitCode === '-9' || exitCode === '137' ? 'killed' : 'other';
+
 /** A finding of the groups of {@link FAILURE_FIELDS}. */
 export function failureOf(kind: IncidentKind, groups: Groups): FailureFinding {
   const { text = '', rank, host, pid, exitcode, local } = groups;

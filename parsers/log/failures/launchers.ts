@@ -1,7 +1,16 @@
-import type { LogFormat } from '../formats/contract.js';
-import { failureLine, failureOf } from './failure-line.js';
+import type { IncidentKind } from '../../../src/model/vocabulary.js';
+import type { Groups, LogFormat } from '../formats/contract.js';
+import { failureLine, failureOf, kindOfExit } from './failure-line.js';
 
 const ELASTIC = 'pytorch torch/distributed/elastic/multiprocessing/api.py, agent/server/api.py';
+
+/** The launcher itself got the signal: from a user or a scheduler, or because a task on another node ended. */
+const FROM_OUTSIDE =
+  /Main process received|death signal|got signal: (?:2|15)\b|after receiving SIGTERM|return code = -(?:2|15)\b/;
+
+function kindOfSignal({ text = '', exitcode }: Groups): IncidentKind {
+  return FROM_OUTSIDE.test(text) ? 'cancelled' : kindOfExit(exitcode);
+}
 
 /** Messages of launchers when they end their processes, or find them ended: consequences, whatever cause they name. */
 export const LAUNCHER_FAILURES: readonly LogFormat[] = [
@@ -12,7 +21,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     versions: '1.9 and later',
     source: `${ELASTIC}, PContext.wait`,
     anchors: ['failed (exitcode: '],
-    kind: 'other',
+    kind: (groups) => kindOfExit(groups['exitcode']),
     pattern:
       /(?<text>failed \(exitcode: (?<exitcode>-?\d{1,10})\) local_rank: (?<local>\d{1,4}) \(pid: (?<pid>\d{1,10})\)(?: of (?:binary|fn): [^\n]{1,200})?)/g,
   }),
@@ -46,7 +55,11 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     read(groups, emit) {
       const { killed, sent, signalled } = groups;
       emit(
-        failureOf('other', { text: groups['text'], pid: killed ?? sent ?? signalled, exitcode: groups['exitcode'] }),
+        failureOf(kindOfSignal(groups), {
+          text: groups['text'],
+          pid: killed ?? sent ?? signalled,
+          exitcode: groups['exitcode'],
+        }),
       );
       // A cascade is one incident; these lines give the number of processes it ended.
       if (killed !== undefined) {
@@ -63,7 +76,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     versions: 'torch.distributed.launch, pdsh, accelerate',
     source: 'cpython Lib/subprocess.py CalledProcessError',
     anchors: ['died with <Signals.', 'returned non-zero exit status', 'ssh exited with exit code'],
-    kind: 'other',
+    kind: ({ text = '', exitcode }) => (text.includes('SIGKILL') ? 'killed' : kindOfExit(exitcode)),
     pattern:
       /(?<text>(?:died with <Signals\.SIG\w{1,8}: \d{1,2}>|returned non-zero exit status (?<exitcode>\d{1,3})|(?<![\w.-])(?<host>[\w.-]{1,64}): ssh exited with exit code \d{1,3}))/g,
   }),

@@ -1,5 +1,6 @@
 import { readException } from '../exception-line.js';
 import type { BlockFormat, BlockReader, BlockStep, Emit } from '../formats/contract.js';
+import { kindOfExit } from './failure-line.js';
 
 /** Begins the text of the entry that torchrun observed first. By wall clock of one node: it can be a victim. */
 export const ROOT_CAUSE_MARK = 'root cause (torchrun): ';
@@ -114,7 +115,7 @@ class FooterReader implements BlockReader {
     ].filter((part) => part !== '');
     this.emit({
       row: 'failure',
-      kind: 'other',
+      kind: kindOfExit(String(entry.exitCode)),
       text: `${entry.root ? ROOT_CAUSE_MARK : ''}${what.join(': ')}`,
       exitCode: entry.exitCode,
       ...(entry.exception === undefined ? {} : { exception: entry.exception }),

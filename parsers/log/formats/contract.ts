@@ -41,6 +41,8 @@ export interface LineFormat extends FormatFacts {
    * Whether a line that contains an anchor was cut at its end (a terminal's edge), so that the next line belongs to it.
    */
   readonly cutAtEnd?: (text: string) => boolean;
+  /** Read only where no other format finds a record in the line. */
+  readonly isFallback?: true;
 }
 
 /**

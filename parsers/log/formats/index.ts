@@ -1,4 +1,5 @@
 /** Every format of this version, the list to read and to add to. */
+import { LAUNCH_FORMATS } from '../launches/index.js';
 import type { LogFormat } from './contract.js';
 import { FAILURE_FORMATS } from './failures.js';
 import { MEGATRON_FAMILY } from './megatron-family.js';
@@ -11,5 +12,6 @@ export const LOG_FORMATS: readonly LogFormat[] = [
   ...SETTINGS_FORMATS,
   ...OTHER_FORMATS,
   ...REINFORCEMENT_LEARNING_FORMATS,
+  ...LAUNCH_FORMATS,
   ...FAILURE_FORMATS,
 ];

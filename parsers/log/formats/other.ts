@@ -1,14 +1,18 @@
 /** Formats of what runs around Megatron: torch, the other trainers, MLPerf, NCCL, the system. */
+
+import { ACCELERATE_ENVIRONMENT } from './accelerate/environment.js';
 import { ACCELERATE_TRACEMALLOC } from './accelerate/tracemalloc.js';
 import { COLOSSALAI_MEMORY } from './colossalai/memory.js';
 import { COMPOSER_CONSOLE } from './composer/console.js';
 import type { LogFormat } from './contract.js';
 import { DEEPSPEED_ACTIVATION_CHECKPOINTING } from './deepspeed/activation-checkpointing.js';
+import { DEEPSPEED_CHAT } from './deepspeed/chat.js';
 import * as deepspeedEngine from './deepspeed/engine.js';
 import * as deepspeedEstimates from './deepspeed/estimates.js';
 import { DEEPSPEED_FLOPS_PROFILE } from './deepspeed/flops-profiler.js';
 import { DEEPSPEED_DATA_START } from './deepspeed/megatron-fork.js';
 import * as deepspeedMemory from './deepspeed/memory.js';
+import { DEEPSPEED_OPTIMIZER } from './deepspeed/optimizer.js';
 import * as deepspeedVersions from './deepspeed/versions.js';
 import * as zero from './deepspeed/zero.js';
 import { LMOD_UNKNOWN } from './environment/modules.js';
@@ -22,12 +26,16 @@ import * as nanotron from './nanotron/step.js';
 import * as nccl from './nccl/communicators.js';
 import { OLMO_STEP } from './olmo/console.js';
 import * as progress from './progress/tqdm.js';
+import { PRINTED_RATES } from './small/printed-rates.js';
+import * as steps from './small/steps.js';
 import * as devices from './system/devices.js';
 import * as versions from './system/versions.js';
+import { WORLD_SIZE } from './system/world-size.js';
 import { TORCH_GPU_PROCESSES } from './torch/gpu-processes.js';
 import { TORCH_MEMORY_STATS } from './torch/memory-stats.js';
 import { TORCH_MEMORY_SUMMARY } from './torch/memory-summary.js';
 import { TORCHTITAN_CHECKPOINT } from './torchtitan/checkpoint.js';
+import { TORCHTITAN_CONFIGURATION, TORCHTITAN_MESH } from './torchtitan/configuration.js';
 import * as titanLifecycle from './torchtitan/lifecycle.js';
 import * as titanStep from './torchtitan/step.js';
 import * as torchtune from './torchtune/metrics.js';
@@ -54,6 +62,8 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   zero.DEEPSPEED_CACHE_FLUSHES,
   zero.DEEPSPEED_ZERO,
   DEEPSPEED_ACTIVATION_CHECKPOINTING,
+  DEEPSPEED_OPTIMIZER,
+  DEEPSPEED_CHAT,
   deepspeedEstimates.DEEPSPEED_ESTIMATE,
   deepspeedEstimates.DEEPSPEED_AUTOTUNING,
   DEEPSPEED_FLOPS_PROFILE,
@@ -64,6 +74,7 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   trainer.HF_TRAINER_PHASE,
   trainer.HF_METRICS,
   ACCELERATE_TRACEMALLOC,
+  ACCELERATE_ENVIRONMENT,
   progress.DIFFUSERS_STEPS,
 
   titanStep.TORCHTITAN_STEP,
@@ -77,6 +88,8 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   titanLifecycle.TORCHTITAN_GC,
   titanLifecycle.TORCHTITAN_TRAINING,
   TORCHTITAN_CHECKPOINT,
+  TORCHTITAN_MESH,
+  TORCHTITAN_CONFIGURATION,
   titanLifecycle.TORCHTITAN_TIMEOUT,
   titanLifecycle.TORCHTITAN_PASS,
 
@@ -94,6 +107,9 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   LIGHTNING_SCHEDULER,
   COMPOSER_CONSOLE,
   OLMO_STEP,
+  steps.MAXTEXT_STEP,
+  steps.NANOGPT_STEP,
+  steps.LITGPT_STEP,
   fairseq.FAIRSEQ_SIMPLE,
   fairseq.FAIRSEQ_JSON,
   COLOSSALAI_MEMORY,
@@ -112,9 +128,13 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   versions.PIP_PACKAGES,
   versions.PRINTED_VERSION,
   versions.NGC_BANNER,
+  versions.OPTIMIZER_FALLBACK,
   versions.NVCC_VERSION,
   versions.GIT_COMMIT,
   LMOD_UNKNOWN,
   devices.GPU_LIST,
   devices.NVIDIA_SMI,
+  WORLD_SIZE,
+
+  PRINTED_RATES,
 ];

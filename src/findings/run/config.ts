@@ -5,6 +5,7 @@
 
 import { configKeys } from '../../knowledge/config-keys.js';
 import { groupBy } from '../../model/group-by.js';
+import { CONFIG_ORIGINS } from '../../model/log-rows.js';
 import { pick } from '../../model/pick.js';
 import type { ConfigConflict, ConfigEntry, ConfigResult } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
@@ -18,7 +19,13 @@ export function readSettings(store: Store, runId: number): Promise<FoundSetting[
 
 const onceSettings = readOnce(async (store: Store, runId: number): Promise<FoundSetting[]> => {
   const rows = await store.all('log.config', { run_id: runId });
-  return rows.map(({ raw_key: rawKey, display_path: file, ...row }) => ({ ...row, rawKey, file }));
+  // The order of origins is that of this build, whichever one wrote the store.
+  return rows.map(({ raw_key: rawKey, display_path: file, ...row }) => ({
+    ...row,
+    rawKey,
+    file,
+    precedence: (CONFIG_ORIGINS as readonly string[]).indexOf(row.origin),
+  }));
 });
 
 function pathOf(rawKey: string): string {
@@ -72,6 +79,16 @@ function strongestFirst(a: FoundSetting, b: FoundSetting): number {
   );
 }
 
+/** The strongest; a banner that only repeats the resolved arguments is not a source of its own. */
+function confirmedByDump(sorted: readonly FoundSetting[]): FoundSetting {
+  const best = sorted[0]!;
+  if (best.origin !== 'log banner') return best;
+  const plain = plainValue(best.value);
+  const isSame = ({ attempt, origin, value }: FoundSetting): boolean =>
+    attempt === best.attempt && origin === 'log dump' && plainValue(value) === plain;
+  return sorted.find(isSame) ?? best;
+}
+
 function memoryFirst(a: string, b: string): number {
   const [first, second] = [memoryRank(a) ?? Number.MAX_SAFE_INTEGER, memoryRank(b) ?? Number.MAX_SAFE_INTEGER];
   return first - second || (a < b ? -1 : a > b ? 1 : 0);
@@ -82,14 +99,17 @@ export interface EffectiveConfig {
   readonly settings: readonly ConfigEntry[];
   readonly conflicts: readonly ConfigConflict[];
   entry(key: string): ConfigEntry | undefined;
+  /** Of keys with several values, that of each section, as `model.seq_length`. */
+  readonly bySection: ReadonlyMap<string, Omit<ConfigEntry, 'key' | 'memory'>>;
 }
 
 export function effectiveConfig(found: readonly FoundSetting[]): EffectiveConfig {
   const settings: ConfigEntry[] = [];
   const conflicts: ConfigConflict[] = [];
+  const bySection = new Map<string, Omit<ConfigEntry, 'key' | 'memory'>>();
   for (const [key, group] of identify(found)) {
     const sorted = [...group].sort(strongestFirst);
-    const best = sorted[0]!;
+    const best = confirmedByDump(sorted);
     const { value, origin, rawKey, attempt, file, line } = best;
     settings.push({ key, value, origin, raw_key: rawKey, attempt, file, line, memory: memoryRank(key) !== undefined });
     const distinct = new Map<string, FoundSetting>();
@@ -99,6 +119,11 @@ export function effectiveConfig(found: readonly FoundSetting[]): EffectiveConfig
       if (!distinct.has(plain)) distinct.set(plain, setting);
     }
     if (distinct.size < 2) continue;
+    for (const { rawKey: raw_key, ...setting } of sorted) {
+      const section = raw_key.split('.').at(-2);
+      if (setting.attempt !== attempt || section === undefined || bySection.has(`${section}.${key}`)) continue;
+      bySection.set(`${section}.${key}`, { ...pick(setting, ['value', 'origin', 'attempt', 'file', 'line']), raw_key });
+    }
     conflicts.push({
       key,
       values: [...distinct.values()].map(({ rawKey, ...setting }) => ({
@@ -111,7 +136,7 @@ export function effectiveConfig(found: readonly FoundSetting[]): EffectiveConfig
   settings.sort((a, b) => memoryFirst(a.key, b.key));
   conflicts.sort((a, b) => memoryFirst(a.key, b.key));
   const byKey = new Map(settings.map((setting) => [setting.key, setting]));
-  return { settings, conflicts, entry: (key) => byKey.get(key) };
+  return { settings, conflicts, bySection, entry: (key) => byKey.get(key) };
 }
 
 /** Settings of `here` against those of `there`; values that only differ in spelling are equal. */

@@ -4,10 +4,12 @@ import type { Failure } from '../../model/results/common.js';
 import type { LogResult, LogRun } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
 import { bridgeEvaluator } from './bridge-evaluator.js';
+import { effectiveConfig, readSettings } from './config.js';
 import { readFirstFailure } from './first-failure-result.js';
 import { summariseIterations } from './iterations.js';
 import { readLogFacts } from './log-facts.js';
-import { memoryGroups, memoryRanks, memoryRecords, positionsOf } from './memory.js';
+import { doubtfulReadings, memoryGroups, memoryRanks, memoryRecords, positionsOf } from './memory.js';
+import { deriveStep, readRates } from './pace.js';
 
 export interface DescribeLogOptions {
   /** Memory records to list; undefined: all. */
@@ -29,24 +31,30 @@ export async function describeLog(
 }
 
 async function describeRun(store: Store, runId: number, name: string, options: DescribeLogOptions): Promise<LogRun> {
-  const { facts, layout, layoutOrigin, incidents, values } = await readLogFacts(store, runId);
+  const { facts, layout, layoutOrigin, incidents, values, ends, judged } = await readLogFacts(store, runId);
+  const iterations = (await summariseIterations(store, runId)).summary;
+  const rates = await readRates(store, runId);
   const presence = await store.all('log.presence', { run_id: runId });
   const seen = presence.flatMap(({ rank }) => rank ?? []);
-  const ranks = await memoryRanks(store, runId, layout);
+  const ranks = await memoryRanks(store, runId, layout, { attempt: judged });
   const sources = await store.all('store.sources', { run_id: runId });
   return {
     name,
-    attempts: await store.all('log.attempts', { run_id: runId }),
+    attempts: (await store.all('log.attempts', { run_id: runId })).map((row, i) => ({ ...row, ...ends[i]! })),
+    judged_attempt: judged,
     files: sources.filter(({ format }) => format !== null).length,
     ranks_seen: seen.length,
     hosts: presence.flatMap(({ host }) => host ?? []),
     ...facts,
-    iterations: (await summariseIterations(store, runId)).summary,
+    iterations,
+    rates,
+    derived_step:
+      iterations.timed > 0
+        ? null
+        : await deriveStep(store, runId, rates, effectiveConfig(await readSettings(store, runId)), facts.world_size),
     memory: await memoryRecords(store, runId, { most: options.mostMemoryRecords }),
-    memory_records: ranks.reduce(
-      (total, rank) => total + rank.metrics.reduce((sum, { samples }) => sum + samples, 0),
-      0,
-    ),
+    memory_records: (await store.one('log.memory_count', { run_id: runId }))?.figures ?? 0,
+    memory_doubtful: await doubtfulReadings(store, runId),
     memory_groups: ranks.length === 0 ? [] : memoryGroups(ranks),
     layout: positionsOf(layout, seen),
     layout_origin: layoutOrigin,
@@ -56,7 +64,7 @@ async function describeRun(store: Store, runId: number, name: string, options: D
     })),
     values,
     incidents,
-    first_failure: readFirstFailure(incidents),
+    first_failure: readFirstFailure(incidents, judged),
     bridge_evaluator: await bridgeEvaluator(store, runId),
   };
 }

@@ -10,7 +10,8 @@ type Candidate = FailureCandidate & { readonly index: number };
 function candidateOf(incident: LogIncident, index: number): Candidate {
   return {
     index,
-    ...pick(incident, ['kind', 'rank', 'file', 'line', 'grammar', 'exception', 'text']),
+    ...pick(incident, ['kind', 'rank', 'file', 'line', 'grammar', 'exception', 'text', 'survived']),
+    exitCode: incident.exit_code,
     attempt: incident.attempt ?? 1,
     timeUs: incident.time_us,
     // The attempt's last iteration does not show when this one failed.
@@ -22,10 +23,14 @@ const ranksOf = (candidates: readonly Candidate[]): number[] => [
   ...new Set(candidates.flatMap(({ rank }) => (rank === null ? [] : [rank]))),
 ];
 
-/** Null where nothing failed. */
-export function readFirstFailure(incidents: readonly LogIncident[]): FirstFailureResult | null {
+/** Null where nothing failed. `attempt`: the launch asked about; without it, the last one that failed. */
+export function readFirstFailure(incidents: readonly LogIncident[], attempt?: number): FirstFailureResult | null {
   const failure = firstFailure(
-    incidents.flatMap((incident, i) => (incident.copy_of === null ? [candidateOf(incident, i)] : [])),
+    incidents.flatMap((incident, i) =>
+      incident.copy_of === null && (attempt === undefined || (incident.attempt ?? 1) === attempt)
+        ? [candidateOf(incident, i)]
+        : [],
+    ),
   );
   if (failure.first === null) return null;
   const { index } = failure.first.incident;

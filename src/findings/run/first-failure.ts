@@ -10,6 +10,10 @@ export interface FailureCandidate
   readonly timeUs: number | null;
   /** Last iteration printed before it. */
   readonly iteration: number | null;
+  /** Of a process that it reports ended. */
+  readonly exitCode?: number | null;
+  /** The launch went on after it. */
+  readonly survived?: boolean;
 }
 
 /**
@@ -61,13 +65,23 @@ const REPORT_TEXTS =
   /^(?:\w{0,40}Error: )?(?:Engine core initialization failed|.{0,80}(?:See root cause above|worker(?:s)? died))/i;
 
 /** A time limit or a cancelled job is a report too, but of the only reason there is. */
-const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 'hardware', 'host_oom']);
+const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 'preempted', 'hardware', 'host_oom']);
+/** A user or a scheduler is named. A signal that a launcher received, or a step that was cancelled, can be a report. */
+const CANCELLED_BY = /^(?:scheduler\.|slurm\.interrupt$|process\.interrupted$|slurm-accounting|kubernetes)/;
+const isCancelledBy = ({ grammar, text }: Pick<FailureCandidate, 'grammar' | 'text'>): boolean =>
+  CANCELLED_BY.test(grammar) || (grammar === 'slurm.cancelled' && /\bJOB\b/.test(text));
+/** A launcher ends its own processes: no evidence of the cause. */
+const TEARDOWN = /^(?:Killing subprocess|Sending process|srun: )/;
+/** Exit codes of processes that a signal from outside ended. */
+const SIGNALLED: ReadonlySet<number> = new Set([-15, -9, -2, 130, 137, 143]);
 
 export function roleOf(incident: Pick<FailureCandidate, 'kind' | 'grammar' | 'exception' | 'text'>): FailureRole {
   const { kind, grammar, exception, text } = incident;
   if (kind === 'negative_text') return 'mention';
   if (CONSEQUENCES.has(kind)) return 'secondary';
   if (ENDINGS.has(kind)) return 'primary';
+  if (kind === 'cancelled') return isCancelledBy(incident) ? 'primary' : 'unexplained';
+  if (kind === 'killed') return 'unexplained';
   if (REPORT_GRAMMARS.test(grammar)) return 'secondary';
   if (exception !== null && REPORT_EXCEPTIONS.test(exception)) return 'secondary';
   if (REPORT_TEXTS.test(text)) return 'secondary';
@@ -85,14 +99,14 @@ const ROLE_ORDER: Readonly<Record<FailureRole, number>> = { primary: 0, unexplai
  * is reported.
  */
 export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]): FirstFailure<T> {
-  const failed = incidents.filter((incident) => roleOf(incident) !== 'mention');
+  const failed = incidents.filter(
+    (incident) => roleOf(incident) !== 'mention' && (incident.survived !== true || isOomKind(incident.kind)),
+  );
   if (failed.length === 0) {
     return { first: null, basis: 'nothing failed', alsoFailed: [], victims: [], secondary: [] };
   }
   const attempt = failed.reduce((latest, incident) => Math.max(latest, incident.attempt), 0);
-  const ranked = failed
-    .filter((incident) => incident.attempt === attempt)
-    .map((incident) => ({ incident, role: roleOf(incident) }));
+  const ranked = withSignals(failed.filter((incident) => incident.attempt === attempt));
   const best = ranked.reduce((a, b) => (ROLE_ORDER[b.role] < ROLE_ORDER[a.role] ? b : a)).role;
   const candidates = ranked.filter(({ role }) => role === best).sort((a, b) => inOrder(a.incident, b.incident));
   const first = earliest(candidates);
@@ -114,6 +128,50 @@ export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]
     victims: [...victims].sort((a, b) => a - b),
     secondary: secondary.map(({ incident }) => incident).sort(inOrder),
   };
+}
+
+/**
+ * Roles within one launch. A signal from outside is a cause only if nothing had failed before it; then what fails
+ * afterwards follows from it. A process that got SIGKILL is a consequence where another ended with an error.
+ */
+function withSignals<T extends FailureCandidate>(incidents: readonly T[]): RankedFailure<T>[] {
+  const isSignal = ({ kind }: T): boolean => kind === 'cancelled' || kind === 'killed';
+  const isFault = (incident: T): boolean =>
+    !isSignal(incident) &&
+    !TEARDOWN.test(incident.text) &&
+    !(incident.kind === 'other' && SIGNALLED.has(incident.exitCode ?? 0));
+  const faults = incidents.filter(isFault);
+  const hasExit = faults.some(({ exitCode }) => exitCode != null && exitCode !== 0 && !SIGNALLED.has(exitCode));
+  const firstFault = new Map<string, number>();
+  for (const { file, line } of faults) firstFault.set(file, Math.min(line, firstFault.get(file) ?? line));
+  const isBehindFault = ({ file, line }: T): boolean => (firstFault.get(file) ?? line) < line;
+  // A scheduler ends the step on all nodes after the failure of one; their logs have nothing but the end of the step.
+  const hasCauseElsewhere = ({ file, timeUs }: T): boolean =>
+    faults.some(
+      (fault) =>
+        roleOf(fault) === 'primary' &&
+        fault.file !== file &&
+        (timeUs === null || fault.timeUs === null || fault.timeUs <= timeUs),
+    );
+  const outside = incidents.filter((incident) => incident.kind === 'cancelled' && !isBehindFault(incident));
+  // A scheduler ends a job by signals, and prints the reason before or after them.
+  const isDecided = incidents.some(
+    (incident) => ENDINGS.has(incident.kind) || (incident.kind === 'cancelled' && isCancelledBy(incident)),
+  );
+  const followsSignal = (incident: T): boolean =>
+    outside.some(({ file, line }) => file === incident.file && line < incident.line);
+  return incidents.map((incident) => {
+    const role = roleOf(incident);
+    if (role !== 'primary' && role !== 'unexplained') return { incident, role };
+    if (incident.kind === 'killed' && (hasExit || isBehindFault(incident))) return { incident, role: 'secondary' };
+    if (incident.kind === 'cancelled') {
+      if (isDecided && !isCancelledBy(incident)) return { incident, role: 'secondary' };
+      if (isBehindFault(incident)) return { incident, role: isCancelledBy(incident) ? role : 'secondary' };
+      return { incident, role: !isCancelledBy(incident) && hasCauseElsewhere(incident) ? 'secondary' : 'primary' };
+    }
+    const isConsequence = !isOomKind(incident.kind) && !ENDINGS.has(incident.kind) && followsSignal(incident);
+    return { incident, role: isConsequence ? 'secondary' : role };
+  });
 }
 
 /**
@@ -171,5 +229,5 @@ function basisOf<T extends FailureCandidate>(
   if (otherCandidates.every(({ incident: other }) => other.file === incident.file)) {
     return `${role}; the first of ${candidates.length} in its file`;
   }
-  return `${role}; one of ${candidates.length} whose order nothing tells (no comparable times)`;
+  return `${role}; one of ${candidates.length} in an unknown order: their times cannot be compared`;
 }

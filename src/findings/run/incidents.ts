@@ -58,6 +58,7 @@ export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
     last_line: row.lastLine,
     grammar: row.grammar,
     text: row.text,
+    survived: false,
     copy_of: null,
   };
 }

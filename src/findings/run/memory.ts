@@ -1,8 +1,10 @@
 /** Memory lines by rank: last and largest figures, growth, and what in them is worth a word. */
 import { groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
+import { DOUBTFUL } from '../../model/log-rows.js';
 import { pick } from '../../model/pick.js';
 import type {
+  DoubtfulReading,
   MemoryFlag,
   MemoryGroup,
   MemoryMetricResult,
@@ -43,10 +45,13 @@ export async function memoryRanks(
   store: Store,
   runId: number,
   layout: RankLayout | null,
-  rank?: number | undefined,
+  options: { readonly rank?: number | undefined; readonly attempt?: number | undefined },
 ): Promise<MemoryRank[]> {
-  const rows = await store.all('log.memory_ranks', { run_ids: String(runId), rank: rank ?? null });
-  const ranks = groupBy(rows, (row) => `${row.attempt} ${row.rank} ${row.device}`);
+  const { rank = null, attempt } = options;
+  const attempts = attempt === undefined ? null : String(attempt);
+  const rows = await store.all('log.memory_ranks', { run_ids: String(runId), rank, attempts });
+  const plausible = rows.filter(({ metric }) => !metric.startsWith(DOUBTFUL));
+  const ranks = groupBy(plausible, (row) => `${row.attempt} ${row.rank} ${row.device}`);
   return [...ranks.values()].map((metrics) => {
     const { attempt, rank: number, device } = metrics[0]!;
     const position = number === null ? null : (layout?.position(number) ?? null);
@@ -66,12 +71,10 @@ function metric(rank: MemoryRank, name: string): MemoryMetricResult | undefined 
   return rank.metrics.find((candidate) => candidate.metric === name);
 }
 
-/** Of the latest attempt that printed memory: ranks with the same last and largest figures, as one. */
+/** Ranks of one launch with the same last and largest figures, as one. */
 export function memoryGroups(ranks: readonly MemoryRank[]): MemoryGroup[] {
-  const attempt = maxOf(ranks.map((rank) => rank.attempt));
   const groups = new Map<string, MemoryGroup & { ranks: (number | null)[] }>();
   for (const rank of ranks) {
-    if (rank.attempt !== attempt) continue;
     const last: Record<string, number> = {};
     const max: Record<string, number> = {};
     const counts: Record<string, number> = {};
@@ -109,6 +112,12 @@ function stagesOf(ranks: readonly MemoryRank[]): MemoryResult['stages'] {
       return { attempt, stage, ranks: group.length, max };
     })
     .sort((a, b) => a.attempt - b.attempt || a.stage - b.stage);
+}
+
+/** Readings that cannot be true; no other figure includes them. */
+export async function doubtfulReadings(store: Store, runId: number, rank?: number): Promise<DoubtfulReading[]> {
+  const rows = await store.all('log.doubtful_memory', { run_id: runId });
+  return rank === undefined ? rows : rows.filter((row) => row.rank === rank);
 }
 
 /** Ranks of one attempt that share an oddity. */
@@ -212,7 +221,7 @@ export async function describeMemory(
   layout: { readonly layout: RankLayout | null; readonly origin: string | null },
   options: MemoryOptions = {},
 ): Promise<MemoryResult> {
-  const ranks = await memoryRanks(store, runId, layout.layout, options.rank);
+  const ranks = await memoryRanks(store, runId, layout.layout, { rank: options.rank });
   return {
     schema: 'mbforensics/memory@1',
     run,
@@ -220,6 +229,7 @@ export async function describeMemory(
     ranks,
     stages: stagesOf(ranks),
     flags: memoryFlags(ranks),
+    doubtful: await doubtfulReadings(store, runId, options.rank),
     records: options.rank === undefined ? null : await memoryRecords(store, runId, { rank: options.rank }),
     sampled: await readSamples(store, runId),
   };

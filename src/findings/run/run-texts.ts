@@ -1,5 +1,4 @@
 /** What the texts of a run show of its launches as a whole: failures, phases, and how far they came. */
-import { maxOf } from '../../model/lists.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
@@ -28,17 +27,15 @@ export function readRunTexts(store: Store, runId: number): Promise<RunTexts> {
 }
 
 const onceRunTexts = readOnce(async (store: Store, runId: number): Promise<RunTexts> => {
-  const { facts, layout, incidents } = await readLogFacts(store, runId);
+  const { facts, layout, incidents, judged } = await readLogFacts(store, runId);
   const phases = await store.all('log.phases', { run_id: runId });
   const iterations = await iterationSummaries(store, runId);
-  const failed = incidents.filter(({ is_oom }) => is_oom).map(({ attempt }) => attempt ?? 1);
-  const seen = failed.length > 0 ? failed : [...phases, ...iterations].map((one) => one.attempt ?? 1);
   const [interval] = (await store.all('log.config', { run_id: runId })).filter((row) => row.key === 'log_interval');
   return {
     layout,
     stages: facts.parallel.pp,
     incidents,
-    attempt: Math.max(1, maxOf(seen)),
+    attempt: judged,
     iterations,
     phases,
     logInterval: interval?.value == null || !/^\d+$/.test(interval.value) ? null : Number(interval.value),

@@ -40,6 +40,25 @@ describe('the first failure', () => {
     expect(basis).toContain('no other failure does');
   });
 
+  it('is no cancelled step of another node, unless the step was cancelled before it', () => {
+    const step = {
+      kind: 'cancelled',
+      grammar: 'slurm.cancelled',
+      text: 'STEP 7.0 ON node1 CANCELLED',
+      file: 'b.log',
+    } as const;
+    const cause = oom({ rank: 0, timeUs: 2_000 });
+    for (const timeUs of [null, 3_000]) {
+      const after = incident({ ...step, timeUs });
+      expect(firstFailure([after, cause])).toMatchObject({ first: { incident: cause }, secondary: [after] });
+      expect(firstFailure([after, cause]).basis).toContain('no other failure does');
+    }
+    const before = incident({ ...step, timeUs: 1_000 });
+    expect(firstFailure([before, cause]).first?.incident).toBe(before);
+    const ofUser = incident({ ...step, text: 'JOB 7 ON node1 CANCELLED', timeUs: null });
+    expect(firstFailure([ofUser, cause]).alsoFailed).toEqual([ofUser]);
+  });
+
   it('goes by printed time across files', () => {
     const late = oom({ rank: 1, file: 'a.log', timeUs: 2_000 });
     const early = oom({ rank: 2, file: 'b.log', timeUs: 1_000 });
@@ -59,7 +78,7 @@ describe('the first failure', () => {
     const later = oom({ file: 'a.log', iteration: 8 });
     const sooner = oom({ file: 'b.log', iteration: 7 });
     expect(firstFailure([later, sooner]).first?.incident).toBe(sooner);
-    expect(firstFailure([oom({ file: 'a.log' }), oom({ file: 'b.log' })]).basis).toContain('whose order nothing tells');
+    expect(firstFailure([oom({ file: 'a.log' }), oom({ file: 'b.log' })]).basis).toContain('in an unknown order');
   });
 
   it('is told of the last launch that failed', () => {

@@ -80,24 +80,38 @@ describe('an empty run', () => {
 });
 
 describe('facts', () => {
-  it('come from the strongest origin of the newest attempt, and say so', async () => {
+  it('come from the strongest origin, and say so', async () => {
     const run = await logOf({
       path: 'a.log',
       rows: [
         config('world_size', '16', 'log banner', { line: 3 }),
         config('tensor_model_parallel_size', '8', 'command line', { line: 1 }),
         config('tensor_model_parallel_size', '2', 'log dump', { line: 9 }),
-        config('pipeline_model_parallel_size', '2', 'log dump', { line: 10 }),
-        // A later launch said less of itself, but it is the one that failed.
-        config('pipeline_model_parallel_size', '4', 'command line', { line: 20, attempt: 2 }),
+        config('pipeline_model_parallel_size', '4', 'log dump', { line: 10 }),
       ],
     });
     expect(run.world_size).toBe(16);
     expect(run.parallel).toMatchObject({ tp: 2, pp: 4, cp: null, dp: 2 });
     expect(run.origins['parallel.tp']).toBe('log dump: a.log line 9');
-    expect(run.origins['parallel.pp']).toBe('command line: a.log line 20');
     expect(run.origins['parallel.dp']).toMatch(/^computed: .*cp not mentioned, taken as 1/);
     expect(run.layout_origin).toContain('tp-cp-ep-dp-pp');
+  });
+
+  it('are those of the newest launch of a file that printed settings, never of an older one', async () => {
+    const run = await logOf(
+      {
+        path: 'a.log',
+        rows: [
+          config('world_size', '16', 'log banner', { line: 3 }),
+          config('tensor_model_parallel_size', '2', 'log dump', { line: 9 }),
+          config('pipeline_model_parallel_size', '4', 'command line', { line: 20, attempt: 2 }),
+        ],
+      },
+      { path: 'b.log', rows: [config('context_parallel_size', '2', 'log dump', { line: 1 })] },
+    );
+    expect(run.world_size).toBeNull();
+    expect(run.parallel).toMatchObject({ tp: null, pp: 4, cp: 2 });
+    expect(run.origins['parallel.pp']).toBe('command line: a.log line 20');
   });
 
   it('are not made up where sizes do not divide, or are no numbers', async () => {

@@ -56,6 +56,7 @@ export const COMPOSER_CONSOLE: BlockFormat = {
     let training = false;
     let timeBatch: number | undefined;
     let loss: number | undefined;
+    let stepMs: number | undefined;
     return {
       line(text) {
         if (/^\s{0,8}Eval /.test(text)) return training ? 'over' : 'taken';
@@ -67,7 +68,12 @@ export const COMPOSER_CONSOLE: BlockFormat = {
         if (figure !== null) memory.push(figure);
         else if (name === 'time/batch' && value !== null) timeBatch = value;
         else if (name === 'loss/train/total' && value !== null) loss = value;
-        else otherValues.push({ name, value, text: printed });
+        else {
+          // Over the last steps, as many as the SpeedMonitor's window.
+          if (name === 'throughput/batches_per_sec' && value !== null && value > 0)
+            stepMs = Number((1000 / value).toPrecision(4));
+          otherValues.push({ name, value, text: printed });
+        }
         return 'taken';
       },
       end() {
@@ -82,6 +88,7 @@ export const COMPOSER_CONSOLE: BlockFormat = {
             iteration,
             target: epoch === undefined && batches !== undefined ? Number(batches) : null,
             ...(loss === undefined ? {} : { loss }),
+            ...(stepMs === undefined ? {} : { stepMs }),
             others: otherValues,
           };
           emit(row);

@@ -1,5 +1,5 @@
 import type { LineFormat } from '../contract.js';
-import { figureFinding, plainNumber } from '../system/findings.js';
+import { bannerSetting, figureFinding, plainNumber } from '../system/findings.js';
 import { countFinding } from '../torch/stat-metric.js';
 import { GIB } from '../units.js';
 
@@ -70,8 +70,11 @@ export const DEEPSPEED_ZERO: LineFormat = {
     },
     emit,
   ) {
-    if (bucket !== undefined)
-      emit(figureFinding(`zero.${bucket.toLowerCase()}_bucket`, plainNumber(elements), 'elements'));
+    if (bucket !== undefined) {
+      const kind = bucket.toLowerCase();
+      emit(figureFinding(`zero.${kind}_bucket`, plainNumber(elements), 'elements'));
+      emit(bannerSetting(`zero_${kind}_bucket_size`, `${bucket} bucket size`, String(plainNumber(elements))));
+    }
     if (where !== undefined) {
       const name = `zero.fp32_partitions_${where === 'Swappable' ? 'swappable' : 'in_memory'}`;
       emit({

@@ -3,6 +3,7 @@ import type { LineFormat } from '../contract.js';
 
 /** What follows each of Megatron-LM's milestones. */
 function phaseAfter(label: string): Phase {
+  if (/SIG[A-Z]{3}|signal/.test(label)) return 'unknown';
   if (label.includes('megatron is initialized')) return 'model_build';
   if (label.includes('are built')) return label.includes('dataloaders') ? 'training' : 'data_build';
   if (label.includes('training is done') || label.startsWith('exiting program')) return 'finished';

@@ -64,10 +64,16 @@ function circumstances(metadata: unknown): string | undefined {
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
+/** Members of `tracked_stats` and the keys of epochs: samples a second, seconds. */
+function unitOf(name: string): string | null {
+  if (/(?:^|[._])throughput$/.test(name)) return 'samples/s';
+  return /(?:^|[._])(?:step_time|time_to_\w{1,20}|duration)$/.test(name) ? 's' : null;
+}
+
 function emitValue(name: string, value: unknown, details: string | undefined, emit: Emit): void {
   const text = details === undefined ? {} : { text: details };
   const row: ValueFinding = { row: 'value', name, value: null, unit: null, ...text };
-  if (typeof value === 'number' && Number.isFinite(value)) emit({ ...row, value });
+  if (typeof value === 'number' && Number.isFinite(value)) emit({ ...row, value, unit: unitOf(name) });
   else if (isObject(value)) {
     emit({ ...row, text: JSON.stringify(value) });
     for (const [key, inner] of Object.entries(value)) emitValue(`${name}.${key}`, inner, details, emit);

@@ -18,6 +18,8 @@ interface Step {
   readonly position: number;
   readonly target: number | null;
   readonly epoch: string;
+  /** Pace of the bar, `1.36s/it` or `2.50it/s`: an average over the steps since it was drawn. */
+  readonly pace?: string | undefined;
 }
 
 /** Logged metrics of a Lightning trainer to one iteration; `global_step` counts from 0 and over all epochs. */
@@ -57,10 +59,20 @@ function emitStep(step: Step, fields: Iterable<readonly [name: string, text: str
       else otherValues.push({ name, value, text });
     } else otherValues.push({ name, value, text });
   }
+  // Where the bar counts steps; with accumulation it may count micro-batches.
+  if (row.stepMs === undefined && step.pace !== undefined && row.iteration === step.position)
+    row.stepMs = millisecondsOf(step.pace);
   emit(row);
   for (const figure of memory) emit({ ...figure, iteration: row.iteration });
 }
 
+function millisecondsOf(pace: string): number | undefined {
+  const value = Number.parseFloat(pace);
+  if (!(value > 0)) return undefined;
+  return Number((pace.endsWith('s/it') ? value * 1000 : 1000 / value).toPrecision(6));
+}
+
+const PACE = /, {1,4}(\d{1,9}(?:\.\d{1,3})?(?:s\/it|it\/s))(?=, |\]|$)/;
 const PIPE_FIELD = /\| ([^|:\n]{1,60}): ([^|\s]{1,40})/g;
 const BAR_FIELD = /(?:^|, )([A-Za-z_][\w. /-]{0,60})=([^,\]\s]{0,40})/g;
 
@@ -108,7 +120,8 @@ export const NEMO_ITERATION_LINES: readonly LineFormat[] = [
       /Epoch (?<epoch>\d{1,9}):(?:[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12})|[ :]{1,4}(?<open>\d{1,12})it) \[(?<rest>[^[\]\n]{0,2000})/g,
     read({ epoch = '', done, open, total, rest = '' }, emit) {
       const target = total === undefined ? null : Number(total);
-      emitStep({ position: Number(done ?? open), target, epoch }, pairs(rest, BAR_FIELD), emit);
+      const pace = PACE.exec(rest)?.[1];
+      emitStep({ position: Number(done ?? open), target, epoch, pace }, pairs(rest, BAR_FIELD), emit);
     },
   },
 ];

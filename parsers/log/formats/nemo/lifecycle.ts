@@ -16,7 +16,7 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
       /Initializing distributed: GLOBAL_RANK: (?<rank>\d{1,7}), MEMBER: \d{1,7}\/(?<world>\d{1,7})|All distributed processes registered\. Starting with (?<processes>\d{1,7}) processes/g,
     read({ rank, world, processes }, emit) {
       if (rank !== undefined) {
-        emit({ row: 'launch', label: 'Initializing distributed' });
+        emit({ row: 'launch', label: 'Initializing distributed', writer: rank });
         emit({ row: 'value', name: 'process.rank', value: Number(rank), unit: null, rank: Number(rank) });
         emitLayout('world_size', 'MEMBER', world ?? '', emit);
       } else emitLayout('world_size', 'processes', processes ?? '', emit);

@@ -30,6 +30,12 @@ const KNOWN: Readonly<Record<string, Known>> = {
   'optim/learning_rate_group0': 'learningRate',
 };
 
+/** Of one device, whose batches are the steps; averages over some steps. */
+const BATCHES_PER_SECOND: ReadonlySet<string> = new Set([
+  'throughput/device/batches_per_second',
+  'throughput/device/BPS',
+]);
+
 export const OLMO_STEP: BlockFormat = {
   form: 'block',
   id: 'olmo.step',
@@ -75,6 +81,9 @@ export const OLMO_STEP: BlockFormat = {
           const precision = plain.includes('.') ? halfDigit(plain) : 1;
           const moment = MOMENTS[unit]!;
           figures.push(memoryFigure(metric, plain, unit, unitBytes, { iteration, moment, ...where }, precision));
+        } else if (BATCHES_PER_SECOND.has(name) && value !== null && value > 0) {
+          row.stepMs = Number((1000 / value).toPrecision(4));
+          otherValues.push({ name, value, text: printed });
         } else if (known !== undefined && value !== null) row[known] = value;
         else if (name === 'throughput/total_tokens')
           figures.push(figureFinding('tokens.total', plainNumber(printed), 'tokens', { iteration, ...where }));

@@ -1,4 +1,4 @@
-import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
+import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import type { BlockFormat } from '../contract.js';
 import { BracketCollector, dottedSetting, emitDotted, emitTree } from './emit-settings.js';
 
@@ -52,6 +52,8 @@ export const deepspeedConfig: BlockFormat = {
             emit(configFinding(`${name}.${field[1]}`, normaliseConfigValue(field[2]!), 'log dump'));
           return 'taken';
         }
+        // None: not in DeepSpeed's configuration. An optimizer or a scheduler that the client passes is not listed.
+        if (value === 'None' && isKnownConfigKey(name)) return 'taken';
         const renamed = RENAMED.get(name);
         if (renamed === undefined) emitDotted(name, value, 'log dump', emit);
         else emit({ ...configFinding(renamed, normaliseConfigValue(value), 'log dump'), rawKey: name });

@@ -172,6 +172,22 @@ export const NGC_BANNER: LineFormat = {
   },
 };
 
+export const OPTIMIZER_FALLBACK: LineFormat = {
+  form: 'line',
+  id: 'megatron.optimizer-fallback',
+  title: 'Optimizers of torch in place of fused ones',
+  producer: 'Megatron-Core',
+  versions: 'core 0.9 and later',
+  source: 'megatron/core/optimizer/__init__.py, the warning of the import; megatron/core/utils.py, get_te_version',
+  anchors: ['Falling back to Torch optimizers', 'Transformer Engine version ...'],
+  fields: {},
+  // Version 0.0.0 means that the import failed.
+  pattern: /Falling back to Torch optimizers|Transformer Engine version \.{3,} 0\.0\.0(?![\w.])/g,
+  read(_, emit) {
+    emit(wordFinding('optimizer.implementation', 'torch'));
+  },
+};
+
 export const NVCC_VERSION: LineFormat = {
   form: 'line',
   id: 'nvcc.version',

@@ -1,4 +1,4 @@
-import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
+import { DOUBTFUL, type IterationFinding, type MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { LineFormat } from '../contract.js';
 import { figureFinding, plainNumber } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';
@@ -17,7 +17,10 @@ function printedNumber(text: string): number | null {
 
 function peakReserved(text: string, more: Pick<MemoryFinding, 'iteration' | 'moment'>): MemoryFinding | null {
   const match = MEMORY.exec(text);
-  return match === null ? null : memoryFigure('max_reserved', match[1]!, 'GiB', GIB, more);
+  if (match === null) return null;
+  return Number(match[2]) > 100
+    ? memoryFigure(`${DOUBTFUL}max_reserved`, match[1]!, 'GiB', GIB, { ...more, moment: 'more than the device has' })
+    : memoryFigure('max_reserved', match[1]!, 'GiB', GIB, more);
 }
 
 export const TORCHTITAN_STEP: LineFormat = {

@@ -1,0 +1,62 @@
+/** How each launch of a run ended, and which launch is judged. */
+import type { LaunchEnd, LaunchEnding } from '../../model/launch-end.js';
+import { maxOf } from '../../model/lists.js';
+import type { LogIncident } from '../../model/results/log.js';
+import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
+import type { QueryRow } from '../../store/query-catalog.js';
+import { readFirstFailure } from './first-failure-result.js';
+
+type Ends = QueryRow<'log.launch_ends'>;
+
+/** A decision about the job, not a fault of the run: it ends nothing that was done already. */
+const DECISIONS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['cancelled', 'time_limit', 'preempted', 'killed']);
+
+/** `launches`: how many there are. */
+export function launchEnds(launches: number, incidents: readonly LogIncident[], ends: readonly Ends[]): LaunchEnd[] {
+  return Array.from({ length: launches }, (_, index) => {
+    const attempt = index + 1;
+    const last = ends.find((row) => row.attempt === attempt);
+    const all = incidents.filter((incident) => (incident.attempt ?? 1) === attempt);
+    const fatal = all.filter(({ survived }) => !survived);
+    const isFinished = last?.finished_line != null;
+    // Where standard output is buffered, iterations are printed after the error that ended them.
+    const judged = readFirstFailure(fatal) === null && !isFinished ? all.filter(({ is_oom: isOom }) => isOom) : fatal;
+    const first = readFirstFailure(judged);
+    const ending = endingOf(first === null ? undefined : judged[first.incident], first?.role, isFinished);
+    const place =
+      ending === 'finished'
+        ? { file: last!.finished_file, line: last!.finished_line }
+        : first === null
+          ? { file: last?.last_file ?? null, line: last?.last_line ?? null }
+          : first;
+    return {
+      attempt,
+      ending,
+      ending_kind: ending === 'finished' || first === null ? null : first.kind,
+      ending_file: place.file,
+      ending_line: place.line,
+    };
+  });
+}
+
+function endingOf(incident: LogIncident | undefined, role: string | undefined, isFinished: boolean): LaunchEnding {
+  if (incident === undefined) return isFinished ? 'finished' : 'unknown';
+  const { kind, exit_code: exitCode, text } = incident;
+  if (isFinished && (role !== 'primary' || DECISIONS.has(kind))) return 'finished';
+  if (kind === 'cancelled' || kind === 'time_limit' || kind === 'preempted' || kind === 'killed') return kind;
+  if (kind === 'hardware' && /node fail/i.test(text)) return 'node_failure';
+  if (isOomKind(kind)) return 'oom';
+  if (role !== 'secondary' || kind !== 'other') return 'failed';
+  return exitCode === null || exitCode === 0 ? 'unknown' : 'failed';
+}
+
+/**
+ * The last launch whose end is known, since a launch that is running now shows none; but a launch behind one that
+ * finished is judged itself.
+ */
+export function judgedAttempt(ends: readonly LaunchEnd[]): number {
+  const known = ends.findLast(({ ending }) => ending !== 'unknown');
+  return known === undefined || known.ending === 'finished'
+    ? maxOf([1, ...ends.map(({ attempt }) => attempt)])
+    : known.attempt;
+}

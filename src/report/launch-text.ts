@@ -1,0 +1,25 @@
+import type { LaunchEnd, LaunchEnding } from '../model/launch-end.js';
+import { formatCount } from '../model/units.js';
+import { keepEnd, printable } from './table.js';
+
+const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
+  finished: 'finished',
+  oom: 'out of memory',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  time_limit: 'ended by its time limit',
+  preempted: 'preempted',
+  node_failure: 'ended by the failure of a node',
+  killed: 'killed, by whom is unknown',
+  unknown: 'end unknown',
+};
+
+/** `files`: how many the run has; of several, the one of the line is named. */
+export function endingText({ ending, ending_file: file, ending_line: line }: LaunchEnd, files: number): string {
+  if (line === null || ending === 'unknown') return ENDINGS[ending];
+  const name = files > 1 && file !== null ? `${keepEnd(printable(file), 40)} ` : '';
+  return `${ENDINGS[ending]} (${name}line ${formatCount(line)})`;
+}
+
+/** `2: out of memory (line 1,204)`. */
+export const launchText = (end: LaunchEnd): string => `${end.attempt}: ${endingText(end, 1)}`;
