@@ -7,6 +7,8 @@ import type { ClassifiedStack } from './blocks/stack-classes.js';
 import { inferBackward } from './infer/backward.js';
 import { inferBeforeRecording } from './infer/before-recording.js';
 import { inferBuffers } from './infer/buffers.js';
+import { inferGradientCopies } from './infer/gradient-copies.js';
+import { inferGrownCaches } from './infer/grown-caches.js';
 import { inferHeld } from './infer/held.js';
 import { inferMoments } from './infer/moments.js';
 import { inferOutputHead } from './infer/output-head.js';
@@ -22,10 +24,12 @@ const INFERENCES = [
   inferWorkspaces,
   inferOutputHead,
   inferBackward,
+  inferGradientCopies,
   inferBuffers,
   inferReplacedParameters,
   inferBeforeRecording,
   inferMoments,
+  inferGrownCaches,
   inferHeld,
 ] as const;
 
@@ -46,6 +50,7 @@ function labelByStack(
 ): Int32Array {
   const label = new Int32Array(lives.count);
   const recorded = !nothingRecorded(lives, classes);
+  const lifetimeOf = lifetimesByStack(lives, classes, life);
   // By stack: numbers of its labels, by what else they depend on. A map with a key of all of it costs three times the
   // time.
   const settled: Int32Array[] = [];
@@ -59,7 +64,7 @@ function labelByStack(
     let known: Int32Array | undefined;
     if (!needs.bytes) {
       const pool = needs.pool ? POOL_KINDS.indexOf(poolKind(lives.pool[row]!)) : 0;
-      const lifetime = needs.lifetime ? LIFETIMES.indexOf(life.lifetimeOf(row)) : 0;
+      const lifetime = needs.lifetime ? LIFETIMES.indexOf(lifetimeOf(row)) : 0;
       place = (code + 1) * 2 + (row < lives.starts ? 1 : 0);
       place = (place * POOL_KINDS.length + pool) * LIFETIMES.length + lifetime;
       known = settled[stackId + 1];
@@ -74,11 +79,30 @@ function labelByStack(
       }
     }
     const phase = code < 0 ? stack.phase : PHASES[code]!;
-    const number = table.number(byRule(stack, phase, lives, row, life) ?? unlabelled(lives, row, phase, recorded));
+    const number = table.number(
+      byRule(stack, phase, lives, row, lifetimeOf) ?? unlabelled(lives, row, phase, recorded),
+    );
     if (known !== undefined) known[place] = number;
     label[row] = number;
   }
   return label;
+}
+
+/** A block that has not lived long enough to show its lifetime is like the others of its stack, where they agree. */
+function lifetimesByStack(
+  lives: Lives,
+  classes: Attribution['classes'],
+  life: Attribution['life'],
+): Attribution['life']['lifetimeOf'] {
+  const seen = new Map<number, Lifetime | undefined>();
+  for (let row = lives.starts; row < lives.count; row += 1) {
+    const stackId = lives.stackId[row]!;
+    if (!classes(stackId).needs.lifetime) continue;
+    const lifetime = life.lifetimeOf(row);
+    if (lifetime === undefined) continue;
+    seen.set(stackId, seen.has(stackId) && seen.get(stackId) !== lifetime ? undefined : lifetime);
+  }
+  return (row) => life.lifetimeOf(row) ?? (row < lives.starts ? undefined : seen.get(lives.stackId[row]!));
 }
 
 function byRule(
@@ -86,12 +110,12 @@ function byRule(
   phase: Phase,
   lives: Lives,
   row: number,
-  life: Attribution['life'],
+  lifetimeOf: Attribution['life']['lifetimeOf'],
 ): BlockLabel | undefined {
   const requested = lives.requested[row]!;
   const found = labelOf(stack, {
     pool: poolKind(lives.pool[row]!),
-    lifetime: life.lifetimeOf(row),
+    lifetime: lifetimeOf(row),
     bytes: requested < 0 ? undefined : requested,
   });
   if (found === undefined) return undefined;

@@ -183,9 +183,27 @@ describe('the call site', () => {
     expect(callSite(CPP)).toBe('at::mm (no Python frames)');
     const backward = stack('torch::autograd::generated::MmBackward0::apply(std::vector<at::Tensor>&&)', 'clone');
     expect(callSite([...CPP, ...backward])).toBe('MmBackward0 (autograd engine, no Python frames)');
-    expect(callSite(CPP.slice(0, 3))).toContain('DeviceCachingAllocator::malloc');
+    expect(callSite(CPP.slice(0, 3))).toBe('C++ code (no Python frames)');
     expect(callSite([])).toBeUndefined();
     expect(stackModule([])).toBeUndefined();
+  });
+
+  it('excludes the allocator and signatures', () => {
+    const named = (...names: string[]) => names.map((name) => ({ name, filename: 'a.cpp', line: 0 }));
+    const free = 'void torch::autograd::check_all<torch::autograd::Edge>(std::vector<at::Tensor> const&, bool)';
+    expect(callSite(named(free))).toBe('torch::autograd::check_all (no Python frames)');
+    expect(callSite(named('std::vector<at::Tensor, std::allocator<at::Tensor> >::~vector()'))).toBe(
+      'std::vector::~vector (no Python frames)',
+    );
+    expect(callSite(named('my::(anonymous namespace)::Pool::operator()(int) const'))).toBe(
+      'my::Pool::operator() (no Python frames)',
+    );
+    // Cut by the recorder.
+    const cut = { name: 'igned char, unsigned long, CUstream_st*)', filename: 'CUDACachingAllocator.cpp', line: 0 };
+    expect(callSite([cut])).toBe('C++ code (no Python frames)');
+    expect(callSite([{ ...cut, filename: '' }, ...named('my::buffer(int)')])).toBe('my::buffer (no Python frames)');
+    const raw = 'c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::raw_alloc(unsigned long)';
+    expect(callSite(named(raw, 'ncclCommInitRank'))).toBe('ncclCommInitRank (no Python frames)');
   });
 
   it('counts the router of overridden operators as no frame', () => {

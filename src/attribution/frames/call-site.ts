@@ -216,23 +216,47 @@ const OPERATOR = /at::_ops::(\w+)::(?:call|redispatch)\(/;
  * The allocator and the factories of empty tensors: in every stack with C++ frames, and never what a reader asks for.
  */
 const ALLOCATION =
-  /CUDACachingAllocator|NativeCachingAllocator|at::detail::\w*empty|at::TensorBase at::detail|c10::(?:Storage|Tensor)Impl/;
+  /CUDACachingAllocator|NativeCachingAllocator|CUDAMallocAsyncAllocator|CUDAPluggableAllocator|at::detail::\w*empty|at::TensorBase at::detail|c10::(?:Storage|Tensor)Impl/;
+const ALLOCATION_FILE =
+  /(?:^|\/)(?:CUDACachingAllocator|CUDAMallocAsyncAllocator|CUDAPluggableAllocator|EmptyTensor)\./;
+const NO_PYTHON = 'no Python frames';
 
 /**
  * What to call a stack of C++ frames alone: the autograd node that ran (backward works on threads without Python
- * frames), else the operator, else the innermost frame that is not the allocator. Undefined for no frames.
+ * frames), else the operator, else the innermost function that is not the allocator, without its signature. Undefined
+ * for no frames.
  */
 export function nativeSite(frames: readonly Frame[]): string | undefined {
   for (const { name } of frames) {
     const node = BACKWARD_NODE.exec(name)?.[1];
-    if (node !== undefined) return `${node} (autograd engine, no Python frames)`;
+    if (node !== undefined) return `${node} (autograd engine, ${NO_PYTHON})`;
   }
   // The outermost dispatch is the operator that was called; those inside are its parts.
   for (let i = frames.length - 1; i >= 0; i -= 1) {
     const operator = OPERATOR.exec(frames[i]!.name)?.[1];
-    if (operator !== undefined) return `at::${operator} (no Python frames)`;
+    if (operator !== undefined) return `at::${operator} (${NO_PYTHON})`;
   }
-  const visible = visibleFrames(frames);
-  const frame = visible.find(({ name }) => name !== '' && !ALLOCATION.test(name)) ?? visible[0];
-  return frame === undefined ? undefined : frameText(frame);
+  for (const frame of frames) {
+    if (isNoise(frame) || ALLOCATION.test(frame.name) || ALLOCATION_FILE.test(frame.filename)) continue;
+    const name = functionName(frame.name);
+    if (name !== undefined) return `${name} (${NO_PYTHON})`;
+  }
+  return frames.length === 0 ? undefined : `C++ code (${NO_PYTHON})`;
+}
+
+const QUALIFIED_NAME = /^~?[A-Za-z_$][\w$]*(?:::(?:~?[A-Za-z_$][\w$]*|\{lambda\}|operator\S+))*$/;
+
+/**
+ * `torch::autograd::validate_outputs` of a demangled signature: without types, which differ between versions and fill a
+ * line. Undefined for what is no name: recorders cut long signatures at either end.
+ */
+function functionName(signature: string): string | undefined {
+  let plain = signature.replaceAll('(anonymous namespace)::', '');
+  for (let before = ''; before !== plain; ) {
+    before = plain;
+    plain = plain.replace(/<[^<>]*>/g, '');
+  }
+  const open = plain.replace(/operator\(\)/g, 'operator__').indexOf('(');
+  const name = (open < 0 ? plain : plain.slice(0, open)).trim().split(/\s+/).at(-1)!;
+  return QUALIFIED_NAME.test(name) ? name : undefined;
 }

@@ -2,28 +2,43 @@
  * Memory from before the recording, of which the trace shows at most the end: identified by who frees it, and by sizes
  * that only parameters have.
  */
+import { getOrAdd } from '../../model/group-by.js';
+import type { Component, Confidence } from '../../model/vocabulary.js';
 import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
+import { backwardPasses, PARAMETER_GRADIENT } from '../blocks/backward-passes.js';
+import { type EqualSet, equalSet } from '../blocks/equal-sets.js';
 import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
+import { SizeCounts } from '../blocks/size-counts.js';
+import { sizesOfEachSet } from '../blocks/size-sets.js';
 import { isAbout } from './buffers.js';
+import { WORKSPACE_SIZES } from './workspaces.js';
 
 export const FREED_BY_OPTIMIZER = 'inference.freed-by-optimizer';
 export const FREED_BY_ZERO_GRAD = 'inference.freed-by-zero-grad';
 export const SIZES_OF_PARAMETERS = 'inference.sizes-of-parameters';
 export const PRINTED_PARAMETERS = 'inference.printed-parameters';
 
-/** A set of blocks is a copy of the parameters if it has so much of their bytes, size by size. */
-const LEAST_COVERAGE = 0.8;
 /** Bytes of an element against those of the set compared with: the same type, fp32 against bf16, and the reverse. */
 const RATIOS = [1, 2, 0.5] as const;
-/** States that the trace shows, against the parameters: with fewer, what it shows are step counters and the like. */
-const LEAST_STATES = 0.5;
-/** Parameters themselves, master weights and the two moments. */
-const MOST_COPIES = 4;
+/**
+ * Parameters or states that the trace shows, against the set compared with: with fewer, what it shows are constants,
+ * step counters and the like.
+ */
+const LEAST_SEEN = 0.5;
+/** Sets of states: master weights and the two moments, or three of a variant of Adam. */
+const MOST_STATES = 3;
+/** Of a set so many blocks are freed in the trace: it is no set of parameters. */
+const MOSTLY = 0.8;
+/** Of rules for what an optimizer frees within its step. */
+const STEP_SCRATCH = 'optimizer_step_temporary';
+/** A set for some of the parameters: so many blocks, and so much of the bytes of all of them. */
+const LEAST_OF_SOME = { blocks: 8, share: 0.1 } as const;
 
 export function inferBeforeRecording(of: Attribution): void {
-  if (of.lives.starts === 0) return;
-  namePrinted(of);
-  nameByFree(of);
+  if (of.lives.starts > 0) {
+    namePrinted(of);
+    nameByFree(of);
+  }
   nameBySize(of);
 }
 
@@ -75,104 +90,222 @@ function nameByFree(of: Attribution): void {
 }
 
 /**
- * Gradients have the sizes of the parameters, and so have the states of most optimizers. Blocks from before the
- * recording with those very sizes, in that very number, are the parameters; a second and a third set are the states,
- * unless the trace shows where those come from.
+ * Gradients have the sizes of the parameters, and so have the states of most optimizers. Older blocks with those very
+ * sizes, in that very number, are the parameters; a second and a third set are gradients and states, unless the trace
+ * shows where those come from. Which block of several of one size is of which set is not known: the sums are right.
  */
 function nameBySize(of: Attribution): void {
   const { lives } = of;
-  const sizes = parameterSizes(of);
-  if (sizes === undefined) return;
-  const open: number[] = [];
-  for (let row = 0; row < lives.starts; row += 1) if (isOpen(of, row)) open.push(row);
+  const open = olderRows(of);
+  if (open.length === 0) return;
+  const reference = sizesOfOneSet(of, open);
+  if (reference === undefined) return;
+  const { sizes, gradientsAreOlder } = reference;
   // What lives on is older than what goes: parameters are never freed.
   open.sort((a, b) => Number(lives.freedSeq[a] !== NEVER) - Number(lives.freedSeq[b] !== NEVER));
-  let left = open;
-  const statesSeen =
-    bytesOfStates(of) >= LEAST_STATES * [...sizes].reduce((sum, [size, count]) => sum + size * count, 0);
-  const parametersSeen = of.table.labels.some(({ component, by }) => component === 'parameter' && by === 'rule');
-  const names = [
-    ...(parametersSeen ? [] : [{ component: 'parameter', sub_component: 'by_size' } as const]),
-    ...(statesSeen
-      ? []
-      : Array(MOST_COPIES - 1).fill({ component: 'optimizer_state', sub_component: 'by_size' } as const)),
-  ];
-  for (const name of names) {
-    const copy = largestCopy(lives, left, sizes);
-    if (copy === undefined) return;
-    for (const row of copy) infer(of, row, SIZES_OF_PARAMETERS, { ...name, confidence: 'medium' });
-    const taken = new Set(copy);
+  let left: readonly number[] = open;
+  const take = (
+    set: EqualSet,
+    label: { component: Component; sub_component: string; confidence: Confidence },
+  ): void => {
+    for (const row of set.rows) infer(of, row, SIZES_OF_PARAMETERS, label);
+    const taken = new Set(set.rows);
     left = left.filter((row) => !taken.has(row));
+  };
+  const seen = bytesSeen(of);
+  if (seen.parameter < LEAST_SEEN * sizes.bytes) {
+    // They are of the type of their gradients where any set is.
+    const set = equalSet(lives, left, sizes, [1]) ?? equalSet(lives, left, sizes, RATIOS);
+    if (set === undefined) return;
+    take(set, { component: 'parameter', sub_component: 'by_size', confidence: 'medium' });
   }
+  if (gradientsAreOlder) {
+    const set = equalSet(lives, left, sizes, RATIOS);
+    if (set === undefined) return;
+    take(set, { component: 'gradient', sub_component: 'parameter_gradient', confidence: 'medium' });
+  }
+  if (seen.optimizer_state >= LEAST_SEEN * sizes.bytes) {
+    const masters = equalSet(lives, left, sizes, [2]);
+    if (masters !== undefined)
+      take(masters, { component: 'optimizer_state', sub_component: 'master_param', confidence: 'medium' });
+    const copies = equalSet(lives, left, sizes, [1]);
+    if (copies !== undefined) take(copies, { component: 'parameter', sub_component: 'copy', confidence: 'low' });
+    return;
+  }
+  const states: EqualSet[] = [];
+  for (let i = 0; i < MOST_STATES; i += 1) {
+    const set = equalSet(lives, left, sizes, RATIOS) ?? (states.length > 0 ? setOfSome(lives, left, sizes) : undefined);
+    if (set === undefined) break;
+    if (isFreed(of, set.rows))
+      take(set, { component: 'gradient', sub_component: 'parameter_gradient', confidence: 'low' });
+    else {
+      states.push(set);
+      // A second set may also be an average of the parameters.
+      const isOne = set.isWhole && states.length === 1;
+      take(set, { component: 'optimizer_state', sub_component: 'by_size', confidence: isOne ? 'medium' : 'low' });
+    }
+  }
+  nameStates(of, states);
 }
-
-function bytesOfStates(of: Attribution): number {
-  let bytes = 0;
-  for (let row = 0; row < of.lives.count; row += 1)
-    if (labelAt(of, row).component === 'optimizer_state') bytes += of.lives.bytes[row]!;
-  return bytes;
-}
-
-type Sizes = ReadonlyMap<number, number>;
 
 /**
- * How many parameters there are of each size in actual bytes; undefined where the trace shows neither gradients nor
- * states.
+ * From before the recording, or made ahead of the first backward pass by code that no rule knows, and kept: parameters
+ * that a program makes without modules.
  */
-function parameterSizes(of: Attribution): Sizes | undefined {
-  const { lives, phases } = of;
-  const gradients: number[] = [];
-  // Those of one step: what is there when the first optimizer step behind them begins.
-  let step: number | undefined;
-  const states = new Map<string, number[]>();
-  for (let row = 0; row < lives.count; row += 1) {
-    const { component, sub_component, rules } = labelAt(of, row);
-    if (component === 'gradient' && sub_component === 'parameter_gradient' && row >= lives.starts) {
-      const next = phases.nextStart('optimizer_step', row);
-      step ??= next;
-      if (next === step) gradients.push(row);
-    } else if (component === 'optimizer_state') {
-      const key = `${lives.stackId[row]} ${rules.join(' ')}`;
-      const rows = states.get(key);
-      if (rows === undefined) states.set(key, [row]);
-      else rows.push(row);
-    }
-  }
-  const sum = (rows: readonly number[]): number => rows.reduce((total, row) => total + lives.bytes[row]!, 0);
-  const largest = [...states.values()].sort((a, b) => sum(b) - sum(a))[0];
-  const rows = gradients.length > 0 ? gradients : largest;
-  if (rows === undefined) return undefined;
-  const sizes = new Map<number, number>();
-  for (const row of rows) sizes.set(sizeOf(lives, row), (sizes.get(sizeOf(lives, row)) ?? 0) + 1);
-  return sizes;
+function olderRows(of: Attribution): number[] {
+  const { lives } = of;
+  const rows: number[] = [];
+  const first = backwardPasses(of)[0]?.rows[0] ?? lives.starts;
+  for (let row = 0; row < first; row += 1)
+    if (isOpen(of, row) && (row < lives.starts || lives.freedSeq[row] === NEVER)) rows.push(row);
+  return rows;
 }
 
-/** The rows of `from` that make the fullest set of `sizes` at one of the ratios; undefined if none covers enough. */
-function largestCopy(lives: Lives, from: readonly number[], sizes: Sizes): readonly number[] | undefined {
-  let best: readonly number[] | undefined;
-  let most = LEAST_COVERAGE;
-  for (const ratio of RATIOS) {
-    const wanted = new Map<number, number>();
-    let whole = 0;
-    for (const [size, count] of sizes) {
-      const scaled = Math.max(512, Math.ceil((size * ratio) / 512) * 512);
-      wanted.set(scaled, (wanted.get(scaled) ?? 0) + count);
-      whole += scaled * count;
-    }
-    const rows: number[] = [];
-    let found = 0;
-    for (const row of from) {
-      const size = sizeOf(lives, row);
-      const left = wanted.get(size) ?? 0;
-      if (left === 0) continue;
-      wanted.set(size, left - 1);
-      rows.push(row);
-      found += size;
-    }
-    if (found / whole > most) {
-      most = found / whole;
-      best = rows;
-    }
+function bytesSeen(of: Attribution): { parameter: number; optimizer_state: number } {
+  const seen = { parameter: 0, optimizer_state: 0 };
+  for (let row = 0; row < of.lives.count; row += 1) {
+    const { component } = labelAt(of, row);
+    if (of.lives.freedSeq[row]! < of.lives.events) continue;
+    if (component === 'parameter' || component === 'optimizer_state') seen[component] += sizeOf(of.lives, row);
   }
-  return best;
+  return seen;
+}
+
+/** Freed in the trace, and not by an optimizer that writes its states anew. */
+function isFreed({ lives, phases }: Attribution, rows: readonly number[]): boolean {
+  const freed = rows.filter(
+    (row) => lives.freedSeq[row]! < lives.events && phases.phaseAt(lives.freedSeq[row]!) !== 'optimizer_step',
+  );
+  return freed.length >= MOSTLY * rows.length;
+}
+
+/** Two sets, or two and master weights of another type, are Adam's where the trace runs it. */
+function nameStates(of: Attribution, states: readonly EqualSet[]): void {
+  const master = states.length === 3 && states.every(({ ratio, isWhole }) => ratio === 2 && isWhole);
+  const isAdam = master || (states.length === 2 && states.every(({ isWhole }) => isWhole) && runsAdam(of));
+  if (!isAdam) return;
+  const names = master ? ['master_param', 'exp_avg', 'exp_avg_sq'] : ['exp_avg', 'exp_avg_sq'];
+  states.forEach(({ rows }, i) => {
+    for (const row of rows)
+      infer(of, row, SIZES_OF_PARAMETERS, {
+        component: 'optimizer_state',
+        sub_component: names[i]!,
+        confidence: 'medium',
+      });
+  });
+}
+
+const ADAM = /(?:^|_)adamw?(?:_|$)/i;
+
+function runsAdam({ lives, classes }: Attribution): boolean {
+  const asked = new Set<number>();
+  for (let row = lives.starts; row < lives.count; row += 1) {
+    const id = lives.stackId[row]!;
+    if (asked.has(id)) continue;
+    asked.add(id);
+    const { phase, frames } = classes(id);
+    if (phase === 'optimizer_step' && frames.some(({ name }) => ADAM.test(name))) return true;
+  }
+  return false;
+}
+
+interface Reference {
+  readonly sizes: SizeCounts;
+  /** The passes of the trace add to gradients that were there before. */
+  readonly gradientsAreOlder: boolean;
+}
+
+/**
+ * How many parameters there are of each size: of the gradients that one pass makes, else of what passes make and free
+ * again where they add to gradients that exist, else of what an optimizer needs for all of them at once, else of the
+ * states that the trace shows.
+ */
+function sizesOfOneSet(of: Attribution, open: readonly number[]): Reference | undefined {
+  const made = gradientsOfPasses(of).sort((a, b) => b.bytes - a.bytes)[0];
+  if (made !== undefined) return { sizes: made, gradientsAreOlder: false };
+  const hasGradients = of.table.labels.some(({ component }) => component === 'gradient');
+  const added = hasGradients ? undefined : sizesAdded(of, open);
+  if (added !== undefined) return { sizes: added, gradientsAreOlder: true };
+  const scratch = largestScratch(of);
+  if (scratch !== undefined) return { sizes: scratch, gradientsAreOlder: !hasGradients && passesEnd(of) };
+  const states = largestStates(of);
+  return states === undefined ? undefined : { sizes: states, gradientsAreOlder: false };
+}
+
+function passesEnd(of: Attribution): boolean {
+  return backwardPasses(of).some(({ endSeq }) => endSeq < of.lives.events);
+}
+
+function gradientsOfPasses(of: Attribution): SizeCounts[] {
+  return backwardPasses(of)
+    .map(({ rows }) => {
+      const sizes = new SizeCounts();
+      for (const row of rows) if (isGradient(of, row)) sizes.add(sizeOf(of.lives, row));
+      return sizes;
+    })
+    .filter(({ bytes }) => bytes > 0);
+}
+
+function isGradient(of: Attribution, row: number): boolean {
+  const { component, rules } = labelAt(of, row);
+  return component === 'gradient' && rules.includes(PARAMETER_GRADIENT);
+}
+
+/** What one line of an optimizer allocates for all parameters before it frees any: temporaries of `_foreach_`. */
+function largestScratch(of: Attribution): SizeCounts | undefined {
+  const { lives, phases } = of;
+  const scratch = new Map<string, { sizes: SizeCounts; blocks: number; freed: number; last: number }>();
+  for (let row = lives.starts; row < lives.count; row += 1) {
+    if (labelAt(of, row).sub_component !== STEP_SCRATCH) continue;
+    const key = `${lives.stackId[row]} ${phases.endOf(row)}`;
+    const group = getOrAdd(scratch, key, () => ({ sizes: new SizeCounts(), blocks: 0, freed: NEVER, last: -1 }));
+    group.sizes.add(sizeOf(lives, row));
+    group.blocks += 1;
+    group.freed = Math.min(group.freed, lives.freedSeq[row]!);
+    group.last = lives.allocSeq[row]!;
+  }
+  return [...scratch.values()]
+    .filter(({ blocks, freed, last }) => blocks >= LEAST_OF_SOME.blocks && freed > last)
+    .map(({ sizes }) => sizes)
+    .sort((a, b) => b.bytes - a.bytes)[0];
+}
+
+function largestStates(of: Attribution): SizeCounts | undefined {
+  const { lives } = of;
+  const states = new Map<string, SizeCounts>();
+  for (let row = 0; row < lives.count; row += 1) {
+    const { component, rules } = labelAt(of, row);
+    if (component !== 'optimizer_state') continue;
+    getOrAdd(states, `${lives.stackId[row]} ${rules.join(' ')}`, () => new SizeCounts()).add(sizeOf(lives, row));
+  }
+  return [...states.values()].sort((a, b) => b.bytes - a.bytes)[0];
+}
+
+/**
+ * Where gradients are kept between steps, or added up over passes that began before the recording, a pass makes one
+ * block for each parameter and frees it once it is added. Older blocks of those sizes are so many times as many as
+ * there are sets. Undefined where most sizes do not agree on one number, or on less than two sets.
+ */
+function sizesAdded(of: Attribution, open: readonly number[]): SizeCounts | undefined {
+  const { lives } = of;
+  const older = new SizeCounts();
+  for (const row of open) if (!WORKSPACE_SIZES.has(lives.requested[row]!)) older.add(sizeOf(lives, row));
+  const pass = backwardPasses(of)
+    .filter(({ endSeq }) => endSeq < lives.events)
+    .sort((a, b) => b.rows.length - a.rows.length)[0];
+  if (pass === undefined) return undefined;
+  const made = new SizeCounts();
+  for (const row of pass.rows) made.add(sizeOf(lives, row));
+  return sizesOfEachSet(older, made, 2);
+}
+
+/** Optimizers that keep a second state for some parameters only: of each of their sizes, one for each parameter. */
+function setOfSome(lives: Lives, from: readonly number[], sizes: SizeCounts): EqualSet | undefined {
+  const present = new SizeCounts();
+  for (const row of from) present.add(sizeOf(lives, row));
+  const wanted = new SizeCounts();
+  for (const [size, count] of sizes) if (present.countOf(size) >= count) wanted.add(size, count);
+  if (wanted.bytes < LEAST_OF_SOME.share * sizes.bytes) return undefined;
+  const rows = from.filter((row) => wanted.take(sizeOf(lives, row)));
+  return rows.length < LEAST_OF_SOME.blocks ? undefined : { rows, ratio: 1, isWhole: false };
 }

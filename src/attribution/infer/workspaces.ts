@@ -14,17 +14,24 @@ export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
  */
 const ODD_SIZE = 8_519_680;
 const HOPPER_SIZE = 33_554_432;
+export const WORKSPACE_SIZES: ReadonlySet<number> = new Set([ODD_SIZE, HOPPER_SIZE]);
 
 /**
  * The odd size is nothing else's. 32 MiB is a usual size of tensors: such a block is a workspace only if it is never
  * freed in a trace that goes on to free others of its stack, or that outlives a training step, and if it is requested
- * right behind another block by the same line: the product's output.
+ * right behind another block by the same line: the product's output. A line that keeps several of them makes tensors.
  */
 export function inferWorkspaces(of: Attribution): void {
-  const { lives } = of;
+  const { lives, phases } = of;
+  const kept = new Map<number, number>();
+  for (let row = lives.starts; row < lives.count; row += 1)
+    if (lives.requested[row] === HOPPER_SIZE && lives.freedSeq[row] === NEVER)
+      kept.set(lives.stackId[row]!, (kept.get(lives.stackId[row]!) ?? 0) + 1);
   for (let row = lives.starts; row < lives.count; row += 1) {
     const bytes = lives.requested[row]!;
     if (bytes !== ODD_SIZE && bytes !== HOPPER_SIZE) continue;
+    if (bytes === HOPPER_SIZE && ((kept.get(lives.stackId[row]!) ?? 0) > 1 || phases.phaseOf(row) === 'model_build'))
+      continue;
     const { component, by } = labelAt(of, row);
     if (component === 'workspace' || component === 'graph_pool') continue;
     if (by === 'rule' && component !== 'activation' && component !== 'logits_loss' && component !== 'recompute')

@@ -98,6 +98,99 @@ describe('backward', () => {
   });
 });
 
+describe('gradients under an optimizer whose step allocates nothing', () => {
+  const grads = (n: number): string[] => SIZES.map((_, i) => `g${n}.${i}`);
+  const batch = (n: number) => alloc(`x${n}`, MIB, ['get_batch /home/u/train.py:5', ...MAIN]);
+  /** A gradient of an activation that goes only after the last allocation of the pass, as large as a parameter. */
+  const tail = (n: number): Act[] => [alloc(`last${n}`, SIZES[1]!, ENGINE)];
+
+  it.each(['after the step', 'behind the batch', 'before backward'] as const)(
+    'are what zero_grad frees %s',
+    async (at) => {
+      const zero = (n: number): Act[] => (n === 0 ? [] : grads(n).map(free));
+      const forwards = (n: number) => pass(n).slice(0, 3);
+      const acts = [1, 2, 3].flatMap((n): Act[] => [
+        ...(at === 'after the step' ? zero(n - 1) : []),
+        batch(n),
+        ...(at === 'behind the batch' ? zero(n - 1) : []),
+        ...forwards(n),
+        ...(at === 'before backward' ? zero(n - 1) : []),
+        ...pass(n).slice(3),
+        ...tail(n),
+        free(`last${n}`),
+      ]);
+      const attribution = await attributed([...built(), ...acts]);
+      for (const n of [1, 2, 3]) {
+        for (const name of grads(n)) expect(attribution[name], name).toMatchObject({ component: 'gradient' });
+        for (const i of [0, 1, 2])
+          expect(attribution[`d${n}.${i}`]).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
+      }
+      for (const n of [1, 2]) expect(attribution[`last${n}`]).toMatchObject({ component: 'activation' });
+    },
+  );
+
+  it('are added up over micro-batches', async () => {
+    const acts = [1, 2].flatMap((n): Act[] => [
+      ...pass(10 * n),
+      ...pass(10 * n + 1).flatMap((act) =>
+        'alloc' in act && act.alloc.startsWith('g') ? [act, free(act.alloc)] : [act],
+      ),
+      ...grads(10 * n).map(free),
+    ]);
+    const attribution = await attributed([...built(), ...acts, ...pass(30)]);
+    for (const n of [10, 20, 30])
+      for (const name of grads(n)) expect(attribution[name], name).toMatchObject({ component: 'gradient' });
+    for (const i of [0, 1, 2]) expect(attribution[`a11.${i}`]).toMatchObject({ component: 'activation' });
+  });
+
+  it('are not what the engine still holds when an optimizer begins', async () => {
+    const acts = [1, 2].flatMap((n): Act[] => [
+      ...pass(n),
+      ...tail(n),
+      free(`last${n}`),
+      alloc(`t${n}`, MIB, scratch),
+      free(`t${n}`),
+      ...grads(n).map(free),
+    ]);
+    const attribution = await attributed([...built(), ...acts, ...pass(3)]);
+    for (const n of [1, 2]) {
+      for (const name of grads(n)) expect(attribution[name]).toMatchObject({ component: 'gradient' });
+      expect(attribution[`last${n}`]).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
+    }
+  });
+
+  it('are known where the parameters are from before the recording, and show which these are', async () => {
+    const copies = [0, 1].flatMap((copy) => SIZES.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes })));
+    const acts = [1, 2].flatMap((n) => [...pass(n), ...grads(n).map(free)]);
+    const attribution = await attributed([...acts, ...pass(3)], copies);
+    for (const n of [1, 2])
+      for (const name of grads(n)) expect(attribution[name]).toMatchObject({ component: 'gradient' });
+    const count = (component: string) => copies.filter(({ name }) => attribution[name]!.component === component).length;
+    expect([count('parameter'), count('optimizer_state')]).toEqual([3, 3]);
+  });
+
+  it('are copied to fp32 for master weights', async () => {
+    const copy = (n: number): Act[] =>
+      SIZES.flatMap((bytes, i) => [
+        alloc(`f${n}.${i}`, 2 * bytes, ['train_step /home/u/train.py:30', ...MAIN]),
+        free(`g${n}.${i}`),
+      ]);
+    const acts = [1, 2].flatMap((n): Act[] => [
+      ...pass(n),
+      ...copy(n),
+      alloc(`t${n}`, MIB, scratch),
+      free(`t${n}`),
+      ...SIZES.map((_, i) => free(`f${n}.${i}`)),
+    ]);
+    const attribution = await attributed([...built(), ...acts, ...pass(3)]);
+    for (const n of [1, 2])
+      for (const i of [0, 1, 2]) {
+        expect(attribution[`g${n}.${i}`]).toMatchObject({ component: 'gradient' });
+        expect(attribution[`f${n}.${i}`]).toMatchObject({ component: 'gradient', sub: 'gradient_copy' });
+      }
+  });
+});
+
 describe('optimizer states', () => {
   const states = (order: 'lines' | 'turns'): Act[] =>
     SIZES.flatMap((bytes, i) => [
@@ -163,6 +256,72 @@ describe('memory from before the recording', () => {
     const count = (component: string) => Object.values(attribution).filter((one) => one.component === component).length;
     expect(count('parameter')).toBe(3);
     expect(count('optimizer_state')).toBe(6);
+  });
+
+  /** Eight parameters of four sizes; passes that add to gradients of earlier steps. */
+  const MANY = [30, 30, 12, 12, 12, 5, 5, 3].map((mib) => mib * MIB);
+  const kept = (n: number): Act[] => [
+    alloc(`a${n}`, 7 * MIB, forward(20)),
+    ...MANY.flatMap((bytes, i) => [
+      alloc(`d${n}.${i}`, 7 * MIB, ENGINE),
+      alloc(`g${n}.${i}`, bytes, ENGINE),
+      free(`g${n}.${i}`),
+      free(`d${n}.${i}`),
+    ]),
+    // An activation of a parameter's size.
+    alloc(`e${n}`, MANY[0]!, ENGINE),
+    free(`e${n}`),
+    free(`a${n}`),
+  ];
+  const sets = (...ratios: number[]) =>
+    ratios.flatMap((ratio, copy) => MANY.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes: bytes * ratio })));
+  const sums = (
+    attribution: Awaited<ReturnType<typeof attributed>>,
+    of: readonly { name: string; bytes: number }[],
+  ) => {
+    const bytes: Record<string, number> = {};
+    for (const block of of) {
+      const { component } = attribution[block.name]!;
+      bytes[component] = (bytes[component] ?? 0) + block.bytes / MIB;
+    }
+    return bytes;
+  };
+
+  it('has the gradients too where every pass adds to them', async () => {
+    const older = [...sets(1, 1, 1, 1), { name: 'other', bytes: 9 * MIB }];
+    const attribution = await attributed([...kept(1), ...kept(2), ...kept(3)], older);
+    const one = 109;
+    expect(sums(attribution, older)).toEqual({
+      parameter: one,
+      gradient: one,
+      optimizer_state: 2 * one,
+      before_recording: 9,
+    });
+  });
+
+  it('has no gradients where one set is all there is', async () => {
+    const older = sets(1);
+    const attribution = await attributed([...kept(1), ...kept(2)], older);
+    expect(sums(attribution, older)).toEqual({ before_recording: 109 });
+  });
+
+  it('has master weights and moments at twice the bytes', async () => {
+    const older = sets(1, 2, 2, 2);
+    const made = (n: number): Act[] => kept(n).filter((act) => !('free' in act && act.free.startsWith('g')));
+    const zeroed = (n: number): Act[] => MANY.map((_, i) => free(`g${n}.${i}`));
+    const attribution = await attributed([...made(1), ...zeroed(1), ...made(2), ...zeroed(2), ...made(3)], older);
+    expect(sums(attribution, older)).toEqual({ parameter: 109, optimizer_state: 654 });
+    const subs = new Set(older.map(({ name }) => attribution[name]!.sub));
+    expect(subs).toEqual(new Set(['by_size', 'master_param', 'exp_avg', 'exp_avg_sq']));
+  });
+
+  it('is gradients where a set is freed between the passes', async () => {
+    const older = sets(1, 1, 1);
+    const made = (n: number): Act[] => kept(n).filter((act) => !('free' in act && act.free.startsWith('g')));
+    const zeroed = (names: string): Act[] => MANY.map((_, i) => free(`${names}.${i}`));
+    const attribution = await attributed([...zeroed('b2'), ...made(1), ...zeroed('g1'), ...made(2)], older);
+    expect(sums(attribution, older)).toEqual({ parameter: 109, optimizer_state: 109, gradient: 109 });
+    expect(attribution['b2.0']).toMatchObject({ component: 'gradient' });
   });
 
   it('stays what it is where only some sizes agree', async () => {
@@ -259,6 +418,42 @@ describe('pools, workspaces and what is held', () => {
     expect(attribution['odd']).toMatchObject({ component: 'workspace', sub: 'cublas' });
     expect(attribution['hopper']).toMatchObject({ component: 'workspace', sub: 'cublas' });
     expect(attribution['tensor']).toMatchObject({ component: 'activation' });
+  });
+
+  it('takes no cache for workspaces', async () => {
+    const kept = [0, 1, 2].map((i) => alloc(`c${i}`, 32 * MIB, forward(9)));
+    const attribution = await attributed([alloc('out', 64 * MIB, forward(9)), ...kept, free('out')]);
+    for (const i of [0, 1, 2]) expect(attribution[`c${i}`]).toMatchObject({ component: 'activation' });
+  });
+
+  it.each(['serving', 'training'] as const)('knows a cache that grows by concatenation: %s', async (kind) => {
+    const layers = [0, 1];
+    const token = (n: number): Act[] =>
+      layers.flatMap((layer): Act[] => [
+        alloc(`h${n}.${layer}`, MIB, forward(30)),
+        alloc(`k${n}.${layer}`, (64 + n) * 512, forward(31)),
+        ...(n > 0 ? [free(`k${n - 1}.${layer}`)] : []),
+        // Scores grow too, and go before the line runs again.
+        alloc(`s${n}.${layer}`, (64 + n) * 512, forward(32)),
+        free(`s${n}.${layer}`),
+        free(`h${n}.${layer}`),
+      ]);
+    const acts = Array.from({ length: 8 }, (_, n) => [...token(n), ...(kind === 'training' ? pass(n) : [])]).flat();
+    const attribution = await attributed([...built(), ...acts]);
+    const cache =
+      kind === 'serving' ? { component: 'kv_cache' } : { component: 'activation', sub: 'held_across_steps' };
+    for (const layer of layers) {
+      for (const n of [0, 3, 7]) expect(attribution[`k${n}.${layer}`]).toMatchObject(cache);
+      expect(attribution[`s3.${layer}`]).toMatchObject({ component: 'activation', by: 'rule' });
+      expect(attribution[`h3.${layer}`]).toMatchObject({ component: 'activation', by: 'rule' });
+    }
+  });
+
+  it('knows the youngest blocks of a line whose blocks are all held', async () => {
+    const end = (n: number): Act[] => [alloc(`t${n}`, MIB, scratch), free(`t${n}`)];
+    const steps = [1, 2, 3, 4].flatMap((n) => [...pass(n), alloc(`f${n}`, MIB, forward(60)), ...end(n)]);
+    const attribution = await attributed([...built(), ...steps]);
+    for (const n of [1, 2, 3, 4]) expect(attribution[`f${n}`]).toMatchObject({ sub: 'held_across_steps' });
   });
 
   it('marks activations that outlive two steps', async () => {

@@ -1,6 +1,7 @@
 /** Accumulation points: the deepest frame that still covers most of a set of blocks. */
 
-import { type Frame, frameKind, frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
+import { callSite, type Frame, frameKind, frameText } from '../../../attribution/frames/call-site.js';
+import { getOrAdd } from '../../../model/group-by.js';
 import type { AccumulationPoint } from '../../../model/results/attribute.js';
 import type { Component } from '../../../model/vocabulary.js';
 
@@ -12,10 +13,21 @@ export interface StackBytes {
   readonly bytes: number;
 }
 
-/** Every stack passes through torch's and the interpreter's frames; a reader can only change the others. */
-function ownFrames(frames: readonly Frame[]): readonly Frame[] {
+interface Step {
+  readonly key: string;
+  readonly text: string;
+}
+
+/**
+ * Every stack passes through torch's and the interpreter's frames; a reader can only change the others. Where there are
+ * no others, the stack is its call site.
+ */
+function ownFrames(frames: readonly Frame[]): readonly Step[] {
   const own = frames.filter((frame) => frameKind(frame) === 'code' || frameKind(frame) === 'generated');
-  return own.length > 0 ? own : visibleFrames(frames);
+  if (own.length > 0)
+    return own.map((frame) => ({ key: `${frame.name} ${frame.filename} ${frame.line}`, text: frameText(frame) }));
+  const site = callSite(frames);
+  return site === undefined ? [] : [{ key: site, text: site }];
 }
 
 /**
@@ -32,34 +44,28 @@ export function accumulationPoint(
   let inside = stacks
     .map(({ frames, bytes }) => ({ frames: ownFrames(frames), bytes }))
     .filter(({ frames }) => frames.length > 0);
-  const path: Frame[] = [];
+  const path: string[] = [];
   let covered = total;
   for (let depth = 1; ; depth += 1) {
-    const callees = new Map<string, { frame: Frame; bytes: number }>();
+    const callees = new Map<string, { step: Step; bytes: number }>();
     for (const { frames, bytes } of inside) {
-      const frame = frames.at(-depth);
-      if (frame === undefined) continue;
-      const key = `${frame.name} ${frame.filename} ${frame.line}`;
-      const callee = callees.get(key);
-      if (callee === undefined) callees.set(key, { frame, bytes });
-      else callee.bytes += bytes;
+      const step = frames.at(-depth);
+      if (step === undefined) continue;
+      getOrAdd(callees, step.key, () => ({ step, bytes: 0 })).bytes += bytes;
     }
-    let best: { frame: Frame; bytes: number } | undefined;
+    let best: { step: Step; bytes: number } | undefined;
     for (const callee of callees.values()) if (best === undefined || callee.bytes > best.bytes) best = callee;
     if (best === undefined || best.bytes === 0 || best.bytes < share * total) break;
-    const { frame } = best;
-    inside = inside.filter(({ frames }) => {
-      const own = frames.at(-depth);
-      return own !== undefined && own.name === frame.name && own.filename === frame.filename && own.line === frame.line;
-    });
-    path.push(frame);
+    const { key, text } = best.step;
+    inside = inside.filter(({ frames }) => frames.at(-depth)?.key === key);
+    path.push(text);
     covered = best.bytes;
   }
   const point = path.at(-1);
   return {
     component,
-    frame: point === undefined ? null : frameText(point),
-    callers: path.slice(0, -1).reverse().slice(0, CALLERS).map(frameText),
+    frame: point ?? null,
+    callers: path.slice(0, -1).reverse().slice(0, CALLERS),
     bytes: point === undefined ? 0 : covered,
     share: total === 0 || point === undefined ? 0 : covered / total,
   };
