@@ -16,12 +16,13 @@
 -- @col    memory_events_collected BOOLEAN? NULL: not known
 -- @col    graph_trace     VARCHAR?
 -- @col    is_partial      BOOLEAN
+-- @col    has_all_tables  BOOLEAN  `ingest --nsys-all`
 -- @why    What a report cannot show depends on how it was captured: that is asked first.
 SELECT
   source.source_id, source.display_path, source.rank, source.rank_origin, report.form, report.product_version, report.schema_version,
   CASE WHEN report.clock_offset_ns IS NOT NULL THEN report.clock_offset_ns // 1000 END AS clock_offset_us, report.clock_origin,
     report.duration_ns, report.host, report.memory_events_collected,
-  report.graph_trace, report.is_partial
+  report.graph_trace, report.is_partial, report.has_all_tables
 FROM nsys_report AS report JOIN source USING (source_id)
 WHERE source.run_id = $run_id
 ORDER BY source.display_path

@@ -278,12 +278,28 @@ export interface NsysDiagnosticRow {
 }
 
 /** The profiler's messages about missing events: every count is then a lower bound. */
-export const LOST_EVENTS = /not all .* (?:have been|were) collected|\blost\b|dropped|out of order|buffer overflow/i;
+export const LOST_EVENTS =
+  /not all .* (?:have been|were) collected|events might be missing|\blost\b|dropped|out of order|buffer overflow/i;
+
+/** Errors of CUPTI and numbers of collected events, which the profiler reports as information. */
+const CAPTURE_FAULTS =
+  /CUPTI_ERROR|CUDA_ERROR|might be missing|\b(?:failed|unable|cannot|could not)\b|^Number of (?:CUDA|CUPTI) events/i;
 
 /** Findings worth keeping. The others report success, with paths that contain the user's name. */
 export function keepsDiagnostic(severity: string, text: string): boolean {
-  return severity === 'warning' || severity === 'error' || LOST_EVENTS.test(text);
+  return severity === 'warning' || severity === 'error' || LOST_EVENTS.test(text) || CAPTURE_FAULTS.test(text);
 }
+
+const OPTIONS_KEPT = 'environment, command line, paths and user names; options that contain none of them are kept';
+/** Tables of an export that are never copied whole, not even with every table, and what they contain. */
+export const PRIVATE_TABLES: ReadonlyMap<string, string> = new Map([
+  ['META_DATA_CAPTURE', OPTIONS_KEPT],
+  ['META_DATA_EXPORT', OPTIONS_KEPT],
+  ['EXPORT_META_DATA', OPTIONS_KEPT],
+  ['TARGET_INFO_SYSTEM_ENV', 'environment of the machine; the host name is kept'],
+  ['ProcessStreams', 'output of the job'],
+  ['ANALYSIS_FILE', 'files of the job'],
+]);
 
 export interface NsysOptionRow {
   readonly row: 'option';

@@ -66,8 +66,27 @@ function describeCli(): void {
     expect(Object.keys(report).sort()).toEqual(
       [
         ...['path', 'form', 'nsys_version', 'schema_version', 'rank', 'host', 'started_at', 'clock_origin'],
-        ...['duration_ns', 'memory_events_collected', 'is_partial', 'gpus', 'processes', 'tables', 'device_memory'],
-        ...['pools', 'failed_calls', 'nvtx_ranges', 'steps', 'steps_by', 'kernels', 'copies', 'accounts'],
+        ...[
+          'duration_ns',
+          'memory_events_collected',
+          'is_partial',
+          'gpus',
+          'processes',
+          'tables',
+          'tables_not_kept',
+          'device_memory',
+        ],
+        ...[
+          'pools',
+          'failed_calls',
+          'nvtx_ranges',
+          'steps',
+          'steps_by',
+          'step_candidates',
+          'kernels',
+          'copies',
+          'accounts',
+        ],
         ...['memory_calls', 'storms', 'copy_groups', 'kernel_groups', 'budgets', 'missing', 'diagnostics'],
       ].sort(),
     );

@@ -124,10 +124,13 @@ function memoryCallDeltas(a: ComparedRun, b: ComparedRun): NsysComparison['memor
   };
   const left = perStep(a);
   const right = perStep(b);
+  // Where steps are known, a call that is not in the report was not made.
+  const missing = ({ reports }: ComparedRun): number | null =>
+    reports.some(({ steps, memory_calls }) => memory_calls !== null && steps.length > 1) ? 0 : null;
   return [...new Set([...left.keys(), ...right.keys()])].sort().map((api) => ({
     api,
-    a_per_step: left.get(api) ?? null,
-    b_per_step: right.get(api) ?? null,
+    a_per_step: left.get(api) ?? missing(a),
+    b_per_step: right.get(api) ?? missing(b),
   }));
 }
 

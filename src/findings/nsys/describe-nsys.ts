@@ -5,6 +5,7 @@ import type { Store } from '../../store/store.js';
 import { type ComparedRun, compareReports, kernelsPerStep } from './compare-reports.js';
 import { rangeStacks } from './range-stacks.js';
 import { readReport } from './read-report.js';
+import { demandStepRange } from './step-windows.js';
 
 export interface NsysQuestions {
   /** Show the NVTX ranges open at this time: ns of the report's clock. */
@@ -15,6 +16,8 @@ export interface NsysQuestions {
   readonly slices?: number | undefined;
   /** Rows of `range`. */
   readonly most?: number | undefined;
+  /** The NVTX range, or the candidate, that is the step. */
+  readonly stepRange?: string | undefined;
 }
 
 const MOST_RANGE_WORK = 100_000;
@@ -23,11 +26,12 @@ export async function describeNsys(
   store: Store,
   runId: number,
   run: string,
-  { atNs, range, slices, most }: NsysQuestions = {},
+  { atNs, range, slices, most, stepRange }: NsysQuestions = {},
 ): Promise<NsysResult> {
   const rows = await store.all('nsys.reports', { run_id: runId });
   const reports: NsysReport[] = [];
-  for (const row of rows) reports.push(await readReport(store, runId, row));
+  for (const row of rows) reports.push(await readReport(store, runId, row, stepRange));
+  demandStepRange(reports, stepRange);
   const ask = async <Answer>(answer: (row: (typeof rows)[number], report: NsysReport) => Promise<Answer>) => {
     const answers: Answer[] = [];
     for (const [i, row] of rows.entries()) answers.push(await answer(row, reports[i]!));
@@ -84,8 +88,13 @@ async function memoryCurves(store: Store, sourceId: number, slices: number): Pro
 }
 
 /** One side of a comparison. */
-export async function readComparedRun(store: Store, runId: number, run: string): Promise<ComparedRun> {
-  const { reports } = await describeNsys(store, runId, run);
+export async function readComparedRun(
+  store: Store,
+  runId: number,
+  run: string,
+  stepRange?: string,
+): Promise<ComparedRun> {
+  const { reports } = await describeNsys(store, runId, run, { stepRange });
   return { run, reports, kernels: await kernelsPerStep(store, runId, reports) };
 }
 

@@ -1,7 +1,8 @@
 /** One export, described. */
 
-import type { NsysForm } from '../../model/nsys-rows.js';
+import { type NsysForm, PRIVATE_TABLES } from '../../model/nsys-rows.js';
 import type { NsysCopyGroup, NsysDriverAccount, NsysProcess, NsysReport } from '../../model/results/nsys.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { deviceBudgets } from './device-budgets.js';
 import { notCaptured } from './not-captured.js';
@@ -11,12 +12,15 @@ import { stepWindows } from './step-windows.js';
 
 /** Most kernels listed by name. */
 const MOST_KERNELS = 30;
-export async function readReport(store: Store, runId: number, row: ReportRow): Promise<NsysReport> {
+/** `stepRange`: see {@link stepWindows}. */
+export async function readReport(store: Store, runId: number, row: ReportRow, stepRange?: string): Promise<NsysReport> {
   const { source_id } = row;
   const tables = await store.all('nsys.tables', { source_id });
-  const names = new Set(tables.map(({ name }) => name));
+  // Exports that are not lazy have tables without rows.
+  const filled = new Set(tables.flatMap(({ name, row_count }) => (row_count > 0 ? [name] : [])));
+  const diagnostics = await store.all('nsys.diagnostics', { source_id });
   const counts = (await store.one('nsys.counts', { source_id }))!;
-  const { steps, by } = await stepWindows(store, source_id);
+  const { steps, by, candidates } = await stepWindows(store, source_id, stepRange);
   const memory = await readReportMemory(store, runId, row, { counts, steps });
   const { processes, failed, calls, storms, accounts, endNs } = memory;
   const hasMemory = accounts !== null;
@@ -35,12 +39,14 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
     gpus: await store.all('nsys.gpus', { source_id }),
     processes,
     tables: Object.fromEntries(tables.map(({ name, row_count }) => [name, row_count])),
+    tables_not_kept: row.has_all_tables ? notKept(tables) : null,
     device_memory: hasMemory ? await store.all('nsys.device_memory', { source_id }) : null,
     pools: hasMemory ? await store.all('nsys.pools', { source_id }) : null,
     failed_calls: failed,
     nvtx_ranges: counts.ranges,
     steps,
     steps_by: by,
+    step_candidates: candidates,
     kernels: counts.kernels,
     copies: counts.copies,
     accounts: accounts === null ? null : await withRanges(store, source_id, accounts),
@@ -59,14 +65,24 @@ export async function readReport(store: Store, runId: number, row: ReportRow): P
             end: counts.last_work_ns ?? endNs,
           }),
     missing: notCaptured({
-      tables: names,
+      tables: filled,
+      settings: (await store.one('nsys.capture_settings', { source_id }))!,
       memoryEventsCollected: row.memory_events_collected,
-      hasCallChains: names.has('CUDA_CALLCHAINS'),
       graphTrace: row.graph_trace,
       isPartial: row.is_partial,
+      vmmCalls: (calls ?? [])
+        .filter(({ api }) => /^cuMem(?:Create|Map)$/.test(api))
+        .reduce((sum, { count }) => sum + count, 0),
+      diagnostics,
     }),
-    diagnostics: await store.all('nsys.diagnostics', { source_id }),
+    diagnostics,
   };
+}
+
+function notKept(tables: readonly QueryRow<'nsys.tables'>[]): { name: string; reason: string }[] {
+  return tables.flatMap(({ name, is_read }) =>
+    is_read ? [] : [{ name, reason: PRIVATE_TABLES.get(name) ?? 'it could not be read' }],
+  );
 }
 
 function onlyRank(processes: readonly NsysProcess[]): number | null {

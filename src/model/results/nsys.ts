@@ -69,13 +69,42 @@ export interface NsysStep {
 /** Where the windows of the steps come from. */
 export interface NsysStepBasis {
   /**
-   * `range`: the range is the step. `anchor`: a step ends where this range ends. `recurring`: nothing is named as a
-   * step; the range that recurs and covers most. `period`: a step lasts from the beginning of such a range to the
-   * beginning of the next.
+   * `range`: the range is the step. `combination`: the phases of an iteration at one level, from the first to the last.
+   * `anchor`: a step ends where this range ends. `recurring`: nothing is named as a step; the range that recurs and
+   * covers most. `period`: a step lasts from the beginning of such a range to the beginning of the next.
    */
-  readonly by: 'range' | 'anchor' | 'recurring' | 'period';
-  /** Text of the ranges, # for each number. */
+  readonly by: 'range' | 'combination' | 'anchor' | 'recurring' | 'period';
+  /** Text of the ranges, # for numbers that change; of a combination: the texts of its phases. */
   readonly text: string;
+}
+
+/** Why ranges are steps, or are none. */
+export type NsysStepReason =
+  | 'named'
+  | 'phases'
+  | 'ends'
+  | 'fills'
+  | 'regular'
+  | 'requested'
+  | 'part_of_iteration'
+  | 'phase'
+  | 'micro_batch'
+  | 'several_steps'
+  | 'overlaps'
+  | 'module_index'
+  | 'module'
+  | 'epoch'
+  | 'numbers_repeat'
+  | 'inside'
+  | 'few'
+  | 'little'
+  | 'irregular';
+
+/** Ranges that may be the steps of a report, and ranges that repeat and are none. */
+export interface NsysStepCandidate extends Omit<RowOf<'nsys.step_candidates'>, 'windows'> {
+  readonly status: 'chosen' | 'possible' | 'rejected';
+  readonly method: NsysStepBasis['by'] | null;
+  readonly reason: NsysStepReason;
 }
 
 /** Live bytes of one owner at one moment. */
@@ -183,8 +212,12 @@ export interface NsysDeviceBudget {
 
 export interface NsysMissing {
   readonly what: string;
-  /** What to add to `nsys profile`. */
-  readonly option: string;
+  /** Of the switch: `on` and nothing was recorded; `unknown`: the report does not contain its settings. */
+  readonly state: 'off' | 'on' | 'unknown';
+  /** What to add to `nsys profile`; null where the report does not show that it was off. */
+  readonly option: string | null;
+  /** The settings that show it; what the profiler reports about it. */
+  readonly reasons: readonly string[];
 }
 
 export interface NsysReport {
@@ -203,12 +236,15 @@ export interface NsysReport {
   readonly gpus: readonly NsysGpu[];
   readonly processes: readonly NsysProcess[];
   readonly tables: Readonly<Record<string, number>>;
+  /** Tables that `ingest --nsys-all` did not copy, and why; null: it was not asked for. */
+  readonly tables_not_kept: readonly { readonly name: string; readonly reason: string }[] | null;
   readonly device_memory: readonly NsysDeviceMemory[] | null;
   readonly pools: readonly NsysPool[] | null;
   readonly failed_calls: readonly NsysFailedCall[] | null;
   readonly nvtx_ranges: number | null;
   readonly steps: readonly NsysStep[];
   readonly steps_by: NsysStepBasis | null;
+  readonly step_candidates: readonly NsysStepCandidate[];
   readonly kernels: number | null;
   readonly copies: number | null;
   readonly accounts: readonly NsysDriverAccount[] | null;

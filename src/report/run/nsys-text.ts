@@ -1,9 +1,10 @@
 /** The screen of `mbforensics nsys`. */
 import { pushAll } from '../../model/lists.js';
+import { LOST_EVENTS } from '../../model/nsys-rows.js';
 import type { NsysReport, NsysResult } from '../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
-import { bytesOr, countOr, labelled, shortText, UNKNOWN } from '../text-pieces.js';
+import { labelled, shortText, UNKNOWN } from '../text-pieces.js';
 import { accountLines } from './nsys/account-lines.js';
 import { comparisonLines } from './nsys/comparison-lines.js';
 import { duration, more, type NsysLook, seconds } from './nsys/pieces.js';
@@ -47,11 +48,12 @@ function reportLines(report: NsysReport, look: NsysLook): string[] {
   const working = report.processes.filter(({ devices }) => devices.length > 0);
   if (working.length > 0) pushAll(lines, labelled('processes', working.map(processWords).join(', ')));
   const counts = [
-    `${countOr(report.nvtx_ranges)} NVTX ranges`,
-    `${countOr(report.kernels)} kernels`,
-    `${countOr(report.copies)} copies`,
+    ...countOf(report.nvtx_ranges, 'NVTX range'),
+    ...countOf(report.kernels, 'kernel'),
+    ...countOf(report.copies, 'copy', 'copies'),
   ];
-  pushAll(lines, labelled('events', counts.join(' · ')));
+  pushAll(lines, labelled('events', counts.length === 0 ? 'no NVTX range, kernel or copy' : counts.join(' · ')));
+  pushAll(lines, absentLines(report));
   if (report.failed_calls !== null && report.failed_calls.length > 0)
     pushAll(lines, ['', ...failedLines(report, look)]);
   for (const account of report.accounts ?? []) pushAll(lines, ['', ...accountLines(account, look)]);
@@ -61,20 +63,61 @@ function reportLines(report: NsysReport, look: NsysLook): string[] {
   if (report.steps.length > 0 || (report.budgets ?? []).length > 0) pushAll(lines, ['', ...stepLines(report)]);
   if ((report.copy_groups ?? []).length > 0) pushAll(lines, ['', ...copyLines(report, look)]);
   if ((report.kernel_groups ?? []).length > 0) pushAll(lines, ['', ...kernelLines(report, look)]);
-  for (const { severity, text } of report.diagnostics.slice(0, Math.min(look.limit, 3))) {
-    pushAll(lines, labelled(severity, shortText(text, 160)));
+  const diagnostics = report.diagnostics.filter(({ severity, text }) => severity !== 'info' || LOST_EVENTS.test(text));
+  for (const { severity, text, count } of diagnostics.slice(0, Math.min(look.limit, 3))) {
+    pushAll(lines, labelled(severity, `${shortText(text, 160)}${count > 1 ? ` (${formatCount(count)} times)` : ''}`));
   }
-  const hidden = report.diagnostics.length - Math.min(look.limit, 3);
+  const hidden = diagnostics.length - Math.min(look.limit, 3);
   if (hidden > 0) lines.push(`  ${''.padEnd(12)}and ${hidden} more findings of the profiler`);
-  for (const { what, option } of report.missing) pushAll(lines, labelled('not captured', `${what}: add ${option}`, 14));
+  pushAll(lines, keptLines(report));
+  for (const missing of report.missing) pushAll(lines, missingLines(missing));
   return lines;
+}
+
+function countOf(count: number | null, word: string, plural = `${word}s`): string[] {
+  return count === null ? [] : [`${formatCount(count)} ${count === 1 ? word : plural}`];
+}
+
+/** Of `ingest --nsys-all`: every table is in the store, or named here. */
+function keptLines({ tables, tables_not_kept }: NsysReport): string[] {
+  if (tables_not_kept === null) return [];
+  const kept = Object.keys(tables).length - tables_not_kept.length;
+  const byReason = new Map<string, string[]>();
+  for (const { name, reason } of tables_not_kept) byReason.set(reason, [...(byReason.get(reason) ?? []), name]);
+  const lines = labelled('tables', `${formatCount(kept)} copied to nsys_raw`);
+  for (const [reason, names] of byReason)
+    pushAll(lines, labelled('', `not copied: ${names.map(printable).join(', ')} (${reason})`));
+  return lines;
+}
+
+/** What an export does not contain of the machine and the collection. */
+function absentLines({ form, gpus, nsys_version, started_at, duration_ns, host }: NsysReport): string[] {
+  const absent = [
+    ...(gpus.length === 0 ? ['GPUs'] : []),
+    ...(nsys_version === null ? ['version of nsys'] : []),
+    ...(started_at === null ? ['start time'] : []),
+    ...(duration_ns === null ? ['duration'] : []),
+    ...(host === null ? ['host'] : []),
+  ];
+  if (absent.length === 0) return [];
+  const why = form === 'jsonlines' ? '; JSON exports have none of them, `nsys export --type sqlite` has' : '';
+  return labelled('not in file', `${absent.join(', ')}${why}`, 13);
+}
+
+/** A switch is advised only where it was off. */
+function missingLines({ what, state, option, reasons }: NsysReport['missing'][number]): string[] {
+  const why = reasons.map((reason) => shortText(reason, 240).replace(/\.$/, '')).join('; ');
+  if (option !== null) return labelled('not captured', `${what}: add ${option}${why === '' ? '' : ` (${why})`}`, 15);
+  if (state === 'on') return labelled('none recorded', `${what}; tracing was on${why === '' ? '' : `; ${why}`}`, 15);
+  const unknown = 'the settings of the capture are unknown';
+  return labelled('not in report', `${what}; ${why === '' ? unknown : `${unknown}; ${why}`}`, 15);
 }
 
 /** `8 × NVIDIA H100 80GB HBM3 79.11 GiB`. */
 function gpuWords(gpus: NsysReport['gpus']): string {
   const counts = new Map<string, number>();
   for (const { name, total_bytes } of gpus) {
-    const words = `${name === null ? 'GPU' : printable(name)} ${bytesOr(total_bytes)}`;
+    const words = `${name === null ? 'GPU' : printable(name)}${total_bytes === null ? '' : ` ${formatBytes(total_bytes)}`}`;
     counts.set(words, (counts.get(words) ?? 0) + 1);
   }
   return [...counts].map(([words, count]) => (count === 1 ? words : `${count} × ${words}`)).join(', ');
@@ -116,7 +159,7 @@ function memoryLines({ device_memory }: NsysReport, { limit }: NsysLook): string
       right('peak', (row) => formatBytes(row.peak_bytes)),
       right('at', (row) => seconds(row.peak_ns)),
       right('end', (row) => formatBytes(row.end_bytes)),
-      right('from before', (row) => (row.before_bytes === 0 ? UNKNOWN : formatBytes(row.before_bytes))),
+      all.some((row) => row.before_bytes > 0) && right('from before', (row) => formatBytes(row.before_bytes)),
       right('allocations', (row) => formatCount(row.allocations)),
       right('frees', (row) => formatCount(row.frees)),
     ]),
@@ -133,7 +176,7 @@ function callLines({ memory_calls, storms }: NsysReport, { limit }: NsysLook): s
       left('calls for memory', (call) => printable(call.api)),
       right('process', (call) => call.pid),
       right('times', (call) => formatCount(call.count)),
-      right('a step', (call) => (call.per_step === null ? UNKNOWN : call.per_step.toFixed(1))),
+      calls.some(({ per_step }) => per_step !== null) && right('a step', (call) => call.per_step?.toFixed(1) ?? ''),
       right('failed', (call) => formatCount(call.failed)),
       right('time', (call) => duration(call.busy_ns)),
       right('longest', (call) => duration(call.longest_ns)),

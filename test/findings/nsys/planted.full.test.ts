@@ -387,10 +387,11 @@ else {
     });
 
     it('reports what was not captured, and nothing else', () => {
-      expect(report.missing.map(({ option }) => option)).toEqual([
-        ...(has.hasChains ? [] : ['--cudabacktrace=memory']),
+      expect(report.missing.map(({ what, state, option }) => [what, state, option])).toEqual([
+        // These captures do not list what they were to trace.
+        ...(has.hasChains ? [] : [['which library made each allocation', 'unknown', null]]),
         // The old release says nowhere how it traced graphs.
-        ...(schema === '2.9' ? [] : ['--cuda-graph-trace=node']),
+        ...(schema === '2.9' ? [] : [['kernels inside CUDA graphs', 'off', '--cuda-graph-trace=node']]),
       ]);
     });
   });
@@ -450,34 +451,40 @@ else {
     it.each([
       {
         omit: ['NVTX_EVENTS'],
-        option: '--trace=cuda,nvtx, and --pytorch=autograd-nvtx or ranges in the program',
+        eventTypes: ['Cuda'],
+        option: '--trace=cuda,nvtx',
         nothing: { nvtx_ranges: null, steps: [], steps_by: null },
       },
       {
         omit: ['CUPTI_ACTIVITY_KIND_RUNTIME'],
-        option: '--trace=cuda',
+        eventTypes: ['Cuda', 'NvtxEvents'],
+        option: null,
         nothing: { failed_calls: null, memory_calls: null, storms: null },
       },
       {
         omit: ['CUDA_GPU_MEMORY_USAGE_EVENTS', 'CUDA_GPU_MEMORY_POOL_EVENTS'],
-        option: '--cuda-memory-usage=true',
+        eventTypes: ['Cuda', 'NvtxEvents'],
+        option: null,
         nothing: { device_memory: null, pools: null, accounts: null },
       },
       {
         omit: ['CUBLAS_EVENTS', 'CUDNN_EVENTS'],
+        eventTypes: ['Cuda', 'NvtxEvents'],
         option: '--trace=cuda,nvtx,cublas,cudnn',
         nothing: {},
       },
       {
         omit: ['CUPTI_ACTIVITY_KIND_KERNEL'],
-        option: '--trace=cuda',
+        eventTypes: [],
+        option: null,
         nothing: { kernels: null, kernel_groups: null, budgets: null },
       },
-    ])('says null, never 0, without $omit', async ({ omit, option, nothing }) => {
-      const { report } = await prepared(SEED, '3.28', { omit });
+    ])('says null, never 0, without $omit', async ({ omit, eventTypes, option, nothing }) => {
+      const { report } = await prepared(SEED, '3.28', { omit, eventTypes });
       expect(report).toMatchObject(nothing);
       for (const [key, value] of Object.entries(nothing)) expect(report[key as keyof NsysReport]).toEqual(value);
-      expect(report.missing.map((one) => one.option)).toContain(option);
+      const lacks = report.missing.filter(({ what }) => what !== 'kernels inside CUDA graphs');
+      expect(lacks.map((one) => one.option)).toEqual([option]);
     });
 
     it('reports null, never 0, of copies that no table tells', async () => {
@@ -490,10 +497,16 @@ else {
       const { report } = await prepared(SEED, '3.16', { collectsMemory: false });
       expect(report).toMatchObject({ memory_events_collected: false, device_memory: null, accounts: null });
       const [off] = report.missing;
-      expect(off).toEqual({ what: 'allocations of the driver', option: '--cuda-memory-usage=true' });
+      expect(off).toEqual({
+        what: 'allocations of the driver',
+        state: 'off',
+        option: '--cuda-memory-usage=true',
+        reasons: ['COLLECT_GPU_MEMORY_USAGE is false'],
+      });
       const left = await prepared(SEED, '3.16', { omit: ['CUDA_GPU_MEMORY_USAGE_EVENTS'] });
       expect(left.report.memory_events_collected).toBe(true);
-      expect(left.report.missing[0]!.what).toContain('they were collected');
+      expect(left.report.missing[0]).toMatchObject({ state: 'on', option: null });
+      expect(left.report.missing[0]!.reasons.join()).toContain('mapped memory page by page');
       // Failures are seen all the same.
       expect(report.failed_calls!.map(({ api, count }) => [api, count])).toEqual([
         ['cudaMalloc', 4],

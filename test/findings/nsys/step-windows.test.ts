@@ -1,6 +1,6 @@
 /** Which ranges are taken for training steps, and which never are. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { steadyWindow, stepWindows } from '../../../src/findings/nsys/step-windows.js';
+import { demandStepRange, steadyWindow, stepWindows } from '../../../src/findings/nsys/step-windows.js';
 import type { NsysStep } from '../../../src/model/results/nsys.js';
 import { type Range, range, type ScratchStore, scratchStore } from './stored.js';
 
@@ -10,7 +10,18 @@ beforeAll(async () => {
 });
 afterAll(() => scratch.close());
 
-const actual = async (ranges: readonly Range[]) => stepWindows(scratch.store, await scratch.ranges(ranges));
+const all = async (ranges: readonly Range[], stepRange?: string) =>
+  stepWindows(scratch.store, await scratch.ranges(ranges), stepRange);
+const actual = async (ranges: readonly Range[], stepRange?: string) => {
+  const { steps, by } = await all(ranges, stepRange);
+  return { steps, by };
+};
+/** The text without additions of profilers, # for each number. */
+const plain = (text: string): string =>
+  text
+    .replace(/, op_id = .*$/, '')
+    .replace(/^\[pl\]\[\w+\]/, '')
+    .replace(/\d+/g, '#');
 const spans = (steps: readonly NsysStep[]): [number, number, number][] =>
   steps.map(({ index, start_ns, end_ns }) => [index, start_ns, end_ns]);
 
@@ -57,7 +68,7 @@ describe('ranges named as steps', () => {
     ['record_function with shapes', (i: number) => `train_step ${i}, op_id = ${i * 3 + 2}, sizes = [[${i}, 8], []]`],
   ])('of %s', async (_, step) => {
     const { steps, by } = await actual(training(4, (i) => step(i + 100)));
-    expect(by).toEqual({ by: 'range', text: step(100).replace(/\d+/g, '#') });
+    expect(by).toEqual({ by: 'range', text: plain(step(100)) });
     expect(spans(steps)).toEqual([0, 1, 2, 3].map((i) => [100 + i, i * 100, i * 100 + 95]));
   });
 
@@ -70,7 +81,7 @@ describe('ranges named as steps', () => {
   ])('of %s without numbers', async (name, text) => {
     const more = name.includes('start/end') ? { type: 'start_end' as const } : {};
     const { steps, by } = await actual(training(3, () => text, { more }));
-    expect(by).toEqual({ by: 'range', text: text.replace(/\d+/g, '#') });
+    expect(by).toEqual({ by: 'range', text: plain(text) });
     expect(spans(steps)).toEqual([
       [1, 0, 95],
       [2, 100, 195],
@@ -166,7 +177,7 @@ describe('ranges that end a step', () => {
     ['by hand', 'optimizer_step'],
   ])('of %s', async (_, text) => {
     const { steps, by } = await actual(training(4, () => null, { optimizer: () => text }));
-    expect(by).toEqual({ by: 'anchor', text: text.replace(/\d+/g, '#') });
+    expect(by).toEqual({ by: 'anchor', text: plain(text) });
     // From the end of one to the end of the next: where the first began nobody knows.
     expect(spans(steps)).toEqual([
       [1, 94, 194],
@@ -239,6 +250,170 @@ describe('what recurs', () => {
     ])
       expect((await actual(training(5, () => text))).by).toBeNull();
   });
+});
+
+/** `count` iterations of the same phases, each of a length, without gaps; `own`: the length of what has no range. */
+function phases(count: number, parts: readonly (readonly [string, number])[], own = 0): Range[] {
+  let at = 0;
+  return Array.from({ length: count }, () => {
+    const ranges = parts.map(([text, length]) => {
+      at += length;
+      return range(text, at - length, at);
+    });
+    at += own;
+    return ranges;
+  }).flat();
+}
+
+describe('phases at one level', () => {
+  it.each([
+    ['by hand', ['forward', 'backward', 'optimizer']],
+    ['with the optimizer named as a step', ['forward', 'backward', 'step']],
+    ['with data', ['data loading', 'forward', 'backward', 'optimizer.step']],
+    ['of DeepSpeed', ['DeepSpeedEngine.forward', 'DeepSpeedEngine.backward', 'DeepSpeedEngine.step']],
+    ['of an inference engine', ['model: preprocess', 'model: forward', 'model: sample', 'model: bookkeep']],
+    ['of a pipeline of models', ['reader', '3D_backbone', 'find_centers', 'bbox_head', 'post_processing']],
+  ])('are one iteration together: %s', async (_, texts) => {
+    const { steps, by } = await actual(
+      phases(
+        5,
+        texts.map((text) => [text, 20] as const),
+      ),
+    );
+    expect(by).toEqual({ by: 'combination', text: texts.join(' + ') });
+    const length = 20 * texts.length;
+    expect(spans(steps)).toEqual([0, 1, 2, 3, 4].map((i) => [i + 1, i * length, (i + 1) * length]));
+  });
+
+  it('leave out iterations that were cut off', async () => {
+    const rows = phases(5, [
+      ['forward', 30],
+      ['backward', 60],
+      ['optimizer', 10],
+    ]);
+    const { steps } = await actual(rows.slice(2, -1));
+    expect(spans(steps).map(([, start]) => start)).toEqual([100, 200, 300]);
+  });
+
+  it('end with the optimizer, however many micro-batches there are', async () => {
+    const micro = [0, 1, 2].flatMap((i) => [['forward', 10] as const, [`backward ${i}`, 20] as const]);
+    const { steps, by } = await actual(phases(4, [...micro, ['optimizer', 10]]));
+    expect(by).toEqual({ by: 'combination', text: 'forward + backward # + optimizer' });
+    expect(spans(steps)).toEqual([0, 1, 2, 3].map((i) => [i + 1, 100 * i, 100 * i + 100]));
+  });
+
+  it('have the number of the iteration where a phase has it', async () => {
+    const rows = phases(3, [
+      ['load', 10],
+      ['forward', 40],
+      ['optimizer', 50],
+    ]).map((row, i) => (row.text === 'forward' ? { ...row, text: `forward ${40 + Math.floor(i / 3)}` } : row));
+    expect((await actual(rows)).steps.map(({ index }) => index)).toEqual([40, 41, 42]);
+  });
+
+  it('are none where a range covers the iteration', async () => {
+    const rows = phases(4, [
+      ['forward', 30],
+      ['backward', 60],
+      ['optimizer', 10],
+    ]);
+    const around = [0, 1, 2, 3].map((i) => range('body', 100 * i, 100 * i + 100));
+    const { by, candidates } = await all([...rows, ...around]);
+    expect(by).toEqual({ by: 'recurring', text: 'body' });
+    expect(candidates.filter(({ reason }) => reason === 'phase').map(({ text }) => text)).toEqual([
+      'backward',
+      'forward',
+    ]);
+  });
+
+  it('of which one alone has ranges are taken from one to the next', async () => {
+    const { by, steps } = await actual(phases(5, [['forward', 60]], 40));
+    expect(by).toEqual({ by: 'period', text: 'forward' });
+    expect(spans(steps)[1]).toEqual([2, 100, 200]);
+  });
+});
+
+describe('modules', () => {
+  it.each([
+    ['in one pass', (i: number) => `blocks.${i}`],
+    ['in one pass', (i: number) => `model.layers.${i}`],
+    ['in one pass', (i: number) => `layer_${i}`],
+    ['in one pass', (i: number) => `TransformerBlock ${i}`],
+    ['in one pass', (i: number) => `h.${i}`],
+    ['in one pass', (i: number) => `encoder.block.${i}.attention`],
+    ['in one pass', (i: number) => `stage${i}`],
+    ['again and again', (i: number) => `blocks.${i % 4}`],
+    ['without numbers', () => 'TransformerLayer'],
+  ])('are never steps, %s', async (_, text) => {
+    const rows = Array.from({ length: 16 }, (__, i) => range(text(i), 10 * i, 10 * i + 10));
+    const { by, steps, candidates } = await all(rows);
+    expect([by, steps]).toEqual([null, []]);
+    expect(candidates.map(({ status, reason }) => [status, reason])).toEqual([
+      ['rejected', text(1) === 'TransformerLayer' ? 'module' : 'module_index'],
+    ]);
+  });
+
+  it('lose to the iteration around them', async () => {
+    const layers = [0, 1, 2].flatMap((i) =>
+      [0, 1, 2, 3].map((l) => range(`blocks.${l}`, 100 * i + 20 * l, 100 * i + 20 * l + 20)),
+    );
+    const whole = [0, 1, 2].map((i) => range('generate', 100 * i, 100 * i + 95));
+    expect((await actual([...layers, ...whole])).by).toEqual({ by: 'recurring', text: 'generate' });
+  });
+});
+
+describe('a range that the user names', () => {
+  const rows = [
+    ...training(4, (i) => `iteration ${i + 7}`, { optimizer: () => 'optimizer' }),
+    ...[0, 1, 2, 3].flatMap((i) => [0, 1].map((b) => range(`blocks.${b}`, 100 * i + 10 * b, 100 * i + 10 * b + 9))),
+  ];
+
+  it.each([
+    ['by its text', 'blocks.#', 'blocks.#', 8],
+    ['by one of its texts', 'blocks.1', 'blocks.1', 4],
+    ['by a text that occurs once', 'ITERATION 9', 'iteration #', 4],
+    ['by the text of a candidate', 'optimizer', 'optimizer', 3],
+  ])('is the step, %s', async (_, name, text, count) => {
+    const { by, steps, candidates } = await all(rows, name);
+    expect(by!.text).toBe(text);
+    expect(steps).toHaveLength(count);
+    expect(candidates[0]).toMatchObject({ status: 'chosen', reason: 'requested', text });
+  });
+
+  it('may be a combination', async () => {
+    const parts = phases(4, [
+      ['forward', 30],
+      ['backward', 60],
+    ]);
+    const whole = [0, 1, 2, 3].map((i) => range(`step ${i}`, 90 * i, 90 * i + 80, { tid: 2 }));
+    expect((await actual([...parts, ...whole])).by!.by).toBe('range');
+    const { by, steps } = await actual([...parts, ...whole], 'forward + backward');
+    expect(by).toEqual({ by: 'combination', text: 'forward + backward' });
+    expect(steps).toHaveLength(4);
+  });
+
+  it('must be in the report', async () => {
+    const found = await all(rows, 'nothing');
+    expect([found.by, found.steps]).toEqual([null, []]);
+    expect(() => demandStepRange([{ steps_by: found.by, step_candidates: found.candidates }], 'nothing')).toThrow(
+      /--step-range "nothing": no such range; ranges that repeat: .*"iteration #"/,
+    );
+  });
+});
+
+it('says which ranges were chosen, which could be, and why others are none', async () => {
+  const { candidates } = await all([
+    ...training(4, (i) => `iteration ${i}`, { optimizer: () => 'optimizer' }),
+    ...[0, 1, 2, 3].map((i) => range('forward', 100 * i + 1, 100 * i + 40)),
+    ...[0, 1].map((i) => range(`epoch ${i}`, 200 * i - 1, 200 * i + 198)),
+  ]);
+  expect(candidates.map(({ status, method, text, reason }) => [status, method, text, reason])).toEqual([
+    ['chosen', 'range', 'iteration #', 'named'],
+    ['possible', 'anchor', 'optimizer', 'ends'],
+    ['rejected', null, 'epoch #', 'epoch'],
+    ['rejected', null, 'forward', 'phase'],
+  ]);
+  expect(candidates[0]).toMatchObject({ count: 4, share: 380 / 395, is_of_time: true });
 });
 
 describe('the steady window', () => {

@@ -30,6 +30,8 @@ export interface ExportOptions {
   readonly omit?: readonly string[];
   /** False: `--cuda-memory-usage` was off; no memory and pool events, and the capture has the switch as false. */
   readonly collectsMemory?: boolean;
+  /** CAPTURE_EVENT_TYPE: what was to be traced; undefined: the capture does not list it. */
+  readonly eventTypes?: readonly string[];
   /** `--ts-normalize=true`: all times are UTC. Not in 2.9. */
   readonly isNormalized?: boolean;
   /** `--ts-shift=`: ns added to every time. Not in 2.9. */
@@ -114,7 +116,7 @@ function exportTables(scenario: Scenario, schema: NsysSchema, options: ExportOpt
 }
 
 function metaRows({ environment, utcEpochNs }: Scenario, schema: NsysSchema, options: ExportOptions): Rows {
-  const { collectsMemory = true } = options;
+  const { collectsMemory = true, eventTypes = [] } = options;
   const home = environment['HOME']!;
   const hostFields = { EXPORT_HOST: 'planted-laptop', EXPORT_USER: 'planted-user' };
   const file = (prefix: string) => ({
@@ -132,6 +134,7 @@ function metaRows({ environment, utcEpochNs }: Scenario, schema: NsysSchema, opt
     })),
     ...pairs({ 'PROCESS_0:COLLECT_GPU_MEMORY_USAGE': COLLECT_GPU_MEMORY_USAGE }),
   ];
+  const types = eventTypes.map((value) => ({ name: 'CAPTURE_EVENT_TYPE', value }));
   const graphs = 'CUDA_GRAPH_TRACE_OPTIONS:MODE';
   const ofCapture = { [graphs]: 'Graph', CUDA_SKIP_SOME_API_CALLS: 'true', COLLECT_GPU_MEMORY_USAGE };
   return {
@@ -141,7 +144,7 @@ function metaRows({ environment, utcEpochNs }: Scenario, schema: NsysSchema, opt
     // Releases of 2024 have it for the launched process only.
     META_DATA_CAPTURE:
       schema === '3.16'
-        ? [...ofProcess, ...pairs({ [`PROCESS_0:${graphs}`]: 'Graph' })]
-        : [...pairs(ofCapture), ...ofProcess],
+        ? [...types, ...ofProcess, ...pairs({ [`PROCESS_0:${graphs}`]: 'Graph' })]
+        : [...types, ...pairs(ofCapture), ...ofProcess],
   };
 }

@@ -2,7 +2,7 @@ import { describeComparison, describeNsys, readComparedRun } from '../../../find
 import { MbfError } from '../../../model/errors.js';
 import { nsysText } from '../../../report/run/nsys-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, countOrAll, operand, option, optional } from '../../options.js';
+import { between, countOrAll, operand, option, optional, STEP_RANGE } from '../../options.js';
 
 /** Of `--curve` without a number: a screen's width. */
 const SLICES = 72;
@@ -24,6 +24,7 @@ export const verb = defineVerb({
       SLICES,
     ),
     against: option('--against <run>', 'another run or path: its steps less the steps of this one'),
+    stepRange: STEP_RANGE,
     limit: option('--limit <n>', 'rows of each table; 0 = all', countOrAll, '8'),
   },
   examples: [
@@ -31,17 +32,18 @@ export const verb = defineVerb({
     'nsys runs/llama3-70b-sft --limit 0',
     'nsys run_pqtdir --at 155357596302',
     'nsys report1.sqlite --range forward --curve',
+    'nsys report1.sqlite --step-range "train_iter #"',
     'nsys golden --against night-shift',
     'nsys --json',
   ],
-  async ask({ run: operand, atNs, range, slices, against }, session) {
+  async ask({ run: operand, atNs, range, slices, against, stepRange }, session) {
     if (against !== undefined) {
       if (operand === undefined || atNs !== undefined || range !== undefined || slices !== undefined)
         throw new MbfError('MBF1001', '--against needs two runs, and no --at, --range or --curve');
       const targets = await session.two([operand, against]);
       const read = (side: 0 | 1) =>
         targets.use(side, async ({ store, runId, run }) => {
-          const compared = await readComparedRun(store, runId, run);
+          const compared = await readComparedRun(store, runId, run, stepRange);
           demandReports(run, compared.reports);
           return compared;
         });
@@ -49,7 +51,7 @@ export const verb = defineVerb({
       return describeComparison(a, await read(1));
     }
     const { store, runId, run } = await session.target(operand);
-    const result = await describeNsys(store, runId, run, { atNs, range, slices });
+    const result = await describeNsys(store, runId, run, { atNs, range, slices, stepRange });
     demandReports(run, result.reports);
     return result;
   },

@@ -2,7 +2,7 @@
 import { pushAll } from '../../../model/lists.js';
 import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { left, printable, right, table, wrap } from '../../table.js';
+import { left, printable, right, table, tableOf, wrap } from '../../table.js';
 import { paragraph, shortText, UNKNOWN, WIDTH } from '../../text-pieces.js';
 import { more, type NsysLook, seconds } from './pieces.js';
 
@@ -13,7 +13,7 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   const owners = [...new Set(moments.flatMap(({ shares }) => shares.map(({ owner }) => owner)))];
   const at = (moment: (typeof moments)[number], owner: DriverOwner): string => {
     const bytes = moment.shares.find((share) => share.owner === owner)?.bytes;
-    return bytes === undefined ? UNKNOWN : formatBytes(bytes);
+    return formatBytes(bytes ?? 0);
   };
   const columns = [left(''), ...moments.map(({ moment, time_ns }) => right(`${moment} ${seconds(time_ns)}`))];
   const rows = [
@@ -34,19 +34,25 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
   const outside = groups.filter(({ owner }) => owner !== 'torch');
   if (outside.length > 0) {
     lines.push('', `    outside PyTorch, by what made it`);
-    const shown = outside
-      .slice(0, limit)
-      .map((group) => [
-        formatBytes(group.live_at_peak_bytes),
-        group.live_at_oom_bytes === null ? UNKNOWN : formatBytes(group.live_at_oom_bytes),
-        formatBytes(group.allocated_bytes),
-        formatCount(group.allocations),
-        DRIVER_OWNER_WORDS[group.owner],
-        printable(group.api ?? UNKNOWN),
-        shortText(group.ranges.length > 0 ? group.ranges.slice(-2).join(' › ') : (group.thread ?? UNKNOWN), 34),
-      ]);
-    const titles = ['at peak', 'at oom', 'allocated', 'times'].map((title) => right(title));
-    lines.push(table([...titles, left('whose'), left('call'), left('range or thread')], shown, '    '));
+    const placeOf = ({ ranges, thread }: (typeof outside)[number]): string =>
+      ranges.length > 0 ? ranges.slice(-2).join(' › ') : (thread ?? '');
+    lines.push(
+      tableOf(
+        outside.slice(0, limit),
+        [
+          right('at peak', (group) => formatBytes(group.live_at_peak_bytes)),
+          outside.some(({ live_at_oom_bytes }) => live_at_oom_bytes !== null) &&
+            right('at oom', (group) => formatBytes(group.live_at_oom_bytes ?? 0)),
+          right('allocated', (group) => formatBytes(group.allocated_bytes)),
+          right('times', (group) => formatCount(group.allocations)),
+          left('whose', (group) => DRIVER_OWNER_WORDS[group.owner]),
+          outside.some(({ api }) => api !== null) && left('call', (group) => printable(group.api ?? '')),
+          outside.some((group) => placeOf(group) !== '') &&
+            left('range or thread', (group) => shortText(placeOf(group), 34)),
+        ],
+        '    ',
+      ),
+    );
     pushAll(lines, more(outside.length, limit));
   }
   pushAll(lines, basisLines(account));

@@ -17,7 +17,8 @@ export function comparisonLines(
       '',
       `  ${who}`,
       tableOf(
-        figures,
+        // Neither run copied or communicated: nothing to compare.
+        figures.filter(({ a_ns, b_ns }) => a_ns !== 0 || b_ns !== 0),
         [
           left(
             'a step',
@@ -33,7 +34,7 @@ export function comparisonLines(
           right(printable(b), ({ b_ns }) => duration(b_ns)),
           right('change', ({ delta_ns }) => signed(delta_ns)),
           right('', ({ a_ns, delta_ns }) =>
-            a_ns > 0 ? `${delta_ns >= 0 ? '+' : ''}${((100 * delta_ns) / a_ns).toFixed(1)} %` : UNKNOWN,
+            a_ns > 0 ? `${delta_ns >= 0 ? '+' : ''}${((100 * delta_ns) / a_ns).toFixed(1)} %` : 'new',
           ),
         ],
         '    ',
@@ -57,7 +58,7 @@ export function comparisonLines(
   }
   const calls = memory_calls.filter(({ a_per_step, b_per_step }) => (a_per_step ?? 0) > 0 || (b_per_step ?? 0) > 0);
   for (const { api, a_per_step, b_per_step } of calls.slice(0, limit)) {
-    const times = (value: number | null): string => (value === null ? UNKNOWN : value.toFixed(1));
+    const times = (value: number | null): string => (value === null ? 'an unknown number' : value.toFixed(1));
     pushAll(lines, labelled('calls', `${printable(api)}: ${times(a_per_step)} a step, then ${times(b_per_step)}`));
   }
   return lines;

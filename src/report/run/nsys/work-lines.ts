@@ -1,40 +1,24 @@
 /** What devices did: steps, copies, kernels, work inside ranges, and memory over time. */
 import { pushAll } from '../../../model/lists.js';
-import type { NsysBudget, NsysMemoryCurve, NsysRangeWork, NsysReport } from '../../../model/results/nsys.js';
+import type {
+  NsysBudget,
+  NsysCopyGroup,
+  NsysMemoryCurve,
+  NsysRangeWork,
+  NsysReport,
+} from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { left, printable, right, table, tableOf } from '../../table.js';
-import { bytesOr, labelled, shortText, UNKNOWN } from '../../text-pieces.js';
+import { labelled, shortText, UNKNOWN } from '../../text-pieces.js';
 import { duration, more, type NsysLook, seconds } from './pieces.js';
+import { stepBasisLines } from './step-lines.js';
 
-export function stepLines({ steps, steps_by, budgets }: NsysReport): string[] {
-  const lines: string[] = [];
-  if (steps_by === null)
-    pushAll(
-      lines,
-      labelled(
-        'steps',
-        'none known: no range names them and none recurs; times are from the first to the last work of a device',
-      ),
-    );
-  else {
-    const firstProcessSteps = steps.filter(({ pid }) => pid === steps[0]!.pid);
-    const lengths = firstProcessSteps.map(({ start_ns, end_ns }) => end_ns - start_ns).sort((a, b) => a - b);
-    const how = {
-      range: 'ranges',
-      anchor: 'from the end of one to the next',
-      recurring: 'recurring ranges',
-      period: 'from one to the next',
-    }[steps_by.by];
-    pushAll(
-      lines,
-      labelled(
-        'steps',
-        `${firstProcessSteps.length} (${how} "${shortText(steps_by.text, 50)}"), ${firstProcessSteps[0]!.index} to ${firstProcessSteps.at(-1)!.index}, median ${duration(lengths[lengths.length >> 1] ?? 0)}`,
-      ),
-    );
-  }
+export function stepLines(report: NsysReport): string[] {
+  const { steps_by, budgets } = report;
+  const lines = stepBasisLines(report);
   const rows = (budgets ?? []).map(({ pid, device, per_step }) => [pid, device, ...budgetCells(per_step)]);
   if (rows.length > 0) {
+    if (steps_by === null) pushAll(lines, labelled('', 'times of devices are from their first to their last work'));
     const title = steps_by === null ? 'capture' : 'step';
     lines.push(
       table(
@@ -73,6 +57,13 @@ function budgetCells({
   ];
 }
 
+/** Empty where the report does not contain the kinds of memory, as of managed memory. */
+function memoryOf({ operation, source_kind, target_kind }: NsysCopyGroup): string {
+  const [from, to] = [source_kind, target_kind].map((kind) => (kind === 'unknown' ? null : kind));
+  if (operation === 'memset') return to ?? '';
+  return from === null && to === null ? '' : `${from ?? UNKNOWN} → ${to ?? UNKNOWN}`;
+}
+
 export function copyLines({ copy_groups }: NsysReport, { limit }: NsysLook): string[] {
   const groups = copy_groups ?? [];
   return [
@@ -80,14 +71,12 @@ export function copyLines({ copy_groups }: NsysReport, { limit }: NsysLook): str
       left('copies', ({ operation, direction }) =>
         operation === 'memset' ? 'set' : (direction ?? UNKNOWN).replaceAll('_', ' '),
       ),
-      left('memory', ({ operation, source_kind, target_kind }) =>
-        operation === 'memset' ? (target_kind ?? UNKNOWN) : `${source_kind ?? UNKNOWN} → ${target_kind ?? UNKNOWN}`,
-      ),
+      groups.some((group) => memoryOf(group) !== '') && left('memory', memoryOf),
       right('times', ({ count }) => formatCount(count)),
       right('bytes', ({ bytes }) => formatBytes(bytes)),
       right('time', ({ busy_ns }) => duration(busy_ns)),
       right('rate', ({ bytes, busy_ns }) =>
-        busy_ns > 0 ? `${((bytes / busy_ns) * (1e9 / 2 ** 30)).toFixed(1)} GiB/s` : UNKNOWN,
+        busy_ns > 0 ? `${((bytes / busy_ns) * (1e9 / 2 ** 30)).toFixed(1)} GiB/s` : '',
       ),
     ]),
     ...more(groups.length, limit),
@@ -117,7 +106,8 @@ export function rangeLines(path: string, text: string, work: readonly NsysRangeW
       left('name', ({ work: kind, name }) => shortText(name.replaceAll('_', kind === 'kernel' ? '_' : ' '), 60)),
       right('times', ({ count }) => formatCount(count)),
       right('sum', ({ total_ns }) => duration(total_ns)),
-      right('bytes', ({ bytes }) => bytesOr(bytes)),
+      work.some(({ bytes }) => bytes !== null) &&
+        right('bytes', ({ bytes }) => (bytes === null ? '' : formatBytes(bytes))),
     ]),
     ...more(work.length, limit),
   ];
