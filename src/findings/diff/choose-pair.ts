@@ -1,4 +1,5 @@
 /** Which snapshot of each side, and which of their devices, are compared. */
+import { basename } from 'node:path';
 import { MbfError } from '../../model/errors.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import type { Candidate, CandidateDevice } from './side.js';
@@ -8,15 +9,14 @@ export interface SnapshotPair {
   readonly b: Candidate;
 }
 
-const rankText = (rank: number | null): string => (rank === null ? 'unknown' : String(rank));
-
 /**
- * The latest snapshot of every rank that both sides have, in order of rank. Where they have none in common, and each
- * side has only one rank, these two. Throws MBF1002 where nothing can be paired, or not `rank`.
+ * The latest snapshot of every rank that both sides have, in order of rank; those without a rank pair by the names of
+ * their files. Where the sides have none in common, and each has only one, these two. Throws MBF1002 where nothing can
+ * be paired, or not `rank`.
  */
 export function choosePairs(a: readonly Candidate[], b: readonly Candidate[], rank?: number): SnapshotPair[] {
-  const latestA = latestByRank(a);
-  const latestB = latestByRank(b);
+  const latestA = latest(a);
+  const latestB = latest(b);
   const common = [...latestA.keys()].filter((key) => latestB.has(key));
   const pairs = common.map((key): SnapshotPair => ({ a: latestA.get(key)!, b: latestB.get(key)! }));
   if (rank !== undefined) {
@@ -27,17 +27,30 @@ export function choosePairs(a: readonly Candidate[], b: readonly Candidate[], ra
   }
   if (pairs.length > 0) return pairs;
   if (latestA.size === 1 && latestB.size === 1) return [{ a: [...latestA.values()][0]!, b: [...latestB.values()][0]! }];
-  throw new MbfError('MBF1002', `no rank has a snapshot on both sides: ${both(latestA, latestB)}; name two snapshots`);
+  throw new MbfError(
+    'MBF1002',
+    `no rank or file name has a snapshot on both sides: ${both(latestA, latestB)}; name two snapshots`,
+  );
 }
 
-function latestByRank(candidates: readonly Candidate[]): Map<number | null, Candidate> {
-  // They come in order of time.
-  return new Map(candidates.map((candidate) => [candidate.rank, candidate]));
+/** By rank, or by the name of the file. They come in order of time. */
+function latest(candidates: readonly Candidate[]): Map<string, Candidate> {
+  return new Map(
+    candidates.map((candidate) => [
+      candidate.rank === null ? basename(candidate.path) : `rank ${candidate.rank}`,
+      candidate,
+    ]),
+  );
 }
 
-function both(a: ReadonlyMap<number | null, Candidate>, b: ReadonlyMap<number | null, Candidate>): string {
-  const list = (side: ReadonlyMap<number | null, Candidate>): string =>
-    side.size === 0 ? 'none' : [...side.keys()].slice(0, 16).map(rankText).join(', ');
+function both(a: ReadonlyMap<string, Candidate>, b: ReadonlyMap<string, Candidate>): string {
+  const list = (side: ReadonlyMap<string, Candidate>): string =>
+    side.size === 0
+      ? 'none'
+      : [...side]
+          .slice(0, 16)
+          .map(([name, { rank }]) => rank ?? name)
+          .join(', ');
   return `a has ${list(a)}, b has ${list(b)}`;
 }
 

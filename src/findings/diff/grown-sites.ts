@@ -2,7 +2,8 @@
 
 import type { Frame } from '../../attribution/frames/call-site.js';
 import type { Component } from '../../model/vocabulary.js';
-import type { SiteDelta, StackGroup } from './match-sites.js';
+import type { SiteDelta } from './match-sites.js';
+import type { StackGroup } from './side-stacks.js';
 
 /** A stack of b (of a, where b has none) and its part of the change of its site. */
 export interface GrownSite {

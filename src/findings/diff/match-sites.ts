@@ -7,30 +7,29 @@
  * whose site is a function that only one side has, put between known ones: a decorator, an extracted helper. What is
  * left is `only_a` or `only_b`.
  *
+ * Which lines of a file are the same is decided for the whole file (`map-lines.ts`), by all lines of both traces where
+ * they are known.
+ *
  * Both sides are put in an order of their own content first, so that exchanging them exchanges the answer and nothing
  * else.
  */
 
-import { type Frame, type FrameKind, frameKind, frameText, isPython } from '../../attribution/frames/call-site.js';
 import type { DiffSite, SiteMatch } from '../../model/diff-parts.js';
 import { getOrAdd } from '../../model/group-by.js';
-import { GENERATED_PATHS, normalPath } from '../stacks/normal-path.js';
+import { minOf } from '../../model/lists.js';
+import { GENERATED_PATHS } from '../stacks/normal-path.js';
 import { type AllocatingLine, alignLines } from './align-lines.js';
+import { type FileLine, type LineMap, mapLines } from './map-lines.js';
 import { matchPaths } from './match-paths.js';
-
-/** Blocks of one stack. */
-export interface StackGroup {
-  /** Innermost first; empty where none were recorded. */
-  readonly frames: readonly Frame[];
-  /**
-   * What kind of group it is: '' for stacks of allocations. Groups of different kinds never pair, and a group without
-   * frames pairs with that of the same kind: it is named by it.
-   */
-  readonly kind: string;
-  /** Actual bytes. */
-  readonly bytes: number;
-  readonly count: number;
-}
+import {
+  type FrameInfo,
+  FrameTable,
+  readSide,
+  type Side,
+  type Stack,
+  type StackGroup,
+  type TraceLine,
+} from './side-stacks.js';
 
 /** A row of the diff before it is looked at closer, with the groups it is made of. */
 export interface SiteDelta extends Omit<DiffSite, 'sizes' | 'callers'> {
@@ -39,14 +38,25 @@ export interface SiteDelta extends Omit<DiffSite, 'sizes' | 'callers'> {
   readonly b_groups: readonly number[];
 }
 
+/** Empty for a side without a trace. */
+export interface TraceLines {
+  readonly a: readonly TraceLine[];
+  readonly b: readonly TraceLine[];
+}
+
 /** Sites in descending order of |delta|, then of bytes; their sums are those of the groups. */
-export function matchSites(a: readonly StackGroup[], b: readonly StackGroup[]): SiteDelta[] {
+export function matchSites(
+  a: readonly StackGroup[],
+  b: readonly StackGroup[],
+  traces: TraceLines = { a: [], b: [] },
+): SiteDelta[] {
   const frames = new FrameTable();
-  const first = readSide(a, frames);
-  const second = readSide(b, frames);
+  const isTraced = traces.a.length > 0 && traces.b.length > 0;
+  const first = readSide(a, traces.a, isTraced, frames);
+  const second = readSide(b, traces.b, isTraced, frames);
   const swapped = first.fingerprint > second.fingerprint;
   const [x, y] = swapped ? [second, first] : [first, second];
-  const matched = new Matcher(x, y).run();
+  const matched = new Matcher(x, y, isTraced).run();
   const sites = matched.map((pair) => toDelta(swapped ? { ...pair, x: pair.y, y: pair.x } : pair, a, b));
   // The order before a tie is that of the content, whichever side came first.
   const order = sites.map((_, i) => i);
@@ -60,138 +70,6 @@ export function matchSites(a: readonly StackGroup[], b: readonly StackGroup[]): 
     );
   });
   return order.map((i) => sites[i]!);
-}
-
-type Role = 'noise' | 'native' | 'torch' | 'user';
-
-interface FrameInfo {
-  readonly role: Role;
-  readonly name: string;
-  readonly path: string;
-  readonly line: number;
-  readonly text: string;
-  /** Of all of it, and of the name alone. */
-  readonly hash: number;
-  readonly nameHash: number;
-}
-
-/** What only passes calls on is as poor a name for a site as torch itself. */
-const ROLES: Readonly<Record<FrameKind, Role>> = {
-  noise: 'noise',
-  native: 'native',
-  runtime: 'torch',
-  torch: 'torch',
-  generated: 'user',
-  code: 'user',
-};
-
-/** Each distinct frame is looked at once: stacks share most of theirs. */
-class FrameTable {
-  readonly #byObject = new Map<Frame, FrameInfo>();
-  readonly #byContent = new Map<string, FrameInfo>();
-  readonly #paths = new Map<string, string>();
-
-  of(frame: Frame): FrameInfo {
-    return getOrAdd(this.#byObject, frame, () => {
-      const key = `${frame.line}\0${frame.name}\0${frame.filename}`;
-      return getOrAdd(this.#byContent, key, () => this.#read(frame, key));
-    });
-  }
-
-  #read(frame: Frame, key: string): FrameInfo {
-    const python = isPython(frame);
-    const path = getOrAdd(this.#paths, frame.filename, () => normalPath(frame.filename));
-    const name = python ? frame.name : nativeName(frame.name);
-    return {
-      role: ROLES[frameKind(frame)],
-      name,
-      path: python ? path : '',
-      // Lines of compiled code change with every build of torch, and the reader does not edit them.
-      line: python ? frame.line : 0,
-      text: python ? frameText(frame) : name,
-      hash: hashText(key),
-      nameHash: hashText(name),
-    };
-  }
-}
-
-/**
- * `torch::autograd::generated::MulBackward0::apply(std::vector<…>&&)` → `MulBackward0::apply`; compilers' suffixes go
- * too.
- */
-function nativeName(name: string): string {
-  const plain = name
-    .replace(/ \[clone [^\]]*\]/g, '')
-    .replace(/\.(?:llvm|constprop|isra|part|cold)\b.*$/, '')
-    .replaceAll('(anonymous namespace)', '{anonymous}');
-  const end = plain.search(/[(<]/);
-  const path = (end > 0 ? plain.slice(0, end) : plain).split(' ').at(-1)!.split('::');
-  return path.slice(path.at(-1) === 'call' || path.at(-1) === 'redispatch' ? -3 : -2).join('::');
-}
-
-interface Stack {
-  /** Position in the list given. */
-  readonly group: number;
-  /** Visible frames, innermost first. */
-  readonly frames: readonly FrameInfo[];
-  /** Index of the site in `frames`; −1 without frames. */
-  readonly at: number;
-  readonly kind: string;
-  readonly bytes: number;
-  readonly count: number;
-}
-
-interface Side {
-  readonly stacks: readonly Stack[];
-  /** Differs for different contents, and depends on nothing but the content. */
-  readonly fingerprint: string;
-}
-
-function readSide(groups: readonly StackGroup[], table: FrameTable): Side {
-  let sumA = 0;
-  let sumB = 0;
-  let total = 0;
-  const stacks = groups.map((group, at): Stack => {
-    let hash = hashText(group.kind);
-    const frames: FrameInfo[] = [];
-    for (const frame of group.frames) {
-      const info = table.of(frame);
-      hash = Math.imul(hash ^ info.hash, 0x0100_0193) >>> 0;
-      if (info.role !== 'noise') frames.push(info);
-    }
-    if (frames.length === 0) for (const frame of group.frames) frames.push(table.of(frame));
-    const mixed = Math.imul(hash ^ (group.bytes % 0xffff_fffb), 0x9e37_79b1) ^ Math.imul(group.count + 1, 0x85eb_ca6b);
-    sumA = (sumA + (mixed >>> 0)) % 0xffff_ffff;
-    sumB = (sumB + (Math.imul(mixed ^ (mixed >>> 15), 0x2c1b_3c6d) >>> 0)) % 0xffff_ffff;
-    total += group.bytes;
-    const { kind, bytes, count } = group;
-    return { group: at, frames, at: siteIndex(frames), kind, bytes, count };
-  });
-  const digits = (value: number): string => value.toString(16).padStart(16, '0');
-  return { stacks, fingerprint: `${digits(total)} ${digits(stacks.length)} ${digits(sumA)} ${digits(sumB)}` };
-}
-
-/** FNV-1a. */
-function hashText(text: string): number {
-  let hash = 0x811c_9dc5;
-  for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x0100_0193);
-  return hash >>> 0;
-}
-
-/**
- * As `callSite` chooses; in a stack without Python the autograd node or the operator, where `callSite` has only the
- * allocator itself: all of the backward pass would be one site.
- */
-function siteIndex(frames: readonly FrameInfo[]): number {
-  const user = frames.findIndex((frame) => frame.role === 'user');
-  if (user >= 0) return user;
-  const python = frames.findIndex((frame) => frame.role === 'torch');
-  if (python >= 0) return python;
-  const node = frames.findIndex((frame) => /Backward\w*::apply$/.test(frame.name));
-  if (node >= 0) return node;
-  // The outermost: what is inside it (`empty_strided`) serves every operator.
-  const operator = frames.findLastIndex((frame) => frame.name.startsWith('_ops::'));
-  return operator >= 0 ? operator : Math.min(0, frames.length - 1);
 }
 
 /** One allocating line of one side. */
@@ -237,15 +115,21 @@ class Matcher {
   readonly #fileOfX = new Map<string, string>();
   readonly #fileOfY = new Map<string, string>();
   readonly #movedFiles = new Set<string>();
+  /** By the name that both sides' file goes by. */
+  readonly #maps = new Map<string, LineMap>();
   readonly #pairs: Pair[] = [];
 
-  constructor(x: Side, y: Side) {
+  readonly #isTraced: boolean;
+
+  constructor(x: Side, y: Side, isTraced: boolean) {
     this.#x = x;
     this.#y = y;
+    this.#isTraced = isTraced;
   }
 
   run(): Pair[] {
     this.#matchFiles();
+    this.#mapFiles();
     const knownX = this.#functionsOf(this.#x, this.#fileOfX);
     const knownY = this.#functionsOf(this.#y, this.#fileOfY);
     const restX = this.#sites(this.#x.stacks, this.#fileOfX, knownY, (stack) => stack.at);
@@ -280,14 +164,8 @@ class Matcher {
   #matchFiles(): void {
     const filesOf = (side: Side): Map<string, Set<string>> => {
       const files = new Map<string, Set<string>>();
-      const seen = new Set<FrameInfo>();
-      for (const { frames } of side.stacks) {
-        for (const frame of frames) {
-          if (frame.path === '' || seen.has(frame)) continue;
-          seen.add(frame);
-          const names = getOrAdd(files, frame.path, () => new Set());
-          names.add(frame.name);
-        }
+      for (const frame of side.seen.keys()) {
+        if (frame.path !== '') getOrAdd(files, frame.path, () => new Set()).add(frame.name);
       }
       return files;
     };
@@ -300,18 +178,20 @@ class Matcher {
     }
   }
 
+  /** Generated files lose their names, so that many are one here: their lines are not those of one text. */
+  #mapFiles(): void {
+    const x = linesOfFiles(this.#x, this.#fileOfX);
+    const y = linesOfFiles(this.#y, this.#fileOfY);
+    for (const [file, lines] of x) {
+      const counterparts = y.get(file);
+      if (counterparts !== undefined && !GENERATED_PATHS.has(file))
+        this.#maps.set(file, mapLines(lines, counterparts, this.#isTraced));
+    }
+  }
+
   /** Every function on any stack. */
   #functionsOf(side: Side, files: ReadonlyMap<string, string>): Set<string> {
-    const known = new Set<string>();
-    const seen = new Set<FrameInfo>();
-    for (const { frames } of side.stacks) {
-      for (const frame of frames) {
-        if (seen.has(frame)) continue;
-        seen.add(frame);
-        known.add(functionKey(frame, files));
-      }
-    }
-    return known;
+    return new Set([...side.seen.keys()].map((frame) => functionKey(frame, files)));
   }
 
   /** Stacks by the function and line of the frame that `at` chooses; −1 leaves a stack out if it has frames. */
@@ -361,15 +241,26 @@ class Matcher {
 
   /** Pairs the lines of two functions, and takes them out of both. */
   #align(x: SiteFunction, y: SiteFunction, match: 'moved' | 'renamed' | undefined, through: string | null): void {
-    const linesX = linesOf(x);
-    const linesY = linesOf(y);
-    for (const [i, j] of alignLines(linesX, linesY)) {
-      const p = linesX[i]!;
-      const q = linesY[j]!;
+    for (const [p, q] of this.#linePairs(x, y)) {
       this.#pairs.push({ x: p, y: q, match: match ?? (p.line === q.line ? 'exact' : 'line_shifted'), through });
       x.lines.delete(p.line);
       y.lines.delete(q.line);
     }
+  }
+
+  /** By the map of their file; of functions that it does not place, by their own lines. */
+  #linePairs(x: SiteFunction, y: SiteFunction): [Site, Site][] {
+    const map = x.path === y.path ? this.#maps.get(x.path) : undefined;
+    const linesX = linesOf(x);
+    const linesY = linesOf(y);
+    if (map !== undefined) {
+      const mapped = linesX.flatMap((p): [Site, Site][] => {
+        const q = y.lines.get(x.name === y.name ? (map.pairs.get(p.line) ?? Number.NaN) : map.to(p.line));
+        return q === undefined ? [] : [[p, q]];
+      });
+      if (mapped.length > 0 || (x.name === y.name && !isUnplaced(x, y, map))) return mapped;
+    }
+    return alignLines(linesX, linesY).map(([i, j]) => [linesX[i]!, linesY[j]!]);
   }
 
   /** Functions of another file or name with the same functions around them, the most alike first. */
@@ -567,6 +458,47 @@ function takeOut(
 
 const functionKey = (frame: FrameInfo, files: ReadonlyMap<string, string>): string =>
   `${frame.name}\0${files.get(frame.path) ?? frame.path}`;
+
+function linesOfFiles({ seen }: Side, files: ReadonlyMap<string, string>): Map<string, FileLine[]> {
+  const byFile = new Map<
+    string,
+    Map<number, { functions: Set<string>; allocs: number | null; bytes: number | null }>
+  >();
+  for (const [{ name, path, line }, passing] of seen) {
+    const file = files.get(path);
+    if (file === undefined) continue;
+    const lines = getOrAdd(byFile, file, () => new Map());
+    const entry = getOrAdd(lines, line, () => ({ functions: new Set<string>(), allocs: 0, bytes: 0 }));
+    entry.functions.add(name);
+    entry.allocs = passing === null || entry.allocs === null ? null : entry.allocs + passing.allocs;
+    entry.bytes = passing === null || entry.bytes === null ? null : entry.bytes + passing.bytes;
+  }
+  return new Map(
+    [...byFile].map(([file, lines]) => [
+      file,
+      [...lines].map(([line, entry]) => ({ line, ...entry })).sort((p, q) => p.line - q.line),
+    ]),
+  );
+}
+
+/**
+ * Whether a function may be elsewhere in the file than the map has it: no line of it has a pair, and it is not between
+ * two lines that moved by one distance.
+ */
+function isUnplaced(x: SiteFunction, y: SiteFunction, { pairs, mappedFunctions }: LineMap): boolean {
+  if (mappedFunctions.has(x.name)) return false;
+  const first = minOf(x.lines.keys());
+  // The file begins unmoved.
+  let before: readonly [number, number] = [0, 0];
+  for (const [line, other] of pairs) {
+    if (line > first) {
+      const isBetween = [...y.lines.keys()].every((own) => own > before[1] && own < other);
+      return !isBetween || other - line !== before[1] - before[0];
+    }
+    before = [line, other];
+  }
+  return true;
+}
 
 function linesOf(entry: SiteFunction): Site[] {
   return [...entry.lines.values()].sort((p, q) => p.line - q.line);

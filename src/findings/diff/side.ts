@@ -11,7 +11,7 @@ import { readStacks } from '../stacks/read-stacks.js';
 import { type Moment, momentText } from '../trace/moment.js';
 import { momentAt, type StateKey } from '../trace/state-at.js';
 import { readSteps } from '../trace/steps.js';
-import type { StackGroup } from './match-sites.js';
+import type { StackGroup, TraceLine } from './side-stacks.js';
 
 /** A device with memory or a trace. */
 export type CandidateDevice = Pick<QueryRow<'diff.candidates'>, 'device' | 'has_trace' | 'reserved_bytes' | 'ooms'>;
@@ -54,6 +54,8 @@ export interface Side {
   /** Of each stack and kind. */
   readonly groups: readonly (StackGroup & { readonly stackId: number | null })[];
   readonly stacks: readonly QueryRow<'diff.live_stacks'>[];
+  /** Of its whole trace; empty without one. */
+  readonly lines: readonly TraceLine[];
   readonly pools: readonly QueryRow<'diff.pools'>[];
   readonly settings: readonly QueryRow<'snapshot.settings'>[];
   readonly features: readonly string[];
@@ -134,6 +136,7 @@ export async function readSide(
     info,
     groups,
     stacks,
+    lines: await store.all('diff.trace_lines', { ...id, device }),
     pools: await store.all('diff.pools', { ...key }),
     settings: await store.all('snapshot.settings', id),
     features,

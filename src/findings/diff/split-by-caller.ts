@@ -8,7 +8,7 @@ import { type Frame, frameKind, frameText } from '../../attribution/frames/call-
 import type { DiffSite } from '../../model/diff-parts.js';
 import { getOrAdd } from '../../model/group-by.js';
 import { maxOf, pushAll } from '../../model/lists.js';
-import type { StackGroup } from './match-sites.js';
+import type { StackGroup } from './side-stacks.js';
 
 /** A caller with this share of the difference is followed on; the others are summed up. */
 const MOST_OF_IT = 0.9;

@@ -12,7 +12,7 @@ export const SIDES = { left_side: '#left', right_side: '#right' } as const;
 
 /** Sites as `match_no` counts them. */
 export async function useSides(store: Store, a: Side, b: Side): Promise<SiteDelta[]> {
-  const sites = matchSites(a.groups, b.groups);
+  const sites = matchSites(a.groups, b.groups, { a: a.lines, b: b.lines });
   for (const table of ['side_stack', 'side_pool', 'side_setting', 'site_match']) {
     await store.shadow(table);
     // Rows of the store may be anything: it may be a stranger's.

@@ -4,7 +4,7 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { maxOf } from '../../model/lists.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, right, table, wrap } from '../table.js';
+import { fitLabels, keepEnd, keepEnds, left, printable, right, table, wrap } from '../table.js';
 import { paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
@@ -51,9 +51,14 @@ export const NO_FIGURES = ['', '', '', ''];
 export function siteTable(rows: readonly SiteRow[], sides: Sides, title: string, leastWidth: number): string {
   const widths = NO_FIGURES.map((_, i) => Math.max(leastWidth, maxOf(rows.map(({ figures }) => figures[i]!.length))));
   const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  const names = fitLabels(
+    rows.map(({ name }) => printable(name)),
+    rows.map(({ lead }) => width - lead.length),
+    fitSite,
+  );
   return table(
     [...['change', ...sides, 'blocks'].map((name) => right(name)), left(title)],
-    rows.map(({ figures, lead, name }) => [...figures, lead + fitSite(printable(name), width - lead.length)]),
+    rows.map(({ figures, lead }, i) => [...figures, lead + names[i]!]),
     '  ',
   );
 }
@@ -118,6 +123,7 @@ function siteRows(site: DiffSite, isExplained: boolean, sides: Sides): SiteRow[]
 function fitSite(site: string, width: number): string {
   if (site.length <= width) return site;
   if (site.startsWith('(')) return `${site.slice(0, width - 1)}…`;
+  if (site.endsWith(')')) return keepEnds(site, width);
   const [, name, file] = /^(\S+) .*\/([^/]+)$/.exec(site) ?? [];
   return keepEnd(name === undefined ? site : `${name} …/${file}`, width);
 }

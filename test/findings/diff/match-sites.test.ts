@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Frame } from '../../../src/attribution/frames/call-site.js';
-import { matchSites, type SiteDelta, type StackGroup } from '../../../src/findings/diff/match-sites.js';
+import { matchSites, type SiteDelta } from '../../../src/findings/diff/match-sites.js';
+import type { StackGroup, TraceLine } from '../../../src/findings/diff/side-stacks.js';
 import { cpuMs } from '../../support/cpu-time.js';
 
 const MIB = 2 ** 20;
@@ -205,14 +206,37 @@ describe('matchSites', () => {
       sizes.map((size, i) =>
         group([`forward@/repo/code/x/mlp.py:${10 + 7 * i + by}`, 'main@/repo/code/x/train.py:3'], size * MIB, 4),
       );
-    for (const sizes of [
-      [100, 3, 40],
-      [8, 8, 8, 8, 8, 8, 8, 8, 8, 8],
-    ]) {
-      const sites = matchSites(lines(0, sizes), lines(7, sizes));
+    const trace = (groups: readonly StackGroup[]): TraceLine[] =>
+      groups.map(({ frames, bytes, count }) => ({ ...frames[0]!, allocs: 16 * count, bytes: 16 * bytes }));
+    const shifted = (sizes: readonly number[], isTraced: boolean): SiteDelta[] => {
+      const [a, b] = [lines(0, sizes), lines(7, sizes)];
+      return matchSites(a, b, isTraced ? { a: trace(a), b: trace(b) } : undefined);
+    };
+    const equal = Array.from({ length: 10 }, () => 8);
+    for (const sites of [shifted([100, 3, 40], false), shifted([100, 3, 40], true), shifted(equal, true)]) {
       expect(labels(sites)).toEqual(new Set(['line_shifted']));
-      expect(sites.map((site) => site.delta_bytes)).toEqual(sizes.map(() => 0));
+      expect(sites.every((site) => site.delta_bytes === 0)).toBe(true);
     }
+    // What is live does not show it where all lines are alike: a line that both have is then the same.
+    expect(
+      shifted(equal, false)
+        .map((site) => site.match)
+        .sort(),
+    ).toEqual([...equal.slice(1).map(() => 'exact'), 'only_a', 'only_b']);
+  });
+
+  it('does not pair two lines of one function that both traces have, though each side holds memory of one only', () => {
+    const at = (line: number): StackGroup =>
+      group([`forward@/repo/code/x/mlp.py:${line}`, 'main@/repo/code/x/train.py:3'], 64 * MIB, 4);
+    const trace = [216, 220].map((line): TraceLine => ({ ...at(line).frames[0]!, allocs: 40, bytes: 640 * MIB }));
+    const sites = matchSites([at(216)], [at(220)], { a: trace, b: trace });
+    expect(sites.map(({ site, match }) => `${match} ${site}`).sort()).toEqual([
+      'only_a forward code/x/mlp.py:216',
+      'only_b forward code/x/mlp.py:220',
+    ]);
+    // The only line that either trace has is the same.
+    const [one] = matchSites([at(216)], [at(220)], { a: trace.slice(0, 1), b: trace.slice(1) });
+    expect(one).toMatchObject({ match: 'line_shifted', delta_bytes: 0 });
   });
 
   it('distinguishes an added line from the shifted ones', () => {

@@ -13,7 +13,7 @@ import { wordedCheck } from '../../../report/compare/check-reason.js';
 import { diffText } from '../../../report/compare/diff-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { countOrAll, digits, flag, operand, option, wholeSize } from '../../options.js';
+import { countOrAll, digits, flag, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
 import type { Session } from '../../session.js';
 
 const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null };
@@ -46,6 +46,7 @@ export const verb = defineVerb({
       '--repo <dir>',
       'the repository of both commits: names the hunks and settings that may be why; a and b may be revisions',
     ),
+    stepRange: STEP_RANGE,
     exitCode: flag('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
   },
   examples: [
@@ -56,7 +57,7 @@ export const verb = defineVerb({
     'diff snapshot_0.pickle snapshot_0.pickle --at-a step:2 --at-b step:9',
     'diff golden night-shift --max-growth 2% --exit-code',
   ],
-  async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, ...given }, session) {
+  async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, stepRange, ...given }, session) {
     const maxGrowth = given.maxGrowth ?? (given.exitCode ? { bytes: 0 } : undefined);
     const limits: DiffLimits = { sites, minBytes: given.minBytes ?? 0, maxGrowth };
     if (matchStep && (atA ?? atB) !== undefined)
@@ -86,7 +87,7 @@ export const verb = defineVerb({
         : await diffSnapshots(targets, [a, b], candidates, question);
     const died = snapshots.a_info !== null && snapshots.a_info.ooms + snapshots.b_info.ooms > 0;
     const atPeaks = !matchStep && moments.every(({ kind }) => kind === 'peak');
-    const runs = await runDiff(targets, died && atPeaks ? undefined : grown, await repository?.());
+    const runs = await runDiff(targets, died && atPeaks ? undefined : grown, await repository?.(), stepRange);
     if (without.length === 2 && runs.checks.every(({ status }) => status === 'skipped'))
       throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
     return {
