@@ -45,7 +45,7 @@ function withinVersions({ when, versions = [] }: LintRule): Condition {
   return ranges.length === 0 ? when : all(when, ...ranges);
 }
 
-function findingOf(rule: LintRule, { looked }: Outcome): LintFinding {
+function findingOf(rule: LintRule, { looked, clauses = [] }: Outcome): LintFinding {
   const facts = factsOf(looked);
   const place = facts.find(({ file }) => file !== null);
   return {
@@ -54,7 +54,7 @@ function findingOf(rule: LintRule, { looked }: Outcome): LintFinding {
     file: place?.file ?? null,
     line: place?.line ?? null,
     keys: facts.map(({ key }) => key),
-    message: filled(rule.message, facts),
+    message: filled(rule.message, facts, clauses),
     fix: filled(rule.fix, facts),
     source: rule.source,
     error: rule.error,
@@ -85,10 +85,11 @@ function factsOf(looked: readonly Looked[]): LintFact[] {
   return [...seen.values()].sort((a, b) => Number(a.file === null) - Number(b.file === null));
 }
 
-/** `{key}` in a sentence becomes the value in force. */
-function filled(text: string, facts: readonly LintFact[]): string {
-  return text.replace(/\{(\w+)\}/g, (whole, key: string) => {
+/** `{key}` in a sentence becomes the value in force, `{clause}` the alternatives that hold. */
+function filled(text: string, facts: readonly LintFact[], clauses: readonly string[] = []): string {
+  return text.replace(/\{([\w.]+)\}/g, (whole, key: string) => {
+    if (key === 'clause') return clauses.length === 0 ? 'not known yet' : [...new Set(clauses)].join('; ');
     const fact = facts.find((one) => one.key === key);
-    return fact === undefined || fact.by === 'unknown' ? (fact === undefined ? whole : '?') : (fact.value ?? 'None');
+    return fact === undefined || fact.by === 'unknown' ? (fact === undefined ? whole : '?') : (fact.value ?? 'not set');
   });
 }

@@ -19,7 +19,10 @@ export interface LintRule {
   /** As in the constraint catalogue of `constraint-texts.ts`, where upstream prints something. */
   readonly id: string;
   readonly severity: Severity;
-  /** What is wrong, in one sentence for every configuration. `{key}` is replaced by the value in force. */
+  /**
+   * What is wrong, in one sentence for every configuration. `{key}` is replaced by the value in force, `{clause}` by
+   * the alternatives of the condition that hold.
+   */
   readonly message: string;
   /** Broken when this holds. */
   readonly when: Condition;

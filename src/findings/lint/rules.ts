@@ -9,7 +9,19 @@ export const LINT_TOPICS = [
   // Offload, recompute and CUDA graphs.
   ...['offload', 'fine-grained', 'recompute', 'recompute-modules', 'expert-overlap', 'graphs', 'graph-environment'],
   // Sharding, the optimizer, parallel sizes and experts; data and profilers.
-  ...['fsdp', 'optimizer', 'precision', 'parallel', 'pipeline', 'context-parallel', 'experts', 'data', 'profiling'],
+  ...[
+    'fsdp',
+    'optimizer',
+    'precision',
+    'parallel',
+    'pipeline',
+    'context-parallel',
+    'experts',
+    'model',
+    'data',
+    'schedule',
+    'profiling',
+  ],
   // Communication and the environment; what only the guides contain.
   ...['communication', 'allocator', 'environment', 'guides'],
   // Configurations that no framework refuses.

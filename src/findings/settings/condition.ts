@@ -16,6 +16,8 @@ export interface Outcome {
   readonly value: Tri;
   /** The facts that decide the outcome. If it is unknown: the missing facts, and the parts that hold. */
   readonly looked: readonly Looked[];
+  /** Of alternatives: the texts of those that hold. Missing where nothing is chosen. */
+  readonly clauses?: readonly string[];
 }
 
 export interface Condition {
@@ -32,6 +34,7 @@ export function all(...parts: readonly Condition[]): Condition {
     text: parts.map(inner).join(' and '),
     test(view) {
       const looked: Looked[] = [];
+      const clauses: string[] = [];
       let value: Tri = true;
       for (const part of parts) {
         const outcome = part.test(view);
@@ -39,8 +42,9 @@ export function all(...parts: readonly Condition[]): Condition {
         if (outcome.value === false) return outcome;
         if (outcome.value === null) value = null;
         pushAll(looked, outcome.looked);
+        pushAll(clauses, outcome.clauses ?? []);
       }
-      return { value, looked };
+      return { value, looked, clauses };
     },
   };
 }
@@ -56,7 +60,19 @@ export function any(...parts: readonly Condition[]): Condition {
         : outcomes.some((one) => one.value === null)
           ? null
           : false;
-      return { value, looked: outcomes.filter((one) => one.value === value).flatMap(({ looked }) => looked) };
+      const clauses = parts.filter((_, index) => outcomes[index]!.value === true).map(({ text }) => text);
+      return { value, looked: outcomes.filter((one) => one.value === value).flatMap(({ looked }) => looked), clauses };
+    },
+  };
+}
+
+/** The same, as one clause without alternatives. */
+export function oneClause(part: Condition): Condition {
+  return {
+    text: part.text,
+    test(view) {
+      const { value, looked } = part.test(view);
+      return { value, looked };
     },
   };
 }

@@ -10,6 +10,7 @@ import type { VersionName } from '../../model/results/log.js';
 import type { Condition } from './condition.js';
 import type { FactsView, Framework } from './facts.js';
 import { conditionOfText } from './terms.js';
+import { isOn } from './values.js';
 import { compareVersions } from './versions.js';
 
 export interface Default {
@@ -103,10 +104,15 @@ function isOfRecipe({ facts }: FactsView): boolean {
   return true;
 }
 
-/** Bridge and NeMo have a class for each model, whose defaults were not read; a summary omits only Megatron-Core's. */
+/**
+ * Bridge and NeMo have a class for each model, whose defaults were not read; a summary omits only Megatron-Core's. With
+ * --use-checkpoint-args the model is that of the checkpoint.
+ */
 function isOfModel(key: string, view: FactsView): boolean {
-  const { name } = view.facts.framework;
-  return (name === 'megatron-bridge' || name === 'nemo') && defaults().modelKeys.has(key) && !isSummarised(view);
+  const { framework, settings } = view.facts;
+  const isClass = framework.name === 'megatron-bridge' || framework.name === 'nemo';
+  const isCheckpoint = isOn(settings.get('use_checkpoint_args')?.value ?? null);
+  return (isClass || isCheckpoint) && defaults().modelKeys.has(key) && !isSummarised(view);
 }
 
 /** Origins that contain a whole configuration, or everything in it that differs from the defaults. */

@@ -8,6 +8,7 @@
  */
 
 import type { ExplicitValue, RawFacts } from './facts.js';
+import { stagesOfLayout } from './layout.js';
 import { asList, asNumber } from './values.js';
 import { compareVersions } from './versions.js';
 
@@ -101,7 +102,7 @@ function recompute(settings: Settings, { framework }: RawFacts): void {
   const isFree = textOf(settings, 'recompute_granularity') === null || framework.name === 'megatron-lm';
   if (isTrue(activations) && isFree) follow(settings, 'recompute_granularity', 'selective', activations);
   const layer = settings.get('moe_layer_recompute');
-  if (isTrue(layer) && textOf(settings, 'recompute_granularity') !== 'full') {
+  if (isTrue(layer) && ['selective', null].includes(textOf(settings, 'recompute_granularity'))) {
     const modules = asList(textOf(settings, 'recompute_modules')) ?? ['core_attn'];
     follow(settings, 'recompute_granularity', 'selective', layer);
     if (!modules.includes('moe')) follow(settings, 'recompute_modules', JSON.stringify([...modules, 'moe']), layer);
@@ -225,26 +226,15 @@ function halfPrecision(settings: Settings): void {
   if (reduced?.value != null) force(settings, 'grad_reduce_in_fp32', reduced.value, reduced);
 }
 
-/** Most repetitions of a layout that are written out; models have fewer layers. */
-const MOST_REPEATED = 1024;
-const MOST_STAGES_TEXT = 65_536;
-
-/** `Et*3|(tt|)*29,m|L`: stages end at a bar, groups and layers are repeated. */
+/** Virtual stages follow from how many stages a layout has. */
 function layoutStages(settings: Settings): void {
   const layout = settings.get('pipeline_model_parallel_layout');
-  if (layout?.value == null || layout.value.startsWith('[')) return;
-  let text = layout.value.replace(/[\s,]/g, '');
-  for (let group = innermost(text); group !== null; group = innermost(text)) {
-    const [whole, body, count] = group;
-    if (Number(count) > MOST_REPEATED || text.length + body!.length * Number(count) > MOST_STAGES_TEXT) return;
-    text = text.replace(whole, body!.repeat(Number(count)));
-  }
-  const stages = text.split('|').length / (sizeOf(settings, 'pipeline_model_parallel_size', 1) ?? Number.NaN);
+  const written = layout?.value == null ? null : stagesOfLayout(layout.value);
+  if (layout === undefined || written === null) return;
+  const stages = written.length / (sizeOf(settings, 'pipeline_model_parallel_size', 1) ?? Number.NaN);
   if (Number.isSafeInteger(stages))
     force(settings, 'virtual_pipeline_model_parallel_size', stages === 1 ? null : String(stages), layout);
 }
-
-const innermost = (text: string): RegExpExecArray | null => /\(([^()]*)\)\*(\d{1,5})/.exec(text);
 
 /** Sequence parallelism is taken back without tensor parallelism. */
 function noSequenceParallel(settings: Settings, tp: number | undefined): void {

@@ -40,16 +40,18 @@ export function factsOfConfig(read: ReadConfig): RawFacts {
   };
 }
 
-/** Fields that the model and the optimizer have each, under one name: where they differ, each section's own. */
-export const SECTION_KEYS: readonly string[] = ['bf16', 'fp16'].flatMap((key) => [`model.${key}`, `optimizer.${key}`]);
+/** Fields that two sections have under one name: where they differ, each section's own. */
+export const SECTION_KEYS: readonly string[] = [
+  ...['bf16', 'fp16'].flatMap((key) => [`model.${key}`, `optimizer.${key}`]),
+  'model.seq_length',
+  'dataset.seq_length',
+];
 
-function ofSections({ conflicts }: EffectiveConfig): [string, ExplicitValue][] {
-  return conflicts.flatMap(({ values }) =>
-    values.flatMap(({ value, raw_key, origin, file, line }): [string, ExplicitValue][] => {
-      const key = SECTION_KEYS.find((one) => raw_key === one || raw_key.endsWith(`.${one}`));
-      return key === undefined ? [] : [[key, { value, raw_key, origin, file, line }]];
-    }),
-  );
+function ofSections({ bySection }: EffectiveConfig): [string, ExplicitValue][] {
+  return SECTION_KEYS.flatMap((key): [string, ExplicitValue][] => {
+    const explicit = bySection.get(key);
+    return explicit === undefined ? [] : [[key, explicit]];
+  });
 }
 
 /**

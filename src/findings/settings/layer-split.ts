@@ -23,12 +23,14 @@ const KEYS = [
   'pipeline_model_parallel_layout',
 ] as const;
 
-/** False with an explicit pipeline layout, and with a single stage. */
+/** False with an explicit pipeline layout, and with a single stage that is all. */
 export function split(text: string, broken: (split: Split) => boolean): Condition {
   return where(text, (view: FactsView) => {
     const [layers, pp, vpp, first, last, embedding, loss, layout] = KEYS.map((key) => view.setting(key));
     const stages = asNumber(pp!.value) ?? 1;
-    if (pp!.by !== 'unknown' && stages <= 1) return [false, pp!];
+    // A single stage is not divided, unless a first or last one is asked for.
+    const isAsked = first!.value !== null || last!.value !== null;
+    if (pp!.by !== 'unknown' && stages <= 1 && !isAsked) return [false, pp!];
     if (layout!.value !== null) return [false, layout!];
     const facts = [layers!, pp!, vpp!, first!, last!, embedding!, loss!, layout!];
     const unknown = facts.filter(({ by }) => by === 'unknown');

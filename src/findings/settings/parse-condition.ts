@@ -166,7 +166,7 @@ class Parser {
   private negated(): Condition {
     if (this.takes('not')) return c.not(this.negated());
     const condition = this.primary();
-    return this.takes('as') ? { ...condition, text: this.word('a text in quotes') } : condition;
+    return this.takes('as') ? { ...c.oneClause(condition), text: this.word('a text in quotes') } : condition;
   }
 
   private primary(): Condition {

@@ -1,9 +1,11 @@
 /** Named conditions for `parse-condition.ts`: those that need code, and those of `knowledge/terms.yaml`. */
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
-import { type Condition, onSetting, onVariable, type Tri, unlessUnknown, where } from './condition.js';
+import { type Condition, oneClause, onSetting, onVariable, type Tri, unlessUnknown, where } from './condition.js';
 import type { FactsView, Looked } from './facts.js';
 import { chunksUneven, leavesRest, split } from './layer-split.js';
+import { layoutFits, stagesOfLayout } from './layout.js';
+import { microbatchesUninterleavable } from './microbatches.js';
 import { type ConditionContext, parseCondition, type Term } from './parse-condition.js';
 import { asList, asNumber, isOn } from './values.js';
 
@@ -23,7 +25,9 @@ export function textTerms(): Readonly<Record<string, string>> {
 function termOf(name: string): Term | undefined {
   if (Object.hasOwn(CODE_TERMS, name)) return CODE_TERMS[name];
   const text = Object.hasOwn(textTerms(), name) ? textTerms()[name]! : undefined;
-  return text === undefined ? undefined : (arg = '') => conditionOfText(text.replaceAll('$1', arg), `terms: ${name}`);
+  return text === undefined
+    ? undefined
+    : (arg = '') => oneClause(conditionOfText(text.replaceAll('$1', arg), `terms: ${name}`));
 }
 
 /** A condition on the text of a variable; it does not hold where the variable is not set. */
@@ -68,10 +72,19 @@ function everyLayer(freq: string | null): Tri {
 }
 
 /** The value as written, which a log's dump no longer shows: there the older spellings are already replaced. */
-function written(view: FactsView, key: string): string | null {
+function writtenValue(view: FactsView, key: string): string | null {
   const explicit = view.facts.settings.get(key);
   return explicit === undefined || explicit.origin === 'log dump' ? null : explicit.value;
 }
+
+/** Arguments of Megatron-LM's programs for inference only. */
+const SERVING = [
+  'num_tokens_to_generate',
+  'incoming_requests_per_sec',
+  'incoming_requests_per_step',
+  'prompts',
+  'prompt_file',
+];
 
 export const CODE_TERMS: Readonly<Record<string, Term>> = {
   /** Set explicitly: no default, and not derived from another setting. */
@@ -86,6 +99,20 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
       return [isOn(explicit.value) === (wanted === 'on'), fact];
     }),
 
+  /** A program that answers requests: it neither trains nor has an optimizer. */
+  serves: () =>
+    where('the program answers requests', (view) => {
+      const keys = SERVING.filter((key) => view.facts.settings.get(key)?.value != null);
+      return [keys.length > 0 && !isOn(view.facts.settings.get('perform_rl_step')?.value ?? null)];
+    }),
+
+  /** As it is written, whatever a release makes of it. */
+  written: (key, value) =>
+    where(`${key} written as ${value}`, (view) => {
+      const explicit = view.facts.settings.get(key!);
+      return [explicit?.value === value, view.setting(key!)];
+    }),
+
   /** Set to None. Unknown where it is not set: recipes and wrappers fill such fields in. */
   explicit_none: (key) =>
     where(`${key} = None`, (view) => {
@@ -95,7 +122,8 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
     }),
 
   /** The setting's text contains this, e.g. the class of a section. */
-  like: (key, part) => onSetting(key!, `${key} like ${part}`, ({ value }) => value?.includes(part!) === true),
+  like: (key, part) =>
+    onSetting(key!, `${key} like ${part}`, ({ value }) => part!.split('|').some((one) => value?.includes(one))),
 
   /** A flag that both sections set, to different values. */
   differs: (key) =>
@@ -119,7 +147,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
       const older = ['enable_cuda_graph', 'external_cuda_graph']
         .map((key) => view.setting(key))
         .filter(({ by, value }) => by === 'told' && isOn(value));
-      const both = isOn(written(view, 'cuda_graph_impl')) && older.length > 0;
+      const both = isOn(writtenValue(view, 'cuda_graph_impl')) && older.length > 0;
       return [both || older.length > 1, view.setting('cuda_graph_impl'), ...older];
     }),
 
@@ -130,7 +158,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
         ['external_cuda_graph', /^true$/i],
         ['cuda_graph_modules', /full_iteration/],
       ] as const;
-      const fact = older.filter(([key, pattern]) => pattern.test(written(view, key) ?? ''));
+      const fact = older.filter(([key, pattern]) => pattern.test(writtenValue(view, key) ?? ''));
       return [fact.length > 0, ...fact.map(([key]) => view.setting(key))];
     }),
 
@@ -151,6 +179,59 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
 
   layers_left_over: () => split('layers left over after division among pipeline stages', leavesRest),
   virtual_layers_left_over: () => split('layers of a stage left over after division by virtual stages', chunksUneven),
+
+  microbatches_uninterleavable: () =>
+    where('micro-batches do not fill the groups of interleaved stages', microbatchesUninterleavable),
+
+  /** Of each kind of layer, as `layout.ts` counts them. */
+  layout_misfits: () =>
+    where('pipeline_model_parallel_layout does not fit the model or PP', (view) => {
+      const keys = [
+        'pipeline_model_parallel_layout',
+        'num_layers',
+        'pipeline_model_parallel_size',
+        'mtp_num_layers',
+        'virtual_pipeline_model_parallel_size',
+      ] as const;
+      const [layout, layers, pp, mtp, vpp] = keys.map((key) => view.setting(key));
+      if (layout!.by === 'unknown') return [null, layout!];
+      const stages = layout!.value === null ? null : stagesOfLayout(layout!.value);
+      if (stages === null) return [false, layout!];
+      const fact = [layers!, pp!, mtp!];
+      if (fact.some(({ by }) => by === 'unknown')) return [null, layout!, ...fact];
+      const isFitting = layoutFits(stages, {
+        layers: asNumber(layers!.value),
+        pp: asNumber(pp!.value) ?? 1,
+        mtp: asNumber(mtp!.value) ?? 0,
+        vpp: asNumber(vpp!.value),
+      });
+      return [!isFitting, layout!, ...fact, ...(vpp!.by === 'told' ? [vpp!] : [])];
+    }),
+
+  /** A list of losses for balancing experts needs a list of coefficients of the same length. */
+  balancing_lists_differ: () =>
+    where('moe_router_load_balancing_type and moe_aux_loss_coeff lists of different lengths', (view) => {
+      const [types, coefficients] = [
+        view.setting('moe_router_load_balancing_type'),
+        view.setting('moe_aux_loss_coeff'),
+      ];
+      const count = asList(types.value)?.length ?? 0;
+      if (types.by === 'unknown') return [null, types];
+      if (count <= 1) return [false, types];
+      return [
+        unlessUnknown(coefficients, () => count !== (asList(coefficients.value)?.length ?? 0)),
+        types,
+        coefficients,
+      ];
+    }),
+
+  /** The model's and the dataset's, where the configuration has both. */
+  sequences_differ: () =>
+    where('model.seq_length ≠ dataset.seq_length', (view) => {
+      const [model, dataset] = [view.setting('model.seq_length'), view.setting('dataset.seq_length')];
+      if (model.by !== 'told' || dataset.by !== 'told') return [false];
+      return [asNumber(model.value) !== asNumber(dataset.value), model, dataset];
+    }),
 
   wrong_cp_hierarchy: () =>
     where('product of hierarchical_context_parallel_sizes ≠ context_parallel_size', (view) => {

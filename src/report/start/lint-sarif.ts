@@ -36,7 +36,9 @@ function ruleOf({ id, severity, when, fix, error, source, evidence, ...rule }: D
   const errorText = error === null ? '' : ` The framework says: "${error}".`;
   return {
     id,
-    shortDescription: message(rule.message.replaceAll(/\{(\w+)\}/g, '$1')),
+    shortDescription: message(
+      rule.message.replaceAll(/: \{clause\}| \(\{clause\}\)/g, '').replaceAll(/\{([\w.]+)\}/g, '$1'),
+    ),
     fullDescription: message(`Broken when ${when.text}. Source: ${source}.`),
     help: message(`${fix}${errorText} See: mbforensics explain ${id}`),
     defaultConfiguration: { level: severity },

@@ -132,7 +132,7 @@ describe('versions of frameworks', () => {
 
   it('tell it in facts, unless it is told', () => {
     const read = {
-      config: { settings: [], conflicts: [] } as never,
+      config: { settings: [], conflicts: [], bySection: new Map() } as never,
       env: new Map(),
       envKnown: 'none' as const,
       gpu: { name: null, total_bytes: null },
