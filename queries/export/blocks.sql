@@ -11,14 +11,15 @@
 -- @col    stack_id INTEGER? NULL if the block lacks the key frames
 -- @col    head     VARCHAR
 -- @col    history  VARCHAR? the beginning of its history entry, where it has one
--- @why    The requested size of an inactive block is a left-over that the store does not keep; readers expect the key, and nothing is
---         requested of a free block, so it is 0.
+-- @why    The requested size of an inactive block is a left-over of an earlier user, written as it was read. It is 0 in stores that were
+--         filled before version 15.
 SELECT
   segment, stack_id,
   concat(
     '{', CASE WHEN $has_address THEN '"address":' || address || ',' END,
     '"size":', size_bytes,
-    CASE WHEN $has_requested THEN ',"requested_size":' || CASE WHEN state = 'inactive' THEN 0 ELSE requested_bytes END END,
+    CASE WHEN $has_requested
+      THEN ',"requested_size":' || CASE WHEN state = 'inactive' THEN coalesce(left_over_bytes, 0) ELSE requested_bytes END END,
     ',"state":"', state::VARCHAR, '"'
   ) AS head,
   CASE WHEN $has_history AND state <> 'inactive' AND requested_bytes IS NOT NULL THEN concat('{"addr":', address, ',"real_size":',

@@ -15,7 +15,8 @@ WITH ending AS (
     item.document.status.last_iteration AS last_iteration,
     (item.document.status.verdict.cause = 'external_pressure' AND item.document.status.verdict.detail = 'other_process') IS TRUE
       OR (how = 'failed' AND item.document.status.failure.kind IN
-        ('timeout', 'connection_lost', 'hardware', 'time_limit', 'nccl_unknown', 'nccl_not_oom')) IS TRUE AS is_environment
+        ('timeout', 'connection_lost', 'hardware', 'time_limit', 'cancelled', 'preempted', 'killed', 'nccl_unknown',
+        'nccl_not_oom')) IS TRUE AS is_environment
   FROM (
     SELECT unnest(from_json(document_list::VARCHAR::JSON, '[{
       "comparison": "VARCHAR", "is_golden": "BOOLEAN", "position": "BIGINT", "document": {

@@ -38,7 +38,7 @@ peak AS (
 failure AS (
   SELECT count(*) AS failures, count(*) FILTER (incident.is_oom) AS ooms,
     arg_min(incident.kind, incident.kind IN
-      ('timeout', 'connection_lost', 'hardware', 'time_limit', 'nccl_unknown', 'nccl_not_oom')) AS kind
+      ('timeout', 'connection_lost', 'hardware', 'time_limit', 'cancelled', 'preempted', 'killed', 'nccl_unknown', 'nccl_not_oom')) AS kind
   FROM incident JOIN source ON source.source_id = incident.source_id
   WHERE source.run_id = (SELECT run_id FROM target) AND incident.kind <> 'negative_text'),
 progress AS (SELECT max(iteration) AS last_iteration FROM iteration WHERE run_id = (SELECT run_id FROM target)),

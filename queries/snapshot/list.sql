@@ -12,10 +12,12 @@
 -- @col    form         VARCHAR  dict, or list of segments
 -- @col    has_traces   BOOLEAN
 -- @col    last_is_oom  BOOLEAN  some trace ends with its OOM: dumped by an observer
+-- @col    dump_trigger        VARCHAR? oom, failure or periodic, if known from the file or its name
+-- @col    dump_trigger_origin VARCHAR?
 -- @why    The entry point of every question about snapshots.
 SELECT
   snapshot.snapshot_id, snapshot.source_id, run.name AS run, source.display_path, snapshot.handle, snapshot.rank, snapshot.protocol,
-  snapshot.form, snapshot.has_traces, snapshot.last_is_oom
+  snapshot.form, snapshot.has_traces, snapshot.last_is_oom, snapshot.dump_trigger, snapshot.dump_trigger_origin
 FROM snapshot
 JOIN source USING (source_id)
 JOIN run ON run.run_id = snapshot.run_id

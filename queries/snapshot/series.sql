@@ -7,7 +7,7 @@
 -- @col    attempt              INTEGER  launch, from 1
 -- @col    rank                 INTEGER?
 -- @col    device               INTEGER
--- @col    dump_trigger         VARCHAR? oom or periodic, if known from the file or its name
+-- @col    dump_trigger         VARCHAR? oom, failure or periodic, if known from the file or its name
 -- @col    dump_trigger_origin  VARCHAR?
 -- @col    step                 BIGINT?
 -- @col    step_origin          VARCHAR?

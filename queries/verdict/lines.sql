@@ -2,6 +2,7 @@
 -- @title  What the memory lines of some runs show of the ranks that failed, and of the other ranks
 -- @param  run_ids VARCHAR  of runs, joined by commas; judged_run and judged_rank have their rows
 -- @param  rank    INTEGER?  NULL: the memory lines of all ranks
+-- @param  attempts VARCHAR?  the judged launch of each, in their order
 -- @uses   log.memory_ranks
 -- @col    run_id INTEGER
 -- @col    rank INTEGER?
@@ -54,14 +55,13 @@ figure AS (
   WHERE metric IN ('allocated', 'reserved', 'max_allocated', 'max_reserved')),
 of_rank AS (
   SELECT figure.run_id, figure.rank,
-    arg_max(figure, place) FILTER (metric = 'allocated' AND is_newest) AS allocated,
-    arg_max(figure, place) FILTER (metric = 'reserved' AND is_newest) AS reserved,
-    arg_min(figure, place) FILTER (metric = 'allocated' AND is_newest) AS first_allocated,
-    arg_min(figure, place) FILTER (metric = 'max_allocated' AND is_newest) AS peak,
-    arg_min(max_bytes, place) FILTER (metric = 'max_allocated') AS any_peak_bytes,
-    arg_max(figure, place) FILTER (metric = 'max_reserved' AND is_newest) AS max_reserved,
+    arg_max(figure, place) FILTER (metric = 'allocated') AS allocated,
+    arg_max(figure, place) FILTER (metric = 'reserved') AS reserved,
+    arg_min(figure, place) FILTER (metric = 'allocated') AS first_allocated,
+    arg_min(figure, place) FILTER (metric = 'max_allocated') AS peak,
+    arg_max(figure, place) FILTER (metric = 'max_reserved') AS max_reserved,
     max({bytes: max_bytes, place: -place, rank: rank, path: display_path, line: line})
-      FILTER (metric = 'max_reserved' AND is_newest AND max_bytes IS NOT NULL AND rank IS NOT NULL) AS most_reserved,
+      FILTER (metric = 'max_reserved' AND max_bytes IS NOT NULL AND rank IS NOT NULL) AS most_reserved,
     max({bytes: max_bytes, place: -place, rank: rank})
       FILTER (metric = 'max_allocated' AND max_bytes IS NOT NULL AND rank IS NOT NULL) AS fullest
   FROM figure
@@ -101,7 +101,7 @@ side AS (
     CASE WHEN stage IS NOT NULL THEN list_filter(stages, lambda each: each.stage <> stage)[1] END AS next_stage
   FROM context),
 read AS (
-  SELECT side.*, own.allocated, own.reserved, own.max_reserved, fullest.any_peak_bytes AS stage_peak_bytes,
+  SELECT side.*, own.allocated, own.reserved, own.max_reserved, fullest.peak.max_bytes AS stage_peak_bytes,
     own.peak.max_bytes AS own_peak_bytes,
     CASE WHEN own.first_allocated IS NULL THEN fullest.first_allocated ELSE own.first_allocated END AS early,
     CASE WHEN own.peak IS NULL THEN fullest.peak.max_bytes ELSE own.peak.max_bytes END AS early_peak_bytes,

@@ -191,6 +191,11 @@ export interface Attempt {
   readonly evaluations?: readonly Evaluation[];
   readonly storyLines: readonly StoryLine[];
   readonly endUs: number;
+  /**
+   * Live bytes at their highest, up to the end of the step that failed, of the rank that failed first on a device
+   * without limit. Absent where none ran out of memory.
+   */
+  readonly needBytes?: number;
 }
 
 /** A memory snapshot the run left behind. */

@@ -156,6 +156,11 @@ function finish(command: Command, described: Described | undefined, host: Host):
   if (closing !== undefined) command.addHelpText('after', `\n${closing}\n`);
 }
 
+/** A prompt, and a file that the next output is appended to, begin on a line of their own. */
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
 /** Asks, prints, and closes what was opened. JSON and text are two renderings of one result. */
 async function answer<Operands extends Specs, Options extends Specs, Result>(
   { ask, document, render, reports = {}, exitCode, judges = false }: Definition<Operands, Options, Result>,
@@ -170,7 +175,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
       const values: Readonly<Record<string, unknown>> = inputs;
       for (const key of Object.keys(reports)) if (typeof values[key] === 'string') files.set(key, values[key]);
       if (![...files.values()].includes('-'))
-        context.out(inputs.json ? toJson(document?.(result) ?? result) : render(result, inputs, context));
+        context.out(ended(inputs.json ? toJson(document?.(result) ?? result) : render(result, inputs, context)));
       for (const [key, file] of files) {
         const { writeReport } = await import('./output-file.js');
         await writeReport(file, await reports[key]!(result), context);

@@ -205,6 +205,10 @@ export const ONE_DEVICE = option(
 );
 export const ONLY_DEVICE = option('--device <n>', 'only this device', count);
 export const CAPACITY = capacity('total memory of the device, e.g. 80GiB, where no message prints it');
+export const STEP_RANGE = option(
+  '--step-range <name>',
+  'the NVTX range that is a training step of Nsight Systems reports, or a candidate that `nsys` lists',
+);
 export const TOLERANCE = option('--tolerance <list>', 'least relative changes that count, such as memory=1%,time=3%');
 
 /** `--capacity`, also as it was written: commands that a screen suggests repeat it. */

@@ -7,9 +7,10 @@ import { canonicalConfigKey, invertedKeys } from '../knowledge/config-keys.js';
 
 /**
  * `count`: integer from 1; `size`: integer from 0; `fraction`: number from 0 to 1; `factor`: number above 0; `flag`:
- * true or false; `words`: a list of words; `layers`: every n-th layer, or a list of 0 and 1 a layer.
+ * true or false; `words`: a list of words; `layers`: every n-th layer, or a list of 0 and 1 a layer; `layout`: chunks
+ * of stages as a text or as a list of lists, kept as a text.
  */
-export type InputKind = 'count' | 'size' | 'fraction' | 'factor' | 'flag' | 'word' | 'words' | 'layers';
+export type InputKind = 'count' | 'size' | 'fraction' | 'factor' | 'flag' | 'word' | 'words' | 'layers' | 'layout';
 
 export interface InputKey {
   readonly kind: InputKind;
@@ -47,6 +48,14 @@ export const INPUT_KEYS = {
   add_qkv_bias: { kind: 'flag' },
   qk_layernorm: { kind: 'flag' },
   position_embedding_type: { kind: 'word' },
+  rotary_percent: { kind: 'fraction' },
+  apply_rope_fusion: { kind: 'flag' },
+  transformer_impl: { kind: 'word' },
+  spec: { kind: 'words' },
+  masked_softmax_fusion: { kind: 'flag' },
+  attention_softmax_in_fp32: { kind: 'flag' },
+  apply_query_key_layer_scaling: { kind: 'flag' },
+  create_attention_mask_in_dataloader: { kind: 'flag' },
   max_position_embeddings: { kind: 'count' },
   hidden_dropout: { kind: 'fraction' },
   attention_dropout: { kind: 'fraction' },
@@ -89,7 +98,7 @@ export const INPUT_KEYS = {
   num_layers_in_last_pipeline_stage: { kind: 'count' },
   account_for_embedding_in_pipeline_split: { kind: 'flag' },
   account_for_loss_in_pipeline_split: { kind: 'flag' },
-  pipeline_model_parallel_layout: { kind: 'word' },
+  pipeline_model_parallel_layout: { kind: 'layout' },
   microbatch_group_size_per_vp_stage: { kind: 'count' },
   // batch
   mbs: { kind: 'count', config: 'micro_batch_size' },
@@ -122,6 +131,7 @@ export const INPUT_KEYS = {
   cross_entropy_fusion_impl: { kind: 'word' },
   // optimizer and data parallelism
   optimizer: { kind: 'word' },
+  use_torch_optimizer: { kind: 'flag' },
   dist_opt: { kind: 'flag', config: 'use_distributed_optimizer' },
   num_distributed_optimizer_instances: { kind: 'count' },
   use_precision_aware_optimizer: { kind: 'flag' },
@@ -157,6 +167,7 @@ interface ValueOfKind {
   readonly word: string;
   readonly words: readonly string[];
   readonly layers: number | readonly number[];
+  readonly layout: string;
 }
 
 /** Known inputs, by key. A key that is unknown or null is absent: then upstream's default holds. */

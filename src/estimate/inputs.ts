@@ -3,6 +3,7 @@ import { MbfError } from '../model/errors.js';
 import type { GivenInputs, InputName } from './input-keys.js';
 import { recipeInputs } from './mixed-precision.js';
 import { padVocab } from './padded-vocab.js';
+import { readLayout } from './pipeline-split.js';
 
 /** Multi-latent attention; sizes per head except the ranks. */
 export interface LatentAttention {
@@ -224,8 +225,16 @@ function moeLayers(given: GivenInputs, layers: number, hasExperts: boolean): rea
   return frequency.map((layer) => layer === 1);
 }
 
-function virtualStages(given: GivenInputs, layers: number, pp: number): number | null {
+function virtualStages(given: GivenInputs, modelLayers: number, pp: number): number | null {
+  const chunks =
+    given.pipeline_model_parallel_layout === undefined ? null : readLayout(given.pipeline_model_parallel_layout);
+  // A layout determines the number of chunks.
+  if (chunks !== null && chunks.length % pp === 0) return chunks.length === pp ? null : chunks.length / pp;
   if (given.vpp !== undefined) return given.vpp;
+  const layers =
+    modelLayers +
+    (given.account_for_embedding_in_pipeline_split === true ? 1 : 0) +
+    (given.account_for_loss_in_pipeline_split === true ? 1 : 0);
   const each = given.num_layers_per_virtual_pipeline_stage;
   if (each === undefined) return null;
   if (layers % (pp * each) !== 0)

@@ -5,6 +5,7 @@
 import { MbfError } from '../model/errors.js';
 import { findInput, type GivenInputs, INPUT_NAMES, type InputKind, type InputName, inputKey } from './input-keys.js';
 import { readLayerPattern } from './layer-pattern.js';
+import { readLayout } from './pipeline-split.js';
 
 const EXPECTED: Readonly<Record<InputKind, string>> = {
   count: 'a whole number from 1',
@@ -15,6 +16,7 @@ const EXPECTED: Readonly<Record<InputKind, string>> = {
   word: 'a word',
   words: 'a list of words',
   layers: 'a whole number from 1, or a list of 0 and 1 for each layer',
+  layout: 'a layout of pipeline stages',
 };
 
 /** Nothing: Python, YAML and JSON have a word each for it. */
@@ -76,6 +78,12 @@ function asLayers(value: unknown): number | readonly number[] | undefined {
   return items?.length === 0 || isPattern !== true ? undefined : items?.map(Number);
 }
 
+/** `Et|(tt|)*2L` or a list of lists of words, as text. */
+function asLayout(value: unknown): string | undefined {
+  const text = Array.isArray(value) ? JSON.stringify(value) : typeof value === 'string' ? value.trim() : '';
+  return readLayout(text) === null ? undefined : text;
+}
+
 function asFigure(value: unknown, isValid: (number: number) => boolean): number | undefined {
   const number = asNumber(value);
   return number !== undefined && isValid(number) ? number : undefined;
@@ -93,6 +101,7 @@ const READERS: Readonly<
   word: (value) => (typeof value === 'string' || typeof value === 'number' ? String(value).trim() : undefined),
   words: asWords,
   layers: asLayers,
+  layout: asLayout,
 };
 
 /** Why a pair of key and value is not a valid input. */

@@ -11,7 +11,9 @@ export interface KnownTrigger {
 }
 
 /** Megatron's `_oom_rank-3` and `oom_rank-3_`, torchtnt's directory `oom_rank3`, and any other name with that word. */
-const OOM_NAME = /(?:^|[^a-z])oom(?![a-z])/i;
+const OOM_NAME = /(?:^|[^a-z])(?:oom|out[-_]?of[-_]?memory)(?![a-z])/i;
+/** Dumps of handlers of any exception. */
+const FAILURE_NAME = /(?<![a-z])(?:crash(?:ed)?|exception|fail(?:ed|ure)?|error|fatal)(?![a-z])/i;
 /** torchtitan dumps there when an OutOfMemoryError leaves its training loop, and only then. */
 const EXIT_DIRECTORY = /^(?:iteration_\d+|step_\d{12})_exit$/;
 /** torchtnt's `oom_rank3`, and verl's `oom_<time>`. */
@@ -34,6 +36,7 @@ export function dumpTrigger(
   if (directories.some((name) => EXIT_DIRECTORY.test(name))) {
     return { trigger: 'oom', origin: 'name: exit directory of torchtitan' };
   }
+  if (FAILURE_NAME.test(base)) return { trigger: 'failure', origin: `name: ${FAILURE_NAME.exec(base)![0]}` };
   if (step !== undefined) return { trigger: 'periodic', origin: `name: ${step.rule}` };
   if (PERIODIC_NAME.test(base)) return { trigger: 'periodic', origin: 'name: periodic' };
   return undefined;

@@ -6,7 +6,10 @@
  * so is the first.
  */
 
+import { readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { MbfError } from '../model/errors.js';
+import { getOrAdd } from '../model/group-by.js';
 import { maxOf } from '../model/lists.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import { pick } from '../model/pick.js';
@@ -21,7 +24,7 @@ import { DecodeThread } from './decode-in-thread.js';
 import type { DerivedSink } from './derive/derive-snapshot.js';
 import { type Candidate, discover } from './discover.js';
 import { type Examined, examine, type Recognised } from './examine.js';
-import { rankFromName } from './names/rank-from-name.js';
+import { needsSiblings, rankFromName } from './names/rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './names/run-names.js';
 import { NsysWriter } from './nsys-writer.js';
 import { PARSER_VERSION } from './parser-version.js';
@@ -151,6 +154,7 @@ class Session {
   private readonly thread: DecodeThread;
   private readonly dictionary: StoreDictionary;
   private readonly now: Date;
+  private readonly namesByDirectory = new Map<string, Promise<string[]>>();
   /** With the first snapshot whose blocks will be labelled: the rules take time to load. */
   seen: SeenBlocks | undefined;
 
@@ -300,6 +304,12 @@ class Session {
     }
   }
 
+  /** Names of the entries of its directory, read once: thousands of ranks write into one. */
+  private siblingNames(path: string): Promise<string[]> {
+    const directory = dirname(path);
+    return getOrAdd(this.namesByDirectory, directory, () => readdir(directory).catch(() => []));
+  }
+
   /** Writes one file inside one transaction; throws after undoing everything. */
   private async write(
     run: RunRow,
@@ -310,7 +320,7 @@ class Session {
     const { store, options } = this;
     // A named file's display path is its base name; directory rules (`rank_3/trace.pickle`) need the real one.
     const namedPath = candidate.isNamed ? candidate.path : candidate.displayPath;
-    const fromName = rankFromName(namedPath);
+    const fromName = rankFromName(namedPath, needsSiblings(namedPath) ? await this.siblingNames(candidate.path) : []);
     const isNsys = parser.id === 'nsys';
     const writers: SnapshotWriter[] = [];
     const source = await store.transaction(async (): Promise<IngestSource> => {

@@ -149,10 +149,16 @@ function shorten(text: string | null): string | null {
   return text !== null && text.length > MOST_VALUE_CHARS ? `${text.slice(0, MOST_VALUE_CHARS)}…` : text;
 }
 
-/** The value of a key that holds a list, written as one word or words with commas. */
+/**
+ * A list as JSON. A command line separates its words by white space, also where a launcher has put brackets around it;
+ * Python that makes a list has signs that words lack.
+ */
 function asList(value: string): string {
-  if (value.startsWith('[') || value === '') return value;
-  const items = value.split(',').map((item) => item.trim());
+  const text = /^\["([^"]*)"\]$/.exec(value)?.[1] ?? value;
+  if (text.startsWith('[') || text === '') return value;
+  const isWords = /^[\w.+-]{1,60}(?:[\s,]{1,8}[\w.+-]{1,60})*$/.test(text);
+  if (text !== value && !isWords) return value;
+  const items = isWords ? text.split(/[\s,]+/) : text.split(',').map((item) => item.trim());
   return JSON.stringify(items.map((item) => (/^-?\d{1,15}$/.test(item) ? Number(item) : item)));
 }
 

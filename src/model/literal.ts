@@ -193,7 +193,9 @@ export function wordText(word: string): string | null {
   if (NOTHING.has(word)) return null;
   if (TRUE.has(word)) return 'True';
   if (FALSE.has(word)) return 'False';
-  const member = /^<(?:[\w.]{1,200}\.)?(\w{1,100}): .{1,100}>$/.exec(word) ?? /^AttnBackend\.(\w{1,40})$/.exec(word);
+  const member =
+    /^<(?:[\w.]{1,200}\.)?(\w{1,100}): .{1,100}>$/.exec(word) ??
+    /^(?:AttnBackend\.(?=[a-z])|[A-Z]\w{0,40}\.(?=[A-Z][A-Z\d_]{1,60}$))(\w{1,60})$/.exec(word);
   if (member !== null) return member[1]!;
   const dtype = /^torch\.((?:b?float|u?int|float8_|complex)\w{0,20}|half|bool|double)$/.exec(word);
   return dtype === null ? word : dtype[1]!;

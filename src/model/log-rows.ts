@@ -34,6 +34,8 @@ export const MEMORY_METRICS = [
   'host_used',
   'host_total',
 ] as const;
+/** Mark in front of the metric of a reading that cannot be true (`parsers/log/check-memory.ts`). */
+export const DOUBTFUL = 'doubtful.';
 export type MemoryMetric = (typeof MEMORY_METRICS)[number];
 
 /** Phases of a run, in DESIGN's words. */
@@ -218,13 +220,14 @@ export interface PhaseFinding {
 }
 
 /**
- * Where a setting was found, strongest first: a value reported by the process takes precedence over a configured one.
+ * Where a setting was found, strongest first: what the process reports of itself takes precedence over resolved
+ * arguments, and these over what was configured.
  */
 export const CONFIG_ORIGINS = [
-  /** Megatron's `arguments` block, DeepSpeed's printed configuration: effective values. */
-  'log dump',
-  /** `using world size: …` and the like. */
+  /** `using world size: …`, `Creating fp16 ZeRO stage 2 optimizer`: what the code does. */
   'log banner',
+  /** Megatron's `arguments` block, DeepSpeed's printed configuration: resolved arguments. */
+  'log dump',
   /** Bridge's `Configuration Summary`: non-defaults only. */
   'log summary',
   /** YAML printed into the log. */
@@ -273,12 +276,20 @@ export interface EnvFinding {
   readonly origin: EnvOrigin;
 }
 
+/** What prints the banner of a launch, in the order in which they print. */
+export const LAUNCH_STAGES = ['job', 'launcher', 'process'] as const;
+export type LaunchStage = (typeof LAUNCH_STAGES)[number];
+
 /**
  * A launch begins here: banners of launchers and the first words of a trainer. Several ranks print them; ingest folds.
  */
 export interface LaunchFinding {
   readonly row: 'launch';
   readonly label: string;
+  /** Default `process`. `loop`: a training loop, of which one process can start several. */
+  readonly stage?: LaunchStage | 'loop' | undefined;
+  /** Who prints it, where many print it under one prefix: a rank. */
+  readonly writer?: string | undefined;
 }
 
 /** A failure that is known by its words alone. Memory failures come from the message grammar, not from here. */

@@ -45,7 +45,7 @@ export const SEGMENT_LAYOUT = layout(
 
 /**
  * One row per block of the final state, in address order within its segment. `requested_bytes` is NULL unless the block
- * is active.
+ * is active; what a free block still carries of an earlier user is `left_over_bytes`, for exports.
  */
 export const BLOCK_LAYOUT = layout(
   'block',
@@ -55,6 +55,7 @@ export const BLOCK_LAYOUT = layout(
   maybe(i64('requested_bytes')),
   enumeration('state', BLOCK_STATES),
   maybe(stack('stack_id')),
+  maybe(i64('left_over_bytes')),
 );
 
 /**

@@ -48,6 +48,8 @@ export type EvidenceKind =
   | 'run_finished' // the line that reports the end
   | 'last_iteration' // the last one printed
   | 'peak' // live and reserved at the peak of a trace, or as dumped
+  | 'dumped_at_failure' // the name of the file is that of a dump at a failure
+  | 'handler_frame' // a function that handles exceptions, on a stack at the end of the trace
   | 'process_refused' // a process in a profile to which the driver refused memory
   | 'cache_flushes' // frees of the allocator after such a refusal
   | 'held_at_refusal' // memory at that moment, by owner
@@ -133,8 +135,10 @@ export interface Step extends Statement<StepKind> {
 
 type MissingFigures = 'device_use' | 'other_allocator' | 'pytorch_reserve' | 'pool_contents' | 'refused_size';
 type MissingInput = 'snapshot' | 'grown_process' | 'other_logs' | 'device_total' | 'run_end' | 'failure_lines';
+/** Why a snapshot without an OOM entry does not show that there was none. */
+type MissingTrace = 'no_trace' | 'overwritten_entries' | 'earlier_entries' | 'after_dump';
 /** What is not known; `exact_state`: the trace contradicts the walk back from the dump. */
-export type MissingKind = MissingFigures | MissingInput | 'exact_state';
+export type MissingKind = MissingFigures | MissingInput | MissingTrace | 'exact_state';
 
 type FirstRule = 'external_first' | 'pending_and_pools_before_full' | 'leak_before_capacity';
 type OrderRule = 'all_run' | FirstRule | 'capacity_before_fragmentation' | 'none_holds' | 'rule_of_thumb';
@@ -172,7 +176,17 @@ export interface CauseTest {
 }
 
 /** The summary of a verdict that no test gives: by the reason of a failure's kind, or what was seen of the run. */
-export type SummaryKind = 'reason' | 'peak' | 'finished' | 'silent' | 'retried' | 'refused' | 'no_failure_line';
+export type SummaryKind =
+  | 'reason'
+  | 'peak'
+  | 'unrecorded'
+  | 'empty_snapshot'
+  | 'finished'
+  | 'silent'
+  | 'ended'
+  | 'retried'
+  | 'refused'
+  | 'no_failure_line';
 
 export type HintKind =
   | 'already_on'
@@ -206,6 +220,7 @@ export type TotalKind =
   | 'total_given'
   | 'total'
   | 'total_at_peak_reserved'
+  | 'total_at_dump'
   | 'reserved'
   | 'reserved_and_free';
 

@@ -81,6 +81,9 @@ export const INCIDENT_KINDS = [
   'connection_lost',
   'hardware',
   'time_limit',
+  'cancelled',
+  'preempted',
+  'killed',
   'other',
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
@@ -96,6 +99,9 @@ const NOT_MEMORY: ReadonlySet<IncidentKind> = new Set<IncidentKind>([
   'connection_lost',
   'hardware',
   'time_limit',
+  'cancelled',
+  'preempted',
+  'killed',
   'other',
 ]);
 
@@ -155,8 +161,11 @@ export type TraceAction = (typeof TRACE_ACTIONS)[number];
 export const BLOCK_STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;
 export type BlockState = (typeof BLOCK_STATES)[number];
 
-/** Why a memory snapshot was dumped: by an OOM observer, as one of a series, or once by a call somewhere in the run. */
-export const DUMP_TRIGGERS = ['oom', 'periodic', 'manual'] as const;
+/**
+ * Why a memory snapshot was dumped: by an OOM observer, by the handler of another failure, as one of a series, or once
+ * by a call somewhere in the run.
+ */
+export const DUMP_TRIGGERS = ['oom', 'failure', 'periodic', 'manual'] as const;
 export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
 
 /** The pool of a segment; `unknown` where the file lacks it. */

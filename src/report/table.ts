@@ -4,7 +4,7 @@ import stringWidth from 'string-width';
 import { maxOf } from '../model/lists.js';
 import { printable } from './plain-text.js';
 
-export { keepEnd, printable, wrap } from './plain-text.js';
+export { fitLabels, keepEnd, keepEnds, printable, wrap } from './plain-text.js';
 
 const NO_BORDERS = {
   top: '',

@@ -515,6 +515,13 @@ CREATE TABLE host_segment (
   snapshot_id INTEGER, segment INTEGER, address UBIGINT, total_bytes BIGINT, allocated_bytes BIGINT, active_bytes BIGINT, pool INTEGER, stack_id INTEGER);
 `,
   },
+  {
+    version: 15,
+    title: 'the requested size that a free block still carries of an earlier user',
+    sql: `
+ALTER TABLE block ADD COLUMN left_over_bytes BIGINT;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -156,11 +156,11 @@ describe('a ring', () => {
     for (const seed of [1, 2]) {
       const process = dumpedProcess(0, { seed });
       for (let step = 1; step <= 3; step += 1) process.step(keep(GIB * seed));
-      put(`two/dump${seed}.pickle`, process.dump(ALL));
+      put(`two/dump_step${seed}.pickle`, process.dump(ALL));
     }
     const [one] = ask('two').series;
     expect(one).toMatchObject({ rank: null });
-    expect(one!.snapshots[1]).toMatchObject({ relation: 'unrelated', growth: null, trigger: 'manual' });
+    expect(one!.snapshots[1]).toMatchObject({ relation: 'unrelated', growth: null });
     expect(cli.expect(0, ['snapshots', 'two'], { cwd }).stdout).toContain('no name tells a rank');
   });
 });
@@ -212,7 +212,22 @@ describe('why it was dumped', () => {
 });
 
 describe('snapshots', () => {
-  it('without a rank are one series only where their names differ in numbers alone', () => {
+  it('without a rank or a step are neither ranks nor a series', () => {
+    const names = ['mem_4096.pickle', 'mem_8192.pickle', 'snapshot_bs4.pickle', 'snapshot_2000.pickle'];
+    for (const [i, name] of names.entries()) {
+      const process = dumpedProcess(0, { seed: i });
+      process.step(keep((i + 1) * GIB));
+      put(`loose/${name}`, process.dump(ALL));
+    }
+    const { series } = ask('loose');
+    expect(series.map(({ rank, snapshots }) => [rank, snapshots.length])).toEqual(names.map(() => [null, 1]));
+    const { stdout } = cli.expect(0, ['snapshots', 'loose'], { cwd });
+    expect(stdout).toContain('rank unknown · 4 snapshots, no series');
+    expect(stdout).not.toContain('growth');
+    for (const name of names) expect(stdout).toContain(name);
+  });
+
+  it('without a rank are one series only where their names have steps and differ in numbers alone', () => {
     const process = dumpedProcess(0);
     for (let step = 1; step <= 12; step += 1) {
       process.step(keep(MIB * 20));

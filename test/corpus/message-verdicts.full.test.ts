@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { incidentsInText } from '../../parsers/log/index.js';
+import { readFirstFailure } from '../../src/findings/run/first-failure-result.js';
+import { incidentOfRow } from '../../src/findings/run/incidents.js';
 import { judgeMessage } from '../../src/findings/verdict/judge-message.js';
 import { judgeTexts } from '../../src/findings/verdict/judge-texts.js';
 import { ingest } from '../../src/ingest/ingest.js';
@@ -84,7 +86,7 @@ interface Judged {
 async function judgeAll(texts: readonly string[]): Promise<Judged[]> {
   const rows = texts.map((text) => {
     const found = incidentsInText(text);
-    return found.find(({ kind }) => kind !== 'negative_text') ?? found[0];
+    return found[readFirstFailure(found.map((row) => incidentOfRow(row, 'text')))?.incident ?? 0];
   });
   const lines = rows.flatMap((row) => (row === undefined ? [] : [{ ...row, frame: null }]));
   const scratch = await openScratch();

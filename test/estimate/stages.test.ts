@@ -189,6 +189,84 @@ describe('the pipeline', () => {
   });
 });
 
+describe('layouts of flagship models', () => {
+  const split = (more: GivenInputs) => stagesOf({ ...TINY, ...more }).stages.map(({ layers }) => layers.length);
+
+  it('account_for_* with virtual stages: the first chunk of the first stage and the last of the last have one less', () => {
+    // 126 layers, embedding and loss in 8 × 2 chunks of 8.
+    const shape = { num_layers: 126, pp: 8, vpp: 2, num_microbatches: 64 };
+    const both = { account_for_embedding_in_pipeline_split: true, account_for_loss_in_pipeline_split: true };
+    const { stages } = stagesOf({ ...TINY, ...shape, ...both });
+    expect(stages.map(({ layers }) => layers.length)).toEqual([15, 16, 16, 16, 16, 16, 16, 15]);
+    expect(stages[1]!.layers[0]).toBe(7);
+    expect(stages[0]!.layers[7]).toBe(63);
+    expect(() => split({ ...shape, account_for_loss_in_pipeline_split: true })).toThrow('pp-div');
+  });
+  it.each([
+    ['Ett|(ttt|)*2ttL', 4, [2, 3, 3, 2]],
+    ['Et|tt|t|tL', 2, [2, 3]],
+    ['[["embedding", "decoder"], ["decoder", "decoder"], ["decoder"], ["decoder", "loss"]]', 2, [2, 3]],
+    ["[['embedding'], ['decoder']*1, ['decoder', 'loss']]", 3, null],
+    ['Et*3,|t*2,L', 2, [3, 2]],
+  ])('%s', (layout, pp, layers) => {
+    const num_layers = layers?.reduce((all, one) => all + one, 0) ?? 5;
+    const asked = () => split({ num_layers, pp, pipeline_model_parallel_layout: layout });
+    if (layers === null) expect(asked).toThrow('pp-layout');
+    else expect(asked()).toEqual(layers);
+  });
+  it('MTP depths on a stage of their own have their embedding there, and their loss on the last', () => {
+    const shape = { num_layers: 4, pp: 4, mtp_num_layers: 1, share_embeddings_and_output_weights: false };
+    const { stages } = stagesOf({ ...TINY, ...shape, pipeline_model_parallel_layout: 'Ett|tt|m|L' });
+    expect(stages.map(({ layers }) => layers.length)).toEqual([2, 2, 0, 0]);
+    const layer = stages[1]!.parameters / 2;
+    expect(stages[2]!.parameters).toBe(layer + 2 * 16 * 16 + 3 * 16 + 128 * 16);
+    expect(stages[3]!.parameters).toBe(16 + 128 * 16);
+  });
+  it.each([
+    ['Ett|ttL', 3, 'no multiple'],
+    ['Ett|tttL', 2, 'layers for num_layers'],
+    ['tt|ttL', 2, 'embedding'],
+    ['Ett|ttmL', 2, 'MTP'],
+  ])('refuses %s', (layout, pp, why) => {
+    expect(() => split({ num_layers: 4, pp, pipeline_model_parallel_layout: layout })).toThrow(why);
+  });
+});
+
+describe('layers without Transformer Engine', () => {
+  const sbh = 64 * 16;
+  const local = { ...TINY, transformer_impl: 'local', spec: ['own', 'layers'] };
+
+  it('rotation makes query and key new, and the value keeps the whole projection', () => {
+    const rotated = { ...local, position_embedding_type: 'rope', apply_rope_fusion: true };
+    expect(perLayer(rotated) - perLayer(local)).toBe(2 * 2 * sbh);
+    const grouped = { ...rotated, num_query_groups: 2 };
+    expect(perLayer(grouped)).toBe(perLayer(rotated) - 2 * 2 * sbh + (2 * sbh) / 2);
+    const unfused = { ...rotated, apply_rope_fusion: false };
+    expect(perLayer(unfused) - perLayer(rotated)).toBe(4 * 2 * 32 * 4);
+  });
+  it('with it, rotation changes nothing: attention takes three tensors of the projection’s size', () => {
+    expect(perLayer({ ...TINY, position_embedding_type: 'rope' })).toBe(perLayer(TINY));
+  });
+  it('without a specification of one’s own scores are kept, and keys and values of groups are repeated', () => {
+    const scores = 2 * 4 * 64 * 32;
+    const plain = { ...TINY, transformer_impl: 'local' };
+    expect(perLayer(plain) - perLayer(local)).toBe(scores - 4 * 64 * 4);
+    const torch = { ...plain, masked_softmax_fusion: false, attention_softmax_in_fp32: true };
+    expect(perLayer(torch) - perLayer(plain)).toBe(2 * scores + 32 * 32);
+    const grouped = { ...plain, num_query_groups: 2, position_embedding_type: 'rope', apply_rope_fusion: true };
+    expect(perLayer(grouped)).toBe(perLayer(plain));
+  });
+  it('torch’s AdamW takes the roots of the shard it updates, fused optimizers nothing', () => {
+    const step = (more: GivenInputs) => {
+      const { moments } = only({ ...TINY, ...more });
+      const parts = moments.find(([moment]) => moment === 'optimizer_step')![1];
+      return parts.filter(({ component }) => component === 'temporary').reduce((sum, { bytes }) => sum + bytes, 0);
+    };
+    expect(step({})).toBe(0);
+    expect(step({ use_torch_optimizer: true, dp: 2, dist_opt: true })).toBe(2 * only(TINY).parameters);
+  });
+});
+
 describe('refused', () => {
   it.each<[string, GivenInputs]>([
     ['offload-pp', { pp: 2, cpu_offloading: true, cpu_offloading_num_layers: 1 }],

@@ -27,6 +27,11 @@ const DERIVED = [
 ];
 /** Older stores lack lifetimes. */
 const LAST_WITHOUT = 7;
+/** Which that version lacks. */
+const NEWER_COLUMNS = new Map([
+  ['stack', 'site'],
+  ['block', 'left_over_bytes'],
+]);
 
 const SAMPLE = join(
   import.meta.dirname,
@@ -150,7 +155,7 @@ describe('a store', () => {
     expect(shared).toContain('event');
     for (const table of shared) {
       if (table === 'mbforensics_schema') continue;
-      const columns = table === 'stack' ? '* EXCLUDE site' : '*';
+      const columns = NEWER_COLUMNS.has(table) ? `* EXCLUDE ${NEWER_COLUMNS.get(table)}` : '*';
       await connection.run(`INSERT INTO old.${table} BY NAME SELECT ${columns} FROM filled.${table}`);
     }
     connection.closeSync();

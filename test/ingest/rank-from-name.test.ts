@@ -37,15 +37,18 @@ const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, rank: n
     ['rank0_memory_snapshot_step_250.pickle', 0],
     ['periodic_rank12_pid4242.pickle', 12],
     ['memory_snapshot_time1755000000.25_rank6_snapshot.pickle', 6],
+    ['rank3.250.memory_snapshot.pickle', 3],
+    ['rank0_oom_snapshot.pickle', 0],
+    ['memory_snapshot/snapshot_stop_step_rank7.pickle', 7],
+    ['step12/torch_memory_rank9_pid4242.pickle', 9],
   ],
   'nemo-run log, whose last number counts restarts': [
     ['log-account-job.pretrain_1234567_0.out', undefined],
     ['rank3/log-account-job.pretrain_1234567_1.out', undefined],
   ],
-  'snapshot_<rank> of Megatron': [
+  '<base>_<rank> of Megatron': [
     ['snapshot_3.pickle', 3],
-    ['memory_snapshot_15.pickle', 15],
-    ['llama3.snapshot_0.pkl', 0],
+    ['mem/snapshot_0.pkl.gz', 0],
   ],
   'snapshot_<time>_<rank> of MindSpeed': [['snapshot_2026-03-01-10-02_5.pickle', 5]],
   '<rank>_step_<n> of torchtitan': [
@@ -57,10 +60,7 @@ const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, rank: n
     ['r12.pickle', 12],
     ['prof_memsnap_r3.pkl', 3],
   ],
-  'worker_<rank> at the start of the file name': [
-    ['worker_3_memory.pickle', 3],
-    ['worker-0.log', 0],
-  ],
+  'worker_<rank> at the start of the name of a log': [['worker-0.log', 0]],
   'stdout.<rank> of mpiexec': [
     ['stderr.3', 3],
     ['logs/stdout.0', 0],
@@ -75,6 +75,7 @@ const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, rank: n
     ['rank_0007/attempt/out.txt', 7],
     ['oom_rank3/snapshot.pickle', 3],
     ['memory_snapshot_rank12/snapshot.pickle', 12],
+    ['step_100_rank3/snapshot.pickle', 3],
   ],
   'local rank in directory name': [['node_1/local_rank_2/stdout.log', 2]],
 };
@@ -107,6 +108,26 @@ describe('no rank is guessed', () => {
     'snapshot_10_02_03.pickle',
     'snapshot_20260301.pickle',
     'snapshot_1772359323.pickle',
+    // Context lengths, batch sizes, steps, versions.
+    'mem_8192.pickle',
+    'ctx_4096.pickle',
+    'ctx-4096.pickle',
+    'snapshot_bs4.pickle',
+    'snapshot_b8_s2048.pickle',
+    'snapshot_2000.pickle',
+    'snapshot_4096.pickle',
+    'snapshot-7.pickle',
+    'snapshot4.pickle',
+    'memory_snapshot_15.pickle',
+    'llama3_snapshot_0.pkl',
+    'mem_1.pickle',
+    '3.pickle',
+    'memory_1_oom_snapshot.pickle',
+    'memory_at_40.pickle',
+    'gpu0_snapshot.pickle',
+    // PyTorch's tutorial puts the host first.
+    'worker_3_memory.pickle',
+    'worker-3_Mar_01_10_02_03.pickle',
     'iteration_10/memory.pickle',
     'run_3/train.log',
     '3/train.log',
@@ -139,4 +160,39 @@ it('asks the file before its directories, and inner directories before outer one
 
 it('takes the number right after the word, whatever other numbers surround it', () => {
   expect(rankFromName('17_node4_rank5_step6_789.log')?.rank).toBe(5);
+});
+
+describe('a number behind the base name is a rank of Megatron', () => {
+  const ranksOf = (names: readonly string[]): (number | undefined)[] =>
+    names.map((name) => rankFromName(`run/${name}`, names)?.rank);
+  const numbered = (numbers: readonly number[], base = 'snapshot'): string[] =>
+    numbers.map((number) => `${base}_${number}.pickle`);
+
+  it.each([
+    ['all ranks of 16', Array.from({ length: 16 }, (_, i) => i)],
+    ['with some lost', [0, 1, 2, 4, 5, 7, 8, 9, 12, 15]],
+    ['one of each node', [0, 8, 16, 24]],
+    ['some of one node', [1, 5]],
+  ])('%s', (_, ranks) => expect(ranksOf(numbered(ranks))).toEqual(ranks));
+
+  it.each([
+    ['steps', [0, 100, 200]],
+    ['steps from 10 on', [10, 20, 30, 40]],
+    ['context lengths', [2048, 4096, 8192]],
+    ['batch sizes', [1, 2, 4, 8, 16, 32]],
+    ['a rank and a step', [0, 2000]],
+  ])('not %s', (_, numbers) => expect(ranksOf(numbered(numbers))).toEqual(numbers.map(() => undefined)));
+
+  it('whatever its base, where its OOM file is in the directory', () => {
+    const dumps = numbered([3, 700], 'llama.mem');
+    expect(ranksOf([...dumps, 'llama.mem_oom_rank_3.pickle'])).toEqual([3, 700, 3]);
+    expect(ranksOf([...dumps, 'llama.mem_oom_rank-700.pickle.gz'])).toEqual([3, 700, 700]);
+    expect(ranksOf([...dumps, 'oom_rank-3_llama.mem.pickle'])).toEqual([3, 700, 3]);
+    expect(ranksOf([...dumps, 'other_oom_rank-3.pickle'])).toEqual([undefined, undefined, 3]);
+    expect(ranksOf(numbered([0, 1, 2, 3], 'mem'))).toEqual([undefined, undefined, undefined, undefined]);
+  });
+
+  it('else the directory has it', () => {
+    expect(rankFromName('rank3/snapshot_2000.pickle', ['snapshot_2000.pickle'])?.rank).toBe(3);
+  });
 });

@@ -95,7 +95,7 @@ describe('settings from files', () => {
   it('are those that a log prints, of any length, with versions', async () => {
     for (const name of ['train.log', 'large.log']) {
       const read = await config(name);
-      expect(last(read, 'num_layers')).toMatchObject({ value: '40', origin: 'log dump', line: 3, precedence: 0 });
+      expect(last(read, 'num_layers')).toMatchObject({ value: '40', origin: 'log dump', line: 3, precedence: 1 });
       expect(read.figures).toMatchObject([{ name: 'version.torch', text: '2.8.0a0+34c6371d24.nv25.08', line: 5 }]);
       expect((await factsOfSettings(read)).versions.torch).toBe('2.8.0a0+34c6371d24.nv25.08');
     }

@@ -16,9 +16,9 @@ const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, step: n
     ['snapshot_global_step1500.pickle', 1500],
     ['iteration_10/rank0_step_12.pickle', 12],
   ],
-  'number behind the name of a snapshot': [
-    ['snapshot-100.pickle', 100],
-    ['rank3_memory_snapshot-2000.pkl', 2000],
+  'rank<r>.<batch> of Composer': [
+    ['rank3.250.memory_snapshot.pickle', 250],
+    ['rank0.12.run.memory_snapshot.html', 12],
   ],
   'step in directory name': [
     ['memory_snapshot/iteration_10/rank0_memory_snapshot.pickle', 10],
@@ -63,6 +63,11 @@ describe('no step is guessed', () => {
     // A number that may be anything.
     'snap-04.pickle',
     'memory-3.pickle',
+    'snapshot-4096.pickle',
+    'rank3_memory_snapshot-2000.pkl',
+    'mem_8192.pickle',
+    'snapshot_bs4.pickle',
+    'rank3.250.pickle',
     // Other words.
     'substep_3.pickle',
     'num_steps_100.pickle',
@@ -93,6 +98,10 @@ describe('why a snapshot was dumped', () => {
     ['step_000000000012_exit/000007_step_12.pickle', false, 'oom', 'name: exit directory of torchtitan'],
     ['step_000000000012_exit/replica_0/000007_step_12.pickle', false, 'oom', 'name: exit directory of torchtitan'],
     ['oom_20260906-1201/torch_memory_rank3_pid9.pickle', false, 'oom', 'name: oom directory'],
+    ['cuda_out_of_memory_r3.pickle', false, 'oom', 'name: oom'],
+    ['memory_1_oom_snapshot.pickle', false, 'oom', 'name: oom'],
+    ['crash_rank0_step_12.pickle', false, 'failure', 'name: crash'],
+    ['snapshot_on_exception.pickle', false, 'failure', 'name: exception'],
     ['step_000000000100/000007_step_100.pickle', false, 'periodic', 'name: step in file name'],
     ['iteration_10/rank0_memory_snapshot.pickle', false, 'periodic', 'name: step in directory name'],
     ['snapshot_step_100_rank_3.pickle', false, 'periodic', 'name: step in file name'],
@@ -101,8 +110,11 @@ describe('why a snapshot was dumped', () => {
     expect(dumpTrigger(path, last, stepFromName(path))).toEqual({ trigger, origin });
   });
 
-  it.each(['snapshot_3.pickle', 'bloom_3.pickle', 'room/snapshot.pickle', 'oom-study/snapshot_3.pickle'])(
-    '%s: no step',
-    (path) => expect(dumpTrigger(path, false, stepFromName(path))).toBeUndefined(),
-  );
+  it.each([
+    'snapshot_3.pickle',
+    'bloom_3.pickle',
+    'room/snapshot.pickle',
+    'oom-study/snapshot_3.pickle',
+    'mirror_3.pickle',
+  ])('%s: no step', (path) => expect(dumpTrigger(path, false, stepFromName(path))).toBeUndefined());
 });

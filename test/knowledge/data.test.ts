@@ -109,6 +109,9 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       {
         ...{ id: /[a-z0-9-]+/, title: 'string', order: 'integer', causes: [oneOf(...CAUSES)], source: 'string' },
         'numerics?': oneOf(true),
+        'only?': oneOf(true),
+        'unproven?': oneOf(true),
+        'answers?': LIST,
       },
     ],
     non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { LAUNCH_ENDINGS } from '../../src/model/launch-end.js';
 import type {
   AccountingPart,
   DiagnoseResult,
@@ -209,6 +210,17 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
   run: prose,
   verdicts: fc.array(verdict, { maxLength: 40 }),
   first_failure: fc.constant(null),
+  launches: fc.array(
+    fc.record({
+      attempt: fc.integer({ min: 1, max: 99 }),
+      ending: fc.constantFrom(...LAUNCH_ENDINGS),
+      ending_kind: fc.constant(null),
+      ending_file: fc.constant('log'),
+      ending_line: fc.option(fc.nat()),
+    }),
+    { maxLength: 12 },
+  ),
+  judged_launch: fc.constant(1),
   ranks,
   advice: fc.option(
     fc.record({
@@ -262,6 +274,8 @@ describe('the first screen', () => {
           run: 'r',
           verdicts: [one!],
           first_failure: null,
+          launches: [],
+          judged_launch: 1,
           ranks: null,
           failed_sources: [],
           advice: null,

@@ -236,7 +236,11 @@ describe('the command line', () => {
         const info = infos.find(({ path }) => path.endsWith(truth.file))!;
         const rank = one.truth.ranks.find((candidate) => candidate.rank === number)!;
         const torch_at_least = TORCH_AT_LEAST[planOf(one).torch];
-        expect(info, truth.file).toMatchObject({ rank: number, invariants_hold: true, notes: [], torch_at_least });
+        expect(info, truth.file).toMatchObject({ invariants_hold: true, notes: [], torch_at_least });
+        // Without the file of rank 0 beside it, a number above those of one node may be a step or a batch size.
+        const named =
+          number < 8 || one.truth.snapshots.some(({ rank: other }) => other === 0) || truth.trigger === 'oom';
+        expect(info.rank, truth.file).toBe(named ? number : null);
         const device = info.devices.find((candidate) => candidate.device === truth.device)!;
         expect(device).toMatchObject({ segments, blocks, reserved_bytes, allocated_bytes, active_bytes });
         expect(device).toMatchObject({ events: truth.trace_entries, start: 'cold' });

@@ -126,6 +126,7 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
       what_if: [],
       replay: null,
       accounting: [],
+      steps: [],
       ...options.verdict,
     },
     components:

@@ -24,8 +24,10 @@ export function incidentDifferences(run: GeneratedRun, logs: Iterable<string>): 
     ({ ranks, storyLines }) =>
       storyLines.length === 0 && ranks.every(({ ending }) => ending.kind !== 'raised' && ending.kind !== 'signalled'),
   );
-  // Footers of launchers and schedulers report the failure; they are none.
-  const remaining = incidents.filter((row) => !ooms.includes(row) && roleOf(row) !== 'secondary');
+  // Footers of launchers and schedulers report the failure; they are none. Behind it, a signal ends the other ranks.
+  const isConsequence = (row: IncidentRow): boolean =>
+    roleOf(row) === 'secondary' || (ooms.length > 0 && row.kind === 'cancelled');
+  const remaining = incidents.filter((row) => !ooms.includes(row) && !isConsequence(row));
   if (quiet) differences.push(...remaining.map((row) => `${row.kind}: ${row.text}`));
   return differences;
 }

@@ -42,6 +42,9 @@ export interface RunTruth {
   readonly cause: string;
   readonly is_oom: boolean;
   readonly numbers: Readonly<Record<string, number>>;
+  /** Live bytes at their highest in the failing step on a device without limit; less what the process could have. */
+  readonly step_need_bytes: number | null;
+  readonly step_deficit_bytes: number | null;
   readonly first_failing_rank: number | null;
   readonly failed_iteration: number | null;
   readonly logs: readonly string[];

@@ -62,7 +62,6 @@ def expected(top):
                     b['history'][0]['addr'] = at % 2**64                          # of the newest user, which is the block's
                     frames(b['history'][0])
             at += b['size']
-            if b['state'] == 'inactive' and 'requested_size' in b: b['requested_size'] = 0   # a left-over
             frames(b)
     if not isinstance(top, dict): return top
     for trace in top.get('device_traces', []):

@@ -5,6 +5,7 @@ import { chance, type Random, shuffled, wholeBetween } from '../simulate/random.
 import { worldSize } from '../simulate/rank-context.js';
 import { type AttemptOptions, simulateAttempt } from '../simulate/simulate-attempt.js';
 import { failedRanks } from './arithmetic.js';
+import { withNeed } from './trial.js';
 
 export interface GeneratedCause {
   /** As `--cause` takes it. */
@@ -31,9 +32,9 @@ function requeueUs(random: Random): number {
 export function launches(random: Random, options: AttemptOptions): Attempt[] {
   const first = simulateAttempt(options);
   const failed = failedRanks(first.ranks).length > 0;
-  if (!failed || !chance(random, 0.2)) return [first];
-  const startUs = first.endUs + requeueUs(random);
-  return [first, simulateAttempt({ ...options, plan: { ...options.plan, startUs } })];
+  if (!failed || !chance(random, 0.2)) return [withNeed(first, options)];
+  const second = { ...options, plan: { ...options.plan, startUs: first.endUs + requeueUs(random) } };
+  return [first, withNeed(simulateAttempt(second), second)];
 }
 
 /**

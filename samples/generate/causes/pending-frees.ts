@@ -20,7 +20,7 @@ import { drawProfiledRanks, type GeneratedCause, gib, oomRun } from './generated
 import { drawPlan } from './population.js';
 import { probe } from './probe.js';
 import { search } from './search.js';
-import { rankAt } from './trial.js';
+import { rankAt, withNeed } from './trial.js';
 import { drawFirstIteration, variedPattern } from './workload.js';
 
 const NAME = 'pending-frees';
@@ -140,7 +140,7 @@ function build(random: Random, seed: number, draw: number): GeneratedRun | undef
     ),
   };
   const pending: PendingBytes = new Map();
-  const attempts = [simulateAttempt(options(plan, true, pending))];
+  const attempts = [withNeed(simulateAttempt(options(plan, true, pending)), options(plan, false, new Map()))];
   const { ranks } = attempts[0]!;
   const first = failedRanks(ranks)[0];
   const decided = first === undefined ? undefined : decidedByPending(first, pending);

@@ -1,7 +1,13 @@
 /** What a plan would need: the heaviest data-parallel rank of every pipeline stage on a device without limit. */
-import type { RunPlan } from '../run.js';
+import type { Attempt, RunPlan } from '../run.js';
 import type { RankHooks } from '../simulate/rank-context.js';
-import { type OutsideMemory, simulateAttempt, type Workload } from '../simulate/simulate-attempt.js';
+import {
+  type AttemptOptions,
+  type OutsideMemory,
+  simulateAttempt,
+  type Workload,
+} from '../simulate/simulate-attempt.js';
+import { failedRanks, ranOutOfMemory } from './arithmetic.js';
 
 /** More than any plan needs; addresses stay far below 2^53. */
 const UNLIMITED_BYTES = 2 ** 43;
@@ -57,4 +63,19 @@ export function trial(options: TrialOptions): StageNeed[] {
     reservedBytes: rank.iterations.map(({ memory }) => memory.reservedBytes.peak),
     restingBytes: rank.process.allocator.statistics.allocatedBytes.current,
   }));
+}
+
+/** The attempt with what its failing step needs. `options`: those that it was made with. */
+export function withNeed(attempt: Attempt, options: AttemptOptions): Attempt {
+  const first = failedRanks(attempt.ranks)[0];
+  if (first === undefined || !ranOutOfMemory(first)) return attempt;
+  const onUnlimited = simulateAttempt({
+    ...options,
+    ranks: [first.rank],
+    deviceBytes: UNLIMITED_BYTES,
+    records: () => false,
+  }).ranks[0]!;
+  const statistics =
+    onUnlimited.iterations[first.iterations.length]?.memory ?? onUnlimited.process.allocator.statistics;
+  return { ...attempt, needBytes: statistics.allocatedBytes.peak };
 }

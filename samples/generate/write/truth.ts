@@ -2,6 +2,7 @@
  * What is true by construction, from the run and its simulated allocators only: never from a verdict, a log or a file.
  */
 import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
+import { failedRanks, oomArithmetic, ranOutOfMemory } from '../causes/arithmetic.js';
 import type { Attempt, DumpedSnapshot, RankProfile, SimulatedRank } from '../run.js';
 import type { DriverCaller } from '../simulate/profile/recording.js';
 import type { Traceback } from '../simulate/rank-process.js';
@@ -31,6 +32,8 @@ export function truth(facts: RunFacts, files: WrittenFiles): Readonly<Record<str
     is_oom: run.truth.isOom,
     because: run.truth.because,
     numbers: run.truth.numbers,
+    step_need_bytes: last.needBytes ?? null,
+    step_deficit_bytes: deficitOf(last),
     first_failing_rank: run.truth.firstFailingRank,
     failed_iteration: first === undefined || first.trainingStartUs === null ? null : lastIteration(last, first),
     logs: files.logs,
@@ -42,6 +45,13 @@ export function truth(facts: RunFacts, files: WrittenFiles): Readonly<Record<str
       : { profiles: [...files.profiles].map(([name, profile]) => profileTruth(facts, name, profile)) }),
     ...(run.monitors === undefined ? {} : { monitors: monitorTruth(facts) }),
   };
+}
+
+/** What the whole step needs less what the process could have; null where nothing ran out of memory. */
+function deficitOf({ ranks, needBytes }: Attempt): number | null {
+  const first = failedRanks(ranks)[0];
+  if (needBytes === undefined || first === undefined || !ranOutOfMemory(first)) return null;
+  return needBytes - oomArithmetic(first.ending.report).budgetBytes;
 }
 
 function attemptTruth(attempt: Attempt) {

@@ -18,6 +18,8 @@ export interface LayerActivations {
   readonly all: Amount;
   /** All that remains of a layer that is recomputed from its input. */
   readonly input: Amount;
+  /** Bytes of the second half that are there in its backward pass, kept or recomputed. */
+  readonly mlpBytes: number;
 }
 
 export function layerActivations(inputs: EstimateInputs, settings: Settings, isMoe: boolean): LayerActivations {
@@ -35,6 +37,7 @@ export function layerActivations(inputs: EstimateInputs, settings: Settings, isM
     offloaded: sum(staying.map((tensor) => times(tensor, moved(tensor)))),
     all: sum(tensors),
     input: times(tensors[0] ?? NOTHING, shrunk),
+    mlpBytes: sum(tensors.filter(({ isOfMlp }) => isOfMlp)).bytes,
   };
 }
 
@@ -51,6 +54,8 @@ export interface StageActivations {
   readonly parts: readonly Part[];
   /** Passes of a whole stage under way, as a number of micro-batches. */
   readonly inFlight: number;
+  /** Layers of the chunk whose backward pass comes first, with what each keeps of one micro-batch. */
+  readonly lastChunk: readonly { readonly isMoe: boolean; readonly activations: LayerActivations }[];
 }
 
 export function stageActivations(inputs: EstimateInputs, settings: Settings, stage: Stage): StageActivations {
@@ -65,25 +70,65 @@ export function stageActivations(inputs: EstimateInputs, settings: Settings, sta
     layerPasses += passes * layers.length;
     held.push(times(chunkActivations(layers, kindOf, settings), passes));
   }
+  const received = receivedInputs(inputs, settings, stage, chunks);
   const layerCount = chunks.reduce((count, layers) => count + layers.length, 0);
   const inFlight = layerCount === 0 ? 0 : layerPasses / layerCount;
   const parts = [
     part(
       'activation',
       'saved tensors of layers',
-      sum(held),
+      less(sum(held), received),
       `${figure(inFlight)} micro-batches of ${layerCount} layers under way, ${basisOf(settings)}`,
     ),
+    ...receivedParts(received),
     ...edgeParts(inputs, settings, stage),
     ...recomputeParts(settings, chunks, kindOf),
     ...offloadParts(settings, chunks, kindOf),
   ];
-  return { parts: parts.filter(({ high }) => high > 0), inFlight };
+  const lastChunk = (chunks.at(-1) ?? []).map((layer) => ({
+    isMoe: inputs.isMoeLayer[layer] === true,
+    activations: kindOf(layer),
+  }));
+  return { parts: parts.filter(({ high }) => high > 0), inFlight, lastChunk };
+}
+
+/** Bytes of first layers' inputs that another stage sent: they are buffers of the exchange. */
+function receivedInputs(
+  inputs: EstimateInputs,
+  settings: Settings,
+  stage: Stage,
+  chunks: readonly (readonly number[])[],
+): number {
+  // Inputs that are cut or moved to the host are copies, which the layer makes.
+  if (settings.layersOnHost > 0 || settings.offloadModules.has('attn_norm')) return 0;
+  if (inputs.given.distribute_saved_activations === true) return 0;
+  const passes = chunks.reduce(
+    (count, layers, chunk) =>
+      layers.length === 0 || (stage.isFirst && chunk === 0) ? count : count + (stage.inFlight[chunk] ?? 0),
+    0,
+  );
+  return passes * settings.elementBytes * tokenSizes(inputs).sequenceTokens * inputs.hidden;
+}
+
+function receivedParts(bytes: number): Part[] {
+  if (bytes === 0) return [];
+  return [
+    part(
+      'communication',
+      'received inputs',
+      exactly(bytes),
+      'what the stage before sent, the first layer’s saved input',
+    ),
+  ];
+}
+
+function less({ bytes, low, high }: Amount, taken: number): Amount {
+  return { bytes: bytes - taken, low: low - taken, high: high - taken };
 }
 
 /** MTP depths run after the last layer, in the last chunk of the last stage, as layers of its kind. */
 function withMtp({ layers, mtpLayers }: EstimateInputs, stage: Stage): readonly (readonly number[])[] {
-  if (!stage.isLast || mtpLayers === 0) return stage.chunks;
+  if (!stage.hasMtp) return stage.chunks;
   const extra = new Array<number>(mtpLayers).fill(layers - 1);
   return stage.chunks.map((chunk, index) => (index === stage.chunks.length - 1 ? [...chunk, ...extra] : chunk));
 }
@@ -139,6 +184,15 @@ function edgeParts(inputs: EstimateInputs, settings: Settings, stage: Stage): Pa
         `${INPUT_BYTES} bytes a token of ${batches} micro-batches`,
       ),
     );
+  if (inputs.given.create_attention_mask_in_dataloader === true && (stage.isFirst || stage.isLast))
+    parts.push(
+      part(
+        'input',
+        'attention mask of the batch',
+        exactly(inputs.microBatch * inputs.seq * (inputs.seq / inputs.cp)),
+        '1 byte for each pair of positions of a micro-batch',
+      ),
+    );
   if (stage.isFirst && settings.hasHiddenDropout)
     parts.push(
       part(
@@ -176,14 +230,16 @@ function recomputeParts(
   }
   const group =
     recompute.method === 'uniform' ? Math.min(recompute.layers, Math.max(0, maxOf(chunks.map((c) => c.length)))) : 1;
+  const whole = times(
+    largest((kind) => kind.all),
+    group,
+  );
   return [
     part(
       'recompute',
       'recomputed layers',
-      times(
-        largest((kind) => kind.all),
-        group,
-      ),
+      // The group's input is kept, not computed again.
+      less(whole, recompute.method === 'uniform' ? largest((kind) => kind.input).bytes : 0),
       `${group} at a time, during their backward pass`,
     ),
   ];

@@ -5,6 +5,7 @@
 import { MIB } from '../../model/units.js';
 import type { EstimateInputs } from '../inputs.js';
 import { between, type Part, part, times } from './amount.js';
+import type { Settings } from './settings.js';
 
 /**
  * cuBLAS on Hopper and later; Megatron's recipes set the same with `CUBLAS_WORKSPACE_CONFIG=:4096:8`. Transformer
@@ -26,15 +27,17 @@ const CONTEXT = between(128 * MIB, 512 * MIB, 800 * MIB);
  */
 const COMMUNICATOR = between(32 * MIB, 128 * MIB, 512 * MIB);
 
-export function allowanceParts(inputs: EstimateInputs): Part[] {
-  const grouped = inputs.experts === null ? 0 : GROUPED_STREAMS;
+export function allowanceParts(inputs: EstimateInputs, { isLocal }: Settings): Part[] {
+  const grouped = inputs.experts === null || isLocal ? 0 : GROUPED_STREAMS;
   const groups = communicators(inputs);
   const parts = [
     part(
       'workspace',
       'GEMM workspaces',
       between(GEMM_WORKSPACE, (2 + grouped) * GEMM_WORKSPACE, (4 + grouped) * GEMM_WORKSPACE),
-      '32 MiB each for cuBLAS and Transformer Engine, and one a stream of grouped GEMMs',
+      isLocal
+        ? '32 MiB each for the threads of the forward and of the backward pass'
+        : '32 MiB each for cuBLAS and Transformer Engine, and one a stream of grouped GEMMs',
     ),
     part('workspace', 'CUDA context', CONTEXT, 'context and loaded modules of one process', true),
   ];

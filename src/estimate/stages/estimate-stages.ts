@@ -14,7 +14,15 @@ import { modelStateParts, momentBytes, stepParts } from './model-state.js';
 import { notModelled } from './not-modelled.js';
 import { stageParameters } from './parameters.js';
 import { type Settings, settingsOf } from './settings.js';
-import { backwardParts, dispatchParts, logitParts, receiveParts } from './working-sets.js';
+import {
+  backwardParts,
+  dispatchParts,
+  leftMessageParts,
+  logitParts,
+  outputLayerParts,
+  receiveParts,
+  reusedParts,
+} from './working-sets.js';
 
 /** When a stage holds most: before the loss's gradient, inside a layer's backward pass, or in the optimizer's step. */
 export type PeakMoment = 'forward' | 'backward' | 'optimizer_step';
@@ -64,15 +72,18 @@ export function estimateStages(inputs: EstimateInputs): StagesEstimate {
   return {
     stages,
     hottest,
-    assumptions: [...inputs.assumed, ...settings.assumed, ...layout.assumed, ...permanentAssumptions(inputs)],
+    assumptions: [...inputs.assumed, ...settings.assumed, ...layout.assumed, ...permanentAssumptions(inputs, settings)],
     notModelled: notModelled(inputs),
   };
 }
 
 /** Assumptions of every estimate. */
-function permanentAssumptions(inputs: EstimateInputs): string[] {
+function permanentAssumptions(inputs: EstimateInputs, { isLocal, torchOptimizer }: Settings): string[] {
   return [
-    'Saved tensors are those of Megatron-Core with Transformer Engine: inputs of linear layers, norms and attention, the gradient of a tensor freed before the next layer’s.',
+    `Saved tensors are those of Megatron-Core ${isLocal ? 'without' : 'with'} Transformer Engine: inputs of linear layers, norms and attention, the gradient of a tensor freed before the next layer’s.`,
+    ...(isLocal && !torchOptimizer
+      ? ['Optimizers are taken for fused ones: torch’s AdamW needs an fp32 shard more (use_torch_optimizer).']
+      : []),
     ...(inputs.experts === null
       ? []
       : ['Tokens are spread evenly over the experts; the upper bound allows a rank half as many again.']),
@@ -83,24 +94,29 @@ function permanentAssumptions(inputs: EstimateInputs): string[] {
 function estimateStage(inputs: EstimateInputs, settings: Settings, stage: Stage): StageEstimate {
   const counts = stageParameters(inputs, settings, stage);
   const state = modelStateParts(inputs, settings, counts);
-  const always = [...state, ...allowanceParts(inputs)];
-  const { parts: activations, inFlight } = stageActivations(inputs, settings, stage);
+  const always = [...state, ...allowanceParts(inputs, settings), ...reusedParts(inputs, settings, stage)];
+  const between = [...always, ...leftMessageParts(inputs, settings, stage)];
+  const underWay = stageActivations(inputs, settings, stage);
+  const { parts: activations, inFlight } = underWay;
   const layers = stage.chunks.flat();
-  const kinds = layers.map((layer) => inputs.isMoeLayer[layer] === true);
-  const hasMoe = kinds.includes(true);
-  const held = [...receiveParts(inputs, settings), ...activations.filter(({ component }) => component !== 'recompute')];
+  const hasMoe = layers.some((layer) => inputs.isMoeLayer[layer] === true);
+  const held = [
+    ...receiveParts(inputs, settings, stage),
+    ...activations.filter(({ component }) => component !== 'recompute'),
+  ];
   const recomputed = activations.filter(({ component }) => component === 'recompute');
+  const step = stepParts(settings, counts);
   const dispatch = hasMoe ? dispatchParts(inputs, settings) : [];
+  const logits = stage.isLast ? logitParts(inputs, settings) : [];
+  // The last stage's backward pass begins with the loss, whose gradient takes the place of its logits.
+  const backward = [
+    [...recomputed, ...backwardParts(inputs, settings, underWay, stage), ...dispatch],
+    ...(stage.isLast ? [logits, outputLayerParts(inputs, settings)] : []),
+  ].reduce((a, b) => (sum(b).bytes > sum(a).bytes ? b : a));
   const moments: Record<PeakMoment, readonly Part[]> = {
-    forward: stage.isLast ? [...always, ...held, ...logitParts(inputs, settings)] : [],
-    backward: [
-      ...always,
-      ...held,
-      ...recomputed,
-      ...backwardParts(inputs, settings, kinds.includes(false), hasMoe),
-      ...dispatch,
-    ],
-    optimizer_step: [...always, ...stepParts(settings, counts)],
+    forward: stage.isLast ? [...always, ...held, ...logits] : [],
+    backward: [...always, ...held, ...backward],
+    optimizer_step: [...between, ...step],
   };
   const all = Object.entries(moments) as [PeakMoment, readonly Part[]][];
   const named = all.filter(([, parts]) => parts.length > 0);
@@ -117,7 +133,8 @@ function estimateStage(inputs: EstimateInputs, settings: Settings, stage: Stage)
     moments: named,
     total: sum(parts),
     allocated: inside(parts),
-    resident: inside(always),
+    // Gradients that the step converted stay until the next step begins.
+    resident: inside([...between, ...step.filter(({ component }) => component === 'gradient')]),
     firstStepAllocatedBytes: Math.max(passes, inside(moments.optimizer_step).bytes),
   };
 }

@@ -90,7 +90,13 @@ const RULES: readonly Rule[] = [
   },
   {
     id: 'pp-layers',
-    isBroken: ({ layers, pp, vpp }) => layers < pp * (vpp ?? 1),
+    isBroken: ({ layers, pp, vpp, given }) =>
+      given.pipeline_model_parallel_layout === undefined &&
+      // Embedding and loss may have a chunk of their own.
+      layers +
+        (given.account_for_embedding_in_pipeline_split === true ? 1 : 0) +
+        (given.account_for_loss_in_pipeline_split === true ? 1 : 0) <
+        pp * (vpp ?? 1),
     fact: ({ layers, pp, vpp }) => `${layers} layers do not fill ${pp} stages of ${vpp ?? 1} chunks`,
   },
   {
@@ -161,10 +167,20 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** No model here knows state-space layers; Megatron-LM prints that it does not estimate such models either. */
-export function refuseHybrid({ given }: EstimateInputs): void {
-  if (given.is_hybrid_model === true || given.hybrid_override_pattern !== undefined)
-    throw new MbfError('MBF1001', 'memory of hybrid Mamba-Transformer models is not modelled, here or upstream');
+export function isHybrid({ given }: EstimateInputs): boolean {
+  return given.is_hybrid_model === true || given.hybrid_override_pattern !== undefined;
+}
+
+/**
+ * State-space layers lack a formula, here and upstream. Upstream: `report_theoretical_memory` of Megatron-LM refuses
+ * such models; Bridge's estimator does not look for them.
+ */
+export function refuseHybrid(inputs: EstimateInputs): void {
+  if (!isHybrid(inputs)) return;
+  throw new MbfError(
+    'MBF1001',
+    'memory of hybrid Mamba-Transformer models is not modelled. Megatron-LM prints "Theoretical memory footprints not yet supported for hybrid Mamba-Transformer models."; Megatron Bridge prints a figure as if every layer were a transformer layer (--model megatron-bridge)',
+  );
 }
 
 /** Throws MBF1001 naming every rule that the configuration breaks. */

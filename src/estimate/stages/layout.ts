@@ -1,7 +1,14 @@
 /** The pipeline: which layers each stage has, and how many passes through them are under way when most are. */
 import { MbfError } from '../../model/errors.js';
 import type { EstimateInputs } from '../inputs.js';
-import { dealLayers, type StageSplit, unevenStages } from '../pipeline-split.js';
+import {
+  accountedStages,
+  dealLayers,
+  type LayoutSplit,
+  layoutStages,
+  type StageSplit,
+  unevenStages,
+} from '../pipeline-split.js';
 
 export interface Stage {
   readonly index: number;
@@ -11,6 +18,8 @@ export interface Stage {
   readonly inFlight: readonly number[];
   readonly isFirst: boolean;
   readonly isLast: boolean;
+  /** The MTP depths are here, in the last chunk. */
+  readonly hasMtp: boolean;
 }
 
 export interface PipelineLayout {
@@ -20,7 +29,7 @@ export interface PipelineLayout {
 
 export function pipelineLayout(inputs: EstimateInputs): PipelineLayout {
   const assumed: string[] = [];
-  const split = stageSplit(inputs, assumed);
+  const { split, mtpStage } = stageSplit(inputs, assumed);
   if (inputs.microBatches === null && inputs.pp > 1)
     assumed.push(
       'Micro-batches enough to fill the pipeline are taken: neither num_microbatches nor global_batch_size is told.',
@@ -32,19 +41,28 @@ export function pipelineLayout(inputs: EstimateInputs): PipelineLayout {
     inFlight: chunksInFlight(inputs, index),
     isFirst: index === 0,
     isLast: index === last,
+    hasMtp: inputs.mtpLayers > 0 && index === mtpStage,
   }));
   return { stages, assumed };
 }
 
-function stageSplit(inputs: EstimateInputs, assumed: string[]): StageSplit {
-  const { layers, pp, vpp, given } = inputs;
-  if (given.pipeline_model_parallel_layout !== undefined)
-    assumed.push('pipeline_model_parallel_layout is not read: layers are dealt evenly.');
+function stageSplit(inputs: EstimateInputs, assumed: string[]): LayoutSplit {
+  const { layers, pp, mtpLayers, given } = inputs;
+  const layout = given.pipeline_model_parallel_layout;
+  if (layout !== undefined) return layoutStages({ layout, layers, pp, mtpLayers });
+  return { split: dealtStages(inputs, assumed), mtpStage: pp - 1 };
+}
+
+function dealtStages({ layers, pp, vpp, given }: EstimateInputs, assumed: string[]): StageSplit {
   const { num_layers_in_first_pipeline_stage: first, num_layers_in_last_pipeline_stage: last } = given;
   if (first !== undefined || last !== undefined) return unevenStages({ layers, pp, vpp, first, last });
   // Embedding and loss each take the place of a layer: Megatron-Core `get_num_layers_to_build`.
-  const embedding = given.account_for_embedding_in_pipeline_split === true ? 1 : 0;
-  const loss = given.account_for_loss_in_pipeline_split === true ? 1 : 0;
+  const hasEmbedding = given.account_for_embedding_in_pipeline_split === true;
+  const hasLoss = given.account_for_loss_in_pipeline_split === true;
+  if (vpp !== null && (hasEmbedding || hasLoss))
+    return accountedStages({ layers, pp, vpp, embedding: hasEmbedding, loss: hasLoss });
+  const embedding = hasEmbedding ? 1 : 0;
+  const loss = hasLoss ? 1 : 0;
   const slots = layers + embedding + loss;
   const each = Math.floor(slots / pp);
   const counts = Array.from({ length: pp }, (_, stage) => each + (stage < slots % pp ? 1 : 0));
@@ -60,8 +78,6 @@ function stageSplit(inputs: EstimateInputs, assumed: string[]): StageSplit {
   }
   counts[0]! -= embedding;
   counts[pp - 1]! -= loss;
-  if (vpp !== null && (embedding > 0 || loss > 0))
-    throw new MbfError('MBF1001', 'account_for_*_in_pipeline_split with virtual stages is not modelled');
   return dealLayers(counts, vpp);
 }
 

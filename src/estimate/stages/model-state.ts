@@ -1,4 +1,5 @@
 /** What a rank holds between steps: weights, gradients, optimizer state, and copies of weights in 8 bits. */
+import { maxOf } from '../../model/lists.js';
 import type { EstimateInputs } from '../inputs.js';
 import { type Amount, between, exactly, type Part, part, sum, times } from './amount.js';
 import type { ParameterCounts } from './parameters.js';
@@ -146,14 +147,24 @@ function unshardedParts(inputs: EstimateInputs, settings: Settings, counts: Para
   ];
 }
 
-/** What the optimizer's step needs in addition to the state: gradients of 2 bytes become fp32 shards. */
+/**
+ * What the optimizer's step needs in addition to the state: gradients of 2 bytes become fp32 shards; torch's AdamW
+ * takes the square root of all second moments of an optimizer at once, and experts have a separate optimizer.
+ */
 export function stepParts(settings: Settings, counts: ParameterCounts): Part[] {
-  if (!settings.convertsGradients) return [];
   const isCut = settings.sharding !== 'none';
-  const bytes = trainedBytes(sharesOf(counts, settings), 4, isCut) * (1 - settings.optimizerOnHost);
+  const shares = sharesOf(counts, settings);
+  const onDevice = 1 - settings.optimizerOnHost;
+  const roots = maxOf(shares.trained.map((one) => trainedBytes({ ...shares, trained: [one] }, 4, isCut))) * onDevice;
+  const parts = settings.torchOptimizer
+    ? [part('temporary', 'square roots of the step', exactly(roots), '4 bytes a parameter that torch’s AdamW updates')]
+    : [];
+  if (!settings.convertsGradients) return parts;
+  const bytes = trainedBytes(shares, 4, isCut) * onDevice;
   return [
+    ...parts,
     part(
-      'temporary',
+      'gradient',
       'fp32 gradients of the step',
       exactly(bytes),
       `4 bytes a trained parameter${isCut ? ', sharded' : ''}: gradients are reduced in 2 bytes and the optimizer wants fp32`,

@@ -14,7 +14,7 @@ const GAPS: readonly Gap[] = [
   {
     what: 'tensors kept alive by record_stream until a later collective ends (TORCH_NCCL_AVOID_RECORD_STREAMS=1 avoids them)',
   },
-  { what: 'evaluation, checkpoint staging, logging of norms, attention masks made by the data loader' },
+  { what: 'evaluation, checkpoint staging, logging of norms, attention masks that the settings do not tell of' },
   {
     what: 'pools and static buffers of CUDA graphs: a few GB, more than 10 GB with pp > 1',
     applies: ({ given }) =>
@@ -30,10 +30,6 @@ const GAPS: readonly Gap[] = [
   },
   { what: 'CP’s key and value exchange', applies: ({ cp }) => cp > 1 },
   { what: 'sequences shorter than seq_length, or packed into it', applies: () => true },
-  {
-    what: 'the layers of each stage as pipeline_model_parallel_layout has them',
-    applies: ({ given }) => given.pipeline_model_parallel_layout !== undefined,
-  },
 ];
 
 export function notModelled(inputs: EstimateInputs): string[] {

@@ -168,8 +168,8 @@ export function stageParameters(inputs: EstimateInputs, settings: Settings, stag
     other += (inputs.isRmsNorm ? 1 : 2) * hidden;
     // A tied output layer on another stage than the embedding is a copy of it, and so is the embedding that MTP reads.
     if (!inputs.tied || !stage.isFirst) other += embedding;
-    if (mtpLayers > 0 && !stage.isFirst && !inputs.tied) other += embedding;
-  }
-  const mtp = stage.isLast ? new Array<ParameterCounts>(mtpLayers).fill(mtpParameters(inputs, settings)) : [];
+    if (stage.hasMtp && !stage.isFirst && !inputs.tied) other += embedding;
+  } else if (stage.hasMtp && !stage.isFirst) other += embedding;
+  const mtp = stage.hasMtp ? new Array<ParameterCounts>(mtpLayers).fill(mtpParameters(inputs, settings)) : [];
   return addCounts([...layers, ...mtp, { ...NONE, other }]);
 }

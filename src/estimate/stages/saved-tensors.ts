@@ -15,6 +15,8 @@ export interface SavedTensor extends Amount {
   readonly offload: OffloadModule | null;
   /** Depends on how tokens are routed. */
   readonly isRouted: boolean;
+  /** Of the second half of the layer, whose backward pass comes first. */
+  readonly isOfMlp: boolean;
 }
 
 interface Marks {
@@ -24,7 +26,7 @@ interface Marks {
 }
 
 function saved(name: string, amount: Amount, { drop = [], offload, isRouted = false }: Marks = {}): SavedTensor {
-  return { name, ...amount, droppedBy: drop, offload: offload ?? null, isRouted };
+  return { name, ...amount, droppedBy: drop, offload: offload ?? null, isRouted, isOfMlp: false };
 }
 
 /** Sizes that several formulas share, in elements. */
@@ -40,7 +42,7 @@ export interface TokenSizes {
 }
 
 /**
- * How far one rank's share of tokens may lie above an even one without a capacity: an allowance, not a measurement. On
+ * How far one rank's share of tokens may be above an even one without a capacity: an allowance, not a measurement. On
  * the golden MoE run of Megatron-LM the peak still grows by 4 % from the second step to the fiftieth while nothing but
  * the routing changes.
  */
@@ -82,12 +84,14 @@ export function layerTensors(inputs: EstimateInputs, settings: Settings, isMoe: 
     saved('layer input', stream, { offload: 'attn_norm' }),
     ...attentionTensors(inputs, settings),
     ...mask,
-    saved('input of the second norm', stream, { offload: 'mlp_norm' }),
-    saved('output of the second norm', exactly(linearInput * sequenceTokens * hidden), {
-      drop: isMoe ? ['layernorm'] : ['layernorm', 'mlp'],
-    }),
-    ...(isMoe ? moeTensors(inputs, settings) : mlpTensors(inputs, settings, inputs.ffn, ['mlp'])),
-    ...mask,
+    ...[
+      saved('input of the second norm', stream, { offload: 'mlp_norm' }),
+      saved('output of the second norm', exactly(linearInput * sequenceTokens * hidden), {
+        drop: isMoe ? ['layernorm'] : ['layernorm', 'mlp'],
+      }),
+      ...(isMoe ? moeTensors(inputs, settings) : mlpTensors(inputs, settings, inputs.ffn, ['mlp'])),
+      ...mask,
+    ].map((tensor) => ({ ...tensor, isOfMlp: true })),
   ];
 }
 
@@ -105,15 +109,63 @@ function attentionTensors(inputs: EstimateInputs, settings: Settings): SavedTens
     offload: 'qkv_linear',
   });
   const out = (width * tokens * heads * (mla?.vHeadDim ?? headDim)) / tp;
-  const projections =
-    mla === null
-      ? [
-          // Layout changes before attention may leave a second copy of each.
-          saved('query', doubted((width * tokens * heads * headDim) / tp), { offload: 'core_attn' }),
-          saved('key and value', doubted(2 * width * tokens * localGroups(inputs) * headDim), { offload: 'core_attn' }),
-        ]
-      : latentTensors(inputs, mla, settings);
-  return [normed, ...projections, ...coreTensors(inputs, settings, out)];
+  const projections = mla === null ? projectedTensors(inputs, settings) : latentTensors(inputs, mla, settings);
+  return [normed, ...projections, ...ropeTables(inputs, settings), ...coreTensors(inputs, settings, out)];
+}
+
+/**
+ * Query, key and value leave their projection as one tensor. Transformer Engine makes of a rotated key and a value
+ * that is still a part of it three tensors (`get_qkv_layout`). Without it the value stays a part and keeps the
+ * projection's output, in addition to the new tensors that rotation, norms and a change of layout make of query and
+ * key. Unfused attention repeats the keys and values of grouped queries for every head, and keeps only these copies.
+ * Upstream: Megatron-Core `transformer/attention.py`, `models/common/embeddings/rope_utils.py`,
+ * `transformer/dot_product_attention.py`.
+ */
+function projectedTensors(inputs: EstimateInputs, settings: Settings): SavedTensor[] {
+  const { heads, headDim, tp, given } = inputs;
+  const { tokens } = tokenSizes(inputs);
+  const groups = localGroups(inputs);
+  const query = (settings.elementBytes * tokens * heads * headDim) / tp;
+  const key = settings.elementBytes * tokens * groups * headDim;
+  const kept = (name: string, amount: Amount): SavedTensor => saved(name, amount, { offload: 'core_attn' });
+  if (!settings.isLocal)
+    // Layout changes before attention may leave a second copy of each.
+    return [kept('query', doubted(query)), kept('key and value', doubted(2 * key))];
+  const isGrouped = heads / tp > groups;
+  const hasNorms = given.qk_layernorm === true;
+  // Heads of several groups are not next to each other in the projection's output.
+  const regroups = isGrouped && groups > 1;
+  const together = kept('query, key and value together', between(key, query + 2 * key, query + 3 * key));
+  const newQuery =
+    settings.hasRope || hasNorms || regroups ? [kept('query made new', between(query, query, 2 * query))] : [];
+  const newKey = settings.hasRope || hasNorms ? [kept('key made new', between(key, key, 2 * key))] : [];
+  const normed = hasNorms && regroups ? [kept('input of the query’s norm', exactly(query))] : [];
+  if (!settings.keepsScores || !isGrouped) return [together, ...normed, ...newQuery, ...newKey];
+  const repeated = exactly(2 * query);
+  const { recompute } = settings;
+  if (recompute.kind === 'selective' && recompute.modules.has('core_attn'))
+    return [
+      together,
+      ...normed,
+      ...newQuery,
+      ...newKey,
+      saved('key and value for every head', repeated, { drop: ['core_attn'] }),
+    ];
+  const keepsProjection = newQuery.length === 0 || hasNorms;
+  return [
+    ...(keepsProjection ? [together] : []),
+    ...normed,
+    ...newQuery,
+    kept('key and value for every head', repeated),
+  ];
+}
+
+/** Cosine and sine for the query, and again for the key, as the rotation multiplies by them. */
+function ropeTables({ seq, cp, headDim, latentAttention, given }: EstimateInputs, settings: Settings): SavedTensor[] {
+  if (!settings.keepsRopeTables) return [];
+  const rotated = latentAttention?.positionDim ?? headDim * (given.rotary_percent ?? 1);
+  const bytes = 4 * settings.elementBytes * (seq / cp) * rotated;
+  return [saved('cosine and sine of the rotary embedding', exactly(bytes))];
 }
 
 function doubted(bytes: number): Amount {
@@ -159,11 +211,16 @@ function coreTensors(inputs: EstimateInputs, settings: Settings, out: number): S
   });
   if (settings.keepsScores) {
     const scores = (heads * tokens * (seq / cp)) / tp;
+    const { fusesSoftmax, softmaxBytes } = settings;
+    const softmax = fusesSoftmax ? width : softmaxBytes;
     return [
-      kept('softmax of the scores', exactly(width * scores)),
+      kept('softmax of the scores', exactly(softmax * scores)),
       ...(settings.hasAttentionDropout
         ? [kept('dropout of the scores and its mask', exactly((width + 1) * scores))]
-        : []),
+        : softmax > width
+          ? [kept('softmax of the scores in 16 bits', exactly(width * scores))]
+          : []),
+      ...(settings.isLocal && !fusesSoftmax ? [kept('causal mask', exactly((seq / cp) ** 2))] : []),
       projectionInput,
     ];
   }

@@ -68,6 +68,18 @@ export interface Settings {
   readonly recompute: Recompute;
   /** Attention scores are kept: neither flash nor fused attention. */
   readonly keepsScores: boolean;
+  /** Layers are Megatron-Core's own: tensors are saved and buffers held as its code does, not Transformer Engine's. */
+  readonly isLocal: boolean;
+  /** Query and key are rotated, which makes new tensors of both. */
+  readonly hasRope: boolean;
+  /** The rotation keeps its cosine and sine: it is not fused. */
+  readonly keepsRopeTables: boolean;
+  /** The softmax of unfused attention is one kernel; else it is torch's, with a mask of its own. */
+  readonly fusesSoftmax: boolean;
+  /** Of an element of torch's softmax. */
+  readonly softmaxBytes: 2 | 4;
+  /** The optimizer is torch's, whose step makes an fp32 copy of what it updates. */
+  readonly torchOptimizer: boolean;
   readonly hasHiddenDropout: boolean;
   readonly hasAttentionDropout: boolean;
   /** Bytes per logit that are alive at once. */
@@ -127,6 +139,8 @@ export function settingsOf(inputs: EstimateInputs): Settings {
     offloadFraction: given.activation_offload_fraction ?? 1,
     recompute: recomputeOf(inputs, assumed),
     keepsScores: attention,
+    ...layerKind(inputs, elementBytes),
+    torchOptimizer: given.use_torch_optimizer === true,
     hasHiddenDropout: (given.hidden_dropout ?? 0) > 0,
     hasAttentionDropout: (given.attention_dropout ?? 0) > 0,
     logitBytes: given.cross_entropy_loss_fusion === true && given.cross_entropy_fusion_impl === 'te' ? 2 : 6,
@@ -206,9 +220,40 @@ function optimizerBytes(
 /** Whether attention scores of s × s are kept. */
 function attentionKind({ given }: EstimateInputs, assumed: string[]): boolean {
   const backend = given.attention_backend?.toLowerCase().replace(/^attnbackend\./, '');
-  if (backend === undefined && given.use_flash_attn === undefined)
+  if (isLocal(given) && given.spec !== undefined && backend !== 'unfused' && backend !== 'local')
+    assumed.push(
+      'A layer specification of the user’s own is taken for one with flash attention: the local implementation alone would keep the scores.',
+    );
+  else if (backend === undefined && given.use_flash_attn === undefined && !isLocal(given))
     assumed.push('Flash or fused attention is taken: attention_backend is not told, and scores would be kept without.');
-  return backend === 'unfused' || backend === 'local';
+  return backend === 'unfused' || backend === 'local' || (isLocal(given) && given.spec === undefined);
+}
+
+/** A specification of the user may contain another attention; the layers around it are still those of the core. */
+function isLocal({ transformer_impl: implementation }: EstimateInputs['given']): boolean {
+  return implementation?.toLowerCase() === 'local';
+}
+
+/** Sequences up to this length have the fused kernel. Upstream: `FusedScaleMaskSoftmax.is_kernel_available`. */
+const FUSED_SOFTMAX_MOST = 4096;
+
+function layerKind(
+  { given, seq, heads, tp, microBatch, latentAttention }: EstimateInputs,
+  elementBytes: 2 | 4,
+): Pick<Settings, 'isLocal' | 'hasRope' | 'keepsRopeTables' | 'fusesSoftmax' | 'softmaxBytes'> {
+  const local = isLocal(given);
+  const embedding = given.position_embedding_type?.toLowerCase();
+  // Latent attention always rotates the part of its heads that is there for positions.
+  const hasRope = latentAttention !== null || embedding === 'rope' || embedding === 'yarn' || embedding === 'mrope';
+  const fits = elementBytes === 2 && seq > 16 && seq <= FUSED_SOFTMAX_MOST && seq % 4 === 0;
+  const inFp32 = given.attention_softmax_in_fp32 === true || given.apply_query_key_layer_scaling === true;
+  return {
+    isLocal: local,
+    hasRope,
+    keepsRopeTables: hasRope && !(given.apply_rope_fusion ?? !local),
+    fusesSoftmax: !local || ((given.masked_softmax_fusion ?? true) && fits && ((microBatch * heads) / tp) % 4 === 0),
+    softmaxBytes: inFp32 ? 4 : elementBytes,
+  };
 }
 
 function offloadedModules({ given }: EstimateInputs): ReadonlySet<OffloadModule> {

@@ -3,7 +3,9 @@
  * of the experts' exchange.
  */
 import type { EstimateInputs } from '../inputs.js';
+import type { StageActivations } from './activations.js';
 import { type Amount, between, exactly, NOTHING, type Part, part } from './amount.js';
+import type { Stage } from './layout.js';
 import { localGroups } from './parameters.js';
 import { tokenSizes } from './saved-tensors.js';
 import type { Settings } from './settings.js';
@@ -44,29 +46,86 @@ export function logitParts(inputs: EstimateInputs, settings: Settings): Part[] {
   return parts;
 }
 
-/** Gradients alive at once in the backward pass of one layer: those of its widest module. */
-export function backwardParts(inputs: EstimateInputs, settings: Settings, hasDense: boolean, hasMoe: boolean): Part[] {
-  const candidates = [attentionGradients(inputs, settings)];
-  if (hasDense) candidates.push(mlpGradients(inputs, settings));
-  if (hasMoe) candidates.push(expertGradients(inputs, settings));
-  const widest = candidates.reduce((a, b) => (b.bytes > a.bytes ? b : a), NOTHING);
-  return [
+/**
+ * What the backward pass of a layer needs at its most beyond what was held before it: gradients and what a
+ * compiler does not fuse, less the saved tensors that are freed by then. The layers after it are done.
+ */
+export function backwardParts(
+  inputs: EstimateInputs,
+  settings: Settings,
+  { lastChunk }: StageActivations,
+  stage: Stage,
+): Part[] {
+  let freed = 0;
+  let most: Amount = NOTHING;
+  for (const { isMoe, activations } of lastChunk.toReversed()) {
+    const { mlpBytes, kept, input } = activations;
+    const mlp = isMoe ? expertGradients(inputs, settings) : mlpGradients(inputs, settings);
+    const attention = less(attentionGradients(inputs, settings), mlpBytes);
+    for (const needed of [mlp, attention]) if (needed.bytes - freed > most.bytes) most = less(needed, freed);
+    freed += settings.recompute.kind === 'full' ? input.bytes : kept.bytes;
+  }
+  const { sequenceTokens } = tokenSizes(inputs);
+  // The gradient of the layer's output is in a receive buffer where another stage made it.
+  const stream = stage.isLast ? settings.elementBytes * sequenceTokens * inputs.hidden : 0;
+  const parts = [
     part(
-      'temporary',
+      'activation',
       'gradients inside a layer',
-      { bytes: widest.bytes, low: widest.low / 2, high: widest.high },
-      'of the module with the most, as its saved tensors are freed one by one',
+      { bytes: most.bytes + stream, low: most.low / 2, high: most.high + stream },
+      'of the module with the most, less its saved tensors that are freed by then',
     ),
+  ];
+  if (stage.isFirst && stage.isLast && inputs.tied)
+    parts.push(
+      part(
+        'activation',
+        'gradient of the tied embedding',
+        exactly((settings.elementBytes * inputs.hidden * inputs.paddedVocab) / inputs.tp),
+        'the output layer’s, kept until the embedding adds its own',
+      ),
+    );
+  return parts;
+}
+
+/** The output layer's backward pass: gradients of 16-bit logits, of its input, and of its weights. */
+export function outputLayerParts(inputs: EstimateInputs, { elementBytes, logitBytes }: Settings): Part[] {
+  const { hidden, paddedVocab, tp } = inputs;
+  const { tokens, sequenceTokens } = tokenSizes(inputs);
+  const bytes = elementBytes * (hidden * (tokens + sequenceTokens) + (hidden * paddedVocab) / tp);
+  const logits = (Math.min(logitBytes, elementBytes) * tokens * paddedVocab) / tp;
+  return [
+    part('logits_loss', 'gradient of the logits', exactly(logits), `${elementBytes} bytes a logit`),
+    part('activation', 'gradients of the output layer', exactly(bytes), 'of its input and of its weights'),
   ];
 }
 
-function mlpGradients(inputs: EstimateInputs, { elementBytes }: Settings): Amount {
-  const { ffn, gated, hidden, tp } = inputs;
-  const { tokens } = tokenSizes(inputs);
-  // Gradients of fc2's input and of fc1's output; fc1's gathered input and its gradient.
-  return exactly(elementBytes * ((tokens * ffn * (gated ? 3 : 2)) / tp + 2 * tokens * hidden));
+function less({ bytes, low, high }: Amount, taken: number): Amount {
+  return { bytes: Math.max(0, bytes - taken), low: Math.max(0, low - taken), high: Math.max(0, high - taken) };
 }
 
+/**
+ * Of three moments the largest: the backward pass of fc2 (the gathered gradient of its output, those of its input and
+ * weights); of the activation, after fc2 has freed its own input; of fc1. Upstream: `tensor_parallel/layers.py`,
+ * `fusions/fused_bias_swiglu.py`, whose steps need the upper bound where nothing compiles them into one.
+ */
+function mlpGradients(inputs: EstimateInputs, { elementBytes }: Settings): Amount {
+  const { ffn, gated, hidden, tp, sequenceParallel } = inputs;
+  const { tokens, sequenceTokens } = tokenSizes(inputs);
+  const wide = (elementBytes * tokens * ffn) / tp;
+  const factor = gated ? 2 : 1;
+  const stream = elementBytes * tokens * hidden;
+  const weights = (elementBytes * hidden * ffn) / tp;
+  const isGathered = sequenceParallel && tp > 1;
+  const fc2 = (isGathered ? stream : 0) + wide + weights;
+  const activation = factor * wide;
+  const scattered = isGathered ? elementBytes * sequenceTokens * hidden : 0;
+  const fc1 = stream + scattered + factor * weights - wide;
+  const bytes = Math.max(fc2, activation, fc1);
+  return between(bytes, bytes, Math.max(bytes, 2 * factor * wide));
+}
+
+/** Less the attention's own output, which its projection has freed. */
 function attentionGradients(inputs: EstimateInputs, settings: Settings): Amount {
   const { heads, headDim, hidden, tp, seq, cp, latentAttention: mla } = inputs;
   const { tokens } = tokenSizes(inputs);
@@ -75,9 +134,11 @@ function attentionGradients(inputs: EstimateInputs, settings: Settings): Amount 
   const v = mla?.vHeadDim ?? headDim;
   const keys = mla === null ? localGroups(inputs) : heads / tp;
   const projections = width * tokens * ((heads * (qk + v)) / tp + keys * (qk + v)) + 2 * width * tokens * hidden;
-  // Unfused, the gradients of the softmax and of the scores; fused, an fp32 accumulator of the query's.
-  const core = settings.keepsScores ? (2 * width * heads * tokens * (seq / cp)) / tp : (4 * tokens * heads * qk) / tp;
-  return exactly(projections + core);
+  if (!settings.keepsScores) return exactly(projections + (4 * tokens * heads * qk) / tp);
+  const scores = (heads * tokens * (seq / cp)) / tp;
+  // One kernel writes the gradient over what comes in; torch's softmax and its mask make one each.
+  const core = settings.fusesSoftmax ? 2 * width * scores : (width + 2 * settings.softmaxBytes) * scores;
+  return exactly(core + (width * tokens * heads * v) / tp);
 }
 
 function expertGradients(inputs: EstimateInputs, { elementBytes }: Settings): Amount {
@@ -104,9 +165,60 @@ export function dispatchParts(inputs: EstimateInputs, { elementBytes }: Settings
   ];
 }
 
-/** Between pipeline stages: an activation that arrives for the next pass, and a gradient. */
-export function receiveParts(inputs: EstimateInputs, { elementBytes }: Settings): Part[] {
-  if (inputs.pp === 1) return [];
-  const message = elementBytes * tokenSizes(inputs).sequenceTokens * inputs.hidden;
-  return [part('communication', 'pipeline receive buffers', exactly(2 * message), 'one activation and one gradient')];
+/**
+ * Between pipeline stages: a gradient that has arrived; interleaved, two activations ahead of their pass too. Upstream:
+ * Megatron-Core `pipeline_parallel/schedules.py`.
+ */
+export function receiveParts(inputs: EstimateInputs, settings: Settings, stage: Stage): Part[] {
+  const messages = (stage.isLast && inputs.vpp === null ? 0 : 1) + (inputs.vpp === null ? 0 : 2);
+  if (inputs.pp === 1 || messages === 0) return [];
+  return [
+    part(
+      'communication',
+      'pipeline receive buffers',
+      exactly(messages * messageBytes(inputs, settings)),
+      inputs.vpp === null ? 'one gradient' : 'one gradient, and two activations ahead of their pass',
+    ),
+  ];
+}
+
+function messageBytes(inputs: EstimateInputs, { elementBytes }: Settings): number {
+  return elementBytes * tokenSizes(inputs).sequenceTokens * inputs.hidden;
+}
+
+/**
+ * What the schedule leaves behind until the next step: of every chunk with an input from another stage the last input
+ * and its gradient.
+ */
+export function leftMessageParts(inputs: EstimateInputs, settings: Settings, stage: Stage): Part[] {
+  const chunks = stage.chunks.length - (stage.isFirst ? 1 : 0);
+  if (inputs.pp === 1 || chunks === 0) return [];
+  const bytes = 2 * chunks * messageBytes(inputs, settings);
+  return [
+    part(
+      'communication',
+      'last messages of the step',
+      between(0, bytes, bytes),
+      'an input and a gradient of each chunk',
+    ),
+  ];
+}
+
+/**
+ * What Megatron-Core's own layers reuse and never give back: one buffer for gathered sequences or for scores, whichever
+ * is larger, and the angles of each chunk's rotary embedding. Upstream: `GlobalMemoryBuffer.get_tensor`,
+ * `RotaryEmbedding.get_emb`.
+ */
+export function reusedParts(inputs: EstimateInputs, settings: Settings, stage: Stage): Part[] {
+  const { hidden, heads, headDim, tp, seq, cp, sequenceParallel, latentAttention, given } = inputs;
+  const { tokens } = tokenSizes(inputs);
+  const gathered = sequenceParallel && tp > 1 ? tokens * hidden : 0;
+  const scores = settings.keepsScores ? (heads * tokens * (seq / cp)) / tp : 0;
+  const bytes = settings.isLocal ? settings.elementBytes * Math.max(gathered, scores) : 0;
+  const rotated = latentAttention?.positionDim ?? headDim * (given.rotary_percent ?? 1);
+  const angles = settings.hasRope ? 4 * seq * rotated * stage.chunks.length : 0;
+  return [
+    part('communication', 'reused buffer', exactly(bytes), 'for gathered sequences, or for scores'),
+    part('activation', 'angles of the rotary embedding', exactly(angles), '4 bytes a position and rotated dimension'),
+  ].filter((one) => one.bytes > 0);
 }

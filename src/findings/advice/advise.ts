@@ -9,7 +9,6 @@ import { pick } from '../../model/pick.js';
 import type { AdviceFix, AdviseResult, FixStatus } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
-import type { Cause } from '../../model/vocabulary.js';
 import { ChangeJudge, type Judgement } from '../lint/change.js';
 import { View } from '../settings/view.js';
 import { ChangeEstimator } from './estimate-change.js';
@@ -20,6 +19,7 @@ import { nonFixesOf } from './non-fixes.js';
 import { type Candidate, planOf } from './plan.js';
 import { type PublishedCase, publishedCase, publishedCost, publishedSaving } from './published.js';
 import { neededBytes, type Situation, shortfallOf } from './situation.js';
+import { isEnough, stepFigures } from './sufficiency.js';
 
 /** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
 const FLOW = new Set([
@@ -57,6 +57,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     config: sizesOf(view),
     stateToComeBytes: coming.state,
     flowToComeBytes: coming.flow,
+    step: stepFigures(situation, estimator?.stage(situation.stage).allocated.high ?? null),
     estimate: (change) => estimator?.change(change) ?? null,
     flowBytes: estimator?.peakBytes(FLOW, situation.stage) ?? null,
   };
@@ -65,15 +66,19 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
   const shortfall = shortfallOf(situation);
   const need = shortfall.bytes === null ? null : shortfall.bytes + toCome;
   const scored = (situation.ranOut ? FIXES : [])
-    .filter(({ causes }) => suits(causes, situation.verdict.cause))
+    .filter((spec) => suits(spec, situation))
     .flatMap((spec) => spec.propose(context).map((proposal) => ({ spec, proposal })))
-    .map(({ spec, proposal }) => scoreFix(context, spec, proposal, published, need, judge.judge(proposal.change)))
+    .map(({ spec, proposal }) => scoreFix(context, spec, proposal, published, judge.judge(proposal.change)))
     .filter(({ saving, judgement }) => judgement.broken.length > 0 || !isUseless(saving));
   const open = scored.filter(({ judgement }) => judgement.broken.length === 0 && judgement.undecided.length === 0);
   const plan = planOf({
-    needBytes: need,
-    candidates: open.map(candidateOf),
+    needBytes: situation.verdict.cause === 'capacity' ? need : null,
+    candidates: open.map((fix) => candidateOf(fix, situation)),
     estimate: (change) => estimator?.change(change)?.saving_bytes ?? null,
+    closes: (change, saving) =>
+      situation.verdict.cause === 'capacity'
+        ? isEnough(context.step, saving - toCome, estimator?.change(change) ?? null)
+        : null,
     allows(change) {
       const { broken, undecided } = judge.judge(change);
       return broken.length === 0 && undecided.length === 0;
@@ -124,7 +129,8 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
  * Where nothing is decided, everything that helps against one or the other is a candidate, and none is known to be
  * enough.
  */
-function suits(causes: readonly Cause[], cause: Cause): boolean {
+function suits({ causes, answers, only }: FixSpec, { verdict: { cause, steps } }: Situation): boolean {
+  if (only === true && !steps.some(({ kind }) => answers?.includes(kind))) return false;
   if (causes.includes(cause)) return true;
   // Of a fragmented device the other ways are shown with their price: they are what people reach for.
   if (cause === 'fragmentation' || cause === 'undecided')
@@ -190,7 +196,6 @@ function scoreFix(
   spec: FixSpec,
   proposal: Proposal,
   published: PublishedCase | null,
-  need: number | null,
   judgement: Judgement,
 ): ScoredFix {
   const proposedSaving = proposal.saving;
@@ -199,14 +204,14 @@ function scoreFix(
       ? proposedSaving
       : (publishedSaving(published, proposal.id) ?? proposedSaving ?? estimated(context, spec, proposal));
   const { cause } = context.situation.verdict;
+  const bytes = saving.bytes === null ? null : saving.bytes - context.stateToComeBytes - context.flowToComeBytes;
   // On a fragmented device, freed bytes need not be where the request could use them.
-  const comparable = cause === 'capacity' ? need : null;
   const closes =
-    saving.closes !== undefined
-      ? saving.closes
-      : saving.bytes === null || comparable === null
-        ? null
-        : saving.bytes >= comparable;
+    saving.closes === undefined
+      ? cause === 'capacity'
+        ? isEnough(context.step, bytes, spec.unproven === true ? null : context.estimate(proposal.change))
+        : null
+      : saving.closes;
   return { spec, proposal, saving, closes, judgement };
 }
 
@@ -220,7 +225,7 @@ function isUseless({ bytes, by }: Saving): boolean {
  * them.
  */
 function estimated(
-  { situation, estimate, flowBytes, flowToComeBytes }: FixContext,
+  { situation, estimate, flowBytes, flowToComeBytes, step }: FixContext,
   spec: FixSpec,
   proposal: Proposal,
 ): Saving {
@@ -231,8 +236,10 @@ function estimated(
       by: null,
       text: 'no estimate: the configuration does not tell enough, or the estimator does not know it',
     };
-  const { before_bytes: before, after_bytes: after, saving_bytes: bytes } = change;
-  const text = `estimated: peak ${formatBytes(before)} → ${formatBytes(after)} on the fullest stage`;
+  const { before_bytes: before, after_bytes: after, after_high_bytes: high, saving_bytes: bytes } = change;
+  const { limitBytes } = step;
+  const of = limitBytes === null ? '' : `, of ${formatBytes(limitBytes)} that the process can have`;
+  const text = `estimated: peak ${formatBytes(before)} → ${formatBytes(after)} on the fullest stage, at most ${formatBytes(high)}${of}`;
   const isFlow = /^(?:recompute|micro-batch|activation-offload|fine-grained)/.test(spec.id);
   if (situation.components === null || !isFlow || flowBytes === null || flowBytes <= 0 || bytes <= 0)
     return { bytes, by: 'estimate', text };
@@ -246,8 +253,9 @@ function estimated(
   };
 }
 
-function candidateOf({ spec, proposal, saving, closes }: ScoredFix): Candidate {
+function candidateOf({ spec, proposal, saving, closes }: ScoredFix, { verdict }: Situation): Candidate {
   return {
+    isAnswer: verdict.steps.some(({ kind }) => spec.answers?.includes(kind)),
     id: proposal.id,
     family: spec.id,
     order: spec.order,

@@ -5,12 +5,17 @@ import { readInputs } from '../../estimate/read-inputs.js';
 import { estimateStages, type StageEstimate, type StagesEstimate } from '../../estimate/stages/estimate-stages.js';
 import { refuseHybrid } from '../../estimate/stages/forbidden.js';
 import { MbfError } from '../../model/errors.js';
+import { maxOf } from '../../model/lists.js';
 import type { AdviceChange } from '../../model/results/advise.js';
 
+/** Allocated bytes, at the peak of a step. */
 export interface EstimatedChange {
   readonly before_bytes: number;
   readonly after_bytes: number;
   readonly saving_bytes: number;
+  /** Bounds of the fullest stage after the change. */
+  readonly after_low_bytes: number;
+  readonly after_high_bytes: number;
 }
 
 /** Estimates of one configuration and of changes to it. */
@@ -57,8 +62,15 @@ export class ChangeEstimator {
       const inputs = completeInputs(changeInputs(this.given, inputsBefore, cleared as ReadonlySet<InputName>));
       const changed = estimateStages(inputs);
       const before = this.hottest().allocated.bytes;
+      const all = changed.stages.map(({ allocated }) => allocated);
       const after = changed.stages[changed.hottest]!.allocated.bytes;
-      return { before_bytes: before, after_bytes: after, saving_bytes: before - after };
+      return {
+        before_bytes: before,
+        after_bytes: after,
+        saving_bytes: before - after,
+        after_low_bytes: maxOf(all.map(({ low }) => low)),
+        after_high_bytes: maxOf(all.map(({ high }) => high)),
+      };
     } catch (error) {
       if (error instanceof MbfError) return null;
       throw error;

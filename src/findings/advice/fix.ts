@@ -3,12 +3,14 @@ import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
 import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/results/advise.js';
 import type { VersionName } from '../../model/results/log.js';
+import type { StepKind } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { asList, asNumber, isOn } from '../settings/values.js';
 import { compareVersions } from '../settings/versions.js';
 import type { View } from '../settings/view.js';
 import type { EstimatedChange } from './estimate-change.js';
 import type { Situation } from './situation.js';
+import type { StepFigures } from './sufficiency.js';
 
 export interface Saving {
   readonly bytes: number | null;
@@ -47,6 +49,11 @@ interface FixData {
   readonly order: number;
   /** Verdicts that it can help with. */
   readonly causes: readonly Cause[];
+  /** Steps of the verdict that it carries out: then it comes first. `only`: not proposed for anything else. */
+  readonly answers?: readonly StepKind[];
+  readonly only?: true;
+  /** No source has a figure of what it saves: it is never known to be enough. */
+  readonly unproven?: true;
   /** The guides, by name. */
   readonly source: string;
 }
@@ -72,6 +79,7 @@ export interface FixContext {
   /** Optimizer state, and activations, that the step had not made yet; see `AdviseResult.to_come_bytes`. */
   readonly stateToComeBytes: number;
   readonly flowToComeBytes: number;
+  readonly step: StepFigures;
   /** By the estimator; null where there is none. */
   estimate(change: AdviceChange): EstimatedChange | null;
   /** Activations and what is made of them at the estimated peak; null without an estimate. */

@@ -16,6 +16,8 @@ export interface Candidate {
   /** Someone has to look at the loss. */
   readonly numerics: boolean;
   readonly needsGpus: boolean;
+  /** It carries out a step that the verdict names. */
+  readonly isAnswer: boolean;
 }
 
 export interface Plan {
@@ -33,6 +35,8 @@ export interface PlanQuestion {
   readonly candidates: readonly Candidate[];
   /** What a joint change saves by the estimator; null where it does not know. */
   estimate(change: AdviceChange): number | null;
+  /** Whether the step fits after a joint change that saves so much; null where not known. */
+  closes(change: AdviceChange, savingBytes: number): boolean | null;
   /** Whether the rules allow a joint change. */
   allows(change: AdviceChange): boolean;
 }
@@ -43,9 +47,11 @@ export interface PlanQuestion {
  */
 const UNKNOWN_COST = 10;
 const CHANGE_COST = 2;
-const NUMERICS_COST = 3;
+const NUMERICS_COST = 40;
 /** More changes at once than a user would try. */
 const MOST_FIXES = 3;
+/** Cheapest choices that are estimated and checked against the rules, which takes milliseconds each. */
+const MOST_TRIED = 100;
 
 interface Choice {
   readonly of: readonly Candidate[];
@@ -53,26 +59,35 @@ interface Choice {
   readonly order: number;
 }
 
-/** Null where no allowed change is known to be enough, nor several together. */
+/**
+ * The first that there is: what the verdict itself names, the cheapest that is enough, several that are, and at last
+ * what serves the request that failed. Null where nothing allowed is known to help enough.
+ */
 export function planOf(question: PlanQuestion): Plan | null {
   const { needBytes, candidates } = question;
   const onSame = candidates.filter(({ needsGpus }) => !needsGpus);
-  const choices = [
+  const single = (of: readonly Candidate[]): Choice | undefined => of.map((one) => choice([one])).sort(cheaper)[0];
+  const answers = onSame.filter(({ isAnswer, closes }) => isAnswer && closes !== false);
+  const enough = [
     ...onSame.filter(({ closes }) => closes === true).map((one) => choice([one])),
     // A joint change rarely saves more than its parts do one by one.
     ...(needBytes === null
       ? []
-      : combinations(onSame.filter(({ saving_bytes: bytes, closes }) => (bytes ?? 0) > 0 && closes !== null)).filter(
-          ({ of }) => of.every(({ closes }) => closes !== true) && sumOf(of) >= needBytes,
+      : combinations(onSame.filter(({ saving_bytes: bytes, closes }) => (bytes ?? 0) > 0 && closes !== true)).filter(
+          ({ of }) => sumOf(of) >= needBytes,
         )),
   ].sort(cheaper);
-  const bestChoice =
-    choices.find(({ of }) => of.length === 1 || (needBytes !== null && closesTogether(question, of, needBytes))) ??
-    candidates
-      .filter(({ closes, needsGpus }) => closes === true && needsGpus)
-      .map((one) => choice([one]))
-      .sort(cheaper)[0];
-  return bestChoice === undefined ? null : describe(question, bestChoice.of);
+  const chosen =
+    single(answers.filter(({ closes }) => closes === true)) ??
+    single(answers) ??
+    enough.slice(0, MOST_TRIED).find(({ of }) => of.length === 1 || closesTogether(question, of)) ??
+    single(candidates.filter(({ closes, needsGpus }) => closes === true && needsGpus)) ??
+    single(
+      onSame.filter(
+        ({ closes, saving_bytes: bytes }) => closes === null && needBytes !== null && (bytes ?? 0) >= needBytes,
+      ),
+    );
+  return chosen === undefined ? null : describe(question, chosen.of);
 }
 
 function choice(of: readonly Candidate[]): Choice {
@@ -123,8 +138,9 @@ function jointSaving(question: PlanQuestion, of: readonly Candidate[]): number {
   return joint === null ? sumOf(of) : Math.min(joint, sumOf(of));
 }
 
-function closesTogether(question: PlanQuestion, of: readonly Candidate[], needBytes: number): boolean {
-  return question.allows(joinChanges(of.map(({ change }) => change))) && jointSaving(question, of) >= needBytes;
+function closesTogether(question: PlanQuestion, of: readonly Candidate[]): boolean {
+  const change = joinChanges(of.map((one) => one.change));
+  return question.allows(change) && question.closes(change, jointSaving(question, of)) === true;
 }
 
 function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
@@ -138,11 +154,13 @@ function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
   return {
     fixes: of.map(({ id }) => id),
     saving_bytes: saving,
-    closes: true,
+    closes: of.length === 1 ? of[0]!.closes : true,
     cost_percent: cost,
     text:
       of.length === 1
-        ? 'one change is enough'
+        ? of[0]!.closes === true
+          ? 'one change is enough'
+          : 'whether it is enough for the whole step is not known'
         : `${of.length} changes together${saving === null ? '' : ` save ${formatBytes(saving)}`}${need}; none of them alone is enough`,
     change: joinChanges(of.map(({ change }) => change)),
   };

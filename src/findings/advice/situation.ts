@@ -12,7 +12,17 @@ export interface Situation {
   readonly facts: RawFacts;
   readonly verdict: Pick<
     Verdict,
-    'rank' | 'cause' | 'detail' | 'confidence' | 'tests' | 'evidence' | 'request' | 'what_if' | 'replay' | 'accounting'
+    | 'rank'
+    | 'cause'
+    | 'detail'
+    | 'confidence'
+    | 'tests'
+    | 'evidence'
+    | 'request'
+    | 'what_if'
+    | 'replay'
+    | 'accounting'
+    | 'steps'
   >;
   /** Whether any evidence shows that memory ran out, whatever the cause. */
   readonly ranOut: boolean;
@@ -36,7 +46,7 @@ export interface Shortfall {
 }
 
 /** Sums of the cause tests, whichever has them: all are made of the same figures. */
-function figure({ verdict }: Situation, name: string): number | null {
+export function figure({ verdict }: Situation, name: string): number | null {
   for (const { numbers } of verdict.tests) {
     const value = numbers[name];
     if (value !== undefined) return value;

@@ -4,7 +4,8 @@ import type { Frame } from '../../attribution/frames/call-site.js';
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { MeasuredPeak, Measurement } from '../../model/measurement.js';
 import type { Component } from '../../model/vocabulary.js';
-import { matchSites, type StackGroup } from '../diff/match-sites.js';
+import { matchSites } from '../diff/match-sites.js';
+import type { StackGroup } from '../diff/side-stacks.js';
 import { splitByCaller } from '../diff/split-by-caller.js';
 
 /** The peaks of the first rank that both have; of one rank each where no rank is known. */

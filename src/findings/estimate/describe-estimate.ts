@@ -9,7 +9,7 @@ import { estimateMegatronLm } from '../../estimate/megatron-lm.js';
 import { pythonSum } from '../../estimate/python-numbers.js';
 import { demandInputs, type ReadInputs } from '../../estimate/read-inputs.js';
 import { estimateStages } from '../../estimate/stages/estimate-stages.js';
-import { refuseHybrid } from '../../estimate/stages/forbidden.js';
+import { isHybrid, refuseHybrid } from '../../estimate/stages/forbidden.js';
 import type { UpstreamEstimate } from '../../estimate/upstream.js';
 import { MbfError } from '../../model/errors.js';
 import type {
@@ -85,11 +85,9 @@ function valuesOf(given: GivenInputs, origin: string): EstimateInputValue[] {
 export function describeEstimate(question: EstimateQuestion): EstimateResult {
   const changes = demandInputs(question.set, 'MBF1001');
   const isChanged = question.set.length > 0;
-  // --set may give exactly what was missing; then a comparison is impossible.
-  const canCompare = isChanged && missingInputs(question.given).length === 0;
-  const changedInputs = canCompare
-    ? changeInputs(question.given, changes.given, changes.cleared)
-    : withChanges(question.given, changes);
+  const base = isChanged ? baseOf(question) : null;
+  const changedInputs =
+    base === null ? withChanges(question.given, changes) : changeInputs(question.given, changes.given, changes.cleared);
   demandComplete(changedInputs);
   const inputs = completeInputs(changedInputs);
   const answer = answerOf(question.model, inputs);
@@ -108,10 +106,31 @@ export function describeEstimate(question: EstimateQuestion): EstimateResult {
     stages: answer.stages,
     hottest_stage: answer.hottest,
     device: question.device === null ? null : deviceOf(question.device, result),
-    change: canCompare ? changeOf(question, changes, inputs, answer) : null,
+    change: base === null ? null : changeOf(question, changes, base, { inputs, answer }),
     printed: answer.printed,
     figures: answer.figures,
   };
+}
+
+/** Inputs with the answer of a model. */
+interface Estimated {
+  readonly inputs: EstimateInputs;
+  readonly answer: Answer;
+}
+
+/**
+ * What there was before `--set`; null where that is incomplete or refused, which may be what `--set` mends: then there
+ * is nothing to compare with.
+ */
+function baseOf({ given, model }: EstimateQuestion): Estimated | null {
+  if (missingInputs(given).length > 0) return null;
+  try {
+    const inputs = completeInputs(given);
+    return { inputs, answer: answerOf(model, inputs) };
+  } catch (error) {
+    if (error instanceof MbfError) return null;
+    throw error;
+  }
 }
 
 function withChanges(given: GivenInputs, { given: changed, cleared }: ReadInputs): GivenInputs {
@@ -142,13 +161,21 @@ interface Answer {
 }
 
 function answerOf(model: EstimateModel, inputs: EstimateInputs): Answer {
-  refuseHybrid(inputs);
+  if (model !== 'megatron-bridge') refuseHybrid(inputs);
   switch (model) {
     case 'megatron-lm':
       return upstreamAnswer(estimateMegatronLm(inputs), inputs, null);
     case 'megatron-bridge': {
       const estimate = estimateMegatronBridge(inputs);
-      return upstreamAnswer(estimate, inputs, estimate.apiLine);
+      const answer = upstreamAnswer(estimate, inputs, estimate.apiLine);
+      if (!isHybrid(inputs)) return answer;
+      return {
+        ...answer,
+        assumptions: [
+          'Every layer is counted as a transformer layer, as Bridge counts them: state-space layers have no formula.',
+          ...answer.assumptions,
+        ],
+      };
     }
     case 'mbforensics': {
       const { stages, hottest, assumptions, notModelled } = estimateStages(inputs);
@@ -229,11 +256,9 @@ function inputValues(question: EstimateQuestion, given: GivenInputs, changes: Re
 function changeOf(
   question: EstimateQuestion,
   changes: ReadInputs,
-  inputs: EstimateInputs,
-  answer: Answer,
+  { inputs: baseInputs, answer: base }: Estimated,
+  { inputs, answer }: Estimated,
 ): EstimateChange {
-  const baseInputs = completeInputs(question.given);
-  const base = answerOf(question.model, baseInputs);
   const names = [...new Set([...base.components, ...answer.components].map(({ name }) => name))];
   const bytesOf = ({ components }: Answer, wanted: string): number =>
     components.find(({ name }) => name === wanted)?.bytes ?? 0;

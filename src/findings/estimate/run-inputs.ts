@@ -7,7 +7,7 @@ import { missingInputs } from '../../estimate/inputs.js';
 import { recipeInputs } from '../../estimate/mixed-precision.js';
 import { readInputs } from '../../estimate/read-inputs.js';
 import type { EstimateInputValue } from '../../model/results/estimate.js';
-import type { ConfigEntry, ParallelSizes, RunFacts } from '../../model/results/log.js';
+import type { ConfigEntry, LogRun, ParallelSizes, RunFacts } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { type EffectiveConfig, effectiveConfig, readSettings } from '../run/config.js';
@@ -47,13 +47,31 @@ const SIZES: readonly (readonly [InputName, keyof ParallelSizes])[] = [
   ['dp', 'dp'],
 ];
 
+/**
+ * Defaults of Megatron-LM's arguments. Upstream: `megatron/training/arguments.py`. Its logs print all of them; a
+ * command line does not.
+ */
+const ARGUMENT_DEFAULTS: readonly (readonly [InputName, unknown])[] = [
+  ['position_embedding_type', 'learned_absolute'],
+  ['hidden_dropout', 0.1],
+  ['attention_dropout', 0.1],
+  ['create_attention_mask_in_dataloader', true],
+];
+
 export async function readRunInputs(store: Store, runId: number): Promise<RunInputs> {
   const config = effectiveConfig(await readSettings(store, runId));
-  const { facts } = await readLogFacts(store, runId);
-  return runInputs(config, facts);
+  const { facts, values } = await readLogFacts(store, runId);
+  return runInputs(
+    config,
+    facts,
+    values.find(({ name, text }) => name === 'optimizer.implementation' && text === 'torch'),
+  );
 }
 
-export function runInputs(config: EffectiveConfig, facts: RunFacts): RunInputs {
+/** The log line that shows torch's optimizers in use. */
+type Fallback = Pick<LogRun['values'][number], 'file' | 'line'>;
+
+function runInputs(config: EffectiveConfig, facts: RunFacts, fallback: Fallback | undefined): RunInputs {
   const sourced = new Map<InputName, SourcedValue>();
   for (const entry of config.settings) {
     const name = CONFIG_INPUTS.get(entry.key);
@@ -72,6 +90,11 @@ export function runInputs(config: EffectiveConfig, facts: RunFacts): RunInputs {
   }
   if (facts.world_size !== null)
     sourced.set('world', { value: facts.world_size, origin: facts.origins['world_size'] ?? 'the run' });
+  if (config.entry('num_layers')?.raw_key.startsWith('--') === true)
+    for (const [name, value] of ARGUMENT_DEFAULTS)
+      if (!sourced.has(name)) sourced.set(name, { value, origin: 'default of Megatron-LM’s arguments' });
+  if (fallback !== undefined)
+    sourced.set('use_torch_optimizer', { value: true, origin: `${fallback.file} line ${formatCount(fallback.line)}` });
   const { given, faults } = readInputs([...sourced].map(([name, { value }]) => [name, value] as const));
   const values = [...sourced].flatMap(([name, { origin }]) => {
     const value = given[name];

@@ -38,8 +38,8 @@ export async function diagnose(
   options: DiagnoseOptions = {},
 ): Promise<Diagnosis> {
   const { capacityBytes } = options;
-  const { facts: about, layout, layoutOrigin } = await readLogFacts(store, runId);
-  const { newest: lines } = await readMemoryLines(store, runId);
+  const { facts: about, layout, layoutOrigin, ends, judged: judgedLaunch } = await readLogFacts(store, runId);
+  const lines = await readMemoryLines(store, runId);
   const runFailures = await readFailures(store, runId, capacityBytes);
   const { failures, traced, first, total } = runFailures;
   // All rules are loaded at the first OOM: other questions do not need them.
@@ -111,6 +111,8 @@ export async function diagnose(
       };
     }),
     first_failure: first,
+    launches: ends,
+    judged_launch: judgedLaunch,
     ranks: await describeRanks(store, runId, {
       traced,
       lines: lines.rows,

@@ -99,7 +99,7 @@ async function readStatus(
   store: Store,
   runId: number,
   run: string,
-  { incidents, layout }: LogFacts,
+  { incidents, layout, judged }: LogFacts,
   iterations: Awaited<ReturnType<typeof describeIterations>>,
   summaryOf: MeasureOptions['summaryOf'],
   verdicts: readonly Verdict[] | undefined,
@@ -115,7 +115,7 @@ async function readStatus(
     last_iteration: newest?.highest ?? null,
     target_iterations: newest?.target ?? null,
   };
-  const first = readFirstFailure(incidents);
+  const first = readFirstFailure(incidents, judged);
   const incident = first === null ? undefined : incidents[first.incident];
   const traced = (await store.all('measure.oom_snapshots', { run_id: runId })).length > 0;
   if (incident === undefined && !traced) {

@@ -51,4 +51,5 @@ const NOTHING: Pick<Verdict, keyof Situation['verdict']> = {
   what_if: [],
   replay: null,
   accounting: [],
+  steps: [],
 };

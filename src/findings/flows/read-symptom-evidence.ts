@@ -25,18 +25,20 @@ export interface GivenEvidence {
   readonly diagnosis: DiagnoseResult;
   /** A run from before, or a golden one. */
   readonly baseline?: Measurement | undefined;
+  /** The NVTX range that is a step. */
+  readonly stepRange?: string | undefined;
 }
 
 export async function readSymptomEvidence(
   store: Store,
   runId: number,
   run: string,
-  { diagnosis, baseline }: GivenEvidence,
+  { diagnosis, baseline, stepRange }: GivenEvidence,
 ): Promise<SymptomEvidence> {
   const facts = await factsOfRun(store, runId);
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
-  const memory = await store.all('log.memory_ranks', { run_ids: String(runId) });
+  const memory = await store.all('log.memory_ranks', { run_ids: String(runId), attempts: String(log.judged) });
   const measured = await measureRun(store, runId, run, { mostPeaks: 0 });
   return {
     run,
@@ -54,14 +56,14 @@ export async function readSymptomEvidence(
     own: measured,
     steps_source: rows[0] === undefined ? null : place(rows[0]),
     memory_sources: new Map(
-      memory.flatMap(({ rank, is_newest, display_path: file, line }) =>
-        rank === null || !is_newest ? [] : [[rank, place({ file, line })] as const],
+      memory.flatMap(({ rank, display_path: file, line }) =>
+        rank === null ? [] : [[rank, place({ file, line })] as const],
       ),
     ),
     timers: await readTimers(store, runId),
     estimate: await estimateRun(store, runId),
     baseline: baseline === undefined ? null : baselineOf(baseline, await compareContract(store, baseline, measured)),
-    timelines: await readTimelines(store, runId, log.layout),
+    timelines: await readTimelines(store, runId, log.layout, stepRange),
   };
 }
 

@@ -23,11 +23,15 @@ export interface RunInStore {
   readonly run: string;
 }
 
-/** `known`: what grew between the snapshots; undefined: their peaks are compared. */
+/**
+ * `known`: what grew between the snapshots; undefined: their peaks are compared. `stepRange`: the NVTX range that is a
+ * step.
+ */
 export async function runDiff(
   targets: TwoRuns,
   known: Grown | undefined,
   repository: Repository | undefined,
+  stepRange?: string,
 ): Promise<RunDiff> {
   const read = (side: 0 | 1) =>
     targets.use(side, async ({ store, runId, run }) => ({
@@ -37,7 +41,7 @@ export async function runDiff(
       measurement: await measureRun(store, runId, run, {
         mostPeaks: known === undefined ? MOST_PEAKS : 0,
       }),
-      profile: await readComparedRun(store, runId, run),
+      profile: await readComparedRun(store, runId, run, stepRange),
     }));
   const [a, b] = [await read(0), await read(1)];
   const [x, y] = [a.measurement, b.measurement];

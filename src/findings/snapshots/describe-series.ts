@@ -32,13 +32,13 @@ interface KnownTrigger {
 }
 
 /**
- * A run without snapshots gives an empty list. Snapshots of unknown rank make a series where their paths differ in
- * numbers alone.
+ * A run without snapshots gives an empty list. Snapshots of unknown rank make a series where their names have steps and
+ * differ in numbers alone; any other is by itself: two names without a rank or a step may be of any two processes.
  */
 export async function describeSeries(store: Store, question: SeriesQuestion): Promise<SnapshotSeriesResult> {
   const groups = groupBy(
     await store.all('snapshot.series', { run_id: question.runId }),
-    (row) => `${row.rank ?? `- ${row.display_path.replaceAll(/\d+/g, '#')}`} ${row.device}`,
+    (row) => `${row.rank ?? unrankedSeries(row)} ${row.device}`,
   );
   const series: SnapshotSeries[] = [];
   for (const rows of groups.values()) {
@@ -46,6 +46,10 @@ export async function describeSeries(store: Store, question: SeriesQuestion): Pr
     series.push(await describeOne(store, rows, question.sites));
   }
   return { schema: 'mbforensics/snapshots@1', run: question.run, series };
+}
+
+function unrankedSeries({ display_path: path, step }: SeriesRow): string {
+  return `- ${step === null ? path : path.replaceAll(/\d+/g, '#')}`;
 }
 
 async function describeOne(store: Store, unordered: readonly SeriesRow[], sites: number): Promise<SnapshotSeries> {
@@ -57,7 +61,7 @@ async function describeOne(store: Store, unordered: readonly SeriesRow[], sites:
   const begin = snapshots.findLastIndex(({ relation }) => isOtherProcess(relation));
   const compared = rows
     .map((row, i) => ({ row, snapshot: snapshots[i]! }))
-    .filter(({ snapshot }, i) => i >= begin && snapshot.trigger !== 'oom')
+    .filter(({ snapshot }, i) => i >= begin && isRegular(snapshot.trigger))
     .map(({ row }) => row);
   const first = compared[0];
   const last = compared.at(-1);
@@ -84,6 +88,9 @@ function isOtherProcess(relation: SeriesSnapshot['relation']): boolean {
   return relation === 'restart' || relation === 'unrelated';
 }
 
+/** Dumps of a failure stop in the middle of a step. */
+const isRegular = (trigger: string | null): boolean => trigger !== 'oom' && trigger !== 'failure';
+
 /** The file first; then what only the whole series shows. */
 function triggersOf(rows: readonly SeriesRow[], relations: readonly (Relation | null)[]): KnownTrigger[] {
   let process = 0;
@@ -95,10 +102,10 @@ function triggersOf(rows: readonly SeriesRow[], relations: readonly (Relation | 
     if (row.dump_trigger !== null) {
       return { trigger: row.dump_trigger as DumpTrigger, origin: row.dump_trigger_origin ?? 'name' };
     }
-    const alike = rows.filter((other, j) => processes[j] === processes[i] && other.dump_trigger !== 'oom').length;
+    const alike = rows.filter((other, j) => processes[j] === processes[i] && isRegular(other.dump_trigger)).length;
     return alike > 1
       ? { trigger: 'periodic', origin: `series: one of ${alike} dumps of one process` }
-      : { trigger: 'manual', origin: 'assumed: one dump, and neither an OOM nor a step is told' };
+      : { trigger: 'manual', origin: 'assumed: one dump, and its name has neither an OOM nor a step' };
   });
 }
 

@@ -1,5 +1,6 @@
 /** Which snapshot and device a question about one allocator means, where the operand names several. */
 import { MbfError } from '../../model/errors.js';
+import { maxOf } from '../../model/lists.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots, type SnapshotFilter } from '../run/names/snapshots.js';
 import type { Moment } from '../trace/moment.js';
@@ -16,9 +17,9 @@ export interface ChosenDevice {
 }
 
 /**
- * For `oom` the first rank with an OOM entry, and of it the device that ran out; else the first rank, its snapshot with
- * the longest trace, and of it the device with most reserved memory. `device` overrides. Throws MBF1002 if nothing
- * fits.
+ * For `oom` the first rank with an OOM entry; else the first rank, and its snapshot with the longest trace, then the
+ * most live memory. Of it the device that ran out, else the one with most live memory: at the peak of its trace, or at
+ * the dump. `device` overrides. Throws MBF1002 if nothing fits.
  */
 export async function chooseDevice(
   store: Store,
@@ -31,10 +32,14 @@ export async function chooseDevice(
   const candidates: { readonly chosen: ChosenDevice; readonly weight: readonly number[] }[] = [];
   for (const [order, row] of snapshots.entries()) {
     const ooms = await store.all('snapshot.ooms', { snapshot_id: row.snapshot_id });
-    for (const sums of await store.all('snapshot.devices', { snapshot_id: row.snapshot_id })) {
+    const devices = await store.all('snapshot.devices', { snapshot_id: row.snapshot_id });
+    const longest = maxOf(devices.map(({ events }) => events ?? 0));
+    const live = (sums: (typeof devices)[number]): number => sums.peak_anchored_bytes ?? sums.active_bytes;
+    const mostLive = maxOf(devices.map(live));
+    for (const sums of devices) {
       if (device !== undefined && sums.device !== device) continue;
       if (sums.segments === 0 && sums.events === null) continue;
-      const ran = moment.kind === 'oom' && ooms.some((oom) => oom.device === sums.device);
+      const ranOut = ooms.some((oom) => oom.device === sums.device);
       const firstRank = row.rank === snapshots[0]!.rank;
       candidates.push({
         chosen: {
@@ -47,12 +52,15 @@ export async function chooseDevice(
           others: snapshots.length - 1,
         },
         weight: [
-          ran ? 1 : 0,
+          moment.kind === 'oom' && ranOut ? 1 : 0,
           firstRank ? 1 : 0,
-          Math.min(1, sums.events ?? 0),
+          longest,
+          mostLive,
+          -order,
+          ranOut ? 1 : 0,
+          live(sums),
           sums.events ?? 0,
           sums.reserved_bytes,
-          -order,
         ],
       });
     }

@@ -1,8 +1,9 @@
 /** The part of a run's exports about its steps that symptoms need. */
 import { pushAll } from '../../model/lists.js';
+import type { NsysStepBasis, NsysStepCandidate } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { type SteadyWindow, steadyWindow, stepWindows } from '../nsys/step-windows.js';
+import { demandStepRange, type SteadyWindow, steadyWindow, stepWindows } from '../nsys/step-windows.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import type { KernelKind, Timeline, Waits } from './evidence.js';
 
@@ -32,13 +33,21 @@ interface OnDevice {
   readonly device: number;
 }
 
-export async function readTimelines(store: Store, runId: number, layout: RankLayout | null): Promise<Timeline[]> {
+/** `stepRange`: see {@link stepWindows}. */
+export async function readTimelines(
+  store: Store,
+  runId: number,
+  layout: RankLayout | null,
+  stepRange?: string,
+): Promise<Timeline[]> {
   const timelines: Timeline[] = [];
+  const steppedReports: { steps_by: NsysStepBasis | null; step_candidates: readonly NsysStepCandidate[] }[] = [];
   for (const report of await store.all('nsys.reports', { run_id: runId })) {
     const { source_id } = report;
     const counts = await store.one('nsys.counts', { source_id });
     if (counts?.kernels == null || counts.kernels === 0) continue;
-    const { steps } = await stepWindows(store, source_id);
+    const { steps, by, candidates } = await stepWindows(store, source_id, stepRange);
+    steppedReports.push({ steps_by: by, step_candidates: candidates });
     const window = steadyWindow(steps) ?? {
       fromNs: counts.first_work_ns ?? 0,
       toNs: counts.last_work_ns ?? 0,
@@ -55,6 +64,7 @@ export async function readTimelines(store: Store, runId: number, layout: RankLay
       }),
     );
   }
+  demandStepRange(steppedReports, stepRange);
   return timelines;
 }
 

@@ -21,7 +21,8 @@ export function relateVerdicts(verdicts: readonly Verdict[], judged: readonly Ju
 
 /**
  * The most confident first (ranks that fail together fail alike, and one of them left a snapshot). Of several, the one
- * with the first failure comes first, then by rank and device.
+ * with the first failure comes first, then by rank and device. Of devices that did not run out, those that look like
+ * dumps at a failure come first, then those with the most live memory.
  */
 export function orderVerdicts(verdicts: readonly Verdict[], first: FirstFailureResult | null): Verdict[] {
   const doubt = (verdict: Verdict): number => CONFIDENCES.indexOf(verdict.confidence);
@@ -29,14 +30,25 @@ export function orderVerdicts(verdicts: readonly Verdict[], first: FirstFailureR
     first !== null && verdict.rank === first.rank && (first.device === null || verdict.device === first.device) ? 0 : 1;
   const causeOfFirst = verdicts.find((verdict) => isFirst(verdict) === 0)?.cause;
   const kinship = (verdict: Verdict): number => (verdict.cause === causeOfFirst ? 0 : 1);
+  const isUnclear = (verdict: Verdict): number => (verdict.cause === 'undecided' ? 0 : 1);
+  const idle = (a: Verdict, b: Verdict): number => {
+    const [live, other] = [liveBytes(a), liveBytes(b)];
+    return live === undefined || other === undefined ? 0 : isUnclear(a) - isUnclear(b) || other - live;
+  };
   return verdicts.toSorted(
     (a, b) =>
       doubt(a) - doubt(b) ||
       kinship(a) - kinship(b) ||
       isFirst(a) - isFirst(b) ||
+      idle(a, b) ||
       (a.rank ?? -1) - (b.rank ?? -1) ||
       (a.device ?? -1) - (b.device ?? -1),
   );
+}
+
+/** Of a device that did not run out, at its peak or at the dump. */
+function liveBytes({ evidence }: Verdict): number | undefined {
+  return evidence.find(({ kind }) => kind === 'peak')?.numbers?.['live_bytes'];
 }
 
 /**
@@ -56,13 +68,14 @@ export function commandsOf(
     verdict.evidence.find((entry) => entry.query !== undefined);
   // Where there is little evidence, the capture that adds more comes next.
   const isThin = verdict.captures.length > 0 && (verdict.cause === 'undecided' || handle === null);
+  const ranOut = verdict.cause !== 'not_oom' && liveBytes(verdict) === undefined;
   const commands = isThin
     ? [`mbforensics show captures${number === 1 ? '' : ` --verdict ${number}`}`]
     : shown === undefined
       ? []
       : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
   const of = snapshots > 1 && handle !== null ? ` ${handle}` : '';
-  if (verdict.cause === 'not_oom' && handle !== null) commands.push(`mbforensics peak${of}`);
+  if (!ranOut && handle !== null) commands.push(`mbforensics peak${of}`);
   else if (handle !== null && verdict.replay !== null && verdict.replay.status !== 'refused')
     commands.push(`mbforensics whatif${of}`);
   else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics segments oom${of}`);

@@ -8,18 +8,12 @@ import { readFirstFailure } from '../run/first-failure-result.js';
 import { incidentOfRow } from '../run/incidents.js';
 import { capturesFor } from './combine.js';
 import { stepsOf } from './describe-answers.js';
-import { BLANK, judgeMessage } from './judge-message.js';
+import { judgeMessage, UNDECIDED } from './judge-message.js';
 import { judgeTexts } from './judge-texts.js';
 
 const NOTHING: Verdict = {
-  ...BLANK,
-  rank: null,
-  device: null,
-  cause: 'undecided',
-  detail: null,
-  confidence: 'low',
+  ...UNDECIDED,
   summary: statement('no_failure_line'),
-  evidence: [],
   missing: ['failure_lines'],
   captures: capturesFor([{ cause: 'undecided', capture: 'logs_of_all_ranks' }]),
   steps: stepsOf(['name_whole_log']),

@@ -186,7 +186,7 @@ function defragmenting(facts: OomFacts, { detail }: Answer): StepDraft[] {
   const { allocator } = facts;
   const first: readonly StepDraft[] =
     allocator?.expandableSegments === true
-      ? ['expandable_on_already', 'free_pinning']
+      ? ['free_pinning', 'expandable_on_already']
       : [...(allocator === null ? (['check_expandable'] as const) : []), 'expandable_segments'];
   return [
     ...first,

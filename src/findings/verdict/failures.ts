@@ -46,15 +46,16 @@ export interface RunFailures {
 
 export async function readFailures(store: Store, runId: number, capacityBytes?: number): Promise<RunFailures> {
   await ensureFacts(store, runId, capacityBytes);
-  const { incidents } = await readLogFacts(store, runId);
+  const { incidents, judged } = await readLogFacts(store, runId);
   const traced = await readTracedOoms(store, runId);
-  const ranOut = traced.length > 0 || incidents.some(({ is_oom: isOom }) => isOom);
+  const ranOut =
+    traced.length > 0 || incidents.some(({ is_oom: isOom, attempt }) => isOom && (attempt ?? 1) === judged);
   const context = ranOut ? await readRunContext(store, runId) : null;
   const total = await readTotal(store, runId);
   return {
     failures: await failuresOf(store, runId, { traced, context, total }),
     traced,
-    first: readFirstFailure(incidents),
+    first: readFirstFailure(incidents, judged),
     incidents,
     ranOut,
     context,

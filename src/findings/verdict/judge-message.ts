@@ -30,6 +30,17 @@ export const BLANK = {
   request: null,
 } as const satisfies Partial<Verdict>;
 
+/** Where nothing of a failure was found. */
+export const UNDECIDED = {
+  ...BLANK,
+  rank: null,
+  device: null,
+  cause: 'undecided',
+  detail: null,
+  confidence: 'low',
+  evidence: [],
+} as const satisfies Partial<Verdict>;
+
 /** The verdict of a message, with what its run adds. `addHostEvidence`: of the run, for failures of the host. */
 export function judgeMessage(
   { facts, message, rank }: MessageFailure,
@@ -85,6 +96,9 @@ const KINDS: Readonly<Record<string, KindDescription>> = {
   connection: { missing: ['other_logs'], steps: ['find_ended_rank'] },
   hardware: { steps: ['take_node_out'] },
   time_limit: { steps: ['resume'] },
+  cancelled: { steps: ['resume'] },
+  preempted: { steps: ['resume'] },
+  killed: { missing: ['run_end'], steps: ['name_all_logs'] },
   not_memory: {},
   expandable_on: { steps: ['ingest_message'] },
   failed_alone: { steps: ['expandable_first'] },

@@ -2,6 +2,7 @@
 import { groupBy } from '../../model/group-by.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
+import { readLogFacts } from '../run/log-facts.js';
 
 export type MemoryRow = QueryRow<'log.memory_ranks'>;
 
@@ -12,20 +13,11 @@ export interface MemoryLines {
   ownRank(rank: number | null): number | null;
 }
 
-export interface PrintedMemory {
-  /** Of all launches, which nodes may count differently. */
-  readonly printed: MemoryLines;
-  /** Of the newest launch that printed any. */
-  readonly newest: MemoryLines;
-}
-
-export const readMemoryLines = readOnce(async (store, runId): Promise<PrintedMemory> => {
-  const rows = await store.all('log.memory_ranks', { run_ids: String(runId) });
-  return { printed: linesOf(rows), newest: linesOf(rows.filter(({ is_newest }) => is_newest)) };
-});
-
-function linesOf(rows: readonly MemoryRow[]): MemoryLines {
+/** Of the judged launch. */
+export const readMemoryLines = readOnce(async (store, runId): Promise<MemoryLines> => {
+  const { judged } = await readLogFacts(store, runId);
+  const rows = await store.all('log.memory_ranks', { run_ids: String(runId), attempts: String(judged) });
   const byRank = groupBy(rows, ({ rank }) => rank);
   const [soleRank] = byRank.size === 1 ? byRank.keys() : [null];
   return { rows, of: (rank) => byRank.get(rank) ?? [], ownRank: (rank) => rank ?? soleRank ?? null };
-}
+});

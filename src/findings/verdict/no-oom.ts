@@ -3,18 +3,20 @@
  * known.
  */
 import { known, named, statement } from '../../model/statement.js';
-import type { Verdict } from '../../model/verdict.js';
+import type { MissingKind, Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { listSnapshots } from '../run/names/snapshots.js';
+import { readLogFacts } from '../run/log-facts.js';
+import { listSnapshots, readNotes } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { capturesFor, type Judged } from './combine.js';
+import { stepsOf } from './describe-answers.js';
 import { CAPACITY, EvidenceLog, type Figure } from './facts.js';
 import type { RunFailures } from './failures.js';
 import { BLANK, describeReason, shorten } from './judge-message.js';
 import { componentsAtPeak } from './judge-traced.js';
 import type { MemoryLines } from './memory-lines.js';
 import { peakOfLines, peakOfTrace } from './peak-accounting.js';
-import { capturesForEnding, readRunEnding, verdictOfEnding } from './run-ending.js';
+import { capturesForEnding, readRunEnding, unknownEnd, verdictOfEnding } from './run-ending.js';
 import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
 
 const BASE = { ...BLANK, cause: 'not_oom', detail: null, steps: [] } as const;
@@ -49,23 +51,39 @@ export async function noOom(
   const ending = failure === null ? await readRunEnding(store, runId) : null;
   // A dump from the middle of a run does not show how the run ended.
   const isEndKnown = failure !== null || ending?.kind === 'finished';
-  const verdicts = (await peaks(store, runId, reason, evidence, capacityBytes, device, lines)).map(
-    (verdict): Verdict => ({
-      ...verdict,
-      ...(isEndKnown ? {} : { confidence: 'medium', captures: capturesForEnding() }),
-      steps: failure === null ? [] : (ofReason?.steps ?? []),
-    }),
+  const snapshots = await listSnapshots(store, { runId });
+  const verdicts = (await peaks(store, snapshots, isEndKnown, reason, evidence, capacityBytes, device, lines)).map(
+    (verdict): Verdict => ({ ...verdict, steps: failure === null ? verdict.steps : (ofReason?.steps ?? []) }),
   );
   if (verdicts.length > 0) return verdicts;
   if (ending !== null) return [verdictOfEnding(ending)];
+  if (failure === null && snapshots.length > 0) {
+    const captures = capturesFor([{ cause: 'undecided', capture: 'snapshot_at_oom' }]);
+    const summary = statement('empty_snapshot');
+    return [
+      {
+        ...BASE,
+        rank: snapshots[0]!.rank,
+        device: null,
+        cause: 'undecided',
+        confidence: 'low',
+        summary,
+        captures,
+        evidence: [],
+      },
+    ];
+  }
   if (failure === null || reason === undefined || ofReason === undefined || judged === undefined) return [];
+  const { ends } = await readLogFacts(store, runId);
+  if (ends[(failure.attempt ?? 1) - 1]?.ending === 'unknown') return [unknownEnd('ended', evidence.entries)];
   return [
     {
       ...BASE,
       ...ofReason,
+      cause: judged.cause,
       rank: failure.rank,
       device: failure.device,
-      confidence: 'medium',
+      confidence: judged.cause === 'undecided' ? 'low' : 'medium',
       summary: statement('reason', { names: { reason } }),
       evidence: evidence.entries,
       captures: judged.capture === null ? [] : capturesFor([{ cause: judged.cause, capture: judged.capture }]),
@@ -74,10 +92,75 @@ export async function noOom(
   ];
 }
 
-/** One verdict a device. */
+/** Entries at the end of a trace that a handler of the failure may have made. */
+const LAST_ENTRIES = 64;
+
+type SnapshotRow = Awaited<ReturnType<typeof listSnapshots>>[number];
+
+interface IdleDevice {
+  readonly snapshot: SnapshotRow;
+  readonly device: number;
+  readonly hasTrace: boolean;
+  readonly startsEmpty: boolean;
+  readonly isExact: boolean;
+  readonly reservedBytes: number;
+  readonly activeBytes: number;
+}
+
+/** Those with memory or a trace, the one with the most live memory first (at the peak; without a trace at the dump). */
+async function idleDevices(store: Store, snapshots: readonly SnapshotRow[]): Promise<IdleDevice[]> {
+  const devices: IdleDevice[] = [];
+  for (const snapshot of snapshots) {
+    for (const sums of await store.all('snapshot.devices', { snapshot_id: snapshot.snapshot_id })) {
+      if (sums.reserved_bytes === 0 && sums.events === null) continue;
+      const history = await deviceHistory(store, snapshot.snapshot_id, sums.device);
+      const hasTrace = sums.events !== null;
+      devices.push({
+        snapshot,
+        device: sums.device,
+        hasTrace,
+        startsEmpty: history.startsEmpty,
+        isExact: history.holds,
+        reservedBytes: hasTrace ? history.peakReserved.bytes : sums.reserved_bytes,
+        activeBytes: hasTrace ? history.peak.bytes : sums.active_bytes,
+      });
+    }
+  }
+  return devices.sort((a, b) => b.activeBytes - a.activeBytes);
+}
+
+/** What the file lacks to show that no OOM occurred. */
+async function unseen(store: Store, { snapshot, device, hasTrace, startsEmpty }: IdleDevice): Promise<MissingKind> {
+  if (!hasTrace) return 'no_trace';
+  if (startsEmpty) return 'after_dump';
+  const notes = await readNotes(store, snapshot.source_id);
+  return notes.some((note) => note.device === device && note.kind.endsWith('_truncated'))
+    ? 'overwritten_entries'
+    : 'earlier_entries';
+}
+
+/** Adds the signs that a failure, which the file does not record, made it be dumped. Returns whether there are any. */
+async function addFailureSigns(store: Store, log: EvidenceLog, { snapshot, device }: IdleDevice): Promise<boolean> {
+  const { snapshot_id, display_path: path, dump_trigger: trigger, dump_trigger_origin: origin } = snapshot;
+  const place = { path };
+  const isNamed = trigger === 'oom' || trigger === 'failure';
+  if (isNamed) log.add('dumped_at_failure', place, { names: { origin: origin ?? 'name' }, about: 'test' });
+  const [handler] = await store.all('snapshot.handler_frames', { snapshot_id, device, entries: LAST_ENTRIES });
+  if (handler !== undefined) {
+    const frame = `${handler.name} at ${handler.filename}:${handler.line}`;
+    log.add('handler_frame', { path, entry: handler.seq }, { names: { frame }, about: 'test' });
+  }
+  return isNamed || handler !== undefined;
+}
+
+/**
+ * One verdict a device. A file without an OOM entry proves that none was recorded, no more: unless the end of the run
+ * is known, the verdict is at low confidence, and undecided where the file looks like the dump of an observer.
+ */
 async function peaks(
   store: Store,
-  runId: number,
+  snapshots: readonly SnapshotRow[],
+  isEndKnown: boolean,
   /** Of the failure, in each summary. */
   reason: string | undefined,
   evidence: EvidenceLog,
@@ -86,57 +169,63 @@ async function peaks(
   lines: MemoryLines,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  for (const snapshot of await listSnapshots(store, { runId })) {
-    for (const device of await store.all('snapshot.devices', { snapshot_id: snapshot.snapshot_id })) {
-      if (device.reserved_bytes === 0 && device.events === null) continue;
-      const { peak, peakReserved, holds } = await deviceHistory(store, snapshot.snapshot_id, device.device);
-      const hasTrace = device.events !== null;
-      const reserved = hasTrace ? peakReserved.bytes : device.reserved_bytes;
-      const active = hasTrace ? peak.bytes : device.active_bytes;
-      const log = new EvidenceLog();
-      for (const { id: _, kind, place, ...more } of evidence.entries) log.add(kind, place, more);
-      const names = { moment: hasTrace ? 'peak' : 'dump', walk: holds ? 'exact' : 'approximate' };
-      const numbers = { live_bytes: active, reserved_bytes: reserved };
-      log.add('peak', { path: snapshot.display_path }, { numbers, names, about: 'test' });
-      // Of many ranks, only the first are worth a walk to the peak.
-      const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
-      const peakAccount = compared
-        ? await peakOfTrace(
-            store,
-            { snapshotId: snapshot.snapshot_id, device: device.device, path: snapshot.display_path, hasTrace },
-            total,
-          )
-        : peakOfLines(lines, snapshot.rank, total);
-      verdicts.push({
-        ...BASE,
-        rank: snapshot.rank,
-        device: device.device,
-        confidence: 'high',
-        summary: statement('peak', {
-          numbers: known({ reserved_bytes: reserved, capacity_bytes: capacityBytes }),
-          names: named({ moment: names.moment, reason }),
-        }),
-        evidence: log.entries,
-        missing: capacityBytes === undefined ? ['device_total'] : [],
-        accounting_peak: peakAccount,
-        components: compared ? await componentsAtPeak(store, snapshot.snapshot_id, device.device, hasTrace) : null,
-        ...(capacityBytes === undefined
-          ? {}
-          : {
-              accounting_total: { kind: 'total_at_peak_reserved', bytes: capacityBytes, place: CAPACITY },
-              accounting: [
-                { part: 'reserved_at_peak', bytes: reserved, place: { path: snapshot.display_path } },
-                {
-                  part: 'headroom_and_outside_pytorch',
-                  bytes: capacityBytes - reserved,
-                  place: CAPACITY,
-                  rest_of: 'total',
-                },
-              ],
-              accounting_from: 'snapshot',
-            }),
-      });
-    }
+  for (const idle of await idleDevices(store, snapshots)) {
+    const { snapshot, device, hasTrace, reservedBytes } = idle;
+    const log = new EvidenceLog();
+    for (const { id: _, kind, place, ...more } of evidence.entries) log.add(kind, place, more);
+    const names = { moment: hasTrace ? 'peak' : 'dump', walk: idle.isExact ? 'exact' : 'approximate' };
+    const numbers = { live_bytes: idle.activeBytes, reserved_bytes: reservedBytes };
+    log.add('peak', { path: snapshot.display_path }, { numbers, names, about: 'test' });
+    const failed = !isEndKnown && (await addFailureSigns(store, log, idle));
+    // Of many ranks, only the first are worth a walk to the peak.
+    const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
+    const peakAccount = compared
+      ? await peakOfTrace(
+          store,
+          { snapshotId: snapshot.snapshot_id, device, path: snapshot.display_path, hasTrace },
+          total,
+        )
+      : peakOfLines(lines, snapshot.rank, total);
+    const headroom: MissingKind[] = capacityBytes === undefined ? ['device_total'] : [];
+    verdicts.push({
+      ...BASE,
+      rank: snapshot.rank,
+      device,
+      ...(isEndKnown
+        ? { confidence: 'high', missing: headroom }
+        : { confidence: 'low', missing: [await unseen(store, idle), ...headroom], captures: capturesForEnding() }),
+      ...(failed ? { cause: 'undecided', steps: stepsOf(['name_all_logs']) } : {}),
+      summary: statement(isEndKnown ? 'peak' : 'unrecorded', {
+        numbers: known({ reserved_bytes: reservedBytes, capacity_bytes: capacityBytes }),
+        names: named({ moment: names.moment, reason, failed: failed ? 'failed' : undefined }),
+      }),
+      evidence: log.entries,
+      accounting_peak: peakAccount,
+      components: compared ? await componentsAtPeak(store, snapshot.snapshot_id, device, hasTrace) : null,
+      ...(capacityBytes === undefined
+        ? {}
+        : {
+            accounting_total: {
+              kind: hasTrace ? 'total_at_peak_reserved' : 'total_at_dump',
+              bytes: capacityBytes,
+              place: CAPACITY,
+            },
+            accounting: [
+              {
+                part: hasTrace ? 'reserved_at_peak' : 'reserved_at_dump',
+                bytes: reservedBytes,
+                place: { path: snapshot.display_path },
+              },
+              {
+                part: 'headroom_and_outside_pytorch',
+                bytes: capacityBytes - reservedBytes,
+                place: CAPACITY,
+                rest_of: 'total',
+              },
+            ],
+            accounting_from: 'snapshot',
+          }),
+    });
   }
   return verdicts;
 }

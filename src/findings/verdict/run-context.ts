@@ -28,7 +28,7 @@ export interface RunContext {
 
 /** Reads a run's context once. */
 export async function readRunContext(store: Store, runId: number): Promise<RunContext> {
-  const { newest: memory } = await readMemoryLines(store, runId);
+  const memory = await readMemoryLines(store, runId);
   const ranks = await readRankFacts(store, runId);
   const saving = savingSince(await readRunTexts(store, runId));
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });

@@ -1,15 +1,14 @@
 /** How a run without a failure line ended, if its texts show it. */
 
-import { maxOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import { type Statement, statement } from '../../model/statement.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { iterationSummaries } from '../run/iterations.js';
+import { readLogFacts } from '../run/log-facts.js';
 import { capturesFor } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { EvidenceLog } from './facts.js';
-import { BLANK } from './judge-message.js';
+import { BLANK, UNDECIDED } from './judge-message.js';
 
 export interface RunEnding {
   /** `finished`: a line reports the end. `silent`: iterations are printed, but no line reports how they ended. */
@@ -18,26 +17,23 @@ export interface RunEnding {
   readonly source: Place;
 }
 
-/** Of the last launch; null where no text is about training at all. */
+/** Of the judged launch; null where no text is about training at all. */
 export async function readRunEnding(store: Store, runId: number): Promise<RunEnding | null> {
-  const phases = await store.all('log.phases', { run_id: runId });
-  const iterations = (await iterationSummaries(store, runId)).filter((row) => row.attempt !== null);
-  const attempt = Math.max(maxOf(phases.map((row) => row.attempt)), maxOf(iterations.map((row) => row.attempt!)));
-  const finished = phases.find((row) => row.attempt === attempt && row.phase === 'finished');
-  if (finished !== undefined) {
+  const { judged, ends } = await readLogFacts(store, runId);
+  const last = (await store.all('log.launch_ends', { run_id: runId })).find(({ attempt }) => attempt === judged);
+  if (last === undefined) return null;
+  if (last.finished_line !== null && ends[judged - 1]?.ending === 'finished') {
     return {
       kind: 'finished',
-      evidence: statement('run_finished', { names: { label: finished.label } }),
-      source: { path: finished.display_path, line: finished.line },
+      evidence: statement('run_finished', { names: { label: last.finished_label! } }),
+      source: { path: last.finished_file!, line: last.finished_line },
     };
   }
-  const last = iterations.find((row) => row.attempt === attempt)?.highest ?? null;
-  const [phase] = phases.filter((row) => row.attempt === attempt && row.phase === 'training');
-  if (last === null || phase === undefined) return null;
+  if (last.last_iteration === null) return null;
   return {
     kind: 'silent',
-    evidence: statement('last_iteration', { numbers: { iteration: last } }),
-    source: { path: phase.display_path },
+    evidence: statement('last_iteration', { numbers: { iteration: last.last_iteration } }),
+    source: { path: last.last_file!, line: last.last_line! },
   };
 }
 
@@ -45,19 +41,31 @@ export async function readRunEnding(store: Store, runId: number): Promise<RunEnd
 export function verdictOfEnding({ kind, evidence: seen, source }: RunEnding): Verdict {
   const evidence = new EvidenceLog();
   evidence.add(seen.kind, source, { numbers: seen.numbers, names: seen.names });
-  const finished = kind === 'finished';
+  if (kind !== 'finished') return unknownEnd(kind, evidence.entries);
   return {
     ...BLANK,
     rank: null,
     device: null,
-    cause: finished ? 'not_oom' : 'undecided',
+    cause: 'not_oom',
     detail: null,
-    confidence: finished ? 'high' : 'low',
+    confidence: 'high',
     summary: statement(kind),
     evidence: evidence.entries,
-    missing: finished ? [] : ['run_end'],
-    captures: finished ? [] : capturesForEnding(),
-    steps: finished ? [] : stepsOf(['name_all_logs']),
+    missing: [],
+    captures: [],
+    steps: [],
+  };
+}
+
+/** `silent`: no line shows how the run ended. `ended`: a launcher ended its processes, and no line shows why. */
+export function unknownEnd(summary: 'silent' | 'ended', evidence: Verdict['evidence']): Verdict {
+  return {
+    ...UNDECIDED,
+    summary: statement(summary),
+    evidence,
+    missing: ['run_end'],
+    captures: capturesForEnding(),
+    steps: stepsOf(['name_all_logs']),
   };
 }
 

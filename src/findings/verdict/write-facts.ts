@@ -52,6 +52,7 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
   for (const runId of runIds) if (await addCodeFacts(store, runId, rows)) failed.push(runId);
   // Without a layout and lines it would only take time.
   const hasLines = rows.judged_run.some((run) => run['stage_stride'] != null) || !(await store.isEmpty('log_memory'));
+  const judgedLaunches = new Map(rows.judged_run.map((run) => [run['run_id'], run['failed_attempt']]));
   await store.transaction(async () => {
     await deleteRows(store, FACT_TABLES, runIds);
     for (const table of CODE_TABLES) await store.insertRows(table, rows[table]);
@@ -60,7 +61,8 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
   for (let start = 0; start < failed.length; start += MOST_RUNS) {
     const ids = failed.slice(start, start + MOST_RUNS);
     if (hasLines && rows.judged_rank.length > 0) {
-      const lines = { run_ids: ids.join(','), rank: null };
+      const attempts = ids.map((id) => judgedLaunches.get(id)).join(',');
+      const lines = { run_ids: ids.join(','), rank: null, attempts };
       await store.transaction(() => store.insertQuery('judged_lines', 'verdict.lines', lines));
     }
     await insertFacts(store, ids, capacityBytes);
@@ -94,10 +96,10 @@ export async function insertFacts(store: Store, runIds: readonly number[], capac
 
 /** False for a run without a failure. */
 async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promise<boolean> {
-  const { incidents, layout } = await readLogFacts(store, runId);
-  const first = readFirstFailure(incidents);
+  const { incidents, layout, judged } = await readLogFacts(store, runId);
+  const first = readFirstFailure(incidents, judged);
   const traced = await store.all('verdict.traced_ooms', { run_ids: String(runId) });
-  const ooms = incidents.filter(({ is_oom: isOom }) => isOom);
+  const ooms = incidents.filter(({ is_oom: isOom, attempt }) => isOom && (attempt ?? 1) === judged);
   const judgedRun: Row = { run_id: runId, rules: UNFINISHED };
   if (first === null && traced.length === 0 && ooms.length === 0) {
     rows.judged_run.push(judgedRun);
@@ -105,7 +107,7 @@ async function addCodeFacts(store: Store, runId: number, rows: CodeFacts): Promi
   }
   const firstFailure: Row =
     first === null
-      ? {}
+      ? { failed_attempt: judged }
       : {
           kind: first.kind,
           text: incidents[first.incident]!.text,
@@ -149,7 +151,7 @@ async function rankRows(
   factsOfRanks: RanksFacts,
   ranks: ReadonlySet<number | null>,
 ): Promise<Row[]> {
-  const memory = ranks.has(null) ? (await readMemoryLines(store, runId)).newest : null;
+  const memory = ranks.has(null) ? await readMemoryLines(store, runId) : null;
   return [...ranks].map((rank) => {
     const ownRank = rank ?? memory!.ownRank(rank);
     const { allocator, activity, nccl, driver, monitor } = factsOfRanks.of(ownRank);

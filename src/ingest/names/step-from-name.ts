@@ -5,9 +5,10 @@
  * Producers: torchtitan and derivatives of its profiler (`torchtitan/tools/profiling.py`:
  * `iteration_<n>/rank<r>_memory_snapshot.pickle`, and `iteration_<n>_exit/` where an OutOfMemoryError ended the run);
  * training scripts that write `memory_snapshot_step_<n>.pickle`, `rank<r>_memory_snapshot_step_<n>.pickle`,
- * `memory_snapshot_rank<r>_step<n>.pkl`; directories named as the frameworks name their checkpoints (Megatron
- * `iter_<n>`, DeepSpeed `global_step<n>`, Transformers `checkpoint-<n>`). Megatron-LM, Megatron Bridge and NeMo do not
- * put steps into names: they write one file a rank, the first of them repeatedly.
+ * `memory_snapshot_rank<r>_step<n>.pkl`; Composer's `rank<r>.<batch>.memory_snapshot.pickle`; directories named as
+ * the frameworks name their checkpoints (Megatron `iter_<n>`, DeepSpeed `global_step<n>`, Transformers
+ * `checkpoint-<n>`). Megatron-LM, Megatron Bridge and NeMo do not put steps into names: they write one file a rank, the
+ * first of them repeatedly. A number alone (`snapshot-4096.pickle`) may be a context length as well.
  */
 
 export interface NamedStep {
@@ -35,10 +36,9 @@ export const STEP_RULES: readonly StepRule[] = [
     pattern: new RegExp(`${WORD}${STEP}`, 'i'),
   },
   {
-    name: 'number behind the name of a snapshot',
+    name: 'rank<r>.<batch> of Composer',
     on: 'base',
-    // No framework writes it, scripts do. A hyphen: behind an underscore Megatron writes the rank.
-    pattern: new RegExp(`snapshot-${STEP}\\.(?:pickle|pkl)$`, 'i'),
+    pattern: new RegExp(`^rank\\d{1,5}\\.${STEP}\\.(?:.+\\.)?memory_snapshot\\.`),
   },
   {
     name: 'step in directory name',

@@ -3,6 +3,7 @@
  * cannot disagree. Field names are the JSON's: outside scripts rely on them.
  */
 import type { FirstFailureResult } from '../first-failure.js';
+import type { LaunchEnd } from '../launch-end.js';
 import type {
   AccountingFrom,
   CaptureId,
@@ -389,6 +390,10 @@ export interface Diagnosis {
   readonly verdicts: readonly Verdict[];
   /** Null where no text reports a failure. */
   readonly first_failure: FirstFailureResult | null;
+  /** How each launch of the texts ended, in their order. */
+  readonly launches: readonly LaunchEnd[];
+  /** The launch that the verdicts from texts are about, from 1. */
+  readonly judged_launch: number;
   /** Null where only one rank is known. */
   readonly ranks: RanksResult | null;
   /** Inputs that failed: the answer may lack them. */

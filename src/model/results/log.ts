@@ -3,6 +3,7 @@
  * `--json` prints them as they are and `src/report` renders them, so field names are the JSON's.
  */
 import type { FirstFailureResult } from '../first-failure.js';
+import type { LaunchEnd } from '../launch-end.js';
 import type { Verdict } from '../verdict.js';
 import type { IncidentKind } from '../vocabulary.js';
 import type { Failure, VerdictResult } from './common.js';
@@ -58,6 +59,8 @@ export interface LogIncident extends TextPlace {
   /** Entry of the message grammar, or format, that matched. */
   readonly grammar: string;
   readonly text: string;
+  /** The launch went on after it: two more iterations are printed, or its end is reported. */
+  readonly survived: boolean;
   /** Index of the same line in another file of the run; it does not count as a separate failure. */
   readonly copy_of: number | null;
 }
@@ -141,7 +144,8 @@ export interface IterationSummary extends StepStatistics {
   readonly nan_iterations: number | null;
 }
 
-export type AttemptSummary = RowOf<'log.attempts'>;
+/** A launch of the run, and how it ended. */
+export type AttemptSummary = RowOf<'log.attempts'> & Omit<LaunchEnd, 'attempt'>;
 
 /** One figure of a memory line. */
 export type MemoryRecord = RowOf<'log.memory_records'>;
@@ -189,17 +193,34 @@ export interface BridgeEvaluator {
   readonly misaligned: readonly string[];
 }
 
+/** Throughput (`rate`) or a step time (`time`) by its printed name. */
+export type LogRate = RowOf<'log.rates'>;
+
+export interface DerivedStep {
+  readonly ms: number;
+  /** What it was computed from. */
+  readonly from: string;
+}
+
 export interface LogRun extends RunFacts {
   readonly name: string;
   readonly attempts: readonly AttemptSummary[];
+  /** The launch that `first_failure` and `diagnose` are about. */
+  readonly judged_attempt: number;
   readonly files: number;
   readonly ranks_seen: number;
   readonly hosts: readonly string[];
   readonly iterations: IterationSummary;
+  /** Throughput and step times that the lines print in their own words. */
+  readonly rates: readonly LogRate[];
+  /** Where no line prints a step time and the text has what it takes to compute one. */
+  readonly derived_step: DerivedStep | null;
   readonly memory: readonly MemoryRecord[];
   /** How many there are; `memory` may hold fewer, see `--limit`. */
   readonly memory_records: number;
   readonly memory_groups: readonly MemoryGroup[];
+  /** Readings that cannot be true, with the reason: no group includes them. */
+  readonly memory_doubtful: readonly DoubtfulReading[];
   /** Where ranks sit, for those seen; empty where the layout is unknown. */
   readonly layout: readonly RankPosition[];
   readonly layout_origin: string | null;
@@ -274,6 +295,8 @@ export interface MemoryFlag {
   readonly text: string;
 }
 
+export type DoubtfulReading = RowOf<'log.doubtful_memory'>;
+
 export interface MemoryResult {
   readonly schema: 'mbforensics/memory@1';
   readonly run: string;
@@ -287,6 +310,8 @@ export interface MemoryResult {
     readonly max: Readonly<Record<string, number>>;
   }[];
   readonly flags: readonly MemoryFlag[];
+  /** Readings that cannot be true, with the reason: left out of everything above. */
+  readonly doubtful: readonly DoubtfulReading[];
   /** Every record of the ranks asked for with `--rank`. */
   readonly records: readonly MemoryRecord[] | null;
   /** Values polled by monitors, separate from the lines above: sampling misses short peaks. Null without any. */

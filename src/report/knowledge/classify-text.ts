@@ -33,6 +33,8 @@ export function classifyText(result: ClassifyResult): string {
     run: result.source,
     verdicts: [verdict],
     first_failure: null,
+    launches: [],
+    judged_launch: 1,
     ranks: null,
     failed_sources: [],
     advice: null,

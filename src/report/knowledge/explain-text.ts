@@ -8,6 +8,7 @@ import type {
   KnobEffect,
   Reference,
 } from '../../model/results/knowledge.js';
+import { VERSION_NAMES } from '../../model/results/log.js';
 import { printable, wrap } from '../table.js';
 import { labelled, shortText, WIDTH } from '../text-pieces.js';
 
@@ -47,7 +48,7 @@ function ruleBlock(rule: ExplainedRule): string[] {
   return [
     ...head(`rule, ${rule.severity}`, rule.id, rule.message),
     ...line('broken if', rule.condition),
-    ...line('versions', rule.versions.length === 0 ? 'all' : rule.versions.join('; ')),
+    ...line('versions', versionsOf(rule)),
     ...line('upstream', rule.error === null ? 'says nothing' : `says "${rule.error}"`),
     ...line('fix', rule.fix),
     ...line('evidence', rule.evidence),
@@ -118,4 +119,12 @@ function short(label: string, rows: readonly Reference[]): string[] {
 
 function head(what: string, id: string, text: string): string[] {
   return [`${printable(id)}  (${what})`, ...(text === '' ? [] : wrap(`  ${printable(text)}`, WIDTH, '  '))];
+}
+
+/** Versions may also be part of the condition. */
+function versionsOf({ versions, condition }: ExplainedRule): string {
+  if (versions.length > 0) return versions.join('; ');
+  return VERSION_NAMES.some((name) => new RegExp(`\\b${name} [<≥]`).test(condition))
+    ? 'as the condition has them'
+    : 'all';
 }

@@ -4,7 +4,7 @@ import { pushAll } from '../../model/lists.js';
 import type { AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { csvLine } from '../store/sql-text.js';
-import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { fitLabels, keepEnd, left, printable, right, tableOf } from '../table.js';
 import { afterEntry, counted, rankName } from '../text-pieces.js';
 
 export function allocationsText(result: AllocationsResult): string {
@@ -14,6 +14,10 @@ export function allocationsText(result: AllocationsResult): string {
     `${printable(result.path)} · ${rank} · device ${result.device}`,
     `  ${counted(result.count, 'allocation')} ${when}: ${formatBytes(result.actual_bytes)} in blocks, ${formatBytes(result.requested_bytes)} requested${result.basis === 'approximate' ? ' (approximate: the trace contradicts itself)' : ''}`,
   ];
+  const names = fitLabels(
+    result.allocations.map((row) => printable(row.site)),
+    60,
+  );
   if (result.allocations.length > 0)
     lines.push(
       '',
@@ -25,7 +29,7 @@ export function allocationsText(result: AllocationsResult): string {
         right('free', freeText),
         right('lived', (row) => (row.lifetime_us === null ? null : duration(row.lifetime_us))),
         right('stream', (row) => row.stream),
-        left('call site', (row) => keepEnd(printable(row.site), 60)),
+        left('call site', (_, i) => names[i]!),
       ]),
     );
   if (result.allocations.length < result.count)

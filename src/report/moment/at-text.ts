@@ -5,7 +5,7 @@ import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
-import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import { fitLabels, left, printable, right, table, tableOf, wrap } from '../table.js';
 import { counted, hanging, rankName, WIDTH } from '../text-pieces.js';
 
 export function atText(result: AtResult): string {
@@ -97,11 +97,15 @@ function streamTable(result: AtResult): string {
 function siteTable(result: AtResult): string {
   const share = (bytes: number): string =>
     result.active_bytes === 0 ? '–' : `${((100 * bytes) / result.active_bytes).toFixed(1)} %`;
-  const rows = result.sites.map((site) => [
+  const names = fitLabels(
+    result.sites.map((site) => printable(site.site)),
+    66,
+  );
+  const rows = result.sites.map((site, i) => [
     formatBytes(site.bytes),
     share(site.bytes),
     formatCount(site.count),
-    keepEnd(printable(site.site), 66),
+    names[i]!,
   ]);
   const remaining = result.other_sites;
   if (remaining.groups > 0)

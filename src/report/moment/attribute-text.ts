@@ -9,7 +9,7 @@ import type {
 } from '../../model/results/attribute.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
-import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import { fitLabels, keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
 import { afterEntry, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
 
 /** Rows below this part of the device are summed up unless all are asked for. */
@@ -188,9 +188,10 @@ function groupTable(device: AttributedDevice): string {
   const titles = ['bytes', 'blocks', 'resident', 'component'];
   const widths = titles.map((title, i) => Math.max(title.length, maxOf(figures.map((row) => row[i]!.length))));
   const width = Math.max(LEAST_KEY, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  const shown = fitLabels(keys.map(printable), width);
   return table(
     [...titles.map((title, i) => ({ title, align: i < 3 ? ('right' as const) : ('left' as const) })), left('of')],
-    figures.map((row, i) => [...row, keepEnd(keys[i]!, width)]),
+    figures.map((row, i) => [...row, shown[i]!]),
     '  ',
   );
 }

@@ -4,7 +4,7 @@ import { pushAll } from '../../model/lists.js';
 import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis, LifetimeBytes } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, right, table, wrap } from '../table.js';
+import { fitLabels, keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { afterEntry, counted, paragraph, rankName } from '../text-pieces.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
 
@@ -71,8 +71,9 @@ function deviceText(device: PeakDevice): string {
     ...(unknown ? [lived(group.unknown_bytes)] : []),
     key,
   ];
-  const rows = device.groups.flatMap((group) => {
-    const [first = '', ...more] = keyLines(group.key);
+  const keys = keyLines(device.groups.map(({ key }) => key));
+  const rows = device.groups.flatMap((group, i) => {
+    const [first = '', ...more] = keys[i]!;
     const blank = Array.from({ length: unknown ? 6 : 5 }, () => '');
     return [row(group, first), ...more.map((line) => [...blank, line])];
   });
@@ -108,15 +109,27 @@ function deviceText(device: PeakDevice): string {
   return lines.join('\n');
 }
 
-/** A key, its callers and its qualifiers, one on each line; a path that is too long keeps its end. */
-function keyLines(key: string): string[] {
-  const qualified = / \((?:freed there|autograd engine|no Python frames)[^()]*\)$/.exec(key);
-  const [site = '', ...callers] = (qualified === null ? key : key.slice(0, qualified.index)).split(' \u2190 ');
-  return [
-    keepEnd(printable(site), 66),
-    ...callers.map((caller) => `  \u2190 ${keepEnd(printable(caller), 62)}`),
+/** Keys, each with its callers and its qualifiers, one on each line; a path that is too long keeps its end. */
+function keyLines(keys: readonly string[]): string[][] {
+  const parts = keys.map((key) => {
+    const qualified = / \((?:freed there|autograd engine|no Python frames)[^()]*\)$/.exec(key);
+    const frames = (qualified === null ? key : key.slice(0, qualified.index)).split(' \u2190 ');
+    return { frames: frames.map(printable), qualified };
+  });
+  const sites = fitLabels(
+    parts.map(({ frames }) => frames[0] ?? ''),
+    66,
+  );
+  const callers = fitLabels(
+    parts.flatMap(({ frames }) => frames.slice(1)),
+    62,
+  );
+  let next = 0;
+  return parts.map(({ frames, qualified }, i) => [
+    sites[i]!,
+    ...frames.slice(1).map(() => `  \u2190 ${callers[next++]!}`),
     ...(qualified === null ? [] : [` ${qualified[0]}`]),
-  ];
+  ]);
 }
 
 function momentWords(moment: string, after: string): string {

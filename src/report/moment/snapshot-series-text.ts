@@ -2,14 +2,39 @@
 import { pushAll } from '../../model/lists.js';
 import type { SeriesSnapshot, SnapshotSeries, SnapshotSeriesResult } from '../../model/results/snapshot-series.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { fitLabels, keepEnd, left, printable, right, tableOf } from '../table.js';
 import { counted, countOr, grouped, paragraph, rankName, signedBytes, UNKNOWN } from '../text-pieces.js';
 
 /** Between dumps; a run that dumps every step has hundreds. */
 const MOST_LINES = 8;
 
-export function snapshotSeriesText(result: SnapshotSeriesResult): string {
-  return `${result.series.map((series) => seriesText(series, result.run)).join('\n\n')}\n`;
+export function snapshotSeriesText({ run, series }: SnapshotSeriesResult): string {
+  const isLone = ({ rank, snapshots }: SnapshotSeries): boolean => rank === null && snapshots.length === 1;
+  const lone = series.filter(isLone);
+  const hasSeveral = new Set(lone.map(({ snapshots }) => snapshots[0]!.path)).size > 1;
+  const parts = hasSeveral ? series.filter((one) => !isLone(one)) : series;
+  const texts = parts.map((one) => seriesText(one, run));
+  if (hasSeveral) texts.unshift(loneText(lone, run));
+  return `${texts.join('\n\n')}\n`;
+}
+
+/** Dumps that no name puts into an order, or to a rank. */
+function loneText(lone: readonly SnapshotSeries[], run: string): string {
+  const rows = lone.flatMap(({ device, snapshots }) => snapshots.map((snapshot) => ({ device, snapshot })));
+  const files = new Set(rows.map(({ snapshot }) => snapshot.path)).size;
+  return [
+    `run ${printable(run)} · rank unknown · ${counted(files, 'snapshot')}, no series`,
+    tableOf(rows, [
+      left('file', ({ snapshot }) => keepEnd(printable(snapshot.path), 36)),
+      right('device', ({ device }) => device),
+      left('trigger', ({ snapshot }) => snapshot.trigger),
+      right('events', ({ snapshot }) => countOr(snapshot.events)),
+      right('allocated', ({ snapshot }) => formatBytes(snapshot.allocated_bytes)),
+      right('reserved', ({ snapshot }) => formatBytes(snapshot.reserved_bytes)),
+    ]),
+    '',
+    ...paragraph('  the names have neither a rank nor a step: these may be of any ranks and moments'),
+  ].join('\n');
 }
 
 function seriesText(series: SnapshotSeries, run: string): string {
@@ -120,10 +145,14 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
 }
 
 function siteTable({ sites }: SnapshotSeries): string {
+  const names = fitLabels(
+    sites.map(({ site }) => printable(site)),
+    60,
+  );
   return tableOf(sites, [
     right('change', (site) => signedBytes(site.bytes)),
     right('blocks', (site) => (site.blocks > 0 ? `+${formatCount(site.blocks)}` : formatCount(site.blocks))),
     right('now', (site) => formatBytes(site.last_bytes)),
-    left('call site, first to last comparable dump', (site) => keepEnd(printable(site.site), 60)),
+    left('call site, first to last comparable dump', (_, i) => names[i]!),
   ]);
 }

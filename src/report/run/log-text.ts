@@ -4,12 +4,13 @@ import { groupBy } from '../../model/group-by.js';
 import { pushAll } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { endingText } from '../launch-text.js';
 import { keepEnd, printable } from '../table.js';
 import {
-  bytesOr,
   clock,
   counted,
   countOr,
+  figure,
   grouped,
   labelled,
   labelledList,
@@ -21,16 +22,18 @@ import {
   WIDTH,
 } from '../text-pieces.js';
 import { memoryTable } from './memory-table.js';
+import { doubtfulLines } from './memory-text.js';
 
 /** Lines of one screen; memory rows and failures share what the rest leaves. */
 const SCREEN = 40;
-const MOST_ATTEMPTS = 4;
+const MOST_ATTEMPTS = 6;
 const MOST_MEMORY_ROWS = 8;
 const LEAST_MEMORY_ROWS = 2;
 /** A failure takes two lines, or three where its ranks are many. */
 const FAILURE_LINES = 3;
 const LEAST_FAILURES = 2;
 const MOST_FAILURES = 6;
+const MOST_RATES = 3;
 /** Versions that are listed even when they are unknown. */
 
 export function logText(result: LogResult): string {
@@ -67,7 +70,10 @@ function runText(run: LogRun): string {
 }
 
 function memoryLines(run: LogRun, mostRows: number): string[] {
-  if (run.memory_groups.length === 0) return labelled('memory', `${UNKNOWN} (no memory line)`);
+  const doubtful = doubtfulLines(run.memory_doubtful, '    ');
+  const rows = memoryTable(run.memory_groups, mostRows, '    ');
+  if (rows === null)
+    return [...labelled('memory', doubtful.length > 0 ? 'no plausible reading' : 'none printed'), ...doubtful];
   const after = run.memory_groups.reduce<number | null>(
     (latest, { iteration }) => (iteration === null ? latest : Math.max(latest ?? 0, iteration)),
     null,
@@ -77,7 +83,8 @@ function memoryLines(run: LogRun, mostRows: number): string[] {
       'memory',
       `${counted(run.memory_records, 'figure')} of memory lines${after === null ? '' : `, the last after iteration ${formatCount(after)}`}`,
     ),
-    ...memoryTable(run.memory_groups, mostRows, '    ').split('\n'),
+    ...rows.split('\n'),
+    ...doubtful,
   ];
 }
 
@@ -88,28 +95,48 @@ function versions(run: LogRun): string {
   });
   for (const [what, commit] of Object.entries(run.commits).slice(0, 3))
     texts.push(`commit${what === 'run' ? '' : ` of ${shortText(what, 20)}`} ${shortText(commit, 12)}`);
-  return texts.length === 0 ? 'none printed' : texts.join(' · ');
+  return printed(texts);
+}
+
+/** What the texts have of these. */
+function printed(parts: readonly (string | null)[]): string {
+  const known = parts.filter((part) => part !== null);
+  return known.length === 0 ? 'none printed' : known.join(' · ');
 }
 
 function device({ gpu }: LogRun): string {
-  return `${gpu.name === null ? UNKNOWN : shortText(gpu.name, 40)} · ${bytesOr(gpu.total_bytes)} · count ${countOr(gpu.count)}`;
+  return printed([
+    gpu.name === null ? null : shortText(gpu.name, 40),
+    gpu.total_bytes === null ? null : formatBytes(gpu.total_bytes),
+    gpu.count === null ? null : `count ${formatCount(gpu.count)}`,
+  ]);
 }
 
 function layout(run: LogRun): string {
   const { tp, pp, vpp, cp, ep, etp, dp } = run.parallel;
-  const experts = ep === null || ep === 1 ? '' : ` · EP ${ep}${etp === null ? '' : `, ETP ${etp}`}`;
-  const virtual = vpp === null || vpp === 1 ? '' : ` · VPP ${vpp}`;
-  return `world ${countOr(run.world_size)} · TP ${countOr(tp)} · PP ${countOr(pp)}${virtual} · CP ${countOr(cp)} · DP ${countOr(dp)}${experts}`;
+  const size = (name: string, value: number | null): string | null =>
+    value === null ? null : `${name} ${formatCount(value)}`;
+  return printed([
+    size('world', run.world_size),
+    size('TP', tp),
+    size('PP', pp),
+    vpp === 1 ? null : size('VPP', vpp),
+    size('CP', cp),
+    size('DP', dp),
+    ep === null || ep === 1 ? null : `EP ${ep}${etp === null ? '' : `, ETP ${etp}`}`,
+  ]);
 }
 
 function allocator(run: LogRun): string {
-  if (run.allocator_conf === null) return `${UNKNOWN} (no variable and no snapshot tells its settings)`;
+  if (run.allocator_conf === null) return 'unknown: no variable and no snapshot has its settings';
   const origin = run.origins['allocator_conf'] ?? '';
   return `${run.allocator_conf === '' ? 'no settings' : shortText(run.allocator_conf, 100)}  [${shortText(origin, 80)}]`;
 }
 
 function attempts(run: LogRun): string[] {
-  if (run.attempts.length < 2 && run.attempts.every(({ time_us }) => time_us === null)) return [];
+  const [only] = run.attempts;
+  if (run.attempts.length < 2 && only?.time_us == null)
+    return only === undefined || only.ending === 'unknown' ? [] : labelled('ended', endingText(only, run.files));
   const shown = run.attempts.length <= MOST_ATTEMPTS ? run.attempts : run.attempts.slice(-MOST_ATTEMPTS);
   const lines = shown.map((attempt) => {
     const reached =
@@ -119,7 +146,7 @@ function attempts(run: LogRun): string[] {
     const phase = attempt.last_phase === null ? '' : `, last phase ${attempt.last_phase.replaceAll('_', ' ')}`;
     const failed = attempt.incidents === 0 ? '' : `, ${counted(attempt.incidents, 'failure line')}`;
     const time = attempt.time_us === null ? '' : ` from ${clock(attempt.time_us)}`;
-    return `${attempt.attempt}${time}: ${reached}${phase}${failed}`;
+    return `${attempt.attempt}${time}: ${reached}${attempt.ending === 'unknown' ? phase : `, ${endingText(attempt, run.files)}`}${failed}`;
   });
   if (shown.length < run.attempts.length) lines.unshift(`… ${run.attempts.length - shown.length} earlier`);
   return labelledList(
@@ -128,8 +155,36 @@ function attempts(run: LogRun): string[] {
   );
 }
 
-function iterations({ iterations: all }: LogRun): string[] {
-  if (all.count === 0) return labelled('iterations', `${UNKNOWN} (no iteration line)`);
+/** Step time and throughput. */
+function pace(run: LogRun): string[] {
+  const { iterations: all, rates, derived_step: derived } = run;
+  const { steady } = all;
+  const words = (kind: 'rate' | 'time'): string[] =>
+    rates
+      .filter((rate) => rate.kind === kind)
+      .slice(0, MOST_RATES)
+      .map(({ name, unit, median, count }) => {
+        const of = count > 1 ? ` (median of ${formatCount(count)})` : '';
+        return `${shortText(name, 40)} ${figure(median)}${unit === null ? '' : ` ${unit}`}${of}`;
+      });
+  const times = words('time');
+  if (steady.timed > 0)
+    times.unshift(
+      `median ${stepTime(steady.median_step_ms)}, p95 ${stepTime(steady.p95_step_ms)}, max ${stepTime(steady.max_step_ms)} without the first line of each attempt (all: median ${stepTime(all.median_step_ms)})`,
+    );
+  else if (all.timed > 0) times.unshift(`median ${stepTime(all.median_step_ms)}, of first lines of attempts only`);
+  else if (derived !== null) times.unshift(`about ${stepTime(derived.ms)}, from ${derived.from}`);
+  const tflops = steady.median_tflops_per_gpu ?? all.median_tflops_per_gpu;
+  const rated = [...(tflops === null ? [] : [`median ${grouped(tflops, 1)} TFLOP/s/GPU`]), ...words('rate')];
+  return [
+    ...(times.length === 0 ? [] : labelled('step time', times.join(' · '))),
+    ...(rated.length === 0 ? [] : labelled('throughput', rated.join(' · '))),
+  ];
+}
+
+function iterations(run: LogRun): string[] {
+  const { iterations: all } = run;
+  if (all.count === 0) return [...labelled('iterations', 'none printed'), ...pace(run)];
   const target = all.target === null ? '' : ` of ${formatCount(all.target)}`;
   const order = all.monotonic === false ? ', not rising throughout' : '';
   const bad = [
@@ -140,21 +195,7 @@ function iterations({ iterations: all }: LogRun): string[] {
     'iterations',
     `${counted(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
   );
-  const { steady } = all;
-  if (steady.timed > 0) {
-    pushAll(
-      lines,
-      labelled(
-        'step time',
-        `median ${stepTime(steady.median_step_ms)}, p95 ${stepTime(steady.p95_step_ms)}, max ${stepTime(steady.max_step_ms)} without the first line of each attempt (all: median ${stepTime(all.median_step_ms)})`,
-      ),
-    );
-  } else if (all.timed > 0) {
-    pushAll(lines, labelled('step time', `median ${stepTime(all.median_step_ms)}, of first lines of attempts only`));
-  }
-  const tflops = steady.median_tflops_per_gpu ?? all.median_tflops_per_gpu;
-  if (tflops !== null) pushAll(lines, labelled('throughput', `median ${grouped(tflops, 1)} TFLOP/s/GPU`));
-  return lines;
+  return [...lines, ...pace(run)];
 }
 
 function phases(run: LogRun): string {

@@ -46,16 +46,18 @@ function cell(row: Row, metric: string, of: 'last' | 'max' | 'counts'): string {
   return values.length === 0 ? UNKNOWN : grouped(maxOf(values), 0);
 }
 
-export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, indent: string): string {
+/** Null where no group has a figure of the allocator or the device's use. */
+export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, indent: string): string | null {
   // Optional columns with only zeros are left out.
   const isInformative = (value: number | undefined, metric: string): boolean =>
     value !== undefined && (value !== 0 || ALWAYS.has(metric));
   const columns = COLUMNS.filter(([metric, of]) =>
     groups.some((group) => isInformative(group[of][metric], metric)),
   ).slice(0, MOST_COLUMNS);
+  if (columns.length === 0) return null;
   // A row that is empty in all shown columns is left out.
   const rows = fold(
-    groups.filter((group) => columns.length === 0 || columns.some(([metric, of]) => group[of][metric] !== undefined)),
+    groups.filter((group) => columns.some(([metric, of]) => group[of][metric] !== undefined)),
     mostRows,
   );
   const hasStages = rows.some(({ stage }) => stage !== null);

@@ -1,17 +1,32 @@
 /** Memory lines by rank and metric. */
 import { maxOf, pushAll } from '../../model/lists.js';
-import type { MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
+import type { DoubtfulReading, MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { bytesOr, counted, countOr, figure, paragraph, rankList, rankWords, UNKNOWN, WIDTH } from '../text-pieces.js';
+import {
+  bytesOr,
+  counted,
+  countOr,
+  figure,
+  grouped,
+  paragraph,
+  rankList,
+  rankWords,
+  UNKNOWN,
+  WIDTH,
+} from '../text-pieces.js';
 
 /** More rows than a reader reads; `--rank` and `--json` have the rest. */
 const MOST_RANKS = 32;
 const MOST_RECORDS = 200;
+const MOST_DOUBTFUL = 4;
 
 export function memoryText(result: MemoryResult): string {
-  if (result.ranks.length === 0)
-    return `${[`run ${printable(result.run)}: no memory line`, ...sampledLines(result)].join('\n')}\n`;
+  if (result.ranks.length === 0) {
+    const doubtful = doubtfulLines(result.doubtful, '  ');
+    const head = `run ${printable(result.run)}: no ${doubtful.length > 0 ? 'plausible ' : ''}memory line`;
+    return `${[head, ...doubtful, ...sampledLines(result)].join('\n')}\n`;
+  }
   const lines = [`run ${printable(result.run)}: last and largest figures of the memory lines`];
   const attempts = [...new Set(result.ranks.map(({ attempt }) => attempt))];
   for (const attempt of attempts) {
@@ -43,9 +58,28 @@ export function memoryText(result: MemoryResult): string {
     const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
     pushAll(lines, paragraph(`  ${flag.kind.replaceAll('_', ' ')} · ${where}: ${printable(flag.text)}`));
   }
+  pushAll(lines, doubtfulLines(result.doubtful, '  '));
   if (result.records !== null) lines.push('', recordsTable(result.records));
   if (result.sampled !== null) pushAll(lines, ['', ...sampledLines(result)]);
   return `${lines.join('\n')}\n`;
+}
+
+/** A line each, of the first ones. */
+export function doubtfulLines(readings: readonly DoubtfulReading[], indent: string): string[] {
+  const lines = readings
+    .slice(0, MOST_DOUBTFUL)
+    .flatMap(({ metric, rank, value, unit, reason, samples, file, line }) => {
+      const more = samples > 1 ? `, and ${formatCount(samples - 1)} more` : '';
+      const what = `${metric.replaceAll('_', ' ')} ${grouped(value, 1)} ${unit}`;
+      return wrap(
+        `${indent}doubtful · ${rankWords([rank])}: ${printable(what)} [${printable(file)} line ${formatCount(line)}]${more}: ${printable(reason)}; not counted`,
+        WIDTH,
+        `${indent}  `,
+      );
+    });
+  if (readings.length > MOST_DOUBTFUL)
+    lines.push(`${indent}${formatCount(readings.length - MOST_DOUBTFUL)} more doubtful readings; --json shows them`);
+  return lines;
 }
 
 function sampledLines({ sampled }: MemoryResult): string[] {

@@ -2,6 +2,8 @@
  * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At
  * most {@link HEIGHT} lines of 100 columns whatever the run; what does not fit is behind `mbforensics show`.
  */
+
+import { getOrAdd } from '../../model/group-by.js';
 import type {
   AccountingTotal,
   DiagnoseResult,
@@ -9,6 +11,8 @@ import type {
   VerdictResult as Verdict,
 } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { isOomKind } from '../../model/vocabulary.js';
+import { launchText } from '../launch-text.js';
 import { pinnedText } from '../pinned-text.js';
 import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
 import { keepEnd, printable, wrap } from '../table.js';
@@ -37,6 +41,7 @@ const GIVE_WAY = [
   'not why',
   'also',
   'at peak',
+  'at dump',
   'also',
   'host',
   'of which',
@@ -45,6 +50,7 @@ const GIVE_WAY = [
   'cannot tell',
   'live',
   'do',
+  'launches',
   'others',
   'why',
   'missing',
@@ -63,6 +69,7 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
   const head = headLines(first, result);
   const sections = [
     ...bodyOf(first),
+    launchesOf(result),
     ranksOf(result),
     pinnedOf(result),
     othersOf(rest, first),
@@ -76,23 +83,25 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
 function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const { cause, detail, confidence, tests } = verdict;
   const count = result.verdicts.length;
+  const unrecorded = isUnrecorded(verdict);
   const place = [
-    cause === 'not_oom'
-      ? 'NO OOM'
-      : cause === 'undecided' && verdict.evidence.length === 0
-        ? 'NO FAILURE FOUND'
-        : 'OOM',
+    headOf(verdict, result),
     placeOf(verdict, result),
+    ...(result.launches.length > 1 ? [`launch ${result.judged_launch} of ${formatCount(result.launches.length)}`] : []),
     ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
     ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),
   ].join(' · ');
   const head = `${place} · run ${keepEnd(printable(result.run), Math.max(8, WIDTH - place.length - 7))}`;
   const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
-  const title = `VERDICT  ${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const name =
+    unrecorded && cause === 'not_oom'
+      ? 'no OOM recorded in this file'
+      : `${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const title = `VERDICT  ${name}`;
   const answered = tests.filter(({ outcome }) => outcome !== 'not_testable').length;
   const ran =
     tests.length === 0 ? '' : ` (${answered} of ${tests.length} tests${answered < tests.length ? ' ran' : ''})`;
-  const sure = `${cause === 'undecided' ? '' : `confidence ${confidence}`}${ran}`.trim();
+  const sure = `${cause === 'undecided' || unrecorded ? '' : `confidence ${confidence}`}${ran}`.trim();
   const summary = wrap(`         ${tidy(verdict.summary)}`, WIDTH, '         ');
   return [
     head,
@@ -100,6 +109,17 @@ function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
     ...clip(summary, 2, WIDTH),
     '',
   ];
+}
+
+/** `OOM` only where a failure is one. */
+function headOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): string {
+  const { cause, evidence } = verdict;
+  if (isUnrecorded(verdict)) return 'NO OOM RECORDED';
+  if (cause === 'not_oom') return 'NO OOM';
+  if (cause !== 'undecided') return 'OOM';
+  if (first?.kind === 'killed') return 'KILLED';
+  if (evidence.length === 0 || evidence.some(({ kind }) => kind === 'last_iteration')) return 'NO FAILURE FOUND';
+  return first === null || isOomKind(first.kind) ? 'OOM' : 'UNDECIDED';
 }
 
 function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
@@ -129,7 +149,13 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
     section('outside', total === null ? [] : outsideOf(total, profiled), 2, 1, UNCUT),
     section('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0, { ...UNCUT, ...PACKED }),
     section('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1, UNCUT),
-    section('at peak', peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)], 3, 0, UNCUT),
+    section(
+      peak?.moment === 'dump' ? 'at dump' : 'at peak',
+      peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)],
+      3,
+      0,
+      UNCUT,
+    ),
     section('why', testResults.map(withHandle), 4, 2),
     section('whole step', evidence.filter(({ about }) => about === 'step').map(withHandle), 2, 1),
     section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
@@ -202,8 +228,16 @@ const PACKED = { packed: true };
 
 // ---- the others, and what to do
 
+const MOST_LAUNCHES = 6;
+
 function ranksOf(result: DiagnoseResult): ScreenSection {
   return section('ranks', rankPhrases(result), 3, 1, PACKED);
+}
+
+/** How the other launches of the same texts ended. */
+function launchesOf({ launches, judged_launch: judged }: DiagnoseResult): ScreenSection {
+  const unjudged = launches.filter(({ attempt }) => attempt !== judged);
+  return section('launches', launches.length < 2 ? [] : unjudged.slice(-MOST_LAUNCHES).map(launchText), 3, 1, PACKED);
 }
 
 /** Memory of the host, which the account of the device does not contain. */
@@ -211,19 +245,31 @@ function pinnedOf({ pinned_host_memory: pinned }: DiagnoseResult): ScreenSection
   return section('host', pinned === null ? [] : [`${rankWords([pinned.rank])}: ${pinnedText(pinned)}`], 1, 0);
 }
 
-/** Verdicts of other devices: those of one kind together. */
+/** Verdicts of other devices: those of one kind together. Other devices of the first one's rank by their number. */
 function othersOf(rest: readonly Verdict[], first: Verdict): ScreenSection {
-  const kinds = new Map<string, { readonly ranks: (number | null)[]; readonly same: boolean }>();
-  for (const { cause, detail, confidence, rank } of rest) {
+  const kinds = new Map<string, { readonly devices: number[]; readonly ranks: (number | null)[] }>();
+  for (const verdict of rest) {
+    const { cause, detail, confidence, rank, device } = verdict;
     const isSame = cause === first.cause && (detail === first.detail || detail === null);
     const name = isSame ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
-    const key = `${name}, confidence ${confidence}`;
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, { ranks: [rank], same: isSame });
+    const key = isUnrecorded(verdict) && cause === 'not_oom' ? 'no OOM recorded' : `${name}, confidence ${confidence}`;
+    const kind = getOrAdd(kinds, key, () => ({ devices: [], ranks: [] }));
+    if (rank === first.rank && device !== null && device !== first.device) kind.devices.push(device);
     else kind.ranks.push(rank);
   }
-  const items = [...kinds].map(([key, { ranks }]) => `${rankWords(ranks, 6)}: ${key}`);
+  const items = [...kinds].map(([key, { devices, ranks }]) => {
+    const who = [
+      ...(devices.length === 0 ? [] : [`${devices.length === 1 ? 'device' : 'devices'} ${devices.join(', ')}`]),
+      ...(ranks.length === 0 ? [] : [rankWords(ranks, 6)]),
+    ];
+    return `${who.join(', ')}: ${key}`;
+  });
   return section('others', items, 2, 1, PACKED);
+}
+
+/** A snapshot without an OOM entry: what it does not record may have happened all the same. */
+function isUnrecorded({ confidence, evidence }: Verdict): boolean {
+  return confidence === 'low' && evidence.some(({ kind }) => kind === 'peak');
 }
 
 function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget): ScreenSection[] {

@@ -232,10 +232,21 @@ const REASONS: Readonly<Record<string, string>> = {
   connection: 'a connection to another rank was lost: that rank had ended, and nothing read here says why',
   hardware: 'the device, its memory or its link failed',
   time_limit: 'the job reached its time limit: it was ended, it did not fail',
+  cancelled: 'the run was cancelled, by its user or a signal from outside: it was ended, it did not fail',
+  preempted: 'the job was preempted: it was ended, it did not fail',
+  killed: 'a process got SIGKILL and no line says who sent it; the host may have been out of memory',
   not_memory: 'the run failed, but not for want of memory',
   expandable_on: 'the figures are missing; with expandable segments on, what fails is mostly a full device',
   no_test_holds: 'the evidence does not decide it',
 };
+
+function reservedWords(v: View): string {
+  const isPeak = v.name('moment') === 'peak';
+  const headroom = v.has('capacity_bytes')
+    ? `; ${formatBytes(v.number('capacity_bytes') - v.number('reserved_bytes'))} of ${v.bytes('capacity_bytes')} ${isPeak ? 'never reserved' : 'not reserved then'}`
+    : '';
+  return `${isPeak ? 'peak reserved' : 'reserved at the dump'} ${v.bytes('reserved_bytes')}${headroom}`;
+}
 
 const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
   reason(v) {
@@ -247,14 +258,17 @@ const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
     const start = v.has('reason')
       ? `${wordsOf(REASONS, v.name('reason'))}; no OOM is in its traces or logs`
       : 'no OOM entry and no failure line';
-    const what = v.name('moment') === 'peak' ? 'peak reserved' : 'reserved at the dump';
-    const headroom = v.has('capacity_bytes')
-      ? `; ${formatBytes(v.number('capacity_bytes') - v.number('reserved_bytes'))} of ${v.bytes('capacity_bytes')} never reserved`
-      : '';
-    return `${start}; ${what} ${v.bytes('reserved_bytes')}${headroom}`;
+    return `${start}; ${reservedWords(v)}`;
   },
+  unrecorded: (v) =>
+    v.has('failed')
+      ? `no OOM recorded in this file, but it looks like a dump at a failure; ${reservedWords(v)}`
+      : reservedWords(v),
+  empty_snapshot: () =>
+    'the snapshot is empty: no segment and no trace entry; the process had no memory, or did not record',
   finished: () => 'no failure: the log shows the run coming to its end',
-  silent: () => 'no failure line, and none that says that the run came to its end',
+  ended: () => 'the launcher ended its processes; no line says why',
+  silent: () => 'no line shows how the run ended',
   retried: (v) =>
     `the driver refused memory ${times(v.number('times'))}, and gave it after that: retries, which cost time and no run`,
   refused: (v) =>

@@ -154,6 +154,8 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     const exactness = v.name('walk') === 'exact' ? '' : ' (approximate: the trace contradicts itself)';
     return `${what}: ${v.bytes('live_bytes')} live, ${v.bytes('reserved_bytes')} reserved${exactness}`;
   },
+  dumped_at_failure: (v) => `the file is named as a dump at a failure is (${v.name('origin')})`,
+  handler_frame: (v) => `a handler of exceptions allocated at the end of the trace: ${v.name('frame')}`,
   process_refused: (v) =>
     `the driver refused memory to process ${v.has('pid') ? v.number('pid') : 'unknown'} ${times(v.number('times'))}, last at ${v.number('last_s').toFixed(3)} s (${v.name('api')})`,
   cache_flushes: (v) =>

@@ -77,6 +77,10 @@ const MISSING: Readonly<Record<MissingKind, string>> = {
   other_logs: 'the logs of all ranks: the one that failed first names its cause, the others only waited for it',
   device_total: 'headroom: the device total is not in the evidence (give --capacity)',
   run_end: 'how the run ended: the last lines of every rank, and of the launcher',
+  no_trace: 'whether an OOM occurred: the file has no trace of this device, and an OOM would be an entry of it',
+  overwritten_entries: 'whether an OOM occurred before the oldest entry: the ring of trace entries overflowed',
+  earlier_entries: 'whether an OOM occurred before the recording, or after the dump',
+  after_dump: 'whether an OOM occurred after the dump',
   failure_lines: 'the lines of the failure itself: the last hundred lines of every rank, not of rank 0 alone',
   refused_size: 'the size of the request, and what PyTorch held: calls carry no arguments',
 };
@@ -143,6 +147,7 @@ const TOTALS: Readonly<Record<TotalKind, string>> = {
   total_given: 'device total, as given by --capacity',
   total: 'device total',
   total_at_peak_reserved: 'device total, from --capacity, at peak reserved',
+  total_at_dump: 'device total, from --capacity, at the dump',
   reserved: 'reserved (device total not in the evidence)',
   reserved_and_free: 'reserved + device free (device total not in the evidence)',
 };

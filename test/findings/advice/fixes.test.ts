@@ -36,6 +36,7 @@ const CASES: readonly {
   readonly changes: Readonly<Record<string, string | null>>;
   readonly options?: SituationOptions;
   readonly env?: Sample['env'];
+  readonly versions?: Sample['versions'];
   readonly envNot?: Sample['env'];
 }[] = [
   {
@@ -50,6 +51,7 @@ const CASES: readonly {
     id: 'avoid-record-streams',
     in: LLAMA_70B,
     not: LLAMA_70B,
+    versions: { torch: '2.7.0' },
     envNot: { TORCH_NCCL_AVOID_RECORD_STREAMS: '1' },
     changes: { TORCH_NCCL_AVOID_RECORD_STREAMS: '1' },
   },
@@ -109,7 +111,8 @@ const CASES: readonly {
       cross_entropy_loss_fusion: false,
     },
     not: { ...FLAT, cross_entropy_loss_fusion: true, cross_entropy_fusion_impl: 'te' },
-    changes: { cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'te' },
+    // From 0.19 on, Megatron-Core refuses Transformer Engine's.
+    changes: { cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'native' },
   },
   {
     id: 'fp8-parameters',

@@ -530,6 +530,7 @@ export function situationOf(one: Generated): Situation {
             least_capacity_bytes: limit + request,
           }
         : null,
+      steps: [],
       accounting: hasFigures
         ? [
             { part: 'cached', bytes: cached, place: null },

@@ -15,6 +15,7 @@ function candidate(id: string, gib: number, cost: number | null, more: Partial<C
     cost_percent: cost,
     numerics: false,
     needsGpus: false,
+    isAnswer: false,
     ...more,
   };
 }
@@ -24,6 +25,7 @@ function ask(needGib: number | null, candidates: readonly Candidate[], more: Par
     needBytes: needGib === null ? null : needGib * GIB,
     candidates,
     estimate: () => null,
+    closes: (_, saving) => needGib !== null && saving >= needGib * GIB,
     allows: () => true,
     ...more,
   });

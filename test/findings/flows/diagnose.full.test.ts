@@ -14,6 +14,7 @@ import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import { formatBytes, GIB, MIB } from '../../../src/model/units.js';
+import { diagnoseText } from '../../../src/report/start/diagnose-text.js';
 import type { Store } from '../../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
@@ -350,11 +351,79 @@ describe('a run made by hand', () => {
     const files = { 'snapshot_0.pickle': smallSnapshot({ segments: [[{ size: SEGMENT }]] }) };
     const { verdicts } = await diagnosed(files);
     expect(verdicts).toMatchObject([
-      { cause: 'not_oom', accounting_total: null, missing: [expect.stringContaining('--capacity')] },
+      {
+        cause: 'not_oom',
+        confidence: 'low',
+        accounting_total: null,
+        missing: [expect.stringContaining('no trace'), expect.stringContaining('--capacity')],
+      },
     ]);
     const known = await diagnosed(files, { capacityBytes: GIB });
-    expect(known.verdicts).toMatchObject([{ cause: 'not_oom', missing: [], accounting_total: { bytes: GIB } }]);
-    expect(part(known.verdicts[0]!, 'reserved_at_peak')).toBe(SEGMENT);
+    expect(known.verdicts).toMatchObject([
+      { cause: 'not_oom', missing: [expect.stringContaining('no trace')], accounting_total: { bytes: GIB } },
+    ]);
+    expect(part(known.verdicts[0]!, 'reserved_at_dump')).toBe(SEGMENT);
+  });
+
+  it('and whose files record no OOM is not said to be without one', async () => {
+    const entries = (handler: string, times = 1): SmallEntry[] =>
+      Array.from({ length: 200 }, (_, i) => ({
+        action: i % 2 === 0 ? 'alloc' : 'free_completed',
+        addr: BASE,
+        size: 512,
+        stack: [i >= 200 - times ? `${handler} a/train.py:7` : 'forward a/model.py:3', 'main a/train.py:1'],
+      }));
+    const segments = [[{ size: SEGMENT }]];
+    const traced = (handler: string, times?: number): Uint8Array =>
+      smallSnapshot({ segments, entries: entries(handler, times) });
+    const silent: Files[] = [
+      { 'snapshot_0.pickle': smallSnapshot({ segments }) },
+      { 'mem_8192.pickle': traced('forward') },
+      // A wrapper around every step is on every stack.
+      { 'mem_8192.pickle': traced('retry_on_oom', 200) },
+      { 'mem_8192.pickle': traced('zoom_out') },
+    ];
+    for (const files of silent) {
+      const result = await diagnosed(files);
+      expect(result.verdicts).toMatchObject([{ cause: 'not_oom', confidence: 'low' }]);
+      expect(diagnoseText(result)).toMatch(/^NO OOM RECORDED .*\nVERDICT {2}no OOM recorded in this file\n/);
+      expect(diagnoseText(result)).toMatch(/cannot tell whether an OOM occurred/);
+    }
+    const nothing = await diagnosed({ 'snapshot_0.pickle': smallSnapshot({ segments: [] }) });
+    expect(nothing.verdicts).toMatchObject([{ cause: 'undecided', rank: 0, device: null }]);
+    expect(diagnoseText(nothing)).toContain('the snapshot is empty');
+    const suspicious: Files[] = [
+      { 'oom_rank-3_snapshot.pickle': smallSnapshot({ segments }) },
+      { 'snapshot_oom_rank_3.pickle': traced('forward') },
+      { 'memory_snapshot/iteration_7_exit/rank3_memory_snapshot.pickle': traced('forward') },
+      { 'step_000000000012_exit/000003_step_12.pickle': smallSnapshot({ segments }) },
+      { 'oom_20260906-1201/torch_memory_rank3_pid9.pickle': smallSnapshot({ segments }) },
+      { 'crash_rank3.pickle': smallSnapshot({ segments }) },
+      { 'rank3.pickle': traced('_oom_observer') },
+      { 'rank3.pickle': traced('log_uncaught_excepthook') },
+      { 'rank3.pickle': traced('OOMHandler.dump', 3) },
+    ];
+    for (const files of suspicious) {
+      const result = await diagnosed(files);
+      expect([files, result.verdicts]).toMatchObject([files, [{ cause: 'undecided', rank: 3 }]]);
+      expect(diagnoseText(result)).toMatch(/^NO OOM RECORDED .*rank 3.*\nVERDICT {2}undecided\n/);
+    }
+  });
+
+  it('has the device with the most live memory in front, and a dump at a failure before it', async () => {
+    const dump = (mib: number, device = 0): Uint8Array =>
+      smallSnapshot({ device, segments: [[{ size: mib * MIB }, { size: 500 * MIB, state: 'inactive' }]] });
+    const empty = smallSnapshot({ segments: [[{ size: 2000 * MIB, state: 'inactive' }]] });
+    const files = {
+      'rank0.pickle': empty,
+      'rank1.pickle': dump(20),
+      'rank2.pickle': dump(60, 2),
+      'rank3.pickle': dump(40),
+    };
+    const order = async (more: Files): Promise<(number | null)[]> =>
+      (await diagnosed({ ...files, ...more })).verdicts.map(({ rank }) => rank);
+    expect(await order({})).toEqual([2, 3, 1, 0]);
+    expect(await order({ 'oom_rank4.pickle': dump(2) })).toEqual([4, 2, 3, 1, 0]);
   });
 
   it('without figures stays undecided and reports what would settle it', async () => {

@@ -9,7 +9,7 @@ import { adviseText } from '../../../report/start/advise-text.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
-import { CAPACITY, choice, option, RUN } from '../../options.js';
+import { CAPACITY, choice, option, RUN, STEP_RANGE } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'advise',
@@ -18,6 +18,7 @@ export const verb = defineVerb({
   operands: { run: RUN },
   options: {
     capacity: CAPACITY,
+    stepRange: STEP_RANGE,
     fix: option('--fix <id>', 'one fix in full: evidence, what sources disagree on, lines to paste'),
     paste: choice('--paste <framework>', 'whose lines to paste; default: the framework of the run', [
       'megatron-bridge',
@@ -32,13 +33,13 @@ export const verb = defineVerb({
     'advise night-shift --paste megatron-lm',
     'advise night-shift --json',
   ],
-  async ask({ run: operand, capacity, fix }, session) {
+  async ask({ run: operand, capacity, fix, stepRange }, session) {
     const target = await session.target(operand);
     const { store, runId, run } = target;
     const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
     const worded = wordDiagnosis(diagnosis);
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
-    const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis: worded }));
+    const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis: worded, stepRange }));
     const [verdict] = worded.verdicts;
     const words = { summary: verdict?.summary ?? NOTHING_READ, next: verdict?.next ?? [] };
     const advice: AdviseResult = { ...advise(situation), ...words, symptoms };

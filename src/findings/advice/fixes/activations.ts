@@ -1,7 +1,8 @@
 /** Activations: fewer at once, or in host memory. */
 
 import { measured } from '../experiments.js';
-import { type FixSpec, fixSpec, isOlder, isSet, isUnset, listOf, settings, wordOf } from '../fix.js';
+import { type FixSpec, FREE, fixSpec, isOlder, isSet, isUnset, listOf, liveBytes, settings, wordOf } from '../fix.js';
+import type { StepFigures } from '../sufficiency.js';
 import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
 
@@ -127,4 +128,121 @@ const fineGrained = fixSpec('fine-grained-offload', (context) => {
   ];
 });
 
-export const ACTIVATION_FIXES: readonly FixSpec[] = [regather, microBatch, packed, fineGrained, hostLayers];
+const shorter = fixSpec('sequence-length', ({ config, view }) => {
+  const { seq } = config;
+  if (seq === null || seq < 2048 || seq % 2 !== 0 || view.setting('packed_sequence_size').value !== null) return [];
+  return [
+    {
+      id: 'sequence-length',
+      title: `seq_length ${seq} → ${seq / 2}`,
+      change: settings({ seq_length: String(seq / 2) }),
+      requires: ['the data may be cut: it changes what is trained'],
+      cost: { percent: null, text: 'fewer tokens a step; no source has a figure', evidence: [] },
+    },
+  ];
+});
+
+const expertCapacity = fixSpec('expert-capacity', (context) => {
+  const { view } = context;
+  if (!isMoe(context) || view.setting('moe_expert_capacity_factor').value !== null) return [];
+  return [
+    {
+      id: 'expert-capacity',
+      title: 'moe_expert_capacity_factor=1.25',
+      change: settings({ moe_expert_capacity_factor: '1.25' }),
+      requires: ['tokens above it are dropped: watch the loss'],
+      saving: { bytes: null, by: null, text: 'limits what one expert gets; how many bytes depends on the router' },
+      cost: { percent: null, text: 'no source has a figure', evidence: [] },
+    },
+  ];
+});
+
+/** The scores of every position against every other, which only unfused attention keeps. */
+const fusedAttention = fixSpec('fused-attention', ({ situation, step, view }) => {
+  const { request } = situation.verdict;
+  if (request === null || !/dot_product_attention|core_attn/.test(request.site ?? '')) return [];
+  const backend = wordOf(view, 'attention_backend');
+  if (backend === 'flash' || backend === 'fused') return [];
+  return [
+    {
+      id: 'fused-attention',
+      title: 'attention_backend=flash',
+      change: {
+        settings: {
+          attention_backend: 'flash',
+          ...(wordOf(view, 'transformer_impl') === 'local' ? { transformer_impl: 'transformer_engine' } : {}),
+        },
+        // They take precedence over the setting, or contradict it.
+        env: Object.fromEntries(
+          ['NVTE_FLASH_ATTN', 'NVTE_FUSED_ATTN', 'NVTE_UNFUSED_ATTN']
+            .filter((name) => view.env(name).value !== null)
+            .map((name) => [name, null]),
+        ),
+      },
+      requires: ['a head size and a mask that flash attention supports'],
+      saving: { bytes: request.bytes, by: 'message', text: 'the scores of attention', closes: fitsAsEstimated(step) },
+      cost: { percent: 0, text: 'none: it is faster', evidence: [] },
+    },
+  ];
+});
+
+/** Without the request, which the estimate does not have. */
+function fitsAsEstimated({ limitBytes, estimatedBytes }: StepFigures): boolean | null {
+  return limitBytes !== null && estimatedBytes !== null && estimatedBytes <= limitBytes ? true : null;
+}
+
+/** A mask of every position against every other: 2 to 4 bytes × the square of the sequence length. */
+const maskOff = fixSpec('attention-mask-off', ({ situation, step, view }) => {
+  const mask = view.setting('create_attention_mask_in_dataloader');
+  const asked = situation.verdict.request?.bytes ?? null;
+  if (mask.by === 'unknown' || mask.value === 'False' || asked === null) return [];
+  return [
+    {
+      id: 'attention-mask-off',
+      title: 'create_attention_mask_in_dataloader=False: attention makes a causal mask itself',
+      change: settings({ create_attention_mask_in_dataloader: 'False' }),
+      requires: ['the mask is causal'],
+      saving: {
+        bytes: asked,
+        by: 'message',
+        text: 'the request itself, and the mask that it makes',
+        closes: fitsAsEstimated(step),
+      },
+      cost: { percent: 0, text: 'none', evidence: [] },
+    },
+  ];
+});
+
+const shardedSave = fixSpec('sharded-checkpoint', ({ situation, view }) => {
+  const format = wordOf(view, 'ckpt_format');
+  if (format === 'torch_dist' && !isUnset(view, 'ckpt_fully_parallel_save')) return [];
+  const copies = liveBytes(situation, 'checkpoint');
+  return [
+    {
+      id: 'sharded-checkpoint',
+      title: 'ckpt_format=torch_dist with ckpt_fully_parallel_save=True',
+      change: settings({ ckpt_format: 'torch_dist', ckpt_fully_parallel_save: 'True' }),
+      requires: ['checkpoints of another format are converted, or loaded once and saved again'],
+      saving: {
+        bytes: copies === 0 ? null : copies,
+        by: copies === null || copies === 0 ? null : 'attribution',
+        text: 'the copies that were gathered for the checkpoint; training itself fits',
+        closes: null,
+      },
+      cost: FREE,
+    },
+  ];
+});
+
+export const ACTIVATION_FIXES: readonly FixSpec[] = [
+  regather,
+  microBatch,
+  packed,
+  fineGrained,
+  hostLayers,
+  shorter,
+  expertCapacity,
+  maskOff,
+  fusedAttention,
+  shardedSave,
+];

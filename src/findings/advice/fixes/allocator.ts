@@ -15,11 +15,13 @@ import {
   fixSpec,
   isOlder,
   isSet,
+  isUnset,
   type Saving,
   unmeasured,
   wordOf,
 } from '../fix.js';
 import { deviceFreeBytes, idleBytes, type Situation, shortfallOf, wholeStepOf } from '../situation.js';
+import { fitsWithin } from '../sufficiency.js';
 
 /** Whether CUDA graphs are captured in any way. */
 export function hasGraphs({ view }: Pick<FixContext, 'view'>): boolean {
@@ -57,7 +59,16 @@ const STEP_AHEAD: Readonly<Record<WholeStepOutcome, { text: string; closes: fals
   beyond: { text: 'the rest of the step does not fit', closes: false },
 };
 
-function replayed(situation: Situation): Saving | null {
+/** Without a whole step before the OOM, only the estimate shows what the rest of the step needs. */
+function stepAhead({ situation, step }: FixContext) {
+  const outcome = wholeStepOf(situation);
+  if (outcome !== null) return STEP_AHEAD[outcome];
+  if (step.limitBytes !== null && fitsWithin(step, step.limitBytes) === true) return null;
+  return { text: 'no whole step came before it, so what the rest of the step needs is not known', closes: null };
+}
+
+function replayed(context: FixContext): Saving | null {
+  const { situation } = context;
   const rows = situation.verdict.what_if.filter(({ setting }) => setting.startsWith('expandable_segments:True'));
   if (rows.length === 0) return null;
   const short = shortfallOf(situation).bytes ?? 0;
@@ -66,7 +77,7 @@ function replayed(situation: Situation): Saving | null {
   const headroom = minOf(rows.map(({ headroom_bytes: bytes }) => bytes ?? 0));
   const peak = rows.map(({ peak_reserved_bytes: bytes }) => bytes);
   const range = formatRange(minOf(peak), maxOf(peak));
-  const ahead = STEP_AHEAD[wholeStepOf(situation) ?? 'fits'];
+  const ahead = stepAhead(context);
   if (fits)
     return ahead === null
       ? {
@@ -93,20 +104,19 @@ function formatRange(least: number, most: number): string {
 /** Without a recording: idle memory inside PyTorch serves the request if it is large enough. */
 function fromMessage(situation: Situation): Saving {
   const idle = idleBytes(situation);
-  const need = situation.verdict.request?.bytes ?? null;
-  const free = deviceFreeBytes(situation) ?? 0;
   if (idle === null) return { bytes: null, by: null, text: 'what lies idle inside PyTorch is not in the evidence' };
   return {
     bytes: idle,
     by: 'message',
     text: `at most the ${formatBytes(idle)} that were reserved and not in use`,
-    closes: need === null ? null : idle + free >= need,
+    // A message does not show what the rest of the step needs.
+    closes: null,
   };
 }
 
 const expandable = fixSpec('expandable-segments', (context) => {
-  if (hasExpandable(context)) return [];
   const { situation, view } = context;
+  if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
   const text = allocatorText(context);
   // The other allocator knows no segments at all.
   if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
@@ -127,7 +137,7 @@ const expandable = fixSpec('expandable-segments', (context) => {
         'exported before the launch, on every rank',
         ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
       ],
-      saving: replayed(situation) ?? fromMessage(situation),
+      saving: replayed(context) ?? fromMessage(situation),
       cost: {
         percent: 0,
         text: 'none',
@@ -142,6 +152,8 @@ const expandable = fixSpec('expandable-segments', (context) => {
 
 const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
   const variable = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
+  // From 2.8 on, torch ignores the variable: it never calls record_stream there.
+  if (!isOlder(view, 'torch', '2.8')) return [];
   if (variable.by === 'unknown' || variable.value === '1') return [];
   return [
     {
@@ -158,7 +170,10 @@ const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
   ];
 });
 
-const nvls = fixSpec('nvls-off', ({ view }) => {
+const nvls = fixSpec('nvls-off', ({ view, situation }) => {
+  // Another process, or what is outside for another reason, does not get smaller by it.
+  const { cause, detail } = situation.verdict;
+  if (cause === 'external_pressure' && detail !== 'nccl') return [];
   const variable = view.env('NCCL_NVLS_ENABLE');
   if (variable.by === 'unknown' || variable.value === '0' || isSet(view, 'use_sharp')) return [];
   return [
@@ -223,4 +238,61 @@ const graphsOff = fixSpec('graphs-off', (context) => {
   ];
 });
 
-export const ALLOCATOR_FIXES: readonly FixSpec[] = [expandable, recordStreams, nvls, graphStreams, graphsOff];
+/** Cached memory goes back to the driver, so that what was in pieces can be used again. */
+const emptyUnused = fixSpec('empty-unused-memory', ({ view }) => {
+  if (!isUnset(view, 'empty_unused_memory_level') && view.setting('empty_unused_memory_level').value !== '0') return [];
+  return [
+    {
+      id: 'empty-unused-memory',
+      title: 'empty_unused_memory_level=1',
+      change: { settings: { empty_unused_memory_level: '1' }, env: {} },
+      saving: {
+        bytes: null,
+        by: null,
+        text: 'memory in pieces goes back to the driver after each step; it does not help within a step',
+      },
+      cost: unmeasured('new calls of the driver in every step; no source has a figure'),
+    },
+  ];
+});
+
+const fraction = fixSpec('memory-fraction', (context) => {
+  const { situation, step } = context;
+  const free = deviceFreeBytes(situation);
+  const text = allocatorText(context);
+  const inVariable = text !== null && /per_process_memory_fraction/i.test(text);
+  const kept = (text ?? '').split(',').filter((part) => !/^\s*per_process_memory_fraction/i.test(part));
+  const { limitBytes, shortBytes } = step;
+  const served = free !== null && shortBytes !== null && shortBytes <= free;
+  return [
+    {
+      id: 'memory-fraction',
+      title: 'a larger memory fraction, or none (torch.cuda.set_per_process_memory_fraction)',
+      change: {
+        settings: {},
+        env: inVariable ? { PYTORCH_CUDA_ALLOC_CONF: kept.length === 0 ? null : kept.join(',') } : {},
+      },
+      requires: ['nobody else needs the rest of the device'],
+      saving:
+        free === null
+          ? { bytes: null, by: null, text: 'how much of the device is free is not in the evidence', closes: null }
+          : {
+              bytes: free,
+              by: 'message',
+              text: `the ${formatBytes(free)} that the device still had free`,
+              closes: served && limitBytes !== null ? fitsWithin(step, limitBytes + free) : served ? null : false,
+            },
+      cost: FREE,
+    },
+  ];
+});
+
+export const ALLOCATOR_FIXES: readonly FixSpec[] = [
+  fraction,
+  expandable,
+  emptyUnused,
+  recordStreams,
+  nvls,
+  graphStreams,
+  graphsOff,
+];

@@ -8,6 +8,7 @@ import {
   type FixSpec,
   FREE,
   fixSpec,
+  isOlder,
   isSet,
   isUnset,
   liveBytes,
@@ -200,22 +201,57 @@ const offload = fixSpec('optimizer-offload', (context) => {
 });
 
 const crossEntropy = fixSpec('cross-entropy-fusion', ({ view }) => {
+  // Megatron-Core refuses Transformer Engine's loss from 0.19 on, and warns of it before.
+  const impl = isOlder(view, 'megatron_core', '0.19') ? 'te' : 'native';
   if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
   // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.
-  const isFused = isSet(view, 'cross_entropy_loss_fusion') && wordOf(view, 'cross_entropy_fusion_impl') === 'te';
+  const inForce = wordOf(view, 'cross_entropy_fusion_impl') ?? 'native';
+  const isFused = isSet(view, 'cross_entropy_loss_fusion') && (inForce === 'te' || inForce === impl);
   if (isFused || wordOf(view, 'transformer_impl') === 'local') return [];
   return [
     {
       id: 'cross-entropy-fusion',
-      title: 'cross_entropy_loss_fusion=True, cross_entropy_fusion_impl=te',
-      change: settings({ cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'te' }),
-      requires: ['helps the rank that computes the loss, the last pipeline stage'],
+      title: `cross_entropy_loss_fusion=True, cross_entropy_fusion_impl=${impl}`,
+      change: settings({ cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: impl }),
+      requires: [
+        'helps the rank that computes the loss, the last pipeline stage',
+        ...(impl === 'te' ? ['Transformer Engine’s loss has known stability issues: watch it'] : []),
+      ],
+      cost: FREE,
+    },
+  ];
+});
+
+const oneInstance = fixSpec('optimizer-instances', ({ view, config }) => {
+  const count = Number(view.setting('num_distributed_optimizer_instances').value ?? 1);
+  if (!isSet(view, 'use_distributed_optimizer') || !(count > 1) || config.dp === null) return [];
+  return [
+    {
+      id: 'optimizer-instances',
+      title: `num_distributed_optimizer_instances ${count} → 1`,
+      change: settings({ num_distributed_optimizer_instances: '1' }),
+      cost: { percent: null, text: 'reductions over all replicas; no source has a figure', evidence: [] },
+    },
+  ];
+});
+
+const reuseBuffer = fixSpec('reuse-grad-buffer', ({ view }) => {
+  if (wordOf(view, 'fp8_recipe') !== 'mxfp8' || !isSet(view, 'fp8_param_gather')) return [];
+  if (!isUnset(view, 'reuse_grad_buf_for_mxfp8_param_ag')) return [];
+  return [
+    {
+      id: 'reuse-grad-buffer',
+      title: 'reuse_grad_buf_for_mxfp8_param_ag=True',
+      change: settings({ reuse_grad_buf_for_mxfp8_param_ag: 'True', overlap_param_gather: 'True' }),
+      saving: { bytes: null, by: null, text: 'without it, a buffer for the gathered parameters is kept as well' },
       cost: FREE,
     },
   ];
 });
 
 export const OPTIMIZER_FIXES: readonly FixSpec[] = [
+  oneInstance,
+  reuseBuffer,
   distributed,
   precisionAware,
   moments,

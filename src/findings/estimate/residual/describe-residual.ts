@@ -3,6 +3,7 @@ import { MbfError } from '../../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/results/residual.js';
 import type { Store } from '../../../store/store.js';
 import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
+import { readLogFacts } from '../../run/log-facts.js';
 import { listSnapshots } from '../../run/names/snapshots.js';
 import type { StagesOfRun } from '../estimate-run.js';
 import { compareDevice, type DeviceQuestion } from './compare-device.js';
@@ -75,10 +76,11 @@ async function compareLines(
   { stages }: StagesOfRun,
   ranks: RunOfRanks,
 ): Promise<LineResidual[]> {
-  const rows = await store.all('log.memory_ranks', { run_ids: String(runId) });
+  const { judged } = await readLogFacts(store, runId);
+  const rows = await store.all('log.memory_ranks', { run_ids: String(runId), attempts: String(judged) });
   return rows.flatMap((row): LineResidual[] => {
     const { metric } = row;
-    if (!row.is_newest || row.max_bytes === null) return [];
+    if (row.max_bytes === null) return [];
     if (metric !== 'max_allocated' && metric !== 'allocated') return [];
     const place = ranks.stageOf(row.rank);
     const stage = stages[place ?? (stages.length === 1 ? 0 : -1)];

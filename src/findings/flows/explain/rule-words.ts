@@ -12,6 +12,7 @@ export function versionsText({ package: name, from, before }: VersionRange): str
  */
 export function withoutValues(text: string): string {
   return text
+    .replaceAll(/: \{clause\}/g, '')
     .replaceAll(/ \([^(){}]{0,60}\{[\w.]+\}\)/g, '')
     .replaceAll(/\b([A-Z]{2,4}) \{[\w.]+\}/g, '$1')
     .replaceAll(/\b([\w.]+) \{\1\}/g, '$1')
