@@ -7,8 +7,19 @@ import { negatedFlags } from './config-keys.js';
 import { asPlace, placesOf } from './config-places.js';
 import { flagOf, pythonLiteral, shellValue, shellWords } from './value-text.js';
 
-export function pasteLines({ settings, env }: AdviceChange): PasteLines {
+/**
+ * `precision`: the named recipe of the configuration. Megatron Bridge makes an object of the name only when training
+ * starts.
+ */
+export function pasteLines(
+  { settings, env }: AdviceChange,
+  { precision = null }: { readonly precision?: string | null } = {},
+): PasteLines {
   const entries = Object.entries(settings);
+  const bridge = entries.flatMap(([key, value]) =>
+    placesOf(key).bridge.map((place) => `${asPlace(place, key)} = ${pythonLiteral(key, value)}`),
+  );
+  const isName = precision !== null && /^\w+$/.test(precision) && precision !== 'None';
   return {
     sbatch: [
       ...Object.entries(env).map(([name, value]) =>
@@ -17,14 +28,20 @@ export function pasteLines({ settings, env }: AdviceChange): PasteLines {
       // The scheduler counts nodes, and how many GPUs one has is the cluster's.
       ...(settings['world_size'] == null ? [] : [`# ${settings['world_size']} GPUs: nodes × GPUs per node`]),
     ],
-    megatron_bridge: entries.flatMap(([key, value]) =>
-      placesOf(key).bridge.map((place) => `${asPlace(place, key)} = ${pythonLiteral(key, value)}`),
-    ),
+    megatron_bridge:
+      isName && bridge.some((line) => line.startsWith('cfg.mixed_precision.'))
+        ? [
+            'from megatron.bridge.training.mixed_precision import get_mixed_precision_config',
+            `cfg.mixed_precision = get_mixed_precision_config(${JSON.stringify(precision)})`,
+            ...bridge,
+          ]
+        : bridge,
     megatron_lm: entries.flatMap(([key, value]) => {
       const line = flagLine(key, value);
       return line === null ? [] : [line];
     }),
     nemo: entries.flatMap(([key, value]) => placesOf(key).nemo.map((place) => nemoLine(place, key, value))),
+    python: [],
   };
 }
 

@@ -26,20 +26,24 @@ function runOf(files: Readonly<Record<string, string>>): {
 }
 
 describe('advise', () => {
-  it('gives a full device the changes that suffice, and what a first step had yet to allocate', () => {
+  it('gives a full device what helps, and what a first step had yet to allocate', () => {
     const env = cached;
     const advice = cli.expect(0, ['advise', SAMPLE, '--json'], { env }).json<AdviseResult>();
     expect(advice).toMatchObject({ schema: 'mbforensics/advise@1', cause: 'capacity', rank: 1 });
     expect(advice.shortfall_bytes).toBe(264_624_128);
     expect(advice.to_come_text).toContain('optimizer state');
-    expect(advice.plan?.closes).toBe(true);
-    const planned = advice.fixes.filter(({ status }) => status === 'recommended').map(({ id }) => id);
-    expect([...planned].sort()).toEqual([...advice.plan!.fixes].sort());
+    // The whole step is not known to fit after any change.
+    expect(advice.plan?.closes).toBeNull();
+    expect(advice.fixes.every(({ closes }) => closes !== true)).toBe(true);
+    expect(advice.actions).toHaveLength(1);
+    expect(advice.next[0]).toContain('not known to be enough');
     expect(advice.non_fixes.map(({ id }) => id)).toEqual(expect.arrayContaining(['vpp', 'expandable-segments']));
     expect(advice.symptoms.map(({ id }) => id)).toEqual(expect.arrayContaining(['S2', 'S3']));
     // The first screen shows the same.
     const screen = cli.expect(0, ['diagnose', SAMPLE, '--json'], { env }).json<DiagnoseResult>();
     expect(screen.advice?.plan).toEqual(advice.plan?.fixes);
+    expect(screen.advice?.actions).toEqual(advice.actions);
+    expect(screen.verdicts[0]!.next).toEqual(advice.next);
     expect(screen.advice?.fixes.map(({ id }) => id)).toEqual(advice.fixes.map(({ id }) => id));
   });
 
@@ -86,7 +90,8 @@ describe('advise', () => {
       id: 'expandable-segments',
       rank: 1,
       status: 'recommended',
-      closes: true,
+      // A message does not show what the rest of the step needs.
+      closes: null,
       saving_by: 'message',
     });
     const buffers = adviceWith('--use-nccl-ub').fixes.find(({ id }) => id === 'expandable-segments');

@@ -1,5 +1,6 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
 import { describe, expect, it } from 'vitest';
+import { TARGET_NAMES } from '../../src/findings/advice/fix.js';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIXES } from '../../src/findings/advice/non-fixes.js';
 import { lintRules } from '../../src/findings/lint/rules.js';
@@ -112,6 +113,8 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         'only?': oneOf(true),
         'unproven?': oneOf(true),
         'answers?': LIST,
+        'acts_on?': oneOf(...TARGET_NAMES),
+        'trainer?': oneOf('any', 'other'),
       },
     ],
     non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],
@@ -146,7 +149,8 @@ it('config-places has one default and names no key twice', () => {
 
 it('every fix and non-fix of fixes.yaml has code', () => {
   const data = loadData('fixes') as Readonly<Record<'fixes' | 'non_fixes', readonly { readonly id: string }[]>>;
-  expect(idsOf(FIXES)).toEqual(idsOf(data.fixes));
+  // In the order of the guides, not of the file.
+  expect(idsOf(FIXES).sort()).toEqual(idsOf(data.fixes).sort());
   expect(idsOf(NON_FIXES)).toEqual(idsOf(data.non_fixes));
 });
 

@@ -22,7 +22,8 @@ describe('advice as text', () => {
       const result: AdviseResult = { ...advise(situationOf(generateConfig(seed))), symptoms: [] };
       const text = adviseText(result, { paste: FRAMEWORKS });
       // Lines to paste are not wrapped: they could not be pasted.
-      const pasted = new Set(Object.values(result.plan?.paste ?? {}).flat());
+      const pastes = [result.plan, ...result.fixes].flatMap((one) => (one === null ? [] : Object.values(one.paste)));
+      const pasted = new Set(pastes.flat());
       expectPage(
         text
           .split('\n')

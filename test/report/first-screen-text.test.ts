@@ -5,6 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LAUNCH_ENDINGS } from '../../src/model/launch-end.js';
+import { COSTS_BY, SAVINGS_BY } from '../../src/model/results/advise.js';
 import type {
   AccountingPart,
   DiagnoseResult,
@@ -225,9 +226,17 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
   advice: fc.option(
     fc.record({
       plan: fc.option(fc.array(fc.constantFrom('pp-8', 'recompute-mlp'), { maxLength: 3 })),
+      actions: fc.array(
+        fc.record({ step: fc.constant(null), fixes: fc.array(fc.constant('expandable-segments'), { maxLength: 3 }) }),
+        { maxLength: 3 },
+      ),
       fixes: fc.array(
         fc.record({
           id: fc.constantFrom('expandable-segments', 'pp-8-more-gpus', 'optimizer-offload-100'),
+          title: prose,
+          saving_by: fc.option(fc.constantFrom(...SAVINGS_BY)),
+          cost_by: fc.option(fc.constantFrom(...COSTS_BY)),
+          cost_on: fc.option(prose),
           status: fc.constantFrom('recommended', 'possible', 'conditional', 'forbidden'),
           saving_bytes: fc.option(fc.nat()),
           cost_percent: fc.option(fc.double({ min: -5, max: 90, noNaN: true })),

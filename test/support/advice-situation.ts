@@ -12,6 +12,7 @@ export interface SituationOptions {
   readonly verdict?: Partial<Situation['verdict']>;
   readonly components?: Readonly<Partial<Record<Component, number>>>;
   readonly completedSteps?: number | null;
+  readonly isMegatron?: boolean;
   /** Live bytes, request and what the process could have: the figures of the cause tests. */
   readonly liveGib?: number;
   readonly requestGib?: number;
@@ -99,6 +100,7 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
   return {
     run: 'run',
     facts,
+    isMegatron: options.isMegatron ?? true,
     ranOut: true,
     verdict: {
       rank: 0,

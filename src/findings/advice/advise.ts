@@ -6,14 +6,14 @@
 import { pasteLines } from '../../knowledge/spellings.js';
 import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
-import type { AdviceFix, AdviseResult, FixStatus } from '../../model/results/advise.js';
+import type { AdviceChange, AdviceFix, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
 import { ChangeJudge, type Judgement } from '../lint/change.js';
 import { View } from '../settings/view.js';
+import { actionsOf } from './actions.js';
 import { ChangeEstimator } from './estimate-change.js';
-import { measured } from './experiments.js';
-import { type FixContext, type FixSpec, type Proposal, type Saving, sizesOf } from './fix.js';
+import { type Cost, type FixContext, type FixSpec, type Proposal, reachBytes, type Saving, sizesOf } from './fix.js';
 import { FIXES } from './fixes/index.js';
 import { nonFixesOf } from './non-fixes.js';
 import { type Candidate, planOf } from './plan.js';
@@ -41,6 +41,7 @@ interface ScoredFix {
   readonly spec: FixSpec;
   readonly proposal: Proposal;
   readonly saving: Saving;
+  readonly cost: Cost;
   readonly closes: boolean | null;
   readonly judgement: Judgement;
 }
@@ -66,7 +67,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
   const shortfall = shortfallOf(situation);
   const need = shortfall.bytes === null ? null : shortfall.bytes + toCome;
   const scored = (situation.ranOut ? FIXES : [])
-    .filter((spec) => suits(spec, situation))
+    .filter((spec) => suits(spec, situation) && acts(spec, context))
     .flatMap((spec) => spec.propose(context).map((proposal) => ({ spec, proposal })))
     .map(({ spec, proposal }) => scoreFix(context, spec, proposal, published, judge.judge(proposal.change)))
     .filter(({ saving, judgement }) => judgement.broken.length > 0 || !isUseless(saving));
@@ -92,7 +93,11 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
         Number(a.status === 'forbidden') - Number(b.status === 'forbidden') ||
         a.scoredFix.spec.order - b.scoredFix.spec.order,
     );
-  if (situation.facts.settings.size === 0)
+  if (situation.ranOut && !situation.isMegatron)
+    limits.push(
+      'Nothing that was read is of Megatron: only changes that every trainer has are listed. If it is a Megatron run, ingest its configuration.',
+    );
+  else if (situation.facts.settings.size === 0)
     limits.push(
       'No configuration was read: what it forbids is not known, and sizes are not either. Ingest run_config.yaml or the launch script with the log.',
     );
@@ -107,6 +112,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
   if (situation.components === null && situation.verdict.cause === 'capacity')
     limits.push('No memory snapshot of the failing rank: savings are estimates, not shares of what was live.');
   const { verdict } = situation;
+  const planned = scored.filter(({ proposal }) => chosen.has(proposal.id)).map(({ proposal }) => proposal);
   return {
     schema: 'mbforensics/advise@1',
     run: situation.run,
@@ -118,8 +124,20 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     device_bytes: situation.deviceBytes,
     components: [...(situation.components ?? [])].map(([component, bytes]) => ({ component, bytes })),
     published_case: published?.name ?? null,
-    fixes: ordered.map(({ scoredFix, status }, i) => describeFix(scoredFix, status, i + 1, published)),
-    plan: plan === null ? null : { ...plan, paste: pasteLines(plan.change) },
+    fixes: ordered.map(({ scoredFix, status }, i) => describeFix(view, scoredFix, status, i + 1, published)),
+    plan: plan === null ? null : { ...plan, paste: pasteOf(view, plan.change, planned) },
+    actions: actionsOf(
+      verdict.steps,
+      plan,
+      ordered.map(({ scoredFix, status }) => ({
+        id: scoredFix.proposal.id,
+        answers: scoredFix.spec.answers ?? [],
+        status,
+        isReplayed: scoredFix.saving.by === 'what_if',
+        saving_bytes: scoredFix.saving.bytes,
+        numerics: scoredFix.spec.numerics === true,
+      })),
+    ),
     non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
     limits,
   };
@@ -129,7 +147,9 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
  * Where nothing is decided, everything that helps against one or the other is a candidate, and none is known to be
  * enough.
  */
-function suits({ causes, answers, only }: FixSpec, { verdict: { cause, steps } }: Situation): boolean {
+function suits({ causes, answers, only, trainer }: FixSpec, situation: Situation): boolean {
+  const { cause, steps } = situation.verdict;
+  if (trainer === 'other' ? situation.isMegatron : trainer === undefined && !situation.isMegatron) return false;
   if (only === true && !steps.some(({ kind }) => answers?.includes(kind))) return false;
   if (causes.includes(cause)) return true;
   // Of a fragmented device the other ways are shown with their price: they are what people reach for.
@@ -138,7 +158,21 @@ function suits({ causes, answers, only }: FixSpec, { verdict: { cause, steps } }
   return false;
 }
 
-function estimatorOf({ given, noEstimate }: Situation, limits: string[]): ChangeEstimator | null {
+/** Of the live memory, in percent: less than that is not worth a change. */
+const LEAST_REACH = 1;
+
+/** Where a snapshot shows the components: those that it makes smaller are live, or yet to come. */
+function acts({ acts_on: target }: FixSpec, context: FixContext): boolean {
+  const { cause } = context.situation.verdict;
+  // Free memory of private pools, pending frees and memory outside PyTorch are not live.
+  const isLive = cause === 'capacity' || cause === 'fragmentation' || cause === 'undecided';
+  if (target === undefined || !isLive) return true;
+  const [reach, all] = [reachBytes(context, target), reachBytes(context)];
+  return reach === null || all === null || 100 * reach >= LEAST_REACH * all;
+}
+
+function estimatorOf({ given, noEstimate, isMegatron }: Situation, limits: string[]): ChangeEstimator | null {
+  if (!isMegatron) return null;
   if (given === null) {
     if (noEstimate !== null) limits.push(`No estimate: ${noEstimate}`);
     return null;
@@ -202,7 +236,9 @@ function scoreFix(
   const saving =
     proposedSaving?.by === 'what_if'
       ? proposedSaving
-      : (publishedSaving(published, proposal.id) ?? proposedSaving ?? estimated(context, spec, proposal));
+      : (publishedSaving(published, proposal.id) ??
+        proposedSaving ??
+        withinReach(context, spec, estimated(context, spec, proposal)));
   const { cause } = context.situation.verdict;
   const bytes = saving.bytes === null ? null : saving.bytes - context.stateToComeBytes - context.flowToComeBytes;
   // On a fragmented device, freed bytes need not be where the request could use them.
@@ -212,7 +248,19 @@ function scoreFix(
         ? isEnough(context.step, bytes, spec.unproven === true ? null : context.estimate(proposal.change))
         : null
       : saving.closes;
-  return { spec, proposal, saving, closes, judgement };
+  return { spec, proposal, saving, cost: publishedCost(published, proposal.id) ?? proposal.cost, closes, judgement };
+}
+
+/** An estimate cannot save more than there was. */
+function withinReach(context: FixContext, { acts_on: target }: FixSpec, saving: Saving): Saving {
+  const reach = reachBytes(context, target);
+  if (reach === null || saving.bytes === null || saving.bytes <= reach) return saving;
+  const toCome = context.stateToComeBytes + context.flowToComeBytes > 0;
+  return {
+    ...saving,
+    bytes: reach,
+    text: `no more than the ${formatBytes(reach)} that ${toCome ? 'the step needs' : 'were live'} of what it acts on; ${saving.text}`,
+  };
 }
 
 /** Known to save nothing on the rank that failed. */
@@ -253,16 +301,18 @@ function estimated(
   };
 }
 
-function candidateOf({ spec, proposal, saving, closes }: ScoredFix, { verdict }: Situation): Candidate {
+function candidateOf({ spec, proposal, saving, cost, closes }: ScoredFix, { verdict }: Situation): Candidate {
   return {
-    isAnswer: verdict.steps.some(({ kind }) => spec.answers?.includes(kind)),
+    // Or the request is served in a replay with it, whatever the cause.
+    isAnswer:
+      verdict.steps.some(({ kind }) => spec.answers?.includes(kind)) || (saving.by === 'what_if' && closes !== false),
     id: proposal.id,
     family: spec.id,
     order: spec.order,
     change: proposal.change,
     saving_bytes: saving.bytes,
     closes,
-    cost_percent: proposal.cost.percent,
+    cost_percent: cost.percent,
     numerics: spec.numerics === true,
     needsGpus: 'world_size' in proposal.change.settings,
   };
@@ -274,13 +324,22 @@ function statusOf({ proposal, judgement }: ScoredFix, chosen: ReadonlySet<string
   return chosen.has(proposal.id) ? 'recommended' : 'possible';
 }
 
+/** Settings as each framework spells them, and lines of a training script. */
+function pasteOf(view: View, change: AdviceChange, proposals: readonly Proposal[]): PasteLines {
+  return {
+    ...pasteLines(change, { precision: view.setting('mixed_precision').value }),
+    python: proposals.flatMap(({ python = [] }) => python),
+  };
+}
+
 function describeFix(
+  view: View,
   scoredFix: ScoredFix,
   status: FixStatus,
   rank: number,
   published: PublishedCase | null,
 ): AdviceFix {
-  const { spec, proposal, saving, judgement } = scoredFix;
+  const { spec, proposal, saving, cost, judgement } = scoredFix;
   const [broken] = judgement.broken;
   const outcome = published?.outcomes.get(proposal.id);
   return {
@@ -291,11 +350,10 @@ function describeFix(
     saving_bytes: saving.bytes,
     saving_by: saving.by,
     saving_text: saving.text,
-    cost_percent: publishedCost(published, proposal.id) ?? proposal.cost.percent,
-    cost_text:
-      outcome === undefined
-        ? proposal.cost.text
-        : `measured on this workload: ${outcome.tflops === null ? `step time × ${outcome.step_factor}` : `${outcome.tflops} TFLOP/s/GPU`}`,
+    cost_percent: cost.percent,
+    cost_by: cost.by,
+    cost_on: cost.on,
+    cost_text: cost.text,
     published:
       outcome === undefined
         ? null
@@ -319,11 +377,8 @@ function describeFix(
     forbidden_by: broken?.rule ?? null,
     forbidden_text: broken === undefined ? null : `${broken.message}${placeOf(broken.facts)} ${broken.fix}`,
     change: proposal.change,
-    paste: pasteLines(proposal.change),
-    evidence: [
-      ...(outcome === undefined ? [] : [measured(outcome.id)]),
-      ...proposal.cost.evidence.filter(({ text }) => outcome === undefined || text !== measured(outcome.id).text),
-    ],
+    paste: pasteOf(view, proposal.change, [proposal]),
+    evidence: [...new Map([...cost.evidence, ...proposal.cost.evidence].map((entry) => [entry.text, entry])).values()],
     disputes: proposal.disputes ?? [],
     source: spec.source,
   };

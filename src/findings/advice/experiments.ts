@@ -16,18 +16,29 @@ export function experimentOf(id: string): Experiment {
   return experiment;
 }
 
-/** Throughput lost, in percent: of the golden value, or of the run it was compared with; null if not measured. */
+/**
+ * Percent of throughput lost against the run that it was compared with; null if not measured. What is printed against
+ * a golden value has the loss of that run in it.
+ */
 export function lostPercent({
-  vs_golden_percent: golden,
+  tflops,
+  control,
   throughput_change_percent: change,
   step_factor: factor,
 }: Experiment): number | null {
-  if (golden !== null) return -golden;
+  const before = control === null ? null : (BY_ID.get(control)?.tflops ?? null);
+  if (tflops !== null && before !== null) return oneDecimal(100 * (1 - tflops / before));
   if (change !== null) return -change;
   return factor === null ? null : oneDecimal(100 * (1 - 1 / factor));
 }
 
-/** `more PP: 668 TFLOP/s/GPU (−5.9 %), peak 53.2 GB, −5.6 GB; … (Llama 3 70B, 32 × H100 80GB)`. */
+/** Model and GPUs of an experiment: `Llama 3 70B, 32 × H100 80GB`. */
+export function workloadText(id: string): string {
+  const { workload } = experimentOf(id);
+  return WORKLOAD_TEXTS.get(workload) ?? workload;
+}
+
+/** `more PP: 668 TFLOP/s/GPU (−5.9 % against golden), peak 53.2 GB, −5.6 GB; … (Llama 3 70B, 32 × H100 80GB)`. */
 export function measured(id: string): AdviceEvidence {
   const experiment = experimentOf(id);
   const about = experiment.isRounded === true ? '~' : '';
@@ -35,7 +46,7 @@ export function measured(id: string): AdviceEvidence {
     ...(experiment.tflops === null
       ? []
       : [
-          `${about}${experiment.tflops} TFLOP/s/GPU${experiment.vs_golden_percent === null ? '' : ` (${signed(experiment.vs_golden_percent)} %)`}`,
+          `${about}${experiment.tflops} TFLOP/s/GPU${experiment.vs_golden_percent === null ? '' : ` (${signed(experiment.vs_golden_percent)} % against golden)`}`,
         ]),
     ...(experiment.step_factor === null ? [] : [stepText(experiment.step_factor)]),
     ...(experiment.throughput_change_percent === null
@@ -48,7 +59,7 @@ export function measured(id: string): AdviceEvidence {
   ];
   const caveat = experiment.caveat === '' ? '' : `; ${experiment.caveat}`;
   return {
-    text: `${experiment.title}: ${figures.join(', ')}${caveat} (${WORKLOAD_TEXTS.get(experiment.workload) ?? experiment.workload})`,
+    text: `${experiment.title}: ${figures.join(', ')}${caveat} (${workloadText(id)})`,
     grade: 'measured',
     source: experiment.source,
   };

@@ -1,14 +1,16 @@
 /** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
-import type { AdviceChange, AdviceEvidence, SavingBy } from '../../model/results/advise.js';
+import { sumOf as sum } from '../../model/lists.js';
+import type { AdviceChange, AdviceEvidence, CostBy, SavingBy } from '../../model/results/advise.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { StepKind } from '../../model/verdict.js';
-import type { Cause } from '../../model/vocabulary.js';
+import type { Cause, Component } from '../../model/vocabulary.js';
 import { asList, asNumber, isOn } from '../settings/values.js';
 import { compareVersions } from '../settings/versions.js';
 import type { View } from '../settings/view.js';
 import type { EstimatedChange } from './estimate-change.js';
+import { experimentOf, lostPercent, measured, workloadText } from './experiments.js';
 import type { Situation } from './situation.js';
 import type { StepFigures } from './sufficiency.js';
 
@@ -23,6 +25,10 @@ export interface Saving {
 export interface Cost {
   /** Percent of throughput lost; negative: gained; null: no source has a figure. */
   readonly percent: number | null;
+  /** How the percentage is known; null where there is none. */
+  readonly by: CostBy | null;
+  /** Of what was measured elsewhere: model and GPUs. */
+  readonly on: string | null;
   readonly text: string;
   readonly evidence: readonly AdviceEvidence[];
 }
@@ -36,7 +42,25 @@ export interface Proposal {
   readonly saving?: Saving;
   readonly cost: Cost;
   readonly disputes?: readonly string[];
+  /** Lines of a training script, where a fix is not a setting. */
+  readonly python?: readonly string[];
 }
+
+/** What a fix acts on, as components of the memory. */
+const TARGETS = {
+  optimizer: ['optimizer_state'],
+  gradients: ['gradient'],
+  weights: ['parameter', 'fp8_buffer'],
+  state: ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'],
+  flow: ['activation', 'logits_loss', 'recompute', 'moe_dispatch', 'temporary'],
+  logits: ['logits_loss', 'temporary'],
+  graphs: ['graph_pool'],
+} as const satisfies Readonly<Record<string, readonly Component[]>>;
+export type Target = keyof typeof TARGETS;
+export const TARGET_NAMES = Object.keys(TARGETS) as Target[];
+
+/** Without a known component: it may be anything. */
+const UNLABELLED: readonly Component[] = ['before_recording', 'unattributed'];
 
 /** A fix of `fixes.yaml`. */
 interface FixData {
@@ -54,6 +78,10 @@ interface FixData {
   readonly only?: true;
   /** No source has a figure of what it saves: it is never known to be enough. */
   readonly unproven?: true;
+  /** What it makes smaller: where a snapshot shows the components, it is a fix only if they are live or yet to come. */
+  readonly acts_on?: Target;
+  /** Missing: a setting of Megatron. `any`: of the process. `other`: for runs of other trainers. */
+  readonly trainer?: 'any' | 'other';
   /** The guides, by name. */
   readonly source: string;
 }
@@ -179,16 +207,56 @@ export function settings(values: Readonly<Record<string, string | null>>): Advic
   return { settings: values, env: {} };
 }
 
-export const FREE: Cost = { percent: 0, text: 'none', evidence: [] };
+/** No work is added to a step. */
+export function freeByDesign(text = 'none', evidence: Cost['evidence'] = []): Cost {
+  return { percent: 0, by: 'design', on: null, text, evidence };
+}
 
-export function unmeasured(text: string): Cost {
-  return { percent: null, text, evidence: [] };
+/** By an experiment on another workload, or several: the figure of the first. */
+export function costOf(id: string, text: string, ...others: readonly string[]): Cost {
+  return {
+    percent: lostPercent(experimentOf(id)),
+    by: 'measured',
+    on: workloadText(id),
+    text,
+    evidence: [id, ...others].map(measured),
+  };
+}
+
+export function byGuide(percent: number, text: string, evidence: Cost['evidence']): Cost {
+  return { percent, by: 'guide', on: null, text, evidence };
+}
+
+export function unmeasured(text: string, evidence: Cost['evidence'] = []): Cost {
+  return { percent: null, by: null, on: null, text, evidence };
 }
 
 /** Optimizer state of the rank as it will be once a step is complete; null without a snapshot. */
 export function optimizerBytes({ situation, stateToComeBytes }: FixContext): number | null {
   const live = liveBytes(situation, 'optimizer_state');
   return live === null ? null : live + stateToComeBytes;
+}
+
+/**
+ * Bytes that a fix can act on at most: those of its components that were live, what no label names, and what the step
+ * had yet to make. Null without a snapshot.
+ */
+export function reachBytes({ situation, stateToComeBytes, flowToComeBytes }: FixContext, on?: Target): number | null {
+  const toCome =
+    on === undefined
+      ? stateToComeBytes + flowToComeBytes
+      : on === 'optimizer' || on === 'state'
+        ? stateToComeBytes
+        : on === 'flow' || on === 'logits'
+          ? flowToComeBytes
+          : 0;
+  const live =
+    on === undefined
+      ? situation.components === null
+        ? null
+        : sum([...situation.components.values()])
+      : liveBytes(situation, ...TARGETS[on], ...UNLABELLED);
+  return live === null ? null : live + toCome;
 }
 
 /** Bytes of components that were live when it failed; null without a snapshot. */

@@ -112,8 +112,16 @@ export const NON_FIXES: readonly NonFixSpec[] = ROWS.map(({ id, title, source, e
   return { id, title, source: sourceText(source), why, evidence: experiments.map(measured) };
 });
 
+/** Of every trainer; the others are settings of Megatron. */
+const OF_ANY_TRAINER: ReadonlySet<string> = new Set([
+  'expandable-segments',
+  'layout-against-leak',
+  'model-against-outside',
+]);
+
 export function nonFixesOf(context: FixContext): NonFix[] {
-  return NON_FIXES.flatMap(({ id, title, source, evidence, why }) => {
+  const known = NON_FIXES.filter(({ id }) => context.situation.isMegatron || OF_ANY_TRAINER.has(id));
+  return known.flatMap(({ id, title, source, evidence, why }) => {
     const reason = why(context);
     return reason === null ? [] : [{ id, title, why: reason, evidence, source }];
   });

@@ -3,8 +3,8 @@
  * GB are decimal, as in the guides.
  */
 import type { Experiment } from '../../knowledge/measured.js';
-import { experimentOf, lostPercent } from './experiments.js';
-import { type FixContext, isSet, type Saving } from './fix.js';
+import { experimentOf, lostPercent, measured, workloadText } from './experiments.js';
+import { type Cost, type FixContext, isSet, type Saving } from './fix.js';
 
 const GB = 1e9;
 
@@ -68,10 +68,16 @@ export function publishedSaving(of: PublishedCase | null, id: string): Saving | 
   };
 }
 
-/** Percent of throughput that it cost there; for a golden value, what the baseline had already lost is not a cost. */
-export function publishedCost(of: PublishedCase | null, id: string): number | null {
+/** What it cost there, against the baseline; undefined where it was not among the experiments. */
+export function publishedCost(of: PublishedCase | null, id: string): Cost | undefined {
   const outcome = of?.outcomes.get(id);
-  if (of === null || outcome === undefined) return null;
-  const [lost, before] = [lostPercent(outcome), lostPercent(of.baseline)];
-  return lost !== null && lost === before ? 0 : lost;
+  if (outcome === undefined) return undefined;
+  const { tflops, step_factor: factor } = outcome;
+  return {
+    percent: lostPercent(outcome),
+    by: 'workload',
+    on: workloadText(outcome.id),
+    text: `measured on this workload: ${tflops === null ? `step time × ${factor}` : `${tflops} TFLOP/s/GPU`}`,
+    evidence: [measured(outcome.id)],
+  };
 }

@@ -24,6 +24,8 @@ export interface Situation {
     | 'accounting'
     | 'steps'
   >;
+  /** Whether anything read is Megatron's: only then its settings are fixes. */
+  readonly isMegatron: boolean;
   /** Whether any evidence shows that memory ran out, whatever the cause. */
   readonly ranOut: boolean;
   /** Live bytes of the failing rank by component; null without a snapshot. */

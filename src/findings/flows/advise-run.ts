@@ -1,4 +1,6 @@
 /** What `diagnose` takes from advice: what forbids PyTorch's hint, and the answer of `advise` in short. */
+
+import { pick } from '../../model/pick.js';
 import type { DiagnoseAdvice } from '../../model/results/common.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
@@ -6,6 +8,11 @@ import { advise } from '../advice/advise.js';
 import { type ExpandableConstraint, expandableConstraint } from '../lint/expandable-constraint.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
 import { readSituation } from './read-situation.js';
+
+const SHORT_FIX = [
+  ...(['id', 'title', 'status', 'saving_bytes', 'saving_by'] as const),
+  ...(['cost_percent', 'cost_by', 'cost_on', 'closes', 'forbidden_by'] as const),
+] as const;
 
 export async function constraintOfRun(store: Store, runId: number): Promise<ExpandableConstraint | null> {
   return expandableConstraint(await factsOfRun(store, runId));
@@ -21,14 +28,8 @@ export async function shortAdvice(
   const advice = advise(await readSituation(store, runId, { run, verdicts }, capacityBytes ?? null));
   return {
     plan: advice.plan?.fixes ?? null,
-    fixes: advice.fixes.map(({ id, status, saving_bytes, cost_percent, closes, forbidden_by }) => ({
-      id,
-      status,
-      saving_bytes,
-      cost_percent,
-      closes,
-      forbidden_by,
-    })),
+    actions: advice.actions,
+    fixes: advice.fixes.map((fix) => pick(fix, SHORT_FIX)),
     non_fixes: advice.non_fixes.map(({ id }) => id),
   };
 }

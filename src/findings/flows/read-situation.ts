@@ -25,6 +25,7 @@ export async function readSituation(
   return {
     run,
     facts,
+    isMegatron: facts.framework.name === 'nemo' || (await store.one('log.trainer', { run_id: runId }))!.is_megatron,
     verdict,
     ranOut: verdict.request !== null || verdict.tests.length > 0 || incidents.some(({ is_oom }) => is_oom),
     components:

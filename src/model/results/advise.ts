@@ -1,4 +1,5 @@
 /** What `advise` returns. Field names are the JSON's. */
+import type { Step } from '../verdict.js';
 import type { Cause, CauseDetail, Component, Confidence } from '../vocabulary.js';
 
 /**
@@ -23,6 +24,8 @@ export interface PasteLines {
   /** Flags of a command line. */
   readonly megatron_lm: readonly string[];
   readonly nemo: readonly string[];
+  /** Lines of a training script that is not Megatron's. */
+  readonly python: readonly string[];
 }
 
 export interface AdviceEvidence {
@@ -37,6 +40,13 @@ export interface AdviceEvidence {
  */
 export const SAVINGS_BY = ['what_if', 'measured', 'attribution', 'estimate', 'message'] as const;
 export type SavingBy = (typeof SAVINGS_BY)[number];
+
+/**
+ * How a cost was found: measured on this very workload, on another one, from the guides, computed from the layout, or
+ * free since nothing is added to a step.
+ */
+export const COSTS_BY = ['workload', 'measured', 'guide', 'computed', 'design'] as const;
+export type CostBy = (typeof COSTS_BY)[number];
 
 /** `conditional`: allowed as far as is known, but something that decides is unknown. */
 export const FIX_STATUS = ['recommended', 'possible', 'conditional', 'forbidden'] as const;
@@ -54,6 +64,9 @@ export interface AdviceFix {
   readonly saving_text: string;
   /** Percent of throughput lost, 0 for nothing, negative for a gain; null where no source has a figure. */
   readonly cost_percent: number | null;
+  readonly cost_by: CostBy | null;
+  /** Of what was measured: model and GPUs. */
+  readonly cost_on: string | null;
   readonly cost_text: string;
   /**
    * The row of the published experiment whose workload the run has; null if there is none. GB are decimal, as printed
@@ -102,6 +115,16 @@ export interface AdvicePlan {
   readonly paste: PasteLines;
 }
 
+/**
+ * One thing to do: a step of the verdict, or fixes that are made together. With both, the fixes carry out the step. The
+ * first is the first to do.
+ */
+export interface AdviceAction {
+  readonly step: Step | null;
+  /** Ids; empty where no setting carries out the step. */
+  readonly fixes: readonly string[];
+}
+
 /** A symptom of the guides that this run shows. */
 export interface SymptomHit {
   readonly id: string;
@@ -144,7 +167,9 @@ export interface AdviseResult {
   readonly published_case: string | null;
   readonly fixes: readonly AdviceFix[];
   readonly plan: AdvicePlan | null;
-  /** The advice of `diagnose`: the only advice where a setting is not the cure. */
+  /** What to do, the first thing first: the steps of the verdict and the plan in one list. */
+  readonly actions: readonly AdviceAction[];
+  /** The sentences of `actions`, as `diagnose` prints them. */
   readonly next: readonly string[];
   readonly non_fixes: readonly NonFix[];
   readonly symptoms: readonly SymptomHit[];

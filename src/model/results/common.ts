@@ -2,6 +2,7 @@
  * What verbs return. Each is a plain object that `--json` prints as it is and `src/report` renders as text, so the two
  * cannot disagree. Field names are the JSON's: outside scripts rely on them.
  */
+
 import type { FirstFailureResult } from '../first-failure.js';
 import type { LaunchEnd } from '../launch-end.js';
 import type {
@@ -15,6 +16,7 @@ import type {
   Verdict,
 } from '../verdict.js';
 import type { Cause, SourceStatus } from '../vocabulary.js';
+import type { AdviceAction, AdviceFix } from './advise.js';
 import type {
   BridgeFigures,
   GroupKey,
@@ -367,18 +369,28 @@ export interface RanksResult {
   readonly snapshots_left_out: number;
 }
 
+/** What `diagnose` has of a fix. */
+export type ShortFix = Pick<
+  AdviceFix,
+  | 'id'
+  | 'title'
+  | 'status'
+  | 'saving_bytes'
+  | 'saving_by'
+  | 'cost_percent'
+  | 'cost_by'
+  | 'cost_on'
+  | 'closes'
+  | 'forbidden_by'
+>;
+
 /** The answer of `advise` in short: what to change, and what not. */
 export interface DiagnoseAdvice {
   /** Ids of fixes that together are enough, the cheapest there are; null if none is known to be. */
   readonly plan: readonly string[] | null;
-  readonly fixes: readonly {
-    readonly id: string;
-    readonly status: 'recommended' | 'possible' | 'conditional' | 'forbidden';
-    readonly saving_bytes: number | null;
-    readonly cost_percent: number | null;
-    readonly closes: boolean | null;
-    readonly forbidden_by: string | null;
-  }[];
+  /** As of `advise`. */
+  readonly actions: readonly AdviceAction[];
+  readonly fixes: readonly ShortFix[];
   /** Ids of measures that will not help. */
   readonly non_fixes: readonly string[];
 }

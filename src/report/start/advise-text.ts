@@ -14,6 +14,7 @@ import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
 import { left, right, tableOf } from '../table.js';
 import { labelled, paragraph, WIDTH } from '../text-pieces.js';
+import { costWords, percentText, savingWords } from '../verdict/action-words.js';
 
 export interface AdviseTextOptions {
   /** Frameworks whose lines are printed; the launch script's always are. */
@@ -27,6 +28,7 @@ const PASTE_WORDS: Readonly<Record<keyof PasteLines, string>> = {
   megatron_bridge: 'Megatron Bridge',
   megatron_lm: 'Megatron-LM',
   nemo: 'NeMo',
+  python: 'training script',
 };
 
 export function adviseText(result: AdviseResult, options: AdviseTextOptions): string {
@@ -64,58 +66,39 @@ function headLines(result: AdviseResult): string[] {
   ];
 }
 
-function doLines({ plan, fixes, cause, next }: AdviseResult, options: AdviseTextOptions): string[] {
-  if (plan === null) {
-    if (cause === 'not_oom') return ['', 'DO       no memory ran out: there is nothing to save'];
-    const isLayout = cause === 'capacity' || cause === 'fragmentation';
-    const none = isLayout
-      ? ['no allowed change, nor up to three of them together, is known to be enough']
-      : fixes.length > 0 || cause === 'undecided'
-        ? next.length > 0
-          ? next
-          : ['name the logs of all ranks and of the launcher, and a snapshot dumped at the OOM']
-        : ['no setting cures this', ...next];
+function doLines(result: AdviseResult, options: AdviseTextOptions): string[] {
+  const { plan, actions, fixes, cause, next } = result;
+  if (cause === 'not_oom' && actions.length === 0) return ['', 'DO       no memory ran out: there is nothing to save'];
+  const lines = actions.flatMap(({ fixes: ids }, i) => {
+    const chosen = ids.flatMap((id) => fixes.filter((fix) => fix.id === id));
+    const isPlan = plan !== null && chosen.length > 0;
     return [
-      '',
-      ...none.flatMap((text, i) =>
-        wrap(`${i === 0 ? 'DO       ' : '         '}${printable(text)}`, WIDTH, '         '),
+      wrap(`         ${printable(next[i]!)}`, WIDTH, '           '),
+      ...chosen.flatMap((fix) =>
+        fix.requires.map((text) => wrap(`           needs: ${printable(text)}`, WIDTH, '             ')),
       ),
-    ];
-  }
-  const chosen = plan.fixes.flatMap((id) => fixes.filter((fix) => fix.id === id));
-  return [
-    '',
-    ...chosen.flatMap((fix, i) => [
-      ...wrap(`${i === 0 ? 'DO       ' : '         '}${printable(fix.title)}`, WIDTH, '           '),
-      ...wrap(`         ${gainText(fix)}; ${costText(fix)}`, WIDTH, '         '),
-      ...fix.requires.flatMap((text) => wrap(`         needs: ${printable(text)}`, WIDTH, '                ')),
-    ]),
-    ...(chosen.length > 1 ? wrap(`         ${planText(plan)}`, WIDTH, '         ') : []),
-    ...pasteLinesOf(plan.paste, options.paste),
-  ];
+      ...(isPlan && chosen.length > 1 ? [wrap(`           ${planText(plan)}`, WIDTH, '           ')] : []),
+      ...(chosen.length === 0 ? [] : [pasteLinesOf(isPlan ? plan.paste : chosen[0]!.paste, options.paste)]),
+    ].flat();
+  });
+  const [first = `         ${NOTHING_TO_DO}`, ...rest] = lines;
+  return ['', `DO       ${first.slice(9)}`, ...rest];
 }
 
+const NOTHING_TO_DO = 'name the logs of all ranks and of the launcher, and a snapshot dumped at the OOM';
+
 function planText({ text, cost_percent: cost }: AdvicePlan): string {
-  return `${text}${cost === null ? '' : `; together about ${percent(cost)} of throughput`}`;
+  return `${text}${cost === null ? '' : `; together ${percentText(cost)}`}`;
 }
 
 function gainText({ saving_bytes: bytes, saving_text: text, closes }: AdviceFix): string {
   const enough = closes === true ? ', which is enough' : closes === false ? ', which is not enough' : '';
-  return `${bytes === null || bytes <= 0 ? 'saves' : `saves ${formatBytes(bytes)}`}${enough} (${printable(text)})`;
+  return `${bytes === null || bytes <= 0 ? '' : formatBytes(bytes)}${enough} (${printable(text)})`.replace(/^,? /, '');
 }
 
-function costText({ cost_percent: cost, cost_text: text }: AdviceFix): string {
-  return cost === null
-    ? `cost: ${text}`
-    : cost === 0
-      ? text === 'none'
-        ? 'no cost'
-        : `no cost (${text})`
-      : `cost: ${percent(cost)} (${text})`;
-}
-
-function percent(value: number): string {
-  return `${value < 0 ? '+' : value === 0 ? '' : '−'}${Math.abs(value)} %`;
+function costText(fix: AdviceFix): string {
+  const { cost_percent: cost, cost_text: text } = fix;
+  return cost === null ? text : `${percentText(cost)} (${costWords(fix)})${text === 'none' ? '' : `: ${text}`}`;
 }
 
 function pasteLinesOf(paste: PasteLines, wanted: readonly (keyof PasteLines)[]): string[] {
@@ -129,7 +112,7 @@ function tableLines({ fixes }: AdviseResult): string[] {
   if (open.length === 0) return [];
   return [
     '',
-    'in the order to try them (* to do now, ? something that decides is unknown)',
+    'in the order to try them (* to do now, ? something that decides is unknown); cost: of throughput',
     tableOf(open, [
       left(
         '#',
@@ -139,12 +122,11 @@ function tableLines({ fixes }: AdviseResult): string[] {
       right('saves', ({ saving_bytes: bytes }) =>
         bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
       ),
-      left('by', ({ saving_by: by, published }) =>
-        by === null
-          ? '—'
-          : `${words(by)}${by === 'measured' && published?.peak_gb != null ? `, peak ${published.peak_gb} GB` : ''}`,
+      left('known by', ({ saving_by: by }) => (by === 'attribution' ? 'of live' : savingWords(by) || '—')),
+      right('cost', ({ cost_percent: cost }) =>
+        cost === null ? '—' : `${cost < 0 ? '+' : cost === 0 ? '' : '−'}${Math.abs(cost)} %`,
       ),
-      right('throughput', ({ cost_percent: cost }) => (cost === null ? 'not known' : percent(cost))),
+      left('known by', (fix) => costWords(fix).replace(' × ', '×') || '—'),
       left('enough', ({ closes }) => (closes === null ? '—' : closes ? 'yes' : 'no')),
     ]),
   ];
@@ -198,8 +180,8 @@ function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {
     ...wrap(`         ${printable(fix.title)}`, WIDTH, '         '),
     '',
     ...(fix.forbidden_text === null ? [] : labelled('forbidden', printable(fix.forbidden_text))),
-    ...labelled('saves', gainText(fix).replace(/^saves /, '')),
-    ...labelled('costs', `${fix.cost_percent === null ? '' : `${percent(fix.cost_percent)}: `}${fix.cost_text}`),
+    ...labelled('saves', gainText(fix)),
+    ...labelled('costs', costText(fix)),
     ...fix.requires.flatMap((text) => labelled('needs', printable(text))),
     ...fix.evidence.flatMap(({ text, grade, source }) =>
       labelled('evidence', `${printable(text)} (${grade}; ${source})`),

@@ -17,6 +17,7 @@ import { pinnedText } from '../pinned-text.js';
 import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
 import { keepEnd, printable, wrap } from '../table.js';
 import { rankWords, WIDTH } from '../text-pieces.js';
+import { costWords } from '../verdict/action-words.js';
 import { requestText } from '../verdict/evidence-words.js';
 import { viewOf, plain as words } from '../verdict/words.js';
 import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
@@ -277,7 +278,7 @@ function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget
   return [
     verdict.cause === 'undecided' ? section('missing', missing, 6, 2) : section('cannot tell', missing, 3, 1, PACKED),
     failedSources(result),
-    section('do', adviceOf(verdict), 4, 2),
+    section('do', adviceOf(verdict, result), 4, 2),
     fixesOf(result),
     nextSection(verdict, target),
   ];
@@ -287,21 +288,19 @@ function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget
 function fixesOf({ advice }: DiagnoseResult): ScreenSection {
   if (advice === null) return section('advise', [], 1, 0);
   const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
-  const chosen = open.filter(({ status }) => status === 'recommended');
+  const done = new Set(advice.actions.flatMap(({ fixes }) => fixes));
   const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
     bytes !== null && cost !== null;
-  // Other sufficient fixes, in addition to the plan; where none is known, the usual ones. Always with the price.
-  const alternatives = open.filter((fix) => !chosen.includes(fix) && isPriced(fix) && fix.closes !== false);
-  const priced = [...chosen, ...alternatives.filter(({ cost_percent: cost }) => cost !== 0).slice(0, MOST_OTHERS)].map(
-    ({ id, saving_bytes: bytes, cost_percent: cost, closes }) => {
-      const figures = [
-        ...(bytes === null ? [] : [formatBytes(bytes)]),
-        ...(cost === null ? [] : [cost === 0 ? 'no cost' : `−${cost} %`]),
-        ...(closes === true ? ['enough'] : []),
-      ];
+  // Other fixes than the plan's, with their price.
+  const alternatives = open.filter((fix) => !done.has(fix.id) && isPriced(fix) && fix.closes !== false);
+  const priced = alternatives
+    .filter(({ cost_percent: cost }) => cost !== 0)
+    .slice(0, MOST_OTHERS)
+    .map((fix) => {
+      const { id, saving_bytes: bytes, cost_percent: cost, closes } = fix;
+      const figures = [formatBytes(bytes!), `−${cost} % (${costWords(fix)})`, ...(closes === true ? ['enough'] : [])];
       return `${id} ${figures.join(', ')}`;
-    },
-  );
+    });
   const forbidden = advice.fixes.filter(({ status }) => status === 'forbidden');
   const items = [
     ...priced,
@@ -316,8 +315,9 @@ function fixesOf({ advice }: DiagnoseResult): ScreenSection {
 const MOST_OTHERS = 2;
 
 /** Without what the hint already contains. */
-function adviceOf({ next, steps, hint }: Verdict): readonly string[] {
-  return hint === null ? next : next.filter((_, i) => steps[i]!.kind !== 'expandable_on_already');
+function adviceOf({ next, steps, hint }: Verdict, { advice }: DiagnoseResult): readonly string[] {
+  const kinds = advice === null ? steps.map(({ kind }) => kind) : advice.actions.map(({ step }) => step?.kind);
+  return hint === null ? next : next.filter((_, i) => kinds[i] !== 'expandable_on_already');
 }
 
 function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {

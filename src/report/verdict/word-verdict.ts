@@ -23,6 +23,7 @@ import type {
   TotalKind,
   Verdict,
 } from '../../model/verdict.js';
+import { actionTexts } from './action-words.js';
 import { CAPTURES } from './capture-lines.js';
 import { doubtTexts, summaryText, testText } from './cause-words.js';
 import { evidenceText } from './evidence-words.js';
@@ -30,7 +31,17 @@ import { stepText } from './step-words.js';
 import { plain, type View, viewOf, type Words } from './words.js';
 
 export function wordDiagnosis({ verdicts, ...diagnosis }: Diagnosis): DiagnoseResult {
-  return { schema: 'mbforensics/diagnose@1', ...diagnosis, verdicts: verdicts.map(wordVerdict) };
+  const { advice } = diagnosis;
+  return {
+    schema: 'mbforensics/diagnose@1',
+    ...diagnosis,
+    // Advice is on the first.
+    verdicts: verdicts.map((verdict, i) =>
+      i > 0 || advice === null
+        ? wordVerdict(verdict)
+        : { ...wordVerdict(verdict), next: actionTexts(advice.actions, advice.fixes) },
+    ),
+  };
 }
 
 export function wordVerdict(verdict: Verdict): VerdictResult {

@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { FIXES } from '../../../src/findings/advice/fixes/index.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
+import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
+import type { StepKind } from '../../../src/model/verdict.js';
 import { LLAMA_70B, QWEN_30B, type SituationOptions, situationOf } from '../../support/advice-situation.js';
 import type { Sample } from '../../support/lint-sample.js';
 import { advise } from '../verdict/worded.js';
@@ -27,6 +29,16 @@ const FLAT = { ...LLAMA_70B, pipeline_model_parallel_size: 1, virtual_pipeline_m
 const HOST: SituationOptions = { verdict: { cause: 'host_oom' } };
 const POOLS: SituationOptions = { verdict: { cause: 'graph_pools' } };
 const FRAGMENTED: SituationOptions = { verdict: { cause: 'fragmentation' } };
+const OTHER: SituationOptions = { isMegatron: false };
+
+/** A verdict that names a step: some fixes are one only for it. */
+function toDo(kind: StepKind, verdict: SituationOptions['verdict'] = {}): SituationOptions {
+  return { verdict: { steps: [{ ...statement(kind), status: 'open', because: null }], ...verdict } };
+}
+
+const SCORES = toDo('check_shape', {
+  request: { bytes: 4 * GIB, site: 'unfused_attention dot_product_attention.py:200' },
+});
 
 /** Id of a fix, a configuration in which it is proposed with part of its change, and one in which it is not. */
 const CASES: readonly {
@@ -35,6 +47,7 @@ const CASES: readonly {
   readonly not: Config;
   readonly changes: Readonly<Record<string, string | null>>;
   readonly options?: SituationOptions;
+  readonly optionsNot?: SituationOptions;
   readonly env?: Sample['env'];
   readonly versions?: Sample['versions'];
   readonly envNot?: Sample['env'];
@@ -111,9 +124,129 @@ const CASES: readonly {
       cross_entropy_loss_fusion: false,
     },
     not: { ...FLAT, cross_entropy_loss_fusion: true, cross_entropy_fusion_impl: 'te' },
-    // From 0.19 on, Megatron-Core refuses Transformer Engine's.
-    changes: { cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'native' },
+    // From 0.19 on, Megatron-Core refuses it.
+    versions: { megatron_core: '0.18.0' },
+    changes: { cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: 'te' },
   },
+  {
+    id: 'memory-fraction',
+    in: LLAMA_70B,
+    not: LLAMA_70B,
+    options: toDo('raise_fraction'),
+    optionsNot: {},
+    env: { PYTORCH_CUDA_ALLOC_CONF: 'per_process_memory_fraction:0.5,expandable_segments:True' },
+    changes: { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' },
+  },
+  {
+    id: 'drop-max-split',
+    in: LLAMA_70B,
+    not: LLAMA_70B,
+    options: FRAGMENTED,
+    env: { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True,max_split_size_mb:64' },
+    envNot: { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' },
+    changes: { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' },
+  },
+  {
+    id: 'torch-upgrade',
+    in: LLAMA_70B,
+    not: LLAMA_70B,
+    options: FRAGMENTED,
+    versions: { torch: '2.0.1' },
+    changes: {},
+  },
+  {
+    id: 'empty-unused-memory',
+    in: LLAMA_70B,
+    not: { ...LLAMA_70B, empty_unused_memory_level: 1 },
+    options: FRAGMENTED,
+    changes: { empty_unused_memory_level: '1' },
+  },
+  {
+    id: 'sharded-checkpoint',
+    in: { ...LLAMA_70B, ckpt_format: 'torch' },
+    not: { ...LLAMA_70B, ckpt_format: 'torch_dist', ckpt_fully_parallel_save: true },
+    options: toDo('sharded_checkpoint'),
+    changes: { ckpt_format: 'torch_dist', ckpt_fully_parallel_save: 'True' },
+  },
+  {
+    id: 'attention-mask-off',
+    in: { ...LLAMA_70B, create_attention_mask_in_dataloader: true },
+    not: { ...LLAMA_70B, create_attention_mask_in_dataloader: false },
+    options: toDo('check_shape'),
+    changes: { create_attention_mask_in_dataloader: 'False' },
+  },
+  {
+    id: 'fused-attention',
+    in: { ...LLAMA_70B, attention_backend: 'unfused' },
+    not: { ...LLAMA_70B, attention_backend: 'flash' },
+    options: SCORES,
+    changes: { attention_backend: 'flash' },
+  },
+  {
+    id: 'rebalance-layers',
+    in: { ...LLAMA_70B, virtual_pipeline_model_parallel_size: null },
+    not: { ...LLAMA_70B, num_layers_in_first_pipeline_stage: 17 },
+    options: toDo('move_layers'),
+    changes: { num_layers_in_first_pipeline_stage: '17' },
+  },
+  {
+    id: 'optimizer-instances',
+    in: { ...LLAMA_70B, num_distributed_optimizer_instances: 2 },
+    not: LLAMA_70B,
+    changes: { num_distributed_optimizer_instances: '1' },
+  },
+  {
+    id: 'reuse-grad-buffer',
+    in: {
+      ...LLAMA_70B,
+      fp8: 'e4m3',
+      fp8_recipe: 'mxfp8',
+      fp8_param_gather: true,
+      reuse_grad_buf_for_mxfp8_param_ag: false,
+    },
+    not: {
+      ...LLAMA_70B,
+      fp8: 'e4m3',
+      fp8_recipe: 'mxfp8',
+      fp8_param_gather: true,
+      reuse_grad_buf_for_mxfp8_param_ag: true,
+    },
+    changes: { reuse_grad_buf_for_mxfp8_param_ag: 'True' },
+  },
+  {
+    id: 'expert-capacity',
+    in: QWEN_30B,
+    not: { ...QWEN_30B, moe_expert_capacity_factor: 1.5 },
+    changes: { moe_expert_capacity_factor: '1.25' },
+  },
+  {
+    id: 'moe-permute-fusion',
+    in: { ...QWEN_30B, moe_permute_fusion: false },
+    not: { ...QWEN_30B, moe_permute_fusion: true },
+    changes: { moe_permute_fusion: 'True' },
+  },
+  {
+    id: 'weight-gradient-fusion',
+    in: { ...LLAMA_70B, gradient_accumulation_fusion: false },
+    not: { ...LLAMA_70B, gradient_accumulation_fusion: true },
+    changes: { gradient_accumulation_fusion: 'True' },
+  },
+  {
+    id: 'sequence-length',
+    in: LLAMA_70B,
+    not: { ...LLAMA_70B, seq_length: 1024 },
+    changes: { seq_length: '2048' },
+  },
+  { id: 'smaller-batch', in: {}, not: { micro_batch_size: 1 }, options: OTHER, changes: {} },
+  {
+    id: 'activation-checkpointing',
+    in: {},
+    not: { checkpoint_activations: true },
+    options: OTHER,
+    changes: {},
+  },
+  { id: 'set-to-none', in: {}, not: {}, options: OTHER, versions: { torch: '1.13.1' }, changes: {} },
+  { id: 'shard-state', in: {}, not: { zero_stage: 3 }, options: OTHER, changes: {} },
   {
     id: 'fp8-parameters',
     in: { ...LLAMA_70B, fp8: 'hybrid', fp8_recipe: 'tensorwise', fp8_param_gather: false },
@@ -291,8 +424,8 @@ describe('every fix', () => {
 
   it.each(CASES)(
     '$id is proposed where it is one, with what to change',
-    ({ id, in: config, changes, options, env }) => {
-      const fix = fixOf(adviceOn(config, options, env === undefined ? {} : { env }), id);
+    ({ id, in: config, changes, options, env, versions }) => {
+      const fix = fixOf(adviceOn(config, options, { ...(env && { env }), ...(versions && { versions }) }), id);
       expect(fix, id).toBeDefined();
       const { settings, env: variables } = fix!.change;
       expect({ ...settings, ...variables }).toMatchObject(changes);
@@ -314,8 +447,9 @@ describe('every fix', () => {
     for (const id of named) expect(known).toContain(id);
   });
 
-  it.each(CASES)('$id is not, where there is nothing to change', ({ id, not: config, options, envNot }) => {
-    expect(fixOf(adviceOn(config, options, envNot === undefined ? {} : { env: envNot }), id)).toBeUndefined();
+  it.each(CASES)('$id is not, where there is nothing to change', ({ id, not: config, options, optionsNot, envNot }) => {
+    const answer = adviceOn(config, optionsNot ?? options, envNot === undefined ? {} : { env: envNot });
+    expect(fixOf(answer, id)).toBeUndefined();
   });
 });
 
@@ -349,6 +483,85 @@ describe('advice', () => {
     const full = fixes.find(({ id }) => id === 'recompute-full')!;
     expect(full.saving_by).toBe('attribution');
     expect(full.saving_bytes).toBeLessThanOrEqual(30 * GIB);
+  });
+
+  it('offers only what acts on memory that is live, or yet to come', () => {
+    const idsWith = (components: SituationOptions['components'], more: SituationOptions = {}) =>
+      adviceOn({ ...LLAMA_70B, grad_reduce_in_fp32: true }, { ...(components && { components }), ...more }).fixes.map(
+        ({ id }) => id.replace(/-\d+(?:-more-gpus)?$/, ''),
+      );
+    const without = idsWith({ activation: 70 * GIB, parameter: 6 * GIB });
+    expect(without).not.toContain('optimizer-offload');
+    expect(without).not.toContain('precision-aware-optimizer');
+    expect(without).not.toContain('bf16-gradients');
+    expect(without).toContain('recompute-mlp');
+    const state = idsWith({ optimizer_state: 50 * GIB, gradient: 20 * GIB, parameter: 6 * GIB });
+    expect(state).toEqual(expect.arrayContaining(['optimizer-offload', 'bf16-gradients']));
+    expect(state).not.toContain('recompute-mlp');
+    // What has no label may be anything.
+    expect(idsWith({ before_recording: 50 * GIB, activation: 20 * GIB })).toContain('optimizer-offload');
+  });
+
+  it('never saves more than there was, and says where an estimate would', () => {
+    const components = { optimizer_state: GIB, activation: 60 * GIB, parameter: 10 * GIB };
+    const { fixes } = adviceOn(LLAMA_70B, { components });
+    const aware = fixes.find(({ id }) => id === 'precision-aware-optimizer')!;
+    expect(aware.saving_bytes).toBe(GIB);
+    expect(aware.saving_text).toContain('no more than the 1.00 GiB that were live');
+    for (const { saving_bytes: bytes } of fixes) expect(bytes ?? 0).toBeLessThanOrEqual(71 * GIB);
+  });
+
+  it('tells how each cost is known, and takes none over from another layout', () => {
+    const { fixes } = adviceOn({ ...LLAMA_70B, hidden_size: 4096, ffn_hidden_size: 14336 });
+    for (const { cost_percent: percent, cost_by: by, cost_on: on, cost_text: text } of fixes) {
+      expect(percent === null).toBe(by === null);
+      expect(on === null).toBe(by !== 'measured' && by !== 'workload');
+      expect(text).not.toBe('');
+    }
+    const costOf = (id: string) => fixes.find((fix) => fix.id === id);
+    expect(costOf('tp-8')).toMatchObject({ cost_percent: null, cost_by: null });
+    expect(costOf('pp-8')).toMatchObject({ cost_percent: null, cost_by: null });
+    expect(costOf('recompute-full')).toMatchObject({ cost_percent: 23.1, cost_by: 'guide' });
+    // 593.6 of 704 TFLOP/s/GPU; the golden value is 709.93.
+    expect(costOf('recompute-mlp')).toMatchObject({ cost_percent: 15.7, cost_by: 'measured' });
+    expect(adviceOn(LLAMA_70B).fixes.find(({ id }) => id === 'pp-8')).toMatchObject({
+      cost_percent: 5.1,
+      cost_by: 'workload',
+    });
+  });
+
+  it('has lines that run where the precision is a name', () => {
+    const config = { ...LLAMA_70B, grad_reduce_in_fp32: true, mixed_precision: 'bf16_mixed' };
+    const lines = fixOf(adviceOn(config), 'bf16-gradients')!.paste.megatron_bridge;
+    const made = lines.indexOf('cfg.mixed_precision = get_mixed_precision_config("bf16_mixed")');
+    expect(made).toBeGreaterThan(0);
+    expect(lines.findIndex((line) => line.startsWith('cfg.mixed_precision.'))).toBeGreaterThan(made);
+    const unnamed = fixOf(adviceOn({ ...LLAMA_70B, grad_reduce_in_fp32: true }), 'bf16-gradients')!.paste;
+    expect(unnamed.megatron_bridge.join('\n')).not.toContain('get_mixed_precision_config');
+  });
+
+  it('has nothing of Megatron for another trainer', () => {
+    const { fixes, actions, non_fixes, limits } = adviceOn(LLAMA_70B, OTHER);
+    expect(fixes.map(({ id }) => id)).toEqual(['nvls-off', 'activation-checkpointing', 'shard-state']);
+    for (const { change } of fixes) expect(change.settings).toEqual({});
+    expect(actions.length).toBeGreaterThan(0);
+    expect(non_fixes.map(({ id }) => id)).toEqual(['expandable-segments']);
+    expect(limits.join(' ')).toContain('Nothing that was read is of Megatron');
+  });
+
+  it('names the variable of the allocator as its torch reads it', () => {
+    const variable = (torch: string, more: SituationOptions = {}) =>
+      Object.keys(
+        fixOf(
+          adviceOn({}, { ...FRAGMENTED, ...more }, { versions: { torch }, env: { NCCL_DEBUG: 'WARN' } }),
+          'expandable-segments',
+        )?.change.env ?? {},
+      );
+    expect(variable('2.0.1')).toEqual([]);
+    expect(variable('2.7.0', OTHER)).toEqual(['PYTORCH_CUDA_ALLOC_CONF']);
+    expect(variable('2.11.0', OTHER)).toEqual(['PYTORCH_ALLOC_CONF']);
+    // The guards of Megatron read the old name only.
+    expect(variable('2.11.0')).toEqual(['PYTORCH_CUDA_ALLOC_CONF']);
   });
 
   it('counts what a first step had not made yet', () => {

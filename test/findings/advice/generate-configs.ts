@@ -509,6 +509,7 @@ export function situationOf(one: Generated): Situation {
   return {
     run: `drawn-${one.seed}`,
     ranOut: true,
+    isMegatron: true,
     facts: factsOf(one),
     verdict: {
       rank: 0,

@@ -1,7 +1,7 @@
 /**
- * Advice on generated incidents, of which the deficit of the whole step is known: nothing marked `enough` falls short of
- * it, and the first advice is one that an expert would give. `MBF_ADVICE_SEEDS=20` tries 20 seeds of every cause instead
- * of one, in about 40 minutes; `MBF_ADVICE_FIRST_SEED` begins elsewhere.
+ * Advice on generated incidents, whose deficit of the whole step is known: nothing marked `enough` falls short of it,
+ * and the first advice is one that an expert would give. `MBF_ADVICE_SEEDS=20` tries 20 seeds of every cause instead of
+ * one, in about 40 minutes; `MBF_ADVICE_FIRST_SEED` begins elsewhere.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,8 +28,8 @@ const LESS = ['micro-batch', 'recompute', 'cp', 'pp', 'distributed-optimizer', '
 const SHARDS = ['sequence-parallel', 'ep', 'megatron-fsdp', 'fp8-parameters'];
 
 /**
- * First advice that an expert would accept, by cause and not by what the program answers: starts of ids of fixes, and steps
- * of a verdict where no setting is the answer.
+ * First advice that an expert would accept, by cause and not by what the program answers: starts of ids of fixes, and
+ * steps of a verdict where no setting is the answer.
  */
 const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   // Free memory is enough in sum: expandable segments join it. On already or refuted by replay: what holds the pieces.
@@ -50,7 +50,15 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   capacity: [...LESS, ...SHARDS],
   // The device has room for others, or for this process.
   'other-process': ['find_holder', 'find_process', 'end_processes'],
-  'nccl-growth': ['undo_nccl_settings', 'fewer_communicators', 'count_communicators', 'nvls-off', 'see_nsys'],
+  // Free, where a replay with it serves the request.
+  'nccl-growth': [
+    'expandable-segments',
+    'undo_nccl_settings',
+    'fewer_communicators',
+    'count_communicators',
+    'nvls-off',
+    'see_nsys',
+  ],
   leak: ['look_at_site', 'find_kept_tensors', 'compare_snapshots'],
   'graph-pools': ['smaller_graphs', 'graph_headroom', 'graph-stream-reuse', 'graphs-off'],
   'pending-frees': ['record_stream', 'avoid-record-streams', 'expandable-segments'],
@@ -93,19 +101,20 @@ async function adviceOn(directory: string, name: string, seed: number): Promise<
     const [row] = await store.all('store.runs', { run_id: null });
     const found = await diagnose(store, row!.run_id, row!.name, { advises: true });
     const situation = await readSituation(store, row!.run_id, found, null);
-    const { fixes, plan } = advise(situation);
+    const { fixes, plan, actions } = advise(situation);
     const deficit = truth.step_deficit_bytes;
     const enough = fixes.filter(({ closes, status }) => closes === true && status !== 'forbidden');
     const short = enough.filter(({ saving_bytes: bytes }) => deficit !== null && deficit > 0 && (bytes ?? 0) < deficit);
     const together =
       plan?.closes === true && deficit !== null && deficit > (plan.saving_bytes ?? 0) ? ['the plan'] : [];
-    const first = plan?.fixes[0] ?? situation.verdict.steps[0]?.kind ?? null;
+    const [action] = actions;
+    const first = action?.fixes[0] ?? action?.step?.kind ?? null;
     return {
       name: `${name} ${seed}`,
       first,
       isAccepted: truth.is_oom
         ? first !== null && ACCEPTED[name]!.some((start) => first.startsWith(start))
-        : plan === null,
+        : actions.every(({ fixes: ids }) => ids.length === 0),
       falselyEnough: [...short.map(({ id }) => id), ...together],
     };
   } finally {

@@ -5,6 +5,7 @@ import { classify as findFailures } from '../../../src/findings/verdict/classify
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import type { ClassifyResult } from '../../../src/model/results/log.js';
 import { wordClassification } from '../../../src/report/knowledge/classify-text.js';
+import { actionTexts } from '../../../src/report/verdict/action-words.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 
 export async function diagnose(...question: Parameters<typeof findVerdicts>): Promise<DiagnoseResult> {
@@ -17,5 +18,6 @@ export async function classify(...question: Parameters<typeof findFailures>): Pr
 
 /** As of a run whose verdict says no more than its cause. */
 export function advise(situation: Parameters<typeof findAdvice>[0]) {
-  return { ...findAdvice(situation), summary: 'a summary', next: ['a step'] };
+  const advice = findAdvice(situation);
+  return { ...advice, summary: 'a summary', next: actionTexts(advice.actions, advice.fixes) };
 }

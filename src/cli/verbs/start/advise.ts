@@ -6,6 +6,7 @@ import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
 import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult, PasteLines } from '../../../model/results/advise.js';
 import { adviseText } from '../../../report/start/advise-text.js';
+import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
@@ -40,17 +41,22 @@ export const verb = defineVerb({
     const worded = wordDiagnosis(diagnosis);
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
     const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis: worded, stepRange }));
-    const [verdict] = worded.verdicts;
-    const words = { summary: verdict?.summary ?? NOTHING_READ, next: verdict?.next ?? [] };
-    const advice: AdviseResult = { ...advise(situation), ...words, symptoms };
+    const advised = advise(situation);
+    const advice: AdviseResult = {
+      ...advised,
+      summary: worded.verdicts[0]?.summary ?? NOTHING_READ,
+      next: actionTexts(advised.actions, advised.fixes),
+      // They are of the guides of Megatron, and name its settings.
+      symptoms: situation.isMegatron ? symptoms : [],
+    };
     demandFix(advice, fix);
-    return { advice, framework: situation.facts.framework.name };
+    return { advice, framework: situation.isMegatron ? (situation.facts.framework.name ?? 'unknown') : null };
   },
   document: ({ advice }) => advice,
   render: ({ advice, framework }, { fix, paste }) => adviseText(advice, { fix, paste: pastesOf(paste ?? framework) }),
 });
 
-/** Where the framework is not known, the lines of each. */
+/** Where the framework is not known, the lines of each; null: another trainer. */
 function pastesOf(framework: string | null): readonly (keyof PasteLines)[] {
   switch (framework) {
     case 'megatron-bridge':
@@ -59,6 +65,8 @@ function pastesOf(framework: string | null): readonly (keyof PasteLines)[] {
       return ['sbatch', 'megatron_lm'];
     case 'nemo':
       return ['sbatch', 'nemo'];
+    case null:
+      return ['sbatch', 'python'];
     default:
       return ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo'];
   }

@@ -1,7 +1,19 @@
 /** Activations: fewer at once, or in host memory. */
 
-import { measured } from '../experiments.js';
-import { type FixSpec, FREE, fixSpec, isOlder, isSet, isUnset, listOf, liveBytes, settings, wordOf } from '../fix.js';
+import {
+  costOf,
+  type FixSpec,
+  fixSpec,
+  freeByDesign,
+  isOlder,
+  isSet,
+  isUnset,
+  listOf,
+  liveBytes,
+  settings,
+  unmeasured,
+  wordOf,
+} from '../fix.js';
 import type { StepFigures } from '../sufficiency.js';
 import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
@@ -19,11 +31,7 @@ const regather = fixSpec('lora-regather', (context) => {
       title: 'sequence_parallel_input_regather=True of the LoRA configuration',
       change: settings({ sequence_parallel_input_regather: 'True' }),
       saving: { bytes: null, by: null, text: '−4.73, −1.57 and −0.81 GB on three models' },
-      cost: {
-        percent: 6.7,
-        text: '0.3 to 6.7 %, the more the more it saves',
-        evidence: [1, 2, 3].map((model) => measured(`lora-regather-${model}`)),
-      },
+      cost: costOf('lora-regather-1', '0.3 to 6.7 %, the more the more it saves', 'lora-regather-2', 'lora-regather-3'),
     },
   ];
 });
@@ -36,11 +44,7 @@ const microBatch = fixSpec('micro-batch', ({ config }) => {
       id: `micro-batch-${mbs / 2}`,
       title: `micro_batch_size ${mbs} → ${mbs / 2}, the global batch unchanged`,
       change: settings({ micro_batch_size: String(mbs / 2) }),
-      cost: {
-        percent: null,
-        text: 'smaller kernels and twice the accumulation steps; no source has a figure',
-        evidence: [],
-      },
+      cost: unmeasured('smaller kernels and twice the accumulation steps; no source has a figure'),
     },
   ];
 });
@@ -56,7 +60,7 @@ const packed = fixSpec('packed-length', ({ view }) => {
       change: settings({ packed_sequence_size: String(size / 2) }),
       requires: ['no single sequence is longer'],
       saving: { bytes: null, by: null, text: 'activations go with the length of a pack: about half of them' },
-      cost: { percent: null, text: 'fewer sequences a pack; no source has a figure', evidence: [] },
+      cost: unmeasured('fewer sequences a pack; no source has a figure'),
     },
   ];
 });
@@ -87,7 +91,7 @@ const hostLayers = fixSpec('activation-offload', (context) => {
         'room for the activations in host memory, shared by the GPUs of a host',
         'NCCL_NET_GDR_LEVEL=PHB (NCCL up to 2.25) or NCCL_NET_GDR_C2C=1 (from 2.26), else it collides with the network',
       ],
-      cost: { percent: null, text: 'bound by transfers; far less on Grace than on x86 hosts', evidence: [] },
+      cost: unmeasured('bound by transfers; far less on Grace than on x86 hosts'),
       disputes: [
         'D9: The recompute skill calls offload free of compute cost, the offloading skill says it always costs. It costs unless transfers hide, so the latter is followed.',
       ],
@@ -119,11 +123,7 @@ const fineGrained = fixSpec('fine-grained-offload', (context) => {
         env: { NVTE_CPU_OFFLOAD_V1: '1' },
       },
       requires: ['Megatron-Core 0.16 or newer', 'Transformer Engine', 'room in host memory'],
-      cost: {
-        percent: null,
-        text: 'transfers, hidden where the host link is fast; no source has a figure',
-        evidence: [],
-      },
+      cost: unmeasured('transfers, hidden where the host link is fast; no source has a figure'),
     },
   ];
 });
@@ -137,7 +137,7 @@ const shorter = fixSpec('sequence-length', ({ config, view }) => {
       title: `seq_length ${seq} → ${seq / 2}`,
       change: settings({ seq_length: String(seq / 2) }),
       requires: ['the data may be cut: it changes what is trained'],
-      cost: { percent: null, text: 'fewer tokens a step; no source has a figure', evidence: [] },
+      cost: unmeasured('fewer tokens a step; no source has a figure'),
     },
   ];
 });
@@ -152,7 +152,42 @@ const expertCapacity = fixSpec('expert-capacity', (context) => {
       change: settings({ moe_expert_capacity_factor: '1.25' }),
       requires: ['tokens above it are dropped: watch the loss'],
       saving: { bytes: null, by: null, text: 'limits what one expert gets; how many bytes depends on the router' },
-      cost: { percent: null, text: 'no source has a figure', evidence: [] },
+      cost: unmeasured('no source has a figure'),
+    },
+  ];
+});
+
+const permuteFusion = fixSpec('moe-permute-fusion', (context) => {
+  const { view } = context;
+  if (!isMoe(context) || !isUnset(view, 'moe_permute_fusion') || isOlder(view, 'transformer_engine', '2.1')) return [];
+  return [
+    {
+      id: 'moe-permute-fusion',
+      title: 'moe_permute_fusion=True',
+      change: settings({ moe_permute_fusion: 'True' }),
+      requires: ['Transformer Engine 2.1 or newer'],
+      saving: {
+        bytes: null,
+        by: null,
+        text: 'permuted copies of the tokens are not made one by one; no source has a figure',
+      },
+      cost: freeByDesign('none: fewer kernels'),
+    },
+  ];
+});
+
+/** Without it, each weight gradient is a tensor of its own until it is added to the buffer. */
+const accumulationFusion = fixSpec('weight-gradient-fusion', ({ view }) => {
+  const fusion = view.setting('gradient_accumulation_fusion');
+  if (fusion.by !== 'told' || fusion.value !== 'False') return [];
+  return [
+    {
+      id: 'weight-gradient-fusion',
+      title: 'gradient_accumulation_fusion=True',
+      change: settings({ gradient_accumulation_fusion: 'True' }),
+      requires: ['Transformer Engine, or the CUDA extension of APEX'],
+      saving: { bytes: null, by: null, text: 'one weight gradient less at a time; no source has a figure' },
+      cost: freeByDesign('none: fewer kernels'),
     },
   ];
 });
@@ -181,7 +216,7 @@ const fusedAttention = fixSpec('fused-attention', ({ situation, step, view }) =>
       },
       requires: ['a head size and a mask that flash attention supports'],
       saving: { bytes: request.bytes, by: 'message', text: 'the scores of attention', closes: fitsAsEstimated(step) },
-      cost: { percent: 0, text: 'none: it is faster', evidence: [] },
+      cost: freeByDesign('none: it is faster'),
     },
   ];
 });
@@ -208,7 +243,7 @@ const maskOff = fixSpec('attention-mask-off', ({ situation, step, view }) => {
         text: 'the request itself, and the mask that it makes',
         closes: fitsAsEstimated(step),
       },
-      cost: { percent: 0, text: 'none', evidence: [] },
+      cost: freeByDesign(),
     },
   ];
 });
@@ -229,7 +264,7 @@ const shardedSave = fixSpec('sharded-checkpoint', ({ situation, view }) => {
         text: 'the copies that were gathered for the checkpoint; training itself fits',
         closes: null,
       },
-      cost: FREE,
+      cost: unmeasured('none while training; saving takes another path, and no source has a figure'),
     },
   ];
 });
@@ -242,6 +277,8 @@ export const ACTIVATION_FIXES: readonly FixSpec[] = [
   hostLayers,
   shorter,
   expertCapacity,
+  permuteFusion,
+  accumulationFusion,
   maskOff,
   fusedAttention,
   shardedSave,

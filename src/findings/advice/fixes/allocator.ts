@@ -7,12 +7,12 @@ import { maxOf, minOf } from '../../../model/lists.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
 import type { WholeStepOutcome } from '../../../model/vocabulary.js';
-import { measured } from '../experiments.js';
 import {
+  costOf,
   type FixContext,
   type FixSpec,
-  FREE,
   fixSpec,
+  freeByDesign,
   isOlder,
   isSet,
   isUnset,
@@ -35,6 +35,14 @@ export function allocatorText({ view }: Pick<FixContext, 'view'>): string | null
     if (variable.by === 'told' && variable.value !== null) return variable.value;
   }
   return null;
+}
+
+/** torch 2.10 has a new name for it. Megatron's guards read the old one only, and torch takes the old one first. */
+export function allocatorVariable({ view, situation }: Pick<FixContext, 'view' | 'situation'>): string {
+  const old = 'PYTORCH_CUDA_ALLOC_CONF';
+  const { value } = view.version('torch');
+  const isNew = value !== null && !isOlder(view, 'torch', '2.10');
+  return !isNew || situation.isMegatron || view.env(old).value !== null ? old : 'PYTORCH_ALLOC_CONF';
 }
 
 export function hasExpandable(context: Pick<FixContext, 'view'>): boolean {
@@ -117,35 +125,69 @@ function fromMessage(situation: Situation): Saving {
 const expandable = fixSpec('expandable-segments', (context) => {
   const { situation, view } = context;
   if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
+  // What is outside PyTorch stays there: only a replay shows that the remainder is enough. Another process can grow.
+  const whatIf = replayed(context);
+  const { cause, detail } = situation.verdict;
+  const isServed = whatIf !== null && whatIf.closes !== false;
+  if (cause === 'external_pressure' && (!isServed || detail === 'other_process')) return [];
   const text = allocatorText(context);
   // The other allocator knows no segments at all.
   if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
   const graphs = hasGraphs(context) && view.env('NCCL_GRAPH_REGISTER').value !== '0';
+  const variable = allocatorVariable(context);
   const change: AdviceChange = {
     settings: {},
     env: {
-      PYTORCH_CUDA_ALLOC_CONF: withExpandable(text),
+      [variable]: withExpandable(text),
       ...(graphs ? { NCCL_GRAPH_REGISTER: '0' } : {}),
     },
   };
   return [
     {
       id: 'expandable-segments',
-      title: 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True on every rank',
+      title: `${variable}=expandable_segments:True on every rank`,
       change,
       requires: [
         'exported before the launch, on every rank',
         ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
       ],
-      saving: replayed(context) ?? fromMessage(situation),
-      cost: {
-        percent: 0,
-        text: 'none',
-        evidence: [measured('llama-expandable')],
-      },
+      saving: whatIf ?? fromMessage(situation),
+      cost: costOf('llama-expandable', 'none'),
       disputes: [
         'D6: The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',
       ],
+    },
+  ];
+});
+
+/** A limit for splits makes a large block of expandable segments useless to any other request. */
+const dropMaxSplit = fixSpec('drop-max-split', (context) => {
+  const text = allocatorText(context);
+  if (!hasExpandable(context) || text === null || !/max_split_size_mb/i.test(text)) return [];
+  return [
+    {
+      id: 'drop-max-split',
+      title: 'expandable_segments:True without max_split_size_mb',
+      change: { settings: {}, env: { [allocatorVariable(context)]: withExpandable(text) } },
+      saving: {
+        bytes: null,
+        by: null,
+        text: `large blocks are not used again beside it${isOlder(context.view, 'torch', '2.10') ? '' : '; from torch 2.10 on, reserved memory grows without bound'}`,
+      },
+      cost: freeByDesign(),
+    },
+  ];
+});
+
+const upgrade = fixSpec('torch-upgrade', ({ view }) => {
+  if (!isOlder(view, 'torch', '2.1')) return [];
+  return [
+    {
+      id: 'torch-upgrade',
+      title: `torch 2.1 or newer (now ${view.version('torch').value}): the first with expandable segments`,
+      change: { settings: {}, env: {} },
+      saving: { bytes: null, by: null, text: 'with them, what is free in pieces serves the request' },
+      cost: unmeasured('the work of an upgrade'),
     },
   ];
 });
@@ -165,7 +207,7 @@ const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
         by: null,
         text: 'communication buffers go back to the cache at once; how many bytes, no source tells',
       },
-      cost: FREE,
+      cost: freeByDesign(),
     },
   ];
 });
@@ -202,7 +244,9 @@ const graphStreams = fixSpec('graph-stream-reuse', (context) => {
       title: 'graph_capture_record_stream_reuse:True',
       change: {
         settings: {},
-        env: { PYTORCH_CUDA_ALLOC_CONF: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(',') },
+        env: {
+          [allocatorVariable(context)]: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(','),
+        },
       },
       requires: ['torch 2.10 or newer'],
       saving: {
@@ -210,7 +254,7 @@ const graphStreams = fixSpec('graph-stream-reuse', (context) => {
         by: null,
         text: 'blocks freed during capture are reused in it; how many bytes, no source tells',
       },
-      cost: FREE,
+      cost: freeByDesign(),
     },
   ];
 });
@@ -229,11 +273,9 @@ const graphsOff = fixSpec('graphs-off', (context) => {
         bytes === null
           ? { bytes: null, by: null, text: 'a few GB of static buffers, more than 10 GB with pipeline parallelism' }
           : { bytes, by: 'attribution', text: `the ${formatBytes(bytes)} that were live in graph pools` },
-      cost: {
-        percent: null,
-        text: 'what graphs gained: 15 to 25 % of a step where launches limit it',
-        evidence: [{ text: 'step −15 … −25 % when launch-bound', grade: 'documented', source: SOURCES.perf }],
-      },
+      cost: unmeasured('what graphs gained: 15 to 25 % of a step where launches limit it', [
+        { text: 'step −15 … −25 % when launch-bound', grade: 'documented', source: SOURCES.perf },
+      ]),
     },
   ];
 });
@@ -270,7 +312,7 @@ const fraction = fixSpec('memory-fraction', (context) => {
       title: 'a larger memory fraction, or none (torch.cuda.set_per_process_memory_fraction)',
       change: {
         settings: {},
-        env: inVariable ? { PYTORCH_CUDA_ALLOC_CONF: kept.length === 0 ? null : kept.join(',') } : {},
+        env: inVariable ? { [allocatorVariable(context)]: kept.length === 0 ? null : kept.join(',') } : {},
       },
       requires: ['nobody else needs the rest of the device'],
       saving:
@@ -282,7 +324,7 @@ const fraction = fixSpec('memory-fraction', (context) => {
               text: `the ${formatBytes(free)} that the device still had free`,
               closes: served && limitBytes !== null ? fitsWithin(step, limitBytes + free) : served ? null : false,
             },
-      cost: FREE,
+      cost: freeByDesign(),
     },
   ];
 });
@@ -290,6 +332,8 @@ const fraction = fixSpec('memory-fraction', (context) => {
 export const ALLOCATOR_FIXES: readonly FixSpec[] = [
   fraction,
   expandable,
+  dropMaxSplit,
+  upgrade,
   emptyUnused,
   recordStreams,
   nvls,

@@ -2,6 +2,7 @@
 import type { FixSpec } from '../fix.js';
 import { ACTIVATION_FIXES } from './activations.js';
 import { ALLOCATOR_FIXES } from './allocator.js';
+import { ANY_TRAINER_FIXES } from './any-trainer.js';
 import { HOST_FIXES } from './host.js';
 import { OPTIMIZER_FIXES } from './optimizer.js';
 import { PARALLEL_FIXES } from './parallel.js';
@@ -14,4 +15,5 @@ export const FIXES: readonly FixSpec[] = [
   ...ACTIVATION_FIXES,
   ...PARALLEL_FIXES,
   ...HOST_FIXES,
+  ...ANY_TRAINER_FIXES,
 ].sort((a, b) => a.order - b.order);

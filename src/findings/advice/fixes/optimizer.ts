@@ -2,12 +2,14 @@
 
 import { SOURCES } from '../../../knowledge/sources.js';
 import { formatBytes } from '../../../model/units.js';
-import { experimentOf, measured } from '../experiments.js';
+import { experimentOf } from '../experiments.js';
 import {
+  byGuide,
+  costOf,
   type FixContext,
   type FixSpec,
-  FREE,
   fixSpec,
+  freeByDesign,
   isOlder,
   isSet,
   isUnset,
@@ -15,6 +17,7 @@ import {
   optimizerBytes,
   type Saving,
   settings,
+  unmeasured,
   wordOf,
 } from '../fix.js';
 
@@ -44,11 +47,9 @@ const distributed = fixSpec('distributed-optimizer', (context) => {
       title: 'use_distributed_optimizer=True',
       change: settings({ use_distributed_optimizer: 'True' }),
       ...share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`),
-      cost: {
-        percent: 1.5,
-        text: '1 to 2 %, or none where its communication is hidden',
-        evidence: [{ text: '−1 … −2 % throughput', grade: 'documented', source: SOURCES.mem }],
-      },
+      cost: byGuide(1.5, '1 to 2 %, or none where its communication is hidden', [
+        { text: '−1 … −2 % throughput', grade: 'documented', source: SOURCES.mem },
+      ]),
       disputes: [
         'D4: The performance guides say no added communication, the memory tuning skill 1 to 2 %: the volume is the same, what is not overlapped shows. The larger cost is assumed.',
       ],
@@ -67,11 +68,9 @@ const precisionAware = fixSpec('precision-aware-optimizer', (context) => {
       title: 'use_precision_aware_optimizer=True (bf16 remainders instead of fp32 masters)',
       change: settings({ use_precision_aware_optimizer: 'True' }),
       requires: ['Adam of Transformer Engine', 'the distributed optimizer'],
-      cost: {
-        percent: 0,
-        text: 'about none',
-        evidence: [{ text: '2 bytes less per parameter', grade: 'documented', source: SOURCES.perf }],
-      },
+      cost: unmeasured('small kernels more; no source has a figure', [
+        { text: '2 bytes less per parameter', grade: 'documented', source: SOURCES.perf },
+      ]),
     },
   ];
 });
@@ -91,11 +90,9 @@ const moments = fixSpec('bf16-moments', (context) => {
         exp_avg_sq_dtype: 'bfloat16',
       }),
       requires: ['use_precision_aware_optimizer', 'watch the loss: the moments are rounded'],
-      cost: {
-        percent: 0,
-        text: 'about none',
-        evidence: [{ text: 'moments −50 %', grade: 'documented', source: SOURCES.docs }],
-      },
+      cost: unmeasured('small kernels more; no source has a figure', [
+        { text: 'moments −50 %', grade: 'documented', source: SOURCES.docs },
+      ]),
     },
   ];
 });
@@ -114,13 +111,15 @@ const bf16Gradients = fixSpec('bf16-gradients', (context) => {
       title: `${key}=False`,
       change: settings({ [key]: 'False' }),
       requires: [
-        ...(recipe === null ? [] : [`changed in the precision recipe (${recipe}), which overwrites the field`]),
+        ...(recipe === null
+          ? []
+          : [`changed in the precision recipe (${recipe}), which overwrites the field of the other sections`]),
         ...(config.dp !== null && config.dp >= 128
           ? ['with 128 replicas or more, ring reductions in bf16 may hurt stability (SHARP does not)']
           : []),
       ],
       ...share(liveBytes(context.situation, 'gradient'), 0.5, 'half of the gradients,'),
-      cost: { percent: 0, text: 'none; communication gets faster', evidence: [] },
+      cost: freeByDesign('none; communication gets faster'),
     },
   ];
 });
@@ -140,7 +139,7 @@ const fp8Gather = fixSpec('fp8-parameters', (context) => {
         ...(recipe === 'mxfp8' ? { reuse_grad_buf_for_mxfp8_param_ag: 'True' } : {}),
       }),
       requires: ['the distributed optimizer or FSDP'],
-      cost: { percent: 0, text: 'none; communication gets faster', evidence: [] },
+      cost: freeByDesign('none; communication gets faster'),
     },
   ];
 });
@@ -189,9 +188,8 @@ const offload = fixSpec('optimizer-offload', (context) => {
             },
           }),
       cost: {
+        ...costOf(experiment.id, `step time about ${factor} × that without offload`, 'qwen-offload-1-overlap'),
         percent,
-        text: `step time about ${factor} × that without offload, measured on Qwen3-30B-A3B`,
-        evidence: [measured(experiment.id), measured('qwen-offload-1-overlap')],
       },
       disputes: [
         'D25: The offloading skill asks for the distributed optimizer only; upstream also wants the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
@@ -217,7 +215,7 @@ const crossEntropy = fixSpec('cross-entropy-fusion', ({ view }) => {
         'helps the rank that computes the loss, the last pipeline stage',
         ...(impl === 'te' ? ['Transformer Engine’s loss has known stability issues: watch it'] : []),
       ],
-      cost: FREE,
+      cost: unmeasured('fewer kernels; no source has a figure'),
     },
   ];
 });
@@ -230,7 +228,7 @@ const oneInstance = fixSpec('optimizer-instances', ({ view, config }) => {
       id: 'optimizer-instances',
       title: `num_distributed_optimizer_instances ${count} → 1`,
       change: settings({ num_distributed_optimizer_instances: '1' }),
-      cost: { percent: null, text: 'reductions over all replicas; no source has a figure', evidence: [] },
+      cost: unmeasured('reductions over all replicas; no source has a figure'),
     },
   ];
 });
@@ -244,7 +242,7 @@ const reuseBuffer = fixSpec('reuse-grad-buffer', ({ view }) => {
       title: 'reuse_grad_buf_for_mxfp8_param_ag=True',
       change: settings({ reuse_grad_buf_for_mxfp8_param_ag: 'True', overlap_param_gather: 'True' }),
       saving: { bytes: null, by: null, text: 'without it, a buffer for the gathered parameters is kept as well' },
-      cost: FREE,
+      cost: unmeasured('gathers wait for the gradients; no source has a figure'),
     },
   ];
 });

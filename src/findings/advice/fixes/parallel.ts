@@ -3,16 +3,17 @@
  * are more GPUs.
  */
 
-import { measured } from '../experiments.js';
+import { experimentOf, lostPercent, measured } from '../experiments.js';
 import {
-  type Cost,
   type FixContext,
   type FixSpec,
   fixSpec,
+  freeByDesign,
   isSet,
   isUnset,
   type Proposal,
   settings,
+  unmeasured,
   wordOf,
 } from '../fix.js';
 import { isMoe } from './recompute.js';
@@ -20,17 +21,16 @@ import { isMoe } from './recompute.js';
 /** GPUs that one NVLink domain joins on everything but racks of 72. */
 const NVLINK_DOMAIN = 8;
 
-const PP_COST: Cost = {
-  percent: null,
-  text: 'not known for this layout: −5.9 % for PP 4 → 8 of Llama 3 70B, where half the replicas doubled the accumulation steps',
-  evidence: [measured('llama-pp8')],
-};
+/** Of another layout: the percentage is printed, and not taken over. */
+const PP_COST = unmeasured(
+  `not known for this layout: −${lostPercent(experimentOf('llama-pp8'))} % for PP 4 → 8 of Llama 3 70B, where half the replicas doubled the accumulation steps`,
+  [measured('llama-pp8')],
+);
 
-const TP_COST: Cost = {
-  percent: null,
-  text: 'not known for this layout: −28.4 % for TP 4 → 8 of Llama 3 70B, which also lost its second replica',
-  evidence: [measured('llama-tp8')],
-};
+const TP_COST = unmeasured(
+  `not known for this layout: −${lostPercent(experimentOf('llama-tp8'))} % for TP 4 → 8 of Llama 3 70B, which also lost its second replica`,
+  [measured('llama-tp8')],
+);
 
 /** A pipeline laid out by hand, or uneven on purpose, cannot be cut again without thought. */
 function hasOwnLayout({ view }: FixContext): boolean {
@@ -104,7 +104,7 @@ const pipeline = fixSpec('pp', (context) => {
       title: `PP ${pp} → ${stages} on ${world * factor} GPUs (DP stays ${dp})`,
       change: settings({ ...change, world_size: String(world * factor) }),
       requires: [...asked, `${world * factor} GPUs instead of ${world}`],
-      cost: { percent: null, text: 'a larger bubble; no source has a figure with DP kept', evidence: [] },
+      cost: unmeasured('a larger bubble; no source has a figure with DP kept'),
     });
   return proposals;
 });
@@ -146,7 +146,7 @@ const sequence = fixSpec('sequence-parallel', ({ view, config }) => {
         sequence_parallel: 'True',
         ...(isSet(view, 'distribute_saved_activations') ? { distribute_saved_activations: 'False' } : {}),
       }),
-      cost: { percent: 0, text: 'none: the same bytes are sent, as all-gather and reduce-scatter', evidence: [] },
+      cost: freeByDesign('none: the same bytes are sent, as all-gather and reduce-scatter'),
     },
   ];
 });
@@ -170,11 +170,7 @@ const contextParallel = fixSpec('cp', (context) => {
         ...(onSame ? {} : { world_size: String(2 * (world ?? 0)) }),
       }),
       requires: onSame ? [] : [`${2 * (world ?? 0)} GPUs instead of ${world}`],
-      cost: {
-        percent: null,
-        text: 'no recompute cost; communication that is mostly hidden while chunks are long',
-        evidence: [],
-      },
+      cost: unmeasured('no recompute cost; communication that is mostly hidden while chunks are long'),
       disputes: [
         'D35: The performance guides prefer CP to recompute for long sequences, the skills try selective recompute first. On a given number of GPUs the skills are followed.',
       ],
@@ -194,7 +190,7 @@ const expert = fixSpec('ep', (context) => {
       title: `EP ${ep} → ${doubled} on the same GPUs`,
       change: settings({ expert_model_parallel_size: String(doubled) }),
       requires: doubled > NVLINK_DOMAIN ? ['EP crosses the NVLink domain: overlap its communication'] : [],
-      cost: { percent: null, text: 'more dispatch communication; no source has a figure', evidence: [] },
+      cost: unmeasured('more dispatch communication; no source has a figure'),
     },
   ];
 });
@@ -223,7 +219,7 @@ const sharded = fixSpec('megatron-fsdp', (context) => {
         'checkpoints in the format fsdp_dtensor',
         ...(connections.value === '1' ? ['CUDA_DEVICE_MAX_CONNECTIONS unset or above 1'] : []),
       ],
-      cost: { percent: null, text: 'varies with how much of its communication hides', evidence: [] },
+      cost: unmeasured('varies with how much of its communication hides'),
       disputes: [
         'D17: The Megatron Bridge guide offers only PyTorch FSDP2, which fails there before training; Megatron-FSDP is the working path upstream and is proposed.',
       ],
@@ -253,7 +249,9 @@ const rebalance = fixSpec('rebalance-layers', (context) => {
       change: settings({ [key]: String(kept) }),
       cost: {
         percent,
-        text: 'computed: every other stage has more layers, and the pipeline waits for the slowest',
+        by: 'computed',
+        on: null,
+        text: 'every other stage has more layers, and the pipeline waits for the slowest',
         evidence: [],
       },
     },

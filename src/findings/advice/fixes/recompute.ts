@@ -1,9 +1,11 @@
 /** Activation recompute: drop in the forward pass, compute again in the backward pass. */
 import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
 import { SOURCES } from '../../../knowledge/sources.js';
-import { experimentOf, lostPercent, measured } from '../experiments.js';
+import { measured } from '../experiments.js';
 import {
+  byGuide,
   type Cost,
+  costOf,
   type FixContext,
   type FixSpec,
   fixSpec,
@@ -12,6 +14,7 @@ import {
   listOf,
   type Proposal,
   settings,
+  unmeasured,
   wordOf,
 } from '../fix.js';
 
@@ -82,11 +85,7 @@ function hasDenseLayers({ config, view }: FixContext): boolean {
 
 const coreAttention = ofModule(
   'core_attn',
-  {
-    percent: null,
-    text: 'low, by the skill; no figure for unfused attention',
-    evidence: [measured('moonlight-core_attn')],
-  },
+  unmeasured('low, by the skill; no figure for unfused attention', [measured('moonlight-core_attn')]),
   ({ view }) => !hasFlashAttention(view),
   {
     disputes: [
@@ -97,50 +96,30 @@ const coreAttention = ofModule(
 
 const moeAct = ofModule(
   'moe_act',
-  {
-    percent: lostPercent(experimentOf('moonlight-moe_act')),
-    text: 'measured on Moonlight-16B',
-    evidence: [measured('moonlight-moe_act'), measured('nemotron-moe-act')],
-  },
+  costOf('moonlight-moe_act', 'its activation runs twice', 'nemotron-moe-act'),
   (context) => isMoe(context),
   { requires: ['moe_grouped_gemm'] },
 );
 
 const upProjection = ofModule(
   'mla_up_proj',
-  {
-    percent: lostPercent(experimentOf('moonlight-mla_up_proj')),
-    text: 'measured on Moonlight-16B',
-    evidence: [measured('moonlight-mla_up_proj')],
-  },
+  costOf('moonlight-mla_up_proj', 'the up projections run twice'),
   ({ view }) => isSet(view, 'multi_latent_attention'),
 );
 
 const sharedExperts = ofModule(
   'shared_experts',
-  { percent: null, text: 'moderate; no source has a figure', evidence: [] },
+  unmeasured('moderate; no source has a figure'),
   (context) => isMoe(context) && isSet(context.view, 'moe_shared_expert_intermediate_size'),
 );
 
 const moe = ofModule(
   'moe',
-  {
-    percent: null,
-    text: 'varies; the whole layer of experts runs twice, dispatch included',
-    evidence: [measured('nemotron-moe')],
-  },
+  unmeasured('varies; the whole layer of experts runs twice, dispatch included', [measured('nemotron-moe')]),
   (context) => isMoe(context),
 );
 
-const mlp = ofModule(
-  'mlp',
-  {
-    percent: lostPercent(experimentOf('llama-mlp')),
-    text: 'measured on Llama 3 70B, without a matched control',
-    evidence: [measured('llama-mlp')],
-  },
-  hasDenseLayers,
-);
+const mlp = ofModule('mlp', costOf('llama-mlp', 'against a run that recomputed core_attn'), hasDenseLayers);
 
 const full = fixSpec('recompute-full', (context) => {
   const { view } = context;
@@ -157,18 +136,10 @@ const full = fixSpec('recompute-full', (context) => {
         ...(view.setting('recompute_modules').value === null ? {} : { recompute_modules: null }),
       }),
       requires: ['granularity, method and number of layers set together'],
-      cost: {
-        // A step that takes 1.3 times as long.
-        percent: 23.1,
-        text: 'about 30 % more compute, by the guides',
-        evidence: [
-          {
-            text: 'recomputing whole blocks costs about 30 % extra compute',
-            grade: 'documented',
-            source: SOURCES.perf,
-          },
-        ],
-      },
+      // A step that takes 1.3 times as long.
+      cost: byGuide(23.1, 'about 30 % more compute', [
+        { text: 'recomputing whole blocks costs about 30 % extra compute', grade: 'documented', source: SOURCES.perf },
+      ]),
       disputes: [
         'D11: The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
       ],

@@ -1,0 +1,27 @@
+-- @name   log.trainer
+-- @title  Whether anything of a run is Megatron's: a line of its logs, a setting, or a frame of its stacks
+-- @param  run_id INTEGER
+-- @col    is_megatron BOOLEAN
+-- @why    Settings of Megatron mean nothing to another trainer.
+WITH
+  mine AS (SELECT source_id FROM source WHERE run_id = $run_id),
+  format AS (
+    SELECT format_id FROM log_iteration JOIN mine USING (source_id)
+    UNION SELECT format_id FROM log_memory JOIN mine USING (source_id)
+    UNION SELECT format_id FROM log_figure JOIN mine USING (source_id)),
+  stack AS (
+    SELECT event.stack_id FROM event JOIN snapshot USING (snapshot_id) WHERE snapshot.run_id = $run_id
+    UNION SELECT block.stack_id FROM block JOIN snapshot USING (snapshot_id) WHERE snapshot.run_id = $run_id),
+  sign AS (
+    SELECT regexp_matches(text, '^(launch\.)?megatron|^(launch\.)?nemo[.-]config|^nemo\.') AS megatron
+    FROM format JOIN text_value ON text_value.text_id = format.format_id
+    UNION ALL
+    SELECT regexp_matches(key, '(tensor|pipeline|context|expert)_model_parallel_size$|^use_distributed_optimizer$|^recompute_granularity$')
+      OR regexp_matches(coalesce(value, ''), '^(megatron|nemo)\.')
+    FROM config_value WHERE run_id = $run_id
+    UNION ALL
+    SELECT regexp_matches(file, '(^|[/_.-])megatron([/_.-]|$)', 'i')
+    FROM (
+      SELECT frame_file AS file FROM incident JOIN mine USING (source_id)
+      UNION ALL SELECT filename FROM frame WHERE frame_id IN (SELECT frame_id FROM stack_frame JOIN stack USING (stack_id))))
+SELECT coalesce(bool_or(megatron), false) AS is_megatron FROM sign

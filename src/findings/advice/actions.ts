@@ -1,0 +1,59 @@
+/** The steps of a verdict and the plan as one list, the first thing to do first. */
+import type { AdviceAction, AdvicePlan, FixStatus } from '../../model/results/advise.js';
+import type { Step, StepKind } from '../../model/verdict.js';
+
+/** Memory is short; they do not name a change. */
+const GENERAL: ReadonlySet<StepKind> = new Set(['lower_live', 'lower_live_or_request']);
+/** Fixes without a figure that are named where nothing is known to suffice. */
+const MOST_TRIED = 2;
+
+interface ListedFix {
+  readonly id: string;
+  /** Steps that it carries out. */
+  readonly answers: readonly StepKind[];
+  readonly status: FixStatus;
+  /** The recorded run was replayed with it. */
+  readonly isReplayed: boolean;
+  readonly saving_bytes: number | null;
+  /** It changes what is computed. */
+  readonly numerics: boolean;
+}
+
+/** Of what changes no results, the largest saving that is known; else the first of the list. */
+function worthTrying(open: readonly ListedFix[]): readonly ListedFix[] {
+  const [largest] = open
+    .filter(({ saving_bytes: bytes, numerics }) => (bytes ?? 0) > 0 && !numerics)
+    .toSorted((a, b) => b.saving_bytes! - a.saving_bytes!);
+  return largest === undefined ? open.slice(0, MOST_TRIED) : [largest];
+}
+
+/**
+ * The plan takes the place of the first step that it carries out, or that names no change; else it comes after the
+ * steps, which are the cause's own, unless it is sure and free. Without a plan, what is worth a try does.
+ */
+export function actionsOf(
+  steps: readonly Step[],
+  plan: Pick<AdvicePlan, 'fixes' | 'closes' | 'cost_percent'> | null,
+  fixes: readonly ListedFix[],
+): AdviceAction[] {
+  const open = fixes.filter(({ status }) => status !== 'forbidden');
+  const chosen: readonly (readonly string[])[] = plan === null ? worthTrying(open).map(({ id }) => [id]) : [plan.fixes];
+  const carriedOut = new Set(
+    open.filter(({ id }) => plan?.fixes.includes(id) === true).flatMap(({ answers }) => answers),
+  );
+  const isGeneral = ({ kind }: Step): boolean => GENERAL.has(kind);
+  const at = chosen.length === 0 ? -1 : steps.findIndex((step) => isGeneral(step) || carriedOut.has(step.kind));
+  const asActions = (list: readonly Step[]): AdviceAction[] => list.map((step) => ({ step, fixes: [] }));
+  const remaining = (list: readonly Step[]): Step[] =>
+    chosen.length === 0 ? [...list] : list.filter((one) => !isGeneral(one));
+  const alone = chosen.map((ids) => ({ step: null, fixes: ids }));
+  // What serves the request at no cost, by a replay or known to be enough, comes before all that has to be tried.
+  const isSure = plan?.closes === true || open.some(({ id, isReplayed }) => isReplayed && plan?.fixes[0] === id);
+  if (at < 0)
+    return isSure && plan?.cost_percent === 0 ? [...alone, ...asActions(steps)] : [...asActions(steps), ...alone];
+  return [
+    ...asActions(steps.slice(0, at)),
+    ...chosen.map((ids, i) => ({ step: i === 0 ? steps[at]! : null, fixes: ids })),
+    ...asActions(remaining(steps.slice(at + 1))),
+  ];
+}

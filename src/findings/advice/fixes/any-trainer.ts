@@ -1,0 +1,86 @@
+/** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
+import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
+
+const NOTHING = { settings: {}, env: {} };
+const unknownSaving = (text: string) => ({ bytes: null, by: null, text });
+
+const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
+  value !== null && !/^(?:0|False|None|none|)$/.test(value);
+
+/** Parameters, gradients and states are sharded already. */
+const isSharded = ({ view }: FixContext): boolean =>
+  view.setting('zero_stage').value === '3' ||
+  isConfigured(view.setting('use_torch_fsdp2')) ||
+  isConfigured(view.setting('fsdp'));
+
+const checkpointsAlready = ({ view }: FixContext): boolean =>
+  isConfigured(view.setting('checkpoint_activations')) || isConfigured(view.setting('recompute_granularity'));
+
+const smaller = fixSpec('smaller-batch', ({ view }) => {
+  const size = Number(view.setting('micro_batch_size').value);
+  if (size === 1) return [];
+  return [
+    {
+      id: 'smaller-batch',
+      title: `a smaller batch size on each GPU${size > 1 ? ` (now ${size})` : ''}, with gradient accumulation for the rest`,
+      change: NOTHING,
+      requires: ['a batch of more than one sample'],
+      saving: unknownSaving('activations go with the batch: half of it keeps about half of them'),
+      cost: unmeasured('smaller kernels and more of them; no source has a figure'),
+      python: ['# half the batch size on each GPU, twice the accumulation steps'],
+    },
+  ];
+});
+
+const checkpointing = fixSpec('activation-checkpointing', (context) => {
+  if (checkpointsAlready(context)) return [];
+  return [
+    {
+      id: 'activation-checkpointing',
+      title: 'activation checkpointing of the repeated blocks',
+      change: NOTHING,
+      saving: unknownSaving('only the inputs of the blocks are kept; what is inside them is computed again'),
+      cost: unmeasured('the forward pass of these blocks runs twice; no source has a figure'),
+      python: [
+        'from torch.utils.checkpoint import checkpoint',
+        'x = checkpoint(block, x, use_reentrant=False)  # in forward(), for each repeated block',
+      ],
+    },
+  ];
+});
+
+const setToNone = fixSpec('set-to-none', ({ view }) => {
+  if (!isOlder(view, 'torch', '2.0')) return [];
+  return [
+    {
+      id: 'set-to-none',
+      title: 'optimizer.zero_grad(set_to_none=True)',
+      change: NOTHING,
+      saving: unknownSaving(
+        'gradients are not kept during the next forward pass; torch 2.0 and newer do so by themselves',
+      ),
+      cost: freeByDesign(),
+      python: ['optimizer.zero_grad(set_to_none=True)'],
+    },
+  ];
+});
+
+const shard = fixSpec('shard-state', (context) => {
+  if (isSharded(context) || context.config.world === 1) return [];
+  return [
+    {
+      id: 'shard-state',
+      title: 'parameters, gradients and optimizer states sharded over the GPUs (FSDP, or ZeRO stage 3)',
+      change: NOTHING,
+      requires: ['more than one GPU'],
+      saving: unknownSaving('each GPU keeps its share of them'),
+      cost: unmeasured('parameters are gathered in every pass; no source has a figure'),
+      python: [
+        'from torch.distributed.fsdp import FullyShardedDataParallel',
+        'model = FullyShardedDataParallel(model, use_orig_params=True)',
+      ],
+    },
+  ];
+});
+
+export const ANY_TRAINER_FIXES: readonly FixSpec[] = [smaller, checkpointing, setToNone, shard];

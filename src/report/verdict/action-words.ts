@@ -1,0 +1,77 @@
+/** The sentence of each action, and how savings and costs are known. */
+import type { AdviceAction, AdviceFix, CostBy, SavingBy } from '../../model/results/advise.js';
+import type { ShortFix } from '../../model/results/common.js';
+import { formatBytes } from '../../model/units.js';
+import type { StepKind } from '../../model/verdict.js';
+import { stepText } from './step-words.js';
+
+/** Their sentences name the setting already, with its evidence. */
+const NAMES_SETTING: ReadonlySet<StepKind> = new Set([
+  'expandable_segments',
+  'expandable_first',
+  'expandable_replayed',
+]);
+
+/** As `diagnose` and `advise` print them. */
+export function actionTexts(actions: readonly AdviceAction[], fixes: readonly ShortFix[]): string[] {
+  return actions.map(({ step, fixes: ids }) => {
+    if (step !== null && (ids.length === 0 || NAMES_SETTING.has(step.kind))) return stepText(step);
+    const chosen = ids.flatMap((id) => fixes.filter((fix) => fix.id === id));
+    const outcome =
+      chosen.length === 1
+        ? outcomeText(chosen[0]!)
+        : chosen.every(({ closes }) => closes !== null)
+          ? 'together enough'
+          : '';
+    return `${chosen.map((fix) => `${fix.title}${figures(fix)}`).join(', and ')}${outcome === '' ? '' : `; ${outcome}`}`;
+  });
+}
+
+const SAVINGS: Readonly<Record<SavingBy, string>> = {
+  what_if: 'replayed',
+  measured: 'published',
+  attribution: 'of live memory',
+  estimate: 'estimated',
+  message: 'at most',
+};
+
+/** How a saving is known, in one or two words. */
+export function savingWords(by: SavingBy | null): string {
+  return by === null ? '' : SAVINGS[by];
+}
+
+const COSTS: Readonly<Record<CostBy, string>> = {
+  workload: 'this workload',
+  measured: 'measured',
+  guide: 'guides',
+  computed: 'computed',
+  design: 'by design',
+};
+
+/** How a cost is known: `Llama 3 70B, 32 × H100 80GB` where it was measured elsewhere. */
+export function costWords({ cost_by: by, cost_on: on }: Pick<AdviceFix, 'cost_by' | 'cost_on'>): string {
+  return by === null ? '' : by === 'measured' && on !== null ? on : COSTS[by];
+}
+
+function figures(fix: ShortFix): string {
+  const { saving_bytes: bytes, saving_by: by, cost_percent: cost, closes } = fix;
+  const isServed = by === 'what_if' && closes !== false;
+  const parts = [
+    ...(bytes !== null && bytes > 0
+      ? [`saves ${formatBytes(bytes)} (${savingWords(by)})`]
+      : isServed
+        ? ['replayed, this OOM does not happen']
+        : []),
+    ...(cost === null ? ['cost not measured'] : [`${percentText(cost)} (${costWords(fix)})`]),
+  ];
+  return `: ${parts.join(', ')}`;
+}
+
+/** Throughput lost or gained. */
+export function percentText(cost: number): string {
+  return cost === 0 ? 'no cost' : `${cost < 0 ? '+' : '−'}${Math.abs(cost)} % throughput`;
+}
+
+function outcomeText({ closes }: ShortFix): string {
+  return closes === true ? 'enough' : closes === false ? 'helps, and is not enough' : 'not known to be enough';
+}
