@@ -15,7 +15,7 @@ const NAMES_SETTING: ReadonlySet<StepKind> = new Set([
 /** As `diagnose` and `advise` print them. */
 export function actionTexts(actions: readonly AdviceAction[], fixes: readonly ShortFix[]): string[] {
   return actions.map(({ step, fixes: ids }) => {
-    if (step !== null && (ids.length === 0 || NAMES_SETTING.has(step.kind))) return stepText(step);
+    if (step !== null && ids.length === 0) return stepText(step);
     const chosen = ids.flatMap((id) => fixes.filter((fix) => fix.id === id));
     const outcome =
       chosen.length === 1
@@ -23,6 +23,7 @@ export function actionTexts(actions: readonly AdviceAction[], fixes: readonly Sh
         : chosen.every(({ closes }) => closes !== null)
           ? 'together enough'
           : '';
+    if (step !== null && NAMES_SETTING.has(step.kind)) return `${stepText(step)}; ${outcome}`;
     return `${chosen.map((fix) => `${fix.title}${figures(fix)}`).join(', and ')}${outcome === '' ? '' : `; ${outcome}`}`;
   });
 }
@@ -73,5 +74,5 @@ export function percentText(cost: number): string {
 }
 
 function outcomeText({ closes }: ShortFix): string {
-  return closes === true ? 'enough' : closes === false ? 'helps, and is not enough' : 'not known to be enough';
+  return closes === true ? 'enough' : closes === false ? 'it helps, and is not enough' : 'not known to be enough';
 }

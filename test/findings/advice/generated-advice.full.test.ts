@@ -65,7 +65,7 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   // Smaller logits, or less of everything else on that stage.
   'transient-logits-spike': ['cross-entropy-fusion', 'micro-batch', 'cp', 'tp', 'sequence-parallel', 'recompute'],
   // Layers move, or the stage keeps less of each micro-batch.
-  imbalance: ['rebalance-layers', ...LESS],
+  imbalance: ['rebalance-layers', 'move_layers', ...LESS],
   // A matrix of the square of the sequence length is not to be made at all.
   'impossible-request': ['attention-mask-off', 'fused-attention', 'check_shape'],
   'checkpoint-save-spike': ['sharded-checkpoint', 'sharded_checkpoint'],
