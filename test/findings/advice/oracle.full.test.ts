@@ -276,6 +276,11 @@ const BOTH_WAYS = [
 /** The others. */
 const OPEN = [
   'fp8-parameters',
+  'empty-unused-memory',
+  'expert-capacity',
+  'moe-permute-fusion',
+  'sequence-length',
+  'weight-gradient-fusion',
   'avoid-record-streams',
   'bf16-gradients',
   'bf16-moments',
@@ -451,6 +456,19 @@ const BROKEN: Readonly<Record<string, Case & { readonly also?: readonly string[]
   'world-layout': { config: { pipeline_model_parallel_size: 3, num_layers: 30 }, also: ['batch-split'] },
   'world-experts': { config: { num_moe_experts: 16, expert_model_parallel_size: 16 } },
   'batch-split': { config: { global_batch_size: 12 } },
+  'te-cross-entropy': {
+    config: { cross_entropy_loss_fusion: true, cross_entropy_fusion_impl: 'te' },
+    versions: { core: '0.19.0' },
+  },
+  'vpp-microbatches': {
+    config: {
+      pipeline_model_parallel_size: 4,
+      virtual_pipeline_model_parallel_size: 2,
+      global_batch_size: 2,
+      num_layers: 32,
+      pipeline_dtype: 'bfloat16',
+    },
+  },
 };
 
 describe('the oracle', () => {

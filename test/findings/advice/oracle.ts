@@ -154,6 +154,11 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
   const perStage = middleStages > 0 ? middleLayers / middleStages : 0;
   const stages = [perStage, first, last].filter((count) => count > 0);
 
+  const replicas = world / (tp * pp * cp);
+  // Micro-batches of a step; 0 where they are not known.
+  const steps =
+    world > 0 && gbs > 0 && mbs > 0 && Number.isInteger(gbs / (mbs * replicas)) ? gbs / (mbs * replicas) : 0;
+
   const packed = size('packed_sequence_size') > 0;
   const comm = Array.isArray(get('cp_comm_type')) ? names('cp_comm_type') : [String(get('cp_comm_type'))];
   const levels = (get('hierarchical_context_parallel_sizes') as number[] | null) ?? [];
@@ -228,7 +233,13 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
       both(overlapExperts, no(within(torch, '2.6'))),
     ),
     // ---- graphs
-    'graph-full-rc': anyGraphs && full && graphs !== 'full_iteration',
+    // 0.15 had selective recompute only with graphs of attention.
+    'graph-full-rc':
+      (anyGraphs && full && graphs !== 'full_iteration') ||
+      (anyGraphs &&
+        selective &&
+        within(core, '0.15', '0.16') === true &&
+        !(graphs === 'transformer_engine' && captured.includes('attn'))),
     'graph-moe-rc': graphs === 'transformer_engine' && again('moe') && captured.includes('moe_router'),
     'graph-dropout-rc':
       (size('attention_dropout') !== 0 && again('core_attn') && graphed('attn')) ||
@@ -239,6 +250,11 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
       ((captured.includes('moe') && captured.includes('moe_router')) ||
         (captured.includes('moe_preprocess') && !captured.includes('moe_router')) ||
         (captured.includes('moe') && !(set('moe_expert_capacity_factor') && on('moe_pad_expert_input_to_capacity'))) ||
+        (captured.includes('moe_preprocess') &&
+          get('moe_token_dispatcher_type') === 'alltoall' &&
+          moe &&
+          !on('moe_pad_expert_input_to_capacity') &&
+          (set('moe_expert_capacity_factor') || on('moe_router_padding_for_fp8'))) ||
         (captured.includes('mlp') && !hasDense)),
     'graph-nan': both(checked, graphs === 'full_iteration' && on('check_for_nan_in_loss_and_grad')),
     'graph-rng': both(bridge, anyGraphs && !on('use_te_rng_tracker')),
@@ -343,7 +359,18 @@ function judge(config: Config, env: Env, versions: Versions, gpu: Gpu, about: Ab
         Number(laidOut) >
       1,
     'embed-split': accounted > 0 && (first > 0 || last > 0),
-    'heads-tp': heads % tp !== 0 || (groups % tp !== 0 && tp % groups !== 0),
+    // Before 0.16 the groups had to be divided as well.
+    'heads-tp': heads % tp !== 0 || (groups % tp !== 0 && (tp % groups !== 0 || within(core, '0', '0.16') === true)),
+    'te-cross-entropy': both(
+      lm,
+      on('cross_entropy_loss_fusion') && get('cross_entropy_fusion_impl') === 'te',
+      within(core, '0.18.2'),
+    ),
+    // Groups of as many micro-batches as stages; the last may be smaller only if it has as many.
+    'vpp-microbatches':
+      vpp > 1 &&
+      steps > 0 &&
+      (steps < pp || (steps % pp !== 0 && (within(core, '0', '0.10') === true || steps % pp < pp))),
     'cp-seq': cp > 1 && seq % (2 * cp) !== 0,
     'cp-a2a-heads': cp > 1 && comm.includes('a2a') && (heads / tp) % cp !== 0,
     // Only Bridge asserts it; elsewhere training is broken in silence, which is worse.

@@ -179,7 +179,8 @@ const permuteFusion = fixSpec('moe-permute-fusion', (context) => {
 /** Without it, each weight gradient is a tensor of its own until it is added to the buffer. */
 const accumulationFusion = fixSpec('weight-gradient-fusion', ({ view }) => {
   const fusion = view.setting('gradient_accumulation_fusion');
-  if (fusion.by !== 'told' || fusion.value !== 'False') return [];
+  // Torch's FSDP2 does not work with it.
+  if (fusion.by !== 'told' || fusion.value !== 'False' || isSet(view, 'use_torch_fsdp2')) return [];
   return [
     {
       id: 'weight-gradient-fusion',

@@ -199,8 +199,8 @@ const offload = fixSpec('optimizer-offload', (context) => {
 });
 
 const crossEntropy = fixSpec('cross-entropy-fusion', ({ view }) => {
-  // Megatron-Core refuses Transformer Engine's loss from 0.19 on, and warns of it before.
-  const impl = isOlder(view, 'megatron_core', '0.19') ? 'te' : 'native';
+  // Megatron-Core refuses Transformer Engine's loss from 0.18.2 on, and warns of it before.
+  const impl = isOlder(view, 'megatron_core', '0.18.2') ? 'te' : 'native';
   if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
   // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.
   const inForce = wordOf(view, 'cross_entropy_fusion_impl') ?? 'native';
@@ -240,7 +240,11 @@ const reuseBuffer = fixSpec('reuse-grad-buffer', ({ view }) => {
     {
       id: 'reuse-grad-buffer',
       title: 'reuse_grad_buf_for_mxfp8_param_ag=True',
-      change: settings({ reuse_grad_buf_for_mxfp8_param_ag: 'True', overlap_param_gather: 'True' }),
+      change: settings({
+        reuse_grad_buf_for_mxfp8_param_ag: 'True',
+        overlap_param_gather: 'True',
+        overlap_grad_reduce: 'True',
+      }),
       saving: { bytes: null, by: null, text: 'without it, a buffer for the gathered parameters is kept as well' },
       cost: unmeasured('gathers wait for the gradients; no source has a figure'),
     },
