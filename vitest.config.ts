@@ -51,8 +51,8 @@ export const testConfig = (suite: 'quick' | 'full'): NonNullable<ViteUserConfig[
   // Concurrent tests share the queries of one batch.
   maxConcurrency: 64,
   // The suites spawn real processes and open real stores; these machines are shared and slow at times.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', MBF_SUITE: NAMES_LONG_FILE ? 'full' : suite },
 });
 

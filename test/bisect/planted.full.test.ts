@@ -1,11 +1,8 @@
 /** Real bisections of the recorded histories that `planted.test.ts` leaves out. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectBisected, expectNoSites } from './planted.js';
-
-// A bisection starts some thirty processes.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 describe('git bisect run with our judge', () => {
   const cli = buildCli();

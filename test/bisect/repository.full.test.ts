@@ -4,7 +4,7 @@
  */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type BuiltCommit,
   type BuiltRepository,
@@ -18,9 +18,6 @@ import { sharedBuild } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectFound, expectNoSites } from './planted.js';
-
-// A bisection starts some thirty processes.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 const work = temporaryDirectory();
 const newDirectory = (): string => mkdtempSync(join(work, 'repository-'));

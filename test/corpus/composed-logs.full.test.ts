@@ -57,7 +57,7 @@ describe('logs composed of real launches', () => {
     skipLoudly('logs composed of real launches', 'logs in the corpus');
     return;
   }
-  it(`are read as composed, ${COUNT} of them`, { timeout: 600_000 }, async () => {
+  it(`are read as composed, ${COUNT} of them`, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'mbf-composed-'));
     const store = await openStore(join(directory, 'logs.duckdb'), { mode: 'write' });
     onTestFinished(async () => {

@@ -429,7 +429,7 @@ describe('lifetimes in the store', () => {
       }),
       { numRuns: runs(8, 150) },
     );
-  }, 600_000);
+  });
 
   it('do so without free_requested and without free_completed entries', async () => {
     await fc.assert(

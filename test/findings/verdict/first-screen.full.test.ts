@@ -158,7 +158,7 @@ describeFull('recorded snapshots', () => {
     if (files.length > 0) expect(judged).toBeGreaterThan(0);
   });
 
-  it.skipIf(files.length === 0)('each fit the screen, and their handles have rows', { timeout: 600_000 }, async () => {
+  it.skipIf(files.length === 0)('each fit the screen, and their handles have rows', async () => {
     for (const file of files) {
       const { verdicts } = await examine(join(snapshots, file));
       judged += verdicts.length;

@@ -129,13 +129,11 @@ describe('sites that pin', () => {
 });
 
 describe('hundreds of ranks', () => {
-  it('of a log are one screen, in seconds', async () => {
+  it('of a log are one screen', async () => {
     const ranks = Array.from({ length: 512 }, (_, rank) => rank);
-    const started = performance.now();
     const result = await diagnosed({
       'train.log': `${ranks.map((rank) => memory(rank, 60_000 + rank, 70_000)).join('')}${ranks.map(oom).join('')}`,
     });
-    expect(performance.now() - started).toBeLessThan(60_000);
     expect(result.verdicts).toHaveLength(512);
     expect(expectScreen(result)).toContain('1-511');
   });
