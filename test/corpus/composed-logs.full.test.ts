@@ -14,10 +14,11 @@ import type { LaunchEnding } from '../../src/model/launch-end.js';
 import { openStore } from '../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { bodyOf, type ComposedEnding, composeLogs, type LaunchBody } from '../support/launches/composed-logs.js';
+import { runs } from '../support/runs.js';
 
 const LOGS = join(CORPUS, 'logs');
 /** The bar of 98 % is for 200 logs, which take minutes: `MBF_COMPOSED=200`. */
-const COUNT = Number(process.env['MBF_COMPOSED'] ?? 48);
+const COUNT = Number(process.env['MBF_COMPOSED'] ?? runs(0, 20, 200));
 /** NCCL's own lines are thinned out above this. */
 const MOST_LINES = 700;
 

@@ -102,6 +102,8 @@ describe('a broken rule of the model', () => {
     it('shows in recordings of real devices', async () => {
       const real = corpusReplays()
         .filter(({ holds }) => holds)
+        // The first that notices is enough: short ones first.
+        .sort((a, b) => a.columns.recording.events.length - b.columns.recording.events.length)
         .map(({ prepared }) => ({ prepared, variant: ALLOCATOR_VARIANTS['2.7'] }));
       const unmutated = await modelWith(null);
       for (const sample of real) expect(notices(unmutated, sample)).toBe(false);

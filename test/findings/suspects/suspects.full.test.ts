@@ -11,6 +11,7 @@ import type { Suspect } from '../../../src/model/results/compare.js';
 import { MIB } from '../../../src/model/units.js';
 import { gitEnvironment, repositoryAt, scratch } from '../../git/repositories.js';
 import { PLANTS, plantRegression, type Regression } from '../../support/planted-regressions.js';
+import { runs } from '../../support/runs.js';
 import { changed, compared, grew, hunk, inMlp, LAYER, MLP, rank, stack, TRUNK } from './by-hand.js';
 
 describe('hunks', () => {
@@ -436,9 +437,9 @@ function readChangedFiles({ before, after }: Regression): ChangedFile[] {
 }
 
 describe('planted regressions', () => {
-  const CASES = 60;
+  const CASES = runs(0, 30, 60);
 
-  it(`are found in at least 95 of 100, by the first suspect`, async () => {
+  it('are found in at least 95 of 100, by the first suspect', async () => {
     const missed: string[] = [];
     for (let seed = 0; seed < CASES; seed += 1) {
       const plant = PLANTS[seed % PLANTS.length]!;
