@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
+import { runs } from '../support/runs.js';
 import { type Dict, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
 import { type Bench, expectCliError, openBench, runCli, seeded, temporaryDirectory } from './harness.js';
 
@@ -31,7 +32,7 @@ describe('in process', () => {
     '%i random bytes, with a pickle header or without',
     async (size) => {
       const random = seeded(size);
-      for (let i = 0; i < 8; i++) {
+      for (let i = 0; i < runs(0, 4, 8); i++) {
         const bytes = Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
         if (i % 2 === 1) Buffer.from([0x80, 2 + Math.floor(random() * 4)]).copy(bytes);
         for (const name of ['x.pickle', 'x.pickle.gz', 'x.log', 'x']) {
