@@ -5,9 +5,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These start first: a worker that starts a long file last works on alone. The default order is by size. */
 const LONGEST = [
-  ...['planted', 'mutation', 'kill', 'repository', 'export-snapshot', 'first-screen', 'derived-lives', 'every-moment'],
-  ...['diff', 'docs-pages', 'bisect', 'bombs', 'torch-snapshot-json', 'run-directory', 'generated-incidents'],
-  ...['install', 'verify-fix', 'causes', 'mutants', 'triage', 'cli', 'every-verb', 'derive-stored', 'library'],
+  ...['planted', 'generated-incidents', 'docs-pages', 'triage', 'verify-fix', 'first-screen', 'install', 'repository'],
+  ...['samples', 'components', 'bombs', 'bisect', 'kill', 'mutants', 'trace', 'log-formats', 'torch-snapshot-json'],
+  ...['diagnose', 'generated-advice', 'composed-logs', 'mutation', 'advice', 'diff', 'causes', 'run-directory'],
+  ...['cli', 'every-verb', 'derive-stored', 'library'],
 ];
 
 class LongestFirst extends BaseSequencer {

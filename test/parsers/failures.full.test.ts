@@ -16,13 +16,7 @@ describe('blocks of failures', () => {
 
 describe('patterns of failures', () => {
   it('cannot be stalled by a line', () => {
-    const words = FAILURE_FORMATS.flatMap(({ anchors }) => anchors);
     const hostile = [
-      ...words.flatMap((anchor) => [
-        `${anchor} `.repeat(3000),
-        `${anchor}${' '.repeat(50_000)}`,
-        `${anchor}${'('.repeat(50_000)}`,
-      ]),
       '[Rank 1] '.repeat(8000),
       '[PG ID 0 '.repeat(8000),
       'a.'.repeat(40_000),
@@ -31,7 +25,12 @@ describe('patterns of failures', () => {
       '['.repeat(80_000),
     ];
     for (const format of FAILURE_FORMATS) {
-      for (const text of hostile) {
+      const own = format.anchors.flatMap((anchor) => [
+        `${anchor} `.repeat(3000),
+        `${anchor}${' '.repeat(50_000)}`,
+        `${anchor}${'('.repeat(50_000)}`,
+      ]);
+      for (const text of [...own, ...hostile]) {
         if (format.form === 'line') applyLine(format, text, () => {});
         else applyBlock(format, [samplesOf(format)[0]!.lines[0]!, text, text], () => {});
       }

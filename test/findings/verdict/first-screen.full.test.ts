@@ -101,7 +101,7 @@ describe('the first screen', () => {
   });
 
   if (FULL)
-    it.each(CAUSES_TO_GENERATE)('of a run of $name', async (cause) => {
+    it.each(sampled(CAUSES_TO_GENERATE, 2))('of a run of $name', async (cause) => {
       const directory = join(realpathSync(scratchDirectory()), cause.name);
       mkdirSync(directory);
       for (const [file, bytes] of runDirectory(cause.build(11)))
