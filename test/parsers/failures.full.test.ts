@@ -25,12 +25,12 @@ describe('patterns of failures', () => {
       '['.repeat(80_000),
     ];
     for (const format of FAILURE_FORMATS) {
-      const own = format.anchors.flatMap((anchor) => [
+      const ofFormat = format.anchors.flatMap((anchor) => [
         `${anchor} `.repeat(3000),
         `${anchor}${' '.repeat(50_000)}`,
         `${anchor}${'('.repeat(50_000)}`,
       ]);
-      for (const text of [...own, ...hostile]) {
+      for (const text of [...ofFormat, ...hostile]) {
         if (format.form === 'line') applyLine(format, text, () => {});
         else applyBlock(format, [samplesOf(format)[0]!.lines[0]!, text, text], () => {});
       }
