@@ -17,7 +17,7 @@ import { entry, frame, segment, snapshot } from '../support/small-snapshot.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 
 const FILES = 12;
-const KILLS = runs(3, 6, 14);
+const KILLS = runs(3, 5, 14);
 const root = temporaryDirectory();
 let build = '';
 /** For what is asked after a kill. What is killed is a process of its own. */
@@ -239,6 +239,6 @@ describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
   it('met the ingest in the middle, or it proves nothing', () => {
     console.info(`a whole ingest took ${Math.round(fullMs)} ms; finished when killed: ${finished.join(' ')}`);
     const between = finished.filter((count) => count > 0 && count < truth.size);
-    expect(new Set(between).size).toBeGreaterThanOrEqual(runs(1, 2, 3));
+    expect(new Set(between).size).toBeGreaterThanOrEqual(runs(1, 1, 3));
   });
 });

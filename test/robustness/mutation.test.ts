@@ -12,7 +12,7 @@ const corpus = FULL ? corpusPickles() : [];
 if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
 
 const OPCODES = Object.values(OP);
-const COUNT = runs(160, 400, 1_000);
+const COUNT = runs(160, 260, 1_000);
 const CHUNKS = runs(2, 2, 5);
 
 const handMade = [2, 4].map((protocol) => ({
