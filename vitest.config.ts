@@ -5,9 +5,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** These start first: a worker that starts a long file last works on alone. The default order is by size. */
 const LONGEST = [
-  ...['planted', 'mutation', 'kill', 'repository', 'export-snapshot', 'first-screen', 'derived-lives', 'every-moment'],
-  ...['diff', 'docs-pages', 'bisect', 'bombs', 'torch-snapshot-json', 'run-directory', 'generated-incidents'],
-  ...['install', 'verify-fix', 'causes', 'mutants', 'triage', 'cli', 'every-verb', 'derive-stored', 'library'],
+  ...['planted', 'generated-incidents', 'docs-pages', 'triage', 'verify-fix', 'first-screen', 'install', 'repository'],
+  ...['samples', 'components', 'bombs', 'bisect', 'kill', 'mutants', 'trace', 'log-formats', 'torch-snapshot-json'],
+  ...['diagnose', 'generated-advice', 'composed-logs', 'mutation', 'advice', 'diff', 'causes', 'run-directory'],
+  ...['cli', 'every-verb', 'derive-stored', 'library'],
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -51,8 +52,8 @@ export const testConfig = (suite: 'quick' | 'full'): NonNullable<ViteUserConfig[
   // Concurrent tests share the queries of one batch.
   maxConcurrency: 64,
   // The suites spawn real processes and open real stores; these machines are shared and slow at times.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', MBF_SUITE: NAMES_LONG_FILE ? 'full' : suite },
 });
 

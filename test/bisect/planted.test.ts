@@ -5,14 +5,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectBisected } from './planted.js';
-
-// A bisection starts some thirty processes.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 describe('git bisect run with our judge', () => {
   const cli = buildCli();

@@ -4,7 +4,7 @@
  */
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type BuiltCommit,
   type BuiltRepository,
@@ -16,11 +16,9 @@ import { REFACTORS } from '../../samples/generate/repository/refactors.js';
 import type { Trained } from '../../samples/generate/repository/train.js';
 import { sharedBuild } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
+import { LONG } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { expectFound, expectNoSites } from './planted.js';
-
-// A bisection starts some thirty processes.
-vi.setConfig({ testTimeout: 400_000, hookTimeout: 400_000 });
 
 const work = temporaryDirectory();
 const newDirectory = (): string => mkdtempSync(join(work, 'repository-'));
@@ -124,13 +122,11 @@ describe.each(REPOSITORY_KINDS)('a repository of kind %s', (kind: RepositoryKind
 });
 
 describe('git bisect run with our judge', () => {
-  it.each([
-    ['oom', 101],
-    ['component', 104],
-  ] as const)('%s (repository %i): names the planted commit', async (kind, seed) => {
+  const oom = LONG ? ([['oom', 101]] as const) : [];
+  it.each([...oom, ['component', 104] as const])('%s (repository %i): names the planted commit', async (kind, seed) => {
     const directory = newDirectory();
     const repository = await buildRepository(directory, { kind, seed }, sharedBuild());
     await expectFound(buildCli(), directory, repository);
-    await expectNoSites(buildCli(), directory, repository.refactors.slice(0, 3), repository);
+    await expectNoSites(buildCli(), directory, repository.refactors.slice(0, 1), repository);
   });
 });

@@ -9,7 +9,6 @@ import { environment } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const LIMIT_MS = 600_000;
 const root = temporaryDirectory();
 /** Without what the npm that runs the tests sets for its scripts. */
 const env = {
@@ -43,7 +42,7 @@ describe('an installation', () => {
   const clone = join(root, 'clone');
   const sample = 'samples/llama3-70b-fragmentation';
 
-  it('by npm link in a fresh checkout is built, and runs', { timeout: LIMIT_MS }, () => {
+  it('by npm link in a fresh checkout is built, and runs', () => {
     const tracked = run('git', ['ls-files', '-co', '--exclude-standard'], repoRoot).trim().split('\n');
     for (const file of tracked.filter((path) => existsSync(join(repoRoot, path)))) {
       mkdirSync(dirname(join(clone, file)), { recursive: true });
@@ -54,7 +53,7 @@ describe('an installation', () => {
     expect(run(join(root, 'linked', 'bin', 'mbforensics'), ['--help'], root)).toContain('diagnose');
   });
 
-  it('of a packed archive holds a sample, and diagnoses it', { timeout: LIMIT_MS }, () => {
+  it('of a packed archive holds a sample, and diagnoses it', () => {
     // Its script `prepare` built the checkout for the link already.
     run('npm', ['pack', '--ignore-scripts', '--pack-destination', root], clone);
     const archive = readdirSync(root).find((name) => name.endsWith('.tgz'))!;

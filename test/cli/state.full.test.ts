@@ -11,7 +11,7 @@ import type { PeakResult } from '../../src/model/results/common.js';
 import { repoRoot, startChild } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
-import { describeFull } from '../support/runs.js';
+import { describeFull, sampled } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
@@ -244,7 +244,7 @@ describeFull('at on the corpus', () => {
     skipLoudly('at', 'the corpus (set MBF_CORPUS)');
     return;
   }
-  it.each(files)('%s adds up at its start, peak and end', (name) => {
+  it.each(sampled(files, 3))('%s adds up at its start, peak and end', (name) => {
     for (const moment of ['start', 'peak', 'end']) expectSums(at(moment, join(SNAPSHOTS, name), '--limit', '0'));
   });
 });

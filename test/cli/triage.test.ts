@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { TriageResult } from '../../src/model/results/compare.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, environment } from '../support/cli.js';
-import { describeFull } from '../support/runs.js';
+import { describeFull, sampled } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
@@ -188,7 +188,8 @@ describe('triage', () => {
       expect(expect255(['triage', run(), '--golden', dead])).toContain('MBF1009');
     });
 
-    it.each([
+    // A process each.
+    const places = [
       'cli/program.js:import',
       'cli/verbs/compare/triage.js:import',
       'cli/define-verb.js:defineVerb',
@@ -207,7 +208,8 @@ describe('triage', () => {
       'report/compare/triage-text.js:triageText',
       'cli/context.js:processContext',
       'store/open-store.js:openStore',
-    ])('an error in %s', (place) => {
+    ];
+    it.each(sampled(places, 3))('an error in %s', (place) => {
       const importing = pathToFileURL(join(repoRoot, 'test', 'support', 'throw-in.mjs')).href;
       // A path of its own: what is cached would not be ingested.
       const fresh = write({});

@@ -14,10 +14,11 @@ import type { LaunchEnding } from '../../src/model/launch-end.js';
 import { openStore } from '../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { bodyOf, type ComposedEnding, composeLogs, type LaunchBody } from '../support/launches/composed-logs.js';
+import { runs } from '../support/runs.js';
 
 const LOGS = join(CORPUS, 'logs');
 /** The bar of 98 % is for 200 logs, which take minutes: `MBF_COMPOSED=200`. */
-const COUNT = Number(process.env['MBF_COMPOSED'] ?? 48);
+const COUNT = Number(process.env['MBF_COMPOSED'] ?? runs(0, 20, 200));
 /** NCCL's own lines are thinned out above this. */
 const MOST_LINES = 700;
 
@@ -57,7 +58,7 @@ describe('logs composed of real launches', () => {
     skipLoudly('logs composed of real launches', 'logs in the corpus');
     return;
   }
-  it(`are read as composed, ${COUNT} of them`, { timeout: 600_000 }, async () => {
+  it(`are read as composed, ${COUNT} of them`, async () => {
     const directory = mkdtempSync(join(tmpdir(), 'mbf-composed-'));
     const store = await openStore(join(directory, 'logs.duckdb'), { mode: 'write' });
     onTestFinished(async () => {

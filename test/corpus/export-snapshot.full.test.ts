@@ -1,4 +1,4 @@
-/** Every snapshot of the corpus, read and written again as JSON, against the pickle. */
+/** Snapshots of the corpus, read and written again as JSON, against the pickle. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import type { ExportResult } from '../../src/model/results/export.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { hasPython, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
 import { copyCorpusStore, validSnapshots } from '../support/corpus-store.js';
+import { sampled } from '../support/runs.js';
 import { snapshotDifferences } from '../support/snapshot-json-truth.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -31,7 +32,7 @@ describe('exports of the snapshots of the corpus', () => {
     peaks = new Map(snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
 
-  it.each(files)('%s as JSON is the pickle', (name) => {
+  it.each(sampled(files, 2))('%s as JSON is the pickle', (name) => {
     const json = join(directory, 'snapshot.json');
     const args = [
       'export',

@@ -384,7 +384,7 @@ describe('facts of the logs of the corpus', () => {
           ),
       });
     }
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await store?.close();

@@ -17,6 +17,7 @@ import { openStore, openWithoutTables } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
+import { sampled } from '../support/runs.js';
 
 const LOGS = join(CORPUS, 'logs');
 const logs = existsSync(LOGS) ? readdirSync(LOGS).filter((name) => !name.endsWith('.meta.json')) : [];
@@ -41,7 +42,7 @@ const rules = openWithoutTables();
 
 describe('measuring the corpus', () => {
   if (paths.length === 0) skipLoudly('measuring', 'the reference corpus (MBF_CORPUS)');
-  it.each(paths.map((path) => [path.slice(path.lastIndexOf('/') + 1), path]))('%s', async (_, path) => {
+  it.each(sampled(paths, 2).map((path) => [path.slice(path.lastIndexOf('/') + 1), path]))('%s', async (_, path) => {
     const run = await measured(path!);
     if (run === undefined) return;
     for (const peak of run.peaks) {

@@ -11,6 +11,7 @@ import type { PeakResult } from '../../src/model/results/common.js';
 import type { BridgeFigures, MosaicFigures, PeerSource } from '../../src/model/results/peak.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { CORPUS, SNAPSHOTS, skipLoudly } from '../support/corpus.js';
+import { sampled } from '../support/runs.js';
 
 interface BridgeParse {
   readonly segments: Record<
@@ -95,7 +96,7 @@ describe('figures of the peers', () => {
   };
   const bridge = (snapshot: string): BridgeFigures => ask(snapshot, 'bridge').bridge!;
 
-  it.each(parses)('Bridge, segments as their headers say, all devices: %s', (name) => {
+  it.each(sampled(parses, 2))('Bridge, segments as their headers say, all devices: %s', (name) => {
     const theirs = read<BridgeParse>('bridge', name).segments;
     expect(bridge(name.replace('.parse.json', '')).segments).toEqual({
       count: theirs.count,
@@ -107,7 +108,7 @@ describe('figures of the peers', () => {
     });
   });
 
-  it.each(parses)(
+  it.each(sampled(parses, 2))(
     'Bridge, baseline = active actual bytes - requested bytes still live + requested bytes of unmatched frees: %s',
     (name) => {
       const theirs = read<BridgeParse>('bridge', name).baseline;
@@ -124,29 +125,32 @@ describe('figures of the peers', () => {
     },
   );
 
-  it.each(parses)('Bridge, sources by requested bytes allocated over the trace of the first device: %s', (name) => {
-    const theirs = read<BridgeParse>('bridge', name);
-    const ours = bridge(name.replace('.parse.json', ''));
-    expect(ours.device).toBe(theirs.device_traces.device);
-    expect(ours.events).toBe(theirs.device_traces.event_count);
-    expect(ours.full_trace?.alloc_count ?? 0).toBe(theirs.device_traces.actions['alloc'] ?? 0);
-    expect(ours.full_trace?.free_count ?? 0).toBe(theirs.device_traces.actions['free_completed'] ?? 0);
-    // They print fifteen.
-    expect(ours.throughput.slice(0, 15)).toEqual(
-      theirs.top_sources.map(({ source, throughput_bytes, alloc_count }) => ({
-        source,
-        bytes: throughput_bytes,
-        count: alloc_count,
-      })),
-    );
-    const sum = (pick: (source: PeerSource) => number): number =>
-      ours.throughput.reduce((total, source) => total + pick(source), 0);
-    expect(sum(({ bytes }) => bytes)).toBe(ours.full_trace?.throughput_bytes ?? 0);
-    expect(sum(({ count }) => count)).toBe(ours.full_trace?.alloc_count ?? 0);
-    expect(ours.steps.map(({ step, start_us, end_us }) => [String(step), start_us, end_us])).toEqual(
-      Object.entries(theirs.profiler_steps).map(([step, { start_us, end_us }]) => [step, start_us, end_us]),
-    );
-  });
+  it.each(sampled(parses, 2))(
+    'Bridge, sources by requested bytes allocated over the trace of the first device: %s',
+    (name) => {
+      const theirs = read<BridgeParse>('bridge', name);
+      const ours = bridge(name.replace('.parse.json', ''));
+      expect(ours.device).toBe(theirs.device_traces.device);
+      expect(ours.events).toBe(theirs.device_traces.event_count);
+      expect(ours.full_trace?.alloc_count ?? 0).toBe(theirs.device_traces.actions['alloc'] ?? 0);
+      expect(ours.full_trace?.free_count ?? 0).toBe(theirs.device_traces.actions['free_completed'] ?? 0);
+      // They print fifteen.
+      expect(ours.throughput.slice(0, 15)).toEqual(
+        theirs.top_sources.map(({ source, throughput_bytes, alloc_count }) => ({
+          source,
+          bytes: throughput_bytes,
+          count: alloc_count,
+        })),
+      );
+      const sum = (pick: (source: PeerSource) => number): number =>
+        ours.throughput.reduce((total, source) => total + pick(source), 0);
+      expect(sum(({ bytes }) => bytes)).toBe(ours.full_trace?.throughput_bytes ?? 0);
+      expect(sum(({ count }) => count)).toBe(ours.full_trace?.alloc_count ?? 0);
+      expect(ours.steps.map(({ step, start_us, end_us }) => [String(step), start_us, end_us])).toEqual(
+        Object.entries(theirs.profiler_steps).map(([step, { start_us, end_us }]) => [step, start_us, end_us]),
+      );
+    },
+  );
 
   it.each(compares)(
     'Bridge, peak of requested bytes from zero at the first entry, frees of older memory subtracted: %s',

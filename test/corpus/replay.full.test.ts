@@ -96,7 +96,7 @@ describe('recordings of the corpus, replayed', () => {
       rmSync(cache, { recursive: true, force: true });
     }
     if (convertedSnapshots().length > 0) expect(compared).toBeGreaterThan(0);
-  }, 600_000);
+  });
 
   it('survive the loss of any first entries', () => {
     const sum = { cuts: 0, addresses: 0, blocks: 0, uncertain: 0, wrong: 0 };

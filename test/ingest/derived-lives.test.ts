@@ -417,7 +417,7 @@ describe('lifetimes in the store', () => {
           const toy = play(settings, chosen);
           await expectSameCourse(cutTo({ final: toy.finalState(), entries: toy.events, settings }, cut), pick);
         }),
-        { numRuns: runs(4, 30) },
+        { numRuns: runs(4, 12, 30) },
       );
     });
   }
@@ -427,9 +427,9 @@ describe('lifetimes in the store', () => {
       fc.asyncProperty(history, fc.nat(), fc.nat(), async (past, cut, pick) => {
         await expectSameCourse(cutTo(sampleOf(past), cut), pick);
       }),
-      { numRuns: runs(8, 150) },
+      { numRuns: runs(8, 50, 150) },
     );
-  }, 600_000);
+  });
 
   it('do so without free_requested and without free_completed entries', async () => {
     await fc.assert(
@@ -451,7 +451,7 @@ describe('lifetimes in the store', () => {
           });
         },
       ),
-      { numRuns: runs(4, 30) },
+      { numRuns: runs(4, 12, 30) },
     );
   });
 

@@ -6,7 +6,6 @@ import { listFormats } from '../../parsers/log/list-formats.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import type { LogFinding } from '../../src/model/log-rows.js';
-import { cpuMs } from '../support/cpu-time.js';
 import { type LogSample, STORED_SAMPLES, samplesOf } from '../support/log-samples.js';
 import { runs } from '../support/runs.js';
 
@@ -139,8 +138,8 @@ describe.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s', (
 // ---- hostile lines
 // ---
 
-/** Characters of a hostile line. */
-const LENGTH = runs(200_000, 1_000_000);
+/** Characters of a hostile line: a pattern whose work is quadratic in them needs more than the test may take. */
+const LENGTH = runs(200_000, 400_000, 1_000_000);
 const repeated = (unit: string, size: number): string => unit.repeat(Math.ceil(size / unit.length));
 
 function hostileUnits(format: LogFormat): string[] {
@@ -166,9 +165,8 @@ function hostileUnits(format: LogFormat): string[] {
 
 const sink = (): void => {};
 
-/** Milliseconds of processor time a format takes over a line, whatever it finds in it. */
-function timed(format: LogFormat, text: string): number {
-  const start = cpuMs();
+/** A format over a line, whatever it finds in it. */
+function readLine(format: LogFormat, text: string): void {
   if (format.form === 'line') {
     applyLine(format, text, sink);
     format.cutAtEnd?.(text);
@@ -180,30 +178,10 @@ function timed(format: LogFormat, text: string): number {
     reader?.line(text);
     reader?.end();
   }
-  return cpuMs() - start;
 }
 
-/**
- * Four times the text may cost four times the time; quadratic work would cost sixteen. Below this floor the clock is
- * noise.
- */
-const MOST_GROWTH = 9;
-const NOISE_MS = 60;
-/** Over {@link LENGTH} characters of one pattern. A backtracking pattern needs minutes. */
-const MOST_MS = 5000;
-
 describe('hostile lines', () => {
-  it.each(LOG_FORMATS.map((format) => [format.id, format] as const))(
-    '%s takes linear time',
-    (_id, format) => {
-      for (const unit of hostileUnits(format)) {
-        const quarter = timed(format, repeated(unit, LENGTH / 4));
-        const fullMs = timed(format, repeated(unit, LENGTH));
-        const timings = `${JSON.stringify(unit.slice(0, 40))}: ${quarter.toFixed(1)} ms, ${fullMs.toFixed(1)} ms`;
-        expect(fullMs, timings).toBeLessThan(MOST_MS);
-        expect(fullMs, timings).toBeLessThan(Math.max(quarter, NOISE_MS) * MOST_GROWTH);
-      }
-    },
-    300_000,
-  );
+  it.each(LOG_FORMATS.map((format) => [format.id, format] as const))('%s come to their end', (_id, format) => {
+    for (const unit of hostileUnits(format)) readLine(format, repeated(unit, LENGTH));
+  });
 });

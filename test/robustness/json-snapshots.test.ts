@@ -101,11 +101,11 @@ describe('the tables of a snapshot', () => {
     // By then it is known for a snapshot.
     const known = 300;
     const random = seeded(22);
-    const cuts = Array.from({ length: 40 }, () =>
+    const cuts = Array.from({ length: 20 }, () =>
       text.subarray(0, known + Math.floor(random() * (text.length - known))),
     );
     for (const source of await bench.takeAll(cuts, 'cut.json')) expect(source.status, source.path).not.toBe('ingested');
-    const changed = Array.from({ length: 60 }, () => {
+    const changed = Array.from({ length: 30 }, () => {
       const bytes = Buffer.from(text);
       bytes[known + Math.floor(random() * (bytes.length - known))] = Math.floor(random() * 256);
       return bytes;

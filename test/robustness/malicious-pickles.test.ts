@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { sharedBuild } from '../store/scratch.js';
 import { entry, segment, snapshot, snapshotPickle, trace } from '../support/small-snapshot.js';
-import { type Bench, expectCliError, HANG_MS, openBench, runCli, temporaryDirectory } from './harness.js';
+import { type Bench, expectCliError, openBench, runCli, temporaryDirectory } from './harness.js';
 import { FIRING, REFUSED_ALONE } from './malicious.js';
 
 let bench: Bench;
@@ -70,7 +70,6 @@ describe('through the real process', () => {
     for (const verb of ['snapshot', 'diagnose', 'peak']) {
       const result = await runCli(build, [verb, 'evil.pickle'], cwd);
       expectCliError(result, 4, 'MBF2102', `evil.pickle at byte ${offset}: refused opcode ${opcode}`);
-      expect(result.ms).toBeLessThan(HANG_MS);
     }
     const ingested = await runCli(build, ['ingest', 'evil.pickle', '--db', 'a.duckdb', '--json'], cwd);
     expect(ingested.code).toBe(4);

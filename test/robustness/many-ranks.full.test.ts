@@ -21,7 +21,7 @@ beforeAll(() => {
   for (const name of ['a', 'b']) {
     cli.expect(0, ['ingest', join(directory, `${name}.log`), '--run', name, '--quiet'], { env });
   }
-}, 120_000);
+});
 
 it('`log` counts launches and ranks', () => {
   const [run] = cli.expect(0, ['log', 'a', '--json'], { env }).json<LogResult>().runs;

@@ -7,8 +7,9 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { sharedBuild, startChild } from '../store/scratch.js';
+import { LONG } from '../support/runs.js';
 import { snapshotPickle } from '../support/small-snapshot.js';
-import { expectCliError, HANG_MS, runCli, temporaryDirectory } from './harness.js';
+import { expectCliError, runCli, temporaryDirectory } from './harness.js';
 
 const root = temporaryDirectory();
 let build = '';
@@ -42,7 +43,6 @@ async function expectRefused(cwd: string, code: string, fact: string | RegExp): 
     const result = await runCli(build, [...verb, '--db', 'a.duckdb'], cwd);
     expectCliError(result, 5, code, fact);
     expect(result.stderr).toContain('a.duckdb');
-    expect(result.ms).toBeLessThan(HANG_MS);
   }
   expect(readFileSync(db).equals(before)).toBe(true);
 }
@@ -63,7 +63,8 @@ describe('a store that cannot be used', () => {
     const holder = startChild('lock-child.mjs', [build, db, 'write']);
     try {
       expect(await holder.nextLine()).toBe('open');
-      for (const verb of VERBS)
+      // One that writes and one that reads: each waits for the lock.
+      for (const verb of LONG ? VERBS : VERBS.slice(0, 2))
         expectCliError(await runCli(build, [...verb, '--db', 'a.duckdb'], cwd), 5, 'MBF3001', /a\.duckdb: .*PID \d+/);
     } finally {
       holder.writeLine('enough');

@@ -66,7 +66,7 @@ beforeAll(() => {
     for (const seed of SEEDS) built.push(put(`${cause.name}-${seed}`, cause.build(seed)));
   }
   // Seconds a cause on a shared machine.
-}, 600_000);
+});
 
 const read = ({ directory }: Built, file: string): string => readFileSync(join(directory, file), 'utf8');
 const planOf = ({ run }: Built): RunPlan => lastAttempt(run).plan;

@@ -198,7 +198,7 @@ describe('a text that is not CREATE TABLE', () => {
     expect(parseCreateTable(sql)).toBeUndefined();
   });
 
-  it('ends soon, however deep', () => {
+  it('ends, however deep', () => {
     const deep = 100_000;
     expect(
       parseCreateTable(`CREATE TABLE t(a DEFAULT ${'('.repeat(deep)}1${')'.repeat(deep)})`)?.columns[0]?.whenMissing,

@@ -76,7 +76,7 @@ async function readThings(store: Store): Promise<Thing[]> {
 }
 
 describe('the appender', () => {
-  it('keeps every value, NULL and label through chunks and batches of any size', { timeout: 240_000 }, async () => {
+  it('keeps every value, NULL and label through chunks and batches of any size', async () => {
     const store = await thingStore();
     const count = fc.constantFrom(1, 63, 64, 2047, 2048, 2049, 5000);
     const rate = fc.constantFrom(0, 0.001, 0.5, 1);

@@ -1,7 +1,4 @@
-/**
- * Milliseconds of processor time that this process has used. Tests bound work with it, to distinguish a linear step
- * from a quadratic one; the wall clock also counts what other processes of a shared machine do meanwhile.
- */
+/** Milliseconds of processor time that this process has used: a figure to print, never to assert. */
 export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

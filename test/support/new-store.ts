@@ -5,6 +5,9 @@
 import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PARSERS } from '../../parsers/index.js';
+import { ingest } from '../../src/ingest/ingest.js';
+import type { IngestResult } from '../../src/model/results/common.js';
 import { type OpenStoreOptions, openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { sharedPath } from '../store/scratch.js';
@@ -26,4 +29,19 @@ export async function newStore(file: string, options: Omit<OpenStoreOptions, 'mo
   empty ??= makeEmpty();
   copyFileSync(await empty, file);
   return openStore(file, { ...options, mode: 'write' });
+}
+
+/**
+ * A new store at `file` with these files or directories, closed and opened for reading: as verbs read it, which is also
+ * several times faster, for much of a run is read once (`read-once.ts`).
+ */
+export async function ingested(
+  file: string,
+  paths: readonly string[],
+  options: Omit<OpenStoreOptions, 'mode'> = {},
+): Promise<{ readonly store: Store; readonly result: IngestResult }> {
+  const written = await newStore(file, options);
+  const ingesting = ingest({ store: written, parsers: PARSERS, paths: [...paths], now: new Date() });
+  const result = await ingesting.finally(() => written.close());
+  return { result, store: await openStore(file, { ...options, mode: 'read' }) };
 }

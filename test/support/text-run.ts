@@ -12,6 +12,7 @@ import {
 import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import type { Format } from '../../src/model/vocabulary.js';
+import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import type { SqlValue } from '../../src/store/to-duckdb.js';
 import { scratchDirectory } from '../store/scratch.js';
@@ -59,9 +60,12 @@ export async function withTextRuns<T>(
   runs: readonly (readonly TextSource[])[],
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const store = await newStore(join(scratchDirectory(), 'store.duckdb'));
+  const file = join(scratchDirectory(), 'store.duckdb');
+  const written = await newStore(file);
+  await writeRuns(written, runs).finally(() => written.close());
+  // For reading, as verbs open it: much of a run is then read once.
+  const store = await openStore(file, { mode: 'read' });
   try {
-    await writeRuns(store, runs);
     return await work(store);
   } finally {
     await store.close();

@@ -13,6 +13,7 @@ import type { verifyingReplay } from '../../../src/allocator/replay/verifying-re
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../../../src/allocator/variants.js';
 import { sharedBuild } from '../../store/scratch.js';
 import { hasPython, skipLoudly, snapshotPickles } from '../../support/corpus.js';
+import { sampled } from '../../support/runs.js';
 import { history, play } from '../history.js';
 import { corpusReplays } from './corpus-replays.js';
 import { MUTANTS, type Mutant } from './mutants.js';
@@ -102,9 +103,11 @@ describe('a broken rule of the model', () => {
     it('shows in recordings of real devices', async () => {
       const real = corpusReplays()
         .filter(({ holds }) => holds)
+        // The first that notices is enough: short ones first.
+        .sort((a, b) => a.columns.recording.events.length - b.columns.recording.events.length)
         .map(({ prepared }) => ({ prepared, variant: ALLOCATOR_VARIANTS['2.7'] }));
       const unmutated = await modelWith(null);
-      for (const sample of real) expect(notices(unmutated, sample)).toBe(false);
+      for (const sample of sampled(real, 3)) expect(notices(unmutated, sample)).toBe(false);
       const seen: string[] = [];
       for (const mutant of MUTANTS.filter(({ isReal }) => isReal)) {
         const model = await modelWith(mutant);

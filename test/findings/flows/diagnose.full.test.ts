@@ -5,19 +5,17 @@
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PARSERS } from '../../../parsers/index.js';
 import { fragmentationSplitRemainder } from '../../../samples/generate/causes/fragmentation-split-remainder.js';
 import type { GeneratedRun } from '../../../samples/generate/run.js';
 import { runDirectory, TRUTH_NAME } from '../../../samples/generate/write/run-directory.js';
 import type { DiagnoseOptions } from '../../../src/findings/flows/diagnose.js';
 import { describePeaks } from '../../../src/findings/state/live/peaks.js';
-import { ingest } from '../../../src/ingest/ingest.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import { formatBytes, GIB, MIB } from '../../../src/model/units.js';
 import { diagnoseText } from '../../../src/report/start/diagnose-text.js';
 import type { Store } from '../../../src/store/store.js';
 import { repoRoot, scratchDirectory } from '../../store/scratch.js';
-import { newStore } from '../../support/new-store.js';
+import { ingested } from '../../support/new-store.js';
 import { BASE, type SmallEntry, type SmallSnapshot, smallSnapshot } from '../../support/small-snapshot.js';
 import { diagnose } from '../verdict/worded.js';
 
@@ -52,9 +50,8 @@ async function withRun<T>(files: Files, work: (store: Store, runId: number, run:
     mkdirSync(dirname(join(root, 'run', path)), { recursive: true });
     writeFileSync(join(root, 'run', path), bytes);
   }
-  const store = await newStore(join(root, 'store.duckdb'));
+  const { store, result } = await ingested(join(root, 'store.duckdb'), [join(root, 'run')]);
   try {
-    const result = await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
     expect(result.sources.filter(({ status }) => status === 'failed')).toEqual([]);
     const [run] = await store.all('store.runs', { run_id: null });
     return await work(store, run!.run_id, run!.name);

@@ -217,16 +217,19 @@ else {
          FROM NVTX_EVENTS WHERE end IS NOT NULL AND eventType IN (59, 60)`,
       )!;
       const texts = steps_by.by === 'combination' ? steps_by.text.split(' + ') : [steps_by.text];
+      const ranges = rows
+        .filter((row) => texts.some((text) => isOf(String(row['words']), text)))
+        .map(({ start, end, pid, words }) => ({ start: Number(start), end: Number(end), pid, words: String(words) }));
+      const times = new Set(ranges.flatMap(({ pid, start, end }) => [`${pid} ${start}`, `${pid} ${end}`]));
       for (const [i, { pid, start_ns, end_ns }] of steps.entries()) {
         const before = steps[i - 1];
         if (before?.pid === pid) expect(start_ns).toBeGreaterThanOrEqual(before.end_ns);
         // Each begins and ends where one of the ranges does.
-        const own = rows.filter((row) => row['pid'] === pid && texts.some((text) => isOf(String(row['words']), text)));
-        expect(own.some(({ start, end }) => start === start_ns || end === start_ns)).toBe(true);
-        expect(own.some(({ start, end }) => start === end_ns || end === end_ns)).toBe(true);
+        expect(times.has(`${pid} ${start_ns}`)).toBe(true);
+        expect(times.has(`${pid} ${end_ns}`)).toBe(true);
         if (steps_by.by !== 'combination') continue;
-        const inside = own.filter(({ start, end }) => Number(start) >= start_ns && Number(end) <= end_ns);
-        for (const text of texts) expect(inside.some((row) => isOf(String(row['words']), text))).toBe(true);
+        const inside = ranges.filter((row) => row.pid === pid && row.start >= start_ns && row.end <= end_ns);
+        for (const text of texts) expect(inside.some(({ words }) => isOf(words, text))).toBe(true);
       }
     });
 

@@ -21,7 +21,7 @@ import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../../support/c
 import { type HistoryForm, historyPickle } from '../../support/history-pickle.js';
 import { withLibrary } from '../../support/library-sql.js';
 import { newStore } from '../../support/new-store.js';
-import { describeFull } from '../../support/runs.js';
+import { describeFull, runs, sampled } from '../../support/runs.js';
 
 /** Ingests one pickle into a store of its own; `use` gets it open for writing, then for reading. */
 async function withSnapshot(bytes: Buffer, use: (store: Store) => Promise<void>): Promise<void> {
@@ -133,7 +133,7 @@ describe('a history', () => {
           expect(states[1]).toEqual(states[0]);
         },
       ),
-      { numRuns: 8 },
+      { numRuns: runs(0, 4, 20) },
     );
   });
 
@@ -165,7 +165,7 @@ describe('a history', () => {
           }
         });
       }),
-      { numRuns: 8 },
+      { numRuns: runs(0, 4, 20) },
     );
   });
 
@@ -193,7 +193,7 @@ describe('a history', () => {
           else expect(segments.count).toBeGreaterThan(0);
         });
       }),
-      { numRuns: 8 },
+      { numRuns: runs(0, 4, 20) },
     );
   });
 
@@ -215,7 +215,7 @@ describe('a history', () => {
           expect(await blockLabels(store, 1, blocks)).toEqual(expected);
         });
       }),
-      { numRuns: 6 },
+      { numRuns: runs(0, 4, 20) },
     );
   });
 
@@ -289,7 +289,7 @@ describeFull('histories of the corpus', () => {
     skipLoudly('histories', 'the corpus (set MBF_CORPUS)');
     return;
   }
-  it.each(files)('%s: every view agrees', async (name) => {
+  it.each(sampled(files, 2))('%s: every view agrees', async (name) => {
     const db = join(scratchDirectory(), 'store.duckdb');
     await withFile(join(SNAPSHOTS, name), db, async (store) => {
       for (const { device, invariants_hold } of await store.all('snapshot.devices', { snapshot_id: 1 })) {

@@ -2,17 +2,15 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PARSERS } from '../../../parsers/index.js';
 import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { allowedSteps, judgeHint as findHint } from '../../../src/findings/verdict/hint.js';
-import { ingest } from '../../../src/ingest/ingest.js';
 import type { HintResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
 import { wordHint } from '../../../src/report/verdict/word-verdict.js';
 import { scratchDirectory } from '../../store/scratch.js';
-import { newStore } from '../../support/new-store.js';
+import { ingested } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
 import { exact, messageFacts, tracedFacts } from './facts.js';
 import { diagnose } from './worded.js';
@@ -84,9 +82,8 @@ async function verdictOf(script: string, log = '', advice = QUOTED): Promise<Ver
   mkdirSync(join(root, 'run'));
   writeFileSync(join(root, 'run', 'train.log'), `${log}${FRAGMENTED}${advice}\n`);
   writeFileSync(join(root, 'run', 'launch.sbatch'), `#!/bin/bash\n#SBATCH --nodes=1\n${script}\n`);
-  const store = await newStore(join(root, 'store.duckdb'));
+  const { store } = await ingested(join(root, 'store.duckdb'), [join(root, 'run')]);
   try {
-    await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
     const result = await diagnose(store, 1, 'run');
     expectScreen(result);
     return result.verdicts[0]!;

@@ -2,11 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { PARSERS } from '../../../parsers/index.js';
-import { ingest } from '../../../src/ingest/ingest.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { scratchDirectory } from '../../store/scratch.js';
-import { newStore } from '../../support/new-store.js';
+import { ingested } from '../../support/new-store.js';
 import { diagnose } from './worded.js';
 
 async function diagnosed(files: Readonly<Record<string, string>>): Promise<DiagnoseResult> {
@@ -16,9 +14,8 @@ async function diagnosed(files: Readonly<Record<string, string>>): Promise<Diagn
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }
-  const store = await newStore(join(root, 'store.duckdb'));
+  const { store } = await ingested(join(root, 'store.duckdb'), [join(root, 'run')]);
   try {
-    await ingest({ store, parsers: PARSERS, paths: [join(root, 'run')], now: new Date() });
     return await diagnose(store, 1, 'run');
   } finally {
     await store.close();

@@ -223,4 +223,4 @@ it('any state adds up to its reserve, with a request or without, and to what its
       powerRounding(state, settings),
     ]);
   }
-}, 120_000);
+});
