@@ -195,6 +195,8 @@ export type HintKind =
   /** Replayed with it, the run fails all the same. */
   | 'refuted'
   | 'forbidden'
+  /** The hint of torch before 2.2. */
+  | 'split_limit'
   | 'unknown'
   | 'applies';
 

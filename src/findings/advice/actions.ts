@@ -32,11 +32,15 @@ function worthTrying(open: readonly ListedFix[]): readonly ListedFix[] {
  * steps, which are the cause's own, unless it is sure and free. Without a plan, what is worth a try does.
  */
 export function actionsOf(
-  steps: readonly Step[],
+  allSteps: readonly Step[],
   plan: Pick<AdvicePlan, 'fixes' | 'closes' | 'cost_percent'> | null,
   fixes: readonly ListedFix[],
 ): AdviceAction[] {
   const open = fixes.filter(({ status }) => status !== 'forbidden');
+  // What is forbidden makes room for what would allow it.
+  const steps = allSteps.filter(
+    ({ kind, status }) => status !== 'forbidden' || !open.some(({ answers }) => answers.includes(kind)),
+  );
   const chosen: readonly (readonly string[])[] = plan === null ? worthTrying(open).map(({ id }) => [id]) : [plan.fixes];
   const carriedOut = new Set(
     open.filter(({ id }) => plan?.fixes.includes(id) === true).flatMap(({ answers }) => answers),

@@ -149,7 +149,9 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
  */
 function suits({ causes, answers, only, trainer }: FixSpec, situation: Situation): boolean {
   const { cause, steps } = situation.verdict;
-  if (trainer === 'other' ? situation.isMegatron : trainer === undefined && !situation.isMegatron) return false;
+  // Without a configuration nothing shows what there is to change, or what it forbids.
+  const hasSettings = situation.isMegatron && situation.facts.settings.size > 0;
+  if (trainer === 'other' ? hasSettings : trainer === undefined && !hasSettings) return false;
   if (only === true && !steps.some(({ kind }) => answers?.includes(kind))) return false;
   if (causes.includes(cause)) return true;
   // Of a fragmented device the other ways are shown with their price: they are what people reach for.

@@ -81,7 +81,7 @@ export async function diagnose(
       hint:
         (oom === null && judged[i]!.tests.length === 0) || (failure.message && !quotesHint(failure.message.text))
           ? null
-          : judgeHint(facts, verdict, constraint),
+          : judgeHint(facts, verdict, constraint, failure.message?.text ?? null),
     });
   }
   const related = relateVerdicts(verdicts, judged);

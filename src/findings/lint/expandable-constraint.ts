@@ -11,6 +11,17 @@ import { ChangeJudge } from './change.js';
 export interface ExpandableConstraint {
   readonly text: string;
   readonly source: string;
+  /** The torch of the run does not have the option: it cannot be on. */
+  readonly isUnknownOption?: true;
+}
+
+/** torch before 2.1. */
+export function unknownTo(torch: string): ExpandableConstraint {
+  return {
+    text: `torch ${torch} does not know the option: use 2.1 or newer`,
+    source: torch.includes('older') ? 'the wording of the message' : 'the version of torch',
+    isUnknownOption: true,
+  };
 }
 
 const ON = { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' };
@@ -20,6 +31,7 @@ export function expandableConstraint(facts: RawFacts): ExpandableConstraint | nu
   const judge = new ChangeJudge(facts);
   const { broken, undecided } = judge.judge({ settings: {}, env: { ...ON, NCCL_GRAPH_REGISTER: '0' } });
   const [first] = [...broken, ...undecided];
+  if (first?.rule === 'alloc-expand-torch') return unknownTo(facts.versions.torch!);
   if (first !== undefined)
     return { text: textOf(first.rule, first.message, first.facts, facts), source: sourceOf(first.facts) };
   const view = new View(facts);

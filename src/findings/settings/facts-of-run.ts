@@ -7,6 +7,7 @@ import { readLogFacts } from '../run/log-facts.js';
 import type { ExplicitValue, RawFacts } from './facts.js';
 import { factsOfConfig, type ReadConfig } from './facts-of-config.js';
 import { withSizes } from './sizes.js';
+import { torchOfMessages } from './versions.js';
 
 export async function factsOfRun(
   store: Store,
@@ -15,7 +16,7 @@ export async function factsOfRun(
 ): Promise<RawFacts> {
   const config = effectiveConfig(await readSettings(store, runId));
   const { variables, captured_ranks: captured } = await readEnvironment(store, runId);
-  const { facts } = await readLogFacts(store, runId);
+  const { facts, incidents } = await readLogFacts(store, runId);
   const env = new Map<string, ExplicitValue>();
   for (const { key, value, origin, file, line } of variables) env.set(key, { value, raw_key: key, origin, file, line });
   // What the allocator itself recorded goes before what a script meant to set.
@@ -40,7 +41,7 @@ export async function factsOfRun(
     config,
     env,
     envKnown: captured.length > 0 ? 'whole' : scripts > 0 ? 'partial' : 'none',
-    versions: facts.versions,
+    versions: { ...facts.versions, torch: facts.versions.torch ?? torchOfMessages(incidents) },
     gpu: asked.gpu ?? { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
     framework: asked.framework,
   });

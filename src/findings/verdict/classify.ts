@@ -4,10 +4,13 @@ import { statement } from '../../model/statement.js';
 import type { IncidentRow } from '../../model/tables.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
+import { unknownTo } from '../lint/expandable-constraint.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { incidentOfRow } from '../run/incidents.js';
+import { torchOfMessages } from '../settings/versions.js';
 import { capturesFor } from './combine.js';
 import { stepsOf } from './describe-answers.js';
+import { allowedSteps } from './hint.js';
 import { judgeMessage, UNDECIDED } from './judge-message.js';
 import { judgeTexts } from './judge-texts.js';
 
@@ -40,5 +43,8 @@ export async function classify(
   if (index === null) return { source, incidents, incident: null, verdict: NOTHING };
   const row = rows[index]!;
   const [text] = await judgeTexts(await scratch(row), [row], source, options.capacityBytes);
-  return { source, incidents, incident: index, verdict: judgeMessage(text!.failure, text!.judged) };
+  const verdict = judgeMessage(text!.failure, text!.judged);
+  const torch = torchOfMessages([row]);
+  const steps = allowedSteps(verdict.steps, torch === null ? null : unknownTo(torch));
+  return { source, incidents, incident: index, verdict: { ...verdict, steps } };
 }

@@ -19,6 +19,8 @@ export function judgeHint(
   facts: OomFacts,
   { cause, rules = [] }: { readonly cause: Cause; readonly rules?: Verdict['rules'] },
   constraint: ExpandableConstraint | null,
+  /** The message; null of a snapshot. */
+  text: string | null = null,
 ): Hint | null {
   if (cause === 'host_oom' || cause === 'not_oom' || facts.request === null) return null;
   const { allocator, reserved, request } = facts;
@@ -34,6 +36,8 @@ export function judgeHint(
   }
   if (cause !== 'fragmentation') return null;
   if (rules.some(({ kind }) => kind === 'refuted_by_replay')) return hint('refuted', (allocator ?? request).source);
+  if (text !== null && /max_split_size_mb/.test(text) && !/expandable_segments/.test(text))
+    return hint('split_limit', (reserved ?? request).source);
   if (constraint !== null) return hint('forbidden', constraint.source, { names: { constraint: constraint.text } });
   return allocator === null ? hint('unknown', (reserved ?? request).source) : hint('applies', allocator.source);
 }
@@ -50,8 +54,10 @@ export const isExpandable = ({ kind }: Step): boolean => EXPANDABLE.has(kind);
 /** The steps with what the configuration forbids marked in them, whichever verdict gave them. */
 export function allowedSteps(steps: readonly Step[], constraint: ExpandableConstraint | null): readonly Step[] {
   if (constraint === null) return steps;
-  return steps.map((step): Step => {
-    if (isExpandable(step)) return { ...step, status: 'forbidden', because: constraint };
+  const open = constraint.isUnknownOption ? steps.filter(({ kind }) => kind !== 'check_expandable') : steps;
+  return open.map((step): Step => {
+    const { text, source } = constraint;
+    if (isExpandable(step)) return { ...step, status: 'forbidden', because: { text, source } };
     const { or: _, ...names } = step.names;
     return { ...step, names };
   });

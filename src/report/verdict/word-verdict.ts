@@ -217,6 +217,11 @@ const HINTS: Readonly<Record<HintKind, readonly [HintResult['verdict'], Words]>>
     (v) =>
       `PyTorch's hint (expandable_segments:True) is right, but not with this configuration: ${v.name('constraint')}`,
   ],
+  split_limit: [
+    'applies',
+    () =>
+      "PyTorch's hint (max_split_size_mb) may help: large blocks stay whole; expandable segments, from torch 2.1 on, need no limit",
+  ],
   unknown: [
     'unknown',
     () => "PyTorch's hint (expandable_segments:True) applies if they are off; nothing that was read says whether",

@@ -53,6 +53,15 @@ describe('the hint', () => {
     const facts = tracedFacts({ allocated: exact(60 * GIB) });
     expect(judgeHint(facts, { cause: 'fragmentation' }, null)?.verdict).toBe('applies');
     expect(judgeHint({ ...facts, allocator: null }, { cause: 'fragmentation' }, null)?.verdict).toBe('unknown');
+    // Before torch 2.2 the message has another one.
+    const old = judgeHint(
+      { ...facts, allocator: null },
+      { cause: 'fragmentation' },
+      null,
+      'try setting max_split_size_mb',
+    );
+    expect(old?.text).toContain('max_split_size_mb');
+    expect(old?.text).not.toContain('expandable_segments:True');
     expect(judgeHint(facts, { cause: 'fragmentation', rules: [statement('refuted_by_replay')] }, null)).toMatchObject({
       verdict: 'cannot_explain',
       text: expect.stringContaining('replayed with it, the run fails too'),
