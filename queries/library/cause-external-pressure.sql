@@ -28,6 +28,8 @@ reasoned AS (
       WHEN total_bytes IS NULL THEN 'total_unknown'
       WHEN outside_bytes IS NULL THEN 'process_unknown'
       WHEN held_bytes IS NULL THEN 'allocated_unknown'
+      -- Without what PyTorch holds of the process, this is only what others hold.
+      WHEN outside_bytes <= ordinary_bytes AND live_bytes IS NULL THEN 'allocated_unknown'
       WHEN outside_bytes <= ordinary_bytes THEN 'ordinary'
       WHEN held_bytes + least_request_bytes > total_bytes - ordinary_bytes - margin_bytes THEN 'full_in_any_case'
       WHEN process_bytes IS NULL AND other_processes_bytes = 0 AND monitored_others_bytes IS NULL THEN 'owner_unknown'

@@ -37,7 +37,7 @@ export function actionsOf(
   fixes: readonly ListedFix[],
 ): AdviceAction[] {
   const open = fixes.filter(({ status }) => status !== 'forbidden');
-  // What is forbidden makes room for what would allow it.
+  // What is forbidden gives way to what would allow it.
   const steps = allSteps.filter(
     ({ kind, status }) => status !== 'forbidden' || !open.some(({ answers }) => answers.includes(kind)),
   );

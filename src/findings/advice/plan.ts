@@ -42,12 +42,11 @@ export interface PlanQuestion {
 }
 
 /**
- * Points that rank plans, one for each percent of throughput, never shown: an unknown cost, another change to make, a
- * change of what is computed.
+ * Points that rank plans, one for each percent of throughput, never shown: an unknown cost, and another change to
+ * make.
  */
 const UNKNOWN_COST = 10;
 const CHANGE_COST = 2;
-const NUMERICS_COST = 40;
 /** More changes at once than a user would try. */
 const MOST_FIXES = 3;
 /** Cheapest choices that are estimated and checked against the rules, which takes milliseconds each. */
@@ -60,8 +59,8 @@ interface Choice {
 }
 
 /**
- * The first that there is: what the verdict itself names, the cheapest that is enough, several that are, and at last
- * what serves the request that failed. Null where nothing allowed is known to help enough.
+ * The first that there is: what the verdict itself names, the cheapest that is enough, several that are, what serves
+ * the request that failed, and at last what changes results. Null where nothing allowed is known to help enough.
  */
 export function planOf(question: PlanQuestion): Plan | null {
   const { needBytes, candidates } = question;
@@ -77,27 +76,29 @@ export function planOf(question: PlanQuestion): Plan | null {
           ({ of }) => sumOf(of) >= needBytes,
         )),
   ].sort(cheaper);
+  const sufficient = (choices: readonly Choice[]): Choice | undefined =>
+    choices.slice(0, MOST_TRIED).find(({ of }) => of.length === 1 || closesTogether(question, of));
+  const rounds = ({ of }: Choice): boolean => of.some(({ numerics }) => numerics);
   const chosen =
     single(answers.filter(({ closes }) => closes === true)) ??
     single(answers) ??
-    enough.slice(0, MOST_TRIED).find(({ of }) => of.length === 1 || closesTogether(question, of)) ??
-    single(candidates.filter(({ closes, needsGpus }) => closes === true && needsGpus)) ??
+    sufficient(enough.filter((one) => !rounds(one))) ??
+    single(candidates.filter(({ closes, needsGpus, numerics }) => closes === true && needsGpus && !numerics)) ??
     single(
       onSame.filter(
-        ({ closes, saving_bytes: bytes }) => closes === null && needBytes !== null && (bytes ?? 0) >= needBytes,
+        ({ closes, saving_bytes: bytes, numerics }) =>
+          closes === null && needBytes !== null && (bytes ?? 0) >= needBytes && !numerics,
       ),
-    );
+    ) ??
+    // What changes results is the last resort, even where it is known to be enough.
+    sufficient(enough.filter(rounds));
   return chosen === undefined ? null : describe(question, chosen.of);
 }
 
 function choice(of: readonly Candidate[]): Choice {
   return {
     of,
-    cost: of.reduce(
-      (sum, { cost_percent: percent, numerics }) =>
-        sum + Math.max(0, percent ?? UNKNOWN_COST) + CHANGE_COST + (numerics ? NUMERICS_COST : 0),
-      0,
-    ),
+    cost: of.reduce((sum, { cost_percent: percent }) => sum + Math.max(0, percent ?? UNKNOWN_COST) + CHANGE_COST, 0),
     order: of.reduce((sum, { order }) => sum + order, 0),
   };
 }

@@ -187,7 +187,7 @@ function defragmenting(facts: OomFacts, { detail }: Answer): StepDraft[] {
   const first: readonly StepDraft[] =
     allocator?.expandableSegments === true
       ? ['free_pinning', 'expandable_on_already']
-      : [...(allocator === null ? (['check_expandable'] as const) : []), 'expandable_segments'];
+      : ['expandable_segments', ...(allocator === null ? (['check_expandable'] as const) : [])];
   return [
     ...first,
     ...(detail === 'other_stream' ? (['same_stream'] as const) : []),

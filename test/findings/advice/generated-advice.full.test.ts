@@ -58,12 +58,22 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
     'count_communicators',
     'nvls-off',
     'see_nsys',
+    // In words: fewer communicators or channels.
+    'nccl_headroom',
   ],
   leak: ['look_at_site', 'find_kept_tensors', 'compare_snapshots'],
   'graph-pools': ['smaller_graphs', 'graph_headroom', 'graph-stream-reuse', 'graphs-off'],
   'pending-frees': ['record_stream', 'avoid-record-streams', 'expandable-segments'],
   // Smaller logits, or less of everything else on that stage.
-  'transient-logits-spike': ['cross-entropy-fusion', 'micro-batch', 'cp', 'tp', 'sequence-parallel', 'recompute'],
+  'transient-logits-spike': [
+    'smaller_logits',
+    'cross-entropy-fusion',
+    'micro-batch',
+    'cp',
+    'tp',
+    'sequence-parallel',
+    'recompute',
+  ],
   // Layers move, or the stage keeps less of each micro-batch.
   imbalance: ['rebalance-layers', 'move_layers', ...LESS],
   // A matrix of the square of the sequence length is not to be made at all.

@@ -189,7 +189,7 @@ describe.concurrent('fragmentation', () => {
     );
     expect(result).toMatchObject({ cause: 'fragmentation', detail: null });
     expect(result.holds!.confidence).toBe('medium');
-    expect(result.holds!.next[0]).toContain('on already');
+    expect(result.holds!.next[1]).toContain('on already');
   });
 
   it('is the oversize rule where a block would fit but max_split_size_mb keeps it', async () => {

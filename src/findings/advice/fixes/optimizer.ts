@@ -153,7 +153,7 @@ const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
 const offload = fixSpec('optimizer-offload', (context) => {
   const { view } = context;
   if (!isAdam(context) || isFsdp(context)) return [];
-  // Nothing tells how the model is trained.
+  // How the model is trained is not known.
   if (context.config.layers === null && context.situation.components === null) return [];
   const inForce = isSet(view, 'optimizer_cpu_offload')
     ? Number(view.setting('optimizer_offload_fraction').value ?? 0)
