@@ -24,4 +24,4 @@ WITH
     FROM (
       SELECT frame_file AS file FROM incident JOIN mine USING (source_id)
       UNION ALL SELECT filename FROM frame WHERE frame_id IN (SELECT frame_id FROM stack_frame JOIN stack USING (stack_id))))
-SELECT coalesce(bool_or(megatron), false) AS is_megatron FROM sign
+SELECT coalesce(bool_or(megatron), false) AS is_megatron FROM sign LIMIT 1

@@ -47,6 +47,8 @@ export interface PlanQuestion {
  */
 const UNKNOWN_COST = 10;
 const CHANGE_COST = 2;
+/** Points of changes together: one that is not known to be enough is tried before such a plan. */
+const MOST_COST = 50;
 /** More changes at once than a user would try. */
 const MOST_FIXES = 3;
 /** Cheapest choices that are estimated and checked against the rules, which takes milliseconds each. */
@@ -73,7 +75,7 @@ export function planOf(question: PlanQuestion): Plan | null {
     ...(needBytes === null
       ? []
       : combinations(onSame.filter(({ saving_bytes: bytes, closes }) => (bytes ?? 0) > 0 && closes !== true)).filter(
-          ({ of }) => sumOf(of) >= needBytes,
+          ({ of, cost }) => cost <= MOST_COST && sumOf(of) >= needBytes,
         )),
   ].sort(cheaper);
   const sufficient = (choices: readonly Choice[]): Choice | undefined =>

@@ -27,6 +27,7 @@ describe('pasteLines', () => {
       megatron_bridge: [],
       megatron_lm: [],
       nemo: [],
+      python: [],
     });
   });
 
@@ -126,6 +127,7 @@ describe('pasteLines', () => {
       ],
       megatron_lm: ['--use-megatron-fsdp'],
       nemo: ['recipe.trainer.strategy.fsdp = "megatron"'],
+      python: [],
     });
   });
 
