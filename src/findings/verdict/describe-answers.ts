@@ -41,7 +41,10 @@ export function describeAnswer(answer: Answer, facts: OomFacts, evidence: Eviden
   const add: Add = (kind, source, more = {}) =>
     evidence.add(kind, source, { ...more, numbers: { ...numbers, ...more.numbers } });
   const { details = {}, steps = [] } = DESCRIPTIONS[cause]?.[reason]?.(facts, add, answer) ?? {};
-  return { details, steps };
+  // Only a snapshot has what is live.
+  const allowed = (draft: StepDraft): StepDraft =>
+    draft === 'lower_live' && facts.trace == null ? 'lower_live_or_request' : draft;
+  return { details, steps: steps.map(allowed) };
 }
 
 // ---- capacity
