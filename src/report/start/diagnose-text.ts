@@ -81,6 +81,9 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
 
 // ---- head
 
+/** Columns below which a name says nothing. */
+const LEAST_NAME = 8;
+
 function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
   const { cause, detail, confidence, tests } = verdict;
   const count = result.verdicts.length;
@@ -92,7 +95,8 @@ function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
     ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
     ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),
   ].join(' · ');
-  const head = `${place} · run ${keepEnd(printable(result.run), Math.max(8, WIDTH - place.length - 7))}`;
+  const room = WIDTH - place.length - 7;
+  const head = room < LEAST_NAME ? place.slice(0, WIDTH) : `${place} · run ${keepEnd(printable(result.run), room)}`;
   const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
   const name =
     unrecorded && cause === 'not_oom'
