@@ -81,7 +81,7 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
 
 // ---- head
 
-/** Columns below which a name says nothing. */
+/** Columns of the shortest name that is shown. */
 const LEAST_NAME = 8;
 
 function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
@@ -95,8 +95,8 @@ function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
     ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
     ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),
   ].join(' · ');
-  const room = WIDTH - place.length - 7;
-  const head = room < LEAST_NAME ? place.slice(0, WIDTH) : `${place} · run ${keepEnd(printable(result.run), room)}`;
+  const left = WIDTH - place.length - 7;
+  const head = left < LEAST_NAME ? place.slice(0, WIDTH) : `${place} · run ${keepEnd(printable(result.run), left)}`;
   const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
   const name =
     unrecorded && cause === 'not_oom'
