@@ -2,7 +2,8 @@
 -- @title  Whether anything of a run is Megatron's: a line of its logs, a setting, or a frame of its stacks
 -- @param  run_id INTEGER
 -- @col    is_megatron BOOLEAN
--- @why    Settings of Megatron mean nothing to another trainer.
+-- @why    Settings of Megatron mean nothing to another trainer. Keys are compared as written: other trainers' names for a setting have the
+--         same canonical key. Engines for rollouts have keys of Megatron's spelling.
 WITH
   mine AS (SELECT source_id FROM source WHERE run_id = $run_id),
   format AS (
@@ -16,8 +17,9 @@ WITH
     SELECT regexp_matches(text, '^(launch\.)?megatron|^(launch\.)?nemo[.-]config|^nemo\.') AS megatron
     FROM format JOIN text_value ON text_value.text_id = format.format_id
     UNION ALL
-    SELECT regexp_matches(key, '(tensor|pipeline|context|expert)_model_parallel_size$|^use_distributed_optimizer$|^recompute_granularity$')
-      OR regexp_matches(coalesce(value, ''), '^(megatron|nemo)\.')
+    SELECT regexp_matches(coalesce(value, ''), '^(megatron|nemo)\.')
+      OR (NOT contains(raw_key, 'rollout') AND regexp_matches(replace(raw_key, '-', '_'),
+        '(tensor|pipeline)_model_parallel_size$|(^|[._])(use_distributed_optimizer|recompute_granularity)$'))
     FROM config_value WHERE run_id = $run_id
     UNION ALL
     SELECT regexp_matches(file, '(^|[/_.-])megatron([/_.-]|$)', 'i')

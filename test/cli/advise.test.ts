@@ -69,6 +69,29 @@ describe('advise', () => {
     expect(advice.limits.join(' ')).toContain('No configuration was read');
   });
 
+  it.each([
+    [
+      'a line of its log',
+      ' iteration        7/     100 | consumed samples:          224 | elapsed time per iteration (ms): 900.1 | lm loss: 2.0E+00 |',
+      true,
+    ],
+    ['a setting', '+ torchrun pretrain_gpt.py --tensor-model-parallel-size 2 --num-layers 8', true],
+    ['nothing', '+ torchrun run_clm.py --per_device_train_batch_size 8 --gradient_checkpointing False', false],
+    // Other trainers have names of their own for the same settings.
+    [
+      'nothing of it',
+      '+ torchrun train.py --activation_checkpoint.mode selective --parallelism.tensor_parallel_degree 2',
+      false,
+    ],
+    ['an engine for rollouts', '+ python main_ppo.py --rollout.tensor_model_parallel_size 2', false],
+  ])('knows a run of Megatron by %s', (_, line, isMegatron) => {
+    // The traceback of these lines has a frame of Megatron.
+    const message = oomLines(0).filter((text) => !text.includes('megatron'));
+    const { run, env } = runOf({ 'train.log': `${line}\n${message.join('\n')}\n` });
+    const { limits } = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+    expect(limits.some((text) => text.includes('comes from Megatron'))).toBe(!isMegatron);
+  });
+
   it('has nothing to advise where nothing ran out of memory', () => {
     const { run, env } = runOf({ 'train.log': 'starting training\n iteration 1/ 10 | loss: 2.0 |\n' });
     const advice = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();

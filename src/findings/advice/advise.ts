@@ -95,7 +95,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     );
   if (situation.ranOut && !situation.isMegatron)
     limits.push(
-      'Nothing that was read is of Megatron: only changes that every trainer has are listed. If it is a Megatron run, ingest its configuration.',
+      'Nothing that was read comes from Megatron: only changes that apply to every trainer are listed. If this is a Megatron run, ingest its configuration.',
     );
   else if (situation.facts.settings.size === 0)
     limits.push(
@@ -105,7 +105,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     limits.push(
       'No environment was read: which variables are set is not known. Ingest the launch script, or the output of env.',
     );
-  if ([...situation.facts.settings.keys()].some((key) => DEEPSPEED.test(key)))
+  if (situation.isMegatron && [...situation.facts.settings.keys()].some((key) => DEEPSPEED.test(key)))
     limits.push(
       'DeepSpeed takes part in this run: rules, defaults and flags here are those of Megatron-Core and its trainers.',
     );

@@ -17,14 +17,13 @@ export function actionTexts(actions: readonly AdviceAction[], fixes: readonly Sh
   return actions.map(({ step, fixes: ids }) => {
     if (step !== null && ids.length === 0) return stepText(step);
     const chosen = ids.flatMap((id) => fixes.filter((fix) => fix.id === id));
-    const outcome =
-      chosen.length === 1
-        ? outcomeText(chosen[0]!)
-        : chosen.every(({ closes }) => closes !== null)
-          ? 'together enough'
-          : '';
-    if (step !== null && NAMES_SETTING.has(step.kind)) return `${stepText(step)}; ${outcome}`;
-    return `${chosen.map((fix) => `${fix.title}${figures(fix)}`).join(', and ')}${outcome === '' ? '' : `; ${outcome}`}`;
+    // Several are a plan only where they are enough together.
+    const outcome = chosen.length === 1 ? outcomeText(chosen[0]!) : 'enough together';
+    const text =
+      step !== null && NAMES_SETTING.has(step.kind)
+        ? stepText(step)
+        : chosen.map((fix) => `${fix.title}${figures(fix)}`).join(', and ');
+    return `${text}; ${outcome}`;
   });
 }
 

@@ -546,7 +546,7 @@ describe('advice', () => {
     for (const { change } of fixes) expect(change.settings).toEqual({});
     expect(actions.length).toBeGreaterThan(0);
     expect(non_fixes.map(({ id }) => id)).toEqual(['expandable-segments']);
-    expect(limits.join(' ')).toContain('Nothing that was read is of Megatron');
+    expect(limits.join(' ')).toContain('Nothing that was read comes from Megatron');
   });
 
   it('names the variable of the allocator as its torch reads it', () => {
