@@ -15,20 +15,20 @@ WITH side AS (
     "layout": "MAP(VARCHAR, VARCHAR)", "revision": "MAP(VARCHAR, VARCHAR)"}'))
   FROM (VALUES (true, $golden), (false, $current)) AS sides(is_golden, document)),
 fact AS (
-  SELECT is_golden, contract_key.place, contract_key.group_name, contract_key.key, contract_key.is_blocking,
+  SELECT is_golden, contract_key.place, contract_key.group_name, contract_key.key,
     (CASE group_name WHEN 'device' THEN device WHEN 'layout' THEN layout ELSE config END)[key] AS value
   FROM side CROSS JOIN contract_key
   UNION ALL
-  SELECT is_golden, 600, 'revision', entry.key, false, entry.value
+  SELECT is_golden, 600, 'revision', entry.key, entry.value
   FROM (SELECT is_golden, unnest(map_entries(revision)) AS entry FROM side)),
 pair AS (
-  SELECT place, group_name, key, is_blocking, max(value) FILTER (is_golden) AS golden, max(value) FILTER (NOT is_golden) AS current
+  SELECT place, group_name, key, max(value) FILTER (is_golden) AS golden, max(value) FILTER (NOT is_golden) AS current
   FROM fact GROUP BY ALL)
 SELECT group_name, key, golden, current,
   golden IS NULL OR current IS NULL OR golden = current
     OR (key = 'gpu_total_bytes' AND abs(try_cast(golden AS DOUBLE) - try_cast(current AS DOUBLE)) <= 0.02 * try_cast(golden AS DOUBLE))
       AS is_same,
-  is_blocking AND NOT is_same AS is_blocking
+  group_name <> 'revision' AND NOT is_same AS is_blocking
 FROM pair
 WHERE coalesce(golden, current) IS NOT NULL AND (key <> 'gpu_total_bytes' OR (golden IS NOT NULL AND current IS NOT NULL))
 ORDER BY is_same, place, starts_with(key, 'commit '), key

@@ -4,11 +4,8 @@
 -- @col    place       BIGINT   order of the report
 -- @col    group_name  VARCHAR  model, workload, precision, device or layout
 -- @col    key         VARCHAR  a setting; of device and layout a fact of the run
--- @col    is_blocking BOOLEAN  a difference makes figures incomparable
--- @why    Differences of the model, its input, its precision or its device are refused unless forced. A different parallel layout is what
---         is often compared, and is shown. A different micro-batch is a way of tuning the same training; a different sequence or batch is
---         another training.
-SELECT 100 * place + nth AS place, group_name, key, group_name <> 'layout' AND key <> 'micro_batch_size' AS is_blocking
+-- @why    Where one of them differs, figures differ without any fault of the code: a comparison is refused unless the change is allowed.
+SELECT 100 * place + nth AS place, group_name, key
 FROM (
   SELECT place, group_name, unnest(keys) AS key, generate_subscripts(keys, 1) AS nth
   FROM (VALUES

@@ -23,8 +23,8 @@ export interface MeasuredRuns {
   readonly upstream: UpstreamValues | null;
   /** And the text of that file. */
   readonly upstreamText: string | null;
-  /** Files of the run that could not be read. */
-  readonly failed: boolean;
+  /** Files of the run that could not be read, each with the reason. */
+  readonly failed: readonly string[];
 }
 
 const MOST_FILE_BYTES = 256 * MIB;
@@ -67,7 +67,7 @@ export async function resolveMeasured(
       runs: [measurement],
       upstream: null,
       upstreamText: null,
-      failed: target.failed.length > 0,
+      failed: target.failed.map(({ error }) => error.text),
     };
   } finally {
     await target.close();
@@ -95,12 +95,12 @@ function ofFile(path: string, text: string): MeasuredRuns {
   const name = basename(path).replace(/\.json$/i, '');
   if (golden.kind === 'document') {
     const { name: own, runs } = golden.document;
-    return { name: own, origin: 'file', runs, upstream: null, upstreamText: null, failed: false };
+    return { name: own, origin: 'file', runs, upstream: null, upstreamText: null, failed: [] };
   }
   const { values } = golden;
   if (values.kind === 'empty') throw new MbfError('MBF1009', 'the golden file holds no values', { file: path });
   const runs = [measurementOfValues(name, values)];
-  return { name, origin: 'file', runs, upstream: values, upstreamText: text, failed: false };
+  return { name, origin: 'file', runs, upstream: values, upstreamText: text, failed: [] };
 }
 
 export function ofGoldenRows(name: string, rows: readonly GoldenRow[]): MeasuredRuns {
@@ -113,7 +113,7 @@ export function ofGoldenRows(name: string, rows: readonly GoldenRow[]): Measured
     ),
     upstream: upstream === undefined ? null : upstreamOf(upstream),
     upstreamText: upstream?.document ?? null,
-    failed: false,
+    failed: [],
   };
 }
 

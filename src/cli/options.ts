@@ -215,3 +215,7 @@ export const TOLERANCE = option('--tolerance <list>', 'least relative changes th
 export function capacity(help: string): Spec<{ readonly bytes: number; readonly text: string } | undefined> {
   return option('--capacity <size>', help, (given, name) => ({ bytes: size(given, name), text: given }));
 }
+export const ALLOW_CHANGE = option(
+  '--allow-change <keys>',
+  'settings that may differ from the golden run, such as seq_length,layout',
+);

@@ -73,6 +73,22 @@ export async function suspectCommits(
   return parseCommits(text, isCut).map(withoutPaths);
 }
 
+/**
+ * Commits of `to` that `from` has not, and whose changed lines match a regular expression; newest first.
+ *
+ * @param pattern as `git log -G` takes it
+ */
+export async function commitsTouching(
+  repository: Repository,
+  from: string,
+  to: string,
+  pattern: string,
+): Promise<CommitInfo[]> {
+  const args = [...LOG, '--no-patch', '--no-ext-diff', `-G${pattern}`, `${from}..${to}`, '--'];
+  const { text, isCut } = await readGit(repository, args);
+  return parseCommits(text, isCut).map(withoutPaths);
+}
+
 function withoutPaths({ sha, parents, subject, time_s }: CommitInBetween): CommitInfo {
   return { sha, parents, subject, time_s };
 }

@@ -3,7 +3,7 @@
  * them.
  */
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -131,15 +131,88 @@ describe('triage', () => {
     judge([lost, dead], 'oom', 'bad');
   });
 
-  it('runs on other devices are not compared', () => {
-    const sized = (total: number) => ({
-      arguments: { world_size: total, tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1 },
-    });
-    const golden = write(sized(8));
-    const larger = write({ ...sized(16), peaks: scaled(1.3) });
-    const args = ['triage', larger, '--golden', golden, '--on', 'memory', '--json'];
-    expect(cli.expect(125, args, { cwd, env }).json<TriageResult>().reason).toMatch(/other devices/);
+  const SIZES = {
+    world_size: 8,
+    tensor_model_parallel_size: 1,
+    seq_length: 4096,
+    micro_batch_size: 1,
+    hidden_size: 512,
+  };
+  const sized = (more: Readonly<Record<string, string | number>> = {}): TrainingLog => ({
+    arguments: { ...SIZES, ...more },
   });
+
+  it.each([
+    ['device', { world_size: 16 }],
+    ['model', { hidden_size: 1024 }],
+    ['workload', { seq_length: 8192 }],
+    ['workload', { micro_batch_size: 2 }],
+    ['precision', { fp8: 'hybrid' }],
+    ['layout', { tensor_model_parallel_size: 2 }],
+  ])('a run of another %s is neither good nor bad, unless that is allowed', (group, change) => {
+    const golden = write({ ...sized({ fp8: 'e4m3' }) });
+    const worse = write({ ...sized({ fp8: 'e4m3', ...change }), peaks: scaled(1.3) });
+    const on = (...more: string[]) => ['triage', worse, '--golden', golden, '--on', 'memory', '--json', ...more];
+    const { why, reason } = cli.expect(125, on(), { cwd, env }).json<TriageResult>();
+    expect(why.code).toBe('not_comparable');
+    expect(reason).toMatch(/^not comparable with the golden run: /);
+    for (const allowed of [group, Object.keys(change)[0]!]) {
+      const judged = cli.expect(1, on('--allow-change', allowed), { cwd, env }).json<TriageResult>();
+      expect(judged.evidence.map(({ text }) => text).join()).toContain('settings differ from the golden run');
+    }
+    const oomed = write({ ...oom, ...sized({ fp8: 'e4m3', ...change }) });
+    expect(cli.run(['triage', oomed, '--golden', golden], { cwd, env }).status).toBe(125);
+  });
+
+  it('a good run with a setting that saves memory is told to be weaker evidence', () => {
+    const golden = write(sized());
+    const saving = write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(0.95) });
+    const args = ['--golden', golden, '--on', 'memory', '--json'];
+    const good = cli.expect(0, ['triage', saving, ...args], { cwd, env }).json<TriageResult>();
+    expect(good.settings).toEqual([
+      { key: 'recompute_granularity', golden: null, current: 'full', way: 'down', is_contract: false },
+    ]);
+    expect(good.evidence.map(({ text }) => text).join()).toMatch(
+      /weaker evidence.*recompute_granularity not set → full/,
+    );
+    // Not the hunted growth: the hunted run recomputes as the golden one does.
+    const recomputing = write(sized({ recompute_granularity: 'full' }));
+    const like = ['--like', write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(1.1) })];
+    const without = write({ ...sized(), peaks: scaled(1.3) });
+    const other = ['triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
+    cli.expect(1, other, { cwd, env });
+    const skipped = cli.expect(125, [...other, ...like], { cwd, env }).json<TriageResult>();
+    expect(skipped.why.code).toBe('other_setting');
+  });
+
+  it('cannot judge what cannot be read, and gives the reason', () => {
+    const place = (name: string, content: string | Buffer | undefined): string => {
+      number += 1;
+      const directory = join(cwd, `broken-${number}`);
+      mkdirSync(directory);
+      if (content !== undefined) writeFileSync(join(directory, name), content);
+      return directory;
+    };
+    const pickle = Buffer.from([0x80, 0x04, 0x95, 0xff, 0x00, 0x00]);
+    for (const [output, expected] of [
+      [place('train.log', ''), /cannot be read: .*is empty/],
+      [place('train.log', undefined), /cannot be read: /],
+      [place('oom_rank0.pickle', pickle), /oom_rank0\.pickle/],
+      [join(cwd, 'never-written'), /no such file/],
+    ] as const) {
+      const { reason } = triageOf([output]);
+      expect(reason).toMatch(expected);
+    }
+    // A damaged snapshot beside a log: what needs it says so.
+    const damaged = write({});
+    writeFileSync(join(damaged, 'oom_rank0.pickle'), pickle);
+    expect(
+      judge([damaged], 'memory', 'good')
+        .evidence.map(({ text }) => text)
+        .join(),
+    ).toContain('oom_rank0.pickle');
+  });
+  const triageOf = (runs: readonly string[]) => judge(runs, 'memory', 'skip');
 
   it('prints the judgement last, and in words', () => {
     const { stdout } = cli.expect(1, ['triage', write(oom), '--golden', 'base'], { cwd, env });

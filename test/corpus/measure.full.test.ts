@@ -65,6 +65,8 @@ describe('measuring the corpus', () => {
         golden: [run],
         current: [run],
         tolerances: {},
+        allowed: [],
+        isWithoutSettings: false,
         force: false,
       }),
     );

@@ -5,7 +5,7 @@ import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIXES } from '../../src/findings/advice/non-fixes.js';
 import { lintRules } from '../../src/findings/lint/rules.js';
 import { FRAMEWORKS } from '../../src/findings/settings/facts.js';
-import { KNOB_EFFECTS } from '../../src/findings/suspects/knob-effects.js';
+import { KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';

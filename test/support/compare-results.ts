@@ -266,6 +266,7 @@ export function triage(over: Partial<TriageResult> = {}): TriageResult {
     commit: SHA_CURRENT,
     golden: 'nightly',
     checks: [],
+    settings: [],
     ...over,
   };
 }
@@ -456,6 +457,7 @@ export function bisectReport(over: Partial<BisectReportResult> = {}): BisectRepo
       check('step_time', 2366.6, 2370.2, { unit: 'ms', tolerance: 0.03, gate: true }),
     ],
     config,
+    settings: [],
     suspects: [SUSPECT],
     confidence: 'high',
     confidence_reason: 'both neighbours were judged, the culprit twice',

@@ -11,7 +11,7 @@ import type {
 } from '../../model/results/compare.js';
 import type { Store } from '../../store/store.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
-import { compareContract, sameLayout } from '../measure/contract.js';
+import { type AllowedChanges, compareContract, hasCommonGround, sameLayout } from '../measure/contract.js';
 import type { Tolerances } from '../measure/tolerances.js';
 import { judgeChecks, type Sides } from './judge-checks.js';
 import { componentChanges, pairPeaks, siteChanges } from './site-changes.js';
@@ -21,6 +21,10 @@ export interface CompareInput extends Sides {
   readonly goldenOrigin: ComparedRun['origin'];
   readonly currentOrigin: ComparedRun['origin'];
   readonly tolerances: Tolerances;
+  /** What may differ although the contract has it. */
+  readonly allowed: AllowedChanges;
+  /** A side is upstream's golden values, which hold no settings. */
+  readonly isWithoutSettings: boolean;
   /** Judge although the contract differs. */
   readonly force: boolean;
 }
@@ -45,7 +49,7 @@ export async function compareBasis(store: Store, input: CompareInput): Promise<C
     schema: 'mbforensics/compare@1',
     golden: sideOf(input.goldenName, input.golden, input.goldenOrigin),
     current: sideOf(current.run, input.current, input.currentOrigin),
-    contract: await compareContract(store, golden, current),
+    contract: await compareContract(store, golden, current, input.allowed),
     components,
     sites,
     config,
@@ -71,7 +75,9 @@ function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] 
 
 export async function compareRuns(store: Store, input: CompareInput): Promise<JudgedComparison> {
   const basis = await compareBasis(store, input);
-  const is_refused = !input.force && basis.contract.some(({ blocking }) => blocking);
+  const isComparable =
+    basis.contract.every(({ blocking }) => !blocking) && (input.isWithoutSettings || hasCommonGround(basis.contract));
+  const is_refused = !input.force && !isComparable;
   const checks = await allChecks(store, input, input.tolerances);
   return {
     ...basis,

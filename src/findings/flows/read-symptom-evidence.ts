@@ -8,7 +8,7 @@ import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { estimateRun } from '../estimate/estimate-run.js';
-import { compareContract } from '../measure/contract.js';
+import { compareContract, TUNING } from '../measure/contract.js';
 import { describeIterations } from '../run/iterations.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -62,7 +62,8 @@ export async function readSymptomEvidence(
     ),
     timers: await readTimers(store, runId),
     estimate: await estimateRun(store, runId),
-    baseline: baseline === undefined ? null : baselineOf(baseline, await compareContract(store, baseline, measured)),
+    baseline:
+      baseline === undefined ? null : baselineOf(baseline, await compareContract(store, baseline, measured, TUNING)),
     timelines: await readTimelines(store, runId, log.layout, stepRange),
   };
 }

@@ -9,7 +9,7 @@ import {
 import { getOrAdd } from '../../model/group-by.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { plainValue } from '../run/config.js';
-import { knobEffect, numberOf } from './knob-effects.js';
+import { knobEffect, numberOf } from '../settings/knob-effects.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 
 export interface Place {

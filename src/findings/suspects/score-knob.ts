@@ -5,8 +5,8 @@ import type { SubmoduleChange } from '../../model/git.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
+import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from '../settings/knob-effects.js';
 import type { Growth } from './growth.js';
-import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from './knob-effects.js';
 import type { Scored } from './score-hunk.js';
 
 /** The highest score of anything without a stack or a component as evidence. */

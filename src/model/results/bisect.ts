@@ -27,6 +27,22 @@ export interface BisectSide {
   readonly run: string;
 }
 
+/** A setting that took another value within the range, and bears on what is judged. */
+export interface BisectSetting {
+  readonly key: string;
+  readonly from: string | null;
+  readonly to: string | null;
+  /** The commit that changed it; null where several between `after` and `before` may have. */
+  readonly commit: { readonly sha: string; readonly subject: string } | null;
+  /** The last launched commit with the value before, and the first one with the value behind. */
+  readonly after: string;
+  readonly before: string;
+  /** Which way it moves what is judged: `up` is for the worse. */
+  readonly way: 'up' | 'down' | 'unknown';
+  /** Runs with the new value are not comparable with the golden run. */
+  readonly is_contract: boolean;
+}
+
 export interface BisectReportResult {
   readonly schema: 'mbforensics/bisect-report@1';
   /** As `triage --on` spells it. */
@@ -54,6 +70,8 @@ export interface BisectReportResult {
   /** `golden` is the run before, `current` the one after. */
   readonly checks: readonly CompareCheck[];
   readonly config: readonly ChangedValue[];
+  /** Settings that changed inside the range, the oldest change first. */
+  readonly settings: readonly BisectSetting[];
   /** Hunks of the culprit, or of all commits left. */
   readonly suspects: readonly Suspect[];
   readonly confidence: 'high' | 'medium' | 'low';

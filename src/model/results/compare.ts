@@ -83,6 +83,17 @@ export interface ContractEntry {
   readonly blocking: boolean;
 }
 
+/** A setting of a run that differs from the golden one's, and moves what is judged. */
+export interface SettingChange {
+  readonly key: string;
+  readonly golden: string | null;
+  readonly current: string | null;
+  /** Which way it moves the figure: `up` is for the worse. `unknown` of keys of the contract. */
+  readonly way: 'up' | 'down' | 'unknown';
+  /** A key of the contract. */
+  readonly is_contract: boolean;
+}
+
 export interface ChangedValue {
   readonly key: string;
   readonly a: string | null;
@@ -165,12 +176,10 @@ export type JudgementReason =
   /** A failure other than an OOM; `is_flaky`: of the machine, or of the time limit. */
   | { readonly code: 'died_otherwise'; readonly status: MeasuredStatus; readonly is_flaky: boolean }
   | { readonly code: 'came_to_its_end' | 'nothing_trained' }
-  | {
-      readonly code: 'other_device';
-      readonly key: string;
-      readonly golden: string | null;
-      readonly current: string | null;
-    }
+  /** The contract does not hold: the entries that differ, at least one. */
+  | { readonly code: 'not_comparable'; readonly differs: readonly ContractEntry[] }
+  /** Worse than golden, by a setting in which golden and the hunted run agree. */
+  | { readonly code: 'other_setting'; readonly change: SettingChange; readonly judged: JudgementReason }
   | { readonly code: 'other_cause'; readonly status: MeasuredStatus; readonly hunted: Cause }
   | { readonly code: 'different_oom'; readonly own: Cause; readonly hunted: Cause }
   | { readonly code: 'different_detail'; readonly own: CauseDetail | null; readonly hunted: CauseDetail | null }
@@ -179,7 +188,9 @@ export type JudgementReason =
   | { readonly code: 'figure' | 'within_noise'; readonly check: CompareCheck }
   | { readonly code: 'other_figure'; readonly check: CompareCheck; readonly status: MeasuredStatus }
   | { readonly code: 'no_figures'; readonly criterion: string }
-  | { readonly code: 'no_run'; readonly problem: LaunchProblem };
+  | { readonly code: 'no_run'; readonly problem: LaunchProblem }
+  /** What `triage` was given cannot be read. */
+  | { readonly code: 'not_readable' };
 
 /** What went wrong with a launch of `bisect run`. */
 export type LaunchProblem =
@@ -194,6 +205,12 @@ export interface CommitJudgement {
   readonly why: JudgementReason;
   readonly evidence: readonly { readonly source: string; readonly run: string | null; readonly why: JudgementReason }[];
   readonly checks: readonly CompareCheck[];
+  /** What differs from the golden run's settings; see `settingChanges`. */
+  readonly settings: readonly SettingChange[];
+  /** Whether any setting is known of both. */
+  readonly has_common_settings: boolean;
+  /** Files of its output that cannot be read, each with the reason. */
+  readonly unreadable?: readonly string[];
   /** What went wrong besides with the last launch. */
   readonly problem?: LaunchProblem;
 }
@@ -216,4 +233,5 @@ export interface TriageResult {
   readonly commit: string | null;
   readonly golden: string;
   readonly checks: readonly CompareCheck[];
+  readonly settings: readonly SettingChange[];
 }

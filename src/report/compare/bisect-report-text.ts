@@ -38,6 +38,7 @@ export function bisectReportText(result: BisectReportResult): string {
     ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, WIDTH, indent)),
     ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, WIDTH, indent)),
     ...suspectsLeftLines(result),
+    ...titled('settings that changed inside the range', settingLines(result)),
     ...titled(
       changeWords(result),
       checkTable(checks.filter(isShown), {
@@ -75,6 +76,28 @@ function culpritTexts({ culprit, criterion, golden }: BisectReportResult): strin
 function commitWords({ sha, subject }: { readonly sha: string; readonly subject: string }, most: number): string {
   return shortText(`${shortCommit(sha)} ${subject}`, most);
 }
+
+/** `seq_length 4096 → 8192 in 1a2b3c4 Train on longer sequences: …`. */
+function settingTexts({ settings, criterion }: BisectReportResult): string[] {
+  const more = criterion === 'throughput' ? 'a longer step' : 'more memory';
+  return settings.slice(0, SETTINGS_SHOWN).map(({ key, from, to, commit, after, before, way, is_contract }) => {
+    const where =
+      commit === null
+        ? `between ${shortCommit(after)} and ${shortCommit(before)}`
+        : `in ${shortCommit(commit.sha)} ${shortText(commit.subject, 60)}`;
+    const effect = is_contract
+      ? 'runs on both sides are not comparable'
+      : way === 'up'
+        ? `${more} without any fault of the code`
+        : way === 'down'
+          ? 'may hide what is hunted'
+          : 'moves what is judged';
+    return `${key} ${from ?? 'not set'} → ${to ?? 'not set'} ${where}: ${effect}`;
+  });
+}
+
+const settingLines = (result: BisectReportResult): string[] =>
+  settingTexts(result).flatMap((text) => wrap(`  ${tidy(text)}`, WIDTH, '    '));
 
 function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): string[] {
   if (left.length === 0) return [];
@@ -120,7 +143,7 @@ function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportRe
 
 function titled(title: string | null, lines: readonly string[]): string[] {
   if (title === null) return lines.length === 0 ? [] : ['', ...lines];
-  return lines.length === 0 && title.startsWith('suspects') ? [] : ['', title, ...lines];
+  return lines.length === 0 && /^(?:suspects|settings)/.test(title) ? [] : ['', title, ...lines];
 }
 
 export function bisectReportMarkdown(result: BisectReportResult): string {
@@ -141,6 +164,14 @@ export function bisectReportMarkdown(result: BisectReportResult): string {
             ({ sha, subject, why_skipped: reason }) =>
               `- ${mdCode(shortCommit(sha))} ${mdText(subject)}${reason === null ? '' : `, skipped: ${mdText(reason)}`}`,
           ),
+        ]),
+    ...(result.settings.length === 0
+      ? []
+      : [
+          '',
+          'Settings that changed inside the range:',
+          '',
+          ...settingTexts(result).map((text) => `- ${mdText(text)}`),
         ]),
     ...(change === null ? [] : ['', `### ${mdText(change)}`]),
     ...(result.checks.length === 0 ? [] : ['', ...checkTableMarkdown(result.checks, 'default', SIDES)]),

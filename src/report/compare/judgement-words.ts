@@ -2,6 +2,7 @@
 import type {
   CommitJudgement,
   CompareCheck,
+  ContractEntry,
   JudgementReason,
   LaunchProblem,
   TriageResult,
@@ -10,22 +11,31 @@ import { statusWords } from '../../model/status-words.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { wordedCheck } from './check-reason.js';
 
-export function wordedJudgement({
-  judgement,
-  why,
-  evidence,
-  checks,
-  problem,
-}: CommitJudgement): Pick<TriageResult, 'judgement' | 'reason' | 'why' | 'evidence' | 'checks'> {
+export function wordedJudgement(
+  judged: CommitJudgement,
+): Pick<TriageResult, 'judgement' | 'reason' | 'why' | 'evidence' | 'checks' | 'settings'> {
+  const { judgement, why, evidence, checks, settings, problem, unreadable = [] } = judged;
+  const files = unreadable.length === 0 ? '' : unreadableWords(unreadable);
+  const weaker = settingWords(judged);
+  const unknown = judged.has_common_settings ? null : 'no setting is known of this run and the golden one';
   return {
     judgement,
-    reason: `${judgementWords(why)}${problem === undefined ? '' : `; ${problemWords(problem)}`}`,
+    reason: [
+      ...(why.code === 'not_readable' ? [] : [judgementWords(why)]),
+      ...(judgement === 'skip' && files !== '' ? [files] : []),
+      ...(problem === undefined ? [] : [problemWords(problem)]),
+    ].join('; '),
     why,
-    evidence: evidence.map(({ source, run, why: of }) => ({
-      text: run === null ? judgementWords(of) : `run ${run}: ${judgementWords(of)}`,
-      source,
-    })),
+    evidence: [
+      ...evidence.map(({ source, run, why: of }) => ({
+        text: run === null ? judgementWords(of) : `run ${run}: ${judgementWords(of)}`,
+        source,
+      })),
+      ...(files === '' ? [] : [{ text: files, source: 'files' }]),
+      ...[weaker, unknown].flatMap((text) => (text === null ? [] : [{ text, source: 'settings' }])),
+    ],
     checks: checks.map(wordedCheck),
+    settings,
   };
 }
 
@@ -53,8 +63,14 @@ function judgementWords(why: JudgementReason): string {
       return 'it came to its end';
     case 'nothing_trained':
       return 'no iteration is in its output: nothing was trained, or nothing was logged';
-    case 'other_device':
-      return `it ran on other devices: ${why.key} ${why.golden} → ${why.current}`;
+    case 'not_comparable':
+      return `not comparable with the golden run: ${why.differs.slice(0, 4).map(changeWords).join(', ')}${
+        why.differs.length > 4 ? ` and ${why.differs.length - 4} more` : ''
+      }`;
+    case 'other_setting':
+      return `${judgementWords(why.judged)}; ${changeWords(why.change)} may be why, which the run of --like does not have`;
+    case 'not_readable':
+      return 'its output cannot be read';
     case 'other_cause':
       return `${statusWords(why.status)}, not the hunted ${spaced(why.hunted)}`;
     case 'different_oom':
@@ -76,6 +92,28 @@ function judgementWords(why: JudgementReason): string {
     case 'no_run':
       return problemWords(why.problem);
   }
+}
+
+/** The first two: a commit that writes garbage does so for every rank. */
+function unreadableWords(files: readonly string[]): string {
+  const more = files.length > 2 ? `, and ${files.length - 2} more` : '';
+  return `cannot be read: ${files.slice(0, 2).join(', ')}${more}`;
+}
+
+/** `seq_length 4096 → 8192`. */
+export function changeWords({ key, golden, current }: Pick<ContractEntry, 'key' | 'golden' | 'current'>): string {
+  return `${key} ${golden ?? 'not set'} → ${current ?? 'not set'}`;
+}
+
+/** What a judgement under other settings is worth; null where there are none. */
+function settingWords({ judgement, settings }: CommitJudgement): string | null {
+  const way = judgement === 'good' ? 'up' : 'down';
+  const doubtful = settings.filter((change) => change.way !== way);
+  if (judgement === 'skip' || doubtful.length === 0) return null;
+  const list = doubtful.slice(0, 4).map(changeWords).join(', ');
+  return judgement === 'good'
+    ? `weaker evidence: settings differ from the golden run and may hide what is hunted: ${list}`
+    : `weaker evidence: settings differ from the golden run and may be why: ${list}`;
 }
 
 function problemWords(problem: LaunchProblem): string {

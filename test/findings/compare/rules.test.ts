@@ -6,7 +6,7 @@ import { judgeEach } from '../../../src/findings/compare/judge-checks.js';
 import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
 import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../src/findings/compare/site-changes.js';
 import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/measure/changed-values.js';
-import { compareContract, sameLayout } from '../../../src/findings/measure/contract.js';
+import { compareContract, parseAllowedChanges, sameLayout } from '../../../src/findings/measure/contract.js';
 import { spread, steadySteps } from '../../../src/findings/measure/steady-window.js';
 import { parseTolerances, type Tolerances } from '../../../src/findings/measure/tolerances.js';
 import type { MeasuredPeak, Measurement } from '../../../src/model/measurement.js';
@@ -158,13 +158,13 @@ describe('the contract', () => {
   const of = (config: Record<string, string>, more: Partial<Measurement> = {}): Measurement =>
     empty({ config, ...more });
 
-  it('refuses another model, input, precision or device; not another layout or revision', async () => {
+  it('refuses another model, input, precision, device or layout, unless it is allowed; not another revision', async () => {
     const base = of(
       { hidden_size: '4096', seq_length: '4096', bf16: 'true', micro_batch_size: '1' },
       { world_size: 8 },
     );
-    const against = async (other: Measurement) =>
-      (await compareContract(rules, base, other))
+    const against = async (other: Measurement, allowed: readonly string[] = []) =>
+      (await compareContract(rules, base, other, allowed))
         .filter(({ blocking }) => blocking)
         .map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
     expect(await against(base)).toEqual([]);
@@ -182,7 +182,16 @@ describe('the contract', () => {
       parallel: { ...base.parallel, tp: 4 },
       versions: { torch: '2.9' },
     };
-    expect(await against(tuned)).toEqual([]);
+    const laidOut = { ...base, parallel: { ...base.parallel, tp: 2 } };
+    expect(await against({ ...base, versions: { torch: '2.9' } })).toEqual([]);
+    expect(await against(tuned)).toEqual(['micro_batch_size 1 → 2']);
+    expect(await against(tuned, ['micro_batch_size'])).toEqual([]);
+    const differing = (await compareContract(rules, laidOut, tuned)).filter(({ blocking }) => blocking);
+    expect(differing.map(({ key }) => key)).toEqual(['micro_batch_size', 'tp']);
+    const allowed = parseAllowedChanges('layout, --micro-batch-size');
+    expect((await compareContract(rules, laidOut, tuned, allowed)).some(({ blocking }) => blocking)).toBe(false);
+    expect(parseAllowedChanges('tensor-model-parallel-size')).toEqual(['tp']);
+    expect(() => parseAllowedChanges('seq_lenth')).toThrow(/not a known setting/);
     const other = { ...base, parallel: { ...base.parallel, tp: 2 } };
     expect(sameLayout(await compareContract(rules, other, tuned))).toBe(false);
   });

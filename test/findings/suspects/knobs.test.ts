@@ -1,7 +1,7 @@
 /** Suspects of regressions whose reason is known: by hand, and planted by a generator among changes that do no harm. */
 import { describe, expect, it } from 'vitest';
 import { memoryKeys } from '../../../src/findings/run/memory-keys.js';
-import { KNOB_EFFECTS, knobEffect, wayOf } from '../../../src/findings/suspects/knob-effects.js';
+import { KNOB_EFFECTS, knobEffect, wayOf } from '../../../src/findings/settings/knob-effects.js';
 import { hunkHeader } from '../../../src/findings/suspects/rank-suspects.js';
 import { ALLOCATOR_VARIABLES } from '../../../src/knowledge/env-keys.js';
 import type { DiffComponent } from '../../../src/model/diff-parts.js';

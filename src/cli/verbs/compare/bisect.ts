@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
-import { judgeHead } from '../../../findings/flows/bisect/judge-head.js';
+import { judgeHead, type MeasuredLaunch } from '../../../findings/flows/bisect/judge-head.js';
 import { describeBisection } from '../../../findings/flows/bisect/report.js';
 import {
   bisectDirectory,
@@ -11,11 +11,11 @@ import {
   STORE_NAME,
 } from '../../../findings/flows/bisect/session.js';
 import { measureRun } from '../../../findings/flows/measure-run.js';
+import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
-import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { bisectReportMarkdown, bisectReportText } from '../../../report/compare/bisect-report-text.js';
 import { wordedCheck } from '../../../report/compare/check-reason.js';
@@ -28,7 +28,7 @@ import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
 import { ingestPaths } from '../../ingest-paths.js';
 import { openStore } from '../../open-store.js';
-import { count, duration, flag, operand, option, required, TOLERANCE, text } from '../../options.js';
+import { ALLOW_CHANGE, count, duration, flag, operand, option, required, TOLERANCE, text } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { Session } from '../../session.js';
 
@@ -47,6 +47,7 @@ const run = defineVerb({
     criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
     like: option('--like <run>', 'a run that has what is hunted'),
     tolerance: TOLERANCE,
+    allowChange: ALLOW_CHANGE,
     mostRuns: option('--runs <n>', 'launches of a commit while they cannot tell', launches, '1'),
     timeoutMs: option('--timeout <time>', 'end a launch after this, such as 30m; what it wrote is judged', duration),
     output: option('--output <dir>', 'a folder the command writes to by itself; what it writes there is collected'),
@@ -58,11 +59,12 @@ const run = defineVerb({
   ],
   closing: '  $ git bisect start BAD GOOD && git bisect run mbforensics bisect run --golden G -- ./launch.sh',
   async ask(
-    { command, criterion, like, mostRuns, timeoutMs, output, quiet, ...given },
+    { command, criterion, like, allowChange, mostRuns, timeoutMs, output, quiet, ...given },
     session,
   ): Promise<TriageResult> {
     const { env, err } = session.context;
     const tolerances = parseTolerances(given.tolerance);
+    const allowed = parseAllowedChanges(allowChange);
     const repository = await openRepository('.', env);
     const golden = await resolveGolden(given.golden, session);
     const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
@@ -72,6 +74,7 @@ const run = defineVerb({
       golden: given.golden,
       like: like ?? null,
       tolerance: given.tolerance ?? null,
+      allowed,
       command,
       started_at: new Date().toISOString(),
     });
@@ -86,6 +89,7 @@ const run = defineVerb({
         golden,
         hunted,
         tolerances,
+        allowed,
         mostRuns,
         timeoutMs,
         output,
@@ -97,25 +101,22 @@ const run = defineVerb({
       measure: (...launch) => measureLaunch(db, ...launch),
     });
     const { commit, runs } = judged;
-    const { judgement, reason, why, evidence, checks } = wordedJudgement(judged);
+    const worded = wordedJudgement(judged);
+    const { judgement, reason, evidence, checks, settings } = worded;
     await keepJudgement(bisection, {
       schema: 'mbforensics/bisect-judgement@1',
       sha: commit.sha,
       subject: commit.subject,
-      ...{ judgement, reason, evidence, checks, runs },
+      ...{ judgement, reason, evidence, checks, settings, runs },
       judged_at: new Date().toISOString(),
     });
     return {
       schema: 'mbforensics/triage@1',
-      judgement,
+      ...worded,
       criterion: criterionText(criterion),
-      reason,
-      why,
-      evidence,
       run: runs.join(', '),
       commit: commit.sha,
       golden: golden.name,
-      checks,
     };
   },
   render: triageText,
@@ -163,18 +164,16 @@ function launches(text: string, name: string): number {
   return most;
 }
 
-/** Ingests what a launch wrote into the store of the bisection, and measures it; undefined if nothing can be read. */
-async function measureLaunch(
-  db: string,
-  directory: string,
-  run: string,
-  commit: string,
-): Promise<Measurement | undefined> {
+/** Ingests what a launch wrote into the store of the bisection, and measures it. */
+async function measureLaunch(db: string, directory: string, run: string, commit: string): Promise<MeasuredLaunch> {
   const ingested = storeToOpen(db, { mode: 'write', ...INGEST_RESOURCES });
+  let unreadable: readonly string[];
   try {
     const question = { store: ingested, paths: [directory], run, commit, now: new Date() };
     const { sources } = await ingestPaths(question);
-    if (!sources.some(({ status }) => status === 'ingested' || status === 'unchanged')) return undefined;
+    unreadable = sources.flatMap(({ error }) => (error === null ? [] : [error.text]));
+    if (!sources.some(({ status }) => status === 'ingested' || status === 'unchanged'))
+      return { measurement: undefined, unreadable };
   } finally {
     await ingested.close();
   }
@@ -182,7 +181,8 @@ async function measureLaunch(
   try {
     const row = (await store.all('store.runs', { run_id: null })).find(({ name }) => name === run);
     if (row === undefined) throw new Error(`run ${run} was ingested and is not in ${db}`);
-    return await measureRun(store, row.run_id, run, { summaryOf: summaryText });
+    const measurement = await measureRun(store, row.run_id, run, { summaryOf: summaryText });
+    return { measurement, unreadable };
   } finally {
     await store.close();
   }

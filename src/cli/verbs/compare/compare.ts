@@ -1,4 +1,5 @@
 import { compareWithGolden } from '../../../findings/flows/compare-with-golden.js';
+import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { type CompareResult, type CompareVerdict, PRESETS } from '../../../model/results/compare.js';
@@ -11,7 +12,7 @@ import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
-import { countOrAll, flag, oneOf, operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, countOrAll, flag, oneOf, operand, option, required, TOLERANCE } from '../../options.js';
 
 const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
   pass: EXIT.done,
@@ -34,7 +35,8 @@ export const verb = defineVerb({
     ),
     preset: option('--preset <rules>', `whose rules judge: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
     tolerance: TOLERANCE,
-    force: flag('--force', 'compare although model, input, precision or devices differ'),
+    allowChange: ALLOW_CHANGE,
+    force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
     repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
     limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
     markdown: option('--markdown <file>', 'also write it as Markdown, for the summary of a job; - is standard output'),
@@ -48,11 +50,11 @@ export const verb = defineVerb({
     'compare runs/ci --golden golden_values_dev_dgx_h100.json --preset mlm',
     'compare runs/ci --golden golden.json --junit compare.xml --markdown summary.md',
   ],
-  async ask({ run, preset, force, repo, ...given }, session): Promise<CompareResult> {
+  async ask({ run, preset, allowChange, force, repo, ...given }, session): Promise<CompareResult> {
     const tolerances = parseTolerances(given.tolerance);
     const golden = await resolveGolden(given.golden, session);
     const current = await resolveMeasured(run, session);
-    session.hasFailed = golden.failed || current.failed;
+    session.hasFailed = golden.failed.length + current.failed.length > 0;
     const input = {
       golden: golden.runs,
       goldenName: golden.name,
@@ -60,6 +62,8 @@ export const verb = defineVerb({
       current: current.runs,
       currentOrigin: current.origin,
       tolerances,
+      allowed: parseAllowedChanges(allowChange),
+      isWithoutSettings: golden.upstream !== null || current.upstream !== null,
       force,
     };
     const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);

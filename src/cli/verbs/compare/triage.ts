@@ -1,6 +1,8 @@
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
-import { judgeCommit } from '../../../findings/compare/bisect/judge-commit.js';
+import { judgeCommit, notJudged } from '../../../findings/compare/bisect/judge-commit.js';
+import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
+import { type ErrorCode, MbfError } from '../../../model/errors.js';
 import { pushAll } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
@@ -10,7 +12,8 @@ import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
-import { operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, operand, option, required, TOLERANCE } from '../../options.js';
+import type { Session } from '../../session.js';
 
 export const verb = defineVerb({
   name: 'triage',
@@ -31,27 +34,36 @@ export const verb = defineVerb({
       'a run that has what is hunted: another OOM is then no bad commit, and tolerances lie half-way',
     ),
     tolerance: TOLERANCE,
+    allowChange: ALLOW_CHANGE,
   },
   examples: [
     'triage out/ --golden llama3-70b',
     'triage out/ --golden golden.json --on memory --like runs/bad',
     'triage out-1 out-2 out-3 --golden llama3-70b --on throughput --json',
   ],
-  async ask({ operands, criterion, like, ...given }, session): Promise<TriageResult> {
+  async ask({ operands, criterion, like, allowChange, ...given }, session): Promise<TriageResult> {
     const tolerances = parseTolerances(given.tolerance);
+    const allowed = parseAllowedChanges(allowChange);
     const golden = await resolveGolden(given.golden, session);
     const hunted = like === undefined ? null : (await resolveMeasured(like, session)).runs[0]!;
     const runs: Measurement[] = [];
-    for (const operand of operands) pushAll(runs, (await resolveMeasured(operand, session)).runs);
+    const problems: string[] = [];
+    for (const operand of operands) {
+      const read = await readOutput(operand, session);
+      pushAll(runs, read.runs);
+      pushAll(problems, read.problems);
+    }
     const rules = session.keep(await openWithoutTables());
-    const input = { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances };
-    const judged = await judgeCommit(rules, input);
+    const input = { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances, allowed };
+    // Golden values that cannot judge are an error, whatever the commit left.
+    if (runs.length === 0) await judgeCommit(rules, { ...input, runs: golden.runs });
+    const judged = runs.length === 0 ? notJudged({ code: 'not_readable' }) : await judgeCommit(rules, input);
     return {
       schema: 'mbforensics/triage@1',
-      ...wordedJudgement(judged),
+      ...wordedJudgement({ ...judged, unreadable: problems }),
       criterion: criterionText(criterion),
-      run: runs.map(({ run }) => run).join(', '),
-      commit: runs[0]!.commit,
+      run: runs.length === 0 ? operands.join(', ') : runs.map(({ run }) => run).join(', '),
+      commit: runs[0]?.commit ?? null,
       golden: golden.name,
     };
   },
@@ -59,3 +71,20 @@ export const verb = defineVerb({
   exitCode: ({ judgement }) => EXIT_OF_JUDGEMENT[judgement],
   judges: true,
 });
+
+/** What a commit left that cannot be read is no reason to stop a bisection: the commit cannot be judged. */
+async function readOutput(
+  operand: string,
+  session: Session,
+): Promise<{ readonly runs: readonly Measurement[]; readonly problems: readonly string[] }> {
+  try {
+    const { runs, failed } = await resolveMeasured(operand, session);
+    return { runs, problems: failed };
+  } catch (error) {
+    if (!(error instanceof MbfError) || (error.kind !== 'input' && !UNREADABLE.has(error.code))) throw error;
+    return { runs: [], problems: [error.describe()] };
+  }
+}
+
+/** No such file or directory, nothing to read in it: a run that wrote nothing. */
+const UNREADABLE: ReadonlySet<ErrorCode> = new Set(['MBF1003', 'MBF1004']);

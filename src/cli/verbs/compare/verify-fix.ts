@@ -1,6 +1,6 @@
 import { readAdviceBefore } from '../../../findings/flows/advice-before.js';
 import { readSide } from '../../../findings/flows/read-side.js';
-import { compareContract } from '../../../findings/measure/contract.js';
+import { compareContract, TUNING } from '../../../findings/measure/contract.js';
 import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';
 import type { VerifyVerdict } from '../../../model/results/verify.js';
@@ -49,7 +49,7 @@ export const verb = defineVerb({
     const advice = await targets.use(0, ({ store, runId }) => readAdviceBefore(store, runId, a, capacityBytes));
     const b = await read(1);
     const { contract, rules } = await targets.use(1, async ({ store }) => ({
-      contract: await compareContract(store, a.measurement, b.measurement),
+      contract: await compareContract(store, a.measurement, b.measurement, TUNING),
       rules: await store.all('compare.rules'),
     }));
     const noise = rules.find(({ rule }) => rule === 'time')!;

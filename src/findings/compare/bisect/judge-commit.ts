@@ -6,11 +6,18 @@
 
 import { MbfError } from '../../../model/errors.js';
 import type { Measurement } from '../../../model/measurement.js';
-import type { CommitJudgement, ContractEntry, Judgement, JudgementReason } from '../../../model/results/compare.js';
+import type {
+  CommitJudgement,
+  ContractEntry,
+  Judgement,
+  JudgementReason,
+  SettingChange,
+} from '../../../model/results/compare.js';
 import { statusWords } from '../../../model/status-words.js';
 import { formatCount } from '../../../model/units.js';
 import type { Store } from '../../../store/store.js';
-import { compareContract } from '../../measure/contract.js';
+import { type AllowedChanges, compareContract, hasCommonGround, sameLayout } from '../../measure/contract.js';
+import { settingChanges } from '../../measure/setting-changes.js';
 import type { Tolerances } from '../../measure/tolerances.js';
 import { judgeEndings } from '../judge-checks.js';
 import { type Criterion, criterionText } from './criterion.js';
@@ -25,13 +32,17 @@ export interface CommitInput {
   /** A run that has what is hunted; null where none was named. */
   readonly hunted: Measurement | null;
   readonly tolerances: Tolerances;
+  /** What may differ from the golden run although the contract has it. */
+  readonly allowed: AllowedChanges;
 }
 
 /** A run of the commit, with what the rules make of its ending. */
 interface JudgedRun {
   readonly run: Measurement;
-  /** Other devices are not a change of the code. */
-  readonly device: ContractEntry | undefined;
+  /** What makes its figures mean something else than those of the golden run. */
+  readonly differs: readonly ContractEntry[];
+  readonly settings: readonly SettingChange[];
+  readonly hasCommonGround: boolean;
   readonly sameLayout: boolean;
   /** It failed, and not for its code. */
   readonly isOfEnvironment: boolean;
@@ -50,29 +61,55 @@ interface RunView {
 export async function judgeCommit(store: Store, input: CommitInput): Promise<CommitJudgement> {
   const { criterion } = input;
   await checkGolden(store, input);
-  const byEnding = criterion.kind === 'oom' || criterion.kind === 'cause';
+  const byEnding = isByEnding(criterion);
   const judged = await judgedRuns(store, input);
   const views = judged.map((run) => (byEnding ? byItsEnding(run, input) : byItsFigures(run, input)));
   const evidence = views.map(({ run, why }) => ({ run: run.run, why, source: sourceOf(run) }));
-  if (byEnding) return { ...combine(views), evidence, checks: [] };
+  const basis = { settings: judged[0]!.settings, has_common_settings: judged.every((run) => run.hasCommonGround) };
+  if (byEnding) return unexplained({ ...combine(views), evidence, checks: [], ...basis }, input);
   const usable = undisturbed(
     views.filter(({ judgement }) => judgement === 'figures').map(({ run }) => run),
     criterion,
   );
-  if (usable.length === 0) return { judgement: 'skip', why: views.at(-1)!.why, evidence, checks: [] };
-  const { sameLayout } = judged.find(({ run }) => run === usable[0])!;
-  return judgeFigures(store, input, usable, sameLayout, evidence);
+  if (usable.length === 0) return { judgement: 'skip', why: views.at(-1)!.why, evidence, checks: [], ...basis };
+  const first = judged.find(({ run }) => run === usable[0])!;
+  const found = await judgeFigures(store, input, usable, first.sameLayout, evidence);
+  return unexplained({ ...found, ...basis, settings: first.settings }, input);
 }
 
-async function judgedRuns(store: Store, { golden, runs }: CommitInput): Promise<JudgedRun[]> {
+/**
+ * Neither good nor bad where a setting may be why it is worse, and that setting has nothing to do with what is hunted:
+ * the hunted run has it as the golden one has.
+ */
+function unexplained(judged: CommitJudgement, { golden, hunted, allowed }: CommitInput): CommitJudgement {
+  if (judged.judgement !== 'bad' || hunted === null) return judged;
+  const settingOf = ({ config, env }: Measurement, key: string): string | null => config[key] ?? env[key] ?? null;
+  const change = judged.settings.find(
+    ({ key, way, is_contract }) =>
+      !is_contract && way !== 'down' && !allowed.includes(key) && settingOf(hunted, key) === settingOf(golden[0]!, key),
+  );
+  if (change === undefined) return judged;
+  return { ...judged, judgement: 'skip', why: { code: 'other_setting', change, judged: judged.why } };
+}
+
+/** A commit without a run to judge. */
+export function notJudged(why: JudgementReason): CommitJudgement {
+  return { judgement: 'skip', why, evidence: [], checks: [], settings: [], has_common_settings: true };
+}
+
+async function judgedRuns(store: Store, input: CommitInput): Promise<JudgedRun[]> {
+  const { golden, runs, allowed, criterion } = input;
+  const figure = criterion.kind === 'throughput' ? 'time' : isByEnding(criterion) ? 'oom' : 'memory';
   const endings = await judgeEndings(store, { golden, current: runs });
   const judged: JudgedRun[] = [];
   for (const [i, run] of runs.entries()) {
-    const contract = await compareContract(store, golden[0]!, run);
+    const contract = await compareContract(store, golden[0]!, run, allowed);
     judged.push({
       run,
-      device: contract.find(({ group, blocking }) => group === 'device' && blocking),
-      sameLayout: contract.every(({ group, same }) => group !== 'layout' || same),
+      differs: contract.filter(({ blocking }) => blocking),
+      settings: settingChanges(golden[0]!, run, contract, figure),
+      hasCommonGround: hasCommonGround(contract),
+      sameLayout: sameLayout(contract),
       isOfEnvironment: endings[i]!.is_environment,
       cameAsFar: endings[i]!.is_as_far,
     });
@@ -90,7 +127,7 @@ function undisturbed(runs: readonly Measurement[], criterion: Criterion): readon
 
 async function checkGolden(
   store: Store,
-  { criterion, golden, goldenName, hunted, tolerances }: CommitInput,
+  { criterion, golden, goldenName, hunted, tolerances, allowed }: CommitInput,
 ): Promise<void> {
   const died = golden.find(({ status }) => status.ending === 'oom' || status.ending === 'failed');
   if (died !== undefined)
@@ -98,28 +135,32 @@ async function checkGolden(
       'MBF1009',
       `golden values ${goldenName}: run ${died.run} did not come to its end (${statusWords(died.status)})`,
     );
-  if (hunted !== null && (criterion.kind === 'oom' || criterion.kind === 'cause') && hunted.status.ending !== 'oom')
+  if (hunted !== null && isByEnding(criterion) && hunted.status.ending !== 'oom')
     throw new MbfError(
       'MBF1009',
       `run ${hunted.run} (--like) did not run out of memory: ${statusWords(hunted.status)}`,
+    );
+  const [differs] =
+    hunted === null
+      ? []
+      : (await compareContract(store, golden[0]!, hunted, allowed)).filter(({ blocking }) => blocking);
+  if (differs !== undefined)
+    throw new MbfError(
+      'MBF1009',
+      `run ${hunted!.run} (--like) is not comparable with the golden run: ${differs.key} ${differs.golden} → ${differs.current}`,
     );
   // Whether they can judge at all, before anything of this commit is looked at.
   await huntedTolerances(store, criterion, golden, hunted, { tolerances, sameLayout: true });
 }
 
-const otherDevice = ({ key, golden, current }: ContractEntry): JudgementReason => ({
-  code: 'other_device',
-  key,
-  golden,
-  current,
-});
+const isByEnding = ({ kind }: Criterion): boolean => kind === 'oom' || kind === 'cause';
 
 function byItsEnding(judged: JudgedRun, { criterion, golden, hunted }: CommitInput): RunView {
-  const { run, device, isOfEnvironment } = judged;
+  const { run, differs, isOfEnvironment } = judged;
   const { status } = run;
   const skip = (why: JudgementReason): RunView => ({ run, judgement: 'skip', why });
   const reason = { status, by_ending: true } as const;
-  if (device !== undefined) return skip(otherDevice(device));
+  if (differs.length > 0) return skip({ code: 'not_comparable', differs });
   if (status.ending === 'oom') {
     const cause = status.verdict?.cause ?? 'undecided';
     if (isOfEnvironment) return skip({ code: 'out_of_reach', ...reason });
@@ -176,11 +217,11 @@ function notFarEnough(
 }
 
 function byItsFigures(judged: JudgedRun, { golden, hunted, criterion }: CommitInput): RunView {
-  const { run, device, isOfEnvironment } = judged;
+  const { run, differs, isOfEnvironment } = judged;
   const { status } = run;
   const skip = (why: JudgementReason): RunView => ({ run, judgement: 'skip', why });
   const reason = { status, by_ending: false } as const;
-  if (device !== undefined) return skip(otherDevice(device));
+  if (differs.length > 0) return skip({ code: 'not_comparable', differs });
   const view: RunView = { run, judgement: 'figures', why: { code: 'ending', ...reason } };
   if (status.ending === 'oom') {
     if (criterion.kind === 'throughput') return skip({ code: 'not_hunted', ...reason });
@@ -196,7 +237,7 @@ async function judgeFigures(
   usable: readonly Measurement[],
   sameLayout: boolean,
   seen: CommitJudgement['evidence'],
-): Promise<CommitJudgement> {
+): Promise<Pick<CommitJudgement, 'judgement' | 'why' | 'evidence' | 'checks'>> {
   const limits =
     hunted === null ? tolerances : await huntedTolerances(store, criterion, golden, hunted, { tolerances, sameLayout });
   const rules = { tolerances: limits, sameLayout };
@@ -211,7 +252,7 @@ async function judgeFigures(
     .filter(({ status }) => status === 'regression')
     .sort((a, b) => Math.abs(b.relative ?? 0) - Math.abs(a.relative ?? 0));
   if (bad !== undefined) return { judgement: 'bad', why: { code: 'figure', check: bad }, ...judgement };
-  const skip = (why: JudgementReason): CommitJudgement => ({ judgement: 'skip', why, ...judgement });
+  const skip = (why: JudgementReason) => ({ judgement: 'skip', why, ...judgement }) as const;
   const [check] = checks;
   if (check === undefined) return skip({ code: 'no_figures', criterion: criterionText(criterion) });
   if (usable.some(({ status }) => status.ending === 'oom'))

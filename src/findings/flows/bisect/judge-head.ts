@@ -11,7 +11,8 @@ import type { Measurement } from '../../../model/measurement.js';
 import type { CommitJudgement, LaunchProblem } from '../../../model/results/compare.js';
 import type { Store } from '../../../store/store.js';
 import type { Criterion } from '../../compare/bisect/criterion.js';
-import { judgeCommit } from '../../compare/bisect/judge-commit.js';
+import { judgeCommit, notJudged } from '../../compare/bisect/judge-commit.js';
+import type { AllowedChanges } from '../../measure/contract.js';
 import type { Tolerances } from '../../measure/tolerances.js';
 import { type LaunchEnd, launch } from './launch.js';
 import { runDirectory, type Session } from './session.js';
@@ -26,6 +27,7 @@ export interface HeadOptions {
   readonly golden: { readonly name: string; readonly runs: readonly Measurement[] };
   readonly hunted: Measurement | null;
   readonly tolerances: Tolerances;
+  readonly allowed: AllowedChanges;
   readonly mostRuns: number;
   readonly timeoutMs: number | undefined;
   /** Folder into which the command itself writes; what it changed there is collected. */
@@ -35,8 +37,15 @@ export interface HeadOptions {
   readonly echo: (text: Buffer) => void;
   /** Gets what could not be judged by so many launches, if another one follows. */
   readonly undecided: (launches: number, judged: CommitJudgement) => void;
-  /** Ingests and measures what a launch wrote, as a run with that name; undefined if there is nothing to read. */
-  readonly measure: (directory: string, run: string, commit: string) => Promise<Measurement | undefined>;
+  /** Ingests and measures what a launch wrote, as a run with that name. */
+  readonly measure: (directory: string, run: string, commit: string) => Promise<MeasuredLaunch>;
+}
+
+export interface MeasuredLaunch {
+  /** Undefined if there is nothing to read. */
+  readonly measurement: Measurement | undefined;
+  /** Files that cannot be read, each with the reason. */
+  readonly unreadable: readonly string[];
 }
 
 export interface HeadJudgement extends CommitJudgement {
@@ -46,21 +55,19 @@ export interface HeadJudgement extends CommitJudgement {
 }
 
 export async function judgeHead(options: HeadOptions): Promise<HeadJudgement> {
-  const { store, repository, criterion, golden, hunted, tolerances, mostRuns } = options;
+  const { store, repository, criterion, golden, hunted, tolerances, allowed, mostRuns } = options;
   const judge = (runs: readonly Measurement[]): Promise<CommitJudgement> =>
-    judgeCommit(store, { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances });
+    judgeCommit(store, { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances, allowed });
   const commit = await readCommit(repository, 'HEAD');
   // Golden values that cannot judge are found out before hours of training.
   await judge(golden.runs);
   const runs: Measurement[] = [];
   let judged: CommitJudgement | undefined;
   for (let attempt = 1; attempt <= mostRuns; attempt += 1) {
-    const { measurement, problem } = await oneRun(options, commit, attempt);
+    const { measurement, problem, unreadable } = await oneRun(options, commit, attempt);
     if (measurement !== undefined) runs.push(measurement);
-    judged =
-      runs.length === 0
-        ? { judgement: 'skip', why: { code: 'no_run', problem: problem! }, evidence: [], checks: [] }
-        : await judge(runs);
+    judged = runs.length === 0 ? notJudged({ code: 'no_run', problem: problem! }) : await judge(runs);
+    judged = { ...judged, unreadable };
     if (judged.judgement !== 'skip') break;
     if (problem !== undefined && runs.length > 0) judged = { ...judged, problem };
     if (attempt < mostRuns) options.undecided(attempt, judged);
@@ -72,7 +79,11 @@ async function oneRun(
   options: HeadOptions,
   commit: CommitInfo,
   attempt: number,
-): Promise<{ readonly measurement?: Measurement; readonly problem?: LaunchProblem }> {
+): Promise<{
+  readonly measurement?: Measurement;
+  readonly problem?: LaunchProblem;
+  readonly unreadable: readonly string[];
+}> {
   const { repository, session, command, timeoutMs, output, env, echo } = options;
   const directory = await runDirectory(session, commit.sha, attempt);
   const outputDirectory = join(directory, 'output');
@@ -101,11 +112,11 @@ async function oneRun(
   // A commit may be judged again: its runs then are others, and the store keeps both.
   const run = `${commit.sha.slice(0, 12)}-${attempt}-${started.toString(36)}`;
   const problem = problemOf(end, timeoutMs);
-  const measurement = await options.measure(directory, run, commit.sha);
-  if (measurement === undefined) return { problem: { code: 'unreadable', cause: problem ?? null } };
-  if (problem === undefined || namesFailure(measurement)) return { measurement };
+  const { measurement, unreadable } = await options.measure(directory, run, commit.sha);
+  if (measurement === undefined) return { problem: { code: 'unreadable', cause: problem ?? null }, unreadable };
+  if (problem === undefined || namesFailure(measurement)) return { measurement, unreadable };
   // A launch ended at the timeout counts up to there; a failed launch without a failure in its output is not a run.
-  return end.timedOut ? { measurement, problem } : { problem };
+  return end.timedOut ? { measurement, problem, unreadable } : { problem, unreadable };
 }
 
 /** Whether the run's own output has the failure: then that counts. */

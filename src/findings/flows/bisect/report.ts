@@ -9,14 +9,19 @@ import type { CommitInfo } from '../../../model/git.js';
 import { minOf } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { BisectReportResult, BisectSide } from '../../../model/results/bisect.js';
+import type { SettingChange } from '../../../model/results/compare.js';
 import type { Store } from '../../../store/store.js';
-import { knownMarks, progressOf } from '../../compare/bisect/bisect-state.js';
+import { type KnownMark, knownMarks, type Progress, progressOf } from '../../compare/bisect/bisect-state.js';
 import { allChecks } from '../../compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../compare/site-changes.js';
 import { changedConfig } from '../../measure/changed-values.js';
+import { compareContract, hasCommonGround } from '../../measure/contract.js';
+import { settingChanges } from '../../measure/setting-changes.js';
 import { parseTolerances } from '../../measure/tolerances.js';
+import { knobEffect } from '../../settings/knob-effects.js';
 import { isOfInterest } from '../../suspects/rank-suspects.js';
 import { grownBetween, suspectsBetween } from '../suspects-between.js';
+import { changedSettings, hidingSettings } from './changed-settings.js';
 import type { JudgementRecord, ReadSession } from './session.js';
 
 export async function describeBisection(
@@ -31,13 +36,22 @@ export async function describeBisection(
   const goods = marks.filter(({ judgement }) => judgement === 'good').map(({ sha }) => sha);
   const bads = marks.filter(({ judgement }) => judgement === 'bad').map(({ sha }) => sha);
   const reach = goods.length === 0 ? [] : await Promise.all(bads.map((sha) => suspectCommits(repository, sha, goods)));
-  const { state, culprit, left, bad } = progressOf(marks, reach);
+  const progress = progressOf(marks, reach);
+  const { bad } = progress;
   const byCommit = new Map(judgements.map((one) => [one.sha, one]));
   const after = bad === null ? null : sideOf(byCommit.get(bad.sha));
-  const before = bad === null ? null : await lastGood(repository, culprit ?? bad, judgements);
+  const before = bad === null ? null : await lastGood(repository, progress.culprit ?? bad, judgements);
   const measure = async (side: BisectSide | null): Promise<Measurement | null> =>
     side === null ? null : measureRun(side.run);
   const [a, b] = [await measure(before), await measure(after)];
+  const figure =
+    record.criterion === 'throughput' ? 'time' : /^(?:oom|cause:)/.test(record.criterion) ? 'oom' : 'memory';
+  const changes = a === null || b === null ? [] : settingChanges(a, b, await compareContract(store, a, b), figure);
+  // The bad commit ends what the setting of a good one saved: where the code changed is not known.
+  const hiding = before === null ? [] : hidingSettings(byCommit.get(before.sha)!);
+  const hidden = hiding.filter(({ key }) => changes.some((change) => change.key === key && change.way !== 'down'));
+  const { state, culprit, left } =
+    hidden.length === 0 ? progress : await notCleared(repository, progress, marks, byCommit);
   const notes: string[] = [];
   if (goods.length === 0) notes.push('no commit is known to be good');
   if (bads.length === 0) notes.push('no commit was judged bad');
@@ -52,7 +66,13 @@ export async function describeBisection(
       ? null
       : await compareCommits(repository, culprit?.parents[0] ?? from, bad.sha, isOfInterest(grown?.sites ?? []));
   const direction = record.criterion === 'throughput' ? 'time' : 'memory';
-  const { confidence, why } = confidenceOf(state, culprit, before, byCommit);
+  const suspects =
+    a === null || b === null || grown === undefined ? [] : suspectsBetween(a, b, grown, comparison, direction);
+  const { confidence, reason: confidence_reason } = confidenceOf({
+    ...{ state, culprit, before, judged: byCommit, changes },
+    unprinted: suspects.flatMap(({ key }) => (key !== undefined && isUnprinted(key, a!, b!) ? [key] : [])),
+    hasCommonSettings: a === null || b === null || hasCommonGround(await compareContract(store, a, b)),
+  });
   return {
     schema: 'mbforensics/bisect-report@1',
     criterion: record.criterion,
@@ -65,7 +85,9 @@ export async function describeBisection(
     suspects_left: left.map(({ sha, subject }) => ({
       sha,
       subject,
-      why_skipped: marks.find((mark) => mark.sha === sha && mark.judgement === 'skip')?.reason ?? null,
+      why_skipped:
+        marks.find((mark) => mark.sha === sha && mark.judgement === 'skip')?.reason ??
+        hidingText(byCommit.get(sha), hidden),
     })),
     steps: judgements.map(({ sha, subject, judgement, reason, runs }) => ({
       sha,
@@ -85,10 +107,10 @@ export async function describeBisection(
         ? []
         : await allChecks(store, { golden: [a], current: [b] }, parseTolerances(record.tolerance ?? undefined)),
     config: a === null || b === null ? [] : changedConfig(a, b),
-    suspects:
-      a === null || b === null || grown === undefined ? [] : suspectsBetween(a, b, grown, comparison, direction),
+    settings: await changedSettings(repository, judgements),
+    suspects,
     confidence,
-    confidence_reason: why,
+    confidence_reason,
     notes,
   };
 }
@@ -117,25 +139,85 @@ async function lastGood(
   return sideOf(nearest?.record);
 }
 
-function confidenceOf(
-  state: BisectReportResult['state'],
-  culprit: CommitInfo | null,
-  before: BisectSide | null,
+/** The range as it is without the good commits whose settings may hide what is hunted. */
+async function notCleared(
+  repository: Repository,
+  { state, culprit, left, bad }: Progress,
+  marks: readonly KnownMark[],
   judged: ReadonlyMap<string, JudgementRecord>,
-): { readonly confidence: BisectReportResult['confidence']; readonly why: string } {
-  if (state === 'unfinished') return { confidence: 'low', why: 'the bisection is not over' };
+): Promise<Pick<Progress, 'state' | 'culprit' | 'left'>> {
+  const cleared = marks.filter(({ sha, judgement }) => {
+    const record = judged.get(sha);
+    return judgement === 'good' && (record === undefined || hidingSettings(record).length === 0);
+  });
+  if (bad === null || state === 'unfinished' || cleared.length === 0) return { state, culprit, left };
+  const shas = cleared.map(({ sha }) => sha);
+  return { state: 'suspects', culprit: null, left: (await suspectCommits(repository, bad.sha, shas)).toReversed() };
+}
+
+function hidingText(record: JudgementRecord | undefined, hidden: readonly SettingChange[]): string | null {
+  const own =
+    record === undefined ? [] : hidingSettings(record).filter(({ key }) => hidden.some((one) => one.key === key));
+  return own.length === 0 ? null : `good with ${listed(own)}, which may hide it`;
+}
+
+const listed = (changes: readonly SettingChange[]): string =>
+  changes
+    .slice(0, 3)
+    .map(({ key, golden, current }) => `${key} ${golden ?? 'not set'} → ${current ?? 'not set'}`)
+    .join(', ');
+
+/** A setting that the commit changes, and that neither of its runs prints. */
+const isUnprinted = (key: string, a: Measurement, b: Measurement): boolean =>
+  knobEffect(key) !== undefined && !(key in a.config) && !(key in b.config) && !(key in a.env) && !(key in b.env);
+
+interface ConfidenceFacts {
+  readonly state: BisectReportResult['state'];
+  readonly culprit: CommitInfo | null;
+  readonly before: BisectSide | null;
+  readonly judged: ReadonlyMap<string, JudgementRecord>;
+  /** Settings that differ between the good run and the bad one. */
+  readonly changes: readonly SettingChange[];
+  /** Keys that the commit changes and the runs do not print. */
+  readonly unprinted: readonly string[];
+  readonly hasCommonSettings: boolean;
+}
+
+interface Confidence {
+  readonly confidence: BisectReportResult['confidence'];
+  readonly reason: string;
+}
+
+function confidenceOf(facts: ConfidenceFacts): Confidence {
+  const { state, culprit, before, judged, changes, unprinted } = facts;
+  const low = (reason: string): Confidence => ({ confidence: 'low', reason });
+  const medium = (reason: string): Confidence => ({ confidence: 'medium', reason });
+  if (state === 'unfinished') return low('the bisection is not over');
+  const explains = changes.filter(({ way }) => way !== 'down');
   if (culprit === null)
-    return { confidence: 'low', why: 'commits between could not be judged: any of those left may be the one' };
-  const marksOfCulprit = judged.get(culprit.sha);
-  if (marksOfCulprit === undefined || marksOfCulprit.runs.length === 0)
-    return { confidence: 'low', why: 'it was called bad and never launched here' };
-  const parentJudged = before !== null && culprit.parents.includes(before.sha);
-  if (!parentJudged)
-    return { confidence: 'medium', why: 'it was judged bad; its parent was called good and not launched here' };
-  const margin = minOf(marksOfCulprit.checks.filter(({ status }) => status === 'regression').map(marginOf));
+    return low(
+      explains.length === 0
+        ? 'commits between could not be judged: any of those left may be the one'
+        : `good commits ran with other settings (${listed(explains)} at the bad one): any of those left may be the one`,
+    );
+  const ofCulprit = judged.get(culprit.sha);
+  if (ofCulprit === undefined || ofCulprit.runs.length === 0) return low('it was called bad and never launched here');
+  if (explains.length > 0)
+    return low(
+      `the setting explains the difference: ${listed(explains)}; whether the code changed it as well is not known`,
+    );
+  if (unprinted.length > 0)
+    return low(`the commit changes ${unprinted.slice(0, 3).join(', ')}, which its runs do not print`);
+  if (before === null || !culprit.parents.includes(before.sha))
+    return medium('it was judged bad; its parent was called good and not launched here');
+  const margin = minOf(ofCulprit.checks.filter(({ status }) => status === 'regression').map(marginOf));
   if (Number.isFinite(margin) && margin < 1.5)
-    return { confidence: 'medium', why: 'it is bad and its parent good, but not by much more than the tolerance' };
-  return { confidence: 'high', why: 'it was judged bad and its parent good, both by runs of their own' };
+    return medium('it is bad and its parent good, but not by much more than the tolerance');
+  if (!facts.hasCommonSettings)
+    return medium(
+      'it was judged bad and its parent good; their runs print no setting, so none is known to be the same',
+    );
+  return { confidence: 'high', reason: 'it was judged bad and its parent good, both by runs of their own' };
 }
 
 /** How many times the tolerance. */

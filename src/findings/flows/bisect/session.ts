@@ -14,7 +14,7 @@ import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Repository } from '../../../git/repository.js';
 import { MbfError } from '../../../model/errors.js';
-import type { CompareCheck, Judgement, TriageEvidence } from '../../../model/results/compare.js';
+import type { CompareCheck, Judgement, SettingChange, TriageEvidence } from '../../../model/results/compare.js';
 
 /** What all judgements of a bisection have in common. */
 export interface SessionRecord {
@@ -23,6 +23,8 @@ export interface SessionRecord {
   readonly golden: string;
   readonly like: string | null;
   readonly tolerance: string | null;
+  /** Of `--allow-change`; absent: nothing. */
+  readonly allowed?: readonly string[];
   readonly command: readonly string[];
   /** ISO 8601, UTC. */
   readonly started_at: string;
@@ -37,6 +39,8 @@ export interface JudgementRecord {
   readonly reason: string;
   readonly evidence: readonly TriageEvidence[];
   readonly checks: readonly CompareCheck[];
+  /** What differs from the golden run's settings; absent in records of earlier versions. */
+  readonly settings?: readonly SettingChange[];
   /** Names in the store of the runs it rests on. */
   readonly runs: readonly string[];
   readonly judged_at: string;
@@ -58,7 +62,15 @@ export const STORE_NAME = 'bisect.duckdb';
  */
 export async function openSession(repository: Repository, record: SessionRecord): Promise<Session> {
   const start = bisectStart(repository) ?? 'by hand';
-  const key = JSON.stringify([start, record.criterion, record.golden, record.like, record.tolerance, record.command]);
+  const key = JSON.stringify([
+    start,
+    record.criterion,
+    record.golden,
+    record.like,
+    record.tolerance,
+    record.allowed,
+    record.command,
+  ]);
   const id = createHash('sha256').update(key).digest('hex').slice(0, 12);
   const directory = join(bisectDirectory(repository), id);
   await mkdir(directory, { recursive: true });
