@@ -150,6 +150,7 @@ const STEPS: Fields<NonNullable<Measurement['steps']>> = {
   from: number,
   to: number,
   count: number,
+  independent: optional(number),
   warm_up: number,
   median_ms: number,
   spread_ms: number,

@@ -19,6 +19,8 @@
 -- @col    relative        DOUBLE?
 -- @col    tolerance       DOUBLE?  least relative change that counts
 -- @col    noise           DOUBLE?  half-width of what is uncertain of the change
+-- @col    detectable      DOUBLE?  least relative change for the worse that is told from noise
+-- @col    repeated        DOUBLE?  the same with check_threshold.enough_runs golden runs that vary as these
 -- @col    is_gate         BOOLEAN  whether it decides the verdict
 -- @col    status          VARCHAR  pass, improvement, regression, undecided, info or skipped
 -- @col    reason          VARCHAR? what the figures are of, or why there is none
@@ -29,8 +31,8 @@
 -- @col    reason_least    BIGINT?  the threshold: bytes of a part, or iterations
 -- @col    reason_kind     VARCHAR? what disturbed the run
 -- @col    reason_text     VARCHAR?
--- @why    A change is a regression if it exceeds the tolerance by more than the noise, and passes if it is within it at two standard
---         deviations; anything else is undecided. Noise is three standard deviations between runs, as assumed and corrected by what the
+-- @why    A change is a regression if it exceeds the noise, and the tolerance by sigmas_to_fail standard deviations; it passes if it is
+--         within the tolerance at two; anything else is undecided. Steps that follow their neighbours count as fewer. Noise is three standard deviations between runs, as assumed and corrected by what the
 --         golden runs show, with what is uncertain of each figure. Allocated is the gate: reserved depends on the history of the pool,
 --         identical work gave 35.9 to 39.0 GB. Lines of logs take precedence over snapshots, whose traces may begin late or be cut; first
 --         lines are compared with first lines, since Adam's states are born after them. Stages are gates of their own: the largest rank
@@ -48,7 +50,7 @@ WITH run_row AS MATERIALIZED (
         "precision_bytes": "DOUBLE"}],
       "peaks": [{"rank": "BIGINT", "moment": "VARCHAR", "active_bytes": "DOUBLE", "components": "MAP(VARCHAR, DOUBLE)",
         "parts": "MAP(VARCHAR, DOUBLE)"}],
-      "steps": {"from": "BIGINT", "to": "BIGINT", "count": "BIGINT", "median_ms": "DOUBLE", "spread_ms": "DOUBLE",
+      "steps": {"from": "BIGINT", "to": "BIGINT", "count": "BIGINT", "independent": "DOUBLE", "median_ms": "DOUBLE", "spread_ms": "DOUBLE",
         "median_tflops": "DOUBLE", "spread_tflops": "DOUBLE"},
       "series": {"iteration": ["BIGINT"], "loss": ["DOUBLE"]},
       "disturbances": [{"kind": "VARCHAR", "text": "VARCHAR"}]}}]')) AS item) AS listed),
@@ -117,11 +119,11 @@ sample AS (
   LEFT JOIN part ON part.comparison = paired.comparison AND part.is_golden = paired.is_golden AND part.position = paired.position
     AND part.key = named.key
   UNION ALL
-  SELECT comparison, is_golden, 7, NULL, 'step_time', steps.median_ms, sigmas * median_error * steps.spread_ms / sqrt(steps.count)
+  SELECT comparison, is_golden, 7, NULL, 'step_time', steps.median_ms, sigmas * median_error * steps.spread_ms / sqrt(coalesce(steps.independent, steps.count))
   FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps
   UNION ALL
   SELECT comparison, is_golden, 8, NULL, 'throughput', steps.median_tflops,
-    sigmas * median_error * coalesce(steps.spread_tflops, 0) / sqrt(steps.count)
+    sigmas * median_error * coalesce(steps.spread_tflops, 0) / sqrt(coalesce(steps.independent, steps.count))
   FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps),
 figure AS (
   SELECT
@@ -136,10 +138,14 @@ noisy AS (
     CASE check_name WHEN 'throughput' THEN golden_value - current_value ELSE current_value - golden_value END AS harm,
     coalesce(sqrt((prior_runs * pow(assumed * abs(golden_value), 2) + (runs - 1) * pow(deviation, 2)) / (prior_runs + runs - 1)),
       assumed * abs(golden_value)) AS pooled,
-    sqrt(pow(sigmas * CASE WHEN runs < enough_runs THEN pooled ELSE greatest(pooled, deviation) END * sqrt(1 / runs + 1 / current_runs), 2)
-      + pow(golden_uncertain, 2) + pow(current_uncertain, 2)) AS noise,
-    CASE WHEN harm - noise > bound THEN 'regression' WHEN harm + noise * sigmas_to_pass / sigmas > bound THEN 'undecided'
-      WHEN -harm - noise > bound THEN 'improvement' ELSE 'pass' END AS outcome
+    sigmas * CASE WHEN runs < enough_runs THEN pooled ELSE greatest(pooled, deviation) END AS between_runs,
+    sqrt(pow(between_runs, 2) * (1 / runs + 1 / current_runs) + pow(golden_uncertain, 2) + pow(current_uncertain, 2)) AS noise,
+    sqrt(pow(between_runs, 2) * (1 / enough_runs + 1 / current_runs) + pow(golden_uncertain, 2) * runs / enough_runs
+      + pow(current_uncertain, 2)) AS noise_of_repeats,
+    greatest(noise, bound + noise * sigmas_to_fail / sigmas) AS told,
+    greatest(noise_of_repeats, bound + noise_of_repeats * sigmas_to_fail / sigmas) AS told_of_repeats,
+    CASE WHEN harm > told THEN 'regression' WHEN harm + noise * sigmas_to_pass / sigmas > bound THEN 'undecided'
+      WHEN -harm > told THEN 'improvement' ELSE 'pass' END AS outcome
   FROM figure JOIN rule ON rule.rule = figure.rule CROSS JOIN check_threshold
   WHERE runs > 0 AND current_runs > 0),
 judged_end AS (
@@ -206,6 +212,8 @@ answer AS (
     noisy.comparison, noisy.family, noisy.number, check_name,
     CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' ELSE 'TFLOP/s/GPU' END AS unit, golden_value, current_value,
     NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative, tolerance, noise,
+    told / nullif(abs(golden_value), 0) AS detectable,
+    CASE WHEN runs < enough_runs THEN told_of_repeats / nullif(abs(golden_value), 0) END AS repeated,
     family IN (1, 2, 4, 7) OR (family = 8 AND NOT has_step_time) AS is_gate,
     family < 5 AND has_failed AND outcome <> 'regression' AS is_least,
     family > 6 AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
@@ -256,6 +264,7 @@ answer AS (
   JOIN rule ON rule.rule = 'loss')
 SELECT
   answer.comparison, row_number() OVER (PARTITION BY answer.comparison ORDER BY family, number, check_name) AS place, check_name, unit,
-  golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, is_gate,
+  golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, detectable,
+  repeated, is_gate,
   status, reason, is_least IS TRUE AS is_least, reason_rank, reason_from, reason_to, reason_least, reason_kind, reason_text
 FROM answer JOIN whole ON whole.comparison = answer.comparison

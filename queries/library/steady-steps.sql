@@ -5,6 +5,7 @@
 -- @col    first_iteration BIGINT?
 -- @col    last_iteration  BIGINT?
 -- @col    iterations      BIGINT
+-- @col    independent     DOUBLE?  so many steps would say as much, were each drawn by itself: fewer where neighbours are alike
 -- @col    median_ms       DOUBLE?
 -- @col    spread_ms       DOUBLE?  interquartile range / 1.349: the standard deviation, were they normal
 -- @col    median_tflops   DOUBLE?  per GPU
@@ -25,9 +26,18 @@ steady AS (
   SELECT timed.*
   FROM timed
   WHERE nth >= (
-    SELECT min(warm.nth) FROM timed AS warm, settled WHERE warm.nth >= floor(warm.lines * 0.4) OR warm.step_ms <= settled.ms * 1.15))
+    SELECT min(warm.nth) FROM timed AS warm, settled WHERE warm.nth >= floor(warm.lines * 0.4) OR warm.step_ms <= settled.ms * 1.15)),
+whole AS (
+  SELECT median(step_ms) AS centre, (quantile_cont(step_ms, 0.75) - quantile_cont(step_ms, 0.25)) / 1.349 AS spread FROM steady),
+-- Single long iterations count as three standard deviations.
+deviation AS (
+  SELECT nth, greatest(-3 * spread, least(3 * spread, step_ms - centre)) AS off, lag(off) OVER (ORDER BY nth) AS off_before
+  FROM steady CROSS JOIN whole),
+likeness AS (
+  SELECT coalesce(sum(off * off_before) / nullif(sum(off * off), 0), 0) AS alike, count(*) AS n FROM deviation)
 SELECT
   arg_min(iteration, nth) AS first_iteration, arg_max(iteration, nth) AS last_iteration, count(*) AS iterations,
+  (SELECT CASE WHEN alike > 2 / sqrt(n) THEN n * (1 - alike) / (1 + alike) ELSE n END FROM likeness) AS independent,
   median(step_ms) AS median_ms,
   CASE WHEN count(*) < 2 THEN 0 ELSE (quantile_cont(step_ms, 0.75) - quantile_cont(step_ms, 0.25)) / 1.349 END AS spread_ms,
   median(tflops) AS median_tflops,

@@ -107,6 +107,11 @@ export interface MeasuredSteps {
   readonly from: number;
   readonly to: number;
   readonly count: number;
+  /**
+   * So many steps would say as much about the median, were each drawn by itself: fewer than `count` where neighbours
+   * are alike. Absent in golden values of earlier versions.
+   */
+  readonly independent?: number | undefined;
   /** Lines before the window. */
   readonly warm_up: number;
   readonly median_ms: number;

@@ -273,6 +273,8 @@ const anyCheck: fc.Arbitrary<CompareCheck> = fc.record({
   status: fc.constantFrom(...STATUSES),
   gate: fc.boolean(),
   noise: fc.option(amount),
+  detectable: fc.option(share),
+  detectable_repeated: fc.option(share),
   reason: fc.option(fc.lorem()),
   why: fc.constant(null),
   is_least: fc.constant(false),

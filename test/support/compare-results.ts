@@ -32,6 +32,8 @@ export function check(name: string, golden: number, current: number, over: Parti
     status: 'pass',
     gate: false,
     noise: null,
+    detectable: null,
+    detectable_repeated: null,
     reason: null,
     why: null,
     is_least: false,
@@ -51,6 +53,8 @@ export function statusCheck(golden: string, current: string, over: Partial<Compa
     status: golden === current ? 'pass' : 'regression',
     gate: true,
     noise: null,
+    detectable: null,
+    detectable_repeated: null,
     reason: null,
     why: null,
     is_least: false,
@@ -89,7 +93,7 @@ export function site(name: string, a: number, b: number, over: Partial<DiffSite>
 }
 
 export function comparedRun(name: string, over: Partial<ComparedRun> = {}): ComparedRun {
-  return { name, commit: null, ending: 'completed', origin: 'run', runs: 1, ...over };
+  return { name, commit: null, ending: 'completed', origin: 'run', runs: 1, steps: null, ...over };
 }
 
 const NOTHING = { golden: null, current: null, delta: null, relative: null, tolerance: null };
@@ -147,7 +151,7 @@ export function regression(over: Partial<CompareResult> = {}): CompareResult {
   return emptyCompare({
     verdict: 'regression',
     summary: 'peak allocated memory grew by 3.30 GiB, 6.0 %, of the 2 % that pass',
-    golden: comparedRun('nightly', { origin: 'golden', commit: SHA_GOLDEN, runs: 3 }),
+    golden: comparedRun('nightly', { origin: 'golden', commit: SHA_GOLDEN, runs: 3, steps: null }),
     current: comparedRun('run-17', { commit: SHA_CURRENT }),
     contract: [entry('revision', 'commit run', SHA_GOLDEN, SHA_CURRENT), ...UNCHANGED],
     checks: [
@@ -209,7 +213,7 @@ export function regression(over: Partial<CompareResult> = {}): CompareResult {
 export function refused(over: Partial<CompareResult> = {}): CompareResult {
   return emptyCompare({
     summary: 'not comparable: num_layers 32 → 64, gpu_total_bytes 85899345920 → 151397597184',
-    golden: comparedRun('nightly', { origin: 'golden', commit: SHA_GOLDEN, runs: 3 }),
+    golden: comparedRun('nightly', { origin: 'golden', commit: SHA_GOLDEN, runs: 3, steps: null }),
     contract: [
       entry('model', 'num_layers', '32', '64', true),
       entry('device', 'gpu_total_bytes', String(80 * GIB), String(141 * GIB), true),

@@ -59,15 +59,18 @@ export async function compareBasis(store: Store, input: CompareInput): Promise<C
 }
 
 function sideOf(name: string, runs: readonly Measurement[], origin: ComparedRun['origin']): ComparedRun {
-  return { name, commit: runs[0]!.commit, ending: runs[0]!.status.ending, origin, runs: runs.length };
+  return {
+    name,
+    commit: runs[0]!.commit,
+    ending: runs[0]!.status.ending,
+    origin,
+    runs: runs.length,
+    steps: runs[0]!.steps?.count ?? null,
+  };
 }
 
 function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] {
   const notes = current.flatMap(({ disturbances }) => disturbances.map(({ text }) => text));
-  if (golden.length === 1 && golden[0]!.steps !== null)
-    notes.push(
-      'one golden run: how much runs differ by themselves is assumed (0.4 % of a step); `golden add` a second one to know',
-    );
   if (!hasPair && golden[0]!.peaks.length > 0 !== current[0]!.peaks.length > 0)
     notes.push('only one side has a memory snapshot: components and call sites cannot be compared');
   return notes;

@@ -87,6 +87,8 @@ function checkOf(row: Row, sides: Sides): CompareCheck {
     status: row.status as CheckStatus,
     gate: row.is_gate,
     noise: row.noise,
+    detectable: row.detectable,
+    detectable_repeated: row.repeated,
     reason: null,
     why: whyOf(row, sides),
     is_least: row.is_least,

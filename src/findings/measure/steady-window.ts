@@ -57,6 +57,7 @@ export function steadySteps(rows: readonly TimedIteration[]): MeasuredSteps | nu
     from: window[0]!.iteration,
     to: window.at(-1)!.iteration,
     count: window.length,
+    independent: independentOf(times),
     warm_up: timed.length - window.length,
     median_ms: median(times),
     spread_ms: spread(times),
@@ -65,4 +66,17 @@ export function steadySteps(rows: readonly TimedIteration[]): MeasuredSteps | nu
     median_tflops: flops.length === 0 ? null : median(flops),
     spread_tflops: flops.length === 0 ? null : spread(flops),
   };
+}
+
+/** Steps that differ by more standard deviations count as so many: evaluations and checkpoints. */
+const MOST_OFF = 3;
+
+/** By how much neighbours are alike, where that is more than chance. */
+function independentOf(times: readonly number[]): number {
+  const [centre, most] = [median(times), MOST_OFF * spread(times)];
+  const off = times.map((time) => Math.max(-most, Math.min(most, time - centre)));
+  const squares = off.reduce((sum, one) => sum + one * one, 0);
+  const products = off.reduce((sum, one, i) => sum + (i === 0 ? 0 : one * off[i - 1]!), 0);
+  const alike = squares === 0 ? 0 : products / squares;
+  return alike > 2 / Math.sqrt(times.length) ? (times.length * (1 - alike)) / (1 + alike) : times.length;
 }

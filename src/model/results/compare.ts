@@ -64,6 +64,10 @@ export interface CompareCheck {
   readonly gate: boolean;
   /** Half-width of the uncertainty of `delta`, in `unit`; null where unknown. */
   readonly noise: number | null;
+  /** Least relative change for the worse that is told from noise; null where unknown. */
+  readonly detectable: number | null;
+  /** The same with six golden runs that vary as these; null where there are as many. */
+  readonly detectable_repeated: number | null;
   /** What the figures are of, or why there is none, in words; null as long as there are none. */
   readonly reason: string | null;
   /** The same as data; null of presets, whose reasons are upstream's words. */
@@ -127,6 +131,8 @@ export interface ComparedRun {
   /** `golden`, `run`, `file`: where the figures come from. */
   readonly origin: 'golden' | 'run' | 'file';
   readonly runs: number;
+  /** Steady iterations of the first run; null without any. */
+  readonly steps: number | null;
 }
 
 export interface CompareResult {
@@ -234,4 +240,10 @@ export interface TriageResult {
   readonly golden: string;
   readonly checks: readonly CompareCheck[];
   readonly settings: readonly SettingChange[];
+}
+
+/** Golden values as a judge of commits has them. */
+export interface GoldenEvidence {
+  readonly runs: number;
+  readonly steps: number | null;
 }

@@ -3,6 +3,7 @@ import type {
   CommitJudgement,
   CompareCheck,
   ContractEntry,
+  GoldenEvidence,
   JudgementReason,
   LaunchProblem,
   TriageResult,
@@ -10,13 +11,16 @@ import type {
 import { statusWords } from '../../model/status-words.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { wordedCheck } from './check-reason.js';
+import { detectableWords } from './detectable-words.js';
 
 export function wordedJudgement(
   judged: CommitJudgement,
+  golden: GoldenEvidence,
 ): Pick<TriageResult, 'judgement' | 'reason' | 'why' | 'evidence' | 'checks' | 'settings'> {
   const { judgement, why, evidence, checks, settings, problem, unreadable = [] } = judged;
   const files = unreadable.length === 0 ? '' : unreadableWords(unreadable);
   const weaker = settingWords(judged);
+  const detects = detectableWords(checks, golden);
   const unknown = judged.has_common_settings ? null : 'no setting is known of this run and the golden one';
   return {
     judgement,
@@ -31,6 +35,7 @@ export function wordedJudgement(
         text: run === null ? judgementWords(of) : `run ${run}: ${judgementWords(of)}`,
         source,
       })),
+      ...(detects === null ? [] : [{ text: detects, source: 'golden' }]),
       ...(files === '' ? [] : [{ text: files, source: 'files' }]),
       ...[weaker, unknown].flatMap((text) => (text === null ? [] : [{ text, source: 'settings' }])),
     ],

@@ -1,18 +1,22 @@
 /** The sentences of a comparison: why nothing was judged, what decides, and what the figures of each check are of. */
 import type { CompareCheck, CompareResult, ContractEntry, JudgedComparison } from '../../model/results/compare.js';
 import { wordedCheck } from './check-reason.js';
+import { detectableWords } from './detectable-words.js';
 
 export function wordedComparison({ is_refused, ...judged }: JudgedComparison): CompareResult {
   const { verdict, preset, contract, suspects } = judged;
   const checks = judged.checks.map(wordedCheck);
   const refused = is_refused ? refusalOf(contract) : null;
   const summary = refused ?? summaryOf({ verdict, preset, checks });
-  return { ...judged, verdict, summary, preset, refused, checks, suspects };
+  const detects = refused === null ? detectableWords(checks, judged.golden) : null;
+  const notes = detects === null ? judged.notes : [detects, ...judged.notes];
+  return { ...judged, verdict, summary, preset, refused, checks, suspects, notes };
 }
 
 function refusalOf(contract: readonly ContractEntry[]): string {
   const blocking = contract.filter((entry) => entry.blocking);
-  if (blocking.length === 0) return 'not comparable: no setting is known of both runs; --force compares them all the same';
+  if (blocking.length === 0)
+    return 'not comparable: no setting is known of both runs; --force compares them all the same';
   const list = blocking.slice(0, 4).map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
   const more = blocking.length > list.length ? ` and ${blocking.length - list.length} more` : '';
   return `not comparable: ${list.join(', ')}${more}`;

@@ -115,13 +115,13 @@ describe('noise', () => {
   it('decides nothing that lies within it', async () => {
     const golden = [95, 100, 105];
     const [wide, one, two, far, more] = await judged('peak_allocated', [
-      [golden, [110]],
+      [golden, [109]],
       [[100], [110]],
       [[100, 100.01], [110]],
       [golden, [180]],
       [golden, [110, 110, 110, 110]],
     ]);
-    expect(wide).toMatchObject({ golden: 100, delta: 10, status: 'undecided' });
+    expect(wide).toMatchObject({ golden: 100, delta: 9, status: 'undecided' });
     // Standard deviation 5 of three, pooled with the assumed 0.05 of five; of their mean and of one more run.
     expect(wide!.noise).toBeCloseTo(3 * Math.sqrt((5 * 0.05 ** 2 + 2 * 25) / 7) * Math.sqrt(1 / 3 + 1), 9);
     expect(one!.noise).toBeCloseTo(3 * 0.05 * Math.SQRT2, 9);
@@ -130,6 +130,63 @@ describe('noise', () => {
     expect(far!.status).toBe('regression');
     // More runs of the same say more.
     expect(more!.noise).toBeLessThan(wide!.noise!);
+  });
+
+  /** Runs of 60 iterations as real ones are: single long steps, and a pace of their own. */
+  function realistic(
+    seed: number,
+    scale: number,
+    { step, run, alike = 0 }: Record<'step' | 'run', number> & { alike?: number },
+  ) {
+    let state = seed * 2_654_435_761;
+    const uniform = (): number => {
+      state = (state + 0x6d2b79f5) | 0;
+      let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+      mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+      return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+    };
+    const normal = (): number => Math.sqrt(-2 * Math.log(uniform() + 1e-12)) * Math.cos(2 * Math.PI * uniform());
+    const pace = 1000 * scale * (1 + run * normal());
+    let off = 0;
+    const times = Array.from({ length: 60 }, (_, i) => {
+      off = alike * off + Math.sqrt(1 - alike * alike) * normal();
+      const spike = uniform() < 0.03 ? 1 + 1.5 * uniform() : 1;
+      return pace * (1 + step * off) * spike * (i === 0 ? 8 : 1);
+    });
+    return { ...empty(), steps: steadySteps(timed(times)) };
+  }
+
+  it('finds 5 % of step time with one golden run, and nothing where there is nothing', async () => {
+    const count = async (scale: number, noise: Parameters<typeof realistic>[2], goldens = 1): Promise<number> => {
+      const sides = Array.from({ length: 200 }, (_, i) => ({
+        golden: Array.from({ length: goldens }, (_, k) => realistic(100 * i + k + 1, 1, noise)),
+        current: [realistic(100 * i + 99, scale, noise)],
+      }));
+      const checks = await judgeEach(rules, sides, { tolerances: {}, sameLayout: false });
+      return checks.filter((ofOne) => ofOne.some(({ name, status }) => name === 'step_time' && status === 'regression'))
+        .length;
+    };
+    const usual = { step: 0.01, run: 0.004 };
+    expect(await count(1.05, usual)).toBeGreaterThanOrEqual(180);
+    expect(await count(1, usual)).toBe(0);
+    expect(await count(1, { step: 0.02, run: 0.004, alike: 0.6 })).toBe(0);
+    expect(await count(1, { step: 0.01, run: 0.01 }, 6)).toBe(0);
+    expect(await count(1.1, { step: 0.01, run: 0.01 }, 6)).toBeGreaterThanOrEqual(180);
+  });
+
+  it('tells what it can tell from noise: less of one golden run than of six', async () => {
+    const sides = {
+      golden: [realistic(1, 1, { step: 0.01, run: 0.004 })],
+      current: [realistic(2, 1, { step: 0.01, run: 0.004 })],
+    };
+    const [checks] = await judgeEach(rules, [sides], { tolerances: {}, sameLayout: false });
+    const { detectable, detectable_repeated } = checks!.find(({ name }) => name === 'step_time')!;
+    expect(detectable).toBeGreaterThan(0.035);
+    expect(detectable).toBeLessThan(0.045);
+    expect(detectable_repeated).toBeLessThan(detectable!);
+    const six = { ...sides, golden: Array.from({ length: 6 }, () => sides.golden[0]!) };
+    const [repeated] = await judgeEach(rules, [six], { tolerances: {}, sameLayout: false });
+    expect(repeated!.find(({ name }) => name === 'step_time')!.detectable_repeated).toBeNull();
   });
 
   it('calls few of the runs bad that are like the golden ones', async () => {

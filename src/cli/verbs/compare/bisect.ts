@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
+import { evidenceOf } from '../../../findings/compare/bisect/judge-commit.js';
 import { judgeHead, type MeasuredLaunch } from '../../../findings/flows/bisect/judge-head.js';
 import { describeBisection } from '../../../findings/flows/bisect/report.js';
 import {
   bisectDirectory,
+  checkComparable,
   keepJudgement,
   openSession,
   readSession,
@@ -19,6 +21,7 @@ import { MbfError } from '../../../model/errors.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { bisectReportMarkdown, bisectReportText } from '../../../report/compare/bisect-report-text.js';
 import { wordedCheck } from '../../../report/compare/check-reason.js';
+import { detectableWords } from '../../../report/compare/detectable-words.js';
 import { wordedJudgement } from '../../../report/compare/judgement-words.js';
 import { triageText } from '../../../report/compare/triage-text.js';
 import { summaryText } from '../../../report/verdict/cause-words.js';
@@ -79,6 +82,7 @@ const run = defineVerb({
       started_at: new Date().toISOString(),
     });
     const db = join(bisectDirectory(repository), STORE_NAME);
+    const goldenEvidence = evidenceOf(golden.runs);
     const judged = await judgeHead({
       ...{
         store: session.keep(await openWithoutTables()),
@@ -96,20 +100,26 @@ const run = defineVerb({
         env,
       },
       echo: quiet ? () => {} : err,
+      begin: ({ checks }) => {
+        const detects = detectableWords(checks, goldenEvidence);
+        if (detects !== null) err(`${detects}\n`);
+      },
       undecided: (attempt, unsure) =>
-        err(`run ${attempt} of ${mostRuns} cannot tell: ${wordedJudgement(unsure).reason}\n`),
+        err(`run ${attempt} of ${mostRuns} cannot tell: ${wordedJudgement(unsure, goldenEvidence).reason}\n`),
       measure: (...launch) => measureLaunch(db, ...launch),
     });
     const { commit, runs } = judged;
-    const worded = wordedJudgement(judged);
+    const worded = wordedJudgement(judged, goldenEvidence);
     const { judgement, reason, evidence, checks, settings } = worded;
     await keepJudgement(bisection, {
       schema: 'mbforensics/bisect-judgement@1',
       sha: commit.sha,
       subject: commit.subject,
       ...{ judgement, reason, evidence, checks, settings, runs },
+      is_comparable: judged.why.code !== 'not_comparable',
       judged_at: new Date().toISOString(),
     });
+    checkComparable(bisection);
     return {
       schema: 'mbforensics/triage@1',
       ...worded,

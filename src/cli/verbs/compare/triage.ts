@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
-import { judgeCommit, notJudged } from '../../../findings/compare/bisect/judge-commit.js';
+import { evidenceOf, judgeCommit, notJudged } from '../../../findings/compare/bisect/judge-commit.js';
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
-import { type ErrorCode, MbfError } from '../../../model/errors.js';
+import { MbfError } from '../../../model/errors.js';
 import { pushAll } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { TriageResult } from '../../../model/results/compare.js';
@@ -60,7 +61,7 @@ export const verb = defineVerb({
     const judged = runs.length === 0 ? notJudged({ code: 'not_readable' }) : await judgeCommit(rules, input);
     return {
       schema: 'mbforensics/triage@1',
-      ...wordedJudgement({ ...judged, unreadable: problems }),
+      ...wordedJudgement({ ...judged, unreadable: problems }, evidenceOf(golden.runs)),
       criterion: criterionText(criterion),
       run: runs.length === 0 ? operands.join(', ') : runs.map(({ run }) => run).join(', '),
       commit: runs[0]?.commit ?? null,
@@ -77,14 +78,15 @@ async function readOutput(
   operand: string,
   session: Session,
 ): Promise<{ readonly runs: readonly Measurement[]; readonly problems: readonly string[] }> {
+  const path = operand.replace(/^path:/, '');
+  // A name without a slash that is nowhere is misspelt; a path that is not there was not written.
+  if (path.includes('/') && !/^\w+:/.test(path) && !existsSync(path))
+    return { runs: [], problems: [`${path}: not there`] };
   try {
     const { runs, failed } = await resolveMeasured(operand, session);
     return { runs, problems: failed };
   } catch (error) {
-    if (!(error instanceof MbfError) || (error.kind !== 'input' && !UNREADABLE.has(error.code))) throw error;
+    if (!(error instanceof MbfError) || (error.kind !== 'input' && error.code !== 'MBF1004')) throw error;
     return { runs: [], problems: [error.describe()] };
   }
 }
-
-/** No such file or directory, nothing to read in it: a run that wrote nothing. */
-const UNREADABLE: ReadonlySet<ErrorCode> = new Set(['MBF1003', 'MBF1004']);

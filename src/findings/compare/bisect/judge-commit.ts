@@ -9,6 +9,7 @@ import type { Measurement } from '../../../model/measurement.js';
 import type {
   CommitJudgement,
   ContractEntry,
+  GoldenEvidence,
   Judgement,
   JudgementReason,
   SettingChange,
@@ -91,6 +92,12 @@ function unexplained(judged: CommitJudgement, { golden, hunted, allowed }: Commi
   if (change === undefined) return judged;
   return { ...judged, judgement: 'skip', why: { code: 'other_setting', change, judged: judged.why } };
 }
+
+/** What the golden values are of. */
+export const evidenceOf = (golden: readonly Measurement[]): GoldenEvidence => ({
+  runs: golden.length,
+  steps: golden[0]!.steps?.count ?? null,
+});
 
 /** A commit without a run to judge. */
 export function notJudged(why: JudgementReason): CommitJudgement {

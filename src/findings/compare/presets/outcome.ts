@@ -43,6 +43,8 @@ export function presetCheck(
     status,
     gate,
     noise: null,
+    detectable: null,
+    detectable_repeated: null,
     reason: fields.reason ?? null,
     why: null,
     is_least: false,

@@ -35,6 +35,8 @@ export interface HeadOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Also gets what the command prints, as it comes. */
   readonly echo: (text: Buffer) => void;
+  /** Gets the golden run judged by itself, before anything is launched: what its figures can tell. */
+  readonly begin: (judged: CommitJudgement) => void;
   /** Gets what could not be judged by so many launches, if another one follows. */
   readonly undecided: (launches: number, judged: CommitJudgement) => void;
   /** Ingests and measures what a launch wrote, as a run with that name. */
@@ -60,7 +62,7 @@ export async function judgeHead(options: HeadOptions): Promise<HeadJudgement> {
     judgeCommit(store, { criterion, golden: golden.runs, goldenName: golden.name, runs, hunted, tolerances, allowed });
   const commit = await readCommit(repository, 'HEAD');
   // Golden values that cannot judge are found out before hours of training.
-  await judge(golden.runs);
+  options.begin(await judge(golden.runs));
   const runs: Measurement[] = [];
   let judged: CommitJudgement | undefined;
   for (let attempt = 1; attempt <= mostRuns; attempt += 1) {

@@ -41,6 +41,8 @@ export interface JudgementRecord {
   readonly checks: readonly CompareCheck[];
   /** What differs from the golden run's settings; absent in records of earlier versions. */
   readonly settings?: readonly SettingChange[];
+  /** False: its runs differ from the golden run in the contract. */
+  readonly is_comparable?: boolean;
   /** Names in the store of the runs it rests on. */
   readonly runs: readonly string[];
   readonly judged_at: string;
@@ -114,6 +116,18 @@ async function writeWhole(file: string, text: string): Promise<void> {
   await rename(work, file);
 }
 
+/** So many commits in a row that differ from the golden run in the same settings: more launches would be wasted. */
+const MOST_NOT_COMPARABLE = 8;
+
+/** Throws MBF1012 where the golden values cannot judge these commits; git keeps the bisection. */
+export function checkComparable({ directory }: Session): void {
+  const last = judgementsOf(directory).slice(-MOST_NOT_COMPARABLE);
+  const [first] = last;
+  if (last.length < MOST_NOT_COMPARABLE || first?.is_comparable !== false) return;
+  if (last.every(({ is_comparable, reason }) => is_comparable === false && reason === first.reason))
+    throw new MbfError('MBF1012', `the last ${last.length} commits are ${first.reason}`);
+}
+
 export interface ReadSession extends Session {
   readonly record: SessionRecord;
   /** In the order in which they were judged. */
@@ -154,12 +168,15 @@ function newestLog(kept: string, current: string): string {
 function read(root: string, id: string): ReadSession {
   const directory = join(root, id);
   const record = readJson<SessionRecord>(join(directory, 'session.json'));
-  const judgements = readdirSync(directory)
+  return { id, directory, record, judgements: judgementsOf(directory), log: '' };
+}
+
+function judgementsOf(directory: string): JudgementRecord[] {
+  return readdirSync(directory)
     .map((name) => join(directory, name, 'judgement.json'))
     .filter((file) => existsSync(file))
     .map((file) => readJson<JudgementRecord>(file))
     .sort((a, b) => (a.judged_at < b.judged_at ? -1 : 1));
-  return { id, directory, record, judgements, log: '' };
 }
 
 function readJson<Record>(file: string): Record {
