@@ -9,10 +9,10 @@
 -- @col    is_environment  BOOLEAN  it failed, and not for its code: of the machines it ran on, of its time limit, or of another process
 -- @col    is_as_far       BOOLEAN  its last iteration is not before that of every golden run
 -- @why    Before any figure, because a run that failed with normal throughput is still a failure. A run without a last word passes if it
---         went as far as the golden one.
+--         went as far as the golden one; the same failure on both sides is no change.
 WITH ending AS (
   SELECT item.comparison, item.is_golden, item.position, item.document.status.ending AS how,
-    item.document.status.last_iteration AS last_iteration,
+    item.document.status.last_iteration AS last_iteration, item.document.status.failure.kind AS failure,
     (item.document.status.verdict.cause = 'external_pressure' AND item.document.status.verdict.detail = 'other_process') IS TRUE
       OR (how = 'failed' AND item.document.status.failure.kind IN
         ('timeout', 'connection_lost', 'hardware', 'time_limit', 'cancelled', 'preempted', 'killed', 'nccl_unknown',
@@ -26,13 +26,14 @@ golden_end AS (
   SELECT comparison, arg_min(position, CASE how WHEN 'completed' THEN position ELSE 1000000 + position END) AS position,
     arg_min(how, CASE how WHEN 'completed' THEN position ELSE 1000000 + position END) AS how,
     arg_min(coalesce(last_iteration, -1), CASE how WHEN 'completed' THEN position ELSE 1000000 + position END) AS last_iteration,
-    min(last_iteration) AS least_iteration
+    min(last_iteration) AS least_iteration, list(failure) FILTER (how = 'failed') AS failures
   FROM ending WHERE is_golden GROUP BY comparison)
 SELECT
   ending.comparison, golden_end.position AS golden_position, ending.position,
   CASE
     WHEN ending.how = 'completed' THEN 'pass'
     WHEN ending.how = 'oom' AND golden_end.how = 'oom' THEN 'info'
+    WHEN ending.how = 'failed' AND golden_end.how = 'failed' AND list_contains(failures, ending.failure) THEN 'info'
     WHEN ending.how IN ('oom', 'failed') THEN CASE WHEN ending.is_environment THEN 'undecided' ELSE 'regression' END
     WHEN ending.how = 'stopped'
       THEN CASE WHEN golden_end.last_iteration >= 0 AND ending.last_iteration >= golden_end.last_iteration THEN 'pass' ELSE 'undecided' END

@@ -104,6 +104,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
           db: raw['db'],
           json: raw['json'] === true,
           memoryLimit: raw['memoryLimit'],
+          wait: raw['wait'],
         };
         for (const [i, [key, spec]] of Object.entries(operands).entries())
           inputs[key] = spec.read(command.processedArgs[i], spec.flags);
@@ -140,6 +141,7 @@ function describe(
 function addCommon(command: Command, storeless: boolean): void {
   if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
   command.option('--json', 'print one JSON document');
+  if (!storeless) command.option('--wait <seconds>', 'wait so long for a process that has the store open');
   if (!storeless)
     command.option(
       '--memory-limit <size>',

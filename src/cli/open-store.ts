@@ -3,17 +3,16 @@
  * derived now, once.
  */
 import { RULES_VERSION } from '../attribution/rules-version.js';
-import { openStore as open } from '../ingest/store-to-open.js';
+import { openStore as open, type WaitingOptions } from '../ingest/store-to-open.js';
 import { FACT_RULES, HISTORY_RULES } from '../model/derived-tables.js';
 import { MbfError } from '../model/errors.js';
-import type { OpenStoreOptions } from '../store/open-store.js';
 import type { Store } from '../store/store.js';
 
 /**
  * As `openStore` of `src/store/open-store.ts`. Reading waits a little for a writer to finish. A store that cannot be
  * written and lacks labels or the facts of failures only (a killed ingest leaves one so) is opened without them.
  */
-export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
+export async function openStore(path: string, options: WaitingOptions): Promise<Store> {
   const store = await open(path, options);
   let lacks: Lacks;
   try {

@@ -10,7 +10,7 @@ import { basename, join, resolve } from 'node:path';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
-import { openStore as openWhole, storeToOpen } from '../ingest/store-to-open.js';
+import { openStore as openWhole, storeToOpen, type WaitingOptions } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
@@ -45,9 +45,7 @@ export interface PathStore extends OpenedStore {
 }
 
 /** What a verb asks of the database while it answers. */
-export interface StoreResources {
-  readonly memoryLimitBytes?: number | undefined;
-}
+export type StoreResources = Pick<WaitingOptions, 'memoryLimitBytes' | 'waitMs' | 'migrated'>;
 
 export function openedStore(
   store: Store,

@@ -13,6 +13,7 @@ export interface CommonOptions {
   readonly db: string | undefined;
   readonly json: boolean;
   readonly memoryLimit: string | undefined;
+  readonly wait: string | undefined;
 }
 
 type Closable = { close(): Promise<void> };
@@ -39,7 +40,7 @@ export class Session {
   /** Opens that store only for `work`. */
   async inStore<Result>(mode: 'read' | 'write', work: (store: Store) => Promise<Result>): Promise<Result> {
     const [{ openStore }, { resourcesOf }] = await Promise.all([import('./open-store.js'), import('./target.js')]);
-    const store = await openStore(this.db, { mode, ...resourcesOf(this.common) });
+    const store = await openStore(this.db, { mode, ...resourcesOf(this.common, this.context) });
     try {
       return await work(store);
     } finally {

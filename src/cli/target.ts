@@ -25,16 +25,29 @@ export interface Target extends OpenedStore {
 export interface DbOptions {
   readonly db?: string | undefined;
   readonly memoryLimit?: string | undefined;
+  readonly wait?: string | undefined;
 }
 
-/** `--memory-limit` as DuckDB wants it. Throws MBF1001 below 64 MiB: no question is answered with less. */
-export function resourcesOf(options: DbOptions): StoreResources {
-  if (options.memoryLimit === undefined) return {};
+/**
+ * `--memory-limit` and `--wait` for the database. Throws MBF1001 below 64 MiB, as no question is answered with less,
+ * and for a time that is none.
+ */
+export function resourcesOf(options: DbOptions, { err }: Pick<Context, 'err'>): StoreResources {
+  const migrated = (file: string, from: number, to: number): void =>
+    err(`${file}: its schema was brought from version ${from} to ${to}; older versions cannot read it any more\n`);
+  const waiting = options.wait === undefined ? {} : { waitMs: waitOf(options.wait) };
+  if (options.memoryLimit === undefined) return { migrated, ...waiting };
   const memoryLimitBytes = parseSize(options.memoryLimit);
   if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
     throw new MbfError('MBF1001', `--memory-limit ${JSON.stringify(options.memoryLimit)} is no size from 64MiB up`);
   }
-  return { memoryLimitBytes };
+  return { memoryLimitBytes, migrated, ...waiting };
+}
+
+function waitOf(text: string): number {
+  const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isNaN(seconds)) throw new MbfError('MBF1001', `--wait ${JSON.stringify(text)} is no number of seconds`);
+  return 1000 * seconds;
 }
 
 /** The store itself, for verbs that list or query all of it. A path operand means the store of that path. */
@@ -43,7 +56,7 @@ export async function openTargetStore(
   options: DbOptions,
   context: Context,
 ): Promise<OpenedStore> {
-  const resources = resourcesOf(options);
+  const resources = resourcesOf(options, context);
   if (operand !== undefined) return pathStore(operand.replace(/^path:/, ''), context, resources);
   return openedStore(await openStore(options.db ?? context.db, { mode: 'read', ...resources }), []);
 }
@@ -56,7 +69,7 @@ type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
  * latest.
  */
 export async function openTarget(operand: string | undefined, options: DbOptions, context: Context): Promise<Target> {
-  const resources = resourcesOf(options);
+  const resources = resourcesOf(options, context);
   const forced = /^(run|snapshot|commit|label|path):(.*)$/s.exec(operand ?? '');
   const kind = forced?.[1] as Kind;
   const name = forced?.[2] ?? operand;

@@ -16,9 +16,9 @@ const LOCK_POLL_MS = 100;
 /**
  * As `openStore` of `src/store/open-store.ts`, which is loaded only now. Reading waits a little for a writer to finish.
  */
-export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
+export async function openStore(path: string, { waitMs, ...options }: WaitingOptions): Promise<Store> {
   const { openStore: open, OPEN_HERE } = await import('../store/open-store.js');
-  const until = Date.now() + (options.mode === 'read' ? LOCK_WAIT_MS : 0);
+  const until = Date.now() + (waitMs ?? (options.mode === 'read' ? LOCK_WAIT_MS : 0));
   for (;;) {
     try {
       return await open(path, options);
@@ -30,13 +30,18 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
   }
 }
 
+export interface WaitingOptions extends OpenStoreOptions {
+  /** How long to wait for a process that has the store open; default: a little for reading, not at all for writing. */
+  readonly waitMs?: number | undefined;
+}
+
 export interface ClosableStore extends StoreToOpen {
   /** Does nothing if the store was not opened. */
   close(): Promise<void>;
 }
 
 /** The store to ingest into. */
-export function storeToOpen(path: string, options: OpenStoreOptions): ClosableStore {
+export function storeToOpen(path: string, options: WaitingOptions): ClosableStore {
   let store: Store | undefined;
   return {
     file: resolve(path),

@@ -44,6 +44,8 @@ export interface OpenStoreOptions {
    * Default: none.
    */
   readonly exchangeDirectory?: string | undefined;
+  /** Told when the store was made by an older version and gets the schema of this one: that version can no longer read it. */
+  readonly migrated?: ((file: string, from: number, to: number) => void) | undefined;
 }
 
 interface Opened {
@@ -163,17 +165,20 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
   const isOurs = (size === undefined || size === 0) && (await createStore(file, size === 0, options));
   // Read-only first: opening a stranger's database for writing would already fold its log into it.
   if (!isOurs) close(await connectChecked(file, options));
-  const opened = await update(await connect(file, options, 'write'));
+  const opened = await update(await connect(file, options, 'write'), (from) =>
+    options.migrated?.(file, from, SCHEMA_VERSION),
+  );
   // No other process can have the store open now, so its spill directories are left over from ended processes.
   sweep(file, /\.\d+\.tmp$/, 0);
   return opened;
 }
 
 /** Brings the schema and the library up to date; closes the store if that fails. */
-async function update(opened: Opened): Promise<Opened> {
+async function update(opened: Opened, migrated: (from: number) => void = () => {}): Promise<Opened> {
   try {
     const state = await readSchemaState(opened.connection);
     if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
+    if (state.kind === 'ours' && state.version > 0 && state.version < SCHEMA_VERSION) migrated(state.version);
     await installLibrary(opened.connection);
     return opened;
   } catch (error) {

@@ -62,7 +62,7 @@ const SCENARIOS: readonly Scenario[] = [
     planted: 61,
     at: (i) => ({
       ...BASE,
-      ending: i >= 61 ? 'capacity' : i % 6 === 0 ? 'other_process' : 'completed',
+      ending: i >= 61 ? 'capacity' : i % 6 === 1 ? 'other_process' : 'completed',
     }),
     expected: 'held',
   },

@@ -6,6 +6,8 @@ import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { migrate } from '../../src/store/migrate.js';
+import { MIGRATIONS } from '../../src/store/migrations.js';
 import { sharedBuild, startChild } from '../store/scratch.js';
 import { LONG } from '../support/runs.js';
 import { snapshotPickle } from '../support/small-snapshot.js';
@@ -61,8 +63,12 @@ describe('a store that cannot be used', () => {
     const db = join(cwd, 'a.duckdb');
     writeFileSync(db, made);
     const holder = startChild('lock-child.mjs', [build, db, 'write']);
+    let waiting: Promise<{ readonly code: number | null; readonly stderr: string }>;
     try {
       expect(await holder.nextLine()).toBe('open');
+      const wrong = await runCli(build, ['sources', '--db', 'a.duckdb', '--wait', 'long'], cwd);
+      expectCliError(wrong, 2, 'MBF1001', /--wait/);
+      waiting = runCli(build, ['sources', '--db', 'a.duckdb', '--wait', '600'], cwd);
       // One that writes and one that reads: each waits for the lock.
       for (const verb of LONG ? VERBS : VERBS.slice(0, 2))
         expectCliError(await runCli(build, [...verb, '--db', 'a.duckdb'], cwd), 5, 'MBF3001', /a\.duckdb: .*PID \d+/);
@@ -70,8 +76,21 @@ describe('a store that cannot be used', () => {
       holder.writeLine('enough');
       await holder.ended;
     }
-    const result = await runCli(build, ['sources', '--db', 'a.duckdb'], cwd);
-    expect(result.code, result.stderr).toBe(0);
+    for (const result of [await waiting, await runCli(build, ['sources', '--db', 'a.duckdb'], cwd)])
+      expect(result.code, result.stderr).toBe(0);
+  });
+
+  it('of an older version: a verb that reads says once that it is brought up to date', async () => {
+    const cwd = fresh('older');
+    const db = join(cwd, 'a.duckdb');
+    const instance = await DuckDBInstance.create(db);
+    const connection = await instance.connect();
+    await migrate(connection, 0, MIGRATIONS.slice(0, -1));
+    connection.closeSync();
+    instance.closeSync();
+    const said = /a\.duckdb: its schema was brought from version \d+ to \d+/;
+    expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).toMatch(said);
+    expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).not.toMatch(said);
   });
 
   it('a text file: MBF3004', async () => {

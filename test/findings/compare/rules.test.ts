@@ -211,6 +211,26 @@ describe('noise', () => {
   });
 });
 
+describe('endings', () => {
+  const ended = (ending: 'completed' | 'failed', kind: 'shape' | 'timeout' | null = null): Measurement => {
+    const base = empty();
+    const failure =
+      kind === null ? null : { kind, rank: 0, stage: null, iteration: 3, text: '', file: 'a.log', line: 1 };
+    return { ...base, status: { ...base.status, ending, failure: failure as Measurement['status']['failure'] } };
+  };
+
+  it('two runs with the same failure are no regression; with another they are', async () => {
+    const status = async (golden: Measurement, current: Measurement) =>
+      (
+        await judgeEach(rules, [{ golden: [golden], current: [current] }], { tolerances: {}, sameLayout: true })
+      )[0]!.find(({ name }) => name === 'status')!.status;
+    expect(await status(ended('failed', 'shape'), ended('failed', 'shape'))).toBe('info');
+    expect(await status(ended('failed', 'timeout'), ended('failed', 'shape'))).toBe('regression');
+    expect(await status(ended('completed'), ended('failed', 'shape'))).toBe('regression');
+    expect(await status(ended('failed', 'shape'), ended('completed'))).toBe('pass');
+  });
+});
+
 describe('the contract', () => {
   const of = (config: Record<string, string>, more: Partial<Measurement> = {}): Measurement =>
     empty({ config, ...more });

@@ -34,7 +34,7 @@ export const verb = defineVerb({
   async ask({ paths, quiet, ...given }, session) {
     const { run, each, label, commit, allTables, explain } = given;
     if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each exclude each other');
-    const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common) };
+    const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common, session.context) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
     const { update: progress, clear } = progressLine(session.context, quiet);
     try {
