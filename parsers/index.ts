@@ -4,7 +4,13 @@ import { configParser } from './config/index.js';
 import { logParser } from './log/text-log.js';
 
 /** Read by path, not ingested: figures to compare with, not what a run left behind. */
-export { looksLikeGolden, readGolden, writeBridgeGolden, writeMegatronGolden } from './golden/index.js';
+export {
+  looksLikeGolden,
+  readGolden,
+  writeBridgeGolden,
+  writeGoldenDocument,
+  writeMegatronGolden,
+} from './golden/index.js';
 export { earliestTorch } from './torch-snapshot/features.js';
 
 import { deviceMonitor } from './device-monitor/index.js';

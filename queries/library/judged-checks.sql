@@ -2,12 +2,13 @@
 -- @kind   macro
 -- @title  Measurements of runs against golden ones, judged by the rules of the verb compare
 -- @param  document_list   VARCHAR  JSON list of {comparison, is_golden, position, document}: `document` is a run of golden values
--- @param  tolerance_list  VARCHAR  JSON object of other tolerances by rule; NULL: those of check_rule
+-- @param  tolerance_list  VARCHAR  JSON object of other tolerances by check, by what is before its colon, or by rule; NULL: those of
+--         check_rule
 -- @param  with_stages     BOOLEAN  whether ranks and stages of both sides mean the same
 -- @col    comparison      VARCHAR
 -- @col    place           BIGINT   order of the checks
 -- @col    check_name      VARCHAR  status, peak_allocated, peak_allocated:stage 0, peak_active, peak_reserved, component:…, step_time,
---         throughput, loss
+--         throughput, loss, alloc_retries
 -- @col    unit            VARCHAR  empty for status
 -- @col    golden_runs     BIGINT   how many golden runs there are
 -- @col    current_runs    BIGINT
@@ -47,7 +48,7 @@ WITH run_row AS MATERIALIZED (
       "status": {"ending": "VARCHAR"},
       "ranks": [{"rank": "BIGINT", "stage": "BIGINT", "first_iteration": "BIGINT", "last_iteration": "BIGINT",
         "first_peak_allocated_bytes": "DOUBLE", "peak_allocated_bytes": "DOUBLE", "peak_reserved_bytes": "DOUBLE",
-        "precision_bytes": "DOUBLE"}],
+        "precision_bytes": "DOUBLE", "alloc_retries": "DOUBLE"}],
       "peaks": [{"rank": "BIGINT", "moment": "VARCHAR", "active_bytes": "DOUBLE", "components": "MAP(VARCHAR, DOUBLE)",
         "parts": "MAP(VARCHAR, DOUBLE)"}],
       "steps": {"from": "BIGINT", "to": "BIGINT", "count": "BIGINT", "independent": "DOUBLE", "median_ms": "DOUBLE", "spread_ms": "DOUBLE",
@@ -58,6 +59,7 @@ rule AS (
   SELECT check_rule.rule, check_rule.assumed::DOUBLE AS assumed,
     coalesce((json_extract_string(tolerance_list::VARCHAR::JSON, check_rule.rule))::DOUBLE, check_rule.tolerance::DOUBLE) AS tolerance
   FROM check_rule),
+given AS (SELECT from_json(coalesce(tolerance_list, '{}')::VARCHAR::JSON, '"MAP(VARCHAR, DOUBLE)"') AS tolerances),
 rank_row AS (
   SELECT comparison, is_golden, position, generate_subscripts(ranks, 1) AS nth, unnest(ranks, max_depth := 2) FROM run_row),
 later AS (
@@ -134,7 +136,8 @@ figure AS (
     max(uncertain) FILTER (NOT is_golden) / sqrt(current_runs) AS current_uncertain
   FROM sample WHERE value IS NOT NULL GROUP BY ALL),
 noisy AS (
-  SELECT figure.*, rule.tolerance, current_value - golden_value AS change, rule.tolerance * abs(golden_value) AS bound,
+  SELECT figure.*, current_value - golden_value AS change,
+    figure.tolerance * abs(golden_value) AS bound,
     CASE check_name WHEN 'throughput' THEN golden_value - current_value ELSE current_value - golden_value END AS harm,
     coalesce(sqrt((prior_runs * pow(assumed * abs(golden_value), 2) + (runs - 1) * pow(deviation, 2)) / (prior_runs + runs - 1)),
       assumed * abs(golden_value)) AS pooled,
@@ -146,7 +149,11 @@ noisy AS (
     greatest(noise_of_repeats, bound + noise_of_repeats * sigmas_to_fail / sigmas) AS told_of_repeats,
     CASE WHEN harm > told THEN 'regression' WHEN harm + noise * sigmas_to_pass / sigmas > bound THEN 'undecided'
       WHEN -harm > told THEN 'improvement' ELSE 'pass' END AS outcome
-  FROM figure JOIN rule ON rule.rule = figure.rule CROSS JOIN check_threshold
+  FROM (
+    SELECT figure.*, assumed,
+      coalesce(tolerances[check_name], tolerances[split_part(check_name, ':', 1)], rule.tolerance) AS tolerance
+    FROM figure JOIN rule ON rule.rule = figure.rule CROSS JOIN given) AS figure
+  CROSS JOIN check_threshold
   WHERE runs > 0 AND current_runs > 0),
 judged_end AS (
   FROM judged_endings(document_list)
@@ -261,7 +268,20 @@ answer AS (
     iteration AS reason_from, iteration AS reason_to
   FROM loss_side
   LEFT JOIN last_loss ON last_loss.comparison = loss_side.comparison
-  JOIN rule ON rule.rule = 'loss')
+  JOIN rule ON rule.rule = 'loss'
+  UNION ALL BY NAME
+  -- Each flush stops the device; none is what a healthy run has.
+  SELECT comparison, 10 AS family, 'alloc_retries' AS check_name, '1' AS unit, golden_value, current_value,
+    current_value - golden_value AS change, change / nullif(golden_value, 0) AS relative, false AS is_gate,
+    CASE WHEN change > coalesce(given.tolerances['alloc_retries'], 0) THEN 'regression' ELSE 'pass' END AS status,
+    'retries' AS reason
+  FROM (
+    SELECT comparison, median(retries) FILTER (is_golden) AS golden_value, median(retries) FILTER (NOT is_golden) AS current_value
+    FROM (
+      SELECT comparison, is_golden, max(alloc_retries) AS retries FROM rank_row GROUP BY comparison, is_golden, position) AS counted
+    GROUP BY comparison) AS flushes
+  CROSS JOIN given
+  WHERE golden_value IS NOT NULL AND current_value IS NOT NULL)
 SELECT
   answer.comparison, row_number() OVER (PARTITION BY answer.comparison ORDER BY family, number, check_name) AS place, check_name, unit,
   golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, detectable,

@@ -33,7 +33,8 @@ export type CheckReason =
         | 'no_memory'
         | 'broken_loss'
         | 'no_loss'
-        | 'no_common_loss';
+        | 'no_common_loss'
+        | 'retries';
     }
   | { readonly code: 'ending'; readonly golden: MeasuredStatus; readonly current: MeasuredStatus }
   | { readonly code: 'snapshots' | 'snapshots_with_refused'; readonly rank: number | null }
@@ -122,6 +123,25 @@ export interface Suspect {
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   /** Lines taken out and put in, a few of them. */
   readonly lines: readonly string[];
+}
+
+/** What `gate` returns: a comparison with a baseline file, judged by other gates than `compare`. */
+export type GateResult = Omit<CompareResult, 'schema'> & {
+  readonly schema: 'mbforensics/gate@1';
+  /** Path of the file, and the lines of it that hold the figures, by check. */
+  readonly baseline: { readonly file: string; readonly lines: Readonly<Record<string, number>> };
+  /** Gates that lie within the noise: they fail only with `--strict`. */
+  readonly warnings: readonly string[];
+};
+
+/** What the files of a comparison are made of. */
+export type AnyComparison = CompareResult | GateResult;
+
+/** What `gate --update` returns. */
+export interface GateUpdateResult {
+  readonly schema: 'mbforensics/gate-update@1';
+  readonly file: string;
+  readonly runs: number;
 }
 
 export interface ComparedRun {

@@ -51,6 +51,8 @@ function reasonWords(why: CheckReason): string | null {
       return 'every loss of the run is NaN, infinite or missing';
     case 'no_loss':
       return 'a side prints no loss';
+    case 'retries':
+      return 'times that the allocator flushed its cache, largest over ranks';
     case 'no_common_loss':
       return 'no iteration has a loss on both sides';
     case 'last_common_loss':

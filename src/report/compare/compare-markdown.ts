@@ -1,6 +1,6 @@
 /** A comparison for `$GITHUB_STEP_SUMMARY`: the verdict and what decides it in sight, the rest folded away. */
 
-import type { CompareResult } from '../../model/results/compare.js';
+import type { AnyComparison } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
 import { left } from '../table.js';
@@ -19,7 +19,7 @@ import {
 
 const SIDES: Sides = ['golden', 'current'];
 
-export function compareMarkdown(result: CompareResult): string {
+export function compareMarkdown(result: AnyComparison): string {
   const { verdict, preset, checks, current, golden, summary, refused, contract } = result;
   const refusal = refusalWords(refused, contract);
   const gate = checks.filter(isOfGate);
@@ -44,7 +44,7 @@ export function compareMarkdown(result: CompareResult): string {
   return `${lines.join('\n')}\n`;
 }
 
-function contractMarkdown({ contract, refused }: CompareResult): string[] {
+function contractMarkdown({ contract, refused }: AnyComparison): string[] {
   const { different, same, not_compared: missing } = contractWords(contract);
   const blocking = different.filter((entry) => entry.blocking).length;
   const words = [

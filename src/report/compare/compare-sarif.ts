@@ -3,19 +3,21 @@
  * suspects are warnings at the lines that changed. OASIS, Static Analysis Results Interchange Format 2.1.0.
  */
 
-import type { CompareCheck, CompareResult, Suspect } from '../../model/results/compare.js';
+import type { AnyComparison, CompareCheck, GateResult, Suspect } from '../../model/results/compare.js';
 import { artifactOf, logical, message, type SarifLocation, type SarifResult, safe, sarifLog } from '../sarif.js';
 import { tidy } from '../screen-lines.js';
 
 import { failsGate, figuresOf, remarkOf, runWords, shortCommit, toleranceOf } from './check-words.js';
 import { refusalWords } from './contract-words.js';
 import { upstreamWords } from './upstream-words.js';
+import { fieldOf } from './worded-gate.js';
 
-export function compareSarif(result: CompareResult): object {
+/** `baseline`: where results are placed that no suspect has a line for. */
+export function compareSarif(result: AnyComparison, baseline?: GateResult['baseline']): object {
   const { checks, preset, suspects, summary, verdict } = result;
   const results = [
-    ...refusedResult(result),
-    ...checks.flatMap((check) => checkResult(check, result)),
+    ...refusedResult(result, baseline),
+    ...checks.flatMap((check) => checkResult(check, result, baseline)),
     ...suspects.map(suspectResult),
   ];
   const rules = [...ruleTexts(result)].map(([id, text]) => ({ id, shortDescription: message(text) }));
@@ -29,7 +31,7 @@ export function compareSarif(result: CompareResult): object {
 }
 
 /** A rule for every check, whether it failed or not, so that numbers do not move from run to run. */
-function ruleTexts({ checks }: CompareResult): Map<string, string> {
+function ruleTexts({ checks }: AnyComparison): Map<string, string> {
   const rules = new Map([
     ['contract', 'The two runs are of the same model, workload, device and precision'],
     ['suspect', 'A change that may be why a figure regressed'],
@@ -44,15 +46,22 @@ function ruleTexts({ checks }: CompareResult): Map<string, string> {
 
 const ruleOf = ({ name }: CompareCheck): string => safe(tidy(name));
 
-function refusedResult({ refused, contract }: CompareResult): SarifResult[] {
+function refusedResult(
+  { refused, contract }: AnyComparison,
+  baseline: GateResult['baseline'] | undefined,
+): SarifResult[] {
   const refusal = refusalWords(refused, contract);
   if (refusal === null) return [];
   const text = `${refusal.reason}; ${refusal.remedy}`;
-  return [{ ruleId: 'contract', level: 'warning', message: message(text), locations: [logical('contract')] }];
+  return [{ ruleId: 'contract', level: 'warning', message: message(text), locations: [placed('contract', baseline)] }];
 }
 
 /** A regression outside the gate is a warning only. */
-function checkResult(check: CompareCheck, { preset, suspects }: CompareResult): SarifResult[] {
+function checkResult(
+  check: CompareCheck,
+  { preset, suspects }: AnyComparison,
+  baseline: GateResult['baseline'] | undefined,
+): SarifResult[] {
   const fails = failsGate(check, preset);
   const isUndecided = check.gate && check.status === 'undecided';
   if (!fails && !isUndecided && check.status !== 'regression') return [];
@@ -69,9 +78,19 @@ function checkResult(check: CompareCheck, { preset, suspects }: CompareResult): 
       ruleId: ruleOf(check),
       level: fails ? 'error' : isUndecided ? 'note' : 'warning',
       message: message(text.join('; ')),
-      locations: [likeliest === undefined ? logical(check.name) : locationOf(likeliest)],
+      locations: [likeliest === undefined ? placed(check.name, baseline) : locationOf(likeliest)],
     },
   ];
+}
+
+/** The line of the baseline with the figure, where there is one. */
+function placed(name: string, baseline: GateResult['baseline'] | undefined): SarifLocation {
+  if (baseline === undefined) return logical(name);
+  const startLine = baseline.lines[fieldOf(name)] ?? 1;
+  return {
+    physicalLocation: { artifactLocation: artifactOf(baseline.file), region: { startLine } },
+    ...logical(name),
+  };
 }
 
 function suspectResult(suspect: Suspect): SarifResult {
