@@ -54,7 +54,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   sql: [['SELECT 1 AS one']],
 };
 /** Verbs that read standard input or need a golden run; each has a test of its own in this suite. */
-const ELSEWHERE = ['classify', 'explain-stack', 'triage'];
+const ELSEWHERE = ['classify', 'explain-stack', 'gate', 'triage'];
 
 const cwd = temporaryDirectory();
 const cli = buildCli();

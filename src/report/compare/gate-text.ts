@@ -1,6 +1,6 @@
 /** A gate as the log of a CI job shows it: the verdict, the gates, and what grew. */
 import { pushAll } from '../../model/lists.js';
-import type { GateResult, GateUpdateResult } from '../../model/results/compare.js';
+import type { CompareCheck, GateResult, GateUpdateResult } from '../../model/results/compare.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { printable, wrap } from '../table.js';
@@ -18,7 +18,10 @@ const INDENT = ' '.repeat(9);
 export function gateText(result: GateResult): string {
   const { verdict, summary, refused, contract, current, baseline, golden, checks, warnings, notes } = result;
   const refusal = refusalWords(refused, contract);
-  const gates = checks.filter((check) => isOfGate(check) && !(check.status === 'pass' && check.name.includes(':')));
+  // A stage, rank or component is shown where it fails.
+  const gates = checks.filter(
+    (check) => isOfGate(check) && (check.status === 'regression' || !check.name.includes(':')),
+  );
   const lines = [
     ...paragraph(
       `GATE     ${verdict}  ${runWords(current, false)} against ${printable(baseline.file)} (${counted(golden.runs, 'run')})`,
@@ -49,7 +52,8 @@ export function gateText(result: GateResult): string {
   return screenText(lines);
 }
 
-const isWorse = ({ status }: { readonly status: string }): boolean => status === 'regression' || status === 'undecided';
+const isWorse = ({ status, current }: CompareCheck): boolean =>
+  status === 'regression' || (status === 'undecided' && current === null);
 
 export function gateUpdateText({ file, runs }: GateUpdateResult): string {
   return `${printable(file)}: ${counted(runs, 'run')}\n`;
