@@ -169,6 +169,15 @@ const SERIES: Fields<Measurement['series']> = {
   allocated_bytes: optional(listOf(numberOrNull)),
   max_allocated_bytes: optional(listOf(numberOrNull)),
   num_zeros: optional(listOf(numberOrNull)),
+  bridge: optional(
+    record({
+      steps: listOf(number),
+      lm_loss: listOf(numberOrNull),
+      step_ms: listOf(numberOrNull),
+      gpu_utilization: listOf(numberOrNull),
+      grad_norm: listOf((value, where) => (value === 'nan' ? undefined : numberOrNull(value, where))),
+    }),
+  ),
 };
 
 const MEASUREMENT: Fields<Measurement> = {

@@ -1,12 +1,13 @@
 -- @name   measure.step_metrics
--- @title  Memory and counters that metrics hold at every step of the newest launch that has iterations
+-- @title  Memory and counters at every step of the newest launch that has iterations
 -- @param  run_id INTEGER
 -- @col    iteration           BIGINT
 -- @col    allocated_bytes     BIGINT?
 -- @col    max_allocated_bytes BIGINT?
 -- @col    num_zeros           DOUBLE?
--- @why    Upstream's golden values are taken from event files, which hold at every step what a log prints once or twice. Only metrics count
---         here: a memory line of one rank is not evidence about the rank that writes the metrics.
+-- @why    Upstream's golden values are taken from event files, which hold at every step what a log prints once or twice. Of
+--         memory only metrics count: a memory line of one rank is not evidence about the rank that writes the metrics. The iteration lines
+--         of a log have the number of zeros, where metrics have none.
 WITH
   metrics AS (SELECT source_id, attempt FROM source JOIN metrics_sources USING (source_id) WHERE run_id = $run_id),
   newest AS (SELECT max(source.attempt + log.attempt - 1) AS attempt FROM log_iteration AS log JOIN source USING (source_id)
@@ -17,11 +18,17 @@ WITH
     FROM log_memory AS log JOIN metrics USING (source_id) JOIN text_value AS metric ON metric.text_id = log.metric_id
     WHERE metric.text IN ('allocated', 'max_allocated') AND log.iteration IS NOT NULL AND metrics.attempt = (SELECT attempt FROM newest)
     GROUP BY log.source_id, log.iteration),
+  every_zeros AS (
+    SELECT log.source_id, log.iteration, max(log.value) AS num_zeros, metrics.source_id IS NOT NULL AS is_metrics
+    FROM log_figure AS log
+    JOIN source ON source.source_id = log.source_id AND source.run_id = $run_id
+    LEFT JOIN metrics ON metrics.source_id = log.source_id
+    JOIN text_value AS name ON name.text_id = log.name_id
+    WHERE name.text = 'iteration.num zeros' AND log.iteration IS NOT NULL
+      AND coalesce(metrics.attempt, source.attempt + log.attempt - 1) = (SELECT attempt FROM newest)
+    GROUP BY log.source_id, log.iteration, is_metrics),
   zeros AS (
-    SELECT log.source_id, log.iteration, max(log.value) AS num_zeros
-    FROM log_figure AS log JOIN metrics USING (source_id) JOIN text_value AS name ON name.text_id = log.name_id
-    WHERE name.text = 'iteration.num zeros' AND log.iteration IS NOT NULL AND metrics.attempt = (SELECT attempt FROM newest)
-    GROUP BY log.source_id, log.iteration),
+    SELECT * FROM every_zeros WHERE is_metrics OR (NOT EXISTS (FROM every_zeros WHERE is_metrics) AND NOT EXISTS (FROM memory))),
   steps AS (
     SELECT coalesce(memory.source_id, zeros.source_id) AS source_id, coalesce(memory.iteration, zeros.iteration) AS iteration,
       allocated_bytes, max_allocated_bytes, num_zeros

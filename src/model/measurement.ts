@@ -134,6 +134,17 @@ export interface MeasuredSeries {
   readonly allocated_bytes?: readonly (number | null)[] | undefined;
   readonly max_allocated_bytes?: readonly (number | null)[] | undefined;
   readonly num_zeros?: readonly (number | null)[] | undefined;
+  /** What Megatron Bridge's evaluator takes from the same log, where that is not the above; absent elsewhere. */
+  readonly bridge?: MeasuredBridge | undefined;
+}
+
+/** Values by step, from 0; `nan` also stands for infinity, which is as little a number. */
+export interface MeasuredBridge {
+  readonly steps: readonly number[];
+  readonly lm_loss: readonly (number | null)[];
+  readonly step_ms: readonly (number | null)[];
+  readonly gpu_utilization: readonly (number | null)[];
+  readonly grad_norm: readonly (number | 'nan' | null)[];
 }
 export const MOST_POINTS = 2_000;
 

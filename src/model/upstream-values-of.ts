@@ -60,16 +60,17 @@ export function megatronValuesOf(measurement: Measurement): MegatronTrainingValu
  */
 export function bridgeValuesOf(measurement: Measurement): BridgeValues {
   const { series } = measurement;
-  const steps = new Map<number, BridgeStep>();
-  for (const [i, iteration] of series.iteration.entries()) {
-    const step: BridgeStep = {
-      lm_loss: series.loss[i] ?? null,
-      step_ms: series.step_ms[i] ?? null,
-      gpu_utilization: series.tflops[i] ?? null,
-      grad_norm: series.grad_norm[i] ?? null,
-    };
-    if (Object.values(step).some((value) => value !== null)) steps.set(iteration - 1, step);
-  }
+  const steps = new Map<number, BridgeStep>(stepsOfBridge(measurement));
+  if (steps.size === 0)
+    for (const [i, iteration] of series.iteration.entries()) {
+      const step: BridgeStep = {
+        lm_loss: series.loss[i] ?? null,
+        step_ms: series.step_ms[i] ?? null,
+        gpu_utilization: series.tflops[i] ?? null,
+        grad_norm: series.grad_norm[i] ?? null,
+      };
+      if (Object.values(step).some((value) => value !== null)) steps.set(iteration - 1, step);
+    }
   const first = firstPrinted(measurement.ranks);
   const reserved = measurement.ranks.flatMap(({ peak_reserved_bytes: bytes }) => (bytes === null ? [] : [bytes]));
   return {
@@ -81,6 +82,18 @@ export function bridgeValuesOf(measurement: Measurement): BridgeValues {
     max_reserved: reserved.length === 0 ? null : gigabytes(reserved.reduce((a, b) => Math.max(a, b))),
     others: {},
   };
+}
+
+function stepsOfBridge({ series: { bridge } }: Measurement): [number, BridgeStep][] {
+  return (bridge?.steps ?? []).map((step, i) => [
+    step,
+    {
+      lm_loss: bridge!.lm_loss[i] ?? null,
+      step_ms: bridge!.step_ms[i] ?? null,
+      gpu_utilization: bridge!.gpu_utilization[i] ?? null,
+      grad_norm: bridge!.grad_norm[i] ?? null,
+    },
+  ]);
 }
 
 const highestPeak = (rank: MeasuredRank): number =>

@@ -8,7 +8,7 @@ import { bridgeValuesOf, megatronValuesOf } from '../../model/upstream-values-of
 import type { Store } from '../../store/store.js';
 import { judgeChecks } from './judge-checks.js';
 import { judgeBridge } from './presets/bridge.js';
-import { judgeMegatron } from './presets/megatron-lm.js';
+import { judgeMegatron, type MegatronOptions } from './presets/megatron-lm.js';
 
 export interface PresetSide {
   readonly name: string;
@@ -29,8 +29,9 @@ export async function judgePreset(
   preset: 'bridge' | 'mlm',
   golden: PresetSide,
   current: PresetSide,
+  options: MegatronOptions,
 ): Promise<PresetVerdict> {
-  const outcome = preset === 'mlm' ? megatron(golden, current) : bridge(golden, current);
+  const outcome = preset === 'mlm' ? megatron(golden, current, options) : bridge(golden, current);
   // Upstream's checks run after a job that succeeded; a failed run never reaches them.
   const status =
     current.upstream === null
@@ -40,15 +41,26 @@ export async function judgePreset(
             { golden: golden.runs, current: current.runs },
             { tolerances: {}, sameLayout: false },
           )
-        ).filter(({ name, status: of }) => name === 'status' && of === 'regression')
+        ).filter(
+          ({ name, status: of }) =>
+            name === 'status' && (of === 'regression' || (of === 'undecided' && hasFailed(current.runs))),
+        )
       : [];
   const judged = outcome.checks.some(({ gate }) => gate);
   const verdict: CompareVerdict =
-    !outcome.passed || status.length > 0 ? 'regression' : outcome.undecided || !judged ? 'undecided' : 'pass';
+    !outcome.passed || status.some(({ status: of }) => of === 'regression')
+      ? 'regression'
+      : outcome.undecided || !judged || status.length > 0
+        ? 'undecided'
+        : 'pass';
   return { verdict, checks: [...status, ...outcome.checks], notes: outcome.notes };
 }
 
-function megatron(golden: PresetSide, current: PresetSide) {
+/** Of the machine, perhaps: upstream's checks would not have been run either way. */
+const hasFailed = (runs: readonly Measurement[]): boolean =>
+  runs.some(({ status: { ending } }) => ending === 'failed' || ending === 'oom');
+
+function megatron(golden: PresetSide, current: PresetSide, options: MegatronOptions) {
   const values = (side: PresetSide) => {
     const { upstream } = side;
     if (upstream === null) return megatronValuesOf(side.runs[0]!);
@@ -65,23 +77,41 @@ function megatron(golden: PresetSide, current: PresetSide) {
       'MBF2802',
       `${golden.name} and ${current.name} are golden values of different tests: ${a.kind.replaceAll('_', ' ')}, ${b.kind.replaceAll('_', ' ')}`,
     );
-  const outcome = judgeMegatron(a, b, {});
+  // What a log cannot have is not judged, though the test asks for it.
+  const metrics =
+    a === all || all.kind !== 'megatron_training' || a.kind !== 'megatron_training'
+      ? options.metrics
+      : options.metrics?.filter((name) => a.metrics.has(name) || !all.metrics.has(name));
+  const outcome = judgeMegatron(a, b, { ...options, metrics, isPrinted: current.upstream === null });
   return a === all ? outcome : { ...outcome, notes: [...outcome.notes, ...leftOut(all, a)] };
 }
 
 type MegatronValues = Extract<UpstreamValues, { readonly kind: 'megatron_training' | 'megatron_inference' }>;
 
+/** What every line of an iteration prints. */
+const OF_EVERY_LINE: ReadonlySet<string> = new Set(['lm loss', 'iteration-time']);
+
 /**
  * Upstream takes its samples from event files, where every step has every metric; a log has the loss and the time of
- * the lines it printed, and memory once or twice. So of golden values that a run is held against, only those steps
- * count that its log has.
+ * the lines it printed, and memory once or twice. So of golden values that a run is held against, those steps do not
+ * count that its log cannot have: between two of its lines, and those of a metric that it prints now and then. Steps
+ * behind its last line are missing, as they are upstream.
  */
 function samplesOf(golden: MegatronValues, run: MegatronValues): MegatronValues {
   if (golden.kind !== 'megatron_training' || run.kind !== 'megatron_training') return golden;
+  const printed = [...OF_EVERY_LINE].flatMap((name) => [...(run.metrics.get(name)?.values.keys() ?? [])]);
+  const last = printed.reduce((most, step) => Math.max(most, step), 0);
+  const isEveryStep = new Set(printed).size >= last;
   const metrics = new Map<string, StepSeries>();
   for (const [name, series] of golden.metrics) {
     const known = run.metrics.get(name)?.values;
-    const values = new Map([...series.values].filter(([step]) => known?.has(step) === true));
+    const isDense = OF_EVERY_LINE.has(name);
+    if (known === undefined && !isDense) continue;
+    const values = new Map(
+      [...series.values].filter(
+        ([step]) => known?.has(step) === true || step > last || (isDense && isEveryStep) || last === 0,
+      ),
+    );
     if (values.size > 0) metrics.set(name, { ...series, values });
   }
   return { ...golden, metrics };

@@ -4,6 +4,7 @@ import type { CompareCheck, CompareVerdict, JudgedComparison, Preset } from '../
 import type { Store } from '../../store/store.js';
 import { type CompareInput, compareBasis, compareRuns } from '../compare/compare-runs.js';
 import { judgePreset, type PresetSide } from '../compare/judge-preset.js';
+import type { MegatronOptions } from '../compare/presets/megatron-lm.js';
 import { commitOf } from './run-diff.js';
 import { comparisonOf, grownBetween, suspectsBetween } from './suspects-between.js';
 
@@ -14,6 +15,7 @@ export async function compareWithGolden(
   golden: PresetSide,
   current: PresetSide,
   repository: Repository | undefined,
+  options: MegatronOptions = {},
 ): Promise<JudgedComparison> {
   const [a, b] = [golden.runs[0]!, current.runs[0]!];
   const grown = grownBetween(a, b);
@@ -37,7 +39,7 @@ export async function compareWithGolden(
     const isMemory = ({ name, gate }: CompareCheck): boolean => gate && !/^(?:step_time|throughput|loss)/.test(name);
     return { ...judged, suspects: suspects(judged.verdict, isMemory, judged.checks) };
   }
-  const { verdict, checks, notes } = await judgePreset(store, preset, golden, current);
+  const { verdict, checks, notes } = await judgePreset(store, preset, golden, current, options);
   const basis = await compareBasis(store, input);
   return {
     ...basis,

@@ -20,6 +20,7 @@ import { findDisturbances } from '../measure/disturbances.js';
 import { measurePeak } from '../measure/measure-peak.js';
 import { measureSeries } from '../measure/measure-series.js';
 import { steadySteps } from '../measure/steady-window.js';
+import { measureBridge } from '../run/bridge-evaluator.js';
 import { effectiveConfig, plainValue, readSettings } from '../run/config.js';
 import { readEnvironment } from '../run/env.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
@@ -68,6 +69,7 @@ export async function measureRun(
     peaks.push(await measurePeak(store, candidate, chooseDevices({ a: candidate, b: candidate })[0]!.a));
   const { variables } = await readEnvironment(store, runId);
   const config = effectiveConfig(await readSettings(store, runId));
+  const bridge = await measureBridge(store, runId);
   return {
     run,
     label: row?.label ?? null,
@@ -84,7 +86,10 @@ export async function measureRun(
     ranks,
     peaks,
     steps,
-    series: measureSeries(ofLaunch, await store.all('measure.step_metrics', { run_id: runId })),
+    series: {
+      ...measureSeries(ofLaunch, await store.all('measure.step_metrics', { run_id: runId })),
+      ...(bridge === undefined ? {} : { bridge }),
+    },
     config: Object.fromEntries(
       config.settings
         .filter(({ value }) => (value?.length ?? 0) <= MOST_VALUE_CHARS)

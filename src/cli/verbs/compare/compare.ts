@@ -1,8 +1,10 @@
+import type { MegatronOptions } from '../../../findings/compare/presets/megatron-lm.js';
 import { compareWithGolden } from '../../../findings/flows/compare-with-golden.js';
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
-import { type CompareResult, type CompareVerdict, PRESETS } from '../../../model/results/compare.js';
+import { MbfError } from '../../../model/errors.js';
+import { type CompareResult, type CompareVerdict, PRESETS, type Preset } from '../../../model/results/compare.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
 import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
@@ -13,6 +15,7 @@ import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
 import { ALLOW_CHANGE, countOrAll, flag, oneOf, operand, option, required, TOLERANCE } from '../../options.js';
+import { readUpstreamTest, testNextTo } from '../../upstream-test.js';
 
 const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
   pass: EXIT.done,
@@ -34,6 +37,12 @@ export const verb = defineVerb({
       'compare with what? --golden NAME, FILE or RUN',
     ),
     preset: option('--preset <rules>', `whose rules judge: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
+    metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
+    deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
+    modelConfig: option(
+      '--model-config <file>',
+      "of --preset mlm: the test's model_config.yaml, which has both (default: the one next to the golden file)",
+    ),
     tolerance: TOLERANCE,
     allowChange: ALLOW_CHANGE,
     force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
@@ -48,10 +57,12 @@ export const verb = defineVerb({
     'compare runs/today --golden tests/golden/llama3-70b.json --json',
     'compare runs/today --golden runs/yesterday --repo ~/src/Megatron-Bridge',
     'compare runs/ci --golden golden_values_dev_dgx_h100.json --preset mlm',
+    'compare runs/ci --golden golden.json --preset mlm --metrics "lm loss,num-zeros" --deterministic',
     'compare runs/ci --golden golden.json --junit compare.xml --markdown summary.md',
   ],
   async ask({ run, preset, allowChange, force, repo, ...given }, session): Promise<CompareResult> {
     const tolerances = parseTolerances(given.tolerance);
+    const asked = testOf(preset, given);
     const golden = await resolveGolden(given.golden, session);
     const current = await resolveMeasured(run, session);
     session.hasFailed = golden.failed.length + current.failed.length > 0;
@@ -68,7 +79,8 @@ export const verb = defineVerb({
     };
     const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);
     const rules = session.keep(await openWithoutTables());
-    return wordedComparison(await compareWithGolden(rules, preset, input, golden, current, repository));
+    const judged = await compareWithGolden(rules, preset, input, golden, current, repository, asked.test);
+    return wordedComparison({ ...judged, notes: [...judged.notes, ...asked.notes] });
   },
   render: (result, { limit }) => compareText(result, { limit }),
   reports: {
@@ -78,3 +90,32 @@ export const verb = defineVerb({
   },
   exitCode: ({ verdict }) => EXIT_OF[verdict],
 });
+
+/** What `--metrics`, `--deterministic` and the test's own file ask for. Throws MBF1001 with another preset. */
+function testOf(
+  preset: Preset,
+  given: {
+    readonly golden: string;
+    readonly metrics: string | undefined;
+    readonly deterministic: boolean;
+    readonly modelConfig: string | undefined;
+  },
+): { readonly test: MegatronOptions; readonly notes: readonly string[] } {
+  const { golden, metrics, deterministic, modelConfig } = given;
+  if (preset !== 'mlm') {
+    if (metrics !== undefined || deterministic || modelConfig !== undefined)
+      throw new MbfError('MBF1001', '--metrics, --deterministic and --model-config are for --preset mlm');
+    return { test: {}, notes: [] };
+  }
+  const file = modelConfig ?? testNextTo(golden);
+  const test = file === undefined ? undefined : readUpstreamTest(file);
+  const names = metrics?.split(',').map((name) => name.trim());
+  const isExact = deterministic || (test?.deterministic ?? false);
+  const notes =
+    test === undefined
+      ? []
+      : [
+          `${file}: judged are ${(names ?? test.metrics).join(', ')}${isExact ? ', and losses and tokens must be equal' : ''}`,
+        ];
+  return { test: { metrics: names ?? test?.metrics, deterministic: isExact }, notes };
+}

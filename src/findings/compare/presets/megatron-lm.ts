@@ -19,13 +19,18 @@ export interface MegatronOptions {
    * METRICS of the test's `model_config.yaml`. Without it: all that the golden values have and that upstream has a rule
    * for.
    */
-  readonly metrics?: readonly string[];
+  readonly metrics?: readonly string[] | undefined;
   /**
    * Ask for equality where upstream has such a test (without `--allow-nondeterministic-algo`). Off: a golden of another
    * machine never passes it.
    */
-  readonly deterministic?: boolean;
+  readonly deterministic?: boolean | undefined;
+  /** The current values are those that a log prints: equal means equal in the digits that golden values keep. */
+  readonly isPrinted?: boolean;
 }
+
+/** The last decimal of golden values, and what the decimal of a log rounds away before it. */
+const LAST_DECIMAL = 1.5e-5;
 
 interface Rule {
   readonly rtol: number;
@@ -84,7 +89,8 @@ function judgeTraining(
     const rule = ruleOf(name);
     if (rule !== undefined) {
       const isExact = rule.isExact && options.deterministic === true;
-      return checkMetric(name, rule, isExact, golden.metrics.get(name), current.metrics.get(name));
+      const least = isExact && options.isPrinted === true ? LAST_DECIMAL : 0;
+      return checkMetric(name, rule, { isExact, least }, golden.metrics.get(name), current.metrics.get(name));
     }
     // Asked for by name, upstream looks the rule up and fails.
     const isNamed = options.metrics !== undefined;
@@ -100,10 +106,16 @@ function judgeTraining(
   return presetOutcome(checks, notes);
 }
 
+/** `least`: an absolute difference that does not count. */
+interface Closeness {
+  readonly isExact: boolean;
+  readonly least: number;
+}
+
 function checkMetric(
   name: string,
   rule: Rule,
-  isExact: boolean,
+  { isExact, least }: Closeness,
   golden: StepSeries | undefined,
   current: StepSeries | undefined,
 ): CompareCheck {
@@ -115,7 +127,7 @@ function checkMetric(
   if (golden.values.size === 0) return fails('the golden values have no step of this metric');
   return name === ITERATION_TIME
     ? checkIterationTime(rule, golden, current, fails)
-    : checkSteps(name, rule, tolerance, golden, current);
+    : checkSteps(name, rule, { tolerance, least }, golden, current);
 }
 
 /** Upstream takes every text for infinity, and a step that is missing for the text `nan`. */
@@ -173,7 +185,7 @@ const MOST_FAILURES = 50;
 function checkSteps(
   name: string,
   rule: Rule,
-  tolerance: number,
+  { tolerance, least }: { readonly tolerance: number; readonly least: number },
   golden: StepSeries,
   current: StepSeries,
 ): CompareCheck {
@@ -182,7 +194,9 @@ function checkSteps(
     current: numberOf(current.values.get(step)),
   }));
   const total = pairs.length;
-  const failing = pairs.filter((pair) => !isClose(pair.current, pair.golden, tolerance));
+  const failing = pairs.filter(
+    (pair) => !isClose(pair.current, pair.golden, tolerance) && !(Math.abs(pair.current - pair.golden) <= least),
+  );
   const isExact = tolerance === 0;
   const allowed =
     isExact || total === 1 ? 0 : Math.min(Math.max(Math.floor(total / STEPS_PER_FAILURE), 1), MOST_FAILURES);

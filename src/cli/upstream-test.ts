@@ -1,0 +1,48 @@
+/**
+ * What a functional test of Megatron-LM asks of its runs: `model_config.yaml` next to its golden values. Upstream:
+ * `tests/functional_tests/python_test_utils/test_pretraining_regular_pipeline.py`, `shell_test_utils/run_ci_test.sh`.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parse } from 'yaml';
+import { MbfError } from '../model/errors.js';
+
+export interface UpstreamTest {
+  readonly metrics: readonly string[];
+  /** Equality is asked for. */
+  readonly deterministic: boolean;
+}
+
+/** Of a test that names none. */
+const METRICS = ['lm loss', 'num-zeros'];
+const MOST_BYTES = 1024 * 1024;
+
+/** The file next to golden values; undefined without one. */
+export function testNextTo(golden: string): string | undefined {
+  const file = join(dirname(golden.replace(/^path:/, '')), 'model_config.yaml');
+  return /\.json$/i.test(golden) && existsSync(golden.replace(/^path:/, '')) && existsSync(file) ? file : undefined;
+}
+
+/** Throws MBF1003 and MBF2801. */
+export function readUpstreamTest(file: string): UpstreamTest {
+  if (!existsSync(file)) throw new MbfError('MBF1003', 'no such file', { file });
+  const text = readFileSync(file, 'utf8');
+  if (text.length > MOST_BYTES) throw new MbfError('MBF2801', 'too large for the configuration of a test', { file });
+  let config: unknown;
+  try {
+    config = parse(text, { logLevel: 'silent' });
+  } catch (error) {
+    throw new MbfError('MBF2801', error instanceof Error ? error.message.split('\n')[0]! : 'no YAML', { file }, error);
+  }
+  if (typeof config !== 'object' || config === null || Array.isArray(config))
+    throw new MbfError('MBF2801', 'not the configuration of a test: an object is expected', { file });
+  const { METRICS: metrics = METRICS, ENV_VARS: env } = config as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(metrics) || !metrics.every((name) => typeof name === 'string'))
+    throw new MbfError('MBF2801', 'METRICS is a list of names', { file });
+  const variables = (typeof env === 'object' && env !== null ? env : {}) as Readonly<Record<string, unknown>>;
+  const isSet = (name: string): boolean => String(variables[name] ?? '') === '1';
+  return {
+    metrics,
+    deterministic: !isSet('NVTE_ALLOW_NONDETERMINISTIC_ALGO') && !isSet('NON_DETERMINSTIC_RESULTS'),
+  };
+}
