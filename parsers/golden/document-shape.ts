@@ -176,6 +176,9 @@ const SERIES: Fields<Measurement['series']> = {
       step_ms: listOf(numberOrNull),
       gpu_utilization: listOf(numberOrNull),
       grad_norm: listOf((value, where) => (value === 'nan' ? undefined : numberOrNull(value, where))),
+      alloc: numberOrNull,
+      max_alloc: numberOrNull,
+      max_reserved: numberOrNull,
     }),
   ),
 };

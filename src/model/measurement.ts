@@ -145,6 +145,10 @@ export interface MeasuredBridge {
   readonly step_ms: readonly (number | null)[];
   readonly gpu_utilization: readonly (number | null)[];
   readonly grad_norm: readonly (number | 'nan' | null)[];
+  /** Decimal GB as printed. */
+  readonly alloc: number | null;
+  readonly max_alloc: number | null;
+  readonly max_reserved: number | null;
 }
 export const MOST_POINTS = 2_000;
 

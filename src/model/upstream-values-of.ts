@@ -77,9 +77,13 @@ export function bridgeValuesOf(measurement: Measurement): BridgeValues {
     kind: 'bridge',
     wrapper: '',
     steps: new Map([...steps].sort(([a], [b]) => a - b)),
-    alloc: gigabytes(first?.first_allocated_bytes ?? null),
-    max_alloc: gigabytes(first?.first_peak_allocated_bytes ?? null),
-    max_reserved: reserved.length === 0 ? null : gigabytes(reserved.reduce((a, b) => Math.max(a, b))),
+    ...(series.bridge === undefined
+      ? {
+          alloc: gigabytes(first?.first_allocated_bytes ?? null),
+          max_alloc: gigabytes(first?.first_peak_allocated_bytes ?? null),
+          max_reserved: reserved.length === 0 ? null : gigabytes(reserved.reduce((a, b) => Math.max(a, b))),
+        }
+      : { alloc: series.bridge.alloc, max_alloc: series.bridge.max_alloc, max_reserved: series.bridge.max_reserved }),
     others: {},
   };
 }

@@ -112,7 +112,7 @@ function samplesOf(golden: MegatronValues, run: MegatronValues): MegatronValues 
         ([step]) => known?.has(step) === true || step > last || (isDense && isEveryStep) || last === 0,
       ),
     );
-    if (values.size > 0) metrics.set(name, { ...series, values });
+    if (values.size > 0 || series.values.size === 0) metrics.set(name, { ...series, values });
   }
   return { ...golden, metrics };
 }

@@ -49,16 +49,18 @@ function thin(steps: Record<string, Record<string, number>>): Record<string, Rec
 const UTILIZATION = 'GPU utilization';
 
 /**
- * The step values of the same, where they are not those of the iteration lines: utilization on lines of its own, values
- * that are no numbers, lists that shift. Undefined elsewhere, and for runs of more steps than upstream keeps.
+ * The values of the same, where they are not those of the iteration lines and memory lines of a rank: utilization on
+ * lines of its own, values that are no numbers, lists that shift, memory in GB. Undefined elsewhere, and for runs of more steps than upstream keeps.
  */
 export async function measureBridge(store: Store, runId: number): Promise<MeasuredBridge | undefined> {
   const rows = await store.all('log.bridge_steps', { run_id: runId });
+  const memory = await store.one('log.bridge_memory', { run_id: runId });
+  const { alloc = null, max_alloc = null, max_reserved = null } = memory ?? {};
   const isOwn = rows.some(
     ({ kind, value, is_misaligned }) =>
       kind === UTILIZATION || !Number.isFinite(value) || (is_misaligned && kind === 'lm loss'),
   );
-  if (!isOwn) return undefined;
+  if (!isOwn && alloc === null && max_alloc === null) return undefined;
   const byStep = new Map<number, Map<string, number>>();
   for (const { kind, step, value } of rows) {
     if (step === null) continue;
@@ -69,7 +71,7 @@ export async function measureBridge(store: Store, runId: number): Promise<Measur
   if (steps.length > MOST_STEPS) return undefined;
   const of = (kind: string) => steps.map((step) => byStep.get(step)!.get(kind) ?? null);
   return {
-    steps,
+    ...{ steps, alloc, max_alloc, max_reserved },
     lm_loss: of('lm loss'),
     step_ms: of('elapsed time per iteration (ms)'),
     gpu_utilization: of(UTILIZATION),
