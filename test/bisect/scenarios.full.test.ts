@@ -264,9 +264,11 @@ describe('git bisect run over a hundred commits', () => {
   it('has enough scenarios', () => expect(SCENARIOS.length).toBeGreaterThanOrEqual(30));
 
   it.each(sampled(SCENARIOS, 6).map((one) => [one.name, one] as const))('%s', (_, scenario) => {
-    const { report, planted, output } = bisectScenario(cli.script, mkdtempSync(join(root, 's-')), scenario);
+    const { report, planted, output, runs } = bisectScenario(cli.script, mkdtempSync(join(root, 's-')), scenario);
     const { confidence, culprit, state, suspects_left: left, settings } = report;
     const found = { confidence, state, culprit: culprit?.subject, why: report.confidence_reason };
+    const launched = report.steps.filter((step) => step.runs > 0).length;
+    expect(runs).toBe(launched);
     // Never a wrong commit.
     if (confidence !== 'low') expect(culprit?.sha, JSON.stringify(found)).toBe(planted);
     if (scenario.expected === 'named') expect([culprit?.sha, confidence === 'low'], output).toEqual([planted, false]);

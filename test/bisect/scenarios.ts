@@ -125,6 +125,8 @@ export interface Outcome {
   /** What git calls the first bad commit; null where it is left with several. */
   readonly firstBad: string | null;
   readonly output: string;
+  /** Points of `history --bisect`. */
+  readonly runs: number;
 }
 
 /** Bisects one scenario in `directory`, which must exist. */
@@ -174,7 +176,16 @@ export function bisectScenario(script: string, directory: string, scenario: Scen
   );
   const report = JSON.parse(tool('bisect', 'report', '--json')) as BisectReportResult;
   const first = /^# first bad commit: \[([0-9a-f]+)\]/m.exec(git('bisect', 'log'))?.[1] ?? null;
-  return { report, planted: shas[scenario.planted]!, shas, firstBad: first, output: answer.stdout + answer.stderr };
+  const runs = (JSON.parse(tool('history', '--bisect', '--json')) as { readonly points: readonly unknown[] }).points
+    .length;
+  return {
+    runs,
+    report,
+    planted: shas[scenario.planted]!,
+    shas,
+    firstBad: first,
+    output: answer.stdout + answer.stderr,
+  };
 }
 
 function subjectsOf(log: string): string[] {

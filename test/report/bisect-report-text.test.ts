@@ -41,7 +41,7 @@ function hostile(): BisectReportResult {
     golden: h,
     culprit: { ...commit, judged_runs: 1 },
     suspects_left: [{ ...commit, why_skipped: h }],
-    steps: [{ ...commit, judgement: 'bad', runs: 1, reason: h, bundle: h }],
+    steps: [{ ...commit, judgement: 'bad', runs: 1, reason: h, bundle: h, place: null, figure: null }],
     before: { sha: h, run: h },
     after: { sha: h, run: h },
     sites,
@@ -60,6 +60,11 @@ BISECT  found                                                                   
         abc1234 Keep the MLP input for the backward pass
         judged on memory against golden nightly; the culprit by 2 runs
         both neighbours were judged, the culprit twice
+
+judged commits, oldest first, by their distance to the first: peak allocated
+      +0  d34db33  good  ███████████████                 54.80 GiB
+     +10  1111111  skip
+     +20  abc1234  bad   ██████████████████████████████  58.10 GiB  first bad
 
 from d34db33 to abc1234: +3.30 GiB at the peak
   check              before      after     change          tolerance  status

@@ -433,6 +433,8 @@ export function bisectReport(over: Partial<BisectReportResult> = {}): BisectRepo
         runs: 1,
         reason: 'NCCL timeout before the first iteration',
         bundle: 'bisect/1111111',
+        place: 20,
+        figure: null,
       },
       {
         sha: SHA_CURRENT,
@@ -441,6 +443,8 @@ export function bisectReport(over: Partial<BisectReportResult> = {}): BisectRepo
         runs: 2,
         reason: 'peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2 %',
         bundle: 'bisect/abc1234',
+        place: 30,
+        figure: { name: 'peak_allocated', value: gib(58.1), unit: 'bytes' },
       },
       {
         sha: SHA_GOLDEN,
@@ -449,6 +453,8 @@ export function bisectReport(over: Partial<BisectReportResult> = {}): BisectRepo
         runs: 1,
         reason: 'peak allocated 54.8 GiB: as golden',
         bundle: '',
+        place: 10,
+        figure: { name: 'peak_allocated', value: gib(54.8), unit: 'bytes' },
       },
     ],
     before: { sha: SHA_GOLDEN, run: 'bisect-d34db33' },

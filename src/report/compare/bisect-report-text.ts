@@ -2,7 +2,7 @@
  * What a bisection came to: the culprit, how sure that is, what it changed in memory, and how it was found. As text and
  * as Markdown.
  */
-import { pushAll } from '../../model/lists.js';
+import { maxOf, minOf, pushAll } from '../../model/lists.js';
 import type { BisectReportResult, BisectSide } from '../../model/results/bisect.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
@@ -12,7 +12,7 @@ import { screenText } from '../screen-text.js';
 import { left, printable, right, wrap } from '../table.js';
 import { counted, labelled, paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
-import { shortCommit } from './check-words.js';
+import { checkFigure, shortCommit } from './check-words.js';
 import { changedLines, componentLines, type Sides, siteLines, suspectLines } from './difference-lines.js';
 import {
   changedMarkdown,
@@ -28,7 +28,10 @@ const SITES_SHOWN = 6;
 const SUSPECTS_SHOWN = 6;
 const SETTINGS_SHOWN = 12;
 
-export function bisectReportText(result: BisectReportResult): string {
+export function bisectReportText(
+  result: BisectReportResult,
+  { unicode }: { readonly unicode: boolean } = { unicode: true },
+): string {
   const { confidence, confidence_reason: why, components, checks, sites, config, suspects, notes } = result;
   const title = `BISECT  ${stateWords(result)}`;
   const sure = `confidence ${confidence}`;
@@ -37,6 +40,7 @@ export function bisectReportText(result: BisectReportResult): string {
     `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`,
     ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, WIDTH, indent)),
     ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, WIDTH, indent)),
+    ...pictureLines(result, unicode ? '█' : '#'),
     ...suspectsLeftLines(result),
     ...titled('settings that changed inside the range', settingLines(result)),
     ...titled(
@@ -107,6 +111,42 @@ function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): 
     return [`  ${commitWords(one, WIDTH - 2)}`, ...why];
   });
   return ['', title, ...lines];
+}
+
+const BAR = 30;
+
+/**
+ * The judged commits in the order of the history, each with its figure as a bar. Bars begin below the least value by the
+ * range of all: a growth of some per cent is to be seen.
+ */
+function pictureLines({ steps, culprit }: BisectReportResult, block: string): string[] {
+  const placed = steps.flatMap((step) => (step.place === null ? [] : [{ ...step, place: step.place }]));
+  if (placed.length < 2) return [];
+  const values = placed.flatMap(({ figure }) => (figure === null ? [] : [figure.value]));
+  const [low, high] = [minOf(values), maxOf(values)];
+  const base = Math.max(0, low - Math.max(high - low, 0.02 * high));
+  const first = minOf(placed.map(({ place }) => place));
+  const lines = placed
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ place, sha, judgement, figure }) => {
+      const length = figure === null ? 0 : Math.max(1, Math.round((BAR * (figure.value - base)) / (high - base)));
+      const value = figure === null ? '' : checkFigure(figure.value, figure.unit);
+      const mark = sha === culprit?.sha ? '  first bad' : '';
+      const cells = [
+        `+${place - first}`.padStart(6),
+        shortCommit(sha),
+        judgement.padEnd(4),
+        block.repeat(length).padEnd(BAR),
+        value,
+      ];
+      return `  ${cells.join('  ')}${mark}`.trimEnd();
+    });
+  const name = placed.find(({ figure }) => figure !== null)?.figure?.name.replaceAll('_', ' ');
+  return [
+    '',
+    `judged commits, oldest first, by their distance to the first${name === undefined ? '' : `: ${name}`}`,
+    ...lines,
+  ];
 }
 
 /** Checks that differ or are undecided. Unchanged components are not shown. */

@@ -18,6 +18,7 @@ import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
+import type { BisectReportResult } from '../../../model/results/bisect.js';
 import type { TriageResult } from '../../../model/results/compare.js';
 import { bisectReportMarkdown, bisectReportText } from '../../../report/compare/bisect-report-text.js';
 import { wordedCheck } from '../../../report/compare/check-reason.js';
@@ -143,7 +144,7 @@ const report = defineVerb({
     markdown: option('--markdown <file>', 'also write it as Markdown; - is standard output'),
   },
   examples: ['bisect report', 'bisect report --markdown culprit.md --json'],
-  async ask({ repo, ...given }, session) {
+  async ask({ repo, ...given }, session): Promise<BisectReportResult> {
     const repository = await openRepository(repo, session.context.env);
     const bisection = readSession(repository, given.session);
     const db = join(bisectDirectory(repository), STORE_NAME);
@@ -157,7 +158,7 @@ const report = defineVerb({
     );
     return { ...report, checks: report.checks.map(wordedCheck) };
   },
-  render: bisectReportText,
+  render: (result: BisectReportResult, _, { unicode }) => bisectReportText(result, { unicode }),
   reports: { markdown: bisectReportMarkdown },
 });
 

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { bisectDirectory, STORE_NAME } from '../../../findings/flows/bisect/session.js';
 import { readTrend } from '../../../findings/history/read-trend.js';
 import { listCommits } from '../../../git/list-commits.js';
 import { openRepository, type Repository } from '../../../git/repository.js';
@@ -8,6 +11,9 @@ import { historyText } from '../../../report/compare/history-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { count, flag, oneOf, operand, option, share } from '../../options.js';
+import type { OpenedStore } from '../../path-store.js';
+import type { Session } from '../../session.js';
+import { openTargetStore } from '../../target.js';
 
 const DEFAULT_WIDTH = 100;
 /** Points of the table unless `--limit` is given; documents have all. */
@@ -30,6 +36,7 @@ export const verb = defineVerb({
       'one point a commit or a run (default: commit where every run has one)',
       oneOf(HISTORY_AXES),
     ),
+    bisect: flag('--bisect', 'the runs that `bisect run` launched in the repository, by its history'),
     label: option('--label <label>', 'only runs with this label'),
     repo: option('--repo <dir>', 'a git checkout: order commits by its history instead of by the time of ingestion'),
     from: option('--from <commit>', 'begin here; a commit, or a run'),
@@ -54,10 +61,12 @@ export const verb = defineVerb({
     'history --metric step_ms --label nightly --min-change 3%',
     'history --metric peak_reserved_bytes --from 3f2a1bc --exit-code',
     'history --metric ooms --by run --json',
+    'history --bisect --metric peak_allocated_bytes',
   ],
-  async ask({ path, metric, by, label, repo, from, to, minChange }, session) {
-    const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);
-    const opened = await session.store(path);
+  async ask({ path, metric, by, bisect, label, repo, from, to, minChange }, session) {
+    const place = repo ?? (bisect ? '.' : undefined);
+    const repository = place === undefined ? undefined : await openRepository(place, session.context.env);
+    const opened = await (bisect ? bisectStore(repository!, session) : session.store(path));
     session.note(opened);
     return readTrend(opened.store, {
       metric,
@@ -78,6 +87,13 @@ export const verb = defineVerb({
   exitCode: (result, { exitCode }) =>
     exitCode && result.change_points.at(-1)?.is_worse === true ? EXIT.finding : EXIT.done,
 });
+
+/** The store of all bisections of a repository. Throws MBF1004 where there was none. */
+async function bisectStore(repository: Repository, session: Session): Promise<OpenedStore> {
+  const db = join(bisectDirectory(repository), STORE_NAME);
+  if (!existsSync(db)) throw new MbfError('MBF1004', 'no bisection has launched a run here', { file: db });
+  return session.keep(await openTargetStore(undefined, { ...session.common, db }, session.context));
+}
 
 /** What the repository knows under that name, branches and tags included; else it may be the name of a run. */
 async function commitOf(repository: Repository | undefined, name: string | undefined): Promise<string | undefined> {

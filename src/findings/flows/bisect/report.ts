@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { isAncestor, suspectCommits } from '../../../git/commits.js';
 import { compareCommits } from '../../../git/compare-commits.js';
+import { listCommits } from '../../../git/list-commits.js';
 import { parseBisectLog } from '../../../git/parse-bisect-log.js';
 import type { Repository } from '../../../git/repository.js';
 import type { CommitInfo } from '../../../model/git.js';
@@ -52,6 +53,7 @@ export async function describeBisection(
   const hidden = hiding.filter(({ key }) => changes.some((change) => change.key === key && change.way !== 'down'));
   const { state, culprit, left } =
     hidden.length === 0 ? progress : await notCleared(repository, progress, marks, byCommit);
+  const places = new Map((await listCommits(repository)).map(({ sha }, place) => [sha, place]));
   const notes: string[] = [];
   if (goods.length === 0) notes.push('no commit is known to be good');
   if (bads.length === 0) notes.push('no commit was judged bad');
@@ -89,7 +91,9 @@ export async function describeBisection(
         marks.find((mark) => mark.sha === sha && mark.judgement === 'skip')?.reason ??
         hidingText(byCommit.get(sha), hidden),
     })),
-    steps: judgements.map(({ sha, subject, judgement, reason, runs }) => ({
+    steps: judgements.map(({ sha, subject, judgement, reason, runs, checks }) => ({
+      place: places.get(sha) ?? null,
+      figure: figureOf(checks),
       sha,
       subject,
       judgement,
@@ -113,6 +117,12 @@ export async function describeBisection(
     confidence_reason,
     notes,
   };
+}
+
+/** The first figure that was judged: of the whole, not of a stage. */
+function figureOf(checks: JudgementRecord['checks']): BisectReportResult['steps'][number]['figure'] {
+  const check = checks.find(({ current }) => typeof current === 'number');
+  return typeof check?.current === 'number' ? { name: check.name, value: check.current, unit: check.unit } : null;
 }
 
 /** The first run of a commit that could be measured represents it. */
