@@ -2,7 +2,13 @@
  * The shape of our own golden documents. Comparisons use the values without further checks, so every field is checked
  * here; unknown fields are kept for newer versions.
  */
-import { type Disturbance, ENDINGS, type GoldenDocument, type Measurement } from '../../src/model/measurement.js';
+import {
+  type Disturbance,
+  ENDINGS,
+  type GoldenDocument,
+  type MeasuredBridge,
+  type Measurement,
+} from '../../src/model/measurement.js';
 import { isList, isObject, type JsonObject, type JsonValue, kindOf } from './python-json.js';
 import { quote, type Refuse } from './refuse.js';
 
@@ -160,6 +166,17 @@ const STEPS: Fields<NonNullable<Measurement['steps']>> = {
   spread_tflops: numberOrNull,
 };
 
+const BRIDGE: Fields<MeasuredBridge> = {
+  steps: listOf(number),
+  lm_loss: listOf(numberOrNull),
+  step_ms: listOf(numberOrNull),
+  gpu_utilization: listOf(numberOrNull),
+  grad_norm: listOf((value, where) => (value === 'nan' ? undefined : numberOrNull(value, where))),
+  alloc: numberOrNull,
+  max_alloc: numberOrNull,
+  max_reserved: numberOrNull,
+};
+
 const SERIES: Fields<Measurement['series']> = {
   iteration: listOf(number),
   loss: listOf(numberOrNull),
@@ -169,18 +186,7 @@ const SERIES: Fields<Measurement['series']> = {
   allocated_bytes: optional(listOf(numberOrNull)),
   max_allocated_bytes: optional(listOf(numberOrNull)),
   num_zeros: optional(listOf(numberOrNull)),
-  bridge: optional(
-    record({
-      steps: listOf(number),
-      lm_loss: listOf(numberOrNull),
-      step_ms: listOf(numberOrNull),
-      gpu_utilization: listOf(numberOrNull),
-      grad_norm: listOf((value, where) => (value === 'nan' ? undefined : numberOrNull(value, where))),
-      alloc: numberOrNull,
-      max_alloc: numberOrNull,
-      max_reserved: numberOrNull,
-    }),
-  ),
+  bridge: optional(record(BRIDGE)),
 };
 
 const MEASUREMENT: Fields<Measurement> = {
@@ -224,10 +230,19 @@ const MEASUREMENT: Fields<Measurement> = {
 
 /** Values are paired with their iteration by position: a list cut short would shift nothing and go unnoticed. */
 function unequalSeries(series: JsonObject, where: string): string | undefined {
-  const count = (key: string): number => (series.get(key) as readonly JsonValue[]).length;
-  const odd = Object.keys(SERIES).find((key) => series.has(key) && count(key) !== count('iteration'));
-  if (odd === undefined) return undefined;
-  return `has ${count(odd)} values as ${where}.${odd} of ${count('iteration')} iterations`;
+  const bridge = series.get('bridge');
+  return (
+    unequalLists(series, Object.keys(SERIES), where, 'iterations') ??
+    (isObject(bridge) ? unequalLists(bridge, Object.keys(BRIDGE), `${where}.bridge`, 'steps') : undefined)
+  );
+}
+
+/** The lists of these names are as long as the first. */
+function unequalLists(lists: JsonObject, names: readonly string[], where: string, what: string): string | undefined {
+  const count = (key: string): number => (lists.get(key) as readonly JsonValue[]).length;
+  const [first = ''] = names;
+  const odd = names.find((key) => isList(lists.get(key)) && count(key) !== count(first));
+  return odd === undefined ? undefined : `has ${count(odd)} values as ${where}.${odd} of ${count(first)} ${what}`;
 }
 
 const DOCUMENT: Fields<Omit<GoldenDocument, 'schema'>> = {

@@ -159,7 +159,7 @@ const report = defineVerb({
     return { ...report, checks: report.checks.map(wordedCheck) };
   },
   render: (result: BisectReportResult, _, { unicode }) => bisectReportText(result, { unicode }),
-  reports: { markdown: bisectReportMarkdown },
+  reports: { markdown: (result) => bisectReportMarkdown(result) },
 });
 
 export const verb = defineVerbs({
