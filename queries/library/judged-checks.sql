@@ -2,12 +2,12 @@
 -- @kind   macro
 -- @title  Measurements of runs against golden ones, judged by the rules of the verb compare
 -- @param  document_list   VARCHAR  JSON list of {comparison, is_golden, position, document}: `document` is a run of golden values
--- @param  tolerance_list  VARCHAR  JSON object of other tolerances by rule; NULL: those of check_rule
+-- @param  tolerance_list  VARCHAR  JSON object of other tolerances by rule, check or kind of check (`component`); NULL: those of check_rule
 -- @param  with_stages     BOOLEAN  whether ranks and stages of both sides mean the same
 -- @col    comparison      VARCHAR
 -- @col    place           BIGINT   order of the checks
 -- @col    check_name      VARCHAR  status, peak_allocated, peak_allocated:stage 0, peak_active, peak_reserved, component:…, step_time,
---         throughput, loss
+--         throughput, loss, alloc_retries
 -- @col    unit            VARCHAR  empty for status
 -- @col    golden_runs     BIGINT   how many golden runs there are
 -- @col    current_runs    BIGINT
@@ -45,17 +45,19 @@ WITH run_row AS MATERIALIZED (
       "status": {"ending": "VARCHAR"},
       "ranks": [{"rank": "BIGINT", "stage": "BIGINT", "first_iteration": "BIGINT", "last_iteration": "BIGINT",
         "first_peak_allocated_bytes": "DOUBLE", "peak_allocated_bytes": "DOUBLE", "peak_reserved_bytes": "DOUBLE",
-        "precision_bytes": "DOUBLE"}],
+        "alloc_retries": "DOUBLE", "precision_bytes": "DOUBLE"}],
       "peaks": [{"rank": "BIGINT", "moment": "VARCHAR", "active_bytes": "DOUBLE", "components": "MAP(VARCHAR, DOUBLE)",
         "parts": "MAP(VARCHAR, DOUBLE)"}],
       "steps": {"from": "BIGINT", "to": "BIGINT", "count": "BIGINT", "median_ms": "DOUBLE", "spread_ms": "DOUBLE",
         "median_tflops": "DOUBLE", "spread_tflops": "DOUBLE"},
       "series": {"iteration": ["BIGINT"], "loss": ["DOUBLE"]},
       "disturbances": [{"kind": "VARCHAR", "text": "VARCHAR"}]}}]')) AS item) AS listed),
+explicit_tolerance AS (
+  SELECT unnest(map_entries(from_json(tolerance_list::VARCHAR::JSON, '"MAP(VARCHAR, DOUBLE)"')), max_depth := 2)),
 rule AS (
   SELECT check_rule.rule, check_rule.assumed::DOUBLE AS assumed,
-    coalesce((json_extract_string(tolerance_list::VARCHAR::JSON, check_rule.rule))::DOUBLE, check_rule.tolerance::DOUBLE) AS tolerance
-  FROM check_rule),
+    coalesce(explicit_tolerance.value, check_rule.tolerance::DOUBLE) AS tolerance
+  FROM check_rule LEFT JOIN explicit_tolerance ON explicit_tolerance.key = check_rule.rule),
 rank_row AS (
   SELECT comparison, is_golden, position, generate_subscripts(ranks, 1) AS nth, unnest(ranks, max_depth := 2) FROM run_row),
 later AS (
@@ -122,15 +124,24 @@ sample AS (
   UNION ALL
   SELECT comparison, is_golden, 8, NULL, 'throughput', steps.median_tflops,
     sigmas * median_error * coalesce(steps.spread_tflops, 0) / sqrt(steps.count)
-  FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps),
+  FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps
+  UNION ALL
+  SELECT comparison, is_golden, 10, NULL, 'alloc_retries', max(alloc_retries), 0 FROM rank_row GROUP BY comparison, is_golden, position),
 figure AS (
   SELECT
-    comparison, family, number, check_name, CASE WHEN family < 7 THEN 'memory' ELSE 'time' END AS rule,
+    comparison, family, number, check_name, CASE WHEN family < 7 THEN 'memory' WHEN family = 10 THEN 'retries' ELSE 'time' END AS rule,
     count(*) FILTER (is_golden) AS runs, count(*) FILTER (NOT is_golden) AS current_runs,
     median(value) FILTER (is_golden) AS golden_value, median(value) FILTER (NOT is_golden) AS current_value,
     stddev_samp(value) FILTER (is_golden) AS deviation, max(uncertain) FILTER (is_golden) / sqrt(runs) AS golden_uncertain,
     max(uncertain) FILTER (NOT is_golden) / sqrt(current_runs) AS current_uncertain
   FROM sample WHERE value IS NOT NULL GROUP BY ALL),
+-- The tolerance of a check takes precedence over that of its kind, and that over its rule's.
+rule_of_check AS (
+  SELECT named.check_name AS ruled_check, assumed, coalesce(alone.value, kind.value, tolerance) AS tolerance
+  FROM (SELECT DISTINCT check_name, rule FROM figure) AS named
+  JOIN rule ON rule.rule = named.rule
+  LEFT JOIN explicit_tolerance AS alone ON alone.key = named.check_name
+  LEFT JOIN explicit_tolerance AS kind ON kind.key = split_part(named.check_name, ':', 1)),
 noisy AS (
   SELECT figure.*, rule.tolerance, current_value - golden_value AS change, rule.tolerance * abs(golden_value) AS bound,
     CASE check_name WHEN 'throughput' THEN golden_value - current_value ELSE current_value - golden_value END AS harm,
@@ -140,7 +151,7 @@ noisy AS (
       + pow(golden_uncertain, 2) + pow(current_uncertain, 2)) AS noise,
     CASE WHEN harm - noise > bound THEN 'regression' WHEN harm + noise * sigmas_to_pass / sigmas > bound THEN 'undecided'
       WHEN -harm - noise > bound THEN 'improvement' ELSE 'pass' END AS outcome
-  FROM figure JOIN rule ON rule.rule = figure.rule CROSS JOIN check_threshold
+  FROM figure JOIN rule_of_check AS rule ON ruled_check = check_name CROSS JOIN check_threshold
   WHERE runs > 0 AND current_runs > 0),
 judged_end AS (
   FROM judged_endings(document_list)
@@ -174,7 +185,7 @@ whole AS (
   GROUP BY comparison),
 judged_family AS (
   SELECT comparison, bool_or(family = 1) AS has_lines, bool_or(family IN (1, 4)) AS has_peak, bool_or(family = 7) AS has_step_time,
-    bool_or(family > 6) AS has_speed
+    bool_or(family IN (7, 8)) AS has_speed
   FROM noisy GROUP BY comparison),
 context AS (
   SELECT whole.*, is_later, paired_moment.rank AS peak_rank, paired_moment.moment, excuse.kind AS excuse_kind, excuse.text AS excuse_text,
@@ -204,11 +215,11 @@ loss_side AS (
 answer AS (
   SELECT
     noisy.comparison, noisy.family, noisy.number, check_name,
-    CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' ELSE 'TFLOP/s/GPU' END AS unit, golden_value, current_value,
-    NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative, tolerance, noise,
+    CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' WHEN family = 8 THEN 'TFLOP/s/GPU' ELSE '1' END AS unit,
+    golden_value, current_value, NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative, tolerance, noise,
     family IN (1, 2, 4, 7) OR (family = 8 AND NOT has_step_time) AS is_gate,
     family < 5 AND has_failed AND outcome <> 'regression' AS is_least,
-    family > 6 AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
+    family IN (7, 8) AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
     family = 6 AND abs(change) < least_part_bytes AS is_small,
     CASE WHEN is_small THEN 'pass' WHEN is_least OR is_excused THEN 'undecided' ELSE outcome END AS status,
     CASE family
@@ -218,9 +229,10 @@ answer AS (
       WHEN 4 THEN CASE moment WHEN 'oom' THEN 'snapshots_with_refused' ELSE 'snapshots' END
       WHEN 5 THEN 'depends_on_history'
       WHEN 6 THEN CASE WHEN is_small THEN 'small_part' END
+      WHEN 10 THEN 'retries_of_rank'
       ELSE CASE WHEN is_excused THEN 'disturbed' ELSE 'steady_iterations' END END AS reason,
-    CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family > 6 THEN first_iteration END AS reason_from,
-    CASE WHEN family > 6 THEN last_iteration END AS reason_to, CASE WHEN is_small THEN least_part_bytes END AS reason_least,
+    CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family IN (7, 8) THEN first_iteration END AS reason_from,
+    CASE WHEN family IN (7, 8) THEN last_iteration END AS reason_to, CASE WHEN is_small THEN least_part_bytes END AS reason_least,
     CASE WHEN is_excused THEN excuse_kind END AS reason_kind, CASE WHEN is_excused THEN excuse_text END AS reason_text
   FROM noisy
   JOIN context ON context.comparison = noisy.comparison

@@ -30,6 +30,7 @@ export type CheckReason =
         | 'ranks_of_stage'
         | 'one_rank'
         | 'depends_on_history'
+        | 'retries_of_rank'
         | 'no_memory'
         | 'broken_loss'
         | 'no_loss'
