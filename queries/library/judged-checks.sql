@@ -216,8 +216,8 @@ answer AS (
   SELECT
     noisy.comparison, noisy.family, noisy.number, check_name,
     CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' WHEN family = 8 THEN 'TFLOP/s/GPU' ELSE '1' END AS unit,
-    golden_value, current_value, NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative, tolerance, noise,
-    family IN (1, 2, 4, 7) OR (family = 8 AND NOT has_step_time) AS is_gate,
+    golden_value, current_value, NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative,
+    tolerance, noise, family IN (1, 2, 4, 7) OR (family = 8 AND NOT has_step_time) AS is_gate,
     family < 5 AND has_failed AND outcome <> 'regression' AS is_least,
     family IN (7, 8) AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
     family = 6 AND abs(change) < least_part_bytes AS is_small,

@@ -35,6 +35,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   profile: [[], 2],
   diff: [[RUN, RUN]],
   compare: [[RUN, '--golden', 'base'], 3],
+  gate: [[RUN, '--baseline', 'gate.json', '--update', '--force']],
   golden: [['list']],
   history: [[]],
   'verify-fix': [[RUN, RUN]],

@@ -30,6 +30,7 @@ export const VERBS: Readonly<Record<string, () => Promise<{ readonly verb: Verb 
   history: () => import('./compare/history.js'),
   golden: () => import('./compare/golden.js'),
   compare: () => import('./compare/compare.js'),
+  gate: () => import('./compare/gate.js'),
   triage: () => import('./compare/triage.js'),
   bisect: () => import('./compare/bisect.js'),
   whatif: () => import('./what-if/whatif.js'),

@@ -7,6 +7,7 @@ import type {
   CompareCheck,
   ComparedRun,
   CompareVerdict,
+  ContractEntry,
   JudgedComparison,
 } from '../../model/results/compare.js';
 import type { Store } from '../../store/store.js';
@@ -23,6 +24,10 @@ export interface CompareInput extends Sides {
   readonly tolerances: Tolerances;
   /** Judge although the contract differs. */
   readonly force: boolean;
+  /** Which checks decide the verdict, where other ones than by the rules do. */
+  readonly isGate?: (check: CompareCheck) => boolean;
+  /** The command that adds a golden run; default: `golden add`. */
+  readonly addsRun?: string;
 }
 
 /** Everything that a preset does not change. */
@@ -30,9 +35,18 @@ export type CompareBasis = Omit<JudgedComparison, 'verdict' | 'preset' | 'is_ref
 
 /** All our checks, in the order of the report. */
 export async function allChecks(store: Store, sides: Sides, tolerances: Tolerances): Promise<CompareCheck[]> {
-  const contract = await compareContract(store, sides.golden[0]!, sides.current[0]!);
-  return judgeChecks(store, sides, { tolerances, sameLayout: sameLayout(contract) });
+  const contracts = await contractsOf(store, sides);
+  return judgeChecks(store, sides, { tolerances, sameLayout: contracts.every(sameLayout) });
 }
+
+/** Of each run. Repetitions of one run usually have the same. */
+async function contractsOf(store: Store, { golden, current }: Sides): Promise<ContractEntry[][]> {
+  const contracts: ContractEntry[][] = [];
+  for (const run of current) contracts.push(await compareContract(store, golden[0]!, run));
+  return contracts;
+}
+
+const isBlocking = ({ blocking }: ContractEntry): boolean => blocking;
 
 export async function compareBasis(store: Store, input: CompareInput): Promise<CompareBasis> {
   const [golden, current] = [input.golden[0]!, input.current[0]!];
@@ -41,11 +55,12 @@ export async function compareBasis(store: Store, input: CompareInput): Promise<C
   const sites: DiffSite[] = pair === undefined ? [] : siteChanges(...pair);
   const config: ChangedValue[] = changedConfig(golden, current);
   const env: ChangedValue[] = changedEnv(golden, current);
+  const contracts = await contractsOf(store, input);
   return {
     schema: 'mbforensics/compare@1',
     golden: sideOf(input.goldenName, input.golden, input.goldenOrigin),
     current: sideOf(current.run, input.current, input.currentOrigin),
-    contract: await compareContract(store, golden, current),
+    contract: contracts.find((contract) => contract.some(isBlocking)) ?? contracts[0]!,
     components,
     sites,
     config,
@@ -58,11 +73,11 @@ function sideOf(name: string, runs: readonly Measurement[], origin: ComparedRun[
   return { name, commit: runs[0]!.commit, ending: runs[0]!.status.ending, origin, runs: runs.length };
 }
 
-function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] {
+function notesOf({ golden, current, addsRun = 'golden add' }: CompareInput, hasPair: boolean): string[] {
   const notes = current.flatMap(({ disturbances }) => disturbances.map(({ text }) => text));
   if (golden.length === 1 && golden[0]!.steps !== null)
     notes.push(
-      'one golden run: how much runs differ by themselves is assumed (0.4 % of a step); `golden add` a second one to know',
+      `one golden run: how much runs differ by themselves is assumed (0.4 % of a step); \`${addsRun}\` a second one to know`,
     );
   if (!hasPair && golden[0]!.peaks.length > 0 !== current[0]!.peaks.length > 0)
     notes.push('only one side has a memory snapshot: components and call sites cannot be compared');
@@ -71,8 +86,10 @@ function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] 
 
 export async function compareRuns(store: Store, input: CompareInput): Promise<JudgedComparison> {
   const basis = await compareBasis(store, input);
-  const is_refused = !input.force && basis.contract.some(({ blocking }) => blocking);
-  const checks = await allChecks(store, input, input.tolerances);
+  const is_refused = !input.force && basis.contract.some(isBlocking);
+  const { isGate } = input;
+  const judged = await allChecks(store, input, input.tolerances);
+  const checks = isGate === undefined ? judged : judged.map((check) => ({ ...check, gate: isGate(check) }));
   return {
     ...basis,
     preset: 'default',

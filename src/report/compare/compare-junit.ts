@@ -2,9 +2,10 @@
  * A comparison as JUnit XML, as Jenkins, GitLab and GitHub actions read it: a test case for every check of the gate,
  * for how the run ended and for the contract. Without times: the same result gives the same file.
  */
-import type { CompareCheck, CompareResult } from '../../model/results/compare.js';
-import { failsGate, figuresOf, isOfGate, remarkOf, runWords } from './check-words.js';
+import type { CompareCheck } from '../../model/results/compare.js';
+import { failsGate, figuresOf, isListed, remarkOf, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
+import { type ReportedComparison, verbOf } from './reported-comparison.js';
 import { upstreamWords } from './upstream-words.js';
 
 interface TestCase {
@@ -17,8 +18,9 @@ interface TestCase {
   readonly body: string;
 }
 
-export function compareJunit(result: CompareResult): string {
-  const gate = result.checks.filter(isOfGate);
+export function compareJunit(result: ReportedComparison): string {
+  const verb = verbOf(result);
+  const gate = result.checks.filter((check) => isListed(check, result.warned));
   const cases = [
     ...(gate.some(({ name }) => name === 'status') ? [] : [statusCase(result)]),
     contractCase(result),
@@ -35,14 +37,14 @@ export function compareJunit(result: CompareResult): string {
   };
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuites name="mbforensics compare" ${counts}>`,
-    `  <testsuite name="${attribute(`compare ${result.current.name} against ${result.golden.name}`)}" ${counts}>`,
+    `<testsuites name="mbforensics ${verb}" ${counts}>`,
+    `  <testsuite name="${attribute(`${verb} ${result.current.name} against ${result.golden.name}`)}" ${counts}>`,
     '    <properties>',
     ...Object.entries(facts).map(
       ([name, value]) => `      <property name="${attribute(name)}" value="${attribute(value)}"/>`,
     ),
     '    </properties>',
-    ...cases.flatMap(caseLines),
+    ...cases.flatMap((one) => caseLines(one, verb)),
     ...(result.notes.length === 0 ? [] : [`    <system-out>${content(result.notes.join('\n'))}</system-out>`]),
     '  </testsuite>',
     '</testsuites>',
@@ -50,8 +52,8 @@ export function compareJunit(result: CompareResult): string {
   ].join('\n');
 }
 
-function caseLines({ name, outcome, type, message, body }: TestCase): string[] {
-  const open = `    <testcase name="${attribute(name)}" classname="mbforensics.compare"`;
+function caseLines({ name, outcome, type, message, body }: TestCase, verb: string): string[] {
+  const open = `    <testcase name="${attribute(name)}" classname="mbforensics.${verb}"`;
   if (outcome === 'skipped') return [`${open}>`, `      <skipped message="${attribute(message)}"/>`, '    </testcase>'];
   if (outcome === 'failed')
     return [
@@ -65,14 +67,14 @@ function caseLines({ name, outcome, type, message, body }: TestCase): string[] {
 }
 
 /** Used where no check covers the ending: a preset has such a check only for runs that did not complete. */
-function statusCase({ current, golden, refused }: CompareResult): TestCase {
+function statusCase({ current, golden, refused }: ReportedComparison): TestCase {
   const ended = `golden ${golden.ending ?? 'unknown'}, current ${current.ending ?? 'unknown'}`;
   if (refused === null && current.ending === 'completed')
     return { name: 'status', outcome: 'passed', type: '', message: '', body: ended };
   return { name: 'status', outcome: 'skipped', type: '', message: `not judged: ${ended}`, body: '' };
 }
 
-function contractCase({ contract, refused }: CompareResult): TestCase {
+function contractCase({ contract, refused }: ReportedComparison): TestCase {
   const { different } = contractWords(contract);
   const body = different
     .map((entry) => {
@@ -87,7 +89,7 @@ function contractCase({ contract, refused }: CompareResult): TestCase {
   return { name: 'contract', outcome: isBroken ? 'failed' : 'skipped', type: 'contract', message, body };
 }
 
-function checkCase(check: CompareCheck, { preset }: CompareResult): TestCase {
+function checkCase(check: CompareCheck, { preset }: ReportedComparison): TestCase {
   const { name, status } = check;
   const figures = figuresOf(check);
   const remark = remarkOf(check);
@@ -104,6 +106,8 @@ function checkCase(check: CompareCheck, { preset }: CompareResult): TestCase {
     const message = `${status}: ${remark === '' ? figures : remark}`;
     return { name, outcome: 'skipped', type: '', message, body: '' };
   }
+  if (status === 'regression')
+    return { name, outcome: 'skipped', type: '', message: `regression, a warning only: ${figures}`, body: '' };
   return {
     name,
     outcome: 'passed',

@@ -11,12 +11,11 @@ import {
   removeGolden,
 } from '../../../findings/compare/golden/golden-store.js';
 import { MbfError } from '../../../model/errors.js';
-import type { GoldenDocument } from '../../../model/measurement.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
-import { statusWords } from '../../../model/status-words.js';
 import { goldenChangeText } from '../../../report/compare/golden-change-text.js';
 import { goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { demandEnded, documentText } from '../../golden-document.js';
 import {
   goldenDocumentFile,
   type MeasuredRuns,
@@ -44,17 +43,7 @@ const add = defineVerb({
   async ask({ run, name, replace, force }, session) {
     checkName(name);
     const measured = await resolveMeasured(run, session);
-    const died = measured.runs.find(
-      ({ status, peaks }) =>
-        status.ending === 'oom' ||
-        status.ending === 'failed' ||
-        (status.ending === 'no_training' && peaks.length === 0),
-    );
-    if (died !== undefined && !force)
-      throw new MbfError(
-        'MBF1001',
-        `run ${died.run} is no golden run (${statusWords(died.status)}); --force keeps it all the same`,
-      );
+    demandEnded(measured.runs, force);
     return keep(name, newRuns(measured, run ?? measured.name), replace, session);
   },
   render: goldenChangeText,
@@ -179,18 +168,6 @@ function textAs(form: (typeof FORMS)[number], { name, runs }: MeasuredRuns): str
   if (form === 'mlm') return writeMegatronGolden(runs[0]!);
   if (form === 'bridge') return writeBridgeGolden(runs[0]!);
   return documentText({ schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs });
-}
-
-/** One run a line: a repository shows what changed. */
-function documentText({ runs, ...head }: GoldenDocument): string {
-  const top = JSON.stringify({ ...head, runs: [] }, null, 2).replace(/\[\]\n\}$/, '');
-  return `${top}[\n${runs.map((run) => runText(run)).join(',\n')}\n  ]\n}\n`;
-}
-
-/** One field a line. */
-function runText(run: object): string {
-  const fields = Object.entries(run).map(([key, value]) => `      ${JSON.stringify(key)}: ${JSON.stringify(value)}`);
-  return `    {\n${fields.join(',\n')}\n    }`;
 }
 
 async function onlyName(session: Session): Promise<string> {
