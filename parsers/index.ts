@@ -8,7 +8,6 @@ export {
   looksLikeGolden,
   readGolden,
   writeBridgeGolden,
-  writeGoldenDocument,
   writeMegatronGolden,
 } from './golden/index.js';
 export { earliestTorch } from './torch-snapshot/features.js';

@@ -5,5 +5,4 @@
 export { looksLikeGolden } from './looks-like-golden.js';
 export { readGolden } from './read-golden.js';
 export { writeBridgeGolden } from './write-bridge.js';
-export { writeGoldenDocument } from './write-document.js';
 export { writeMegatronGolden } from './write-megatron.js';

@@ -1,6 +1,6 @@
 -- @name   compare.rules
 -- @title  When a change of a figure counts, and how much figures vary between runs of the same thing
--- @col    rule      VARCHAR  memory, time or loss
+-- @col    rule      VARCHAR  memory, time, loss or retries
 -- @col    tolerance DOUBLE   least relative change that counts
 -- @col    assumed   DOUBLE?  relative standard deviation between runs
 -- @col    sigmas    INTEGER  of a half-width of noise, in standard deviations

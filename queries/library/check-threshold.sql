@@ -3,8 +3,8 @@
 -- @title  The numbers that decide when a change of a figure counts
 -- @col    sigmas           INTEGER  half-widths are this many standard deviations: of a thousand comparisons without a change, a few exceed
 --         it on the worse side
--- @col    sigmas_to_fail   DOUBLE   a change is beyond its tolerance with so many: of changes just as large as the tolerance, 5 % are called
---         a regression
+-- @col    sigmas_to_fail   DOUBLE   a change is beyond its tolerance with so many: of changes as large as the tolerance, 5 % are called a
+--         regression
 -- @col    sigmas_to_pass   INTEGER  passing takes fewer: a small change that is missed costs less than a commit that is blamed
 -- @col    prior_runs       INTEGER  the assumed variation counts like so many more runs: two or three hardly show how much they vary
 -- @col    enough_runs      INTEGER  from so many golden runs on, what they show is not taken for too large

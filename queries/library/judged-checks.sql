@@ -2,8 +2,7 @@
 -- @kind   macro
 -- @title  Measurements of runs against golden ones, judged by the rules of the verb compare
 -- @param  document_list   VARCHAR  JSON list of {comparison, is_golden, position, document}: `document` is a run of golden values
--- @param  tolerance_list  VARCHAR  JSON object of other tolerances by check, by what is before its colon, or by rule; NULL: those of
---         check_rule
+-- @param  tolerance_list  VARCHAR  JSON object of other tolerances by rule, check or kind of check (`component`); NULL: those of check_rule
 -- @param  with_stages     BOOLEAN  whether ranks and stages of both sides mean the same
 -- @col    comparison      VARCHAR
 -- @col    place           BIGINT   order of the checks
@@ -20,7 +19,7 @@
 -- @col    relative        DOUBLE?
 -- @col    tolerance       DOUBLE?  least relative change that counts
 -- @col    noise           DOUBLE?  half-width of what is uncertain of the change
--- @col    detectable      DOUBLE?  least relative change for the worse that is told from noise
+-- @col    detectable      DOUBLE?  least relative change for the worse that noise does not explain
 -- @col    repeated        DOUBLE?  the same with check_threshold.enough_runs golden runs that vary as these
 -- @col    is_gate         BOOLEAN  whether it decides the verdict
 -- @col    status          VARCHAR  pass, improvement, regression, undecided, info or skipped
@@ -33,13 +32,13 @@
 -- @col    reason_kind     VARCHAR? what disturbed the run
 -- @col    reason_text     VARCHAR?
 -- @why    A change is a regression if it exceeds the noise, and the tolerance by sigmas_to_fail standard deviations; it passes if it is
---         within the tolerance at two; anything else is undecided. Steps that follow their neighbours count as fewer. Noise is three standard deviations between runs, as assumed and corrected by what the
---         golden runs show, with what is uncertain of each figure. Allocated is the gate: reserved depends on the history of the pool,
---         identical work gave 35.9 to 39.0 GB. Lines of logs take precedence over snapshots, whose traces may begin late or be cut; first
---         lines are compared with first lines, since Adam's states are born after them. Stages are gates of their own: the largest rank
---         may hide another stage's growth. Time is a gate before throughput: how TFLOP/s are counted has changed between versions without
---         any change of speed. Stragglers and throttled devices make a slow run undecided, not bad; allocator retries slow a run too, but
---         come of its memory.
+--         within the tolerance at two; anything else is undecided. Steps that follow their neighbours count as fewer. Noise is three
+--         standard deviations between runs, as assumed and corrected by what the golden runs show, with what is uncertain of each figure.
+--         Allocated is the gate: reserved depends on the history of the pool, identical work gave 35.9 to 39.0 GB. Lines of logs take
+--         precedence over snapshots, whose traces may begin late or be cut; first lines are compared with first lines, since Adam's states
+--         are born after them. Stages are gates of their own: the largest rank may hide another stage's growth. Time is a gate before
+--         throughput: how TFLOP/s are counted has changed between versions without any change of speed. Stragglers and throttled devices
+--         make a slow run undecided, not bad; allocator retries slow a run too, but come of its memory.
 WITH run_row AS MATERIALIZED (
   SELECT item.comparison, item.is_golden, item.position, unnest(item.document)
   FROM (
@@ -48,18 +47,19 @@ WITH run_row AS MATERIALIZED (
       "status": {"ending": "VARCHAR"},
       "ranks": [{"rank": "BIGINT", "stage": "BIGINT", "first_iteration": "BIGINT", "last_iteration": "BIGINT",
         "first_peak_allocated_bytes": "DOUBLE", "peak_allocated_bytes": "DOUBLE", "peak_reserved_bytes": "DOUBLE",
-        "precision_bytes": "DOUBLE", "alloc_retries": "DOUBLE"}],
+        "alloc_retries": "DOUBLE", "precision_bytes": "DOUBLE"}],
       "peaks": [{"rank": "BIGINT", "moment": "VARCHAR", "active_bytes": "DOUBLE", "components": "MAP(VARCHAR, DOUBLE)",
         "parts": "MAP(VARCHAR, DOUBLE)"}],
       "steps": {"from": "BIGINT", "to": "BIGINT", "count": "BIGINT", "independent": "DOUBLE", "median_ms": "DOUBLE", "spread_ms": "DOUBLE",
         "median_tflops": "DOUBLE", "spread_tflops": "DOUBLE"},
       "series": {"iteration": ["BIGINT"], "loss": ["DOUBLE"]},
       "disturbances": [{"kind": "VARCHAR", "text": "VARCHAR"}]}}]')) AS item) AS listed),
+explicit_tolerance AS (
+  SELECT unnest(map_entries(from_json(tolerance_list::VARCHAR::JSON, '"MAP(VARCHAR, DOUBLE)"')), max_depth := 2)),
 rule AS (
   SELECT check_rule.rule, check_rule.assumed::DOUBLE AS assumed,
-    coalesce((json_extract_string(tolerance_list::VARCHAR::JSON, check_rule.rule))::DOUBLE, check_rule.tolerance::DOUBLE) AS tolerance
-  FROM check_rule),
-given AS (SELECT from_json(coalesce(tolerance_list, '{}')::VARCHAR::JSON, '"MAP(VARCHAR, DOUBLE)"') AS tolerances),
+    coalesce(explicit_tolerance.value, check_rule.tolerance::DOUBLE) AS tolerance
+  FROM check_rule LEFT JOIN explicit_tolerance ON explicit_tolerance.key = check_rule.rule),
 rank_row AS (
   SELECT comparison, is_golden, position, generate_subscripts(ranks, 1) AS nth, unnest(ranks, max_depth := 2) FROM run_row),
 later AS (
@@ -121,23 +121,32 @@ sample AS (
   LEFT JOIN part ON part.comparison = paired.comparison AND part.is_golden = paired.is_golden AND part.position = paired.position
     AND part.key = named.key
   UNION ALL
-  SELECT comparison, is_golden, 7, NULL, 'step_time', steps.median_ms, sigmas * median_error * steps.spread_ms / sqrt(coalesce(steps.independent, steps.count))
+  SELECT comparison, is_golden, 7, NULL, 'step_time', steps.median_ms,
+    sigmas * median_error * steps.spread_ms / sqrt(coalesce(steps.independent, steps.count))
   FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps
   UNION ALL
   SELECT comparison, is_golden, 8, NULL, 'throughput', steps.median_tflops,
     sigmas * median_error * coalesce(steps.spread_tflops, 0) / sqrt(coalesce(steps.independent, steps.count))
-  FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps),
+  FROM run_row CROSS JOIN check_threshold WHERE steps.count >= fewest_steps
+  UNION ALL
+  SELECT comparison, is_golden, 10, NULL, 'alloc_retries', max(alloc_retries), 0 FROM rank_row GROUP BY comparison, is_golden, position),
 figure AS (
   SELECT
-    comparison, family, number, check_name, CASE WHEN family < 7 THEN 'memory' ELSE 'time' END AS rule,
+    comparison, family, number, check_name, CASE WHEN family < 7 THEN 'memory' WHEN family = 10 THEN 'retries' ELSE 'time' END AS rule,
     count(*) FILTER (is_golden) AS runs, count(*) FILTER (NOT is_golden) AS current_runs,
     median(value) FILTER (is_golden) AS golden_value, median(value) FILTER (NOT is_golden) AS current_value,
     stddev_samp(value) FILTER (is_golden) AS deviation, max(uncertain) FILTER (is_golden) / sqrt(runs) AS golden_uncertain,
     max(uncertain) FILTER (NOT is_golden) / sqrt(current_runs) AS current_uncertain
   FROM sample WHERE value IS NOT NULL GROUP BY ALL),
+-- The tolerance of a check takes precedence over that of its kind, and that over its rule's.
+rule_of_check AS (
+  SELECT named.check_name AS ruled_check, assumed, coalesce(alone.value, kind.value, tolerance) AS tolerance
+  FROM (SELECT DISTINCT check_name, rule FROM figure) AS named
+  JOIN rule ON rule.rule = named.rule
+  LEFT JOIN explicit_tolerance AS alone ON alone.key = named.check_name
+  LEFT JOIN explicit_tolerance AS kind ON kind.key = split_part(named.check_name, ':', 1)),
 noisy AS (
-  SELECT figure.*, current_value - golden_value AS change,
-    figure.tolerance * abs(golden_value) AS bound,
+  SELECT figure.*, rule.tolerance, current_value - golden_value AS change, rule.tolerance * abs(golden_value) AS bound,
     CASE check_name WHEN 'throughput' THEN golden_value - current_value ELSE current_value - golden_value END AS harm,
     coalesce(sqrt((prior_runs * pow(assumed * abs(golden_value), 2) + (runs - 1) * pow(deviation, 2)) / (prior_runs + runs - 1)),
       assumed * abs(golden_value)) AS pooled,
@@ -145,15 +154,11 @@ noisy AS (
     sqrt(pow(between_runs, 2) * (1 / runs + 1 / current_runs) + pow(golden_uncertain, 2) + pow(current_uncertain, 2)) AS noise,
     sqrt(pow(between_runs, 2) * (1 / enough_runs + 1 / current_runs) + pow(golden_uncertain, 2) * runs / enough_runs
       + pow(current_uncertain, 2)) AS noise_of_repeats,
-    greatest(noise, bound + noise * sigmas_to_fail / sigmas) AS told,
-    greatest(noise_of_repeats, bound + noise_of_repeats * sigmas_to_fail / sigmas) AS told_of_repeats,
-    CASE WHEN harm > told THEN 'regression' WHEN harm + noise * sigmas_to_pass / sigmas > bound THEN 'undecided'
-      WHEN -harm > told THEN 'improvement' ELSE 'pass' END AS outcome
-  FROM (
-    SELECT figure.*, assumed,
-      coalesce(tolerances[check_name], tolerances[split_part(check_name, ':', 1)], rule.tolerance) AS tolerance
-    FROM figure JOIN rule ON rule.rule = figure.rule CROSS JOIN given) AS figure
-  CROSS JOIN check_threshold
+    greatest(noise, bound + noise * sigmas_to_fail / sigmas) AS least_harm,
+    greatest(noise_of_repeats, bound + noise_of_repeats * sigmas_to_fail / sigmas) AS least_harm_of_repeats,
+    CASE WHEN harm > least_harm THEN 'regression' WHEN harm + noise * sigmas_to_pass / sigmas > bound THEN 'undecided'
+      WHEN -harm > least_harm THEN 'improvement' ELSE 'pass' END AS outcome
+  FROM figure JOIN rule_of_check AS rule ON ruled_check = check_name CROSS JOIN check_threshold
   WHERE runs > 0 AND current_runs > 0),
 judged_end AS (
   FROM judged_endings(document_list)
@@ -187,7 +192,7 @@ whole AS (
   GROUP BY comparison),
 judged_family AS (
   SELECT comparison, bool_or(family = 1) AS has_lines, bool_or(family IN (1, 4)) AS has_peak, bool_or(family = 7) AS has_step_time,
-    bool_or(family > 6) AS has_speed
+    bool_or(family IN (7, 8)) AS has_speed
   FROM noisy GROUP BY comparison),
 context AS (
   SELECT whole.*, is_later, paired_moment.rank AS peak_rank, paired_moment.moment, excuse.kind AS excuse_kind, excuse.text AS excuse_text,
@@ -217,13 +222,13 @@ loss_side AS (
 answer AS (
   SELECT
     noisy.comparison, noisy.family, noisy.number, check_name,
-    CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' ELSE 'TFLOP/s/GPU' END AS unit, golden_value, current_value,
-    NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative, tolerance, noise,
-    told / nullif(abs(golden_value), 0) AS detectable,
-    CASE WHEN runs < enough_runs THEN told_of_repeats / nullif(abs(golden_value), 0) END AS repeated,
+    CASE WHEN family < 7 THEN 'bytes' WHEN family = 7 THEN 'ms' WHEN family = 8 THEN 'TFLOP/s/GPU' ELSE '1' END AS unit,
+    golden_value, current_value, NULL AS golden_ending, NULL AS current_ending, change, change / nullif(golden_value, 0) AS relative,
+    tolerance, noise, least_harm / nullif(abs(golden_value), 0) AS detectable,
+    CASE WHEN runs < enough_runs THEN least_harm_of_repeats / nullif(abs(golden_value), 0) END AS repeated,
     family IN (1, 2, 4, 7) OR (family = 8 AND NOT has_step_time) AS is_gate,
     family < 5 AND has_failed AND outcome <> 'regression' AS is_least,
-    family > 6 AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
+    family IN (7, 8) AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
     family = 6 AND abs(change) < least_part_bytes AS is_small,
     CASE WHEN is_small THEN 'pass' WHEN is_least OR is_excused THEN 'undecided' ELSE outcome END AS status,
     CASE family
@@ -233,9 +238,10 @@ answer AS (
       WHEN 4 THEN CASE moment WHEN 'oom' THEN 'snapshots_with_refused' ELSE 'snapshots' END
       WHEN 5 THEN 'depends_on_history'
       WHEN 6 THEN CASE WHEN is_small THEN 'small_part' END
+      WHEN 10 THEN 'retries_of_rank'
       ELSE CASE WHEN is_excused THEN 'disturbed' ELSE 'steady_iterations' END END AS reason,
-    CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family > 6 THEN first_iteration END AS reason_from,
-    CASE WHEN family > 6 THEN last_iteration END AS reason_to, CASE WHEN is_small THEN least_part_bytes END AS reason_least,
+    CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family IN (7, 8) THEN first_iteration END AS reason_from,
+    CASE WHEN family IN (7, 8) THEN last_iteration END AS reason_to, CASE WHEN is_small THEN least_part_bytes END AS reason_least,
     CASE WHEN is_excused THEN excuse_kind END AS reason_kind, CASE WHEN is_excused THEN excuse_text END AS reason_text
   FROM noisy
   JOIN context ON context.comparison = noisy.comparison
@@ -268,20 +274,7 @@ answer AS (
     iteration AS reason_from, iteration AS reason_to
   FROM loss_side
   LEFT JOIN last_loss ON last_loss.comparison = loss_side.comparison
-  JOIN rule ON rule.rule = 'loss'
-  UNION ALL BY NAME
-  -- Each flush stops the device; none is what a healthy run has.
-  SELECT comparison, 10 AS family, 'alloc_retries' AS check_name, '1' AS unit, golden_value, current_value,
-    current_value - golden_value AS change, change / nullif(golden_value, 0) AS relative, false AS is_gate,
-    CASE WHEN change > coalesce(given.tolerances['alloc_retries'], 0) THEN 'regression' ELSE 'pass' END AS status,
-    'retries' AS reason
-  FROM (
-    SELECT comparison, median(retries) FILTER (is_golden) AS golden_value, median(retries) FILTER (NOT is_golden) AS current_value
-    FROM (
-      SELECT comparison, is_golden, max(alloc_retries) AS retries FROM rank_row GROUP BY comparison, is_golden, position) AS counted
-    GROUP BY comparison) AS flushes
-  CROSS JOIN given
-  WHERE golden_value IS NOT NULL AND current_value IS NOT NULL)
+  JOIN rule ON rule.rule = 'loss')
 SELECT
   answer.comparison, row_number() OVER (PARTITION BY answer.comparison ORDER BY family, number, check_name) AS place, check_name, unit,
   golden_runs, current_runs, golden_value, current_value, golden_ending, current_ending, change, relative, tolerance, noise, detectable,

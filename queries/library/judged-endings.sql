@@ -9,7 +9,7 @@
 -- @col    is_environment  BOOLEAN  it failed, and not for its code: of the machines it ran on, of its time limit, or of another process
 -- @col    is_as_far       BOOLEAN  its last iteration is not before that of every golden run
 -- @why    Before any figure, because a run that failed with normal throughput is still a failure. A run without a last word passes if it
---         went as far as the golden one; the same failure on both sides is no change.
+--         went as far as the golden one; the same failure on both sides changes nothing.
 WITH ending AS (
   SELECT item.comparison, item.is_golden, item.position, item.document.status.ending AS how,
     item.document.status.last_iteration AS last_iteration, item.document.status.failure.kind AS failure,

@@ -73,7 +73,8 @@ SELECT target.name AS run, to_json({
       'components': CASE WHEN NOT is_refused THEN map(coalesce(names, []), coalesce(bytes, [])) END} ORDER BY nth)
     FROM peak),
   'steps': (
-    SELECT {'from': first_iteration, 'to': last_iteration, 'count': iterations, 'independent': independent, 'median_ms': median_ms, 'spread_ms': spread_ms,
+    SELECT {'from': first_iteration, 'to': last_iteration, 'count': iterations, 'independent': independent,
+      'median_ms': median_ms, 'spread_ms': spread_ms,
       'median_tflops': median_tflops, 'spread_tflops': spread_tflops}
     FROM steady_steps((SELECT run_id FROM target)) AS steady),
   'series': (SELECT {'iteration': list(iteration ORDER BY nth), 'loss': list(loss ORDER BY nth)} FROM thinned)})::VARCHAR AS document

@@ -5,7 +5,7 @@
 -- @col    first_iteration BIGINT?
 -- @col    last_iteration  BIGINT?
 -- @col    iterations      BIGINT
--- @col    independent     DOUBLE?  so many steps would say as much, were each drawn by itself: fewer where neighbours are alike
+-- @col    independent     DOUBLE?  as many steps drawn at random have the same error of the median: fewer where neighbours are alike
 -- @col    median_ms       DOUBLE?
 -- @col    spread_ms       DOUBLE?  interquartile range / 1.349: the standard deviation, were they normal
 -- @col    median_tflops   DOUBLE?  per GPU

@@ -9,7 +9,6 @@ import { MbfError } from '../model/errors.js';
 import type { GoldenFile, UpstreamValues } from '../model/golden-values.js';
 import type { Measurement } from '../model/measurement.js';
 import type { ComparedRun } from '../model/results/compare.js';
-import { statusWords } from '../model/status-words.js';
 import { MIB } from '../model/units.js';
 import { summaryText } from '../report/verdict/cause-words.js';
 import type { Session } from './session.js';
@@ -127,17 +126,4 @@ function upstreamOf(row: GoldenRow): UpstreamValues {
 
 async function storedGolden(name: string, session: Session): Promise<GoldenRow[]> {
   return existsSync(session.db) ? session.inStore('read', (store) => readGoldenRows(store, name)) : [];
-}
-
-/** Throws MBF1001 for a run that did not come to its end: golden values of it would pass what is broken. */
-export function checkCompleted(runs: readonly Measurement[]): void {
-  const died = runs.find(
-    ({ status, peaks }) =>
-      status.ending === 'oom' || status.ending === 'failed' || (status.ending === 'no_training' && peaks.length === 0),
-  );
-  if (died !== undefined)
-    throw new MbfError(
-      'MBF1001',
-      `run ${died.run} is no golden run (${statusWords(died.status)}); --force keeps it all the same`,
-    );
 }

@@ -108,7 +108,7 @@ export interface MeasuredSteps {
   readonly to: number;
   readonly count: number;
   /**
-   * So many steps would say as much about the median, were each drawn by itself: fewer than `count` where neighbours
+   * As many steps drawn at random have the same error of the median: fewer than `count` where neighbours
    * are alike. Absent in golden values of earlier versions.
    */
   readonly independent?: number | undefined;
@@ -138,7 +138,7 @@ export interface MeasuredSeries {
   readonly bridge?: MeasuredBridge | undefined;
 }
 
-/** Values by step, from 0; `nan` also stands for infinity, which is as little a number. */
+/** Values by step, from 0; `nan` is also infinity. */
 export interface MeasuredBridge {
   readonly steps: readonly number[];
   readonly lm_loss: readonly (number | null)[];

@@ -44,7 +44,7 @@ export interface OpenStoreOptions {
    * Default: none.
    */
   readonly exchangeDirectory?: string | undefined;
-  /** Told when the store was made by an older version and gets the schema of this one: that version can no longer read it. */
+  /** Called when a store of an older version gets the schema of this one: that version can no longer read it. */
   readonly migrated?: ((file: string, from: number, to: number) => void) | undefined;
 }
 

@@ -75,7 +75,7 @@ const SCENARIOS: readonly Scenario[] = [
       [56, 79, setting('recompute_granularity', 'full', { peakMib: 0.952 * BASE.peakMib, ...slower(0.25) })],
     ),
     subjects: { 80: 'Turn recompute off' },
-    expected: 'told',
+    expected: 'reported',
     setting: 'recompute_granularity',
   },
   {
@@ -87,7 +87,7 @@ const SCENARIOS: readonly Scenario[] = [
       [66, 79, { peakMib: 0.96 * BASE.peakMib }],
       [80, END, grown(0.07)],
     ),
-    expected: 'told',
+    expected: 'reported',
     setting: 'recompute_granularity',
   },
   {
@@ -104,7 +104,7 @@ const SCENARIOS: readonly Scenario[] = [
     planted: 70,
     at: steps([20, END, setting('seq_length', '8192', grown(0.4))], [70, END, grown(0.5)]),
     subjects: { 20: 'Train on 8k sequences' },
-    expected: 'told',
+    expected: 'reported',
     setting: 'seq_length',
   },
   {
@@ -113,7 +113,7 @@ const SCENARIOS: readonly Scenario[] = [
     planted: 70,
     at: steps([20, END, setting('seq_length', '8192', grown(0.4))], [70, END, grown(0.5)]),
     options: ['--allow-change', 'seq_length'],
-    expected: 'told',
+    expected: 'reported',
     setting: 'seq_length',
   },
   {
@@ -158,7 +158,7 @@ const SCENARIOS: readonly Scenario[] = [
       [32, 56, setting('recompute_granularity', 'None', grown(0.3))],
       [70, END, grown(0.08)],
     ),
-    expected: 'told',
+    expected: 'reported',
     setting: 'recompute_granularity',
   },
   {
@@ -187,7 +187,7 @@ const SCENARIOS: readonly Scenario[] = [
       ...steps([32, 56, setting('seq_length', '8192', grown(0.4))], [70, END, grown(0.08)])(i),
       printed: false,
     }),
-    expected: 'told',
+    expected: 'reported',
   },
   {
     name: 'in a merged branch',
@@ -266,16 +266,16 @@ describe('git bisect run over a hundred commits', () => {
   it.each(sampled(SCENARIOS, 6).map((one) => [one.name, one] as const))('%s', (_, scenario) => {
     const { report, planted, output, runs } = bisectScenario(cli.script, mkdtempSync(join(root, 's-')), scenario);
     const { confidence, culprit, state, suspects_left: left, settings } = report;
-    const found = { confidence, state, culprit: culprit?.subject, why: report.confidence_reason };
+    const answer = { confidence, state, culprit: culprit?.subject, why: report.confidence_reason };
     const launched = report.steps.filter((step) => step.runs > 0).length;
     expect(runs).toBe(launched);
     // Never a wrong commit.
-    if (confidence !== 'low') expect(culprit?.sha, JSON.stringify(found)).toBe(planted);
+    if (confidence !== 'low') expect(culprit?.sha, JSON.stringify(answer)).toBe(planted);
     if (scenario.expected === 'named') expect([culprit?.sha, confidence === 'low'], output).toEqual([planted, false]);
     if (scenario.expected === 'held')
-      expect([culprit?.sha, ...left.map(({ sha }) => sha)], JSON.stringify(found)).toContain(planted);
+      expect([culprit?.sha, ...left.map(({ sha }) => sha)], JSON.stringify(answer)).toContain(planted);
     if (scenario.setting !== undefined) expect(settings.map(({ key }) => key)).toContain(scenario.setting);
     if (process.env['MBF_SHOW'] === '1')
-      console.log(JSON.stringify([scenario.name, scenario.planted, found, left.length, report.steps.length]));
+      console.log(JSON.stringify([scenario.name, scenario.planted, answer, left.length, report.steps.length]));
   });
 });

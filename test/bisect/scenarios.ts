@@ -65,10 +65,11 @@ export interface Scenario {
   readonly goldenRuns?: number;
   /**
    * `named`: the planted commit with at least medium confidence. `held`: the planted commit is named, or among those
-   * left, with low confidence at least. `told`: nothing is named with more than low confidence, and the setting is told.
+   * left, with low confidence at least. `reported`: nothing is named with more than low confidence, and the setting is
+   * reported.
    */
-  readonly expected: 'named' | 'held' | 'told';
-  /** The setting that has to be told. */
+  readonly expected: 'named' | 'held' | 'reported';
+  /** The setting that has to be reported. */
   readonly setting?: string;
 }
 

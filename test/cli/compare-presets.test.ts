@@ -1,5 +1,5 @@
 /**
- * Logs against upstream's golden values: the verdict is what upstream's own checker said of the same run. Recorded with
+ * Logs against upstream's golden values: the verdict is that of upstream's own checker on the same run. Recorded with
  * Megatron-LM d98e8a6 (`test_pretraining_regular_pipeline.py`) and Megatron Bridge 067f987 (`evaluate.py`).
  */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';

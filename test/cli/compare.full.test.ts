@@ -150,9 +150,9 @@ describe('compare', () => {
     expect(refused.contract[0]).toMatchObject({ group: 'model', key: 'hidden_size', blocking: true, same: false });
     const forced = compare(largerModel, 'regression', '--force');
     expect(forced.refused).toBeNull();
-    const other: TrainingLog = { arguments: { ...SIZES, pipeline_model_parallel_size: 1 } };
-    expect(compare(other, 'undecided').refused).toContain('not comparable: pp');
-    const layout = compare(other, 'pass', '--allow-change', 'layout');
+    const laidOut: TrainingLog = { arguments: { ...SIZES, pipeline_model_parallel_size: 1 } };
+    expect(compare(laidOut, 'undecided').refused).toContain('not comparable: pp');
+    const layout = compare(laidOut, 'pass', '--allow-change', 'layout');
     expect(layout.contract[0]).toMatchObject({ group: 'layout', same: false, blocking: false });
     expect(check(layout, 'peak_allocated:stage 0')).toBeUndefined();
     expect(layout.config).toContainEqual({ key: 'pipeline_model_parallel_size', a: '2', b: '1' });

@@ -35,6 +35,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   profile: [[], 2],
   diff: [[RUN, RUN]],
   compare: [[RUN, '--golden', 'base'], 3],
+  gate: [[RUN, '--baseline', 'gate.json', '--update', '--force']],
   golden: [['list']],
   history: [[]],
   'verify-fix': [[RUN, RUN]],
@@ -54,7 +55,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   sql: [['SELECT 1 AS one']],
 };
 /** Verbs that read standard input or need a golden run; each has a test of its own in this suite. */
-const ELSEWHERE = ['classify', 'explain-stack', 'gate', 'triage'];
+const ELSEWHERE = ['classify', 'explain-stack', 'triage'];
 
 const cwd = temporaryDirectory();
 const cli = buildCli();

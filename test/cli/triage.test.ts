@@ -164,7 +164,7 @@ describe('triage', () => {
     expect(cli.run(['triage', oomed, '--golden', golden], { cwd, env }).status).toBe(125);
   });
 
-  it('a good run with a setting that saves memory is told to be weaker evidence', () => {
+  it('a good run with a setting that saves memory is called weaker evidence', () => {
     const golden = write(sized());
     const saving = write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(0.95) });
     const args = ['--golden', golden, '--on', 'memory', '--json'];
@@ -179,9 +179,9 @@ describe('triage', () => {
     const recomputing = write(sized({ recompute_granularity: 'full' }));
     const like = ['--like', write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(1.1) })];
     const without = write({ ...sized(), peaks: scaled(1.3) });
-    const other = ['triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
-    cli.expect(1, other, { cwd, env });
-    const skipped = cli.expect(125, [...other, ...like], { cwd, env }).json<TriageResult>();
+    const bare = ['triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
+    cli.expect(1, bare, { cwd, env });
+    const skipped = cli.expect(125, [...bare, ...like], { cwd, env }).json<TriageResult>();
     expect(skipped.why.code).toBe('other_setting');
   });
 
@@ -203,7 +203,7 @@ describe('triage', () => {
       const { reason } = triageOf([output]);
       expect(reason).toMatch(expected);
     }
-    // A damaged snapshot beside a log: what needs it says so.
+    // A damaged snapshot next to a log is named.
     const damaged = write({});
     writeFileSync(join(damaged, 'oom_rank0.pickle'), pickle);
     expect(

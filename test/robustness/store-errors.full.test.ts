@@ -80,7 +80,7 @@ describe('a store that cannot be used', () => {
       expect(result.code, result.stderr).toBe(0);
   });
 
-  it('of an older version: a verb that reads says once that it is brought up to date', async () => {
+  it('of an older version: a verb that reads reports once that it is brought up to date', async () => {
     const cwd = fresh('older');
     const db = join(cwd, 'a.duckdb');
     const instance = await DuckDBInstance.create(db);
@@ -88,9 +88,9 @@ describe('a store that cannot be used', () => {
     await migrate(connection, 0, MIGRATIONS.slice(0, -1));
     connection.closeSync();
     instance.closeSync();
-    const said = /a\.duckdb: its schema was brought from version \d+ to \d+/;
-    expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).toMatch(said);
-    expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).not.toMatch(said);
+    const notice = /a\.duckdb: its schema was brought from version \d+ to \d+/;
+    expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).toMatch(notice);
+    expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).not.toMatch(notice);
   });
 
   it('a text file: MBF3004', async () => {

@@ -7,6 +7,7 @@ import type {
   CompareCheck,
   ComparedRun,
   CompareVerdict,
+  ContractEntry,
   JudgedComparison,
 } from '../../model/results/compare.js';
 import type { Store } from '../../store/store.js';
@@ -27,6 +28,8 @@ export interface CompareInput extends Sides {
   readonly isWithoutSettings: boolean;
   /** Judge although the contract differs. */
   readonly force: boolean;
+  /** Which checks decide the verdict, where other ones than by the rules do. */
+  readonly isGate?: (check: CompareCheck) => boolean;
 }
 
 /** Everything that a preset does not change. */
@@ -34,9 +37,22 @@ export type CompareBasis = Omit<JudgedComparison, 'verdict' | 'preset' | 'is_ref
 
 /** All our checks, in the order of the report. */
 export async function allChecks(store: Store, sides: Sides, tolerances: Tolerances): Promise<CompareCheck[]> {
-  const contract = await compareContract(store, sides.golden[0]!, sides.current[0]!);
-  return judgeChecks(store, sides, { tolerances, sameLayout: sameLayout(contract) });
+  const contracts = await contractsOf(store, sides);
+  return judgeChecks(store, sides, { tolerances, sameLayout: contracts.every(sameLayout) });
 }
+
+/** Of each run. Repetitions of one run usually have the same. */
+async function contractsOf(
+  store: Store,
+  { golden, current }: Sides,
+  allowed: AllowedChanges = [],
+): Promise<ContractEntry[][]> {
+  const contracts: ContractEntry[][] = [];
+  for (const run of current) contracts.push(await compareContract(store, golden[0]!, run, allowed));
+  return contracts;
+}
+
+const isBlocking = ({ blocking }: ContractEntry): boolean => blocking;
 
 export async function compareBasis(store: Store, input: CompareInput): Promise<CompareBasis> {
   const [golden, current] = [input.golden[0]!, input.current[0]!];
@@ -45,11 +61,12 @@ export async function compareBasis(store: Store, input: CompareInput): Promise<C
   const sites: DiffSite[] = pair === undefined ? [] : siteChanges(...pair);
   const config: ChangedValue[] = changedConfig(golden, current);
   const env: ChangedValue[] = changedEnv(golden, current);
+  const contracts = await contractsOf(store, input, input.allowed);
   return {
     schema: 'mbforensics/compare@1',
     golden: sideOf(input.goldenName, input.golden, input.goldenOrigin),
     current: sideOf(current.run, input.current, input.currentOrigin),
-    contract: await compareContract(store, golden, current, input.allowed),
+    contract: contracts.find((contract) => contract.some(isBlocking)) ?? contracts[0]!,
     components,
     sites,
     config,
@@ -79,9 +96,11 @@ function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] 
 export async function compareRuns(store: Store, input: CompareInput): Promise<JudgedComparison> {
   const basis = await compareBasis(store, input);
   const isComparable =
-    basis.contract.every(({ blocking }) => !blocking) && (input.isWithoutSettings || hasCommonGround(basis.contract));
+    basis.contract.every((entry) => !isBlocking(entry)) && (input.isWithoutSettings || hasCommonGround(basis.contract));
   const is_refused = !input.force && !isComparable;
-  const checks = await allChecks(store, input, input.tolerances);
+  const { isGate } = input;
+  const judged = await allChecks(store, input, input.tolerances);
+  const checks = isGate === undefined ? judged : judged.map((check) => ({ ...check, gate: isGate(check) }));
   return {
     ...basis,
     preset: 'default',

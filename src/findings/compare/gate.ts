@@ -1,42 +1,34 @@
-/**
- * A comparison as the gate of a CI job: components and single ranks count as well as the whole, and so do retries of
- * the allocator; what lies within the noise is a warning. A job that fails for noise is soon ignored.
- */
-import type { CompareCheck, CompareVerdict, JudgedComparison } from '../../model/results/compare.js';
-import { verdictOf } from './compare-runs.js';
+/** What of a comparison fails a job. The figures and how they are judged are those of `compare`. */
+import type { CompareCheck, JudgedComparison } from '../../model/results/compare.js';
+import type { GateVerdict } from '../../model/results/gate.js';
 
-export interface GateRules {
-  /** Noise fails the gate as well: it is undecided then. */
-  readonly strict: boolean;
-}
-
-export interface GateJudgement {
-  readonly verdict: CompareVerdict;
-  readonly checks: readonly CompareCheck[];
-  /** Names of checks. */
-  readonly warnings: readonly string[];
-}
-
+/** Besides the gates of `compare`: memory that moved to another component or rank, and flushes of the cache. */
 const MORE_GATES = /^(?:component:|peak_allocated:rank |alloc_retries$)/;
 
-export function judgeGate(
-  { is_refused, verdict, checks: judged }: JudgedComparison,
-  { strict }: GateRules,
-): GateJudgement {
-  const checks = judged.map((check) => ({ ...check, gate: check.gate || MORE_GATES.test(check.name) }));
-  const warnings = checks.filter(isNoise).map(({ name }) => name);
-  const decisive = strict ? checks : checks.map((check) => (isNoise(check) ? { ...check, gate: false } : check));
-  return { verdict: is_refused ? verdict : gateVerdict(decisive), checks, warnings };
+/** Whether `--warn` names it, or the kind of check it is of. */
+export function isWarned({ name }: CompareCheck, warned: readonly string[]): boolean {
+  return warned.some((metric) => name === metric || name.startsWith(`${metric}:`));
 }
 
-/** Both sides have the figure, and it cannot be told from the tolerance. */
-const isNoise = ({ gate, status, relative, is_least }: CompareCheck): boolean =>
-  gate && status === 'undecided' && relative !== null && !is_least;
+export function isGateOf(warned: readonly string[]): (check: CompareCheck) => boolean {
+  return (check) => (check.gate || MORE_GATES.test(check.name)) && !isWarned(check, warned);
+}
 
-/** A run whose only figures lie within the noise passes: they were judged. */
-function gateVerdict(checks: readonly CompareCheck[]): CompareVerdict {
-  const verdict = verdictOf(checks);
-  const isJudged = checks.some(({ name, relative }) => name !== 'status' && relative !== null);
-  const isOpen = checks.some(({ gate, status }) => gate && status === 'undecided');
-  return verdict === 'undecided' && isJudged && !isOpen ? 'pass' : verdict;
+/**
+ * A job must not fail because of noise: a figure that may be worse is a warning. Undecided is what lacks a figure:
+ * runs that are not comparable, that ended early, or that do not print what the baseline has.
+ */
+export function gateVerdict(
+  { is_refused, verdict, checks }: Pick<JudgedComparison, 'is_refused' | 'verdict' | 'checks'>,
+  warned: readonly string[],
+  isStrict: boolean,
+): GateVerdict {
+  if (is_refused || verdict === 'regression') return verdict;
+  const listed = checks.filter((check) => check.gate || isWarned(check, warned));
+  const undecided = listed.filter(({ gate, status }) => gate && status === 'undecided');
+  const hasFigure = ({ name, delta }: CompareCheck): boolean => name !== 'status' && delta !== null;
+  const isJudged = listed.some(({ name, status }) => name !== 'status' && status !== 'skipped');
+  if (!isJudged || undecided.some((check) => isStrict || !hasFigure(check))) return 'undecided';
+  const isWarning = listed.some(({ gate, status }) => !gate && (status === 'regression' || status === 'undecided'));
+  return undecided.length > 0 || isWarning ? 'warning' : 'pass';
 }

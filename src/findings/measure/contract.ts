@@ -50,7 +50,7 @@ const FACTS: ReadonlyMap<string, string | null> = new Map([
   ['dp', 'data_parallel_size'],
 ]);
 
-/** `--allow-change seq_length,layout`. Throws MBF1001 for a key that is not known: a misspelt one would allow nothing. */
+/** `--allow-change seq_length,layout`. Throws MBF1001 for an unknown key: a misspelt one would allow nothing. */
 export function parseAllowedChanges(text: string | undefined): AllowedChanges {
   const keys = text === undefined ? [] : text.split(',').map((part) => part.trim());
   return keys.map((key) => {

@@ -23,7 +23,7 @@ export function settingChanges(
       ? []
       : [{ key, golden: values.golden, current: values.current, way: 'unknown', is_contract: true }],
   );
-  const others = [...changedConfig(golden, current), ...changedEnv(golden, current)].flatMap(
+  const further = [...changedConfig(golden, current), ...changedEnv(golden, current)].flatMap(
     ({ key, a, b }): SettingChange[] => {
       const effect = isOfContract(contract, key) ? undefined : knobEffect(key);
       if (effect === undefined) return [];
@@ -36,5 +36,5 @@ export function settingChanges(
       return [{ key, golden: a, current: b, way, is_contract: false }];
     },
   );
-  return [...ofContract, ...others];
+  return [...ofContract, ...further];
 }

@@ -50,7 +50,8 @@ const UTILIZATION = 'GPU utilization';
 
 /**
  * The values of the same, where they are not those of the iteration lines and memory lines of a rank: utilization on
- * lines of its own, values that are no numbers, lists that shift, memory in GB. Undefined elsewhere, and for runs of more steps than upstream keeps.
+ * lines of its own, NaN, lists that shift, memory in GB. Undefined elsewhere, and for runs of more steps than upstream
+ * keeps.
  */
 export async function measureBridge(store: Store, runId: number): Promise<MeasuredBridge | undefined> {
   const rows = await store.all('log.bridge_steps', { run_id: runId });

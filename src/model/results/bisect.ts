@@ -19,7 +19,7 @@ export interface BisectStep {
   readonly reason: string;
   /** Path of what was kept of them; empty: nothing. */
   readonly bundle: string;
-  /** Position in the order of the history: the earliest judged commit has the least. Null where git does not have it. */
+  /** Position in the order of the history: the earliest judged commit has the least. Null of a commit git lacks. */
   readonly place: number | null;
   /** The figure that was judged; null where the ending was, or where there is none. */
   readonly figure: { readonly name: string; readonly value: number; readonly unit: string } | null;

@@ -30,11 +30,11 @@ export type CheckReason =
         | 'ranks_of_stage'
         | 'one_rank'
         | 'depends_on_history'
+        | 'retries_of_rank'
         | 'no_memory'
         | 'broken_loss'
         | 'no_loss'
-        | 'no_common_loss'
-        | 'retries';
+        | 'no_common_loss';
     }
   | { readonly code: 'ending'; readonly golden: MeasuredStatus; readonly current: MeasuredStatus }
   | { readonly code: 'snapshots' | 'snapshots_with_refused'; readonly rank: number | null }
@@ -65,7 +65,7 @@ export interface CompareCheck {
   readonly gate: boolean;
   /** Half-width of the uncertainty of `delta`, in `unit`; null where unknown. */
   readonly noise: number | null;
-  /** Least relative change for the worse that is told from noise; null where unknown. */
+  /** Least relative change for the worse that noise does not explain; null where unknown. */
   readonly detectable: number | null;
   /** The same with six golden runs that vary as these; null where there are as many. */
   readonly detectable_repeated: number | null;
@@ -123,25 +123,6 @@ export interface Suspect {
   readonly commits: readonly { readonly sha: string; readonly subject: string }[];
   /** Lines taken out and put in, a few of them. */
   readonly lines: readonly string[];
-}
-
-/** What `gate` returns: a comparison with a baseline file, judged by other gates than `compare`. */
-export type GateResult = Omit<CompareResult, 'schema'> & {
-  readonly schema: 'mbforensics/gate@1';
-  /** Path of the file, and the lines of it that hold the figures, by check. */
-  readonly baseline: { readonly file: string; readonly lines: Readonly<Record<string, number>> };
-  /** Gates that lie within the noise: they fail only with `--strict`. */
-  readonly warnings: readonly string[];
-};
-
-/** What the files of a comparison are made of. */
-export type AnyComparison = CompareResult | GateResult;
-
-/** What `gate --update` returns. */
-export interface GateUpdateResult {
-  readonly schema: 'mbforensics/gate-update@1';
-  readonly file: string;
-  readonly runs: number;
 }
 
 export interface ComparedRun {

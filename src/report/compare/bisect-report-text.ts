@@ -116,17 +116,17 @@ function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): 
 const BAR = 30;
 
 /**
- * The judged commits in the order of the history, each with its figure as a bar. Bars begin below the least value by the
- * range of all: a growth of some per cent is to be seen.
+ * The judged commits in the order of the history, each with its figure as a bar. Bars begin below the least value, by
+ * the range of all: a growth of some per cent is to be seen.
  */
 function pictureLines({ steps, culprit }: BisectReportResult, block: string): string[] {
-  const placed = steps.flatMap((step) => (step.place === null ? [] : [{ ...step, place: step.place }]));
-  if (placed.length < 2) return [];
-  const values = placed.flatMap(({ figure }) => (figure === null ? [] : [figure.value]));
+  const judged = steps.flatMap((step) => (step.place === null ? [] : [{ ...step, place: step.place }]));
+  if (judged.length < 2) return [];
+  const values = judged.flatMap(({ figure }) => (figure === null ? [] : [figure.value]));
   const [low, high] = [minOf(values), maxOf(values)];
   const base = Math.max(0, low - Math.max(high - low, 0.02 * high));
-  const first = minOf(placed.map(({ place }) => place));
-  const lines = placed
+  const first = minOf(judged.map(({ place }) => place));
+  const lines = judged
     .toSorted((a, b) => a.place - b.place)
     .map(({ place, sha, judgement, figure }) => {
       const length = figure === null ? 0 : Math.max(1, Math.round((BAR * (figure.value - base)) / (high - base)));
@@ -141,7 +141,7 @@ function pictureLines({ steps, culprit }: BisectReportResult, block: string): st
       ];
       return `  ${cells.join('  ')}${mark}`.trimEnd();
     });
-  const name = placed.find(({ figure }) => figure !== null)?.figure?.name.replaceAll('_', ' ');
+  const name = judged.find(({ figure }) => figure !== null)?.figure?.name.replaceAll('_', ' ');
   return [
     '',
     `judged commits, oldest first, by their distance to the first${name === undefined ? '' : `: ${name}`}`,

@@ -35,6 +35,8 @@ function reasonWords(why: CheckReason): string | null {
       return `snapshots of rank ${why.rank ?? 'unknown'}${why.code === 'snapshots' ? '' : '; with what was refused'}`;
     case 'depends_on_history':
       return 'beside the gate: what is reserved depends on the history of the pool';
+    case 'retries_of_rank':
+      return 'num_alloc_retries, largest over ranks';
     case 'small_part':
       return `changes of less than ${formatBytes(why.least)} do not count`;
     case 'no_memory':
@@ -51,8 +53,6 @@ function reasonWords(why: CheckReason): string | null {
       return 'every loss of the run is NaN, infinite or missing';
     case 'no_loss':
       return 'a side prints no loss';
-    case 'retries':
-      return 'times that the allocator flushed its cache, largest over ranks';
     case 'no_common_loss':
       return 'no iteration has a loss on both sides';
     case 'last_common_loss':

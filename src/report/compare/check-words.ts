@@ -85,6 +85,11 @@ export function remarkOf({ reason, noise, unit }: CompareCheck, most = 300): str
 /** What makes the verdict, or would have made it had both sides such a figure. */
 export const isOfGate = ({ gate, status }: CompareCheck): boolean => gate || status === 'skipped';
 
+/** Also what `--warn` of a gate names, or the kind of check it is of. */
+export function isListed(check: CompareCheck, warned: readonly string[] = []): boolean {
+  return isOfGate(check) || warned.some((metric) => check.name === metric || check.name.startsWith(`${metric}:`));
+}
+
 /** Whether it makes the verdict a regression. Upstream's checks have two sides, ours one. */
 export function failsGate(check: CompareCheck, preset: Preset): boolean {
   return check.gate && (check.status === 'regression' || (check.status === 'improvement' && preset !== 'default'));

@@ -2,9 +2,10 @@
  * A comparison as JUnit XML, as Jenkins, GitLab and GitHub actions read it: a test case for every check of the gate,
  * for how the run ended and for the contract. Without times: the same result gives the same file.
  */
-import type { AnyComparison, CompareCheck } from '../../model/results/compare.js';
-import { failsGate, figuresOf, isOfGate, remarkOf, runWords } from './check-words.js';
+import type { CompareCheck } from '../../model/results/compare.js';
+import { failsGate, figuresOf, isListed, remarkOf, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
+import { type ReportedComparison, verbOf } from './reported-comparison.js';
 import { upstreamWords } from './upstream-words.js';
 
 interface TestCase {
@@ -17,8 +18,9 @@ interface TestCase {
   readonly body: string;
 }
 
-export function compareJunit(result: AnyComparison, verb: 'compare' | 'gate' = 'compare'): string {
-  const gate = result.checks.filter(isOfGate);
+export function compareJunit(result: ReportedComparison): string {
+  const verb = verbOf(result);
+  const gate = result.checks.filter((check) => isListed(check, result.warned));
   const cases = [
     ...(gate.some(({ name }) => name === 'status') ? [] : [statusCase(result)]),
     contractCase(result),
@@ -65,14 +67,14 @@ function caseLines({ name, outcome, type, message, body }: TestCase, verb: strin
 }
 
 /** Used where no check covers the ending: a preset has such a check only for runs that did not complete. */
-function statusCase({ current, golden, refused }: AnyComparison): TestCase {
+function statusCase({ current, golden, refused }: ReportedComparison): TestCase {
   const ended = `golden ${golden.ending ?? 'unknown'}, current ${current.ending ?? 'unknown'}`;
   if (refused === null && current.ending === 'completed')
     return { name: 'status', outcome: 'passed', type: '', message: '', body: ended };
   return { name: 'status', outcome: 'skipped', type: '', message: `not judged: ${ended}`, body: '' };
 }
 
-function contractCase({ contract, refused }: AnyComparison): TestCase {
+function contractCase({ contract, refused }: ReportedComparison): TestCase {
   const { different } = contractWords(contract);
   const body = different
     .map((entry) => {
@@ -87,7 +89,7 @@ function contractCase({ contract, refused }: AnyComparison): TestCase {
   return { name: 'contract', outcome: isBroken ? 'failed' : 'skipped', type: 'contract', message, body };
 }
 
-function checkCase(check: CompareCheck, { preset }: AnyComparison): TestCase {
+function checkCase(check: CompareCheck, { preset }: ReportedComparison): TestCase {
   const { name, status } = check;
   const figures = figuresOf(check);
   const remark = remarkOf(check);
@@ -104,6 +106,8 @@ function checkCase(check: CompareCheck, { preset }: AnyComparison): TestCase {
     const message = `${status}: ${remark === '' ? figures : remark}`;
     return { name, outcome: 'skipped', type: '', message, body: '' };
   }
+  if (status === 'regression')
+    return { name, outcome: 'skipped', type: '', message: `regression, a warning only: ${figures}`, body: '' };
   return {
     name,
     outcome: 'passed',

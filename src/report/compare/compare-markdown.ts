@@ -1,11 +1,11 @@
 /** A comparison for `$GITHUB_STEP_SUMMARY`: the verdict and what decides it in sight, the rest folded away. */
 
-import type { AnyComparison } from '../../model/results/compare.js';
+import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
 import { left } from '../table.js';
 import { counted } from '../text-pieces.js';
-import { isOfGate, runWords } from './check-words.js';
+import { isListed, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
 import type { Sides } from './difference-lines.js';
 import {
@@ -16,17 +16,20 @@ import {
   sitesMarkdown,
   suspectsMarkdown,
 } from './difference-markdown.js';
+import { type ReportedComparison, verbOf } from './reported-comparison.js';
 
 const SIDES: Sides = ['golden', 'current'];
 
-export function compareMarkdown(result: AnyComparison): string {
+export function compareMarkdown(result: ReportedComparison): string {
   const { verdict, preset, checks, current, golden, summary, refused, contract } = result;
   const refusal = refusalWords(refused, contract);
-  const gate = checks.filter(isOfGate);
-  const ungated = checks.filter((check) => !isOfGate(check));
+  const isShown = (check: CompareCheck): boolean => isListed(check, result.warned);
+  const gate = checks.filter(isShown);
+  const ungated = checks.filter((check) => !isShown(check));
+  const title = verbOf(result) === 'gate' ? 'mbforensics gate' : 'mbforensics';
   const by = preset === 'default' ? '' : `, preset ${preset}`;
   const lines = [
-    `## mbforensics: ${verdict}`,
+    `## ${title}: ${verdict}`,
     '',
     `${mdLine(runWords(current, false))} against ${mdText(runWords(golden, true))}${by}`,
     ...(summary === '' || summary === refused ? [] : ['', mdLine(summary)]),
@@ -44,7 +47,7 @@ export function compareMarkdown(result: AnyComparison): string {
   return `${lines.join('\n')}\n`;
 }
 
-function contractMarkdown({ contract, refused }: AnyComparison): string[] {
+function contractMarkdown({ contract, refused }: ReportedComparison): string[] {
   const { different, same, not_compared: missing } = contractWords(contract);
   const blocking = different.filter((entry) => entry.blocking).length;
   const words = [

@@ -3,22 +3,21 @@
  * suspects are warnings at the lines that changed. OASIS, Static Analysis Results Interchange Format 2.1.0.
  */
 
-import type { AnyComparison, CompareCheck, GateResult, Suspect } from '../../model/results/compare.js';
+import type { CompareCheck, Suspect } from '../../model/results/compare.js';
 import { artifactOf, logical, message, type SarifLocation, type SarifResult, safe, sarifLog } from '../sarif.js';
 import { tidy } from '../screen-lines.js';
 
 import { failsGate, figuresOf, remarkOf, runWords, shortCommit, toleranceOf } from './check-words.js';
 import { refusalWords } from './contract-words.js';
+import type { ReportedComparison } from './reported-comparison.js';
 import { upstreamWords } from './upstream-words.js';
-import { fieldOf } from './worded-gate.js';
 
-/** `baseline`: where results are placed that no suspect has a line for. */
-export function compareSarif(result: AnyComparison, baseline?: GateResult['baseline']): object {
+export function compareSarif(result: ReportedComparison): object {
   const { checks, preset, suspects, summary, verdict } = result;
   const results = [
-    ...refusedResult(result, baseline),
-    ...checks.flatMap((check) => checkResult(check, result, baseline)),
-    ...suspects.map(suspectResult),
+    ...refusedResult(result),
+    ...checks.flatMap((check) => checkResult(check, result)),
+    ...suspects.map((suspect) => suspectResult(suspect, result.places)),
   ];
   const rules = [...ruleTexts(result)].map(([id, text]) => ({ id, shortDescription: message(text) }));
   return sarifLog(rules, results, {
@@ -31,7 +30,7 @@ export function compareSarif(result: AnyComparison, baseline?: GateResult['basel
 }
 
 /** A rule for every check, whether it failed or not, so that numbers do not move from run to run. */
-function ruleTexts({ checks }: AnyComparison): Map<string, string> {
+function ruleTexts({ checks }: ReportedComparison): Map<string, string> {
   const rules = new Map([
     ['contract', 'The two runs are of the same model, workload, device and precision'],
     ['suspect', 'A change that may be why a figure regressed'],
@@ -46,22 +45,15 @@ function ruleTexts({ checks }: AnyComparison): Map<string, string> {
 
 const ruleOf = ({ name }: CompareCheck): string => safe(tidy(name));
 
-function refusedResult(
-  { refused, contract }: AnyComparison,
-  baseline: GateResult['baseline'] | undefined,
-): SarifResult[] {
+function refusedResult({ refused, contract, places }: ReportedComparison): SarifResult[] {
   const refusal = refusalWords(refused, contract);
   if (refusal === null) return [];
   const text = `${refusal.reason}; ${refusal.remedy}`;
-  return [{ ruleId: 'contract', level: 'warning', message: message(text), locations: [placed('contract', baseline)] }];
+  return [{ ruleId: 'contract', level: 'warning', message: message(text), locations: [placeOf('contract', places)] }];
 }
 
 /** A regression outside the gate is a warning only. */
-function checkResult(
-  check: CompareCheck,
-  { preset, suspects }: AnyComparison,
-  baseline: GateResult['baseline'] | undefined,
-): SarifResult[] {
+function checkResult(check: CompareCheck, { preset, suspects, places }: ReportedComparison): SarifResult[] {
   const fails = failsGate(check, preset);
   const isUndecided = check.gate && check.status === 'undecided';
   if (!fails && !isUndecided && check.status !== 'regression') return [];
@@ -78,22 +70,20 @@ function checkResult(
       ruleId: ruleOf(check),
       level: fails ? 'error' : isUndecided ? 'note' : 'warning',
       message: message(text.join('; ')),
-      locations: [likeliest === undefined ? placed(check.name, baseline) : locationOf(likeliest)],
+      locations: [likeliest === undefined ? placeOf(check.name, places) : locationOf(likeliest)],
     },
   ];
 }
 
-/** The line of the baseline with the figure, where there is one. */
-function placed(name: string, baseline: GateResult['baseline'] | undefined): SarifLocation {
-  if (baseline === undefined) return logical(name);
-  const startLine = baseline.lines[fieldOf(name)] ?? 1;
-  return {
-    physicalLocation: { artifactLocation: artifactOf(baseline.file), region: { startLine } },
-    ...logical(name),
-  };
+/** `of`: the check whose place it is, if not its own. */
+function placeOf(name: string, places: ReportedComparison['places'], of = name): SarifLocation {
+  const place = places?.[of];
+  if (place === undefined) return logical(name);
+  const region = { startLine: place.line };
+  return { physicalLocation: { artifactLocation: artifactOf(place.file), region }, ...logical(name) };
 }
 
-function suspectResult(suspect: Suspect): SarifResult {
+function suspectResult(suspect: Suspect, places: ReportedComparison['places']): SarifResult {
   const commits = suspect.commits.slice(0, 3).map(({ sha, subject }) => `${shortCommit(sha)} ${subject}`);
   const key = suspect.key === undefined ? '' : `${suspect.key}: `;
   const by = commits.length === 0 ? '' : `; changed by ${commits.join(', ')}`;
@@ -101,7 +91,7 @@ function suspectResult(suspect: Suspect): SarifResult {
     ruleId: 'suspect',
     level: 'warning',
     message: message(`${key}${suspect.reason} (score ${suspect.score.toFixed(2)})${by}`),
-    locations: [locationOf(suspect)],
+    locations: [suspect.file === '' ? placeOf(suspect.key ?? 'unknown', places, 'contract') : locationOf(suspect)],
   };
 }
 

@@ -1,4 +1,4 @@
-/** Which changes the golden runs at hand can tell from noise, and which six of them could. */
+/** Which changes the golden runs at hand can distinguish from noise, and which six of them could. */
 import type { CompareCheck, GoldenEvidence } from '../../model/results/compare.js';
 import { counted } from '../text-pieces.js';
 

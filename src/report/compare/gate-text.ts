@@ -1,60 +1,136 @@
-/** A gate as the log of a CI job shows it: the verdict, the gates, and what grew. */
+/** A gate for the log of a job: the verdict, one line a metric, and what to do next. */
 import { pushAll } from '../../model/lists.js';
-import type { CompareCheck, GateResult, GateUpdateResult } from '../../model/results/compare.js';
+import type { CompareCheck } from '../../model/results/compare.js';
+import type { GateResult } from '../../model/results/gate.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { printable, wrap } from '../table.js';
-import { counted, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
-import { checkTable } from './check-table.js';
-import { isOfGate, runWords } from './check-words.js';
-import { refusalWords } from './contract-words.js';
+import { keepEnd, left, right, table, wrap } from '../table.js';
+import { counted, hanging, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
+import {
+  changeOf,
+  checkFigure,
+  failsGate,
+  isListed,
+  nameOf,
+  relativeOf,
+  runWords,
+  toleranceOf,
+} from './check-words.js';
+import { contractValue, contractWords, refusalWords } from './contract-words.js';
 import { componentLines, siteLines, suspectLines } from './difference-lines.js';
 
+const VALUE = 14;
+const NAME = 26;
 const SITES_SHOWN = 3;
 const SUSPECTS_SHOWN = 3;
-const LONGEST_TEXT = 1_000;
-const INDENT = ' '.repeat(9);
+const LONGEST_TEXT = 600;
 
 export function gateText(result: GateResult): string {
-  const { verdict, summary, refused, contract, current, baseline, golden, checks, warnings, notes } = result;
+  const { verdict, checks, summary, refused, contract, current, golden, baseline } = result;
+  const indent = ' '.repeat(9);
   const refusal = refusalWords(refused, contract);
-  // A stage, rank or component is shown where it fails.
-  const gates = checks.filter(
-    (check) => isOfGate(check) && (check.status === 'regression' || !check.name.includes(':')),
-  );
+  const listed = checks.filter((check) => isListed(check, result.warned));
+  const isQuiet = ({ name, status }: CompareCheck): boolean => name.includes(':') && status === 'pass';
+  const shown = listed.filter((check) => !isQuiet(check));
+  const hidden = listed.length - shown.length;
   const lines = [
+    `VERDICT  ${verdict}`,
+    ...(refusal === null
+      ? wrap(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, WIDTH, indent)
+      : [...hanging(`REFUSED  ${tidy(refusal.reason)}`), `${indent}${refusal.remedy}`]),
     ...paragraph(
-      `GATE     ${verdict}  ${runWords(current, false)} against ${printable(baseline.file)} (${counted(golden.runs, 'run')})`,
+      `${runWords(current, false)} against baseline ${runWords(golden, false)} of ${shortText(baseline, 60)}`,
     ),
-    ...wrap(`${INDENT}${tidy(shortText(refusal?.reason ?? summary, LONGEST_TEXT))}`, WIDTH, INDENT),
-    ...(refusal === null ? [] : wrap(`${INDENT}${tidy(refusal.remedy)}`, WIDTH, INDENT)),
+    ...contractWords(contract)
+      .different.filter(({ blocking }) => blocking)
+      .map((entry) => `  ${entry.key}: ${contractValue(entry, entry.golden)} → ${contractValue(entry, entry.current)}`),
+    ...(shown.length === 0 ? [] : ['', ...tableLines(shown, result)]),
+    ...(hidden === 0 ? [] : [`  ${counted(hidden, 'component or stage', 'components and stages')} within tolerance`]),
+    ...reasonLines(shown),
   ];
-  if (gates.length > 0) pushAll(lines, ['', ...checkTable(gates, { preset: 'default', explains: isWorse })]);
-  const grown = [
-    ...componentLines('of which', result.components),
-    ...siteLines(result.sites, SITES_SHOWN, ['baseline', 'run'], ''),
-  ];
-  if (verdict === 'regression' && grown.length > 0) pushAll(lines, ['', ...grown]);
-  if (result.suspects.length > 0)
-    pushAll(lines, ['', 'suspects, the likeliest first', ...suspectLines(result.suspects, SUSPECTS_SHOWN)]);
-  if (warnings.length > 0)
+  if (verdict === 'regression') {
+    const grown = [
+      ...componentLines('of which', result.components),
+      ...siteLines(result.sites, SITES_SHOWN, ['baseline', 'now']),
+      ...suspectLines(result.suspects, SUSPECTS_SHOWN),
+    ];
+    if (grown.length > 0) pushAll(lines, ['', ...grown]);
+  }
+  for (const [i, note] of result.notes.entries())
     pushAll(lines, [
-      '',
-      ...labelled('warning', `within the noise: ${tidy(warnings.join(', '))} (--strict fails for it)`),
+      ...(i === 0 ? [''] : []),
+      ...labelled(i === 0 ? 'notes' : '', tidy(shortText(note, LONGEST_TEXT))),
     ]);
-  if (notes.length > 0)
-    pushAll(lines, [
-      '',
-      ...notes.flatMap((note, i) => labelled(i === 0 ? 'notes' : '', tidy(shortText(note, LONGEST_TEXT)))),
-    ]);
-  if (verdict === 'regression')
-    pushAll(lines, ['', ...labelled('next', 'if the change is meant: the same command with --update')]);
+  pushAll(lines, ['', ...labelled('next', nextStep(result))]);
   return screenText(lines);
 }
 
-const isWorse = ({ status, current }: CompareCheck): boolean =>
-  status === 'regression' || (status === 'undecided' && current === null);
+function tableLines(checks: readonly CompareCheck[], result: GateResult): string[] {
+  return table(
+    [
+      left('metric'),
+      ...['baseline', 'now', 'change', 'tolerance', 'noise'].map((title) => right(title)),
+      left('result'),
+    ],
+    checks.map((check) => [
+      keepEnd(nameOf(check), NAME),
+      checkFigure(check.golden, check.unit, VALUE),
+      checkFigure(check.current, check.unit, VALUE),
+      shortText(relativeOf(check) || changeOf(check), 11),
+      toleranceOf(check),
+      noiseOf(check),
+      resultOf(check, result),
+    ]),
+    '  ',
+  ).split('\n');
+}
 
-export function gateUpdateText({ file, runs }: GateUpdateResult): string {
-  return `${printable(file)}: ${counted(runs, 'run')}\n`;
+/** Relative like the change and the tolerance, which it is compared with. */
+function noiseOf({ noise, golden, unit }: CompareCheck): string {
+  if (noise === null || typeof golden !== 'number') return '';
+  if (golden === 0) return `±${checkFigure(noise, unit, 10)}`;
+  const percent = (100 * noise) / Math.abs(golden);
+  return `±${percent.toFixed(percent < 1 ? 2 : 1)} %`;
+}
+
+/** `FAIL` is what fails the job. */
+function resultOf(check: CompareCheck, { verdict, refused }: GateResult): string {
+  if (refused !== null || verdict === 'updated') return check.status;
+  if (failsGate(check, 'default')) return 'FAIL';
+  const isOpen = check.status === 'undecided' || check.status === 'regression';
+  const isWarning = isOpen && verdict !== 'undecided' && !check.is_least && check.name !== 'status';
+  return isWarning && (!check.gate || check.delta !== null) ? 'warning' : check.status;
+}
+
+/** Of what did not pass: why. That of a figure within the noise is in its row. */
+function reasonLines(checks: readonly CompareCheck[]): string[] {
+  const isReason = ({ name, status, gate, why, delta, is_least }: CompareCheck): boolean => {
+    if (status === 'skipped' || why?.code === 'disturbed') return true;
+    return (
+      gate &&
+      (status === 'regression' || (status === 'undecided' && !name.includes(':') && (delta === null || is_least)))
+    );
+  };
+  return checks
+    .filter((check) => check.reason !== null && isReason(check))
+    .flatMap(({ name, reason }) => wrap(`  ${name}: ${tidy(shortText(reason!, 300))}`, WIDTH, '    '));
+}
+
+function nextStep({ verdict, baseline, operands, checks, refused, update }: GateResult): string {
+  const runs = operands.map((operand) => ` ${word(operand)}`).join('');
+  const first = operands[0] === undefined ? '' : ` ${word(operands[0])}`;
+  const gate = `mbforensics gate${runs} --baseline ${word(baseline)}`;
+  if (update !== null) return `git add ${word(baseline)}`;
+  const status = checks.find(({ name }) => name === 'status');
+  if (refused === null && status?.status !== 'pass' && status?.status !== 'info') return `mbforensics diagnose${first}`;
+  if (verdict === 'regression')
+    return `mbforensics compare${first} --golden ${word(baseline)}; if the change is wanted: ${gate} --update`;
+  if (verdict === 'warning') return `judge several runs together, or record repeats: ${gate} --update --append`;
+  if (verdict === 'undecided') return `mbforensics compare${first} --golden ${word(baseline)}`;
+  return 'nothing to do';
+}
+
+/** As a shell reads it. */
+function word(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${tidy(text).replaceAll("'", "'\\''")}'`;
 }

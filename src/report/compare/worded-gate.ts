@@ -1,37 +1,28 @@
-/** The sentences of a gate. */
-import type { CompareCheck, GateResult, JudgedComparison } from '../../model/results/compare.js';
-import { wordedComparison } from './worded-comparison.js';
+/** The sentence of a gate. */
+import type { CompareCheck } from '../../model/results/compare.js';
+import type { GateResult, GateVerdict } from '../../model/results/gate.js';
+import { counted } from '../text-pieces.js';
+import { isListed, relativeOf } from './check-words.js';
 
-interface Judged {
-  readonly verdict: GateResult['verdict'];
-  readonly checks: readonly CompareCheck[];
-  readonly warnings: readonly string[];
-}
-
-export function wordedGate(
-  comparison: JudgedComparison,
-  { verdict, checks, warnings }: Judged,
-  baseline: GateResult['baseline'],
-): GateResult {
-  const worded = wordedComparison({ ...comparison, verdict, checks });
-  return { ...worded, schema: 'mbforensics/gate@1', baseline, warnings };
-}
-
-/** The line of a golden document that holds the figures of a check: one field a line, of the first run. */
-export function baselineLines(text: string): Record<string, number> {
-  const lines = text.split('\n');
-  return Object.fromEntries(
-    ['status', 'ranks', 'peaks', 'steps', 'series', 'config'].flatMap((field) => {
-      const at = lines.findIndex((line) => line.trimStart().startsWith(`"${field}":`));
-      return at < 0 ? [] : [[field, at + 1]];
-    }),
-  );
-}
-
-/** Which of these fields a check is of. */
-export function fieldOf(name: string): string {
-  if (name === 'contract') return 'config';
-  if (name.startsWith('component:') || name === 'peak_active') return 'peaks';
-  if (name.startsWith('peak_') || name === 'alloc_retries') return 'ranks';
-  return name === 'status' ? 'status' : name === 'loss' ? 'series' : 'steps';
+/** `summary`: that of the comparison, which regressions and undecided figures have. */
+export function gateSummary(
+  verdict: GateVerdict,
+  summary: string,
+  checks: readonly CompareCheck[],
+  { warned, update }: Pick<GateResult, 'warned' | 'update'>,
+): string {
+  if (update !== null) {
+    const dropped = update.dropped === 0 ? '' : `; ${counted(update.dropped, 'oldest run', 'oldest runs')} left out`;
+    return `the baseline was ${update.created ? 'created' : 'written'} and has ${counted(update.runs, 'run')}${dropped}`;
+  }
+  const listed = checks.filter((check) => isListed(check, warned) && check.status !== 'skipped');
+  if (verdict === 'pass') return `${counted(listed.length, 'metric')} within tolerance`;
+  if (verdict !== 'warning') return summary;
+  const words = listed
+    .filter(({ status }) => status === 'undecided' || status === 'regression')
+    .map(({ name, status, gate, ...check }) => {
+      const why = status === 'regression' && !gate ? 'only a warning' : 'not enough to tell from noise';
+      return `${name} ${relativeOf({ name, status, gate, ...check })} (${why})`;
+    });
+  return words.slice(0, 4).join('; ');
 }

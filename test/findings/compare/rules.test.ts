@@ -112,6 +112,38 @@ describe('noise', () => {
     expect(await statuses('throughput', 102, 106, 90)).toEqual(['undecided', 'regression', 'improvement']);
   });
 
+  it('has the tolerance of a check before that of its kind', async () => {
+    const [wide] = await judged('step_time', [[[100], [106]]], { step_time: 0.1 });
+    expect(wide).toMatchObject({ status: 'pass', tolerance: 0.1 });
+    const [both] = await judged('step_time', [[[100], [106]]], { time: 0.1, step_time: 0.01 });
+    expect(both).toMatchObject({ status: 'regression', tolerance: 0.01 });
+    const [other] = await judged('peak_allocated', [[[100], [106]]], { step_time: 0.1, component: 0.1 });
+    expect(other).toMatchObject({ status: 'regression', tolerance: 0.02 });
+  });
+
+  it('counts the first allocator retry, and of several only clearly more', async () => {
+    const retries = (alloc_retries: number): Measurement => ({
+      ...empty(),
+      ranks: [{ ...memory(100).ranks[0]!, alloc_retries }],
+    });
+    const pairs = [
+      [0, 0],
+      [0, 1],
+      [10, 12],
+      [10, 20],
+      [10, 0],
+    ] as const;
+    const sides = pairs.map(([a, b]) => ({ golden: [retries(a)], current: [retries(b)] }));
+    const checks = await judgeEach(rules, sides, { tolerances: {}, sameLayout: false });
+    expect(checks.map((ofOne) => ofOne.find(({ name }) => name === 'alloc_retries')!)).toMatchObject([
+      { status: 'pass', gate: false, golden: 0, current: 0, unit: '1' },
+      { status: 'regression', gate: false, golden: 0, current: 1, noise: 0 },
+      { status: 'undecided' },
+      { status: 'regression' },
+      { status: 'improvement' },
+    ]);
+  });
+
   it('decides nothing that lies within it', async () => {
     const golden = [95, 100, 105];
     const [wide, one, two, far, more] = await judged('peak_allocated', [
@@ -174,7 +206,7 @@ describe('noise', () => {
     expect(await count(1.1, { step: 0.01, run: 0.01 }, 6)).toBeGreaterThanOrEqual(180);
   });
 
-  it('tells what it can tell from noise: less of one golden run than of six', async () => {
+  it('states the least change beyond noise: larger with one golden run than with six', async () => {
     const sides = {
       golden: [realistic(1, 1, { step: 0.01, run: 0.004 })],
       current: [realistic(2, 1, { step: 0.01, run: 0.004 })],
@@ -314,8 +346,16 @@ describe('what changed', () => {
   it('reads tolerances, and nothing else', () => {
     expect(parseTolerances(undefined)).toEqual({});
     expect(parseTolerances('memory=1%, time=0.1')).toEqual({ memory: 0.01, time: 0.1 });
-    for (const text of ['', 'memory', 'memory=', 'memory=-1%', 'step=1%', 'memory=1%;time=2%'])
+    expect(parseTolerances('step_time=5%,component=3%,component:activation=1%,alloc_retries=150%')).toEqual({
+      step_time: 0.05,
+      component: 0.03,
+      'component:activation': 0.01,
+      alloc_retries: 1.5,
+    });
+    for (const text of ['', 'memory', 'memory=', 'memory=-1%', 'step=1%', 'memory=1%;time=2%', 'memory=2', 'time=1'])
       expect(() => parseTolerances(text)).toThrow(/tolerance/);
+    for (const name of ['step', 'status', 'component:', 'component:activations', 'peak', 'constructor'])
+      expect(() => parseTolerances(`${name}=1%`)).toThrow(/one of memory, time, .*step_time.*component:NAME/);
   });
 });
 

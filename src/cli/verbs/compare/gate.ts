@@ -1,121 +1,212 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { writeGoldenDocument } from '../../../../parsers/index.js';
-import { judgeGate } from '../../../findings/compare/gate.js';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { gateVerdict, isGateOf } from '../../../findings/compare/gate.js';
 import { compareWithGolden } from '../../../findings/flows/compare-with-golden.js';
-import { parseAllowedChanges } from '../../../findings/measure/contract.js';
-import { parseTolerances } from '../../../findings/measure/tolerances.js';
+import { compareContract, parseAllowedChanges } from '../../../findings/measure/contract.js';
+import { isMetric, METRIC_NAMES, parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
 import { MbfError } from '../../../model/errors.js';
-import { pushAll } from '../../../model/lists.js';
-import type { Measurement } from '../../../model/measurement.js';
-import type { GateResult, GateUpdateResult } from '../../../model/results/compare.js';
+import type { CompareCheck } from '../../../model/results/compare.js';
+import type { GateResult, GateVerdict } from '../../../model/results/gate.js';
 import { compareJunit } from '../../../report/compare/compare-junit.js';
 import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
-import { gateText, gateUpdateText } from '../../../report/compare/gate-text.js';
-import { baselineLines, wordedGate } from '../../../report/compare/worded-gate.js';
+import { gateText } from '../../../report/compare/gate-text.js';
+import { wordedComparison } from '../../../report/compare/worded-comparison.js';
+import { gateSummary } from '../../../report/compare/worded-gate.js';
 import { openWithoutTables } from '../../../store/open-store.js';
+import type { Store } from '../../../store/store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { checkCompleted, goldenDocumentFile, resolveMeasured } from '../../golden-operand.js';
+import { demandEnded, documentText } from '../../golden-document.js';
+import { goldenDocumentFile, type MeasuredRuns, resolveMeasured } from '../../golden-operand.js';
 import { ALLOW_CHANGE, flag, operand, option, required, TOLERANCE } from '../../options.js';
 import { writeWhole } from '../../output-file.js';
-import type { Session } from '../../session.js';
 
-/** More repetitions say no more. */
+const EXIT_OF: Readonly<Record<GateVerdict, number>> = {
+  pass: EXIT.done,
+  warning: EXIT.done,
+  updated: EXIT.done,
+  regression: EXIT.finding,
+  undecided: EXIT.undecided,
+};
+
+/** With six runs the noise is what they show; more make the file larger and change little. */
 const MOST_RUNS = 12;
 
 export const verb = defineVerb({
   name: 'gate',
   group: 'Compare',
-  summary: 'judge a run in CI by a baseline file: OOM, peak by rank and component, step time, allocator retries',
-  operands: { operands: operand('<run...>', 'runs of one commit, judged together: paths, or runs of the store') },
+  summary: 'judge a run by a baseline file of the repository: for a job of continuous integration',
+  operands: {
+    run: operand('[run...]', 'a run, or several repeats of it: names or paths; default: the run ingested last'),
+  },
   options: {
-    baseline: required(
-      '--baseline <file>',
-      'golden values in a file, kept in the repository; --update makes it',
-      'compare with what? --baseline FILE',
-    ),
-    update: flag('--update', 'write the runs as the new baseline instead of judging them'),
-    append: flag('--append', 'with --update: add the runs to those of the file, as repetitions'),
+    baseline: required('--baseline <file>', 'the baseline: a golden file', 'by which baseline? --baseline FILE'),
     tolerance: TOLERANCE,
     allowChange: ALLOW_CHANGE,
-    strict: flag('--strict', 'a change within the noise is undecided (3), not a warning'),
-    force: flag('--force', 'with --update: although a run did not come to its end'),
+    warn: option('--warn <metrics>', `metrics that do not fail the job: ${METRIC_NAMES}, loss`, warnedMetrics),
+    strict: flag('--strict', 'undecided where a figure is within the noise (exit code 3, not 0)'),
+    update: flag('--update', 'write the runs as the new baseline'),
+    append: flag('--append', `with --update: add the runs as repeats; the last ${MOST_RUNS} are kept`),
+    force: flag('--force', 'judge although the contract differs; with --update, keep any run'),
     repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
-    markdown: option('--markdown <file>', 'also write it as Markdown, for a pull request; - is standard output'),
+    markdown: option('--markdown <file>', 'also write it as Markdown, for the summary of a job; - is standard output'),
     junit: option('--junit <file>', 'also write it as JUnit XML'),
-    sarif: option('--sarif <file>', 'also write it as SARIF, with the line of a suspect or of the baseline'),
+    sarif: option('--sarif <file>', 'also write it as SARIF'),
   },
   examples: [
-    'gate runs/ci --baseline tests/memory-baseline.json',
-    'gate runs/ci --baseline tests/memory-baseline.json --junit gate.xml --sarif gate.sarif --markdown gate.md',
-    'gate runs/ci --baseline tests/memory-baseline.json --tolerance memory=1%,component:activation=3%,alloc_retries=10',
-    'gate runs/again --baseline tests/memory-baseline.json --update --append',
+    'gate runs/ci --baseline ci/llama3-70b.json',
+    'gate runs/ci-1 runs/ci-2 --baseline ci/llama3-70b.json --tolerance step_time=5%,component:activation=3%',
+    'gate runs/ci --baseline ci/llama3-70b.json --junit gate.xml --sarif gate.sarif --markdown gate.md',
+    'gate runs/main --baseline ci/llama3-70b.json --update',
+    'gate runs/main-again --baseline ci/llama3-70b.json --update --append',
   ],
-  async ask({ operands, baseline, update, append, ...given }, session): Promise<GateResult | GateUpdateResult> {
+  async ask({ run: operands, baseline: file, update, append, force, strict, repo, ...given }, session) {
+    if (append && !update) throw new MbfError('MBF1001', '--append goes with --update');
     const tolerances = parseTolerances(given.tolerance);
-    if (append && !update) throw new MbfError('MBF1001', '--append adds to the baseline: write --update --append');
-    if (update && [given.markdown, given.junit, given.sarif].some((file) => file !== undefined))
-      throw new MbfError('MBF1001', '--update judges nothing: there is no report to write');
-    if (!update && !existsSync(baseline))
-      throw new MbfError('MBF1003', 'there is no baseline yet; --update makes it of these runs', { file: baseline });
-    const golden = !update || (append && existsSync(baseline)) ? goldenDocumentFile(baseline) : undefined;
-    const runs: Measurement[] = [];
-    for (const one of operands) {
-      const measured = await resolveMeasured(one, session);
-      session.hasFailed ||= measured.failed.length > 0;
-      pushAll(runs, measured.runs);
-    }
-    if (golden === undefined || update) {
-      if (!given.force) checkCompleted(runs);
-      return updated(baseline, [...(golden?.runs ?? []), ...runs]);
-    }
-    const input = {
-      golden: golden.runs,
-      goldenName: golden.name,
-      goldenOrigin: golden.origin,
-      current: runs,
-      currentOrigin: 'run',
-      tolerances,
-      allowed: parseAllowedChanges(given.allowChange),
-      isWithoutSettings: golden.upstream !== null,
-      force: false,
-    } as const;
-    const current = { name: runs[0]!.run, runs, upstream: null };
-    const repository = await repositoryOf(given.repo, session);
+    const warned = given.warn ?? [];
+    if (!update && !existsSync(file))
+      throw new MbfError('MBF1003', 'there is no such baseline; --update makes one of the runs', { file });
+    const golden = existsSync(file) ? readBaseline(file, update && force) : undefined;
+    if (update && golden !== undefined && golden.upstream !== null && !force)
+      throw new MbfError('MBF2801', 'golden values of an upstream project; --update would replace them', { file });
+    const sides: MeasuredRuns[] = [];
+    for (const name of operands.length === 0 ? [undefined] : operands) sides.push(await resolveMeasured(name, session));
+    const current: MeasuredRuns = { ...sides[0]!, runs: sides.flatMap(({ runs }) => runs) };
+    session.hasFailed = sides.some(({ failed }) => failed.length > 0);
     const rules = session.keep(await openWithoutTables());
-    const judged = await compareWithGolden(rules, 'default', input, golden, current, repository);
-    return wordedGate(judged, judgeGate(judged, given), {
-      file: baseline,
-      lines: baselineLines(readFileSync(baseline, 'utf8')),
-    });
+    const repository = repo === undefined ? undefined : await openRepository(repo, session.context.env);
+    const base = golden ?? { ...current, name: basename(file).replace(/\.json$/i, ''), origin: 'file' as const };
+    const isGate = update ? () => false : isGateOf(warned);
+    const judged = await compareWithGolden(
+      rules,
+      'default',
+      {
+        golden: base.runs,
+        goldenName: base.name,
+        goldenOrigin: 'file',
+        current: current.runs,
+        currentOrigin: current.origin,
+        tolerances,
+        allowed: parseAllowedChanges(given.allowChange),
+        isWithoutSettings: base.upstream !== null,
+        force: force || update,
+        isGate,
+      },
+      base,
+      current,
+      update ? undefined : repository,
+    );
+    const { checks, summary, ...worded } = wordedComparison(judged);
+    const written = update ? await renew(rules, file, base, golden, current, append, force) : null;
+    const verdict = update ? 'updated' : gateVerdict(judged, warned, strict);
+    return {
+      ...worded,
+      schema: 'mbforensics/gate@1',
+      preset: 'default',
+      verdict,
+      summary: gateSummary(verdict, summary, checks, { warned, update: written }),
+      checks: golden === undefined ? [] : checks,
+      notes: golden === undefined ? [] : worded.notes,
+      baseline: file,
+      operands,
+      warned,
+      update: written,
+      places: placesOf(file, checks, operands),
+    } satisfies GateResult as GateResult;
   },
-  render: (result) => (isUpdate(result) ? gateUpdateText(result) : gateText(result)),
+  render: (result) => gateText(result),
   reports: {
-    markdown: (result) => (isUpdate(result) ? '' : compareMarkdown(result)),
-    junit: (result) => (isUpdate(result) ? '' : compareJunit(result, 'gate')),
-    sarif: (result) => (isUpdate(result) ? '' : `${JSON.stringify(compareSarif(result, result.baseline), null, 2)}\n`),
+    markdown: (result) => compareMarkdown(result),
+    junit: (result) => compareJunit(result),
+    sarif: (result) => `${JSON.stringify(compareSarif(result), null, 2)}\n`,
   },
-  exitCode: (result) => {
-    if (isUpdate(result) || result.verdict === 'pass') return EXIT.done;
-    return result.verdict === 'regression' ? EXIT.finding : EXIT.undecided;
-  },
+  exitCode: ({ verdict }) => EXIT_OF[verdict],
 });
 
-const isUpdate = (result: GateResult | GateUpdateResult): result is GateUpdateResult =>
-  result.schema === 'mbforensics/gate-update@1';
+function warnedMetrics(text: string, name: string): readonly string[] {
+  const metrics = text.split(',').map((metric) => metric.trim());
+  const unknown = metrics.find((metric) => metric !== 'loss' && !isMetric(metric));
+  if (unknown === undefined) return metrics;
+  throw new MbfError('MBF1001', `${name} ${JSON.stringify(unknown)}: expected one of ${METRIC_NAMES}, loss`);
+}
 
-const repositoryOf = async (directory: string | undefined, { context }: Session) =>
-  directory === undefined ? undefined : openRepository(directory, context.env);
+/** Undefined where it is damaged and will be replaced. */
+function readBaseline(file: string, isReplaced: boolean): MeasuredRuns | undefined {
+  try {
+    return goldenDocumentFile(file);
+  } catch (error) {
+    if (isReplaced && error instanceof MbfError && error.code === 'MBF2801') return undefined;
+    throw error;
+  }
+}
 
-async function updated(file: string, runs: readonly Measurement[]): Promise<GateUpdateResult> {
-  const kept = runs.slice(-MOST_RUNS);
-  const name = file
-    .split('/')
-    .at(-1)!
-    .replace(/\.json$/i, '');
-  const written_at = new Date().toISOString();
-  await writeWhole(file, writeGoldenDocument({ schema: 'mbforensics/golden@1', name, written_at, runs: kept }), true);
-  return { schema: 'mbforensics/gate-update@1', file, runs: kept.length };
+/** Writes the baseline. Throws MBF1001 where a run failed, or is not a repeat of those that are kept. */
+async function renew(
+  rules: Store,
+  file: string,
+  { name }: MeasuredRuns,
+  known: MeasuredRuns | undefined,
+  { runs: added }: MeasuredRuns,
+  append: boolean,
+  force: boolean,
+): Promise<NonNullable<GateResult['update']>> {
+  demandEnded(added, force);
+  const kept = append && known?.upstream === null ? known.runs : [];
+  const [first = added[0]!] = kept;
+  for (const run of force ? [] : added) {
+    const contract = await compareContract(rules, first, run);
+    const different = contract.filter(({ blocking }) => blocking).map(({ key }) => key);
+    if (different.length > 0)
+      throw new MbfError(
+        'MBF1001',
+        `run ${run.run} is not a repeat of ${first.run}: ${different.join(', ')} differs; --force keeps it all the same`,
+      );
+  }
+  const all = [...kept, ...added];
+  const runs = all.slice(-MOST_RUNS);
+  const document = { schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs } as const;
+  await writeWhole(file, documentText(document), true);
+  return { runs: runs.length, dropped: all.length - runs.length, created: known === undefined };
+}
+
+/** Fields of the baseline that checks are taken from. */
+const FIELD_OF: Readonly<Record<string, string>> = {
+  contract: 'config',
+  status: 'status',
+  peak_active: 'peaks',
+  component: 'peaks',
+  step_time: 'steps',
+  throughput: 'steps',
+  loss: 'series',
+};
+
+/** Code scanning takes no result without a line of a file. */
+function placesOf(file: string, checks: readonly CompareCheck[], operands: readonly string[]): GateResult['places'] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const shown = inCheckout(file);
+  const places: Record<string, { file: string; line: number }> = {};
+  for (const { name, why } of [{ name: 'contract', why: null }, ...checks]) {
+    const field = JSON.stringify(FIELD_OF[name.split(':')[0]!] ?? 'ranks');
+    const line = lines.findIndex((text) => text.trimStart().startsWith(`${field}:`));
+    const failure = why?.code === 'ending' ? why.current.failure : null;
+    const log = ['', ...operands]
+      .map((directory) => join(directory, failure?.file ?? ''))
+      .find((path) => failure !== null && existsSync(path));
+    places[name] =
+      failure === null || log === undefined
+        ? { file: shown, line: Math.max(0, line) + 1 }
+        : { file: inCheckout(log), line: failure.line };
+  }
+  return places;
+}
+
+/** The path from the root of the git checkout that holds it; absolute outside of one. */
+function inCheckout(file: string): string {
+  const path = resolve(file);
+  for (let directory = dirname(path); ; directory = dirname(directory)) {
+    if (existsSync(join(directory, '.git'))) return relative(directory, path);
+    if (directory === dirname(directory)) return path;
+  }
 }

@@ -1,4 +1,4 @@
-import { writeBridgeGolden, writeGoldenDocument, writeMegatronGolden } from '../../../../parsers/index.js';
+import { writeBridgeGolden, writeMegatronGolden } from '../../../../parsers/index.js';
 import {
   describeGolden,
   describeGoldenList,
@@ -15,8 +15,8 @@ import type { GoldenChangeResult } from '../../../model/results/golden.js';
 import { goldenChangeText } from '../../../report/compare/golden-change-text.js';
 import { goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
+import { demandEnded, documentText } from '../../golden-document.js';
 import {
-  checkCompleted,
   goldenDocumentFile,
   type MeasuredRuns,
   ofGoldenRows,
@@ -43,7 +43,7 @@ const add = defineVerb({
   async ask({ run, name, replace, force }, session) {
     checkName(name);
     const measured = await resolveMeasured(run, session);
-    if (!force) checkCompleted(measured.runs);
+    demandEnded(measured.runs, force);
     return keep(name, newRuns(measured, run ?? measured.name), replace, session);
   },
   render: goldenChangeText,
@@ -167,7 +167,7 @@ function changed(what: GoldenChangeResult['change'], name: string, runs: number,
 function textAs(form: (typeof FORMS)[number], { name, runs }: MeasuredRuns): string {
   if (form === 'mlm') return writeMegatronGolden(runs[0]!);
   if (form === 'bridge') return writeBridgeGolden(runs[0]!);
-  return writeGoldenDocument({ schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs });
+  return documentText({ schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs });
 }
 
 async function onlyName(session: Session): Promise<string> {

@@ -73,7 +73,7 @@ export const verb = defineVerb({
   judges: true,
 });
 
-/** What a commit left that cannot be read is no reason to stop a bisection: the commit cannot be judged. */
+/** What a commit left that cannot be read does not stop a bisection: the commit cannot be judged. */
 async function readOutput(
   operand: string,
   session: Session,

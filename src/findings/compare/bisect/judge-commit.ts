@@ -74,8 +74,8 @@ export async function judgeCommit(store: Store, input: CommitInput): Promise<Com
   );
   if (usable.length === 0) return { judgement: 'skip', why: views.at(-1)!.why, evidence, checks: [], ...basis };
   const first = judged.find(({ run }) => run === usable[0])!;
-  const found = await judgeFigures(store, input, usable, first.sameLayout, evidence);
-  return unexplained({ ...found, ...basis, settings: first.settings }, input);
+  const judgedBy = await judgeFigures(store, input, usable, first.sameLayout, evidence);
+  return unexplained({ ...judgedBy, ...basis, settings: first.settings }, input);
 }
 
 /**

@@ -18,14 +18,14 @@ export async function changedSettings(
   if (changes.size === 0) return [];
   const places = new Map((await listCommits(repository)).map(({ sha }, place) => [sha, place]));
   const ordered = launched.toSorted((a, b) => (places.get(a.sha) ?? 0) - (places.get(b.sha) ?? 0));
-  const found: BisectSetting[] = [];
+  const settings: BisectSetting[] = [];
   for (const [key, change] of changes) {
     for (const [i, next] of ordered.entries()) {
       const last = ordered[i - 1];
       if (last === undefined) continue;
       const [from, to] = [settingOf(last, change), settingOf(next, change)];
       if (from === to || !(await isAncestor(repository, last.sha, next.sha))) continue;
-      found.push({
+      settings.push({
         ...{ key, from, to, after: last.sha, before: next.sha },
         commit: await commitOf(repository, last.sha, next.sha, key),
         way: from === change.golden ? change.way : to === change.golden ? opposite(change.way) : 'unknown',
@@ -33,13 +33,13 @@ export async function changedSettings(
       });
     }
   }
-  return found.sort((a, b) => (places.get(a.before) ?? 0) - (places.get(b.before) ?? 0));
+  return settings.sort((a, b) => (places.get(a.before) ?? 0) - (places.get(b.before) ?? 0));
 }
 
 /** A record has what differs from the golden run. */
 function settingOf({ settings = [] }: Judged, { key, golden }: SettingChange): string | null {
-  const own = settings.find((one) => one.key === key);
-  return own === undefined ? golden : own.current;
+  const difference = settings.find((one) => one.key === key);
+  return difference === undefined ? golden : difference.current;
 }
 
 const opposite = (way: SettingChange['way']) => (way === 'up' ? 'down' : way === 'down' ? 'up' : way);

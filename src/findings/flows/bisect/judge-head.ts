@@ -35,7 +35,7 @@ export interface HeadOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Also gets what the command prints, as it comes. */
   readonly echo: (text: Buffer) => void;
-  /** Gets the golden run judged by itself, before anything is launched: what its figures can tell. */
+  /** Gets the golden run judged by itself, before anything is launched: which changes its figures show. */
   readonly begin: (judged: CommitJudgement) => void;
   /** Gets what could not be judged by so many launches, if another one follows. */
   readonly undecided: (launches: number, judged: CommitJudgement) => void;

@@ -166,9 +166,9 @@ async function notCleared(
 }
 
 function hidingText(record: JudgementRecord | undefined, hidden: readonly SettingChange[]): string | null {
-  const own =
+  const hiding =
     record === undefined ? [] : hidingSettings(record).filter(({ key }) => hidden.some((one) => one.key === key));
-  return own.length === 0 ? null : `good with ${listed(own)}, which may hide it`;
+  return hiding.length === 0 ? null : `good with ${listed(hiding)}, which may hide it`;
 }
 
 const listed = (changes: readonly SettingChange[]): string =>
