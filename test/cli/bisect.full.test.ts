@@ -12,7 +12,12 @@ import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
-const BASE: TrainingLog = { iterations: 8, peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1000 + (i % 5)) };
+const BASE: TrainingLog = {
+  iterations: 8,
+  arguments: { seq_length: 4096, micro_batch_size: 1, num_layers: 24 },
+  peaks: PEAKS,
+  stepMs: (i) => (i === 1 ? 9000 : 1000 + (i % 5)),
+};
 const LATER = PEAKS.map((peak) => ({ ...peak, later: peak.later * 1.1 }));
 
 /** Commits of a repository: what the training of each prints, or what its launch script does instead. */

@@ -70,6 +70,9 @@ describe('measuring the corpus', () => {
         force: false,
       }),
     );
+    // A log without a single setting shows nothing that it has in common with any other run.
+    const hasGround = result.contract.some(({ group, golden }) => group !== 'revision' && golden !== null);
+    if (!hasGround && run.peaks.length === 0) return expect(result.refused).toContain('no setting is known');
     expect(result.refused).toBeNull();
     expect(result.contract.every(({ same }) => same)).toBe(true);
     expect([result.sites, result.config, result.env]).toEqual([[], [], []]);

@@ -96,7 +96,8 @@ function notesOf({ golden, current }: CompareInput, hasPair: boolean): string[] 
 export async function compareRuns(store: Store, input: CompareInput): Promise<JudgedComparison> {
   const basis = await compareBasis(store, input);
   const isComparable =
-    basis.contract.every((entry) => !isBlocking(entry)) && (input.isWithoutSettings || hasCommonGround(basis.contract));
+    basis.contract.every((entry) => !isBlocking(entry)) &&
+    (input.isWithoutSettings || hasCommonGround(basis.contract) || isSameProgram(input));
   const is_refused = !input.force && !isComparable;
   const { isGate } = input;
   const judged = await allChecks(store, input, input.tolerances);
@@ -109,6 +110,19 @@ export async function compareRuns(store: Store, input: CompareInput): Promise<Ju
     checks: is_refused ? checks.filter(({ name }) => name === 'status') : checks,
     suspects: [],
   };
+}
+
+/** Half of the frames of the smaller peak are in both: snapshots of one program need no setting to be compared. */
+function isSameProgram({ golden, current }: Sides): boolean {
+  const pair = pairPeaks(golden[0]!, current[0]!);
+  if (pair === undefined) return false;
+  const [a, b] = pair.map(({ frames }) => new Set(frames.map(([name, file]) => `${name} ${file}`))) as [
+    Set<string>,
+    Set<string>,
+  ];
+  const [smaller, larger] = a.size < b.size ? [a, b] : [b, a];
+  const common = [...smaller].filter((frame) => larger.has(frame)).length;
+  return 2 * common >= smaller.size;
 }
 
 /** A regression of any gate; undecided where a gate is, or where none could be judged but the status. */
