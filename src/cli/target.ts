@@ -34,7 +34,9 @@ export interface DbOptions {
  */
 export function resourcesOf(options: DbOptions, { err }: Pick<Context, 'err'>): StoreResources {
   const migrated = (file: string, from: number, to: number): void =>
-    err(`${file}: its schema was brought from version ${from} to ${to}; older versions cannot read it any more\n`);
+    err(
+      `${file}: migrated from schema version ${from} to ${to}; older versions of mbforensics can no longer read it\n`,
+    );
   const waiting = options.wait === undefined ? {} : { waitMs: waitOf(options.wait) };
   if (options.memoryLimit === undefined) return { migrated, ...waiting };
   const memoryLimitBytes = parseSize(options.memoryLimit);

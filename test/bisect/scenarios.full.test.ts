@@ -24,6 +24,12 @@ const setting = (key: string, value: string, change: Partial<State> = {}): Parti
   settings: { [key]: value },
 });
 
+const RECOMPUTE_OFF_FOR_A_WHILE = steps(
+  [0, END, setting('recompute_granularity', 'full')],
+  [32, 56, setting('recompute_granularity', 'None', grown(0.3))],
+  [70, END, grown(0.08)],
+);
+
 const SCENARIOS: readonly Scenario[] = [
   { name: 'memory +6.3 %', on: 'memory', planted: 63, at: steps([63, END, grown(0.063)]), expected: 'named' },
   { name: 'memory +10 % near the start', on: 'memory', planted: 1, at: steps([1, END, grown(0.1)]), expected: 'named' },
@@ -141,11 +147,7 @@ const SCENARIOS: readonly Scenario[] = [
     name: 'recompute off from 32 to 56, hunted run known',
     on: 'memory',
     planted: 70,
-    at: steps(
-      [0, END, setting('recompute_granularity', 'full')],
-      [32, 56, setting('recompute_granularity', 'None', grown(0.3))],
-      [70, END, grown(0.08)],
-    ),
+    at: RECOMPUTE_OFF_FOR_A_WHILE,
     like: { ...BASE, ...grown(0.08), settings: { ...BASE.settings, recompute_granularity: 'full' } },
     expected: 'named',
   },
@@ -153,11 +155,7 @@ const SCENARIOS: readonly Scenario[] = [
     name: 'recompute off from 32 to 56',
     on: 'memory',
     planted: 70,
-    at: steps(
-      [0, END, setting('recompute_granularity', 'full')],
-      [32, 56, setting('recompute_granularity', 'None', grown(0.3))],
-      [70, END, grown(0.08)],
-    ),
+    at: RECOMPUTE_OFF_FOR_A_WHILE,
     expected: 'reported',
     setting: 'recompute_granularity',
   },

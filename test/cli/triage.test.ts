@@ -198,7 +198,7 @@ describe('triage', () => {
       [place('train.log', ''), /cannot be read: .*is empty/],
       [place('train.log', undefined), /cannot be read: /],
       [place('oom_rank0.pickle', pickle), /oom_rank0\.pickle/],
-      [join(cwd, 'never-written'), /not there/],
+      [join(cwd, 'never-written'), /does not exist/],
     ] as const) {
       const { reason } = triageOf([output]);
       expect(reason).toMatch(expected);

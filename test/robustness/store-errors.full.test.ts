@@ -88,7 +88,7 @@ describe('a store that cannot be used', () => {
     await migrate(connection, 0, MIGRATIONS.slice(0, -1));
     connection.closeSync();
     instance.closeSync();
-    const notice = /a\.duckdb: its schema was brought from version \d+ to \d+/;
+    const notice = /a\.duckdb: migrated from schema version \d+ to \d+/;
     expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).toMatch(notice);
     expect((await runCli(build, ['runs', '--db', 'a.duckdb'], cwd)).stderr).not.toMatch(notice);
   });

@@ -122,13 +122,18 @@ const BAR = 30;
 function pictureLines({ steps, culprit }: BisectReportResult, block: string): string[] {
   const judged = steps.flatMap((step) => (step.place === null ? [] : [{ ...step, place: step.place }]));
   if (judged.length < 2) return [];
-  const values = judged.flatMap(({ figure }) => (figure === null ? [] : [figure.value]));
+  const figureName = judged.find(({ figure }) => figure !== null)?.figure?.name;
+  // A run may lack the figure of the others, and be judged by another one.
+  const barOf = ({ figure }: (typeof judged)[number]) => (figure?.name === figureName ? (figure ?? null) : null);
+  const values = judged.flatMap((step) => barOf(step)?.value ?? []);
   const [low, high] = [minOf(values), maxOf(values)];
   const base = Math.max(0, low - Math.max(high - low, 0.02 * high));
   const first = minOf(judged.map(({ place }) => place));
   const lines = judged
     .toSorted((a, b) => a.place - b.place)
-    .map(({ place, sha, judgement, figure }) => {
+    .map((step) => {
+      const { place, sha, judgement } = step;
+      const figure = barOf(step);
       const length = figure === null ? 0 : Math.max(1, Math.round((BAR * (figure.value - base)) / (high - base)));
       const value = figure === null ? '' : checkFigure(figure.value, figure.unit);
       const mark = sha === culprit?.sha ? '  first bad' : '';
@@ -141,7 +146,7 @@ function pictureLines({ steps, culprit }: BisectReportResult, block: string): st
       ];
       return `  ${cells.join('  ')}${mark}`.trimEnd();
     });
-  const name = judged.find(({ figure }) => figure !== null)?.figure?.name.replaceAll('_', ' ');
+  const name = figureName?.replaceAll('_', ' ');
   return [
     '',
     `judged commits, oldest first, by their distance to the first${name === undefined ? '' : `: ${name}`}`,

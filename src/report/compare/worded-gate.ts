@@ -16,7 +16,10 @@ export function gateSummary(
     return `the baseline was ${update.created ? 'created' : 'written'} and has ${counted(update.runs, 'run')}${dropped}`;
   }
   const listed = checks.filter((check) => isListed(check, warned) && check.status !== 'skipped');
-  if (verdict === 'pass') return `${counted(listed.length, 'metric')} within tolerance`;
+  if (verdict === 'pass') {
+    const judged = listed.filter(({ status }) => status !== 'info');
+    return `${counted(judged.length, 'metric')} within tolerance`;
+  }
   if (verdict !== 'warning') return summary;
   const words = listed
     .filter(({ status }) => status === 'undecided' || status === 'regression')

@@ -67,7 +67,7 @@ export const verb = defineVerb({
     const tolerances = parseTolerances(given.tolerance);
     const warned = given.warn ?? [];
     if (!update && !existsSync(file))
-      throw new MbfError('MBF1003', 'there is no such baseline; --update makes one of the runs', { file });
+      throw new MbfError('MBF1003', 'no such baseline; --update writes one from these runs', { file });
     const golden = existsSync(file) ? readBaseline(file, update && force) : undefined;
     if (update && golden !== undefined && golden.upstream !== null && !force)
       throw new MbfError('MBF2801', 'golden values of an upstream project; --update would replace them', { file });

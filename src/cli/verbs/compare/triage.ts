@@ -81,7 +81,7 @@ async function readOutput(
   const path = operand.replace(/^path:/, '');
   // A name without a slash that is nowhere is misspelt; a path that is not there was not written.
   if (path.includes('/') && !/^\w+:/.test(path) && !existsSync(path))
-    return { runs: [], problems: [`${path}: not there`] };
+    return { runs: [], problems: [`${path}: does not exist`] };
   try {
     const { runs, failed } = await resolveMeasured(operand, session);
     return { runs, problems: failed };

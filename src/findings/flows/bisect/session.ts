@@ -123,8 +123,10 @@ const MOST_NOT_COMPARABLE = 8;
 export function checkComparable({ directory }: Session): void {
   const last = judgementsOf(directory).slice(-MOST_NOT_COMPARABLE);
   const [first] = last;
-  if (last.length < MOST_NOT_COMPARABLE || first?.is_comparable !== false) return;
-  if (last.every(({ is_comparable, reason }) => is_comparable === false && reason === first.reason))
+  if (last.length < MOST_NOT_COMPARABLE || first === undefined) return;
+  const differences = ({ settings = [] }: JudgementRecord): string =>
+    JSON.stringify(settings.filter(({ is_contract }) => is_contract));
+  if (last.every((record) => record.is_comparable === false && differences(record) === differences(first)))
     throw new MbfError('MBF1012', `the last ${last.length} commits are ${first.reason}`);
 }
 
