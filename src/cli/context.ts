@@ -8,12 +8,14 @@ export interface Context {
   /** The store where `--db` names none. */
   readonly db: string;
   readonly cacheDir: string;
-  /** Whether to show progress: a terminal, not CI. */
-  readonly showProgress: boolean;
+  /** On stderr: a line that is rewritten on a terminal, lines elsewhere. */
+  readonly progress: 'line' | 'lines' | 'none';
   /** Whether standard output is a terminal. */
   readonly isTerminal: boolean;
-  /** Width of that terminal; undefined where it is none. */
-  readonly terminalColumns: number | undefined;
+  /** Columns of the terminal, else $COLUMNS, else 100. */
+  readonly columns: number;
+  /** Whether standard output gets colours and bold. */
+  readonly hasColor: boolean;
   /** Whether the locale can show more than ASCII. */
   readonly unicode: boolean;
   out(content: string | Uint8Array): void;
@@ -22,15 +24,20 @@ export interface Context {
   err(content: string | Uint8Array): void;
 }
 
-export function processContext(): Context {
+export type ColorWhen = 'auto' | 'always' | 'never';
+
+export function processContext(color: ColorWhen = 'auto'): Context {
   const { env, stdout, stderr } = process;
   return {
     env,
     db: env['MBF_DB'] || 'mbforensics.duckdb',
     cacheDir: join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'mbforensics'),
-    showProgress: stderr.isTTY === true && !env['CI'],
+    progress: stderr.isTTY === true && !env['CI'] ? 'line' : 'lines',
     isTerminal: stdout.isTTY === true,
-    terminalColumns: stdout.isTTY === true ? stdout.columns : undefined,
+    columns: (stdout.isTTY === true ? stdout.columns : Number(env['COLUMNS'])) || 100,
+    // https://no-color.org
+    hasColor:
+      color === 'auto' ? stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb' : color === 'always',
     unicode: isUnicode(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']),
     out: (content) => void stdout.write(content),
     written: () =>

@@ -6,24 +6,13 @@ import { EXIT } from './exit-codes.js';
 import type { Specs, Values } from './options.js';
 import { type CommonOptions, Session } from './session.js';
 
-/** Headings of `mbforensics --help`, in its order. */
-export const GROUPS = [
-  'Start here',
-  'Memory at a moment',
-  'The run',
-  'Compare',
-  'What if',
-  'Knowledge',
-  'Store',
-] as const;
-export type Group = (typeof GROUPS)[number];
-
 type None = Record<never, never>;
 type Given<Operands extends Specs, Options extends Specs> = Values<Operands> & Values<Options> & CommonOptions;
 
 interface Described {
   readonly name: string;
-  readonly summary: string;
+  /** Of a verb inside another one; `verbs/index.ts` has those of all others. */
+  readonly summary?: string;
   /** Help before the examples. */
   readonly notes?: string;
   /** Command lines without the program's name. */
@@ -33,8 +22,6 @@ interface Described {
 }
 
 interface Definition<Operands extends Specs, Options extends Specs, Result> extends Described {
-  /** Of `--help`; verbs of a verb have none. */
-  readonly group?: Group;
   /** A verb without a store: `--json` is its only common option. */
   readonly storeless?: boolean;
   readonly operands?: Operands;
@@ -69,22 +56,28 @@ export interface Host {
   debug(): void;
 }
 
+/** How a verb is shown in a help. */
+export interface Shown {
+  readonly name: string;
+  readonly summary: string;
+  readonly group?: string | undefined;
+}
+
 export interface Verb extends Described {
-  readonly group: Group | undefined;
   readonly verbs: readonly Verb[];
-  addTo(parent: Command, host: Host): void;
+  /** `shown` instead of its name and summary. */
+  addTo(parent: Command, host: Host, shown?: Shown): Command;
 }
 
 export function defineVerb<Result, Operands extends Specs = None, Options extends Specs = None>(
   definition: Definition<Operands, Options, Result>,
 ): Verb {
-  const { group, verbs = [] } = definition;
+  const { verbs = [] } = definition;
   return {
     ...definition,
-    group,
     verbs,
-    addTo(parent, host) {
-      const command = describe(parent, definition);
+    addTo(parent, host, shown) {
+      const command = describe(parent, shown ?? definition);
       const { operands = {} as Operands, options = {} as Options, storeless } = definition;
       for (const { flags, help } of Object.values(operands)) command.argument(flags, help);
       const declared = Object.entries(options).map(([key, spec]) => {
@@ -112,28 +105,27 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
         host.end(await answer(definition, inputs as Given<Operands, Options>, host.context));
       });
       for (const verb of verbs) verb.addTo(command, host);
+      return command;
     },
   };
 }
 
 /** A verb that only has verbs of its own, such as `golden`. */
-export function defineVerbs(definition: Omit<Described, 'examples'> & { group: Group; verbs: readonly Verb[] }): Verb {
+export function defineVerbs(definition: Omit<Described, 'examples'> & { verbs: readonly Verb[] }): Verb {
   const examples = definition.verbs.flatMap((verb) => verb.examples);
   return {
     ...definition,
     examples,
-    addTo(parent, host) {
-      const command = describe(parent, { ...definition, examples });
+    addTo(parent, host, shown) {
+      const command = describe(parent, shown ?? definition);
       for (const verb of definition.verbs) verb.addTo(command, host);
-      finish(command, undefined, host);
+      finish(command, { ...definition, examples }, host);
+      return command;
     },
   };
 }
 
-function describe(
-  parent: Command,
-  { name, summary, group }: Described & { readonly group?: Group | undefined },
-): Command {
+function describe(parent: Command, { name, summary = '', group }: Partial<Shown> & { readonly name: string }): Command {
   const command = parent.command(name).description(summary).exitOverride();
   return group === undefined ? command : command.helpGroup(`${group}:`);
 }
@@ -141,17 +133,16 @@ function describe(
 function addCommon(command: Command, storeless: boolean): void {
   if (!storeless) command.option('--db <file>', 'the store (default: $MBF_DB, else mbforensics.duckdb)');
   command.option('--json', 'print one JSON document');
-  if (!storeless) command.option('--wait <seconds>', 'wait so long for a process that has the store open');
+  if (!storeless) command.option('--wait <seconds>', 'how long to wait while another process has the store open');
   if (!storeless)
     command.option(
       '--memory-limit <size>',
-      'memory the database may use, e.g. 256MiB (default: 1GiB); beyond it, it spills to disk',
+      'host memory for the database, not GPU memory, e.g. 256MiB (default: 1GiB)',
     );
 }
 
-function finish(command: Command, described: Described | undefined, host: Host): void {
+function finish(command: Command, described: Described, host: Host): void {
   command.option('--debug', 'print stack traces of errors').on('option:debug', () => host.debug());
-  if (described === undefined) return;
   const { notes, examples, closing } = described;
   const lines = examples.map((example) => `  $ mbforensics ${example}`).join('\n');
   command.addHelpText('after', `${notes === undefined ? '' : `\n${notes}\n`}\nExamples:\n${lines}\n`);

@@ -196,8 +196,11 @@ export const utcOffset: Parse<number> = (given, name) => {
 };
 
 /** What several verbs declare alike. */
-export const RUN = operand('[run]', 'a run of the store or a path; default: the run ingested last');
-export const SNAPSHOT = operand('[snapshot]', 'a handle, a run, or a path; default: the run ingested last');
+export const RUN = operand(
+  '[run...]',
+  'paths of one run, - for standard input, or a run of the store; default: the last',
+);
+export const SNAPSHOT = operand('[snapshot...]', 'a path, a handle, or a run of the store; default: the last run');
 export const ONE_DEVICE = option(
   '--device <n>',
   'device ordinal; default: the one that ran out, else the one with the longest trace',

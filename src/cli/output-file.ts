@@ -23,6 +23,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import type { Context } from './context.js';
+import { onInterrupt } from './interrupt.js';
 
 /** Characters gathered before they are written. */
 const BUFFER_CHARS = 1 << 18;
@@ -56,11 +57,8 @@ export function standardOutput(context: Context): TextSink {
   return gathering((text) => context.out(text));
 }
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /**
- * Runs `work` with an empty directory that is always removed afterwards; a signal removes it too and then ends the
- * process as it would have. The directory is in `parent`, on the file system of the files to come; errors name `shown`.
+ * Runs `work` with an empty directory that is always removed afterwards; also by a signal. The directory is in `parent`, on the file system of the files to come; errors name `shown`.
  */
 export async function withWorkDirectory<Result>(
   parent: string,
@@ -68,17 +66,12 @@ export async function withWorkDirectory<Result>(
   work: (directory: string) => Promise<Result>,
 ): Promise<Result> {
   const directory = writing(shown, () => mkdtempSync(join(realpathSync(parent), '.mbforensics-')));
-  const remove = (): void => rmSync(directory, { recursive: true, force: true });
-  const onSignal = (signal: NodeJS.Signals): void => {
-    remove();
-    for (const name of SIGNALS) process.off(name, onSignal);
-    process.kill(process.pid, signal);
-  };
-  for (const name of SIGNALS) process.on(name, onSignal);
+  const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
+  const forget = onInterrupt(remove);
   try {
     return await work(directory);
   } finally {
-    for (const name of SIGNALS) process.off(name, onSignal);
+    forget();
     remove();
   }
 }

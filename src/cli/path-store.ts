@@ -1,12 +1,13 @@
 /**
- * Stores of paths. A verb asked about a path makes a store in the cache directory, named after what the files are (real
+ * Stores of paths. A verb asked about paths makes a store in the cache directory, named after what the files are (real
  * path, size, time of change), so that the next verb on the same files finds it, and changed files make a new one.
  */
 import { createHash } from 'node:crypto';
-import { constants, existsSync } from 'node:fs';
+import { constants, createWriteStream, existsSync, rmSync } from 'node:fs';
 import { access, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
@@ -16,8 +17,9 @@ import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
+import { onInterrupt } from './interrupt.js';
 import { openStore } from './open-store.js';
-import { progressLine } from './progress.js';
+import { progressOf } from './progress.js';
 
 /**
  * DuckDB's share while ingesting: the decoder needs about as much in addition, and appending uses one thread in any
@@ -71,19 +73,29 @@ export function storedFailure(code: string | null, text: string | null): Failure
   return { code: known, text: text ?? '', remedy: new MbfError(known as MbfError['code'], '').remedy, offset: null };
 }
 
-/** Opens the cached store of a path, making it first if the files are new or changed. */
-export async function pathStore(path: string, context: Context, resources: StoreResources = {}): Promise<PathStore> {
+/** Opens the cached store of the paths of one run, making it first if the files are new or changed. */
+export async function pathStore(
+  paths: readonly string[],
+  context: Context,
+  resources: StoreResources = {},
+): Promise<PathStore> {
+  if (paths.includes('-')) return inputStore(paths, context, resources);
+  for (const path of paths)
+    if (!existsSync(path)) throw new MbfError('MBF1003', 'no such file or directory', { file: path });
   const { directory, temporary } = await cacheDirectory(context);
-  const file = join(directory, `${await contentKey(path)}.duckdb`);
+  const file = join(directory, `${await contentKey(paths)}.duckdb`);
   let result: IngestResult | undefined;
   if (!existsSync(file)) {
     // Made next to its place and renamed, so that a killed verb does not leave half a store under a valid name.
     const work = `${file}.${process.pid}.tmp`;
+    const forget = onInterrupt(() => removeStore(work));
     try {
-      result = await ingestPath(path, work, context);
+      result = await ingestAll(paths, work, context);
+      if (!existsSync(work)) throw nothingUsable(paths, result);
       await rename(work, file);
     } finally {
-      for (const leftover of [work, `${work}.wal`]) await rm(leftover, { force: true });
+      forget();
+      removeStore(work);
     }
     if (!temporary) await prune(directory);
   }
@@ -101,12 +113,7 @@ export async function pathStore(path: string, context: Context, resources: Store
     if (!usable) {
       const first = failed[0];
       if (first !== undefined) throw new MbfError(first.error.code as MbfError['code'], first.error.text);
-      const skipped = result?.sources.find((source) => source.error !== null)?.error;
-      throw new MbfError(
-        'MBF2008',
-        skipped === undefined || skipped === null ? 'nothing usable was found' : skipped.text,
-        { file: path },
-      );
+      throw nothingUsable(paths, result);
     }
     return { ...openedStore(store, failed, dispose), runId: run.run_id, run: run.name };
   } catch (error) {
@@ -116,16 +123,52 @@ export async function pathStore(path: string, context: Context, resources: Store
   }
 }
 
-async function ingestPath(path: string, work: string, context: Context): Promise<IngestResult> {
-  // With the first path whose files are new: most questions are about a store that is there, and reading takes a fifth
-  // of their time to load.
+/** Standard input as a file of the run: it is read once, and a file is what parsers read twice. */
+async function inputStore(paths: readonly string[], context: Context, resources: StoreResources): Promise<PathStore> {
+  const folder = await mkdtemp(join(tmpdir(), 'mbforensics-'));
+  const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
+  const forget = onInterrupt(removeFolder);
+  try {
+    const input = join(folder, STANDARD_INPUT);
+    await pipeline(process.stdin, createWriteStream(input));
+    const cacheDir = join(folder, 'cache');
+    const named = paths.map((path) => (path === '-' ? input : path));
+    const opened = await pathStore(named, { ...context, cacheDir }, resources);
+    const dispose = async (): Promise<void> => {
+      forget();
+      removeFolder();
+    };
+    return { ...opened, ...openedStore(opened.store, opened.failed, dispose) };
+  } catch (error) {
+    forget();
+    removeFolder();
+    throw error;
+  }
+}
+
+/** As the run, and messages, name it. */
+const STANDARD_INPUT = 'stdin';
+
+function nothingUsable(paths: readonly string[], result: IngestResult | undefined): MbfError {
+  const skipped = result?.sources.find((source) => source.error !== null)?.error;
+  return new MbfError('MBF2008', skipped?.text ?? 'nothing usable was found', { file: paths.join(', ') });
+}
+
+/** A store that was being made, with its log and what it spilled. */
+function removeStore(file: string): undefined {
+  for (const leftover of [file, `${file}.wal`, `${file}.tmp`]) rmSync(leftover, { recursive: true, force: true });
+}
+
+async function ingestAll(paths: readonly string[], work: string, context: Context): Promise<IngestResult> {
+  // With the first paths whose files are new: most questions are about a store that exists, and the modules that read
+  // take a fifth of their time to load.
   const { ingestPaths } = await import('./ingest-paths.js');
   const store = storeToOpen(work, { mode: 'write', ...INGEST_RESOURCES });
-  const progress = progressLine(context);
+  const progress = progressOf(context);
   try {
-    return await ingestPaths({ store, paths: [path], now: new Date(), progress: progress.update });
+    return await ingestPaths({ store, paths, now: new Date(), progress });
   } finally {
-    progress.clear();
+    progress?.end();
     await store.close();
   }
 }
@@ -142,9 +185,10 @@ async function cacheDirectory(context: Context): Promise<{ directory: string; te
   }
 }
 
-async function contentKey(path: string): Promise<string> {
-  const { candidates, failed } = await discover([path]);
-  const key = createHash('sha256').update(`${SCHEMA_VERSION} ${PARSER_VERSION} ${basename(resolve(path))}\n`);
+async function contentKey(paths: readonly string[]): Promise<string> {
+  const { candidates, failed } = await discover(paths);
+  const name = basename(resolve(paths[0]!));
+  const key = createHash('sha256').update(`${SCHEMA_VERSION} ${PARSER_VERSION} ${name}\n`);
   for (const candidate of candidates) key.update(`${candidate.path} ${candidate.sizeBytes} ${candidate.mtimeMs}\n`);
   for (const entry of failed) key.update(`${entry.displayPath} ${asFailure(entry.error).text}\n`);
   return key.digest('hex').slice(0, 32);

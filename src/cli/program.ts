@@ -1,47 +1,113 @@
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
 import { MbfError } from '../model/errors.js';
+import { toJson } from '../report/json.js';
+import { bold, setScreen } from '../report/screen.js';
 import { type Context, processContext } from './context.js';
 import type { Host } from './define-verb.js';
 import { EXIT, EXIT_OF_ERROR } from './exit-codes.js';
-import { VERBS } from './verbs/index.js';
+import { type ReadCommand, readCommand } from './read-command.js';
+import { GROUPS, type ListedVerb, PARTS, VERBS, type VerbName } from './verbs/index.js';
 import { version } from './version.js';
 
 /** Read by `main.ts`, which imports nothing. */
 const JUDGED = Symbol.for('mbforensics.judgement');
 
-async function program(args: readonly string[], host: Host): Promise<Command> {
-  const command = new Command('mbforensics')
-    .description('Why did this training run die of "CUDA out of memory"?')
+const OPERANDS_HELP = `
+A path is diagnosed: several are one run (a log and a snapshot), - is standard input.
+  $ mbforensics runs/llama3-70b-sft
+  $ mbforensics train.log snapshot_oom_rank-3.pickle
+  $ pbpaste | mbforensics -
+`;
+
+/** The program with its options, and no verb. */
+function bareProgram(host: Host): Command {
+  const { columns } = host.context;
+  return new Command('mbforensics')
+    .usage('[PATH...] | VERB [options]')
+    .description('Why did this training run fail with "CUDA out of memory", and what fixes it?')
     .version(version())
+    .option('--color <when>', 'auto, always or never; NO_COLOR is honoured')
     .option('--debug', 'print stack traces of errors')
     .on('option:debug', host.debug)
+    .helpCommand(false)
     .showHelpAfterError('(see --help)')
+    .configureOutput({ getOutHelpWidth: () => columns, getErrHelpWidth: () => columns })
+    .configureHelp({ subcommandTerm: (command) => command.name(), styleTitle: bold })
     .exitOverride();
-  const verb = args.find((arg) => !arg.startsWith('-')) ?? '';
-  const known = Object.hasOwn(VERBS, verb) ? [VERBS[verb]!] : undefined;
-  const isVersion = args[0] === '--version' || args[0] === '-V';
-  // For help, and for the suggestion after a mistyped verb, all of them.
-  for (const load of known ?? (isVersion ? [] : Object.values(VERBS))) (await load()).verb.addTo(command, host);
+}
+
+async function addVerb(parent: Command, name: VerbName, host: Host, shownAs: string = name): Promise<Command> {
+  const { summary, group, load }: ListedVerb = VERBS[name];
+  const command = (await load()).verb.addTo(parent, host, { name: shownAs, summary, group });
+  const parts = Object.entries(PARTS[name] ?? {});
+  if (parts.length > 0) {
+    const width = Math.max(...parts.map(([part]) => part.length)) + 2;
+    const lines = parts.map(([part, verb]) => `  ${name} ${part.padEnd(width)}${VERBS[verb].summary}`);
+    command.addHelpText('after', `\n${bold('Also:')}\n${lines.join('\n')}\n`);
+  }
   return command;
 }
 
-function report(error: unknown, context: Context, debug: boolean): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  if (error instanceof MbfError) {
-    context.err(`mbforensics: error ${error.code}: ${error.describe()}\n  ${error.remedy}\n`);
-    if (debug) context.err(`${error.stack ?? ''}\n${error.cause instanceof Error ? (error.cause.stack ?? '') : ''}\n`);
-    return EXIT_OF_ERROR[error.kind];
+/** The program with what its help lists: the verbs of the first group, or all. */
+function listed(host: Host, isWhole: boolean): Command {
+  const command = bareProgram(host);
+  const isShown = (group: string | undefined) => group !== undefined && (isWhole || group === GROUPS[0]);
+  for (const [name, { group, summary }] of Object.entries<ListedVerb>(VERBS)) {
+    const verb = command.command(name, { hidden: !isShown(group) }).description(summary);
+    if (group !== undefined) verb.helpGroup(`${group}:`);
   }
-  const bug = new MbfError('MBF9001', error instanceof Error ? error.message : String(error));
-  context.err(`mbforensics: error ${bug.code}: ${bug.message}\n  ${bug.remedy}\n`);
-  if (debug && error instanceof Error) context.err(`${error.stack ?? ''}\n`);
-  return EXIT.bug;
+  const hidden = GROUPS.slice(1).map((group) => {
+    const names = Object.entries<ListedVerb>(VERBS).filter(([, verb]) => verb.group === group);
+    return `  ${names.map(([name]) => name).join(', ')}`;
+  });
+  const more = isWhole ? '' : `\n${bold('More verbs')} (mbforensics --help --all):\n${hidden.join('\n')}\n`;
+  return command.addHelpText('after', `${more}${OPERANDS_HELP}\nmbforensics VERB --help prints options and examples.`);
+}
+
+/** The program with all verbs, as completion and the man page describe it. */
+export async function wholeProgram(host: Host): Promise<Command> {
+  const command = bareProgram(host);
+  for (const [name, { group }] of Object.entries<ListedVerb>(VERBS))
+    if (group !== undefined) await addVerb(command, name as VerbName, host);
+  return command;
+}
+
+async function program({ verb, parent, args }: ReadCommand, host: Host): Promise<Command> {
+  if (verb === undefined) return listed(host, args.includes('--all'));
+  const command = bareProgram(host);
+  if (parent === undefined) await addVerb(command, verb, host);
+  else await addVerb(command.command(parent), verb, host, args[1]);
+  return command;
+}
+
+function report(error: unknown, context: Context, { debug, json }: { debug: boolean; json: boolean }): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return EXIT.done;
+    const message = error.message.replace(/^error: /, '').replace(/\n.*/s, '');
+    if (json) context.out(errorDocument('MBF1001', message, new MbfError('MBF1001', '').remedy, EXIT.usage));
+    return EXIT.usage;
+  }
+  const failure =
+    error instanceof MbfError ? error : new MbfError('MBF9001', error instanceof Error ? error.message : String(error));
+  const exitCode = EXIT_OF_ERROR[failure.kind];
+  context.err(`mbforensics: error ${failure.code}: ${failure.describe()}\n  ${failure.remedy}\n`);
+  if (json) context.out(errorDocument(failure.code, failure.describe(), failure.remedy, exitCode, failure.place));
+  const stacks = [error, failure.cause].filter((one) => one instanceof Error).map(({ stack }) => stack ?? '');
+  if (debug) context.err(`${stacks.join('\n')}\n`);
+  return exitCode;
+}
+
+function errorDocument(code: string, text: string, remedy: string, exitCode: number, place: MbfError['place'] = {}) {
+  const { file = null, offset = null, line = null } = place;
+  return `${toJson({ schema: 'mbforensics/error@1', code, text, remedy, file, offset, line, exit_code: exitCode })}\n`;
 }
 
 /** Runs the command line of this process, to its exit code. */
 export async function runProgram(): Promise<void> {
-  const context = processContext();
+  const read = readCommand(process.argv.slice(2));
+  const context = processContext(read.color);
+  setScreen({ width: context.columns, color: context.hasColor });
   let debug = false;
   const host: Host = {
     context,
@@ -58,9 +124,11 @@ export async function runProgram(): Promise<void> {
     if (error.code === 'EPIPE') process.exit(EXIT.done);
     throw error;
   });
+  if (read.remark !== undefined) context.err(read.remark);
   try {
-    await (await program(process.argv.slice(2), host)).parseAsync(process.argv);
+    const command = await program(read, host);
+    await command.parseAsync([...read.args], { from: 'user' });
   } catch (error) {
-    process.exitCode = report(error, context, debug);
+    process.exitCode = report(error, context, { debug, json: read.args.includes('--json') });
   }
 }

@@ -6,7 +6,7 @@ import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
 import type { OpenedStore } from './path-store.js';
-import type { Target } from './target.js';
+import type { Operands, Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
 
 export interface CommonOptions {
@@ -62,8 +62,8 @@ export class Session {
     if (failed.length > 0) this.hasFailed = true;
   }
 
-  /** What the operand means, opened. */
-  async target(operand: string | undefined): Promise<Target> {
+  /** What the operands mean, opened. */
+  async target(operand: Operands): Promise<Target> {
     const { openTarget } = await import('./target.js');
     const opened = await openTarget(operand, this.common, this.context);
     this.note(opened);
@@ -71,14 +71,14 @@ export class Session {
   }
 
   /** As {@link target}, with the snapshots that the operand means. */
-  async snapshots(operand: string | undefined): Promise<Target & { readonly filter: SnapshotFilter }> {
+  async snapshots(operand: Operands): Promise<Target & { readonly filter: SnapshotFilter }> {
     const target = await this.target(operand);
     return { ...target, filter: filterOf(target) };
   }
 
   /** The device that the operand, the moment and `--device` mean. */
   async device(
-    operand: string | undefined,
+    operand: Operands,
     moment: Moment,
     device: number | undefined,
   ): Promise<{ readonly store: Store; readonly chosen: ChosenDevice }> {

@@ -1,4 +1,4 @@
-/** What a verb is asked about: a path, a handle, a run of the store, or the latest run. */
+/** What a verb is asked about: paths, a handle, a run of the store, or the latest run. */
 import { existsSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
 import { MIB, parseSize } from '../model/units.js';
@@ -41,14 +41,18 @@ export function resourcesOf(options: DbOptions, { err }: Pick<Context, 'err'>): 
   if (options.memoryLimit === undefined) return { migrated, ...waiting };
   const memoryLimitBytes = parseSize(options.memoryLimit);
   if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
-    throw new MbfError('MBF1001', `--memory-limit ${JSON.stringify(options.memoryLimit)} is no size from 64MiB up`);
+    throw new MbfError(
+      'MBF1001',
+      `invalid --memory-limit ${JSON.stringify(options.memoryLimit)}; expected a size of at least 64MiB`,
+    );
   }
   return { memoryLimitBytes, migrated, ...waiting };
 }
 
 function waitOf(text: string): number {
   const seconds = /^\d{1,6}(?:\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(seconds)) throw new MbfError('MBF1001', `--wait ${JSON.stringify(text)} is no number of seconds`);
+  if (Number.isNaN(seconds))
+    throw new MbfError('MBF1001', `invalid --wait ${JSON.stringify(text)}; expected a number of seconds`);
   return 1000 * seconds;
 }
 
@@ -59,24 +63,33 @@ export async function openTargetStore(
   context: Context,
 ): Promise<OpenedStore> {
   const resources = resourcesOf(options, context);
-  if (operand !== undefined) return pathStore(operand.replace(/^path:/, ''), context, resources);
+  if (operand !== undefined) return pathStore([operand.replace(/^path:/, '')], context, resources);
   return openedStore(await openStore(options.db ?? context.db, { mode: 'read', ...resources }), []);
 }
 
 type Kind = 'run' | 'snapshot' | 'commit' | 'label' | 'path' | undefined;
 
+/** Of a verb: none is the run ingested last, several are the paths of one run, `-` is standard input. */
+export type Operands = string | readonly string[] | undefined;
+
 /**
  * Resolves as path, then handle, then run name, then commit (of `ingest --commit`, or printed in a log), then label;
  * `run:`, `snapshot:`, `commit:`, `label:` and `path:` force one of them. Of several runs of a commit or label, the
- * latest.
+ * latest. Of several operands, each is a path. Throws MBF1002 for an unknown name, MBF1003 for a missing path.
  */
-export async function openTarget(operand: string | undefined, options: DbOptions, context: Context): Promise<Target> {
+export async function openTarget(operands: Operands, options: DbOptions, context: Context): Promise<Target> {
   const resources = resourcesOf(options, context);
+  const words = typeof operands === 'string' ? [operands] : (operands ?? []);
+  if (words.length > 1 || words[0] === '-') {
+    const paths = words.map((word) => word.replace(/^path:/, ''));
+    return { ...(await pathStore(paths, context, resources)), handle: undefined };
+  }
+  const [operand] = words;
   const forced = /^(run|snapshot|commit|label|path):(.*)$/s.exec(operand ?? '');
   const kind = forced?.[1] as Kind;
   const name = forced?.[2] ?? operand;
   if (name !== undefined && (kind === 'path' || (kind === undefined && existsSync(name)))) {
-    return { ...(await pathStore(name, context, resources)), handle: undefined };
+    return { ...(await pathStore([name], context, resources)), handle: undefined };
   }
   const file = options.db ?? context.db;
   if (name === undefined || existsSync(file)) {
@@ -90,10 +103,11 @@ export async function openTarget(operand: string | undefined, options: DbOptions
     }
   }
   if (!existsSync(file)) {
-    throw new MbfError('MBF1003', `no such file or directory, and no store ${file} to look it up in`, { file: name });
+    throw new MbfError('MBF1003', 'no such file or directory', { file: name });
   }
-  const what = kind === undefined ? 'neither a path, nor a snapshot, run or commit' : `no ${kind}`;
-  throw new MbfError('MBF1002', `${JSON.stringify(name)} is ${what} of ${file}`);
+  const what =
+    kind === undefined ? 'no such file or directory, and no such run, snapshot or commit' : `no such ${kind}`;
+  throw new MbfError('MBF1002', `${name}: ${what} in ${file}`);
 }
 
 /** What `name` means in one store (nothing: the latest run); undefined if the store does not know it. */
@@ -153,7 +167,8 @@ async function runThatPrints<Run extends { readonly run_id: number }>(
 }
 
 async function latestRun(store: Store): Promise<{ runId: number; run: string }> {
-  const [run] = await store.all('store.runs', { run_id: null });
-  if (run === undefined) throw new MbfError('MBF1004', 'the store holds no run', { file: store.file });
+  const runs = await store.all('store.runs', { run_id: null });
+  const run = runs.find(({ sources, failed }) => sources > failed) ?? runs[0];
+  if (run === undefined) throw new MbfError('MBF1004', 'the store has no run', { file: store.file });
   return { runId: run.run_id, run: run.name };
 }

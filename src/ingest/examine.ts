@@ -84,6 +84,22 @@ export async function examine(
   }
 }
 
+/** The format of a file from its first bytes; undefined if no parser reads it. Throws if it is damaged or unreadable. */
+export async function formatOf(
+  { path, isNamed }: Candidate,
+  parsers: readonly ParserSpec[],
+): Promise<string | undefined> {
+  const opened = await openByteSource(path);
+  try {
+    const head = { bytes: await opened.head(), name: withoutCompression(basename(path)), sizeBytes: opened.sizeBytes };
+    const detection = detect(parsers, head, { isNamed });
+    if (detection.status === 'failed') throw detection.error;
+    return detection.status === 'recognised' ? detection.parser.id : undefined;
+  } finally {
+    await opened.close();
+  }
+}
+
 /** A folder of tables; its kind is known from the names of its files. */
 function examineFolder(
   candidate: Candidate,

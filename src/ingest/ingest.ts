@@ -22,7 +22,7 @@ import type { StackKeys } from './content-keys.js';
 import { countAttempts } from './count-attempts.js';
 import { DecodeThread } from './decode-in-thread.js';
 import type { DerivedSink } from './derive/derive-snapshot.js';
-import { type Candidate, discover } from './discover.js';
+import { type Candidate, discover, type Skipped } from './discover.js';
 import { type Examined, examine, type Recognised } from './examine.js';
 import { needsSiblings, rankFromName } from './names/rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './names/run-names.js';
@@ -36,10 +36,10 @@ import { hashFolder } from './table-folder.js';
 import { TextRowWriter } from './text-row-writer.js';
 
 /**
- * Lines of JSON that look like an export of Nsight Systems but are not. A foreign database under the name of an export
+ * Lines of JSON that look like an export of Nsight Systems but are not, and texts without a line of a log. A foreign database under the name of an export
  * is a failure, since the user expects an export.
  */
-const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704']);
+const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704', 'MBF2008']);
 /** Most incidents kept per source; a log that repeats one line a million times adds nothing. */
 const MAX_INCIDENTS = 100_000;
 
@@ -72,7 +72,17 @@ export interface IngestOptions {
   readonly prepareLabels?: (() => Promise<unknown>) | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
-  readonly progress?: ((file: string, bytesRead: number, bytesTotal: number) => void) | undefined;
+  readonly progress?: IngestProgress | undefined;
+}
+
+/** Files are named by their display path; sizes are bytes on disk. */
+export interface IngestProgress {
+  /** More files, of so many bytes, will be read. */
+  files(count: number, bytes: number): void;
+  read(file: string, bytesRead: number, bytesTotal: number): void;
+  done(file: string, bytes: number, status: IngestSource['status']): void;
+  /** All files are read; labels and facts follow. */
+  derive(): void;
 }
 
 interface RunRow {
@@ -94,6 +104,9 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     const written = new Set<number>();
     for (const plan of plans) {
       const { candidates, skipped, failed } = await discover(plan.paths, { exclude: [file, `${file}.wal`] });
+      for (const group of skipped) sources.push(skippedSource(plan.name, group));
+      // An empty directory makes neither a store nor a run.
+      if (candidates.length === 0 && failed.length === 0) continue;
       if (session === undefined) {
         if (candidates[0] !== undefined && 'open' in options.store && options.store.isNew) {
           early = await examine(candidates[0], options.parsers, thread, { allTables: options.allTables });
@@ -101,33 +114,36 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
         session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
       }
       const run = await session.openRun(plan);
+      const sizes = candidates.map(({ sizeBytes }) => sizeBytes);
+      options.progress?.files(
+        sizes.length,
+        sizes.reduce((sum, bytes) => sum + bytes, 0),
+      );
       runs.push({ name: run.name, label: run.label, commit: run.commit, path: plan.rootPath });
       for (const entry of failed) {
         const error = asFailure(entry.error.inFile(entry.displayPath));
         sources.push(blank(run, entry.displayPath, { status: 'failed', error }));
       }
-      for await (const begun of session.begin(run, candidates, early)) sources.push(await session.finish(run, begun));
+      let read = 0;
+      for await (const begun of session.begin(run, candidates, early)) {
+        const source = await session.finish(run, begun);
+        sources.push(source);
+        options.progress?.done(source.path, sizes[read] ?? 0, source.status);
+        read += 1;
+      }
       early = undefined;
       await countAttempts(session.store, run.runId);
       written.add(run.runId);
-      for (const group of skipped) {
-        const note: NoteResult = {
-          kind: group.rule,
-          severity: 'info',
-          text: group.why,
-          count: group.count,
-          device: null,
-          seq: null,
-          offset: null,
-          line: null,
-        };
-        sources.push(blank(run, group.examples[0] ?? group.root, { status: 'skipped', notes: [note] }));
-      }
     }
     if (session !== undefined) {
       // What the thread holds is as much as labels need.
       await thread.close();
+      options.progress?.derive();
       await options.finishRuns?.(session.store, [...written], session.seen);
+      // No verb should take it for the run that was ingested last.
+      await session.store.run(
+        'DELETE FROM run WHERE NOT EXISTS (SELECT 1 FROM source WHERE source.run_id = run.run_id)',
+      );
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
@@ -137,7 +153,26 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
   }
 }
 
-function blank(run: RunRow, path: string, rest: Partial<IngestSource> & Pick<IngestSource, 'status'>): IngestSource {
+/** Files that are skipped by one rule, as one entry with an example. */
+function skippedSource(run: string, { rule, why, count, examples, root }: Skipped): IngestSource {
+  const note: NoteResult = {
+    kind: rule,
+    severity: 'info',
+    text: why,
+    count,
+    device: null,
+    seq: null,
+    offset: null,
+    line: null,
+  };
+  return blank({ name: run }, examples[0] ?? root, { status: 'skipped', notes: [note] });
+}
+
+function blank(
+  run: Pick<RunRow, 'name'>,
+  path: string,
+  rest: Partial<IngestSource> & Pick<IngestSource, 'status'>,
+): IngestSource {
   return { run: run.name, path, format: null, rank: null, notes: [], error: null, ...rest };
 }
 
@@ -363,7 +398,9 @@ class Session {
       const progress = options.progress;
       const context: Pick<ParseContext, 'progress'> = {
         progress:
-          progress === undefined ? undefined : (bytes) => progress(candidate.displayPath, bytes, candidate.sizeBytes),
+          progress === undefined
+            ? undefined
+            : (bytes) => progress.read(candidate.displayPath, bytes, candidate.sizeBytes),
       };
       const { summary, sha256 } = await decode(sink, context);
       for (const writer of writers) for (const note of await writer.finish(notes.list())) notes.add(note);
@@ -373,6 +410,9 @@ class Session {
         notes.add({ kind: 'incidents_dropped', severity: 'warning', text, count: droppedIncidents });
       }
       for (const note of (await texts?.finish()) ?? []) notes.add(note);
+      // A text among others, such as a licence or /etc/passwd, is not a log.
+      if (parser.id === 'log' && !candidate.isNamed && texts?.isEmpty === true && incidents.length === 0)
+        throw new MbfError('MBF2008', 'has no line of a training log');
       await insertIncidents(store, sourceId, incidents);
       const rank = summary.rank ?? fromName?.rank ?? null;
       const origin =

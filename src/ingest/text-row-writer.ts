@@ -29,6 +29,7 @@ export class TextRowWriter implements TextSink {
     log_env: [],
   };
   private dropped = 0;
+  private batchRows = 0;
 
   /**
    * Opens the appenders up front: the parser's calls are synchronous, making an appender is not. Needs an open
@@ -64,6 +65,7 @@ export class TextRowWriter implements TextSink {
       this.textIds.push(id);
       if (isNew) this.newTexts.push({ text_id: id, text });
     }
+    this.batchRows += batch.rows;
     const { textIds } = this;
     batch.i32('source_id').fill(this.sourceId, 0, batch.rows);
     for (const { name, refersTo } of batch.layout.columns) {
@@ -103,6 +105,11 @@ export class TextRowWriter implements TextSink {
         });
         break;
     }
+  }
+
+  /** Whether nothing but launches was found: every text has one. */
+  get isEmpty(): boolean {
+    return this.batchRows === 0 && this.dropped === 0 && Object.values(this.small).every((rows) => rows.length === 0);
   }
 
   attempt(row: AttemptRow): void {

@@ -6,6 +6,8 @@
  * ErrorKind} alone.
  */
 
+import { escapeControls } from './escape-controls.js';
+
 /** Who has to act: the caller (`usage`), the bytes (`input`), the store file (`store`), or us (`internal`). */
 export type ErrorKind = 'usage' | 'input' | 'store' | 'internal';
 
@@ -21,7 +23,7 @@ export const ERROR_REMEDIES = {
   MBF1001: 'See --help for the arguments this verb takes.',
   MBF1002: 'List what there is: `mbforensics runs`, `sources`, and `timeline` for the moments of a trace.',
   MBF1003: 'Check the path; name a run directory or a file that exists.',
-  MBF1004: 'Ingest a run first: mbforensics ingest run/',
+  MBF1004: 'Name the files: mbforensics PATH. Or ingest a run first: mbforensics ingest PATH',
   MBF1005: 'Only statements that read are accepted: SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE, EXPLAIN.',
   MBF1006: 'Correct the statement; `mbforensics sql "SHOW TABLES"` lists the tables.',
   MBF1007: 'Name another file, or replace this one with --force.',
@@ -166,10 +168,7 @@ export class MbfError extends Error {
   }
 }
 
-/**
- * File names and texts of a file may hold line breaks and escape sequences; an error is one line, and moves no cursor.
- */
+/** An error is one line and moves no cursor: file names may contain line breaks and escape sequences. */
 function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+  return escapeControls(text.replace(/\s*[\r\n]+\s*/g, ' '));
 }

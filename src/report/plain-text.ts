@@ -2,11 +2,7 @@
  * Words and lines of any screen. Separate from `table.ts`, so that a screen without tables does not load its library.
  */
 
-/** Text of a file on its way to a terminal: control characters would move the cursor or worse. */
-export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
-}
+export { escapeControls as printable } from '../model/escape-controls.js';
 
 /** Shortens to `width` columns and keeps the end, the more specific part of a path or a function name. */
 export function keepEnd(text: string, width: number): string {

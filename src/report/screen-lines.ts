@@ -4,7 +4,7 @@
  */
 import { pushAll } from '../model/lists.js';
 import { keepEnd, printable, wrap } from './plain-text.js';
-import { WIDTH } from './text-pieces.js';
+import { screen } from './screen.js';
 
 /** Longer words (paths, symbols) keep their end. */
 const LONGEST_WORD = 64;
@@ -70,18 +70,18 @@ export function sectionLines(section: ScreenSection, most: number): string[] {
     lines.map((line, j) => {
       const start = `${i === 0 && j === 0 ? label : indent}${line}`;
       const handle = section.packed === true || section.whole === true ? undefined : section.items[i]?.handle;
-      return j === 0 && handle !== undefined ? `${start.padEnd(WIDTH - handle.length)}${handle}` : start;
+      return j === 0 && handle !== undefined ? `${start.padEnd(screen.width - handle.length)}${handle}` : start;
     }),
   );
 }
 
 /** Width of a section's text. */
-export const BODY = WIDTH - LABEL - 2;
+export const bodyWidth = (): number => screen.width - LABEL - 2;
 
 /** A line for every item as far as there are lines, what is left to those that need more. */
 function spread(items: readonly ScreenItem[], most: number): string[][] {
   const shown = items.slice(0, most);
-  const width = (item: ScreenItem): number => (item.handle === undefined ? BODY : BODY - HANDLE);
+  const width = (item: ScreenItem): number => (item.handle === undefined ? bodyWidth() : bodyWidth() - HANDLE);
   const wrapped = shown.map((item) => wrap(tidy(item.text), width(item)));
   let spare = most - shown.length;
   return shown.map((item, i) => {
@@ -95,7 +95,7 @@ function spread(items: readonly ScreenItem[], most: number): string[][] {
 function wholeItems(items: readonly ScreenItem[], most: number): string[] {
   const shown: string[] = [];
   for (const item of items) {
-    const lines = wrap(tidy(item.text), BODY);
+    const lines = wrap(tidy(item.text), bodyWidth());
     if (shown.length + lines.length > most) break;
     pushAll(shown, lines);
   }
@@ -111,9 +111,9 @@ function packed(items: readonly ScreenItem[], most: number, whole: boolean): str
         .slice(0, count)
         .map((item) => tidy(item.text))
         .join(' · ') + (more > 0 ? ` · ${more} more` : '');
-    const lines = wrap(text, BODY);
+    const lines = wrap(text, bodyWidth());
     if (lines.length <= most) return lines;
-    if (count === 1 && !whole) return clip(lines, most, BODY);
+    if (count === 1 && !whole) return clip(lines, most, bodyWidth());
   }
   return [];
 }

@@ -2,8 +2,8 @@
 import { maxOf, minOf } from '../model/lists.js';
 import { formatBytes, formatCount } from '../model/units.js';
 import { printable, wrap } from './plain-text.js';
+import { screen } from './screen.js';
 
-export const WIDTH = 100;
 /** What is not known. */
 export const UNKNOWN = '—';
 
@@ -83,20 +83,20 @@ export function clock(timeUs: number | null): string {
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** Lines of at most {@link WIDTH} columns; all but the first are indented by two blanks more than it. */
+/** Lines of at most the screen's width; all but the first are indented by two blanks more than it. */
 export function paragraph(text: string): string[] {
-  return wrap(text, WIDTH, ' '.repeat(text.search(/[^ ]|$/) + 2));
+  return wrap(text, screen.width, ' '.repeat(text.search(/[^ ]|$/) + 2));
 }
 
 /** `label   text` with two or more blanks between them, wrapped under the text. */
 export function hanging(text: string): string[] {
   const label = /^ *\S+(?: \S+)*? {2,}/.exec(text)?.[0] ?? '';
-  return wrap(text, WIDTH, ' '.repeat(label.length));
+  return wrap(text, screen.width, ' '.repeat(label.length));
 }
 
 /** `label   text`, wrapped under itself; labels are in a column of `width`. */
 export function labelled(label: string, text: string, width = 12): string[] {
-  return wrap(`  ${label.padEnd(width)}${text}`, WIDTH, ' '.repeat(width + 2));
+  return wrap(`  ${label.padEnd(width)}${text}`, screen.width, ' '.repeat(width + 2));
 }
 
 /** Texts one below the other, with the label before the first. */

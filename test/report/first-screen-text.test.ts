@@ -241,6 +241,8 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
           saving_bytes: fc.option(fc.nat()),
           cost_percent: fc.option(fc.double({ min: -5, max: 90, noNaN: true })),
           closes: fc.option(fc.boolean()),
+          requires: fc.constant([]),
+          paste: fc.constant({ sbatch: [], megatron_bridge: [], megatron_lm: [], nemo: [], python: [] }),
           forbidden_by: fc.option(fc.constant('offload-pp')),
         }),
         { maxLength: 20 },
@@ -268,7 +270,7 @@ describe('the first screen', () => {
   it('fits whatever it is given', () => {
     fc.assert(
       fc.property(result, fc.option(prose), (one, operand) => {
-        expectScreen(one, { operand: operand ?? undefined });
+        expectScreen(one, { operands: operand === null ? [] : [operand] });
       }),
       { numRuns: 300 },
     );
@@ -290,17 +292,19 @@ describe('the first screen', () => {
           advice: null,
           pinned_host_memory: null,
         },
-        { operand },
+        { operands: [operand] },
       );
     expect(of('runs/a b')).toContain("mbforensics show E1 'runs/a b'");
     expect(of(`runs/${'long-'.repeat(40)}`)).toContain('mbforensics show E1 RUN');
-    expect(withTarget('mbforensics show E1', { operand: "it's", db: 'x.duckdb' })).toBe(
+    expect(withTarget('mbforensics show E1', { operands: ["it's"], db: 'x.duckdb' })).toBe(
       `mbforensics show E1 'it'\\''s' --db x.duckdb`,
     );
     expect(withTarget('mbforensics show E1', { capacity: '80GiB' })).toBe('mbforensics show E1 --capacity 80GiB');
     expect(withTarget('mbforensics peak', { capacity: '80GiB' })).toBe('mbforensics peak');
     // A handle names its run already.
-    expect(withTarget('mbforensics at oom r/0/snapshot#1', { operand: 'r' })).toBe('mbforensics at oom r/0/snapshot#1');
+    expect(withTarget('mbforensics at oom r/0/snapshot#1', { operands: ['r'] })).toBe(
+      'mbforensics at oom r/0/snapshot#1',
+    );
   });
 });
 

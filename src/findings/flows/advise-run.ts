@@ -11,7 +11,7 @@ import { readSituation } from './read-situation.js';
 
 const SHORT_FIX = [
   ...(['id', 'title', 'status', 'saving_bytes', 'saving_by'] as const),
-  ...(['cost_percent', 'cost_by', 'cost_on', 'closes', 'forbidden_by'] as const),
+  ...(['cost_percent', 'cost_by', 'cost_on', 'closes', 'forbidden_by', 'requires', 'paste'] as const),
 ] as const;
 
 export async function constraintOfRun(store: Store, runId: number): Promise<ExpandableConstraint | null> {

@@ -16,15 +16,21 @@ export const MOMENT_FORMS = 'start, peak, oom, end, seq:N, time:MICROSECONDS, st
  * `step:N` the peak of step N. Throws MBF1001 on anything else.
  */
 export function parseMoment(text: string): Moment {
+  const moment = momentOf(text);
+  if (moment === undefined)
+    throw new MbfError('MBF1001', `invalid moment ${JSON.stringify(text)}; expected one of ${MOMENT_FORMS}`);
+  return moment;
+}
+
+export const isMoment = (text: string): boolean => momentOf(text) !== undefined;
+
+function momentOf(text: string): Moment | undefined {
   if (text === 'start' || text === 'peak' || text === 'oom' || text === 'end') return { kind: text };
   const match = /^(seq|time|step):(\d{1,16})$/.exec(text);
   const value = Number(match?.[2]);
-  if (match !== null && Number.isSafeInteger(value)) {
-    if (match[1] === 'seq') return { kind: 'seq', seq: value };
-    if (match[1] === 'time') return { kind: 'time', timeUs: value };
-    return { kind: 'step', step: value };
-  }
-  throw new MbfError('MBF1001', `${JSON.stringify(text)} is no moment; one of ${MOMENT_FORMS}`);
+  if (match === null || !Number.isSafeInteger(value)) return undefined;
+  if (match[1] === 'seq') return { kind: 'seq', seq: value };
+  return match[1] === 'time' ? { kind: 'time', timeUs: value } : { kind: 'step', step: value };
 }
 
 export function momentText(moment: Moment): string {

@@ -50,7 +50,7 @@ export async function judgeTraced(
   const live = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
   const items = (await liveSites(store, live))
     .slice(0, MOST_SITES)
-    .map(({ site, bytes }) => ({ name: site, numbers: { bytes } }));
+    .map(({ site, bytes, count }) => ({ name: site, numbers: { bytes, blocks: count } }));
   if (items.length > 0)
     evidence.add('live_sites', oom.source, { items, query: { name: 'finding.live_stacks', params: live } });
   rank?.addEvidence(evidence, facts.total, 'snapshot');

@@ -6,7 +6,7 @@ import { MbfError } from '../../model/errors.js';
 
 export interface RunPlan {
   readonly name: string;
-  /** Real path of the directory or file; of the first one for `--run` over several. */
+  /** Real path of the directory or file; several are separated by line feeds. With `--run`, the first one. */
   readonly rootPath: string;
   readonly paths: readonly string[];
   /** Named by the user with `--run`: the name alone then identifies the run. */
@@ -14,38 +14,44 @@ export interface RunPlan {
 }
 
 export interface RunPlanOptions {
-  /** One run of all paths. */
+  /** The name of the run. */
   readonly run?: string | undefined;
-  /** Every direct subdirectory of each path is a run. */
+  /** Every path is a run; of a single directory, every direct subdirectory. */
   readonly each?: boolean | undefined;
 }
 
-/** @throws {MbfError} MBF1003 for a path that does not exist, MBF1001 for `--each` on a file. */
+/**
+ * All paths form one run, named by the first.
+ *
+ * @throws {MbfError} MBF1003 for a path that does not exist, MBF1001 for `--each` on a single file.
+ */
 export async function planRuns(paths: readonly string[], options: RunPlanOptions): Promise<RunPlan[]> {
   const roots: string[] = [];
   for (const path of paths) {
     const root = await realpath(path).catch((cause: unknown) => {
       throw new MbfError('MBF1003', 'no such file or directory', { file: path }, cause);
     });
-    if (options.each !== true) {
+    if (options.each !== true || paths.length > 1) {
       roots.push(root);
       continue;
     }
-    if (!(await stat(root)).isDirectory()) throw new MbfError('MBF1001', '--each needs directories', { file: path });
+    if (!(await stat(root)).isDirectory())
+      throw new MbfError('MBF1001', '--each needs a directory of runs, or several paths', { file: path });
     const entries = await readdir(root, { withFileTypes: true });
     const directories = entries
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       .map((entry) => entry.name);
     for (const name of directories.sort()) roots.push(join(root, name));
   }
-  if (options.run !== undefined) {
-    const [first] = roots;
-    return first === undefined ? [] : [{ name: options.run, rootPath: first, paths: roots, named: true }];
-  }
-  return [...new Set(roots)].map((root) => ({
-    name: basename(root) || root,
-    rootPath: root,
-    paths: [root],
+  const distinct = [...new Set(roots)];
+  const [first] = distinct;
+  if (first === undefined) return [];
+  if (options.run !== undefined) return [{ name: options.run, rootPath: first, paths: distinct, named: true }];
+  const groups = options.each === true ? distinct.map((root) => [root]) : [distinct];
+  return groups.map((group) => ({
+    name: basename(group[0]!) || group[0]!,
+    rootPath: group.join('\n'),
+    paths: group,
     named: false,
   }));
 }
@@ -55,7 +61,7 @@ export async function planRuns(paths: readonly string[], options: RunPlanOptions
  * directories named `latest` are two runs.
  */
 export function freeName(wanted: string, rootPath: string, taken: (name: string) => boolean): string {
-  const parent = basename(dirname(rootPath));
+  const parent = basename(dirname(rootPath.split('\n')[0]!));
   const candidates = [wanted, ...(parent === '' ? [] : [`${parent}/${wanted}`])];
   for (const name of candidates) if (!taken(name)) return name;
   for (let n = 2; ; n++) if (!taken(`${wanted}-${n}`)) return `${wanted}-${n}`;

@@ -382,6 +382,8 @@ export type ShortFix = Pick<
   | 'cost_on'
   | 'closes'
   | 'forbidden_by'
+  | 'requires'
+  | 'paste'
 >;
 
 /** The answer of `advise` in short: what to change, and what not. */

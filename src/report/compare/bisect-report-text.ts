@@ -7,10 +7,11 @@ import type { BisectReportResult, BisectSide } from '../../model/results/bisect.
 import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { left, printable, right, wrap } from '../table.js';
-import { counted, labelled, paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
+import { counted, labelled, paragraph, shortText, signedBytes } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { checkFigure, shortCommit } from './check-words.js';
 import { changedLines, componentLines, type Sides, siteLines, suspectLines } from './difference-lines.js';
@@ -37,9 +38,9 @@ export function bisectReportText(
   const sure = `confidence ${confidence}`;
   const indent = ' '.repeat(8);
   const lines = [
-    `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`,
-    ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, WIDTH, indent)),
-    ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, WIDTH, indent)),
+    `${title}${' '.repeat(Math.max(2, screen.width - title.length - sure.length))}${sure}`,
+    ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, screen.width, indent)),
+    ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, screen.width, indent)),
     ...pictureLines(result, unicode ? '█' : '#'),
     ...suspectsLeftLines(result),
     ...titled('settings that changed inside the range', settingLines(result)),
@@ -101,14 +102,14 @@ function settingTexts({ settings, criterion }: BisectReportResult): string[] {
 }
 
 const settingLines = (result: BisectReportResult): string[] =>
-  settingTexts(result).flatMap((text) => wrap(`  ${tidy(text)}`, WIDTH, '    '));
+  settingTexts(result).flatMap((text) => wrap(`  ${tidy(text)}`, screen.width, '    '));
 
 function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): string[] {
   if (left.length === 0) return [];
   const title = state === 'suspects' ? 'one of these is the first bad commit' : 'not judged yet';
   const lines = left.flatMap((one) => {
-    const why = one.why_skipped === null ? [] : wrap(`    skipped: ${tidy(one.why_skipped)}`, WIDTH, '    ');
-    return [`  ${commitWords(one, WIDTH - 2)}`, ...why];
+    const why = one.why_skipped === null ? [] : wrap(`    skipped: ${tidy(one.why_skipped)}`, screen.width, '    ');
+    return [`  ${commitWords(one, screen.width - 2)}`, ...why];
   });
   return ['', title, ...lines];
 }
@@ -165,8 +166,8 @@ function stepLines({ steps }: BisectReportResult): string[] {
   const lines = steps.flatMap((step) => {
     const runs = step.runs > 1 ? ` (${formatCount(step.runs)} runs)` : '';
     return [
-      `  ${step.judgement.padEnd(6)}${commitWords(step, WIDTH - 8)}`,
-      ...wrap(`${indent}${tidy(step.reason)}${runs}`, WIDTH, indent),
+      `  ${step.judgement.padEnd(6)}${commitWords(step, screen.width - 8)}`,
+      ...wrap(`${indent}${tidy(step.reason)}${runs}`, screen.width, indent),
     ];
   });
   return ['', 'commits judged, in this order', ...lines, ...keptLines(steps)];

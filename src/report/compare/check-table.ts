@@ -1,8 +1,9 @@
 /** Checks as a table, each with what its figures are of below it. */
 import { maxOf } from '../../model/lists.js';
 import type { CompareCheck, Preset } from '../../model/results/compare.js';
+import { screen } from '../screen.js';
 import { keepEnd, left, right, table, wrap } from '../table.js';
-import { shortText, WIDTH } from '../text-pieces.js';
+import { shortText } from '../text-pieces.js';
 import { changeOf, checkFigure, nameOf, relativeOf, remarkOf, toleranceOf } from './check-words.js';
 import { upstreamWords } from './upstream-words.js';
 
@@ -33,7 +34,7 @@ export function checkTable(checks: readonly CompareCheck[], look: CheckTableLook
     check.status,
   ]);
   const widths = titles.map((title, i) => Math.max(title.length, maxOf(cells.map((row) => row[i]!.length))));
-  const nameWidth = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, width) => sum + width, 0));
+  const nameWidth = Math.max(LEAST_NAME, screen.width - GAPS - widths.reduce((sum, width) => sum + width, 0));
   const [head = '', ...rows] = table(
     [left('check'), ...titles.slice(0, -1).map((title) => right(title)), left('status')],
     checks.map((check, i) => [keepEnd(nameOf(check), nameWidth), ...cells[i]!]),
@@ -47,7 +48,7 @@ function belowRow(check: CompareCheck, { preset, explains }: CheckTableLook): st
   const upstream = upstreamWords(check, preset);
   return [cutWords(check), remark, upstream === null ? '' : `"${upstream}"`]
     .filter((text) => text !== '')
-    .flatMap((text) => wrap(`    ${text}`, WIDTH, '    '));
+    .flatMap((text) => wrap(`    ${text}`, screen.width, '    '));
 }
 
 /** Words that do not fit into the columns. */

@@ -4,8 +4,9 @@ import type { DiffSite } from '../../model/diff-parts.js';
 import { pushAll } from '../../model/lists.js';
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { afterEntry, counted, hanging, labelledList, rankName, signedBytes, WIDTH } from '../text-pieces.js';
+import { afterEntry, counted, hanging, labelledList, rankName, signedBytes } from '../text-pieces.js';
 import { blockCounts, NO_FIGURES, type SiteRow, siteFigures, siteTable } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
 
@@ -52,7 +53,7 @@ function sideLines(name: string, side: DiffSide, other: DiffSide): string[] {
   const place = side.handle === other.handle && side.operand !== other.operand ? ` (${side.operand})` : '';
   const rank = rankName(side.rank);
   const text = `${printable(side.handle)}${printable(place)} · ${rank} · device ${side.device} · ${moment}`;
-  const [first = '', ...rest] = wrap(text, WIDTH - 3);
+  const [first = '', ...rest] = wrap(text, screen.width - 3);
   return [`${name}  ${first}`, ...rest.map((line) => `   ${line}`)];
 }
 
@@ -187,7 +188,7 @@ function settingLines(result: DiffResult): string[] {
     if (keys.length === 0) continue;
     const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
     const words = `${counted(keys.length, 'setting is', 'settings are')} recorded in ${side} alone${shown}`;
-    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, WIDTH, '  ')]);
+    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, screen.width, '  ')]);
   }
   return lines;
 }
@@ -195,7 +196,7 @@ function settingLines(result: DiffResult): string[] {
 function featureLines({ features }: DiffResult): string[] {
   return (['only_a', 'only_b'] as const).flatMap((side) => {
     if (features[side].length === 0) return [];
-    return wrap(`  features only in ${side.at(-1)}: ${printable(features[side].join(', '))}`, WIDTH, '  ');
+    return wrap(`  features only in ${side.at(-1)}: ${printable(features[side].join(', '))}`, screen.width, '  ');
   });
 }
 

@@ -4,8 +4,9 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { maxOf } from '../../model/lists.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { fitLabels, keepEnd, keepEnds, left, printable, right, table, wrap } from '../table.js';
-import { paragraph, shortText, signedBytes, WIDTH } from '../text-pieces.js';
+import { paragraph, shortText, signedBytes } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
 /** Sites listed with the callers that made them grow. */
@@ -31,7 +32,7 @@ export function componentLines(label: string, components: readonly DiffComponent
     ({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`,
   );
   if (parts.length === 0) return [];
-  return wrap(`${label.padEnd(12)}${parts.join(', ')}`, WIDTH, ' '.repeat(12));
+  return wrap(`${label.padEnd(12)}${parts.join(', ')}`, screen.width, ' '.repeat(12));
 }
 
 /** The words for the two sides of a comparison. */
@@ -50,7 +51,7 @@ export const NO_FIGURES = ['', '', '', ''];
 /** The name of a row gets what the figures leave of a line; each of these has `leastWidth` columns or more. */
 export function siteTable(rows: readonly SiteRow[], sides: Sides, title: string, leastWidth: number): string {
   const widths = NO_FIGURES.map((_, i) => Math.max(leastWidth, maxOf(rows.map(({ figures }) => figures[i]!.length))));
-  const width = Math.max(LEAST_NAME, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  const width = Math.max(LEAST_NAME, screen.width - GAPS - widths.reduce((sum, one) => sum + one, 0));
   const names = fitLabels(
     rows.map(({ name }) => printable(name)),
     rows.map(({ lead }) => width - lead.length),
@@ -155,8 +156,8 @@ export function suspectLines(suspects: readonly Suspect[], limit: number): strin
 }
 
 function oneSuspect(suspect: Suspect, number: number): string[] {
-  const under = (text: string): string[] => wrap(`${SUSPECT_INDENT}${text}`, WIDTH, SUSPECT_INDENT);
-  const hunkWidth = WIDTH - SUSPECT_INDENT.length;
+  const under = (text: string): string[] => wrap(`${SUSPECT_INDENT}${text}`, screen.width, SUSPECT_INDENT);
+  const hunkWidth = screen.width - SUSPECT_INDENT.length;
   const [place, hunk] = placeOf(suspect);
   const fits = place.length + hunk.length + 2 <= hunkWidth;
   const head = `  ${String(number).padStart(2)}  ${suspect.score.toFixed(2)}  `;

@@ -2,10 +2,11 @@
 import { pushAll } from '../../model/lists.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import type { GateResult } from '../../model/results/gate.js';
+import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { keepEnd, left, right, table, wrap } from '../table.js';
-import { counted, hanging, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
+import { counted, hanging, labelled, paragraph, shortText } from '../text-pieces.js';
 import {
   changeOf,
   checkFigure,
@@ -36,7 +37,7 @@ export function gateText(result: GateResult): string {
   const lines = [
     `VERDICT  ${verdict}`,
     ...(refusal === null
-      ? wrap(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, WIDTH, indent)
+      ? wrap(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, screen.width, indent)
       : [...hanging(`REFUSED  ${tidy(refusal.reason)}`), `${indent}${refusal.remedy}`]),
     ...paragraph(
       `${runWords(current, false)} against baseline ${runWords(golden, false)} of ${shortText(baseline, 60)}`,
@@ -113,7 +114,7 @@ function reasonLines(checks: readonly CompareCheck[]): string[] {
   };
   return checks
     .filter((check) => check.reason !== null && isReason(check))
-    .flatMap(({ name, reason }) => wrap(`  ${name}: ${tidy(shortText(reason!, 300))}`, WIDTH, '    '));
+    .flatMap(({ name, reason }) => wrap(`  ${name}: ${tidy(shortText(reason!, 300))}`, screen.width, '    '));
 }
 
 function nextStep({ verdict, baseline, operands, checks, refused, update }: GateResult): string {

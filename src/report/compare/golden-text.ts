@@ -4,6 +4,7 @@ import { pushAll } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps, Measurement } from '../../model/measurement.js';
 import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
 import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
@@ -19,7 +20,6 @@ import {
   shortText,
   stepTime,
   UNKNOWN,
-  WIDTH,
 } from '../text-pieces.js';
 import { checkFigure, nameOf, shortCommit } from './check-words.js';
 
@@ -190,7 +190,7 @@ function peakLines(runs: readonly Measurement[]): string[] {
     ...paragraph(
       `components ${at} of ${tidy(peak.handle)}, ${rank}, device ${peak.device}: ${formatBytes(peak.active_bytes)} active${approximate}, ${formatBytes(peak.reserved_bytes)} reserved`,
     ),
-    ...wrap(`  ${words.join(', ')}`, WIDTH, '  '),
+    ...wrap(`  ${words.join(', ')}`, screen.width, '  '),
   ];
 }
 

@@ -5,8 +5,9 @@ import { pushAll } from '../../model/lists.js';
 import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { counted, figure, grouped, paragraph, shortText, stepTime, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { counted, figure, grouped, paragraph, shortText, stepTime, UNKNOWN } from '../text-pieces.js';
 import { historyChart } from './history-chart.js';
 
 export interface HistoryLook {
@@ -34,7 +35,7 @@ export function historyText(result: HistoryResult, look: HistoryLook): string {
     if (hidden > 0) lines.push(`${formatCount(hidden)} earlier points not listed; --limit 0 lists all`);
   }
   const notes = [...result.notes, ...leftOutWords(result)];
-  if (notes.length > 0) pushAll(lines, ['', ...notes.flatMap((note) => wrap(printable(note), WIDTH, '  '))]);
+  if (notes.length > 0) pushAll(lines, ['', ...notes.flatMap((note) => wrap(printable(note), screen.width, '  '))]);
   const text = `${lines.join('\n')}\n`;
   return look.ascii ? plain(text) : text;
 }
@@ -109,7 +110,7 @@ function changeLines(result: HistoryResult): string[] {
   const earlier = change_points.length - shown.length;
   const lines = [
     ...(earlier > 0 ? [`  ${counted(earlier, 'earlier change')} not told here; --json has all`] : []),
-    ...shown.flatMap((change) => wrap(changeWords(change, result), WIDTH, '    ')),
+    ...shown.flatMap((change) => wrap(changeWords(change, result), screen.width, '    ')),
   ];
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;

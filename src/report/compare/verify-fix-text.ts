@@ -12,9 +12,10 @@ import type {
 } from '../../model/results/verify.js';
 import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
+import { screen } from '../screen.js';
 import { screenText } from '../screen-text.js';
 import { left, right, table } from '../table.js';
-import { grouped, labelled, paragraph, rankWords, shortText, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { grouped, labelled, paragraph, rankWords, shortText, UNKNOWN } from '../text-pieces.js';
 
 const LONGEST = 600;
 
@@ -38,7 +39,7 @@ const words = (text: string): string => text.replaceAll('_', ' ');
 function headLines({ verdict, summary, before, after }: VerifyFixResult): string[] {
   return [
     `VERDICT  ${words(verdict)}`,
-    ...wrap(`         ${clean(summary)}`, WIDTH, '         '),
+    ...wrap(`         ${clean(summary)}`, screen.width, '         '),
     '',
     ...labelled('before', runText(before)),
     ...labelled('after', runText(after)),
@@ -90,14 +91,16 @@ function changeText(change: VerifyChange): string[] {
   return [
     ...wrap(
       `  ${outcome} ${printable(key)}: ${known ? value(from) : 'unknown'} → ${value(to)}${of}`,
-      WIDTH,
+      screen.width,
       '              ',
     ),
-    ...wrap(`            ${clean(effect.text)} [${clean(effect.source)}]${ranks}`, WIDTH, '            '),
+    ...wrap(`            ${clean(effect.text)} [${clean(effect.source)}]${ranks}`, screen.width, '            '),
     ...more.flatMap(({ text, source }) =>
       paragraph(`            · ${clean(text)}${source === effect.source ? '' : ` [${clean(source)}]`}`),
     ),
-    ...(effect.needs === null ? [] : wrap(`            needs: ${clean(effect.needs)}`, WIDTH, '                   ')),
+    ...(effect.needs === null
+      ? []
+      : wrap(`            needs: ${clean(effect.needs)}`, screen.width, '                   ')),
   ];
 }
 

@@ -9,8 +9,9 @@ import type {
   Reference,
 } from '../../model/results/knowledge.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
+import { screen } from '../screen.js';
 import { printable, wrap } from '../table.js';
-import { labelled, shortText, WIDTH } from '../text-pieces.js';
+import { labelled, shortText } from '../text-pieces.js';
 
 export function explainedText({ found }: ExplainResult): string {
   return `${found.map((one) => blockOf(one).join('\n')).join('\n\n')}\n`;
@@ -113,12 +114,12 @@ function references(label: string, rows: readonly Reference[]): string[] {
 function short(label: string, rows: readonly Reference[]): string[] {
   return rows.map(({ id, text }, index) => {
     const before = `  ${(index === 0 ? label : '').padEnd(LABEL)}${id}  `;
-    return `${before}${shortText(text, WIDTH - before.length)}`;
+    return `${before}${shortText(text, screen.width - before.length)}`;
   });
 }
 
 function head(what: string, id: string, text: string): string[] {
-  return [`${printable(id)}  (${what})`, ...(text === '' ? [] : wrap(`  ${printable(text)}`, WIDTH, '  '))];
+  return [`${printable(id)}  (${what})`, ...(text === '' ? [] : wrap(`  ${printable(text)}`, screen.width, '  '))];
 }
 
 /** Versions may also be part of the condition. */

@@ -3,9 +3,8 @@
 import { groupBy } from '../../model/group-by.js';
 import type { ExplainResult, FormatsResult } from '../../model/results/format.js';
 import { formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { keepEnd, left, printable, right, tableOf } from '../table.js';
-
-const WIDTH = 100;
 
 export function formatsText({ files, scalars, formats }: FormatsResult): string {
   const kinds = tableOf(files, [left('file', ({ id }) => id), left('what', ({ title }) => title)]);
@@ -80,7 +79,7 @@ export function explainText(result: ExplainResult): string {
           right('line', (group) => formatCount(group.line)),
           left('about', (group) => group.topic),
           left('text', (group) =>
-            group.text.length > WIDTH - 34 ? `${group.text.slice(0, WIDTH - 35)}…` : group.text,
+            group.text.length > screen.width - 34 ? `${group.text.slice(0, screen.width - 35)}…` : group.text,
           ),
         ],
         '',

@@ -1,8 +1,9 @@
 /** Attribution rules, their tests, and what they make of a stack. */
 import type { ExplainedStack, ExplainStackResult, RulesResult, RulesTestResult } from '../../model/results/rules.js';
 import { formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
-import { counted, hanging, WIDTH } from '../text-pieces.js';
+import { counted, hanging } from '../text-pieces.js';
 
 export function rulesText({ rules, rules_version }: RulesResult): string {
   const samples = rules.reduce((sum, rule) => sum + rule.samples, 0);
@@ -53,7 +54,7 @@ function stackText(stack: ExplainedStack): string {
     ...stack.rules.flatMap((rule) =>
       wrap(
         `  ${rule.won ? 'won ' : 'lost'}  ${rule.id} (${rule.tier}) at ${rule.frame}: ${rule.component}, ${rule.sub_component}${rule.reason === null ? '' : `; ${rule.reason}`}`,
-        WIDTH,
+        screen.width,
         '        ',
       ),
     ),

@@ -5,8 +5,9 @@ import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
+import { screen } from '../screen.js';
 import { fitLabels, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { counted, hanging, rankName, WIDTH } from '../text-pieces.js';
+import { counted, hanging, rankName } from '../text-pieces.js';
 
 export function atText(result: AtResult): string {
   const lines = [
@@ -150,7 +151,7 @@ function pinnedSegmentLines(segment: PinnedSegment): string[] {
     segment.releasable_bytes === 0 ? '' : `, ${formatBytes(segment.releasable_bytes)} of it releasable`;
   return wrap(
     `    0x${segment.segment}  ${formatBytes(segment.inactive_bytes)} free of ${formatBytes(segment.total_bytes)}${releasable}: pinned by ${pins.join('; ')}`,
-    WIDTH,
+    screen.width,
     '        ',
   );
 }

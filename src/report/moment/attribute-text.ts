@@ -9,8 +9,9 @@ import type {
 } from '../../model/results/attribute.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
+import { screen } from '../screen.js';
 import { fitLabels, keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { afterEntry, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { afterEntry, paragraph, rankName, UNKNOWN } from '../text-pieces.js';
 
 /** Rows below this part of the device are summed up unless all are asked for. */
 const LEAST_SHARE = 0.002;
@@ -65,7 +66,7 @@ function deviceText(device: AttributedDevice, moment: string): string {
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
     ...wrap(
       `  at ${moment}, ${after}: ${formatBytes(device.total_bytes)} live in ${formatCount(device.blocks)} blocks of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
-      WIDTH,
+      screen.width,
       '  ',
     ),
     componentTable(device),
@@ -187,7 +188,7 @@ function groupTable(device: AttributedDevice): string {
   }
   const titles = ['bytes', 'blocks', 'resident', 'component'];
   const widths = titles.map((title, i) => Math.max(title.length, maxOf(figures.map((row) => row[i]!.length))));
-  const width = Math.max(LEAST_KEY, WIDTH - GAPS - widths.reduce((sum, one) => sum + one, 0));
+  const width = Math.max(LEAST_KEY, screen.width - GAPS - widths.reduce((sum, one) => sum + one, 0));
   const shown = fitLabels(keys.map(printable), width);
   return table(
     [...titles.map((title, i) => ({ title, align: i < 3 ? ('right' as const) : ('left' as const) })), left('of')],
@@ -226,7 +227,7 @@ function annotatedText({ file, matched, lines, beyond_bytes, device }: Annotated
 
 /** Keeps the beginning of a line of code. */
 function cut(line: string): string {
-  return line.length <= WIDTH ? line : `${line.slice(0, WIDTH - 1)}…`;
+  return line.length <= screen.width ? line : `${line.slice(0, screen.width - 1)}…`;
 }
 
 function sumOf<T>(rows: readonly T[], pick: (row: T) => number): number {

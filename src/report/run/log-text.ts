@@ -5,6 +5,7 @@ import { pushAll } from '../../model/lists.js';
 import { type LogIncident, type LogResult, type LogRun, VERSION_NAMES } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { endingText } from '../launch-text.js';
+import { screen } from '../screen.js';
 import { keepEnd, printable } from '../table.js';
 import {
   clock,
@@ -19,7 +20,6 @@ import {
   shortText,
   stepTime,
   UNKNOWN,
-  WIDTH,
 } from '../text-pieces.js';
 import { memoryTable } from './memory-table.js';
 import { doubtfulLines } from './memory-text.js';
@@ -242,13 +242,13 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
       4,
     );
     pushAll(lines, paragraph(`    ${first.kind}${times} · ${ranks}${attempt}${requested}${free}${when}`).slice(0, 2));
-    lines.push(`      ${shortText(first.text, WIDTH - 6)}`);
+    lines.push(`      ${shortText(first.text, screen.width - 6)}`);
   }
   if (groups.length > most) {
     const otherGroups = groups
       .slice(MOST_FAILURES)
       .map(({ first, incidents }) => `${first.kind} ×${formatCount(incidents.length)}`);
-    lines.push(`    ${shortText(`and ${otherGroups.join(', ')}`, WIDTH - 4)}`);
+    lines.push(`    ${shortText(`and ${otherGroups.join(', ')}`, screen.width - 4)}`);
   }
   return lines;
 }

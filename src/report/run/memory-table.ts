@@ -3,8 +3,9 @@
 import { groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
 import type { MemoryGroup } from '../../model/results/log.js';
+import { screen } from '../screen.js';
 import { type Column, left, right, table } from '../table.js';
-import { byteRange, grouped, rankList, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { byteRange, grouped, rankList, UNKNOWN } from '../text-pieces.js';
 
 /** Columns in order: metric, whether its last or its largest value is shown, title. */
 const COLUMNS: readonly (readonly [metric: string, of: 'last' | 'max' | 'counts', title: string])[] = [
@@ -77,7 +78,7 @@ export function memoryTable(groups: readonly MemoryGroup[], mostRows: number, in
       indent,
     );
     // Ranges are wide: the last column gives way.
-    if (columns.length < 2 || text.split('\n').every((line) => line.length <= WIDTH)) return text;
+    if (columns.length < 2 || text.split('\n').every((line) => line.length <= screen.width)) return text;
     columns.pop();
   }
 }

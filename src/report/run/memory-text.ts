@@ -2,19 +2,9 @@
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { DoubtfulReading, MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import {
-  bytesOr,
-  counted,
-  countOr,
-  figure,
-  grouped,
-  paragraph,
-  rankList,
-  rankWords,
-  UNKNOWN,
-  WIDTH,
-} from '../text-pieces.js';
+import { bytesOr, counted, countOr, figure, grouped, paragraph, rankList, rankWords, UNKNOWN } from '../text-pieces.js';
 
 /** More rows than a reader reads; `--rank` and `--json` have the rest. */
 const MOST_RANKS = 32;
@@ -73,7 +63,7 @@ export function doubtfulLines(readings: readonly DoubtfulReading[], indent: stri
       const what = `${metric.replaceAll('_', ' ')} ${grouped(value, 1)} ${unit}`;
       return wrap(
         `${indent}doubtful · ${rankWords([rank])}: ${printable(what)} [${printable(file)} line ${formatCount(line)}]${more}: ${printable(reason)}; not counted`,
-        WIDTH,
+        screen.width,
         `${indent}  `,
       );
     });
@@ -88,7 +78,7 @@ function sampledLines({ sampled }: MemoryResult): string[] {
   const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
   return wrap(
     `  sampled, and so kept apart: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
-    WIDTH,
+    screen.width,
     '  ',
   );
 }

@@ -1,7 +1,8 @@
 /** The open NVTX ranges at a moment of a memory snapshot. */
 import type { NvtxAt } from '../../model/results/nsys.js';
+import { screen } from '../screen.js';
 import { wrap } from '../table.js';
-import { shortText, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { shortText, UNKNOWN } from '../text-pieces.js';
 
 /** Most threads listed; a step runs on two. */
 const MOST_THREADS = 3;
@@ -16,7 +17,7 @@ export function nvtxLines(nvtx: NvtxAt | null | undefined, label = 'nvtx'): stri
     const who = tid === null ? 'the process' : `thread ${thread ?? tid ?? UNKNOWN}`;
     return wrap(
       `  ${label.padEnd(9)}  ${shortText(path, 150)} (${shortText(who, 40)}; ${clock})`,
-      WIDTH,
+      screen.width,
       '             ',
     );
   });

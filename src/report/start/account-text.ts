@@ -39,6 +39,22 @@ const shown = (value: number): string => (Math.abs(value) / 100).toFixed(2);
  * summand; {@link detailsOf} lists them separately.
  */
 export function sumText(total: Pick<AccountingTotal, 'bytes'>, parts: readonly AccountingPart[]): string {
+  const { unit, value, terms } = summands(total, parts);
+  const sum = terms.map((term, i) => {
+    const sign = term.value < 0 ? '- ' : i === 0 ? '' : '+ ';
+    return `${sign}${term.name} ${shown(term.value)}`;
+  });
+  return `${shown(value)} ${unit.name} = ${sum.join(' ')}`;
+}
+
+interface Summands {
+  readonly unit: Unit;
+  /** Hundredths of the unit; those of the terms add up to it. */
+  readonly value: number;
+  readonly terms: readonly { readonly name: string; readonly value: number }[];
+}
+
+function summands(total: Pick<AccountingTotal, 'bytes'>, parts: readonly AccountingPart[]): Summands {
   const unit = unitOf(total.bytes);
   const groups = new Map<string, number>();
   for (const { part, bytes } of parts) {
@@ -46,18 +62,49 @@ export function sumText(total: Pick<AccountingTotal, 'bytes'>, parts: readonly A
     const name = part.startsWith('cached') ? 'cached' : (TAKEN_TOGETHER[part] ?? part.replaceAll('_', ' '));
     groups.set(name, (groups.get(name) ?? 0) + bytes);
   }
-  let left = hundredths(total.bytes, unit);
-  const terms = [...groups].map(([name, bytes]) => {
-    const value = hundredths(bytes, unit);
-    left -= value;
-    return { name, value };
-  });
+  const value = hundredths(total.bytes, unit);
+  const terms = [...groups].map(([name, bytes]) => ({ name, value: hundredths(bytes, unit) }));
+  const left = terms.reduce((sum, term) => sum - term.value, value);
   if (left !== 0) terms.push({ name: 'rounding', value: left });
-  const sum = terms.map(({ name, value }, i) => {
-    const sign = value < 0 ? '- ' : i === 0 ? '' : '+ ';
-    return `${sign}${name} ${shown(value)}`;
+  return { unit, value, terms };
+}
+
+/** Fill characters of a bar: one for each summand, the densest for allocated memory. */
+const FILLS = { allocated: '█', free: '·', rounding: '' } as const;
+const OTHER_FILLS = ['▒', '░', '▓', '╱', '╲', '─'] as const;
+
+/**
+ * An account as a bar with its legend: `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 + ▒ cached 18.81 + …`. Cells
+ * are in proportion to the bytes; a summand that rounds to none gets one, taken from the longest.
+ */
+export function accountBar(
+  total: Pick<AccountingTotal, 'bytes'>,
+  parts: readonly AccountingPart[],
+  width: number,
+): { readonly bar: string; readonly legend: string } {
+  const { unit, value, terms } = summands(total, parts);
+  const size = `${shown(value)} ${unit.name}`;
+  const columns = Math.max(10, width - size.length - 3);
+  const positive = terms.filter((term) => term.value > 0 && term.name !== 'rounding');
+  let next = 0;
+  const bars = positive.map((term) => ({
+    ...term,
+    fill: term.name in FILLS ? FILLS[term.name as keyof typeof FILLS] : OTHER_FILLS[next++ % OTHER_FILLS.length]!,
+    cells: Math.max(1, Math.round((columns * term.value) / Math.max(1, value))),
+  }));
+  for (;;) {
+    const extra = bars.reduce((sum, { cells }) => sum + cells, 0) - columns;
+    if (extra === 0 || bars.length === 0) break;
+    const longest = bars.reduce((best, one) => (one.cells > best.cells ? one : best));
+    longest.cells -= Math.sign(extra);
+  }
+  const fillOf = new Map(bars.map(({ name, fill }) => [name, fill]));
+  const legend = terms.map((term, i) => {
+    const fill = fillOf.get(term.name);
+    const sign = term.value < 0 ? '- ' : i === 0 ? '' : '+ ';
+    return `${sign}${fill === undefined ? '' : `${fill} `}${term.name} ${shown(term.value)}`;
   });
-  return `${shown(hundredths(total.bytes, unit))} ${unit.name} = ${sum.join(' ')}`;
+  return { bar: `[${bars.map(({ fill, cells }) => fill.repeat(cells)).join('')}] ${size}`, legend: legend.join(' ') };
 }
 
 /** Components below this share of what is live are summed up. */

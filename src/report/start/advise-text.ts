@@ -12,8 +12,9 @@ import type {
 } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
 import { printable, wrap } from '../plain-text.js';
+import { screen } from '../screen.js';
 import { left, right, tableOf } from '../table.js';
-import { labelled, paragraph, WIDTH } from '../text-pieces.js';
+import { labelled, paragraph } from '../text-pieces.js';
 import { costWords, percentText, savingWords } from '../verdict/action-words.js';
 
 export interface AdviseTextOptions {
@@ -58,7 +59,7 @@ function headLines(result: AdviseResult): string[] {
       : labelled('short by', `${formatBytes(result.shortfall_bytes)}: ${result.shortfall_text}`);
   return [
     `ADVICE   ${verdict}${sure}${where} · run ${printable(run)}`,
-    ...wrap(`         ${printable(result.summary)}`, WIDTH, '         '),
+    ...wrap(`         ${printable(result.summary)}`, screen.width, '         '),
     ...(short.length + result.to_come_bytes > 0 || result.published_case !== null ? [''] : []),
     ...short,
     ...(result.to_come_bytes === 0 ? [] : labelled('to come', result.to_come_text)),
@@ -73,11 +74,11 @@ function doLines(result: AdviseResult, options: AdviseTextOptions): string[] {
     const chosen = ids.flatMap((id) => fixes.filter((fix) => fix.id === id));
     const isPlan = plan !== null && chosen.length > 0;
     return [
-      wrap(`         ${printable(next[i]!)}`, WIDTH, '           '),
+      wrap(`         ${printable(next[i]!)}`, screen.width, '           '),
       ...chosen.flatMap((fix) =>
-        fix.requires.map((text) => wrap(`           needs: ${printable(text)}`, WIDTH, '             ')),
+        fix.requires.map((text) => wrap(`           needs: ${printable(text)}`, screen.width, '             ')),
       ),
-      ...(isPlan && chosen.length > 1 ? [wrap(`           ${planText(plan)}`, WIDTH, '           ')] : []),
+      ...(isPlan && chosen.length > 1 ? [wrap(`           ${planText(plan)}`, screen.width, '           ')] : []),
       ...(chosen.length === 0 ? [] : [pasteLinesOf(isPlan ? plan.paste : chosen[0]!.paste, options.paste)]),
     ].flat();
   });
@@ -163,7 +164,7 @@ function symptomLines(symptoms: readonly SymptomHit[]): string[] {
     ...symptoms.flatMap(({ id, symptom, seen, confirmation, confirmation_text: how, fix }) =>
       wrap(
         `  ${id} ${printable(symptom)}: ${printable(seen)}. ${confirmation}: ${printable(how)}. Fix: ${printable(fix)}`,
-        WIDTH,
+        screen.width,
         '     ',
       ),
     ),
@@ -177,7 +178,7 @@ function section(title: string, items: readonly string[]): string[] {
 function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {
   return [
     `FIX      ${fix.id} · ${fix.status}${fix.forbidden_by === null ? '' : ` by ${fix.forbidden_by}`}`,
-    ...wrap(`         ${printable(fix.title)}`, WIDTH, '         '),
+    ...wrap(`         ${printable(fix.title)}`, screen.width, '         '),
     '',
     ...(fix.forbidden_text === null ? [] : labelled('forbidden', printable(fix.forbidden_text))),
     ...labelled('saves', gainText(fix)),

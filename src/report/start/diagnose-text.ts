@@ -1,123 +1,148 @@
 /**
- * The first screen: verdict first, numbers that reconcile, evidence by its handle, what it is not, what to do next. At
- * most {@link HEIGHT} lines of 100 columns whatever the run; what does not fit is behind `mbforensics show`.
+ * The first screen, for an engineer who has ten seconds: VERDICT, FIX, WHY, MEMORY, SITES, UNKNOWN, NEXT. At most
+ * {@link HEIGHT} lines; `--full` adds all evidence below it (`evidence-text.ts`).
  */
-
-import { getOrAdd } from '../../model/group-by.js';
-import type {
-  AccountingTotal,
-  DiagnoseResult,
-  EvidenceResult,
-  VerdictResult as Verdict,
-} from '../../model/results/common.js';
+import type { DiagnoseResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
-import { launchText } from '../launch-text.js';
-import { pinnedText } from '../pinned-text.js';
-import { BODY, clip, fitSections, type ScreenItem, type ScreenSection, tidy } from '../screen-lines.js';
-import { keepEnd, printable, wrap } from '../table.js';
-import { rankWords, WIDTH } from '../text-pieces.js';
-import { costWords } from '../verdict/action-words.js';
-import { requestText } from '../verdict/evidence-words.js';
-import { viewOf, plain as words } from '../verdict/words.js';
-import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
-import { rankPhrases } from './ranks-text.js';
+import { keepEnd, printable, wrap } from '../plain-text.js';
+import { bold, cyan, green, red, screen, yellow } from '../screen.js';
+import { clip, tidy } from '../screen-lines.js';
+import { costWords, percentText, savingWords } from '../verdict/action-words.js';
+import { plain as words } from '../verdict/words.js';
+import { accountBar } from './account-text.js';
+import { evidenceLines } from './evidence-text.js';
+import { isUnrecorded } from './unrecorded.js';
 
-/** Lines of the screen: of a terminal that was never made larger. */
-export const HEIGHT = 24;
+/** Lines of the first screen. */
+export const HEIGHT = 16;
+const LABEL = 9;
+const bodyWidth = (): number => screen.width - LABEL;
 
 /** What the user typed to get this diagnosis: commands to paste take it along. */
 export interface DiagnosedTarget {
-  readonly operand?: string | undefined;
+  readonly operands?: readonly string[] | undefined;
   readonly db?: string | undefined;
   /** As given to `--capacity`: without it `show` might number other evidence. */
   readonly capacity?: string | undefined;
+  /** With all evidence. */
+  readonly full?: boolean | undefined;
+}
+
+interface Section {
+  readonly label: string;
+  readonly lines: readonly string[];
+  /** Lines that stay when the screen is full. */
+  readonly least: number;
+  readonly style?: ((line: string, i: number) => string) | undefined;
 }
 
 /** Sections in the order in which they lose a line when the screen is full. */
-const GIVE_WAY = [
-  'advise',
-  'also',
-  'replay',
-  'not why',
-  'also',
-  'at peak',
-  'at dump',
-  'also',
-  'host',
-  'of which',
-  'not why',
-  'ranks',
-  'cannot tell',
-  'live',
-  'do',
-  'launches',
-  'others',
-  'why',
-  'missing',
-  'asked',
-  'message',
-  'hint',
-  'not read',
-];
+const GIVE_WAY = ['SITES', 'UNKNOWN', 'MEMORY', 'OTHERS', 'WHY', 'FIX', 'SITES', 'UNKNOWN', 'NOT READ', 'OTHERS'];
 
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
-  const [first, ...rest] = result.verdicts;
-  if (first === undefined) {
-    const none = `run ${keepEnd(printable(result.run), 40)}: nothing to judge: no memory snapshot and no failure message was found`;
-    return `${[...clip(wrap(none, WIDTH, '  '), 3, WIDTH), ...fitSections([failedSources(result)], 3, [])].join('\n')}\n`;
-  }
-  const head = headLines(first, result);
-  const sections = [
-    ...bodyOf(first),
-    launchesOf(result),
-    ranksOf(result),
-    pinnedOf(result),
-    othersOf(rest, first),
-    ...endOf(first, result, target),
-  ];
-  return `${[...head, ...fitSections(sections, HEIGHT - head.length, GIVE_WAY)].join('\n')}\n`;
+  const [first, ...others] = result.verdicts;
+  const sections = first === undefined ? nothingFound(result, target) : sectionsOf(first, others, result, target);
+  const head = clip(
+    wrap(first === undefined ? `NOTHING RECOGNISED · run ${runName(result)}` : headOf(first, result), screen.width),
+    1,
+    screen.width,
+  );
+  const lines = [bold(head[0]!), ...fitted(sections, HEIGHT - 1)];
+  if (target.full === true && first !== undefined) lines.push('', ...evidenceLines(first, others, result));
+  return `${lines.join('\n')}\n`;
 }
 
-// ---- head
+/** Drops lines of sections in the order of {@link GIVE_WAY} until `most` are left. */
+function fitted(sections: readonly Section[], most: number): string[] {
+  const counts = sections.map(({ lines }) => lines.length);
+  let spare = most - counts.reduce((sum, count) => sum + count, 0);
+  for (const label of [...GIVE_WAY, ...GIVE_WAY]) {
+    if (spare >= 0) break;
+    sections.forEach((section, i) => {
+      while (section.label === label && spare < 0 && counts[i]! > section.least) {
+        counts[i]! -= 1;
+        spare += 1;
+      }
+    });
+  }
+  return sections.flatMap(({ label, lines, style = (line) => line }, s) =>
+    clip(lines, counts[s]!, bodyWidth()).map((line, i) =>
+      `${bold((i === 0 ? label : '').padEnd(LABEL))}${style(line, i)}`.trimEnd(),
+    ),
+  );
+}
 
-/** Columns of the shortest name that is shown. */
-const LEAST_NAME = 8;
+function section(label: string, texts: readonly string[], least = 0, style?: Section['style']): Section {
+  return { label, lines: texts.flatMap((text) => wrap(tidy(text), bodyWidth())), least, style };
+}
 
-function headLines(verdict: Verdict, result: DiagnoseResult): string[] {
-  const { cause, detail, confidence, tests } = verdict;
-  const count = result.verdicts.length;
-  const unrecorded = isUnrecorded(verdict);
-  const place = [
-    headOf(verdict, result),
-    placeOf(verdict, result),
-    ...(result.launches.length > 1 ? [`launch ${result.judged_launch} of ${formatCount(result.launches.length)}`] : []),
-    ...(verdict.device === null ? [] : [`device ${verdict.device}`]),
-    ...(count > 1 ? [`${formatCount(count)} verdicts`] : []),
-  ].join(' · ');
-  const left = WIDTH - place.length - 7;
-  const head = left < LEAST_NAME ? place.slice(0, WIDTH) : `${place} · run ${keepEnd(printable(result.run), left)}`;
-  const isSure = confidence === 'proven' || confidence === 'high' || cause === 'undecided' || cause === 'not_oom';
-  const name =
-    unrecorded && cause === 'not_oom'
-      ? 'no OOM recorded in this file'
-      : `${isSure ? '' : 'probably '}${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
-  const title = `VERDICT  ${name}`;
-  const answered = tests.filter(({ outcome }) => outcome !== 'not_testable').length;
-  const ran =
-    tests.length === 0 ? '' : ` (${answered} of ${tests.length} tests${answered < tests.length ? ' ran' : ''})`;
-  const sure = `${cause === 'undecided' || unrecorded ? '' : `confidence ${confidence}`}${ran}`.trim();
-  const summary = wrap(`         ${tidy(verdict.summary)}`, WIDTH, '         ');
+function nothingFound(result: DiagnoseResult, { operands = [] }: DiagnosedTarget): Section[] {
+  const path = operands.length === 0 ? '' : ` ${operands.map(quoted).join(' ')}`;
   return [
-    head,
-    `${title}${' '.repeat(Math.max(2, WIDTH - title.length - sure.length))}${sure}`.trimEnd(),
-    ...clip(summary, 2, WIDTH),
-    '',
+    section(
+      'VERDICT',
+      ['no failure: there is no memory snapshot, no error message and no training log in these files'],
+      1,
+    ),
+    failedSources(result),
+    section(
+      'NEXT',
+      [
+        'name the log of the rank that failed, the job output of the scheduler, or a memory snapshot',
+        `mbforensics doctor${path}  lists which files can be read`,
+      ],
+      2,
+    ),
   ];
+}
+
+function sectionsOf(
+  first: Verdict,
+  others: readonly Verdict[],
+  result: DiagnoseResult,
+  target: DiagnosedTarget,
+): Section[] {
+  return [
+    section('VERDICT', [verdictTitle(first), first.summary], 2, (line, i) =>
+      i === 0 ? bold(toneOf(first)(line)) : line,
+    ),
+    fixSection(first, result),
+    section(
+      'WHY',
+      whyOf(first)
+        .slice(0, 2)
+        .flatMap((text) => clip(wrap(tidy(text), bodyWidth()), 1, bodyWidth())),
+      1,
+    ),
+    memorySection(first),
+    sitesSection(first),
+    othersSection(others, first),
+    unknownSection(first),
+    failedSources(result),
+    nextSection(first, target),
+  ];
+}
+
+// ---- VERDICT
+
+const runName = ({ run }: DiagnoseResult): string => keepEnd(printable(run), 48);
+
+function headOf(verdict: Verdict, result: DiagnoseResult): string {
+  const { rank, device } = verdict;
+  const { launches, judged_launch: launch } = result;
+  return [
+    outcomeOf(verdict, result),
+    `run ${runName(result)}`,
+    rankPlace(rank, result),
+    ...(device === null ? [] : [`device ${device}`]),
+    ...(launches.length > 1 ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
+    ...(result.verdicts.length > 1 ? [`${formatCount(result.verdicts.length)} verdicts`] : []),
+  ].join(' · ');
 }
 
 /** `OOM` only where a failure is one. */
-function headOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): string {
+function outcomeOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): string {
   const { cause, evidence } = verdict;
   if (isUnrecorded(verdict)) return 'NO OOM RECORDED';
   if (cause === 'not_oom') return 'NO OOM';
@@ -127,227 +152,171 @@ function headOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): str
   return first === null || isOomKind(first.kind) ? 'OOM' : 'UNDECIDED';
 }
 
-function placeOf({ rank }: Verdict, { ranks }: DiagnoseResult): string {
+function rankPlace(rank: number | null, { ranks }: DiagnoseResult): string {
   if (rank === null) return 'rank unknown';
   const world = ranks?.world_size == null ? '' : ` of ${formatCount(ranks.world_size)}`;
   const stage = ranks?.stages.find((one) => one.ranks.includes(rank))?.pp ?? null;
   return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
 }
 
-// ---- body
-
-function bodyOf(verdict: Verdict): ScreenSection[] {
-  const { evidence } = verdict;
-  const asked = evidence.filter(({ about }) => about === 'request');
-  const message = evidence.filter(({ about }) => about === 'message');
-  const testResults = evidence.filter(({ about }) => about === 'test');
-  const replayed = evidence.filter(({ about }) => about === 'replay');
-  const also = evidence.filter((entry) => entry.about === 'context' && !isOfHint(entry, verdict));
-  const { accounting_total: total, accounting_peak: peak } = verdict;
-  const profiled = verdict.accounting.filter(({ of }) => of?.some(({ part }) => part.startsWith('driver_')) === true);
-  const unprofiled = verdict.accounting.filter((part) => !profiled.includes(part));
-  return [
-    section('asked', asked.map(withRequest), 2, 1),
-    section('message', asked.length === 0 ? message.map(withHandle) : [], 2, 1),
-    section('card', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total)], 4, 4, UNCUT),
-    // From a profile. No other line shows this part.
-    section('outside', total === null ? [] : outsideOf(total, profiled), 2, 1, UNCUT),
-    section('of which', total === null ? [] : detailsOf(total, unprofiled), 2, 0, { ...UNCUT, ...PACKED }),
-    section('live', verdict.components === null ? [] : [componentsText(verdict.components, BODY)], 1, 1, UNCUT),
-    section(
-      peak?.moment === 'dump' ? 'at dump' : 'at peak',
-      peak === null ? [] : [sumText(peak.total, peak.parts) + caveat(peak.total)],
-      3,
-      0,
-      UNCUT,
-    ),
-    section('why', testResults.map(withHandle), 4, 2),
-    section('whole step', evidence.filter(({ about }) => about === 'step').map(withHandle), 2, 1),
-    section('replay', replayed.slice(0, 1).map(withHandle), 2, 1),
-    section('what-if', [...replayed.slice(1).map(withHandle), ...layoutOf(verdict)], 3, 1),
-    section('also', also.map(withHandle), 4, 0),
-    section('besides', contributorsOf(verdict), 1, 0),
-    section('hint', verdict.hint === null ? [] : [verdict.hint.text], 3, 2),
-    section('not why', ruledOutOf(verdict), 3, 1, PACKED),
-  ];
+function verdictTitle(verdict: Verdict): string {
+  const { cause, detail } = verdict;
+  if (isUnrecorded(verdict) && cause === 'not_oom') return 'no OOM recorded in this file';
+  const name = `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const known = cause === 'undecided' ? '' : `, ${sureness(verdict)}`;
+  return `${name}${known}`;
 }
 
-const CONTRIBUTORS: Readonly<Record<string, string>> = {
-  other_processes: 'other processes',
-  outside_pytorch: 'outside PyTorch',
-  pending_free: 'freed and pending',
-  private_pools_free: 'free in private pools',
-  cached: 'cached',
-};
-
-/** What else takes part in a full device; where the device adds up, its account has them. */
-function contributorsOf({ contributors, accounting_total: total }: Verdict): string[] {
-  if (contributors.length === 0 || total !== null) return [];
-  const named = contributors.map(({ contributor, bytes }) => `${CONTRIBUTORS[contributor]!} ${formatBytes(bytes)}`);
-  return [`${named.join(', ')} (contributors, not the cause)`];
+/** How sure, in words. */
+function sureness({ confidence, replay, cause }: Verdict): string {
+  if (confidence !== 'proven') return `confidence ${confidence}`;
+  return replay !== null && cause !== 'not_oom' ? 'confirmed by replay' : 'proven';
 }
 
-/** How much memory would have been enough: more than the bytes that are missing, where holes stay unusable. */
-function layoutOf({ cause, replay }: Verdict): string[] {
-  if (cause !== 'capacity' || replay === null) return [];
-  const { layout_short_bytes: short, least_capacity_bytes: least } = replay;
-  if (short === null) return [];
-  const enough = least === null ? '' : `; served from ${formatBytes(least)} on`;
-  return [`as laid out ${formatBytes(short)} are missing, holes included${enough}`];
+function toneOf({ cause }: Verdict): (text: string) => string {
+  return cause === 'not_oom' ? green : cause === 'undecided' ? yellow : red;
 }
 
-/** The hint already names the setting; repeating it would cost a line. */
-function isOfHint({ kind }: EvidenceResult, { hint }: Verdict): boolean {
-  return hint !== null && (kind === 'expandable_segments' || kind === 'allocator_setting');
+// ---- FIX
+
+const PASTED = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
+const MOST_PASTED = 2;
+
+function fixSection(verdict: Verdict, { advice }: DiagnoseResult): Section {
+  if (verdict.cause === 'not_oom' && verdict.next.length === 0) return section('FIX', []);
+  const [action] = advice?.actions ?? [];
+  const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
+  const lines = chosen.flatMap(({ paste }) => PASTED.map((name) => paste[name]).find((some) => some.length > 0) ?? []);
+  const pasted = [...new Set(lines)].slice(0, MOST_PASTED);
+  const [fix] = chosen;
+  if (fix === undefined || pasted.length === 0) return section('FIX', verdict.next.slice(0, 2), 1, undefined);
+  const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
+  const style = (line: string, i: number): string => (i < pasted.length ? cyan(line) : line);
+  return section('FIX', [...pasted, fixFigures(chosen), ...more], pasted.length + 1, style);
 }
 
-function caveat({ kind }: AccountingTotal): string {
-  return kind === 'reserved' || kind === 'reserved_and_free' ? ' (the device total is not in the evidence)' : '';
-}
-
-/** The causes that a reader suspects first. */
-const SUSPECTED = ['capacity', 'fragmentation', 'external_pressure', 'leak', 'graph_pools', 'synchronisation'];
-
-function ruledOutOf({ ruled_out }: Verdict): string[] {
-  const weight = (cause: string): number => (SUSPECTED.indexOf(cause) + SUSPECTED.length + 1) % (SUSPECTED.length + 1);
-  const ordered = ruled_out.toSorted((a, b) => weight(a.cause) - weight(b.cause));
-  return ordered.map(({ cause, why }) => `${words(cause)}: ${why}`);
-}
-
-const withRequest = (entry: EvidenceResult): ScreenItem => ({ text: requestText(viewOf(entry)), handle: entry.id });
-const withHandle = ({ id, text }: EvidenceResult): ScreenItem => ({ text, handle: id });
-
-/** `how`: `whole` items are not cut, `packed` ones share lines. */
-function section(
-  label: string,
-  items: readonly (string | ScreenItem)[],
-  most: number,
-  least: number,
-  how: Pick<ScreenSection, 'whole' | 'packed'> = {},
-): ScreenSection {
-  return { label, items: items.map((item) => (typeof item === 'string' ? { text: item } : item)), most, least, ...how };
-}
-
-const UNCUT = { whole: true };
-const PACKED = { packed: true };
-
-// ---- the others, and what to do
-
-const MOST_LAUNCHES = 6;
-
-function ranksOf(result: DiagnoseResult): ScreenSection {
-  return section('ranks', rankPhrases(result), 3, 1, PACKED);
-}
-
-/** How the other launches of the same texts ended. */
-function launchesOf({ launches, judged_launch: judged }: DiagnoseResult): ScreenSection {
-  const unjudged = launches.filter(({ attempt }) => attempt !== judged);
-  return section('launches', launches.length < 2 ? [] : unjudged.slice(-MOST_LAUNCHES).map(launchText), 3, 1, PACKED);
-}
-
-/** Memory of the host, which the account of the device does not contain. */
-function pinnedOf({ pinned_host_memory: pinned }: DiagnoseResult): ScreenSection {
-  return section('host', pinned === null ? [] : [`${rankWords([pinned.rank])}: ${pinnedText(pinned)}`], 1, 0);
-}
-
-/** Verdicts of other devices: those of one kind together. Other devices of the first one's rank by their number. */
-function othersOf(rest: readonly Verdict[], first: Verdict): ScreenSection {
-  const kinds = new Map<string, { readonly devices: number[]; readonly ranks: (number | null)[] }>();
-  for (const verdict of rest) {
-    const { cause, detail, confidence, rank, device } = verdict;
-    const isSame = cause === first.cause && (detail === first.detail || detail === null);
-    const name = isSame ? 'the same verdict' : `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
-    const key = isUnrecorded(verdict) && cause === 'not_oom' ? 'no OOM recorded' : `${name}, confidence ${confidence}`;
-    const kind = getOrAdd(kinds, key, () => ({ devices: [], ranks: [] }));
-    if (rank === first.rank && device !== null && device !== first.device) kind.devices.push(device);
-    else kind.ranks.push(rank);
+/** What a fix saves and costs, how each is known, and whether it is enough. */
+function fixFigures(fixes: readonly ShortFix[]): string {
+  const [fix] = fixes;
+  const parts = fixes.length > 1 ? [`${fixes.length} settings, enough together`] : [];
+  if (fix !== undefined && fixes.length === 1) {
+    const { saving_bytes: bytes, saving_by: by, cost_percent: cost, closes } = fix;
+    if (bytes !== null && bytes > 0) parts.push(`saves ${formatBytes(bytes)} (${savingWords(by)})`);
+    parts.push(
+      cost === null
+        ? 'cost not measured'
+        : `${cost === 0 ? 'no throughput cost' : percentText(cost)} (${costWords(fix)})`,
+    );
+    if (by === 'what_if' && closes !== false) parts.push('replayed with it, this OOM does not occur');
+    parts.push(closes === true ? 'enough' : closes === false ? 'not enough alone' : 'not known to be enough');
   }
-  const items = [...kinds].map(([key, { devices, ranks }]) => {
-    const who = [
-      ...(devices.length === 0 ? [] : [`${devices.length === 1 ? 'device' : 'devices'} ${devices.join(', ')}`]),
-      ...(ranks.length === 0 ? [] : [rankWords(ranks, 6)]),
-    ];
-    return `${who.join(', ')}: ${key}`;
+  for (const { requires } of fixes) for (const need of requires.slice(0, 1)) parts.push(`needs: ${need}`);
+  return parts.join('; ');
+}
+
+// ---- WHY
+
+/** The results that decide, the replay first: it is the proof. */
+function whyOf(verdict: Verdict): string[] {
+  const { evidence, cause } = verdict;
+  const texts = (about: string): string[] => evidence.filter((entry) => entry.about === about).map(({ text }) => text);
+  const [decides, ...others] = texts('test');
+  const [reproduced, counterfactual] = texts('replay');
+  const request = texts('request')[0];
+  const found = [decides, counterfactual ?? reproduced, ...others, ...texts('message'), ...texts('context'), request];
+  if (cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided')
+    return [...texts('message'), ...texts('test'), ...texts('context')];
+  return found.filter((text) => text !== undefined);
+}
+
+// ---- MEMORY and SITES
+
+function memorySection({ accounting_total: total, accounting, accounting_peak: peak }: Verdict): Section {
+  const account =
+    total !== null
+      ? { total, parts: accounting, when: '' }
+      : peak === null
+        ? null
+        : { total: peak.total, parts: peak.parts, when: peak.moment === 'dump' ? ' at the dump' : ' at the peak' };
+  if (account === null) return section('MEMORY', []);
+  const { bar, legend } = accountBar(account.total, account.parts, bodyWidth() - account.when.length);
+  const isPartial = account.total.kind === 'reserved' || account.total.kind === 'reserved_and_free';
+  return section(
+    'MEMORY',
+    [`${bar}${account.when}`, `${legend}${isPartial ? ' (size of the device unknown)' : ''}`],
+    2,
+  );
+}
+
+function sitesSection({ evidence }: Verdict): Section {
+  const items = evidence.find(({ kind }) => kind === 'live_sites')?.items ?? [];
+  const sizes = items.map(({ numbers }) => formatBytes(numbers['bytes'] ?? 0));
+  const width = Math.max(0, ...sizes.map((size) => size.length));
+  const lines = items.map(({ name, numbers }, i) => {
+    const blocks = numbers['blocks'];
+    const count = blocks === undefined ? '' : `  (${formatCount(blocks)} ${blocks === 1 ? 'block' : 'blocks'})`;
+    const left = bodyWidth() - width - 2 - count.length;
+    return `${sizes[i]!.padStart(width)}  ${keepEnd(printable(name ?? ''), left)}${count}`;
   });
-  return section('others', items, 2, 1, PACKED);
+  return { label: 'SITES', lines, least: 1 };
 }
 
-/** A snapshot without an OOM entry: what it does not record may have happened all the same. */
-function isUnrecorded({ confidence, evidence }: Verdict): boolean {
-  return confidence === 'low' && evidence.some(({ kind }) => kind === 'peak');
-}
+// ---- the end
 
-function endOf(verdict: Verdict, result: DiagnoseResult, target: DiagnosedTarget): ScreenSection[] {
-  const { missing } = verdict;
-  return [
-    verdict.cause === 'undecided' ? section('missing', missing, 6, 2) : section('cannot tell', missing, 3, 1, PACKED),
-    failedSources(result),
-    section('do', adviceOf(verdict, result), 4, 2),
-    fixesOf(result),
-    nextSection(verdict, target),
+function othersSection(others: readonly Verdict[], first: Verdict): Section {
+  if (others.length === 0) return section('OTHERS', []);
+  const same = others.filter(({ cause }) => cause === first.cause).length;
+  const kinds = new Map<string, number>();
+  for (const { cause } of others)
+    if (cause !== first.cause) kinds.set(words(cause), (kinds.get(words(cause)) ?? 0) + 1);
+  const parts = [
+    ...(same > 0 ? [`${formatCount(same)} with the same verdict`] : []),
+    ...[...kinds].map(([name, count]) => `${formatCount(count)} ${name}`),
   ];
+  const what = others.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
+  return section('OTHERS', [`${what}: ${parts.join(', ')}`], 0);
 }
 
-/** The cheapest ways with their price, and what the configuration forbids: the first words of `advise`. */
-function fixesOf({ advice }: DiagnoseResult): ScreenSection {
-  if (advice === null) return section('advise', [], 1, 0);
-  const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
-  const done = new Set(advice.actions.flatMap(({ fixes }) => fixes));
-  const isPriced = ({ saving_bytes: bytes, cost_percent: cost }: (typeof open)[number]): boolean =>
-    bytes !== null && cost !== null;
-  // Other fixes than the plan's, with their price.
-  const alternatives = open.filter((fix) => !done.has(fix.id) && isPriced(fix) && fix.closes !== false);
-  const priced = alternatives
-    .filter(({ cost_percent: cost }) => cost !== 0)
-    .slice(0, MOST_OTHERS)
-    .map((fix) => {
-      const { id, saving_bytes: bytes, cost_percent: cost, closes } = fix;
-      const figures = [formatBytes(bytes!), `−${cost} % (${costWords(fix)})`, ...(closes === true ? ['enough'] : [])];
-      return `${id} ${figures.join(', ')}`;
-    });
-  const forbidden = advice.fixes.filter(({ status }) => status === 'forbidden');
-  const items = [
-    ...priced,
-    ...(forbidden.length === 0
-      ? []
-      : [`forbidden: ${forbidden.map(({ id, forbidden_by: rule }) => `${id} (${rule})`).join(', ')}`]),
-    ...(advice.non_fixes.includes('vpp') ? ['VPP is no fix'] : []),
+function unknownSection({ cause, missing, captures }: Verdict): Section {
+  if (missing.length === 0) return section('UNKNOWN', []);
+  const [capture] = captures;
+  const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : '';
+  const texts = [
+    `${missing[0]!}${more}`,
+    ...(capture === undefined ? [] : [`capture ${capture.title}: mbforensics show captures`]),
   ];
-  return section('advise', items, 2, 0, PACKED);
+  return section('UNKNOWN', texts, cause === 'undecided' ? 2 : 1);
 }
 
-const MOST_OTHERS = 2;
-
-/** Without what the hint already contains. */
-function adviceOf({ next, steps, hint }: Verdict, { advice }: DiagnoseResult): readonly string[] {
-  const kinds = advice === null ? steps.map(({ kind }) => kind) : advice.actions.map(({ step }) => step?.kind);
-  return hint === null ? next : next.filter((_, i) => kinds[i] !== 'expandable_on_already');
-}
-
-function failedSources({ failed_sources: failed }: DiagnoseResult): ScreenSection {
+function failedSources({ failed_sources: failed }: DiagnoseResult): Section {
   const [first] = failed;
-  if (first === undefined) return section('not read', [], 1, 1);
+  if (first === undefined) return section('NOT READ', []);
   const more = failed.length > 1 ? `${formatCount(failed.length)} files; the first: ` : '';
-  return section('not read', [`${more}${first.error.text} (${first.error.code})`], 2, 1);
+  return section('NOT READ', [`${more}${first.error.text} (${first.error.code})`], 1);
 }
 
-function nextSection({ commands }: Verdict, target: DiagnosedTarget): ScreenSection {
-  if (commands.length === 0) return section('next', [], 1, 1);
+function nextSection({ commands }: Verdict, target: DiagnosedTarget): Section {
+  if (target.operands?.includes('-') === true)
+    return section(
+      'NEXT',
+      ['save the text as a file, and name it with the snapshot: mbforensics train.log snapshot.pickle'],
+      1,
+    );
   const full = commands.map((command) => withTarget(command, target));
   const line = full.join('  ·  ');
-  const fits = (text: string): boolean => text.length <= WIDTH - 14;
-  if (full.every((text) => text.split(' ').every((word) => word.length <= 64))) {
-    if (fits(line)) return section('next', [line], 1, 1);
-    if (full.every(fits)) return section('next', full, 2, full.length);
-  }
+  if (full.length > 0 && line.length <= bodyWidth()) return section('NEXT', [line], 1);
+  const fitting = full.filter(
+    (text) => text.length <= bodyWidth() && text.split(' ').every((word) => word.length <= 64),
+  );
+  if (fitting.length > 0) return { label: 'NEXT', lines: fitting.slice(0, 1), least: 1 };
   // A path too long for a line would be cut, and could not be pasted.
-  const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} RUN`)).join('  ·  ');
-  return section('next', [`${short}  (RUN: as given here)`], 1, 1);
+  const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} PATH`));
+  return section('NEXT', short.length === 0 ? [] : [`${short.join('  ·  ')}  (PATH: as given here)`], 1);
 }
 
 /** A command as the user can paste it. */
-export function withTarget(command: string, { operand, db, capacity }: DiagnosedTarget): string {
-  const of = operand === undefined || command.includes('/snapshot#') ? '' : ` ${quoted(operand)}`;
+export function withTarget(command: string, { operands = [], db, capacity }: DiagnosedTarget): string {
+  const of = command.includes('/snapshot#') ? '' : operands.map((operand) => ` ${quoted(operand)}`).join('');
   const capacityOption =
     capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
   return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${quoted(db)}`}`;

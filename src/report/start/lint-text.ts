@@ -13,9 +13,10 @@ import {
 import { VERSION_NAMES } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { keepEnd, printable, wrap } from '../plain-text.js';
+import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { counted, labelled, paragraph, shortText, WIDTH } from '../text-pieces.js';
+import { counted, labelled, paragraph, shortText } from '../text-pieces.js';
 
 const INDENT = '  ';
 /** Inside a block: the framework's message, the fix. */
@@ -59,7 +60,7 @@ function headLines({ subject, framework, versions, device, environment }: LintRe
     device === null ? 'device not told' : shortText(device, 40),
     { whole: 'environment captured', partial: 'environment told in part', none: 'environment not told' }[environment],
   ];
-  return [...wrap(names.join(', '), WIDTH, INDENT), ...packed(known)];
+  return [...wrap(names.join(', '), screen.width, INDENT), ...packed(known)];
 }
 
 /** Pieces on shared lines, none broken. */
@@ -67,7 +68,8 @@ function packed(pieces: readonly string[]): string[] {
   const lines: string[] = [];
   for (const piece of pieces) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + piece.length + 3 <= WIDTH) lines[lines.length - 1] = `${last} · ${piece}`;
+    if (last !== undefined && last.length + piece.length + 3 <= screen.width)
+      lines[lines.length - 1] = `${last} · ${piece}`;
     else lines.push(`${INDENT}${piece}`);
   }
   return lines;
@@ -78,8 +80,10 @@ function block(finding: LintFinding): string[] {
   return [
     '',
     ...paragraph(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd()),
-    ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), WIDTH, INDENT.repeat(2)).filter((line) => line.trim() !== ''),
-    ...wrap(`${INDENT}${tidy(message)}`, WIDTH, INDENT),
+    ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), screen.width, INDENT.repeat(2)).filter(
+      (line) => line.trim() !== '',
+    ),
+    ...wrap(`${INDENT}${tidy(message)}`, screen.width, INDENT),
     ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
     ...labelled('fix', tidy(fix), LABEL),
     ...labelled('more', `mbforensics explain ${rule}`, LABEL),
@@ -89,7 +93,7 @@ function block(finding: LintFinding): string[] {
 function noteLine(finding: LintFinding): string {
   const place = placeOf(finding);
   const lead = `${'note'.padEnd(7)}  ${printable(finding.rule)}  ${place === '' ? '' : `${place}  `}`;
-  return lead + shortText(finding.message, Math.max(20, WIDTH - lead.length));
+  return lead + shortText(finding.message, Math.max(20, screen.width - lead.length));
 }
 
 function placeOf({ file, line }: Pick<LintFact, 'file' | 'line'>): string {
@@ -172,7 +176,7 @@ function unknownLines({ unknown }: LintResult): string[] {
   return [
     '',
     ...paragraph(`${lead}: ${shown.join('; ')}`),
-    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, WIDTH, INDENT)),
+    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, screen.width, INDENT)),
   ];
 }
 

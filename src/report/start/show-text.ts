@@ -2,9 +2,10 @@
 import { pushAll } from '../../model/lists.js';
 import type { AccountingPart, AccountingTotal, EvidenceResult, ShowResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { sqlTable } from '../store/sql-text.js';
 import { left, printable, right, table, wrap } from '../table.js';
-import { paragraph, rankName, WIDTH } from '../text-pieces.js';
+import { paragraph, rankName } from '../text-pieces.js';
 import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
 
 /** Frames of a stack beyond these are the launcher's. */
@@ -31,8 +32,8 @@ function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): st
 function listOf(result: ShowResult, handles: readonly EvidenceResult[], target: DiagnosedTarget): string[] {
   const lines: string[] = [''];
   for (const { id, text, source } of handles) {
-    pushAll(lines, wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)));
-    pushAll(lines, wrap(`${' '.repeat(7)}[${printable(source)}]`, WIDTH, ' '.repeat(8)));
+    pushAll(lines, wrap(`  ${id.padEnd(5)}${printable(text)}`, screen.width, ' '.repeat(7)));
+    pushAll(lines, wrap(`${' '.repeat(7)}[${printable(source)}]`, screen.width, ' '.repeat(8)));
   }
   const number = result.verdict === 1 ? '' : ` --verdict ${result.verdict}`;
   const [first] = handles;
@@ -51,12 +52,13 @@ function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult[
     const needs = test.outcome === 'not_testable' ? 'needs ' : '';
     pushAll(
       lines,
-      wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, WIDTH, ' '.repeat(13)),
+      wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, screen.width, ' '.repeat(13)),
     );
     const numbers = Object.entries(test.numbers).map(([name, value]) =>
       name.endsWith('_bytes') ? `${words(name.slice(0, -6))} ${formatBytes(value)}` : `${words(name)} ${value}`,
     );
-    if (numbers.length > 0) pushAll(lines, wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, WIDTH, ' '.repeat(13)));
+    if (numbers.length > 0)
+      pushAll(lines, wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, screen.width, ' '.repeat(13)));
   }
   if (missing.length > 0) pushAll(lines, ['', '  not known', ...missing.flatMap((text) => item(text))]);
   if (combination.length > 0)
@@ -123,8 +125,8 @@ function row(name: string, { bytes, source }: AccountingPart, indent: string): s
 function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult): string[] {
   const lines = [
     '',
-    ...wrap(`  ${id.padEnd(5)}${printable(text)}`, WIDTH, ' '.repeat(7)),
-    ...wrap(`${' '.repeat(7)}[${printable(source)}]`, WIDTH, ' '.repeat(8)),
+    ...wrap(`  ${id.padEnd(5)}${printable(text)}`, screen.width, ' '.repeat(7)),
+    ...wrap(`${' '.repeat(7)}[${printable(source)}]`, screen.width, ' '.repeat(8)),
     ...quoted(result),
     ...stack(result),
   ];
@@ -183,8 +185,8 @@ function quoted({ text, evidence }: ShowResult): string[] {
     const start = `  ${number === at ? '>' : ' '} ${formatCount(number).padStart(width)}  `;
     const body = printable(line.replaceAll('\t', '    '));
     // The line itself whole, its neighbours as far as one line goes.
-    if (number === at) return wrap(`${start}${body}`, WIDTH, ' '.repeat(start.length)).join('\n');
-    return `${start}${body.length > WIDTH - start.length ? `${body.slice(0, WIDTH - start.length - 1)}…` : body}`.trimEnd();
+    if (number === at) return wrap(`${start}${body}`, screen.width, ' '.repeat(start.length)).join('\n');
+    return `${start}${body.length > screen.width - start.length ? `${body.slice(0, screen.width - start.length - 1)}…` : body}`.trimEnd();
   });
   const note = text.status === 'same_size' ? ['  (a large file: only its size was compared)'] : [];
   return ['', ...lines, ...note];

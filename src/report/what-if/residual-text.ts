@@ -2,8 +2,9 @@
 import { groupBy } from '../../model/group-by.js';
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
-import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
   const { run, no_estimate, devices, lines } = result;
@@ -18,7 +19,7 @@ export function residualText(result: ResidualResult): string {
     labelledList('assumed', result.assumptions, 14).join('\n'),
     wrap(
       '  theory alone never says why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
-      WIDTH,
+      screen.width,
       '  ',
     ).join('\n'),
   );
@@ -33,12 +34,12 @@ function deviceText(device: DeviceResidual): string {
   const unknown =
     device.unknown_bytes === 0
       ? []
-      : wrap(`  ${formatBytes(device.unknown_bytes)} measured are of nobody knows which component`, WIDTH, '  ');
+      : wrap(`  ${formatBytes(device.unknown_bytes)} measured are of nobody knows which component`, screen.width, '  ');
   return [
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
     ...wrap(
       `  at ${device.moment}, ${at} (${device.phase.replaceAll('_', ' ')}): ${formatBytes(device.measured_bytes)} live against ${formatBytes(device.estimated_bytes)} estimated for the ${device.estimate_moment.replaceAll('_', ' ')}${first}`,
-      WIDTH,
+      screen.width,
       '  ',
     ),
     tableOf(device.components, [

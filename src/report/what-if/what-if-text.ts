@@ -9,8 +9,9 @@ import type {
   WhatIfSetting,
 } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
-import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN, WIDTH } from '../text-pieces.js';
+import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN } from '../text-pieces.js';
 
 const INDENT = ' '.repeat(13);
 
@@ -63,9 +64,9 @@ export function whatIfText(result: WhatIfResult): string {
       ? []
       : wrap(
           `A step like the last whole one peaks at ${formatBytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step asks for other memory' : ''}.`,
-          WIDTH,
+          screen.width,
         );
-  pushAll(lines, ['', ...wrap(result.caveat, WIDTH), ...like]);
+  pushAll(lines, ['', ...wrap(result.caveat, screen.width), ...like]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -122,7 +123,7 @@ function peakWords({ bound, peak_reserved_bytes: peak, ...row }: WhatIfSetting):
 }
 
 /**
- * The widest setting that fits next to the deciding figures in {@link WIDTH}: one option fits, a list of them takes a
+ * The widest setting that fits next to the deciding figures in a line: one option fits, a list of them takes a
  * line each.
  */
 const SETTING_WIDTH = 33;
@@ -218,13 +219,13 @@ function peakLines(label: string, peak: WhatIfPeak): string[] {
   return [
     ...wrap(
       `  ${label.padEnd(11)}${OUTCOMES[peak.outcome]}; peak live ${formatBytes(peak.active_bytes)} ${where}, peak reserved ${formatBytes(peak.reserved_bytes)}`,
-      WIDTH,
+      screen.width,
       INDENT,
     ),
     ...peak.sites.flatMap((site) =>
       wrap(
         `${INDENT}${formatBytes(site.bytes).padStart(11)}  ${formatCount(site.count)} × ${printable(site.site)}`,
-        WIDTH,
+        screen.width,
         INDENT,
       ),
     ),

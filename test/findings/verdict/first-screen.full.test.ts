@@ -78,7 +78,7 @@ async function expectHandles(store: Store, runId: number, result: DiagnoseResult
 /**
  * The screen of a run that was just ingested, and the rows behind it, as `show` has them.
  */
-async function examine(path: string, target: { readonly operand?: string } = {}): Promise<DiagnoseResult> {
+async function examine(path: string, target: { readonly operands?: readonly string[] } = {}): Promise<DiagnoseResult> {
   const { file, runId, run, result } = await withRun(path, async (store, runId, run, file) => {
     const result = await diagnose(store, runId, run);
     expect(expectScreen(result, target)).not.toMatch(/undefined|NaN|\[object/);
@@ -86,7 +86,7 @@ async function examine(path: string, target: { readonly operand?: string } = {})
     return { file, runId, run, result };
   });
   // The same question once more gives the same answer: of the samples, for it takes as long as the rest.
-  if (target.operand?.startsWith(join(repoRoot, 'samples')))
+  if (target.operands?.[0]?.startsWith(join(repoRoot, 'samples')))
     await onStore(openStore(file, { mode: 'read' }), async (store) => {
       expect(await diagnose(store, runId, run)).toEqual(result);
     });
@@ -96,7 +96,7 @@ async function examine(path: string, target: { readonly operand?: string } = {})
 describe('the first screen', () => {
   it.each(SAMPLES)('of $name', async ({ name }) => {
     const path = join(repoRoot, 'samples', name);
-    const { verdicts } = await examine(path, { operand: path });
+    const { verdicts } = await examine(path, { operands: [path] });
     expect(verdicts.length).toBeGreaterThan(0);
   });
 
@@ -106,7 +106,7 @@ describe('the first screen', () => {
       mkdirSync(directory);
       for (const [file, bytes] of runDirectory(cause.build(11)))
         if (file !== TRUTH_NAME) writeFileSync(join(directory, file), bytes);
-      await examine(directory, { operand: directory });
+      await examine(directory, { operands: [directory] });
     });
 });
 

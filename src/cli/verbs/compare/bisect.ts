@@ -164,8 +164,6 @@ const report = defineVerb({
 
 export const verb = defineVerbs({
   name: 'bisect',
-  group: 'Compare',
-  summary: 'find the commit that did it: a judge for `git bisect run`, and what it found',
   verbs: [run, report],
 });
 

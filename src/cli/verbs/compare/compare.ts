@@ -25,8 +25,6 @@ const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
 
 export const verb = defineVerb({
   name: 'compare',
-  group: 'Compare',
-  summary: 'a run against its golden values: status, memory, components, step time, throughput, loss',
   operands: {
     run: operand('[run]', 'a run of the store, a path, or a golden file; default: the run ingested last'),
   },

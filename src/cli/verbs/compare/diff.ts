@@ -20,9 +20,6 @@ const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null };
 
 export const verb = defineVerb({
   name: 'diff',
-  group: 'Compare',
-  summary:
-    'what changed between two runs, commits or snapshots: memory by call site and component, settings, versions, time',
   operands: {
     a: operand('<a>', 'before: a handle, a run, a commit, or a path'),
     b: operand('<b>', 'after'),

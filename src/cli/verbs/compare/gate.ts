@@ -36,8 +36,6 @@ const MOST_RUNS = 12;
 
 export const verb = defineVerb({
   name: 'gate',
-  group: 'Compare',
-  summary: 'judge a run by a baseline file of the repository: for a job of continuous integration',
   operands: {
     run: operand('[run...]', 'a run, or several repeats of it: names or paths; default: the run ingested last'),
   },

@@ -23,7 +23,7 @@ import {
   resolveGolden,
   resolveMeasured,
 } from '../../golden-operand.js';
-import { flag, oneOf, operand, option, RUN, required } from '../../options.js';
+import { flag, oneOf, operand, option, required } from '../../options.js';
 import { checkFree, writeWhole } from '../../output-file.js';
 import type { Session } from '../../session.js';
 
@@ -33,7 +33,7 @@ const REPLACE = flag('--replace', 'in the place of the runs of that name');
 const add = defineVerb({
   name: 'add',
   summary: 'keep what a run comes to as golden values, or add a repetition to them',
-  operands: { run: RUN },
+  operands: { run: operand('[run]', 'a run of the store or a path; default: the last run') },
   options: {
     name: required('--name <name>', 'what to call them'),
     replace: REPLACE,
@@ -139,8 +139,6 @@ const remove = defineVerb({
 
 export const verb = defineVerbs({
   name: 'golden',
-  group: 'Compare',
-  summary: 'golden values: what runs are compared with; several runs of one name tell how much it varies',
   verbs: [add, list, show, exported, imported, remove],
 });
 

@@ -15,14 +15,11 @@ import type { OpenedStore } from '../../path-store.js';
 import type { Session } from '../../session.js';
 import { openTargetStore } from '../../target.js';
 
-const DEFAULT_WIDTH = 100;
 /** Points of the table unless `--limit` is given; documents have all. */
 const SCREEN_POINTS = 20;
 
 export const verb = defineVerb({
   name: 'history',
-  group: 'Compare',
-  summary: 'one figure of all runs of the store over commits, and the commits at which it took a new level',
   operands: { path: operand('[path]', 'the runs of a path instead of the store') },
   options: {
     metric: option(
@@ -78,9 +75,9 @@ export const verb = defineVerb({
       minChange,
     });
   },
-  render: (result, { ascii, limit }, { terminalColumns, unicode }) =>
+  render: (result, { ascii, limit }, { columns, unicode }) =>
     historyText(result, {
-      width: Math.max(40, terminalColumns ?? DEFAULT_WIDTH),
+      width: columns,
       ascii: ascii || !unicode,
       points: limit === undefined ? SCREEN_POINTS : limit || undefined,
     }),

@@ -18,8 +18,6 @@ import type { Session } from '../../session.js';
 
 export const verb = defineVerb({
   name: 'triage',
-  group: 'Compare',
-  summary: 'judge runs of one commit for `git bisect run`: exit 0 good, 1 bad, 125 cannot tell, 255 otherwise',
   operands: {
     operands: operand('<run...>', 'runs of the commit: a path, or runs of the store; several are judged together'),
   },

@@ -21,8 +21,6 @@ const EXIT_OF: Readonly<Record<VerifyVerdict, number>> = {
 
 export const verb = defineVerb({
   name: 'verify-fix',
-  group: 'Compare',
-  summary: 'whether a change took effect, what it saved and cost against the advice, and what limits the run now',
   operands: {
     before: operand('<before>', 'the run that failed: a path, a run, a commit or a label'),
     after: operand('<after>', 'the run with the change'),

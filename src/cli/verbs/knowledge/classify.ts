@@ -15,8 +15,6 @@ const MOST_INCIDENTS = 100_000;
 
 export const verb = defineVerb({
   name: 'classify',
-  group: 'Knowledge',
-  summary: 'what one text says: failure messages with their figures, and a verdict',
   operands: { file: operand('<file>', 'a text of any size, compressed or not, or - to read standard input') },
   options: { capacity: CAPACITY, exitCode: flag('--exit-code', 'exit 1 if memory ran out, 3 if that stays undecided') },
   examples: [

@@ -11,8 +11,6 @@ import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
   name: 'explain-stack',
-  group: 'Knowledge',
-  summary: 'which attribution rule a stack falls to, which others match it, at which frame, and why they lose',
   operands: {
     file: operand(
       '[file]',

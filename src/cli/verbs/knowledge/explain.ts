@@ -4,8 +4,6 @@ import { operand } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'explain',
-  group: 'Knowledge',
-  summary: 'a rule, knob, symptom, fix, disagreement or error by its name',
   storeless: true,
   // A flag of Megatron is a name here.
   takesFlags: true,

@@ -23,8 +23,6 @@ const explain = defineVerb({
 
 export const verb = defineVerb({
   name: 'formats',
-  group: 'Knowledge',
-  summary: 'what this version reads: files, scalars of metrics, lines of text logs',
   storeless: true,
   examples: ['formats', 'formats explain log-allranks_0.out'],
   async ask(): Promise<FormatsResult> {

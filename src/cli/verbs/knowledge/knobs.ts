@@ -4,8 +4,6 @@ import { operand } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'knobs',
-  group: 'Knowledge',
-  summary: 'what can be turned: effect on memory and speed, and how well it is known',
   storeless: true,
   operands: { filter: operand('[filter]', 'part of a name, or an effect: memory:less') },
   notes: `FILTER is part of a name, in any spelling, or memory:less, memory:more, speed:faster, speed:slower,

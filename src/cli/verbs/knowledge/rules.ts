@@ -22,8 +22,6 @@ const test = defineVerb({
 
 export const verb = defineVerb({
   name: 'rules',
-  group: 'Knowledge',
-  summary: 'the rules that attribute memory to components',
   storeless: true,
   notes: `A file of rules:
 ${EXAMPLE_RULES.replace(/^/gm, '  ').trimEnd()}

@@ -9,8 +9,6 @@ import { count, flag, ONE_DEVICE, oneOf, option, SNAPSHOT, size } from '../../op
 
 export const verb = defineVerb({
   name: 'allocations',
-  group: 'Memory at a moment',
-  summary: 'allocations as rows: when made and freed, how large, by whom; one alone with its stack',
   operands: { snapshot: SNAPSHOT },
   options: {
     block: option('--block <label>', 'a block as memory_viz names it (b7f3a00000000_2), or an address', block),

@@ -11,8 +11,6 @@ import { readTextFile } from '../../text-input.js';
 
 export const verb = defineVerb({
   name: 'attribute',
-  group: 'Memory at a moment',
-  summary: 'whose every byte is that was live at the peak or at another moment: parameters, gradients, …',
   operands: { snapshot: SNAPSHOT },
   options: {
     moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),

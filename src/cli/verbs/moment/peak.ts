@@ -8,8 +8,6 @@ import { demandSnapshots } from '../../session.js';
 
 export const verb = defineVerb({
   name: 'peak',
-  group: 'Memory at a moment',
-  summary: 'what was live at the peak or at another moment, by call site, stack, module, stage, stream or pool',
   operands: { snapshot: SNAPSHOT },
   options: {
     by: option('--by <key>', `what to group by: ${GROUP_KEYS.join(', ')}`, oneOf(GROUP_KEYS), 'site'),

@@ -7,8 +7,6 @@ import { demandSnapshots } from '../../session.js';
 
 export const verb = defineVerb({
   name: 'snapshot',
-  group: 'Memory at a moment',
-  summary: 'what is in a memory snapshot: sizes, states, pools, actions, settings, features, what is lost',
   operands: { snapshot: SNAPSHOT },
   examples: ['snapshot snapshot_3.pickle', 'snapshot runs/llama3-70b-sft --json', 'snapshot night-shift/3/snapshot#1'],
   async ask({ snapshot }, session) {

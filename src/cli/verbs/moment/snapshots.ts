@@ -6,8 +6,6 @@ import { demandSnapshots } from '../../session.js';
 
 export const verb = defineVerb({
   name: 'snapshots',
-  group: 'Memory at a moment',
-  summary: 'the memory snapshots of each rank in the order of time: growth, what was lost between them',
   operands: {
     run: operand('[run]', 'a run, a path, or the handle of one snapshot of a series; default: the run ingested last'),
   },

@@ -18,9 +18,6 @@ const DOCUMENT_COLUMNS = 1000;
 
 export const verb = defineVerb({
   name: 'timeline',
-  group: 'Memory at a moment',
-  summary:
-    'allocated and reserved memory over the trace, with peaks, failures and flushes; figures of each training step',
   operands: { snapshot: SNAPSHOT },
   options: {
     device: option('--device <n>', 'only this device', digits(9, 'no device number')),
@@ -91,6 +88,6 @@ function axis(given: string): 'index' | 'time' {
   throw new MbfError('MBF1001', `--by ${JSON.stringify(given)} is neither index nor time`);
 }
 
-function screenWidth(width: string | undefined, { terminalColumns }: Context): number {
-  return width === undefined ? Math.max(40, terminalColumns ?? DEFAULT_WIDTH) : between(20, 100_000)(width, '--width');
+function screenWidth(width: string | undefined, { columns }: Context): number {
+  return width === undefined ? columns : between(20, 100_000)(width, '--width');
 }

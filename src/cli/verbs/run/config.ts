@@ -3,11 +3,10 @@ import { configText } from '../../../report/run/config-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
+import type { Operands } from '../../target.js';
 
 export const verb = defineVerb({
   name: 'config',
-  group: 'The run',
-  summary: 'settings in force and where they were told; what differs from another run',
   operands: { run: RUN },
   options: { diff: option('--diff <run2>', 'compare with this run or path') },
   examples: [
@@ -24,7 +23,7 @@ export const verb = defineVerb({
 });
 
 /** Closed at once: a process opens a store once. */
-async function settingsOf(operand: string | undefined, session: Session): Promise<RunSettings> {
+async function settingsOf(operand: Operands, session: Session): Promise<RunSettings> {
   const { store, runId, run } = await session.target(operand);
   const found = await readSettings(store, runId);
   await session.close();

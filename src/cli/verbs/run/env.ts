@@ -5,8 +5,6 @@ import { RUN } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'env',
-  group: 'The run',
-  summary: 'environment variables that matter, where they were told, and which ranks differ',
   operands: { run: RUN },
   examples: ['env', 'env runs/llama3-70b-sft', 'env night-shift --json'],
   async ask({ run: operand }, session) {

@@ -9,8 +9,6 @@ const SCREEN_ROWS = 20;
 
 export const verb = defineVerb({
   name: 'iterations',
-  group: 'The run',
-  summary: 'training iterations: step time, throughput, loss; median and p95 of each attempt',
   operands: { run: RUN },
   options: {
     limit: option(

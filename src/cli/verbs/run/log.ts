@@ -5,8 +5,6 @@ import { countOrAll, option, RUN } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'log',
-  group: 'The run',
-  summary: 'the run at a glance, from its texts: attempts, versions, layout, steps, memory, failures',
   operands: { run: RUN },
   options: { limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000') },
   examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out'],

@@ -6,8 +6,6 @@ import { option, RUN, rank } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'memory',
-  group: 'The run',
-  summary: 'memory lines of the logs by rank and pipeline stage: last, largest, growth, retries',
   operands: { run: RUN },
   options: { rank: option('--rank <n>', 'only this rank, and every line of it', rank) },
   examples: ['memory', 'memory runs/llama3-70b-sft', 'memory night-shift --rank 12', 'memory --json'],

@@ -2,7 +2,7 @@ import { describeComparison, describeNsys, readComparedRun } from '../../../find
 import { MbfError } from '../../../model/errors.js';
 import { nsysText } from '../../../report/run/nsys-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, countOrAll, operand, option, optional, STEP_RANGE } from '../../options.js';
+import { between, countOrAll, option, optional, RUN, STEP_RANGE } from '../../options.js';
 
 /** Of `--curve` without a number: a screen's width. */
 const SLICES = 72;
@@ -10,10 +10,7 @@ const MOST_SLICES = 100_000;
 
 export const verb = defineVerb({
   name: 'nsys',
-  group: 'The run',
-  summary:
-    'Nsight Systems exports: whose the memory outside PyTorch is, failed CUDA calls, steps and where their time goes',
-  operands: { run: operand('[run]', 'a run, or a path; default: the run ingested last') },
+  operands: { run: RUN },
   options: {
     atNs: option('--at <ns>', "also the NVTX ranges open at this time, in ns of the report's clock", nanoseconds),
     range: option('--range <text>', 'also the kernels and copies launched inside NVTX ranges with this text'),
@@ -36,11 +33,12 @@ export const verb = defineVerb({
     'nsys golden --against night-shift',
     'nsys --json',
   ],
-  async ask({ run: operand, atNs, range, slices, against, stepRange }, session) {
+  async ask({ run: operands, atNs, range, slices, against, stepRange }, session) {
     if (against !== undefined) {
-      if (operand === undefined || atNs !== undefined || range !== undefined || slices !== undefined)
+      const [first, ...others] = operands;
+      if (first === undefined || others.length > 0 || atNs !== undefined || range !== undefined || slices !== undefined)
         throw new MbfError('MBF1001', '--against needs two runs, and no --at, --range or --curve');
-      const targets = await session.two([operand, against]);
+      const targets = await session.two([first, against]);
       const read = (side: 0 | 1) =>
         targets.use(side, async ({ store, runId, run }) => {
           const compared = await readComparedRun(store, runId, run, stepRange);
@@ -50,7 +48,7 @@ export const verb = defineVerb({
       const a = await read(0);
       return describeComparison(a, await read(1));
     }
-    const { store, runId, run } = await session.target(operand);
+    const { store, runId, run } = await session.target(operands);
     const result = await describeNsys(store, runId, run, { atNs, range, slices, stepRange });
     demandReports(run, result.reports);
     return result;

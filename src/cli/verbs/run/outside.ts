@@ -5,9 +5,6 @@ import { count, option, RUN, utcOffset } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'outside',
-  group: 'The run',
-  summary:
-    'device memory that PyTorch does not hold, over time and by process, from samples of nvidia-smi, DCGM or W&B',
   operands: { run: RUN },
   options: {
     rank: option('--rank <n>', 'only the device of this rank', count),

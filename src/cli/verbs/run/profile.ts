@@ -2,15 +2,13 @@ import { describeProfilerMemory } from '../../../findings/run/profiler-memory.js
 import { MbfError } from '../../../model/errors.js';
 import { profilerText } from '../../../report/run/profiler-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, operand, option } from '../../options.js';
+import { count, option, RUN } from '../../options.js';
 
 const MOST_POINTS = 100_000;
 
 export const verb = defineVerb({
   name: 'profile',
-  group: 'The run',
-  summary: 'what torch.profiler says memory was for: its memory timelines, by category',
-  operands: { run: operand('[run]', 'a run, or a path; default: the run ingested last') },
+  operands: { run: RUN },
   options: {
     points: option('--points <n>', 'stretches of time to show, each by its largest total; 0 = 100,000', points, '16'),
   },

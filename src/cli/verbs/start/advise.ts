@@ -14,8 +14,6 @@ import { CAPACITY, choice, option, RUN, STEP_RANGE } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'advise',
-  group: 'Start here',
-  summary: 'what would cure it: fixes with what they save, what they cost, and what the configuration forbids',
   operands: { run: RUN },
   options: {
     capacity: CAPACITY,

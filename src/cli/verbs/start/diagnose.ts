@@ -1,38 +1,68 @@
 import { diagnose } from '../../../findings/flows/diagnose.js';
+import { MbfError } from '../../../model/errors.js';
+import type { DiagnoseResult } from '../../../model/results/common.js';
 import { diagnoseText } from '../../../report/start/diagnose-text.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { CAPACITY, flag, RUN } from '../../options.js';
+import type { Session } from '../../session.js';
+
+interface DiagnoseEachResult {
+  readonly schema: 'mbforensics/diagnose-each@1';
+  readonly paths: readonly string[];
+  readonly runs: readonly DiagnoseResult[];
+}
 
 export const verb = defineVerb({
   name: 'diagnose',
-  group: 'Start here',
-  summary: 'why did it run out of memory: verdict, evidence, accounting',
   operands: { run: RUN },
   options: {
+    full: flag('--full', 'all evidence: each test with its numbers, replay, ranks, launches, alternatives'),
+    each: flag('--each', 'each path is a run of its own'),
     capacity: CAPACITY,
-    exitCode: flag('--exit-code', 'exit 1 if a device ran out of memory, 3 if that stays undecided'),
+    exitCode: flag('--exit-code', 'exit 1 for an OOM, 3 if the cause is undecided'),
   },
   examples: [
     'diagnose',
     'diagnose runs/llama3-70b-sft',
-    'diagnose snapshot_oom_rank-3.pickle',
+    'diagnose train.log snapshot_oom_rank-3.pickle',
+    'diagnose runs/monday runs/tuesday --each',
+    'diagnose - < pasted.txt',
     'diagnose night-shift --json',
   ],
-  async ask({ run, capacity }, session) {
-    const target = await session.target(run);
-    const diagnosis = await diagnose(target.store, target.runId, target.run, {
-      capacityBytes: capacity?.bytes,
-      advises: true,
-      failedSources: target.failed,
-    });
-    return wordDiagnosis(diagnosis);
+  notes: `The cause is one of fragmentation, capacity, external_pressure, graph_pools, synchronisation, leak, host_oom,
+not_oom, undecided.`,
+  async ask({ run, each, capacity }, session): Promise<DiagnoseResult | DiagnoseEachResult> {
+    if (!each) return diagnosed(run, capacity?.bytes, session);
+    if (run.length === 0) throw new MbfError('MBF1001', '--each needs paths');
+    const runs: DiagnoseResult[] = [];
+    for (const path of run) {
+      runs.push(await diagnosed([path], capacity?.bytes, session));
+      await session.close();
+    }
+    return { schema: 'mbforensics/diagnose-each@1', paths: run, runs };
   },
-  render: (result, { run, db, capacity }) => diagnoseText(result, { operand: run, db, capacity: capacity?.text }),
-  exitCode({ verdicts }, { exitCode }) {
+  render(result, { run, db, full, capacity }) {
+    const text = (one: DiagnoseResult, operands: readonly string[]): string =>
+      diagnoseText(one, { operands, db, capacity: capacity?.text, full });
+    if (!('runs' in result)) return text(result, run);
+    return result.runs.map((one, i) => text(one, [result.paths[i]!])).join('\n');
+  },
+  exitCode(result, { exitCode }) {
     if (!exitCode) return EXIT.done;
+    const verdicts = 'runs' in result ? result.runs.flatMap((one) => one.verdicts) : result.verdicts;
     if (verdicts.some(({ cause }) => cause !== 'undecided' && cause !== 'not_oom')) return EXIT.finding;
     return verdicts.some(({ cause }) => cause === 'undecided') ? EXIT.undecided : EXIT.done;
   },
 });
+
+async function diagnosed(
+  operands: readonly string[],
+  capacityBytes: number | undefined,
+  session: Session,
+): Promise<DiagnoseResult> {
+  const target = await session.target(operands);
+  const options = { capacityBytes, advises: true, failedSources: target.failed };
+  return wordDiagnosis(await diagnose(target.store, target.runId, target.run, options));
+}

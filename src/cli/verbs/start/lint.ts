@@ -20,6 +20,7 @@ import {
 import { readSettingsOf, type SettingsInput } from '../../../ingest/read-settings.js';
 import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
 import { MbfError } from '../../../model/errors.js';
+import { escapeControls } from '../../../model/escape-controls.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
 import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../model/results/lint.js';
 import { VERSION_NAMES, type VersionName } from '../../../model/results/log.js';
@@ -35,8 +36,6 @@ const GPUS = ['h100-80gb', 'h200', 'b200', 'gb200', 'b300', 'a100-40gb', 'l40s']
 
 export const verb = defineVerb({
   name: 'lint',
-  group: 'Start here',
-  summary: 'what is wrong with a configuration before it is launched: errors, waste, settings without effect',
   operands: {
     operands: operand(
       '[config...]',
@@ -261,8 +260,5 @@ function alike(id: string): string {
   return some.length === 0 ? '' : `; there are ${some.slice(0, 8).join(', ')}`;
 }
 
-/** Names of keys may hold anything. */
-function oneLine(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-  return `${text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd')}\n`;
-}
+/** Names of keys may contain anything. */
+const oneLine = (text: string): string => `${escapeControls(text)}\n`;

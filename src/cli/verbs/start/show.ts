@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
 import { sourceLines } from '../../../ingest/source-lines.js';
@@ -11,8 +12,6 @@ const HANDLE = /^[eE]\d{1,4}$/;
 
 export const verb = defineVerb({
   name: 'show',
-  group: 'Start here',
-  summary: 'what is behind a handle of the diagnosis: full text, source lines, query, rows',
   operands: {
     first: operand('[handle]', `E1, E2, … of diagnose, or ${SHOW_WORDS.join(', ')}; without one: all handles`),
     second: RUN,
@@ -24,8 +23,11 @@ export const verb = defineVerb({
   },
   examples: ['show', 'show E3', 'show E3 runs/llama3-70b-sft --limit 0', 'show accounting night-shift --json'],
   async ask({ first, second, verdict, limit, capacity }, session) {
-    if (first !== undefined && !isHandle(first) && second !== undefined)
-      throw new MbfError('MBF1001', `${JSON.stringify(first)} is no handle; E1, E2, … or ${SHOW_WORDS.join(', ')}`);
+    if (first !== undefined && !isHandle(first) && /^[\w-]+$/.test(first) && !existsSync(first) && second.length > 0)
+      throw new MbfError(
+        'MBF1001',
+        `invalid handle ${JSON.stringify(first)}; expected E1, E2, … or ${SHOW_WORDS.join(', ')}`,
+      );
     const handle = isHandle(first) ? (HANDLE.test(first) ? first.toUpperCase() : first) : undefined;
     const target = await session.target(runOf(first, second));
     const diagnosis = await diagnose(target.store, target.runId, target.run, {
@@ -36,7 +38,7 @@ export const verb = defineVerb({
     return describeShow(target.store, target.runId, wordDiagnosis(diagnosis), question);
   },
   render: (result, { first, second, db, capacity }) =>
-    showText(result, { operand: runOf(first, second), db, capacity: capacity?.text }),
+    showText(result, { operands: runOf(first, second), db, capacity: capacity?.text }),
 });
 
 function isHandle(word: string | undefined): word is string {
@@ -44,4 +46,6 @@ function isHandle(word: string | undefined): word is string {
 }
 
 /** A run may be named without a handle. */
-const runOf = (first: string | undefined, second: string | undefined) => (isHandle(first) ? second : first);
+function runOf(first: string | undefined, others: readonly string[]): readonly string[] {
+  return first === undefined || isHandle(first) ? others : [first, ...others];
+}

@@ -58,8 +58,6 @@ type Options = Values<typeof OPTIONS> & { readonly json: boolean };
 
 export const verb = defineVerb({
   name: 'export',
-  group: 'Store',
-  summary: 'files for other tools: flame graphs, pprof, speedscope, memory_viz; tables as Parquet or CSV',
   operands: {
     snapshot: operand(
       '[snapshot]',

@@ -4,45 +4,50 @@ import { ingestText } from '../../../report/store/lists-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { ingestPaths } from '../../ingest-paths.js';
+import { onInterrupt } from '../../interrupt.js';
 import { flag, operand, option } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
-import { progressLine } from '../../progress.js';
+import { progressOf } from '../../progress.js';
 import { resourcesOf } from '../../target.js';
 
 export const verb = defineVerb({
   name: 'ingest',
-  group: 'Store',
-  summary: 'read runs into the store: logs, memory snapshots and Nsight Systems exports, gzip or not',
   operands: {
-    paths: operand('<path...>', 'run directories or single files; each is one run, named by its base name'),
+    paths: operand('<path...>', 'directories and files of one run, named after the first of them'),
   },
   options: {
-    run: option('--run <name>', 'one run of all paths, with this name'),
-    each: flag('--each', 'every direct subdirectory of a path is a run'),
+    run: option('--run <name>', 'the name of the run'),
+    each: flag('--each', 'each path is a run; of a single directory, each of its direct subdirectories'),
     label: option('--label <label>', 'a label for the runs, e.g. golden'),
     commit: option('--commit <sha>', 'the commit the runs were made from'),
     allTables: flag('--nsys-all', 'keep every table of Nsight Systems exports, in the schema nsys_raw'),
-    explain: flag('--explain', 'say for every file which parser won and why'),
+    explain: flag('--explain', 'list for every file which parser was chosen and why'),
     quiet: flag('-q, --quiet', 'no progress'),
   },
   examples: [
     'ingest runs/llama3-70b-sft',
     'ingest runs/ --each --label golden',
-    'ingest log.out snapshot_oom_rank-3.pickle --run night-shift',
+    'ingest train.log snapshot_oom_rank-3.pickle --run night-shift',
     'ingest runs/x --explain',
   ],
   async ask({ paths, quiet, ...given }, session) {
     const { run, each, label, commit, allTables, explain } = given;
-    if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each exclude each other');
+    if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');
     const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common, session.context) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
-    const { update: progress, clear } = progressLine(session.context, quiet);
+    const progress = progressOf(session.context, quiet);
+    const forget = onInterrupt(
+      () => `files that were read whole are kept in ${session.db}; the same command reads the remaining ones`,
+    );
     try {
       const how = { run, each, label, commit, allTables, explain };
       const result = await ingestPaths({ ...how, store, paths, now: new Date(), progress });
+      if (!explain && result.sources.every(({ status }) => status === 'skipped'))
+        throw new MbfError('MBF2008', 'nothing usable was found', { file: paths.join(', ') });
       return { ...result, db: session.db };
     } finally {
-      clear();
+      forget();
+      progress?.end();
     }
   },
   render: ingestText,

@@ -6,8 +6,6 @@ import { operand } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'runs',
-  group: 'Store',
-  summary: 'the runs in the store, the latest first',
   operands: { path: operand('[path]', 'the runs of a path instead of the store') },
   examples: ['runs', 'runs --json', 'runs --db golden.duckdb'],
   async ask({ path }, session): Promise<RunsResult> {

@@ -7,8 +7,6 @@ import { storedFailure } from '../../path-store.js';
 
 export const verb = defineVerb({
   name: 'sources',
-  group: 'Store',
-  summary: 'the files in the store and what became of each',
   operands: { path: operand('[path]', 'the files of a path instead of the store') },
   examples: ['sources', 'sources runs/llama3-70b-sft', 'sources --json'],
   async ask({ path }, session): Promise<SourcesResult> {

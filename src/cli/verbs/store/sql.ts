@@ -7,8 +7,6 @@ import { countOrAll, flag, oneOf, operand, option, text } from '../../options.js
 
 export const verb = defineVerb({
   name: 'sql',
-  group: 'Store',
-  summary: 'read-only SQL over the store',
   operands: {
     statement: operand('[statement]', 'one SELECT, or - to read it from standard input'),
     path: operand('[path]', 'ask the store of a path instead'),

@@ -10,8 +10,6 @@ import { choice, option, repeated, sizeAboveZero } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'estimate',
-  group: 'What if',
-  summary: 'what a configuration should take of each GPU: by pipeline stage and component, with error bars',
   options: {
     config: option('--config <file>', 'a configuration of Megatron-LM, Megatron Bridge or NeMo'),
     run: option('--run <run>', 'the settings in force in a run, or a path; default: the run ingested last'),

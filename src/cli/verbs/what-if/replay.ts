@@ -5,8 +5,6 @@ import { ONLY_DEVICE, SNAPSHOT } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'replay',
-  group: 'What if',
-  summary: 'does the allocator model reproduce the recording: every address, every driver call, the final state',
   operands: { snapshot: SNAPSHOT },
   options: { device: ONLY_DEVICE },
   examples: [

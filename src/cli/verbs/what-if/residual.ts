@@ -7,8 +7,6 @@ import { readRules } from '../../rules-file.js';
 
 export const verb = defineVerb({
   name: 'residual',
-  group: 'What if',
-  summary: 'measured memory less the theoretical estimate, by component, and what the difference means',
   operands: { snapshot: SNAPSHOT },
   options: {
     moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),

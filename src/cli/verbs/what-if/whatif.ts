@@ -7,8 +7,6 @@ import { flag, ONE_DEVICE, option, repeated, SNAPSHOT, sizeAboveZero } from '../
 
 export const verb = defineVerb({
   name: 'whatif',
-  group: 'What if',
-  summary: 'the recorded requests under other allocator settings or on another device: would it have fitted',
   operands: { snapshot: SNAPSHOT },
   options: {
     set: repeated('--set <key:value>', 'an allocator option as in PYTORCH_CUDA_ALLOC_CONF; may be repeated'),

@@ -1,0 +1,99 @@
+/** From the words of a command line to a verb: paths as first words, older names, parts of verbs. */
+import { existsSync } from 'node:fs';
+import type { ColorWhen } from './context.js';
+import { OLDER_NAMES, PARTS, VERBS, type VerbName } from './verbs/index.js';
+
+export interface ReadCommand {
+  /** Undefined for the help of all verbs, `--version`, and words that are neither a verb nor a path. */
+  readonly verb: VerbName | undefined;
+  /** `log` of `log memory`. */
+  readonly parent: VerbName | undefined;
+  /** With the verb's parent and name first, as the help shows them. */
+  readonly args: readonly string[];
+  readonly color: ColorWhen;
+  /** A remark for standard error. */
+  readonly remark: string | undefined;
+}
+
+/** Options before a verb whose value is no verb. */
+const WITH_VALUE: ReadonlySet<string> = new Set(['--db', '--wait', '--memory-limit', '--capacity']);
+
+export function readCommand(given: readonly string[]): ReadCommand {
+  const { args, color } = takeColor(given);
+  const at = firstWord(args);
+  const word = args[at];
+  const read = (
+    verb: VerbName | undefined,
+    words: readonly string[],
+    more: Partial<ReadCommand> = {},
+  ): ReadCommand => ({
+    verb,
+    parent: undefined,
+    args: words,
+    color,
+    remark: undefined,
+    ...more,
+  });
+  if (word === undefined) return read(undefined, args);
+  const before = args.slice(0, at);
+  const after = args.slice(at + 1);
+  if (word === 'help') {
+    const [topic, ...others] = after;
+    if (topic === undefined || topic.startsWith('-')) return read(undefined, ['--help', ...after]);
+    const isKnown = isVerb(topic) || Object.hasOwn(OLDER_NAMES, topic);
+    return isKnown ? readCommand([topic, ...others, '--help', '--color', color]) : read(undefined, [topic]);
+  }
+  const older = Object.hasOwn(OLDER_NAMES, word) ? OLDER_NAMES[word] : undefined;
+  if (older !== undefined) {
+    const [verb, ...options] = older;
+    return read(verb, [verb, ...before, ...options, ...after]);
+  }
+  if (isVerb(word)) {
+    const parts = PARTS[word] ?? {};
+    const [part = ''] = after;
+    if (Object.hasOwn(parts, part)) {
+      const verb = parts[part]!;
+      return read(verb, [word, part, ...before, ...after.slice(1)], { parent: word });
+    }
+    const isAmbiguous = after.length === 0 && word !== 'runs' && existsSync(word);
+    const remark = isAmbiguous ? `${word} is a verb here; to diagnose the path: mbforensics ./${word}\n` : undefined;
+    return read(word, [word, ...before, ...after], { remark });
+  }
+  return isPath(word) ? read('diagnose', ['diagnose', ...args]) : read(undefined, args);
+}
+
+function isVerb(word: string): word is VerbName {
+  return Object.hasOwn(VERBS, word);
+}
+
+/** What exists, or has the form of a path, a handle or a forced operand. A mistyped verb has no such form. */
+function isPath(word: string): boolean {
+  return word === '-' || /[/\\]|^(?:run|snapshot|commit|label|path):|\.\w{1,10}$/.test(word) || existsSync(word);
+}
+
+function firstWord(args: readonly string[]): number {
+  for (let i = 0; i < args.length; i += 1) {
+    const word = args[i]!;
+    if (word === '--') return args.length;
+    if (WITH_VALUE.has(word)) i += 1;
+    else if (word === '-' || !word.startsWith('-')) return i;
+  }
+  return args.length;
+}
+
+/** `--color WHEN` holds for every verb, in any place before `--`. */
+function takeColor(given: readonly string[]): { readonly args: readonly string[]; readonly color: ColorWhen } {
+  const args: string[] = [];
+  let color: ColorWhen = 'auto';
+  for (let i = 0; i < given.length; i += 1) {
+    const word = given[i]!;
+    if (word === '--') return { args: [...args, ...given.slice(i)], color };
+    const value = word === '--color' ? given[i + 1] : /^--color=(.*)$/s.exec(word)?.[1];
+    if (value === 'auto' || value === 'always' || value === 'never') {
+      color = value;
+      if (word === '--color') i += 1;
+    } else if (word === '--no-color') color = 'never';
+    else args.push(word);
+  }
+  return { args, color };
+}

@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs';
+import { describeState } from '../../../findings/state/describe-state.js';
+import { drawSegments } from '../../../findings/state/draw-segments.js';
+import { isMoment, MOMENT_FORMS, type Moment, parseMoment } from '../../../findings/trace/moment.js';
+import type { AtResult, SegmentsResult } from '../../../model/results/at.js';
+import { atText } from '../../../report/moment/at-text.js';
+import { segmentsText } from '../../../report/moment/segments-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { count, flag, ONE_DEVICE, option, SNAPSHOT } from '../../options.js';
+
+/** Without the bar: address, size, share and hole. */
+const MARGIN_COLUMNS = 62;
+const NARROWEST_BAR = 16;
+/** A bar wider than this cannot be taken in at a glance. */
+const WIDEST_BAR = 160;
+
+export const verb = defineVerb({
+  name: 'state',
+  operands: { snapshot: SNAPSHOT },
+  options: {
+    at: option('--at <moment>', `${MOMENT_FORMS} (default: peak)`, parseMoment),
+    map: flag('--map', 'draw each segment: allocated, free, pending'),
+    device: ONE_DEVICE,
+    limit: option('--limit <n>', 'call sites, holes and segments to show (default: 8; with --map 20); 0 = all', count),
+    width: option('--width <n>', 'with --map: columns of the screen', count),
+    ascii: flag('--ascii', 'with --map: no block characters'),
+  },
+  examples: [
+    'state snapshot_oom_rank-3.pickle --at oom',
+    'state night-shift/3/snapshot#1 --at seq:23998 --json',
+    'state --at step:4 --limit 0',
+    'state snapshot_3.pickle --at peak --map',
+  ],
+  async ask({ snapshot: operands, at, map, device, limit, width }, session): Promise<AtResult | SegmentsResult> {
+    const { moment, snapshot } = at === undefined ? momentFirst(operands) : { moment: at, snapshot: operands };
+    const { store, chosen } = await session.device(snapshot, moment, device);
+    if (!map) return describeState(store, chosen, moment, { limit: limit ?? 8 });
+    const columns = width ?? session.context.columns;
+    const cells = Math.min(WIDEST_BAR, Math.max(NARROWEST_BAR, columns - MARGIN_COLUMNS));
+    return drawSegments(store, chosen, moment, { cells, limit: limit ?? 20 });
+  },
+  render: (result, { ascii }, { unicode }) =>
+    'groups' in result ? segmentsText(result, { ascii: ascii || !unicode }) : atText(result),
+});
+
+/** `oom snapshot.pickle`: the moment before the snapshot, as in older versions. */
+function momentFirst(operands: readonly string[]): { readonly moment: Moment; readonly snapshot: readonly string[] } {
+  const [first, ...following] = operands;
+  if (first === undefined || existsSync(first) || !isMoment(first))
+    return { moment: { kind: 'peak' }, snapshot: operands };
+  return { moment: parseMoment(first), snapshot: following };
+}

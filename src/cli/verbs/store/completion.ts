@@ -1,0 +1,23 @@
+import { completionScript, manPage, SHELLS } from '../../completion.js';
+import { defineVerb } from '../../define-verb.js';
+import { oneOf, operand } from '../../options.js';
+import { wholeProgram } from '../../program.js';
+import { version } from '../../version.js';
+
+export const verb = defineVerb({
+  name: 'completion',
+  storeless: true,
+  operands: { what: operand('<shell>', 'bash, zsh, fish, or man for the man page', oneOf([...SHELLS, 'man'])) },
+  examples: [
+    'completion bash > ~/.local/share/bash-completion/completions/mbforensics',
+    'completion zsh > ~/.zfunc/_mbforensics',
+    'completion fish > ~/.config/fish/completions/mbforensics.fish',
+    'completion man | man -l -',
+  ],
+  async ask({ what }, { context }) {
+    const program = await wholeProgram({ context, debug: () => undefined, end: () => undefined });
+    const text = what === 'man' ? manPage(program, version()) : completionScript(what, program);
+    return { schema: 'mbforensics/completion@1', what, text };
+  },
+  render: ({ text }) => text,
+});
