@@ -1,6 +1,7 @@
 // Checks the text of the code base (part of `npm run lint`):
 // 1. Width. Comments and code have at most 120 columns, SQL 140. The length of string literals does not count.
-// 2. Plain words. Counts the wordings of plain-words.tsv in comments, test names, SQL and identifiers, per folder. No
+// 2. Plain words. Counts the wordings of plain-words.tsv in comments, test names, SQL, identifiers, and in the strings
+//    of the product that users read (kind `output`), per folder. No
 //    count may exceed the one committed in plain-words-left.tsv; after a rewording `--write` lowers the counts.
 // `--list FOLDER` prints each place.
 import { execFileSync } from 'node:child_process';
@@ -13,18 +14,18 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const LEFT = join(ROOT, '.ci', 'plain-words-left.tsv');
 const WIDTH = { ts: 120, mjs: 120, py: 120, sql: 140 };
 
-const rules = { comment: [], name: [], declared: [] };
+const rules = { comment: [], name: [], declared: [], output: [] };
 for (const line of readFileSync(join(ROOT, '.ci', 'plain-words.tsv'), 'utf8')
   .trim()
   .split('\n')
   .slice(1)) {
   const [kind, pattern] = line.split('\t');
-  rules[kind].push(new RegExp(pattern, kind === 'comment' ? 'gi' : 'i'));
+  rules[kind].push(new RegExp(pattern, kind === 'comment' || kind === 'output' ? 'gi' : 'i'));
 }
 
 /** Comments, names and declared names of a source, each with its line; string literals with their length by line. */
 function read(text, extension) {
-  const parts = { comment: [], name: [], declared: [], literals: new Map() };
+  const parts = { comment: [], name: [], declared: [], output: [], literals: new Map() };
   let line = 1;
   if (extension === 'sql' || extension === 'py') {
     const comment = extension === 'sql' ? /--(.*)/ : /#(.*)/;
@@ -54,6 +55,8 @@ function read(text, extension) {
       // The title of a test is read like a comment.
       if (/^(it|test|describe|each)$/.test(name) && before === '(') parts.comment.push([value, line]);
       unbreakable(value);
+      // A key, a query or a pattern has no blank between words.
+      if (!type.includes('Regular') && /\w \w/.test(value)) parts.output.push([value, line]);
     } else if (type === 'Punctuator' && value === '=>' && before !== ')') {
       parts.declared.push([name, line]);
     }
@@ -89,6 +92,10 @@ for (const file of files) {
     counts.set(key, (counts.get(key) ?? 0) + 1);
     if (option === '--list' && file.startsWith(folderToList ?? '')) console.log(`${file}:${line}: ${word}`);
   };
+  if (/^(?:src|parsers)\//.test(file))
+    for (const [content, line] of parts.output)
+      for (const pattern of rules.output)
+        for (const [word] of content.matchAll(pattern)) add(pattern, `${word} in ${content.slice(0, 90)}`, line);
   for (const [content, line] of parts.comment)
     for (const pattern of rules.comment) for (const [word] of content.matchAll(pattern)) add(pattern, word, line);
   for (const [word, line, whole] of parts.name)

@@ -8,7 +8,9 @@ type Cleanup = () => string | undefined;
 
 const cleanups: Cleanup[] = [];
 
-/** Runs `cleanup` if a signal ends the process before the returned function is called. The exit code is 128 + signal. */
+/**
+ * Runs `cleanup` if a signal ends the process before the returned function is called. The exit code is 128 + signal.
+ */
 export function onInterrupt(cleanup: Cleanup): () => void {
   if (cleanups.length === 0) for (const signal of SIGNALS) process.on(signal, end);
   cleanups.push(cleanup);

@@ -92,11 +92,11 @@ export function required(flags: string, help: string, missing?: string): Spec<st
   return { flags, help, isRequired: missing === undefined, read };
 }
 
-function wrong(name: string, given: string, what: string): MbfError {
-  return new MbfError('MBF1001', `${name} ${JSON.stringify(given)} is ${what}`);
+function wrong(name: string, given: string, expected: string): MbfError {
+  return new MbfError('MBF1001', `invalid ${name} ${JSON.stringify(given)}; expected ${expected}`);
 }
 
-/** A whole number in any spelling of JavaScript's; `what` is the error's "no …". */
+/** A whole number in any spelling of JavaScript's; `what` is what the error expects. */
 function wholeNumber(least: number, what: string): Parse<number> {
   return (given, name) => {
     const value = Number(given);
@@ -105,9 +105,9 @@ function wholeNumber(least: number, what: string): Parse<number> {
   };
 }
 
-export const count = wholeNumber(0, 'no count');
-export const countFromOne = wholeNumber(1, 'no count from 1 on');
-export const rank = wholeNumber(0, 'no rank');
+export const count = wholeNumber(0, 'a whole number');
+export const countFromOne = wholeNumber(1, 'a whole number from 1');
+export const rank = wholeNumber(0, 'a rank, from 0');
 
 /** A count of which 0 means all, which is undefined. */
 export const countOrAll: Parse<number | undefined> = (given, name) => count(given, name) || undefined;
@@ -123,7 +123,7 @@ export function digits(most: number, what: string): Parse<number> {
 export function between(least: number, most: number): Parse<number> {
   return (given, name) => {
     const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
-    if (!(value >= least && value <= most)) throw wrong(name, given, `no number from ${least} to ${most}`);
+    if (!(value >= least && value <= most)) throw wrong(name, given, `a number from ${least} to ${most}`);
     return value;
   };
 }
@@ -131,7 +131,7 @@ export function between(least: number, most: number): Parse<number> {
 export function oneOf<const Word extends string>(words: readonly Word[]): Parse<Word> {
   return (given, name) => {
     const word = words.find((candidate) => candidate === given);
-    if (word === undefined) throw wrong(name, given, `none of ${words.join(', ')}`);
+    if (word === undefined) throw wrong(name, given, `one of ${words.join(', ')}`);
     return word;
   };
 }
@@ -139,13 +139,13 @@ export function oneOf<const Word extends string>(words: readonly Word[]): Parse<
 /** `80GiB` in bytes. */
 export const size: Parse<number> = (given, name) => {
   const bytes = parseSize(given);
-  if (bytes === undefined) throw wrong(name, given, 'no size');
+  if (bytes === undefined) throw wrong(name, given, 'a size such as 80GiB');
   return bytes;
 };
 
 export const wholeSize: Parse<number> = (given, name) => {
   const bytes = size(given, name);
-  if (!Number.isSafeInteger(bytes)) throw wrong(name, given, 'no size');
+  if (!Number.isSafeInteger(bytes)) throw wrong(name, given, 'a size such as 80GiB');
   return bytes;
 };
 
@@ -153,7 +153,7 @@ export const wholeSize: Parse<number> = (given, name) => {
 export function sizeAboveZero(example = ''): Parse<number> {
   return (given, name) => {
     const bytes = parseSize(given);
-    if (bytes === undefined || bytes === 0) throw wrong(name, given, `no size${example}`);
+    if (bytes === undefined || bytes === 0) throw wrong(name, given, `a size above 0${example === '' ? ' such as 80GiB' : example}`);
     return bytes;
   };
 }
@@ -165,7 +165,7 @@ export const duration: Parse<number> = (given, name) => {
   const match = /^(\d{1,7}(?:\.\d{1,3})?)([smh]?)$/.exec(given);
   const seconds = match === null ? 0 : Number(match[1]) * SECONDS[match[2]!]!;
   // Beyond this a timer of Node ends at once.
-  if (seconds <= 0 || seconds > 2_000_000) throw wrong(name, given, 'no time, such as 30m');
+  if (seconds <= 0 || seconds > 2_000_000) throw wrong(name, given, 'a time such as 30m');
   return 1000 * seconds;
 };
 
@@ -173,7 +173,7 @@ export const duration: Parse<number> = (given, name) => {
 export const share: Parse<number> = (given, name) => {
   const match = /^\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*$/.exec(given);
   const value = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
-  if (!(value >= 0 && (value < 1 || match?.[2] === '%'))) throw wrong(name, given, 'no share such as 2% or 0.02');
+  if (!(value >= 0 && (value < 1 || match?.[2] === '%'))) throw wrong(name, given, 'a share such as 2% or 0.02');
   return value;
 };
 
@@ -181,7 +181,7 @@ export const share: Parse<number> = (given, name) => {
 export const percentage: Parse<number> = (given, name) => {
   const percent = Number(given);
   if (!/^\d{1,3}(?:\.\d+)?$/.test(given) || !(percent > 0 && percent <= 100))
-    throw wrong(name, given, 'no percentage above 0, up to 100');
+    throw wrong(name, given, 'a percentage above 0, up to 100');
   return percent / 100;
 };
 
@@ -191,7 +191,7 @@ const MINUTE_US = 60_000_000;
 export const utcOffset: Parse<number> = (given, name) => {
   const match = /^([+-])(\d{1,2})(?::?([0-5]\d))?$/.exec(given.replace('−', '-'));
   const minutes = match === null ? Number.NaN : Number(match[2]) * 60 + Number(match[3] ?? 0);
-  if (match === null || minutes > 14 * 60) throw wrong(name, given, 'no offset such as +02:00');
+  if (match === null || minutes > 14 * 60) throw wrong(name, given, 'an offset such as +02:00');
   return (match[1] === '-' ? minutes : -minutes) * MINUTE_US;
 };
 

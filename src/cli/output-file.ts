@@ -58,7 +58,8 @@ export function standardOutput(context: Context): TextSink {
 }
 
 /**
- * Runs `work` with an empty directory that is always removed afterwards; also by a signal. The directory is in `parent`, on the file system of the files to come; errors name `shown`.
+ * Runs `work` with an empty directory that is always removed afterwards, also when a signal ends the process. The
+ * directory is in `parent`, on the file system of the files to come; errors name `shown`.
  */
 export async function withWorkDirectory<Result>(
   parent: string,

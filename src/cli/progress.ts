@@ -1,6 +1,6 @@
 /**
- * Progress of an ingest on stderr. On a terminal it is one line, rewritten at most ten times a second. Elsewhere it is a
- * line for each file, and only of work that takes more than a second: a short answer has no lines before it.
+ * Progress of an ingest on stderr. On a terminal it is one line, rewritten at most ten times a second. Elsewhere it is
+ * a line for each file, and only of work that takes more than a second: a short answer has no lines before it.
  */
 import type { IngestProgress } from '../ingest/ingest.js';
 import { formatBytes, formatCount } from '../model/units.js';

@@ -84,7 +84,9 @@ export async function examine(
   }
 }
 
-/** The format of a file from its first bytes; undefined if no parser reads it. Throws if it is damaged or unreadable. */
+/**
+ * The format of a file from its first bytes; undefined if no parser reads it. Throws if it is damaged or unreadable.
+ */
 export async function formatOf(
   { path, isNamed }: Candidate,
   parsers: readonly ParserSpec[],

@@ -36,8 +36,8 @@ import { hashFolder } from './table-folder.js';
 import { TextRowWriter } from './text-row-writer.js';
 
 /**
- * Lines of JSON that look like an export of Nsight Systems but are not, and texts without a line of a log. A foreign database under the name of an export
- * is a failure, since the user expects an export.
+ * Lines of JSON that look like an export of Nsight Systems but are not, and texts without a line of a log. A foreign
+ * database under the name of an export is a failure, since the user expects an export.
  */
 const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704', 'MBF2008']);
 /** Most incidents kept per source; a log that repeats one line a million times adds nothing. */

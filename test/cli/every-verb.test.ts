@@ -21,8 +21,9 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   snapshots: [[]],
   peak: [[]],
   attribute: [[]],
-  at: [['oom']],
-  segments: [['oom']],
+  state: [['--at', 'oom']],
+  doctor: [[]],
+  completion: [['bash']],
   allocations: [[]],
   timeline: [[]],
   log: [[]],
@@ -74,7 +75,9 @@ describe('a question to every verb', () => {
     const [args, exitCode = 0] = QUESTIONS[verb]!;
     const json = cli.expect(exitCode, [verb, ...args, '--json'], { cwd });
     if (exitCode === 2) return expect(json.stderr).toMatch(/MBF\d{4}/);
-    expect(json.json<{ schema: string }>().schema).toMatch(new RegExp(`^mbforensics/${verb}(?:-list)?@1$`));
+    expect(json.json<{ schema: string }>().schema).toMatch(
+      new RegExp(`^mbforensics/${verb === 'state' ? 'at' : verb}(?:-list)?@1$`),
+    );
     const { stdout } = cli.expect(exitCode, [verb, ...args], { cwd });
     expect(stdout.length).toBeGreaterThan(0);
     if (verb !== 'formats') expect(stdout).not.toMatch(/undefined|NaN|\[object/);

@@ -54,7 +54,7 @@ describe('every verb', () => {
   it.each([...VERBS, 'classify'])('%s has help whose examples begin with it, and a schema', (verb) => {
     const { stdout } = cli.expect(0, [verb, '--help']);
     const [, examples] = stdout.split('\nExamples:\n');
-    for (const line of examples!.trim().split('\n'))
+    for (const line of examples!.split('\n\n')[0]!.trim().split('\n'))
       expect(line).toMatch(new RegExp(`^\\s*\\$ mbforensics ${verb}\\b`));
     const operand = verb === 'classify' ? join(root, 'runs', 'night', 'train.log') : 'night';
     const answer = cli.expect(0, [verb, operand, '--db', db, '--json']);

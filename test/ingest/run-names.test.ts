@@ -22,10 +22,13 @@ beforeEach(() => {
 });
 
 describe('planRuns', () => {
-  it('makes a run of every path, named by its base name', async () => {
+  it('makes one run of all paths, named by the first, and with --each one of every path', async () => {
     const [a, b] = [make('runs/a'), make('runs/b')];
     writeFileSync(join(root, 'train.log'), 'x');
-    const plans = await planRuns([a, `${b}/`, join(root, 'train.log')], {});
+    const paths = [a, `${b}/`, join(root, 'train.log')];
+    const whole = [a, b, join(root, 'train.log')];
+    expect(await planRuns(paths, {})).toEqual([{ name: 'a', rootPath: whole.join('\n'), paths: whole, named: false }]);
+    const plans = await planRuns(paths, { each: true });
     expect(plans).toEqual([
       { name: 'a', rootPath: a, paths: [a], named: false },
       { name: 'b', rootPath: b, paths: [b], named: false },

@@ -295,7 +295,7 @@ describe('the first screen', () => {
         { operands: [operand] },
       );
     expect(of('runs/a b')).toContain("mbforensics show E1 'runs/a b'");
-    expect(of(`runs/${'long-'.repeat(40)}`)).toContain('mbforensics show E1 RUN');
+    expect(of(`runs/${'long-'.repeat(40)}`)).toContain('mbforensics show E1 PATH');
     expect(withTarget('mbforensics show E1', { operands: ["it's"], db: 'x.duckdb' })).toBe(
       `mbforensics show E1 'it'\\''s' --db x.duckdb`,
     );

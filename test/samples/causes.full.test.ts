@@ -195,7 +195,7 @@ const PREDICATES: Readonly<Record<string, (run: GeneratedRun) => void>> = {
     expect(others).toBe(report.deviceTotalBytes - report.deviceFreeBytes - report.processBytes);
     expect(others).toBeGreaterThan(ordinaryOutside(scene));
     expect(scene.live + scene.request).toBeLessThan(report.deviceTotalBytes - ordinaryOutside(scene));
-    // What this process has itself outside PyTorch is ordinary.
+    // What this process has itself outside PyTorch is normal.
     expect(report.processBytes - scene.reserved).toBeLessThanOrEqual(ordinaryOutside(scene));
   },
 

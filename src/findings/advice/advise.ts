@@ -288,7 +288,7 @@ function estimated(
     };
   const { before_bytes: before, after_bytes: after, after_high_bytes: high, saving_bytes: bytes } = change;
   const { limitBytes } = step;
-  const of = limitBytes === null ? '' : `, of ${formatBytes(limitBytes)} that the process can have`;
+  const of = limitBytes === null ? '' : `, of ${formatBytes(limitBytes)} that is available to the process`;
   const text = `estimated: peak ${formatBytes(before)} → ${formatBytes(after)} on the fullest stage, at most ${formatBytes(high)}${of}`;
   const isFlow = /^(?:recompute|micro-batch|activation-offload|fine-grained)/.test(spec.id);
   if (situation.components === null || !isFlow || flowBytes === null || flowBytes <= 0 || bytes <= 0)

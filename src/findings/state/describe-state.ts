@@ -1,4 +1,4 @@
-/** `mbforensics at`: the allocator of one device at one moment. */
+/** `mbforensics state`: the allocator of one device at one moment. */
 import { pick } from '../../model/pick.js';
 import type { AtResult, PinnedSegment } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';

@@ -1,4 +1,4 @@
-/** `mbforensics segments`: every segment of one device at one moment, cell by cell. */
+/** `mbforensics state --map`: every segment of one device at one moment, cell by cell. */
 import { pick } from '../../model/pick.js';
 import type { SegmentDrawing, SegmentsResult } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';

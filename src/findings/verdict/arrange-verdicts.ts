@@ -78,8 +78,8 @@ export function commandsOf(
   if (!ranOut && handle !== null) commands.push(`mbforensics peak${of}`);
   else if (handle !== null && verdict.replay !== null && verdict.replay.status !== 'refused')
     commands.push(`mbforensics whatif${of}`);
-  else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics segments oom${of}`);
-  else if (handle !== null) commands.push(`mbforensics at oom${of}`);
+  else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics state --map --at oom${of}`);
+  else if (handle !== null) commands.push(`mbforensics state --at oom${of}`);
   else commands.push(hasMemoryLines ? 'mbforensics memory' : 'mbforensics log');
   return commands;
 }

@@ -237,7 +237,7 @@ export interface OomFacts {
 }
 
 /**
- * The most this process could have had: reserve plus free device memory, within the fraction's limit if there is one.
+ * The most available to this process had: reserve plus free device memory, within the fraction's limit if there is one.
  */
 export function budget(facts: OomFacts): Figure | null {
   if (facts.reserved === null || facts.deviceFree === null) return null;

@@ -176,7 +176,7 @@ export function outsideOf(total: AccountingTotal, parts: readonly AccountingPart
 }
 
 function shareName(part: string): string {
-  if (part === 'requested') return 'asked for';
+  if (part === 'requested') return 'requested';
   if (part === 'rounding') return 'rounding up';
   if (part === 'driver_not_seen') return 'not seen by the profiler';
   const owner = DRIVER_OWNERS.find((one) => part === `driver_${one}`);

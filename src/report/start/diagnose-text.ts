@@ -38,7 +38,7 @@ interface Section {
 }
 
 /** Sections in the order in which they lose a line when the screen is full. */
-const GIVE_WAY = ['SITES', 'UNKNOWN', 'MEMORY', 'OTHERS', 'WHY', 'FIX', 'SITES', 'UNKNOWN', 'NOT READ', 'OTHERS'];
+const GIVE_WAY = ['UNKNOWN', 'WHY', 'FIX', 'OTHERS', 'VERDICT', 'NOT READ', 'MEMORY', 'SITES'];
 
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const [first, ...others] = result.verdicts;
@@ -57,7 +57,7 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
 function fitted(sections: readonly Section[], most: number): string[] {
   const counts = sections.map(({ lines }) => lines.length);
   let spare = most - counts.reduce((sum, count) => sum + count, 0);
-  for (const label of [...GIVE_WAY, ...GIVE_WAY]) {
+  for (const label of GIVE_WAY) {
     if (spare >= 0) break;
     sections.forEach((section, i) => {
       while (section.label === label && spare < 0 && counts[i]! > section.least) {
@@ -67,8 +67,8 @@ function fitted(sections: readonly Section[], most: number): string[] {
     });
   }
   return sections.flatMap(({ label, lines, style = (line) => line }, s) =>
-    clip(lines, counts[s]!, bodyWidth()).map((line, i) =>
-      `${bold((i === 0 ? label : '').padEnd(LABEL))}${style(line, i)}`.trimEnd(),
+    (counts[s] === 0 ? [] : clip(lines, counts[s]!, bodyWidth())).map((line, i) =>
+      `${i === 0 ? bold(label.padEnd(LABEL)) : ' '.repeat(LABEL)}${style(line, i)}`.trimEnd(),
     ),
   );
 }
@@ -108,13 +108,7 @@ function sectionsOf(
       i === 0 ? bold(toneOf(first)(line)) : line,
     ),
     fixSection(first, result),
-    section(
-      'WHY',
-      whyOf(first)
-        .slice(0, 2)
-        .flatMap((text) => clip(wrap(tidy(text), bodyWidth()), 1, bodyWidth())),
-      1,
-    ),
+    section('WHY', whyOf(first).slice(0, 2), 2),
     memorySection(first),
     sitesSection(first),
     othersSection(others, first),
@@ -241,11 +235,12 @@ function memorySection({ accounting_total: total, accounting, accounting_peak: p
   if (account === null) return section('MEMORY', []);
   const { bar, legend } = accountBar(account.total, account.parts, bodyWidth() - account.when.length);
   const isPartial = account.total.kind === 'reserved' || account.total.kind === 'reserved_and_free';
-  return section(
-    'MEMORY',
-    [`${bar}${account.when}`, `${legend}${isPartial ? ' (size of the device unknown)' : ''}`],
-    2,
-  );
+  const unknown = isPartial ? ' (size of the device unknown)' : '';
+  return {
+    label: 'MEMORY',
+    lines: [`${bar}${account.when}`, ...wrap(`${legend}${unknown}`, bodyWidth())],
+    least: 2,
+  };
 }
 
 function sitesSection({ evidence }: Verdict): Section {
@@ -305,10 +300,9 @@ function nextSection({ commands }: Verdict, target: DiagnosedTarget): Section {
   const full = commands.map((command) => withTarget(command, target));
   const line = full.join('  ·  ');
   if (full.length > 0 && line.length <= bodyWidth()) return section('NEXT', [line], 1);
-  const fitting = full.filter(
-    (text) => text.length <= bodyWidth() && text.split(' ').every((word) => word.length <= 64),
-  );
-  if (fitting.length > 0) return { label: 'NEXT', lines: fitting.slice(0, 1), least: 1 };
+  const [next] = full;
+  if (next !== undefined && next.length <= bodyWidth() && next.split(' ').every((word) => word.length <= 64))
+    return section('NEXT', [next], 1);
   // A path too long for a line would be cut, and could not be pasted.
   const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} PATH`));
   return section('NEXT', short.length === 0 ? [] : [`${short.join('  ·  ')}  (PATH: as given here)`], 1);

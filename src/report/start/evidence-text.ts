@@ -1,6 +1,6 @@
 /**
- * All evidence of a diagnosis, below the first screen: the failing request, the account of the device, the result of each
- * test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
+ * All evidence of a diagnosis, below the first screen: the failing request, the account of the device, the result of
+ * each test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
  */
 
 import { getOrAdd } from '../../model/group-by.js';
@@ -117,7 +117,7 @@ function isOfHint({ kind }: EvidenceResult, { hint }: Verdict): boolean {
 }
 
 function caveat({ kind }: AccountingTotal): string {
-  return kind === 'reserved' || kind === 'reserved_and_free' ? ' (the device total is not in the evidence)' : '';
+  return kind === 'reserved' || kind === 'reserved_and_free' ? ' (device total unknown)' : '';
 }
 
 /** The causes that a reader suspects first. */

@@ -60,7 +60,7 @@ function figures(fix: ShortFix): string {
     ...(bytes !== null && bytes > 0
       ? [`saves ${formatBytes(bytes)} (${savingWords(by)})`]
       : isServed
-        ? ['replayed, this OOM does not happen']
+        ? ['replayed, this OOM does not occur']
         : []),
     ...(cost === null ? ['cost not measured'] : [`${percentText(cost)} (${costWords(fix)})`]),
   ];

@@ -31,12 +31,11 @@ const FIGURES_NEEDED: Words = () => 'allocated, reserved and free bytes (a snaps
 
 function fits(v: View, slack = 0): string {
   const bytes = v.number('live_bytes') + v.number('request_bytes') - slack;
-  return `${formatBytes(bytes)} live and asked fit the ${v.bytes('limit_bytes')} this process could have`;
+  return `${formatBytes(bytes)} live + requested fit in the ${v.bytes('limit_bytes')} available to this process`;
 }
 
 const fraction: Words = (v) => `the process's memory fraction is used up: ${v.bytes('short_bytes')} short`;
-const full: Words = (v) =>
-  `the device is full: at least ${v.bytes('short_bytes')} short even if every cached byte were usable`;
+const full: Words = (v) => `the device is full: ${v.bytes('short_bytes')} short even after freeing the whole cache`;
 const activity = (v: View): string => wordsOf(ACTIVITY_WORDS, v.name('activity'));
 
 const CAPACITY: Readonly<Record<string, Words>> = {
@@ -47,16 +46,16 @@ const CAPACITY: Readonly<Record<string, Words>> = {
     return `exact figures: ${left} is below the message's rounding`;
   },
   slack_unknown: (v) =>
-    `a snapshot: max_split_size_mb is set, and how much of what is live was never asked for (blocks handed out whole) may be more than the ${v.bytes('short_bytes')} missing`,
+    `a snapshot: max_split_size_mb is set, and how much of live memory was never requested (blocks handed out whole) may be more than the ${v.bytes('short_bytes')} missing`,
   fits: (v) => fits(v),
   fits_without_slack: (v) =>
     `${fits(v, v.number('oversize_slack_bytes'))}, were it not for the slack of oversize blocks`,
   beyond_device: (v) => `the request of ${v.bytes('asked_bytes')} is larger than the whole device`,
-  device_exceeded: (v) => `the device is full: ${v.bytes('short_bytes')} short of what is live and asked`,
+  device_exceeded: (v) => `the device is full: ${v.bytes('short_bytes')} short of live + requested`,
   full_but_for_pools: (v) =>
     `the device is full: even with what private pools hold free, only ${v.bytes('spare_bytes')} would be left`,
   whole_step: (v) =>
-    `the step does not fit: one like the last peaks at ${v.bytes('projected_bytes')} live, ${v.bytes('short_bytes')} more than the process can have; fragmentation only made it fail sooner`,
+    `the step does not fit: one like the last peaks at ${v.bytes('projected_bytes')} live, ${v.bytes('short_bytes')} more than is available to the process; fragmentation only made it fail sooner`,
   hidden_limit: (v) =>
     `a limit of the process is used up (a memory fraction, most likely): the device itself had ${v.bytes('device_free_bytes')} free`,
   fraction,
@@ -82,14 +81,14 @@ const CAPACITY: Readonly<Record<string, Words>> = {
 const outsideOfProcess = (v: View): string => formatBytes(v.number('outside_bytes') - v.number('foreign_bytes'));
 
 const profiled: Words = (v) =>
-  `${outsideOfProcess(v)} of this process lie outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}`;
+  `${outsideOfProcess(v)} of this process are outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}`;
 
 const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
   total_unknown: () =>
     'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
   process_unknown: () => 'what this process held: its reserved bytes, or its memory in use',
   allocated_unknown: () => 'the allocated bytes',
-  ordinary: (v) => `${formatBytes(Math.max(0, v.number('outside_bytes')))} outside PyTorch is ordinary`,
+  ordinary: (v) => `${formatBytes(Math.max(0, v.number('outside_bytes')))} outside PyTorch is normal`,
   full_in_any_case: (v) =>
     `even with the rest of the device to itself ${v.bytes('live_bytes')} + the request do not fit`,
   owner_unknown: (v) =>
@@ -98,12 +97,12 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
     `other processes hold ${v.bytes('foreign_bytes')} of the device${v.items.length === 0 ? '' : `: ${listed(v.items, processWords)}`}`,
   profiled,
   profiled_nccl: profiled,
-  nccl_signs: (v) => `${outsideOfProcess(v)} of this process lie outside PyTorch, and NCCL is set up to hold much`,
-  outside_pytorch: (v) => `${outsideOfProcess(v)} of this process lie outside PyTorch (NCCL, CUDA context, libraries)`,
+  nccl_signs: (v) => `${outsideOfProcess(v)} of this process are outside PyTorch, and NCCL is set up to hold much`,
+  outside_pytorch: (v) => `${outsideOfProcess(v)} of this process are outside PyTorch (NCCL, CUDA context, libraries)`,
 };
 
 const inPieces: Words = (v) =>
-  `enough is free inside PyTorch, but not in one piece: ${v.bytes('request_bytes')} asked, largest usable piece ${v.bytes('largest_usable_bytes')}`;
+  `enough is free inside PyTorch, but not in one piece: ${v.bytes('request_bytes')} requested, largest usable piece ${v.bytes('largest_usable_bytes')}`;
 
 const FRAGMENTATION: Readonly<Record<string, Words>> = {
   figures_missing: FIGURES_NEEDED,
@@ -112,11 +111,12 @@ const FRAGMENTATION: Readonly<Record<string, Words>> = {
   too_little_free: (v) =>
     `only ${formatBytes(Math.max(0, v.number('cached_bytes')))} of the reserve are free: too little even in one piece`,
   free_in_pools_only: () => 'what is free lies in private pools: too little elsewhere even in one piece',
-  device_had_more: () => 'a snapshot: the device had more free than was asked, which a message alone cannot explain',
+  device_had_more: () =>
+    'a snapshot: the device had more free than was requested, which a message alone cannot explain',
   within_rounding: () => 'exact figures: it fits or not within the rounding of the message',
   block_fits: (v) => `a free block of ${v.bytes('largest_usable_bytes')} would have served the request`,
   oversize_slack: (v) =>
-    `max_split_size_mb hands oversize blocks out whole: ${v.bytes('oversize_slack_bytes')} of what is live was never asked for`,
+    `max_split_size_mb hands oversize blocks out whole: ${v.bytes('oversize_slack_bytes')} of live memory was never requested`,
   kept_for_larger: () => 'max_split_size_mb kept a block that fits out of reach',
   free_in_pieces: (v) =>
     `${v.bytes('cached_bytes')} are free inside PyTorch and the request still failed: no piece of it was large enough`,
@@ -156,7 +156,7 @@ const iterations = (v: View): string => `iterations ${v.count('first_iteration')
 const LEAK: Readonly<Record<string, Words>> = {
   message_missing: () => 'the figures of the OOM message',
   lines_missing: () => 'allocated memory after at least 4 iterations of this rank (Megatron-LM: --log-memory-interval)',
-  fits: (v) => `what is live and asked fits: no growth filled the device${reservedOnly(v)}`,
+  fits: (v) => `live + requested fits: no growth filled the device${reservedOnly(v)}`,
   too_early(v) {
     const isFirst = v.number('completed_steps') === 0;
     const when = isFirst ? 'before the first iteration was over' : 'in the second iteration';
@@ -165,10 +165,10 @@ const LEAK: Readonly<Record<string, Words>> = {
   foretold: (v) =>
     `allocated memory grew by ${formatBytes(Math.round(v.number('grown_bytes_per_step')))} an iteration where it was printed, and growing on so it fills the device in just the iteration that failed`,
   kept_of_steps: (v) =>
-    `${v.bytes('kept_bytes')} were kept of earlier steps, about ${v.bytes('kept_bytes_per_step')} of each, by ${v.name('site')}; without them the request would have fitted`,
+    `${v.name('site')} retains about ${v.bytes('kept_bytes_per_step')} per step (${v.bytes('kept_bytes')} in all); without it the request fits`,
   step_ends_rise(v) {
     const perStep = Math.round(v.number('grown_bytes') / (v.number('whole_steps') - 1));
-    return `live memory at the end of a step grew by ${formatBytes(perStep)} each step; without that growth the request would have fitted`;
+    return `live memory at the end of a step grew by ${formatBytes(perStep)} each step; without that growth the request fits`;
   },
   no_repeated_site: (v) =>
     `no call site has enough blocks alive: those with several hold ${v.bytes('repeated_bytes')}, less than what is missing`,
@@ -187,7 +187,7 @@ const LEAK: Readonly<Record<string, Words>> = {
   lines_grow_too_little: (v) =>
     `even without the ${v.bytes('grown_bytes')} that grew over ${iterations(v)} it would not have fitted`,
   lines_grow: (v) =>
-    `allocated memory grows by ${formatBytes(Math.round(v.number('bytes_per_iteration')))} every iteration; without that growth the request would have fitted`,
+    `allocated memory grows by ${formatBytes(Math.round(v.number('bytes_per_iteration')))} every iteration; without that growth the request fits`,
 };
 
 const TESTS: Readonly<Partial<Record<Cause, Readonly<Record<string, Words>>>>> = {
@@ -202,7 +202,7 @@ const TESTS: Readonly<Partial<Record<Cause, Readonly<Record<string, Words>>>>> =
 const DOUBTS: Readonly<Record<string, Words>> = {
   nearly_full: (v) =>
     `even in one piece only ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')} would be left: the device is as good as full`,
-  step_hardly_fits: () => 'a step like the last whole one needs about all that the process can have',
+  step_hardly_fits: () => 'a step like the last whole one needs about all that is available to the process',
   fraction_refused: (v) =>
     `a memory fraction allows ${v.bytes('allowed_bytes')}, and the device itself had ${v.bytes('device_free_bytes')} free: without that limit the request is served`,
   checkpoint_of_unknown_size: () => 'a checkpoint was in the making, whose copies would have grown on',
@@ -224,8 +224,8 @@ const REASONS: Readonly<Record<string, string>> = {
   kv_cache: 'weights and activations leave nothing of the memory budget for the KV cache',
   graph_capture: 'memory ran out while a CUDA graph was captured; the message does not say how much its pool holds',
   shared_memory: 'shared memory (/dev/shm) ran out, not the device',
-  dataloader_worker: 'a data-loader worker was killed for want of host memory, not of device memory',
-  control_group: "the job's own memory limit on the host (its control group) was reached, not the device's",
+  dataloader_worker: 'a data-loader worker was killed because host memory ran out, not GPU memory',
+  control_group: "the job's memory limit on the host (its cgroup) was reached, not the GPU's",
   host: 'host memory ran out, not the device',
   configuration: 'the configuration was refused: not a memory failure',
   timeout: 'a collective timed out: some rank did not come, and nothing read here says why',
@@ -235,9 +235,9 @@ const REASONS: Readonly<Record<string, string>> = {
   cancelled: 'the run was cancelled, by its user or a signal from outside: it was ended, it did not fail',
   preempted: 'the job was preempted: it was ended, it did not fail',
   killed: 'a process got SIGKILL and no line says who sent it; the host may have been out of memory',
-  not_memory: 'the run failed, but not for want of memory',
+  not_memory: 'run failed; not an out-of-memory error',
   expandable_on: 'the figures are missing; with expandable segments on, what fails is mostly a full device',
-  no_test_holds: 'the evidence does not decide it',
+  no_test_holds: 'not enough evidence',
 };
 
 function reservedWords(v: View): string {
@@ -266,7 +266,7 @@ const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
       : reservedWords(v),
   empty_snapshot: () =>
     'the snapshot is empty: no segment and no trace entry; the process had no memory, or did not record',
-  finished: () => 'no failure: the log shows the run coming to its end',
+  finished: () => 'run finished normally',
   ended: () => 'the launcher ended its processes; no line says why',
   silent: () => 'no line shows how the run ended',
   retried: (v) =>

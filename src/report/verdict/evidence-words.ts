@@ -37,7 +37,7 @@ const MEMORY_FIGURES: readonly (readonly [name: string, words: Words])[] = [
 
 const LIMITS: Readonly<Record<string, string>> = {
   fraction: 'its memory fraction allows',
-  process: 'this process could have (reserved + device free)',
+  process: 'available to this process (reserved + device free)',
 };
 
 /** `73.84 GiB to 74.65 GiB`. */
@@ -59,14 +59,14 @@ export const otherSegmentsText: Words = (v) => {
   const bounds = v.number('replays') > 1 ? ' (best and worst start)' : '';
   if (outcome === 'depends') return `with ${setting} it depends on the start: fits at best, fails at worst`;
   if (outcome === 'fits')
-    return `with ${setting} this OOM does not happen: ${replayedText(v)}${bounds}${v.name('robustness') === 'robust' ? '' : ', not robust'}`;
+    return `with ${setting} this OOM does not occur: ${replayedText(v)}${bounds}${v.name('robustness') === 'robust' ? '' : ', not robust'}`;
   return `with ${setting} ${FAILS[outcome] ?? 'it fails later'}, ${range(v, 'short')} short${bounds}`;
 };
 
 const span = (v: View, last: string): string => `${v.count('first_iteration')} to ${v.count(last)}`;
 
 const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
-  request: (v) => `asked ${requestText(v)}`,
+  request: (v) => `failed allocation: ${requestText(v)}`,
   message: (v) => v.name('text'),
   failure_line: (v) => `${plain(v.name('incident'))}: ${v.name('text')}`,
   raised_in: (v) => `raised in ${v.name('frame')}`,
@@ -83,14 +83,14 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   whole_step(v) {
     const outcome = v.name('outcome');
     const peak = `a step like the last whole one peaks at ${v.bytes('projected_bytes')} live`;
-    const limit = `the process can have ${v.bytes('limit_bytes')}`;
+    const limit = `available to the process: ${v.bytes('limit_bytes')}`;
     if (outcome === 'unlike')
       return `${peak}; this step asks for other memory (${Math.floor(100 * v.number('alike_share'))} % alike), so that is not its need`;
     const by = formatBytes(Math.abs(v.number('projected_bytes') - v.number('limit_bytes')));
     if (outcome === 'beyond') return `${peak}; ${limit}: ${by} short`;
     return outcome === 'fits' ? `${peak}; ${limit}: it fits` : `${peak}; ${limit}: too close to tell`;
   },
-  live_sites: (v) => `largest live then: ${v.items.map((item) => `${bytesOf(item)} ${item.name}`).join('; ')}`,
+  live_sites: (v) => `largest live sites: ${v.items.map((item) => `${bytesOf(item)} ${item.name}`).join('; ')}`,
   allocator_setting(v) {
     const set = v.has('value') ? `set to ${JSON.stringify(v.name('value'))}` : 'unset';
     const trouble = v.has('problem') ? `; torch refuses it: ${v.name('problem')}` : '';
@@ -107,7 +107,7 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     const rank = `rank ${v.number('rank')}`;
     const who = v.number('ranks') === 1 ? rank : `${v.count('ranks')} other ranks (most: ${rank})`;
     const headroom = v.has('headroom_bytes') ? `, ${v.bytes('headroom_bytes')} below the device's total` : '';
-    return `elsewhere: ${who} reserved at most ${v.bytes('reserved_bytes')}${headroom}`;
+    return `other ranks: ${who} reserved at most ${v.bytes('reserved_bytes')}${headroom}`;
   },
   refused_calls(v) {
     const counted = ({ name, numbers }: Item): string =>
@@ -162,17 +162,17 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     `the allocator emptied its cache to try again ${times(v.number('retries'))}: ${v.number('retry_ms').toFixed(1)} ms of frees`,
   held_at_refusal: (v) => `held then: ${listed(v.items, ownerWords, MOST_OWNERS)}`,
   nvtx_ranges: (v) => `in the ranges ${v.items.map(({ name }) => name).join(' › ')}`,
-  request_beyond_device: (v) => `${v.bytes('asked_bytes')} asked of a device of ${v.bytes('total_bytes')}`,
+  request_beyond_device: (v) => `${v.bytes('asked_bytes')} requested of a device of ${v.bytes('total_bytes')}`,
   device_exceeded: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} asked exceed the whole device of ${v.bytes('total_bytes')}`,
+    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested exceed the whole device of ${v.bytes('total_bytes')}`,
   little_left_without_pools: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} asked leave ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, less than the ${v.bytes('idle_in_pools_bytes')} that are free inside private pools`,
+    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested leave ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, less than the ${v.bytes('idle_in_pools_bytes')} that are free inside private pools`,
   limit_refused: (v) =>
-    `the device had ${v.bytes('device_free_bytes')} free when ${v.bytes('segment_bytes')} were asked of it: a limit refused, not the device`,
+    `the device had ${v.bytes('device_free_bytes')} free when ${v.bytes('segment_bytes')} were requested from it: a limit refused, not the device`,
   limit_exceeded: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} asked exceed the ${v.bytes('limit_bytes')} ${LIMITS[v.name('limit')]} by ${v.bytes('short_bytes')}`,
+    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested exceed the ${v.bytes('limit_bytes')} ${LIMITS[v.name('limit')]} by ${v.bytes('short_bytes')}`,
   rounding_waste: (v) =>
-    `${v.bytes('rounding_waste_bytes')} of what is live was never asked for: roundup_power2_divisions rounded the blocks up`,
+    `${v.bytes('rounding_waste_bytes')} of live memory was never requested: roundup_power2_divisions rounded the blocks up`,
   optimizer_states_made: () => "it failed while making the optimizer's states, born in the first optimizer step",
   in_checkpoint: (v) => `it failed while ${wordsOf(ACTIVITY_WORDS, v.name('activity'))}`,
   checkpoint_copies(v) {
@@ -186,7 +186,7 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     `${v.bytes('second_copies_bytes')} of them are second copies: block by block as large as something that is live already`,
   logits_spike(v) {
     const spike = v.bytes('spike_bytes');
-    const size = v.name('spike') === 'request' ? `the request alone is ${spike}` : `they hold and ask ${spike}`;
+    const size = v.name('spike') === 'request' ? `the request alone is ${spike}` : `they hold and request ${spike}`;
     return `it failed in logits and loss: ${size}; in the ${v.count('completed_steps')} steps before no more than ${v.bytes('highest_before_bytes')} were live at once`;
   },
   one_tensor: (v) =>
@@ -200,15 +200,15 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   nccl_failure: (v) =>
     `an allocation${v.has('requested_bytes') ? ` of ${v.bytes('requested_bytes')}` : ''} by NCCL itself failed in the same launch`,
   oversize_slack: (v) =>
-    `${v.bytes('oversize_slack_bytes')} inside live blocks of at least max_split_size were never asked for; without them the request fits`,
+    `${v.bytes('oversize_slack_bytes')} inside live blocks of at least max_split_size were never requested; without them the request fits`,
   kept_for_larger: (v) =>
     `a free block of ${v.bytes('largest_usable_bytes')} exists, but max_split_size_mb reserves it for larger requests`,
   reserved_but_free: (v) =>
-    `${v.bytes('cached_bytes')} are reserved by PyTorch but free; with the device's free memory that is ${v.bytes('spare_bytes')} more than was asked`,
+    `${v.bytes('cached_bytes')} are reserved by PyTorch but free; with the device's free memory that is ${v.bytes('spare_bytes')} more than was requested`,
   fits_in_pieces: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} asked fit the ${v.bytes('limit_bytes')} this process could have; ${v.bytes('cached_bytes')} of it are free in pieces`,
+    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested fit in the ${v.bytes('limit_bytes')} available to this process; ${v.bytes('cached_bytes')} of it are free in pieces`,
   pinned_segments: (v) =>
-    `${v.count('segments')} segments cannot go back to the driver: ${v.bytes('pinning_bytes')} of live blocks sit in them`,
+    `${v.count('segments')} segments cannot be released to the driver (pinned by ${v.bytes('pinning_bytes')} of live blocks)`,
   free_in_pools: (v) =>
     `${v.bytes('idle_in_pools_bytes')} are free inside private pools, out of reach for this request`,
   pending_frees: (v) => `${v.bytes('pending_bytes')} were freed but still in use by another stream (record_stream)`,
@@ -226,13 +226,13 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     const perStep = formatBytes(Math.round(v.number('grown_bytes_per_step')));
     const fullAt = formatCount(v.number('second_iteration') + v.number('full_after_steps'));
     const failed = formatCount(v.number('last_iteration') + 1);
-    return `what rests after a step grew by ${perStep} from iteration ${span(v, 'second_iteration')}; growing on so, its peak of ${v.bytes('peak_bytes')} reaches ${v.bytes('limit_bytes')} in iteration ${fullAt}, and iteration ${failed} failed`;
+    return `memory live after a step grew by ${perStep} from iteration ${span(v, 'second_iteration')}; growing on so, its peak of ${v.bytes('peak_bytes')} reaches ${v.bytes('limit_bytes')} in iteration ${fullAt}, and iteration ${failed} failed`;
   },
   replay(v) {
     const share = `${v.count('address_matches')} of ${v.count('address_total')} addresses`;
     if (v.name('status') === 'refused') return `refused (${share}): ${v.name('reason')}`;
-    const repeats = v.name('oom') === 'repeated' ? 'happens again' : 'does not happen again at a constant capacity';
-    return `${v.name('status')}: ${share}, the OOM ${repeats}`;
+    const repeats = v.name('oom') === 'repeated' ? 'OOM reproduced' : 'OOM not reproduced at a constant capacity';
+    return `${v.name('status')}: ${share}, ${repeats}`;
   },
   other_segments: otherSegmentsText,
 };

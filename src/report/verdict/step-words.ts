@@ -17,7 +17,7 @@ const ON = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
 const STEPS: Readonly<Record<StepKind, string | Words>> = {
   expandable_segments: `${ON} on every rank, at no throughput cost (not with NCCL user buffers; with CUDA graphs also NCCL_GRAPH_REGISTER=0)`,
   expandable_first: `${ON} on every rank costs no throughput: try it first`,
-  expandable_replayed: (v) => `${ON}: replayed with it, this OOM does not happen (${replayedText(v)})`,
+  expandable_replayed: (v) => `${ON}: replayed with it, this OOM does not occur (${replayedText(v)})`,
   expandable_on_already: 'expandable segments are already on: setting them again changes nothing',
   check_expandable: 'check that expandable segments are not on already: no snapshot says so',
   find_pinning: (v) => `${otherSegmentsText(v)}: look at what pins the segments first`,

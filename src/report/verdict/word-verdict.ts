@@ -86,7 +86,7 @@ const MISSING: Readonly<Record<MissingKind, string>> = {
   pool_contents: 'what the graph pools hold: a memory snapshot',
   grown_process: 'which process grew (dmesg, cgroup statistics, per-process RSS over time)',
   other_logs: 'the logs of all ranks: the one that failed first names its cause, the others only waited for it',
-  device_total: 'headroom: the device total is not in the evidence (give --capacity)',
+  device_total: 'headroom: device total unknown (needs --capacity)',
   run_end: 'how the run ended: the last lines of every rank, and of the launcher',
   no_trace: 'whether an OOM occurred: the file has no trace of this device, and an OOM would be an entry of it',
   overwritten_entries: 'whether an OOM occurred before the oldest entry: the ring of trace entries overflowed',

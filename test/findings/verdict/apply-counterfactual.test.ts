@@ -107,7 +107,7 @@ describe('capacity', () => {
   it('is doubted where another setting serves every request', () => {
     const changed = apply(full, found([row({})]));
     expect(changed.combination.at(-1)).toContain('one step less sure');
-    expect(changed.next[0]).toContain('replayed with it, this OOM does not happen');
+    expect(changed.next[0]).toContain('replayed with it, this OOM does not occur');
   });
 
   it('stands where no layout makes room', () => {

@@ -37,7 +37,7 @@ describe.concurrent('a spike', () => {
   it('of logits holds where the steps before had plenty of room', async () => {
     const [result] = await verdicts(tracedFacts({ trace: LOGITS }));
     expect(result).toMatchObject({ cause: 'capacity', detail: 'transient_spike', confidence: 'high' });
-    expect(result!.evidence).toContain('they hold and ask 16.00 GiB');
+    expect(result!.evidence).toContain('they hold and request 16.00 GiB');
     expect(result!.summary).toContain('60.00 GiB at most');
   });
 

@@ -76,7 +76,7 @@ describe.concurrent('capacity', () => {
     expect(beyond.holds).toMatchObject({ confidence: 'high', numbers: { short_bytes: 5 * GIB } });
     expect(beyond.holds!.summary).toContain('peaks at 83.00 GiB live, 5.00 GiB more');
     for (const one of [close, fits, unlike]) expect(one.cause).toBe('fragmentation');
-    expect(close.combination.join(' ')).toContain('needs about all that the process can have');
+    expect(close.combination.join(' ')).toContain('needs about all that is available to the process');
     expect(fits.combination.join(' ')).not.toContain('needs about all');
   });
 
@@ -121,7 +121,7 @@ describe.concurrent('capacity', () => {
       expect(result).toMatchObject({ cause: 'capacity', detail: 'impossible_request' });
   });
 
-  it('knows a request larger than all this process could have, where the total is not known', async () => {
+  it('knows a request larger than all available to this process, where the total is not known', async () => {
     const facts = tracedFacts({ total: null, request: exact(100 * GIB), requestAtLeastBytes: 100 * GIB });
     const [result] = await judge(facts);
     expect(result).toMatchObject({ cause: 'capacity', detail: 'impossible_request' });

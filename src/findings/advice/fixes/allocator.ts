@@ -94,7 +94,7 @@ function replayed(context: FixContext): Saving | null {
           text: `replayed: every request is served, peak reserved ${range}, headroom at least ${formatBytes(headroom)}`,
           closes: true,
         }
-      : { bytes: null, by: 'what_if', text: `replayed: this OOM does not happen; ${ahead.text}`, closes: ahead.closes };
+      : { bytes: null, by: 'what_if', text: `replayed: this OOM does not occur; ${ahead.text}`, closes: ahead.closes };
   return {
     bytes: never ? 0 : null,
     by: 'what_if',
