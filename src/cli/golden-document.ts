@@ -12,7 +12,7 @@ export function demandEnded(runs: readonly Measurement[], force: boolean): void 
   if (died !== undefined && !force)
     throw new MbfError(
       'MBF1001',
-      `run ${died.run} is no golden run (${statusWords(died.status)}); --force keeps it all the same`,
+      `run ${died.run} cannot become a golden run (${statusWords(died.status)}); --force keeps it nevertheless`,
     );
 }
 

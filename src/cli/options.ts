@@ -153,7 +153,8 @@ export const wholeSize: Parse<number> = (given, name) => {
 export function sizeAboveZero(example = ''): Parse<number> {
   return (given, name) => {
     const bytes = parseSize(given);
-    if (bytes === undefined || bytes === 0) throw wrong(name, given, `a size above 0${example === '' ? ' such as 80GiB' : example}`);
+    if (bytes === undefined || bytes === 0)
+      throw wrong(name, given, `a size above 0${example === '' ? ' such as 80GiB' : example}`);
     return bytes;
   };
 }

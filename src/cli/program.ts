@@ -14,7 +14,7 @@ import { version } from './version.js';
 const JUDGED = Symbol.for('mbforensics.judgement');
 
 const OPERANDS_HELP = `
-A path is diagnosed: several are one run (a log and a snapshot), - is standard input.
+A path is diagnosed. Several paths are one run; - is standard input.
   $ mbforensics runs/llama3-70b-sft
   $ mbforensics train.log snapshot_oom_rank-3.pickle
   $ pbpaste | mbforensics -

@@ -55,7 +55,7 @@ export function readCommand(given: readonly string[]): ReadCommand {
       const verb = parts[part]!;
       return read(verb, [word, part, ...before, ...after.slice(1)], { parent: word });
     }
-    const isAmbiguous = after.length === 0 && word !== 'runs' && existsSync(word);
+    const isAmbiguous = firstWord(after) === after.length && existsSync(word);
     const remark = isAmbiguous ? `${word} is a verb here; to diagnose the path: mbforensics ./${word}\n` : undefined;
     return read(word, [word, ...before, ...after], { remark });
   }

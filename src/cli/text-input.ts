@@ -44,7 +44,7 @@ export async function readTextFile(path: string): Promise<string> {
         throw new MbfError('MBF1001', `larger than ${formatBytes(MOST_TEXT_BYTES)}`, { file: path });
     }
     const bytes = Buffer.concat(parts);
-    if (bytes.includes(0)) throw new MbfError('MBF1001', 'is no text', { file: path });
+    if (bytes.includes(0)) throw new MbfError('MBF1001', 'is not a text file', { file: path });
     return bytes.toString('utf8');
   } finally {
     await close();

@@ -10,7 +10,7 @@ const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
   time_limit: 'ended by its time limit',
   preempted: 'preempted',
   node_failure: 'ended by the failure of a node',
-  killed: 'killed, by whom is unknown',
+  killed: 'killed, sender unknown',
   unknown: 'end unknown',
 };
 

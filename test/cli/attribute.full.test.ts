@@ -219,8 +219,8 @@ describe('attribute', () => {
   it.each<[number, string, readonly string[]]>([
     [2, 'MBF1001', ['--at', 'noon']],
     [2, 'MBF1002', ['--at', 'seq:999999']],
-    [2, '"weights" is none of parameter, gradient', ['--component', 'weights']],
-    [2, '"colour" is none of sub, phase', ['--by', 'colour']],
+    [2, '"weights"; expected one of parameter, gradient', ['--component', 'weights']],
+    [2, '"colour"; expected one of sub, phase', ['--by', 'colour']],
     [2, 'MBF1003', ['--rules', 'absent.yaml']],
     [2, 'MBF1003', ['--annotate', 'absent.py']],
     [2, '--share "0" is no percentage', ['--share', '0']],

@@ -132,7 +132,7 @@ describe('refused', () => {
     expect(refuse(2, '--run', RUN, '--config', CONFIG)).toContain('exclude each other');
     expect(refuse(2, '--run', RUN, '--set', 'tp')).toContain('is not KEY=VALUE');
     expect(refuse(2, '--run', RUN, '--set', 'tpp=2')).toContain('"tpp" is no input');
-    expect(refuse(2, '--run', RUN, '--device-memory', 'big')).toContain('is no size');
+    expect(refuse(2, '--run', RUN, '--device-memory', 'big')).toContain('expected a size');
   });
   it('configurations that Megatron refuses, with the rule', () => {
     const more = ['--set', 'cpu_offloading=true', '--set', 'cpu_offloading_num_layers=2'];

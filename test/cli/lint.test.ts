@@ -163,7 +163,7 @@ describe('lint', () => {
     expect(lint(1, 'bridge.yaml', '--framework', 'megatron-lm@0.19').versions).toMatchObject({ megatron_core: '0.19' });
     refuses(
       2,
-      /MBF1001: --framework "deepspeed" is none of megatron-lm, megatron-bridge, nemo/,
+      /MBF1001: invalid --framework "deepspeed"; expected one of megatron-lm, megatron-bridge, nemo/,
       'bridge.yaml',
       '--framework',
       'deepspeed',
@@ -181,7 +181,7 @@ describe('lint', () => {
     expect(errors.findings.every(({ severity }) => severity === 'error')).toBe(true);
     refuses(
       2,
-      /MBF1001: --rule "offload-nothing" is no rule; there are .*offload-pp/,
+      /MBF1001: unknown --rule "offload-nothing"; expected one such as .*offload-pp/,
       'bridge.yaml',
       '--rule',
       'offload-nothing',

@@ -351,7 +351,7 @@ function describeCli(): void {
   });
 
   it.each(['-1', 'x', '1.5'])('refuses --limit %s', (limit) => {
-    expect(refused(2, 'golden', `--limit=${limit}`)).toContain('is no count');
+    expect(refused(2, 'golden', `--limit=${limit}`)).toContain('expected a whole number');
   });
 
   it('shows no secret of the capture', () => {

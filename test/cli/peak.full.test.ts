@@ -264,7 +264,7 @@ describe('peak', () => {
   });
 
   it.each([
-    [['--by', 'colour'], /MBF1001.*--by "colour" is none of site, stack/],
+    [['--by', 'colour'], /MBF1001.*invalid --by "colour"; expected one of site, stack/],
     [['--depth', '0'], /MBF1001.*--depth "0"/],
     [['--limit', ''], /MBF1001.*--limit/],
     [['--grouping', 'theirs'], /MBF1001.*--grouping/],

@@ -167,7 +167,7 @@ describe('replay and whatif', () => {
     [['--scale', 'gemm=-1'], /is not SITE=FACTOR/],
     [['--scale', '=0.5'], /is not SITE=FACTOR/],
     [['--remove', 'no such site'], /is part of no call site/],
-    [['--capacity', '0'], /is no size/],
+    [['--capacity', '0'], /expected a size above 0/],
     [['--capacity', '1GiB'], /leaves nothing/],
   ])('whatif %j is a usage error', (args, message) => {
     const { stderr } = cli.expect(2, ['whatif', FULL, ...args], { env });

@@ -186,7 +186,7 @@ describe('residual', () => {
       expect(stderr).toBe('');
       for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
       expect(stdout).toMatch(/^ +residual +measured +estimated +bounds, GiB +outside them +component$/m);
-      expect(stdout).toContain('theory alone never says why a run failed');
+      expect(stdout).toContain('theory alone never shows why a run failed');
       expect(stdout).not.toMatch(/\bNaN\b|undefined|\bnull\b|Infinity/);
     }
     const { stdout } = mbf('residual', LEAK);

@@ -62,7 +62,9 @@ describe('at', () => {
   });
 
   it('explains the form of a moment, and lists those that exist', () => {
-    expect(cli.expect(2, ['at', 'noon', OOM]).stderr).toMatch(/MBF1001.*"noon" is no moment; one of start, peak/);
+    expect(cli.expect(2, ['at', 'noon', OOM]).stderr).toMatch(
+      /MBF1001.*invalid moment "noon"; expected one of start, peak/,
+    );
     expect(cli.expect(2, ['at', 'seq:24000', OOM]).stderr).toMatch(/MBF1002.*its last entry is 23999/);
     expect(cli.expect(2, ['at', 'step:99', OOM]).stderr).toMatch(/MBF1002.*its steps are 4 to 4/);
     expect(cli.expect(2, ['at', 'peak', OOM, '--device', '3']).stderr).toMatch(/MBF1002.*no device 3/);

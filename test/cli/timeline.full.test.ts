@@ -90,7 +90,9 @@ describe('timeline', () => {
     expect(chart[8]).toMatch(/^ {5}0 └─+$/);
     expect(stdout).toMatch(/^ marks .*P.*O$/m);
     expect(stdout).toMatch(/^ steps {2}\|10 +\|11 +\|12 +\|13 +\|14 +\|15/m);
-    expect(stdout).toContain('O  out of memory: asked 8.00 GiB, 5.00 MiB free on the device (entry 180, +180.00 ms)');
+    expect(stdout).toContain(
+      'O  out of memory: requested 8.00 GiB, 5.00 MiB free on the device (entry 180, +180.00 ms)',
+    );
     expect(stdout).toContain('steps of the torch profiler (ProfilerStep#N)');
     // Steps 11 to 15 each end 64 MiB higher; step 10 is warm-up.
     expect(stdout).toContain(
@@ -222,9 +224,9 @@ describe('timeline', () => {
     [['--from', 'step:99'], /MBF1002: no moment step:99: device 0 has steps 10 to 15/],
     [['--from', 'seq:181'], /MBF1002: no moment seq:181: the trace of device 0 has entries 0 to 180/],
     [['--to', 'time:5'], /MBF1002: no moment time:5/],
-    [['--from', 'noon'], /MBF1001: "noon" is no moment/],
+    [['--from', 'noon'], /MBF1001: invalid moment "noon"/],
     [['--from', 'seq:9', '--to', 'seq:8'], /MBF1001: --from is entry 9/],
-    [['--device', '3'], /MBF1002: no snapshot asked about has a device 3/],
+    [['--device', '3'], /MBF1002: none of these snapshots has a device 3/],
     [['--device', 'x'], /MBF1001/],
     [['--by', 'space'], /MBF1001/],
     [['--width', '19'], /MBF1001/],

@@ -97,7 +97,7 @@ describe('compareJunit', () => {
       <property name="current" value="run-17"/>
     </properties>
     <testcase name="contract" classname="mbforensics.compare">
-      <failure type="contract" message="not comparable: num_layers 32 → 64, gpu_total_bytes 85899345920 → 151397597184; no figure was judged; --force compares them all the same">blocking: model num_layers: 32 → 64
+      <failure type="contract" message="not comparable: num_layers 32 → 64, gpu_total_bytes 85899345920 → 151397597184; no figure was judged; --force compares them nevertheless">blocking: model num_layers: 32 → 64
 blocking: device gpu_total_bytes: 80.00 GiB → 141.00 GiB
 differs: layout tp: 2 → 4</failure>
     </testcase>

@@ -33,7 +33,7 @@ GPU utilization −6.1 %; max\\_alloc +6.0 %; max\\_reserved: the current values
   it('explains why nothing was judged', () => {
     const text = compareMarkdown(refused());
     expect(text).toContain('\n**refused**: not comparable: num\\_layers 32 → 64');
-    expect(text).toContain('no figure was judged; --force compares them all the same\n');
+    expect(text).toContain('no figure was judged; --force compares them nevertheless\n');
     expect(text).toContain('<summary>contract: 3 differences, 2 blocking</summary>');
     expect(text).toContain('| **blocking** | model | <code>num\\_layers</code> | <code>32</code> | <code>64</code> |');
   });
@@ -43,7 +43,7 @@ GPU utilization −6.1 %; max\\_alloc +6.0 %; max\\_reserved: the current values
     const sections = [...text.matchAll(/<summary>(.*)<\/summary>/g)].map(([, title]) => title);
     expect(sections).toEqual([
       'contract: 1 difference',
-      'beside the gate: 4 checks',
+      'informative: 4 checks',
       'components: 2 differ',
       'call sites: 1 grew',
       'settings: 1 differs',

@@ -59,7 +59,7 @@ const text = (changes: Partial<LintResult> = {}): string => lintText({ ...RESULT
 describe('lint as text', () => {
   it('shows rule, place, reason, framework message and the fix', () => {
     expect(text()).toBe(`conf/run_config.yaml, launch.sbatch
-  megatron-bridge 0.6 · torch 2.11 · h100-80gb · environment told in part
+  megatron-bridge 0.6 · torch 2.11 · h100-80gb · environment known in part
 
 error    offload-pp  conf/run_config.yaml:51
   cpu_offloading: True, pipeline_model_parallel_size: 4 (default, Megatron-LM ModelParallelConfig)

@@ -11,7 +11,7 @@ export function wordedCheck(check: CompareCheck): CompareCheck {
   return {
     ...check,
     ...(why.code === 'ending' ? { golden: statusWords(why.golden), current: statusWords(why.current) } : {}),
-    reason: is_least ? `the run died: it needs at least this; ${reason}` : reason,
+    reason: is_least ? `the run failed: it needs at least this; ${reason}` : reason,
   };
 }
 
@@ -34,7 +34,7 @@ function reasonWords(why: CheckReason): string | null {
     case 'snapshots_with_refused':
       return `snapshots of rank ${why.rank ?? 'unknown'}${why.code === 'snapshots' ? '' : '; with what was refused'}`;
     case 'depends_on_history':
-      return 'beside the gate: what is reserved depends on the history of the pool';
+      return 'informative: what is reserved depends on the history of the pool';
     case 'retries_of_rank':
       return 'num_alloc_retries, largest over ranks';
     case 'small_part':
@@ -48,7 +48,7 @@ function reasonWords(why: CheckReason): string | null {
     case 'steady_iterations':
       return `median of steady iterations ${why.from} to ${why.to}`;
     case 'disturbed':
-      return `not to be told from ${why.kind}: ${why.text}`;
+      return `cannot be distinguished from ${why.kind}: ${why.text}`;
     case 'broken_loss':
       return 'every loss of the run is NaN, infinite or missing';
     case 'no_loss':

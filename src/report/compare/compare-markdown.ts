@@ -36,7 +36,7 @@ export function compareMarkdown(result: ReportedComparison): string {
     ...(refusal === null ? [] : ['', `**refused**: ${mdText(refusal.reason)}; ${mdText(refusal.remedy)}`]),
     ...(gate.length === 0 ? [] : ['', ...checkTableMarkdown(gate, preset, SIDES)]),
     ...contractMarkdown(result),
-    ...mdDetails(`beside the gate: ${counted(ungated.length, 'check')}`, checkTableMarkdown(ungated, preset, SIDES)),
+    ...mdDetails(`informative: ${counted(ungated.length, 'check')}`, checkTableMarkdown(ungated, preset, SIDES)),
     ...componentsMarkdown(result.components, SIDES),
     ...sitesMarkdown(result.sites, SIDES),
     ...changedMarkdown('settings', result.config, SIDES),
@@ -54,7 +54,7 @@ function contractMarkdown({ contract, refused }: ReportedComparison): string[] {
     different.length === 0 ? 'no difference' : counted(different.length, 'difference'),
     ...(blocking === 0
       ? []
-      : [`${formatCount(blocking)} blocking${refused === null ? ', compared all the same' : ''}`]),
+      : [`${formatCount(blocking)} blocking${refused === null ? ', compared nevertheless' : ''}`]),
   ];
   const rows = different.map((entry) => [
     entry.blocking ? '**blocking**' : 'differs',

@@ -37,7 +37,7 @@ export function compareText(result: CompareResult, look: CompareLook = {}): stri
   pushAll(lines, section('', checkTable(gate, { preset: result.preset, explains: () => true })));
   if (result.checks.length === 0 && result.refused === null) lines.push('', 'no figures were compared');
   pushAll(lines, section('by stage and rank', partLines(result, parts)));
-  pushAll(lines, section('beside the gate', checkTable(ungated, { preset: result.preset, explains: isOddAndWhole })));
+  pushAll(lines, section('informative', checkTable(ungated, { preset: result.preset, explains: isOddAndWhole })));
   pushAll(lines, section('', componentLines('of which', result.components)));
   pushAll(lines, section('', siteLines(result.sites, sites, ['golden', 'current'], ' (--limit 0 shows all)')));
   for (const [title, values] of changedValues(result)) pushAll(lines, changedLines(title, values, SETTINGS_SHOWN));
@@ -80,7 +80,7 @@ function contractLines({ contract, refused }: CompareResult): string[] {
   });
   if (same.length > 0) lines.push(`  same: ${same.join(', ')}`);
   if (missing.length > 0) lines.push(`  unknown in one of the two: ${missing.join(', ')}`);
-  const title = isIgnored ? 'contract, broken: figures of different things are compared all the same' : 'contract';
+  const title = isIgnored ? 'contract, broken: different configurations are compared nevertheless' : 'contract';
   return ['', title, ...lines];
 }
 
@@ -135,7 +135,7 @@ function partLines({ checks, preset }: CompareResult, parts: readonly CompareChe
   const counts = [...new Set(hidden.map(({ status }) => status))].map(
     (status) => `${formatCount(hidden.filter((part) => part.status === status).length)} ${status}`,
   );
-  return [...table, `  ${shown.length === 0 ? 'no more than the total says' : 'the others'}: ${counts.join(', ')}`];
+  return [...table, `  ${shown.length === 0 ? 'no more than the total' : 'the others'}: ${counts.join(', ')}`];
 }
 
 function differingParts(total: CompareCheck, parts: readonly CompareCheck[]): readonly CompareCheck[] {

@@ -43,6 +43,6 @@ export function refusalWords(
   const remedy = contract.some(({ blocking }) => blocking) && !refused.includes('--force');
   return {
     reason: shortText(refused, 600),
-    remedy: remedy ? 'no figure was judged; --force compares them all the same' : 'no figure was judged',
+    remedy: remedy ? 'no figure was judged; --force compares them nevertheless' : 'no figure was judged',
   };
 }

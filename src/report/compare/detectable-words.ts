@@ -19,7 +19,7 @@ export function detectableWords(checks: readonly CompareCheck[], { runs, steps }
     ({ name, detectable_repeated: repeated }) => `${name.replaceAll('_', ' ')} ${percent(repeated!)}`,
   );
   const with6 = gains.length === 0 ? '' : `; with ${REPEATS}: ${more.join(', ')} (golden add)`;
-  return `with ${counted(runs, 'golden run')}${ofSteps}, changes of ${listed.join(' and of ')} cannot be told from noise${with6}`;
+  return `with ${counted(runs, 'golden run')}${ofSteps}, changes of ${listed.join(' and of ')} cannot be distinguished from noise${with6}`;
 }
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

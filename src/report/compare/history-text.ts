@@ -109,7 +109,7 @@ function changeLines(result: HistoryResult): string[] {
   const shown = change_points.slice(-MOST_CHANGES);
   const earlier = change_points.length - shown.length;
   const lines = [
-    ...(earlier > 0 ? [`  ${counted(earlier, 'earlier change')} not told here; --json has all`] : []),
+    ...(earlier > 0 ? [`  ${counted(earlier, 'earlier change')} not shown here; --json has all`] : []),
     ...shown.flatMap((change) => wrap(changeWords(change, result), screen.width, '    ')),
   ];
   for (const { from, to, before, after } of drifts) {
@@ -127,7 +127,7 @@ function changeLines(result: HistoryResult): string[] {
     pushAll(
       lines,
       paragraph(
-        `  the last point, ${shortName(result, last.index)}, stands off: ${valueText(last.level, unit)} → ${valueText(value, unit)}, ${deltaText(value - last.level, last.level, unit)}; one point is no change point yet`,
+        `  the last point, ${shortName(result, last.index)}, differs: ${valueText(last.level, unit)} → ${valueText(value, unit)}, ${deltaText(value - last.level, last.level, unit)}; one point does not make a change point`,
       ),
     );
   }

@@ -62,7 +62,7 @@ function judgementWords(why: JudgementReason): string {
       const { failure } = why.status;
       const kind = failure === null ? 'unknown failure' : spaced(failure.kind);
       const flaky = why.is_flaky ? ', which comes and goes' : '';
-      return `it died of something else: ${kind}${flaky}${failure === null ? '' : ` (${failure.text.slice(0, 120)})`}`;
+      return `it failed for another reason: ${kind}${flaky}${failure === null ? '' : ` (${failure.text.slice(0, 120)})`}`;
     }
     case 'came_to_its_end':
       return 'it came to its end';

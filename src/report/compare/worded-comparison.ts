@@ -16,7 +16,7 @@ export function wordedComparison({ is_refused, ...judged }: JudgedComparison): C
 function refusalOf(contract: readonly ContractEntry[]): string {
   const blocking = contract.filter((entry) => entry.blocking);
   if (blocking.length === 0)
-    return 'not comparable: no setting is known of both runs; --force compares them all the same';
+    return 'not comparable: no setting is known of both runs; --force compares them nevertheless';
   const list = blocking.slice(0, 4).map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
   const more = blocking.length > list.length ? ` and ${blocking.length - list.length} more` : '';
   return `not comparable: ${list.join(', ')}${more}`;

@@ -24,7 +24,7 @@ export function gateSummary(
   const words = listed
     .filter(({ status }) => status === 'undecided' || status === 'regression')
     .map(({ name, status, gate, ...check }) => {
-      const why = status === 'regression' && !gate ? 'only a warning' : 'not enough to tell from noise';
+      const why = status === 'regression' && !gate ? 'only a warning' : 'not enough to distinguish it from noise';
       return `${name} ${relativeOf({ name, status, gate, ...check })} (${why})`;
     });
   return words.slice(0, 4).join('; ');

@@ -36,7 +36,7 @@ function blockOf(one: Explained): readonly string[] {
     case 'disagreement':
       return [
         ...head('disagreement', one.id, one.topic),
-        ...line('one says', one.a),
+        ...line('one source', one.a),
         ...line('another', one.b),
         ...line('resolved', one.resolution),
       ];
@@ -50,7 +50,7 @@ function ruleBlock(rule: ExplainedRule): string[] {
     ...head(`rule, ${rule.severity}`, rule.id, rule.message),
     ...line('broken if', rule.condition),
     ...line('versions', versionsOf(rule)),
-    ...line('upstream', rule.error === null ? 'says nothing' : `says "${rule.error}"`),
+    ...line('upstream', rule.error === null ? 'does not state it' : `says "${rule.error}"`),
     ...line('fix', rule.fix),
     ...line('evidence', rule.evidence),
     ...line('source', rule.source),
@@ -91,7 +91,7 @@ const KIND: Readonly<Record<ExplainedKnob['kind'], string>> = {
 };
 
 const effect = ({ effect: word, text }: KnobEffect<string>): string =>
-  word === 'unknown' ? 'no guide says' : text === '' ? word : `${word}: ${text}`;
+  word === 'unknown' ? 'no guide states it' : text === '' ? word : `${word}: ${text}`;
 
 const evidence = ({ text, grade, source }: AdviceEvidence): string => `${grade}: ${text} (${source})`;
 

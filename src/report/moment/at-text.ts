@@ -67,7 +67,7 @@ function startWords(result: AtResult): string {
     case 'cold':
       return 'the trace begins with an empty allocator: nothing is missing';
     case 'late':
-      return `the recording began with live memory, whose state was walked back from the dump${result.ring_note === null ? '' : ` (${printable(result.ring_note)})`}`;
+      return `the recording began with live memory; its state was reconstructed from the dump${result.ring_note === null ? '' : ` (${printable(result.ring_note)})`}`;
     case 'overwritten':
       return 'the ring lost its oldest entries; the state before the first that is left was walked back from the dump';
     default:

@@ -139,7 +139,7 @@ function momentWords(moment: string, after: string): string {
 }
 
 function lifetimeWords({ rule, boundary, boundaries }: LifetimeBasis): string {
-  if (rule === 'none') return 'resident or transient: no frees were recorded that could tell';
+  if (rule === 'none') return 'resident or transient: unknown, since no frees were recorded';
   if (rule === 'trace')
     return 'resident: still live when the trace ends; transient: freed in it after this moment (no steps are marked)';
   const marks = `${counted(boundaries, 'boundary', 'boundaries')} of ${printable(boundary ?? '')}`;

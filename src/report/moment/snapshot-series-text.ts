@@ -50,7 +50,7 @@ function seriesText(series: SnapshotSeries, run: string): string {
     ...firstOf(ringLines(snapshots)).flatMap((line) => paragraph(`  ${line}`)),
   ];
   if (rank === null && snapshots.length > 1) {
-    pushAll(lines, paragraph('  no name tells a rank: these may be of several, and then no growth follows from them'));
+    pushAll(lines, paragraph('  no file name has a rank: the files may be of several ranks, so growth is unknown'));
   }
   if (series.sites.length > 0) lines.push('', siteTable(series));
   return lines.join('\n');
@@ -91,7 +91,7 @@ function duration(us: number): string {
 function trendText({ trend }: SnapshotSeries): string {
   const { kind, snapshots, growth_bytes: growth, growth_per_step_bytes: perStep } = trend;
   if (kind === 'too_few')
-    return `${snapshots} comparable ${snapshots === 1 ? 'dump tells' : 'dumps tell'} no trend: three do`;
+    return `${snapshots} comparable ${snapshots === 1 ? 'dump has' : 'dumps have'} no trend: three do`;
   const change =
     growth === null ? '' : ` ${signedBytes(growth)}${perStep === null ? '' : `, ${signedBytes(perStep)} a step`}`;
   const over = `over ${formatCount(snapshots)} comparable dumps`;
@@ -139,7 +139,7 @@ function ringLines(snapshots: readonly SeriesSnapshot[]): string[] {
       case 'unrelated':
         return [`${one} and ${two} cover one time with different entries: two processes`];
       default:
-        return [`whether ${two} continues ${one} cannot be told: no entries with times in both`];
+        return [`whether ${two} continues ${one} unknown: no entries with times in both`];
     }
   });
 }

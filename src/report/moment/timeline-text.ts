@@ -320,7 +320,7 @@ function legendLines(trace: TimelineTrace): string[] {
   add(' ', `most reserved: ${formatBytes(marks.peak_reserved.bytes)}, ${reached(marks.peak_reserved)}`);
   for (const oom of marks.ooms.slice(0, 3)) {
     const free = oom.device_free_bytes === null ? '' : `, ${formatBytes(oom.device_free_bytes)} free on the device`;
-    add('O', `out of memory: asked ${bytesOr(oom.requested_bytes)}${free} (${after(oom.seq, oom.time_us)})`);
+    add('O', `out of memory: requested ${bytesOr(oom.requested_bytes)}${free} (${after(oom.seq, oom.time_us)})`);
   }
   for (const line of nvtxLines(trace.nvtx?.oom)) add(' ', line.trim());
   if (marks.ooms.length > 3) add('O', `${formatCount(marks.ooms.length - 3)} more OOM entries`);

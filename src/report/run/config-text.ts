@@ -35,7 +35,7 @@ function settingsText(result: ConfigResult): string {
   if (memory.length > 0) lines.push('', 'bearing on memory', settingsTable(memory));
   if (otherSettings.length > 0) lines.push('', 'others', settingsTable(otherSettings));
   if (result.conflicts.length > 0) {
-    lines.push('', 'told differently by several places; the first is taken');
+    lines.push('', 'several sources differ; the first is used');
     for (const conflict of result.conflicts) {
       const values = conflict.values
         .slice(0, 4)

@@ -229,7 +229,7 @@ function failureLines(run: LogRun, groups: readonly Folded[], most: number): str
   if (groups.length === 0) return labelled('failures', 'none found');
   const several = run.attempts.length > 1;
   const copies = run.incidents.filter(({ copy_of }) => copy_of !== null).length;
-  const again = copies === 0 ? '' : ` (and ${formatCount(copies)} that stand in a second file)`;
+  const again = copies === 0 ? '' : ` (and ${formatCount(copies)} that are repeated in a second file)`;
   const lines = [`  failures    ${counted(run.incidents.length - copies, 'line')}${again}`];
   for (const { first, incidents } of groups.slice(0, most)) {
     const times = incidents.length > 1 ? ` ×${formatCount(incidents.length)}` : '';

@@ -42,7 +42,7 @@ export function memoryText(result: MemoryResult): string {
       );
     }
   }
-  if (result.layout_origin === null) lines.push('', '  stages unknown: no line tells the parallel sizes');
+  if (result.layout_origin === null) lines.push('', '  stages unknown: no line has the parallel sizes');
   if (result.flags.length > 0) lines.push('');
   for (const flag of result.flags) {
     const where = `${attempts.length > 1 ? `attempt ${flag.attempt}, ` : ''}${rankWords(flag.ranks)}`;
@@ -77,7 +77,7 @@ function sampledLines({ sampled }: MemoryResult): string[] {
   const { devices, samples, files, max_used_bytes: bytes } = sampled;
   const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
   return wrap(
-    `  sampled, and so kept apart: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
+    `  sampled, and so listed separately: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
     screen.width,
     '  ',
   );

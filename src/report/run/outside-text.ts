@@ -25,8 +25,7 @@ export function outsideText(result: OutsideResult, look: OutsideLook): string {
   const chosen = isNode && look.limit > 0 ? mostRemarkable(result.devices) : null;
   for (const device of chosen === null ? result.devices : [chosen.device]) blocks.push(deviceLines(device, look, wall));
   if (chosen !== null) blocks.push([`  shown because ${chosen.why}; --rank N shows another, --limit 0 all of them`]);
-  if (result.devices.length === 0)
-    blocks.push([`run ${printable(result.run)}: no memory of a device beside PyTorch's`]);
+  if (result.devices.length === 0) blocks.push([`run ${printable(result.run)}: no memory of a device outside PyTorch`]);
   const notes = [
     ...(result.clock.shift_us === null || result.clock.shift_us === 0 ? [] : labelled('clocks', result.clock.origin)),
     ...labelledList('limits', result.limits.map(printable)),
@@ -95,7 +94,7 @@ function deviceLines(device: OutsideDevice, look: OutsideLook, wall: Wall): stri
       lines,
       labelled(
         'outside',
-        `${formatBytes(outside.median_bytes)} beside PyTorch (median of ${formatCount(device.moments)} moments; ${formatBytes(outside.min_bytes)} to ${formatBytes(outside.max_bytes)})${growth(device)}`,
+        `${formatBytes(outside.median_bytes)} outside PyTorch (median of ${formatCount(device.moments)} moments; ${formatBytes(outside.min_bytes)} to ${formatBytes(outside.max_bytes)})${growth(device)}`,
       ),
     );
   }

@@ -13,7 +13,7 @@ export function stepLines(trace: TimelineTrace, limit: number | undefined): stri
       '',
       '  no steps: no annotation ProfilerStep or Optimizer.step was recorded (torch 2.6 and newer have them)',
     ];
-  if (steps.rows.length === 0) return ['', `  no step lies ${trace.zoomed ? 'wholly in this range' : 'in the trace'}`];
+  if (steps.rows.length === 0) return ['', `  no step is ${trace.zoomed ? 'wholly in this range' : 'in the trace'}`];
   const shown = limit === undefined ? steps.rows : steps.rows.slice(-limit);
   const [unit, unitBytes] =
     UNITS.find(([, bytes]) => steps.rows.some((step) => step.peak_active_bytes >= bytes)) ?? UNITS[2];
@@ -78,24 +78,24 @@ function stepName(step: TimelineStep): string {
 }
 
 function growthText(growth: StepGrowth | null): string {
-  if (growth === null) return 'growth not known: it takes two whole steps besides the first, which is warm-up';
+  if (growth === null) return 'growth unknown: it takes two whole steps after the first, which is warm-up';
   const over = `steps ${growth.first_step} to ${growth.last_step}`;
   const spread = `median of ${growth.n}, spread ${signedBytes(growth.min_bytes_per_step)} to ${signedBytes(growth.max_bytes_per_step)}`;
   const total = `${signedBytes(growth.total_bytes)} over ${over}`;
   const width = growth.highest_end_bytes - growth.lowest_end_bytes;
   if (growth.n === 1 && growth.trend === null)
-    return `growth ${signedBytes(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference tells no trend`;
+    return `growth ${signedBytes(growth.total_bytes)} from step ${growth.first_step} to step ${growth.last_step}: one difference does not show a trend`;
   switch (growth.trend) {
     case 'level':
       return width === 0
         ? `no growth: every step of ${over} ends with exactly ${formatBytes(growth.highest_end_bytes)} active`
-        : `no growth: the ends of ${over} lie within ${formatBytes(width)} of each other (${spread})`;
+        : `no growth: the ends of ${over} are within ${formatBytes(width)} of each other (${spread})`;
     case 'plateau':
       return `plateau: ${total}, but nothing in the second half of them (${spread})`;
     case 'rising':
       return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): more active after every step, ${total}`;
     case null:
-      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): too few steps to tell a trend, ${total}`;
+      return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): too few steps for a trend, ${total}`;
     case 'mixed':
       return `growth ${signedBytes(growth.median_bytes_per_step)}/step (${spread}): up and down, ${total}`;
   }

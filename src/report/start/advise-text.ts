@@ -149,7 +149,7 @@ function nonFixLines(nonFixes: readonly NonFix[]): string[] {
   if (nonFixes.length === 0) return [];
   return [
     '',
-    'no fix here',
+    'will not help',
     ...nonFixes.flatMap(({ title, why, evidence }) =>
       paragraph(`  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`),
     ),

@@ -33,7 +33,7 @@ export function lintSarif(result: LintResult, rules: readonly DescribedRule[]): 
 }
 
 function ruleOf({ id, severity, when, fix, error, source, evidence, ...rule }: DescribedRule): SarifRule {
-  const errorText = error === null ? '' : ` The framework says: "${error}".`;
+  const errorText = error === null ? '' : ` The framework reports: "${error}".`;
   return {
     id,
     shortDescription: message(

@@ -54,11 +54,11 @@ function headLines({ subject, framework, versions, device, environment }: LintRe
   });
   const known = [
     framework.name === null
-      ? 'framework not told'
-      : `${framework.name} ${framework.version === null ? '(version not told)' : shortText(framework.version, 30)}`,
-    ...(packages.length === 0 ? ['no package version told'] : packages),
-    device === null ? 'device not told' : shortText(device, 40),
-    { whole: 'environment captured', partial: 'environment told in part', none: 'environment not told' }[environment],
+      ? 'framework unknown'
+      : `${framework.name} ${framework.version === null ? '(version unknown)' : shortText(framework.version, 30)}`,
+    ...(packages.length === 0 ? ['package versions unknown'] : packages),
+    device === null ? 'device unknown' : shortText(device, 40),
+    { whole: 'environment captured', partial: 'environment known in part', none: 'environment unknown' }[environment],
   ];
   return [...wrap(names.join(', '), screen.width, INDENT), ...packed(known)];
 }

@@ -98,7 +98,7 @@ function accountsOf({ total, parts, from, peak }: NonNullable<ShowResult['accoun
   if (peak !== null) {
     const moment = {
       peak: 'at the peak, when most was live',
-      dump: 'in place of the peak, which no trace tells: as dumped',
+      dump: 'as dumped, since no trace shows the peak',
       lines: 'peaks of the memory lines',
     };
     pushAll(lines, ['', `  ${moment[peak.moment]} (from ${FROM[peak.from]})`, ...accountTable(peak.total, peak.parts)]);
@@ -169,7 +169,7 @@ function shortCell(cell: unknown): unknown {
 }
 
 const WHY_NO_LINES = {
-  changed: 'the file is no longer the one that was read: its lines are not quoted',
+  changed: 'the file has changed since it was read: its lines are not quoted',
   gone: 'the file is gone: its lines cannot be quoted',
   unreadable: 'the file cannot be read any more: its lines cannot be quoted',
 } as const;

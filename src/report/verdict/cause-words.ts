@@ -92,7 +92,7 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
   full_in_any_case: (v) =>
     `even with the rest of the device to itself ${v.bytes('live_bytes')} + the request do not fit`,
   owner_unknown: (v) =>
-    `${v.bytes('outside_bytes')} of the device are outside this process's PyTorch; the message does not say whose they are`,
+    `${v.bytes('outside_bytes')} of the device are outside this process's PyTorch; the message does not name their owner`,
   other_processes: (v) =>
     `other processes hold ${v.bytes('foreign_bytes')} of the device${v.items.length === 0 ? '' : `: ${listed(v.items, processWords)}`}`,
   profiled,
@@ -107,10 +107,10 @@ const inPieces: Words = (v) =>
 const FRAGMENTATION: Readonly<Record<string, Words>> = {
   figures_missing: FIGURES_NEEDED,
   slack_unknown: (v) =>
-    `a snapshot: with max_split_size_mb, more than the ${v.bytes('short_bytes')} missing may lie unused inside blocks that were handed out whole`,
+    `a snapshot: with max_split_size_mb, more than the ${v.bytes('short_bytes')} missing may be unused inside blocks that were handed out whole`,
   too_little_free: (v) =>
     `only ${formatBytes(Math.max(0, v.number('cached_bytes')))} of the reserve are free: too little even in one piece`,
-  free_in_pools_only: () => 'what is free lies in private pools: too little elsewhere even in one piece',
+  free_in_pools_only: () => 'the free memory is in private pools: elsewhere it is too little even in one piece',
   device_had_more: () =>
     'a snapshot: the device had more free than was requested, which a message alone cannot explain',
   within_rounding: () => 'exact figures: it fits or not within the rounding of the message',
@@ -205,9 +205,9 @@ const DOUBTS: Readonly<Record<string, Words>> = {
   step_hardly_fits: () => 'a step like the last whole one needs about all that is available to the process',
   fraction_refused: (v) =>
     `a memory fraction allows ${v.bytes('allowed_bytes')}, and the device itself had ${v.bytes('device_free_bytes')} free: without that limit the request is served`,
-  checkpoint_of_unknown_size: () => 'a checkpoint was in the making, whose copies would have grown on',
+  checkpoint_of_unknown_size: () => 'a checkpoint was being written, and its copies would have grown further',
   checkpoint_in_the_making: (v) =>
-    `${v.bytes('checkpoint_bytes')} are copies of a checkpoint in the making, which would have grown on`,
+    `${v.bytes('checkpoint_bytes')} are copies of a checkpoint that was being written, and would have grown further`,
   small_pieces_elsewhere: (v) =>
     `${v.bytes('cached_elsewhere_bytes')} in small pieces of the default pool would be enough in sum`,
   lines_grow: () => 'printed memory grows from iteration to iteration, the trace does not show it',
@@ -222,19 +222,19 @@ const REASONS: Readonly<Record<string, string>> = {
   other_framework: "another framework's allocator ran out; this version does not read its figures",
   nccl: "NCCL's own buffers did not fit beside PyTorch's reserve",
   kv_cache: 'weights and activations leave nothing of the memory budget for the KV cache',
-  graph_capture: 'memory ran out while a CUDA graph was captured; the message does not say how much its pool holds',
+  graph_capture: 'memory ran out while a CUDA graph was captured; the message does not give the size of its pool',
   shared_memory: 'shared memory (/dev/shm) ran out, not the device',
   dataloader_worker: 'a data-loader worker was killed because host memory ran out, not GPU memory',
   control_group: "the job's memory limit on the host (its cgroup) was reached, not the GPU's",
   host: 'host memory ran out, not the device',
   configuration: 'the configuration was refused: not a memory failure',
-  timeout: 'a collective timed out: some rank did not come, and nothing read here says why',
-  connection: 'a connection to another rank was lost: that rank had ended, and nothing read here says why',
+  timeout: 'a collective timed out: some rank did not arrive, for an unknown reason',
+  connection: 'a connection to another rank was lost: that rank had ended, for an unknown reason',
   hardware: 'the device, its memory or its link failed',
   time_limit: 'the job reached its time limit: it was ended, it did not fail',
   cancelled: 'the run was cancelled, by its user or a signal from outside: it was ended, it did not fail',
   preempted: 'the job was preempted: it was ended, it did not fail',
-  killed: 'a process got SIGKILL and no line says who sent it; the host may have been out of memory',
+  killed: 'a process received SIGKILL, sender unknown; the host may have been out of memory',
   not_memory: 'run failed; not an out-of-memory error',
   expandable_on: 'the figures are missing; with expandable segments on, what fails is mostly a full device',
   no_test_holds: 'not enough evidence',
@@ -267,7 +267,7 @@ const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
   empty_snapshot: () =>
     'the snapshot is empty: no segment and no trace entry; the process had no memory, or did not record',
   finished: () => 'run finished normally',
-  ended: () => 'the launcher ended its processes; no line says why',
+  ended: () => 'the launcher ended its processes, for an unknown reason',
   silent: () => 'no line shows how the run ended',
   retried: (v) =>
     `the driver refused memory ${times(v.number('times'))}, and gave it after that: retries, which cost time and no run`,

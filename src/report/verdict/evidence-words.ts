@@ -85,10 +85,10 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     const peak = `a step like the last whole one peaks at ${v.bytes('projected_bytes')} live`;
     const limit = `available to the process: ${v.bytes('limit_bytes')}`;
     if (outcome === 'unlike')
-      return `${peak}; this step asks for other memory (${Math.floor(100 * v.number('alike_share'))} % alike), so that is not its need`;
+      return `${peak}; this step requests other memory (${Math.floor(100 * v.number('alike_share'))} % alike), so that is not its need`;
     const by = formatBytes(Math.abs(v.number('projected_bytes') - v.number('limit_bytes')));
     if (outcome === 'beyond') return `${peak}; ${limit}: ${by} short`;
-    return outcome === 'fits' ? `${peak}; ${limit}: it fits` : `${peak}; ${limit}: too close to tell`;
+    return outcome === 'fits' ? `${peak}; ${limit}: it fits` : `${peak}; ${limit}: too close to decide`;
   },
   live_sites: (v) => `largest live sites: ${v.items.map((item) => `${bytesOf(item)} ${item.name}`).join('; ')}`,
   allocator_setting(v) {

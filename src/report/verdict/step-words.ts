@@ -19,7 +19,7 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
   expandable_first: `${ON} on every rank costs no throughput: try it first`,
   expandable_replayed: (v) => `${ON}: replayed with it, this OOM does not occur (${replayedText(v)})`,
   expandable_on_already: 'expandable segments are already on: setting them again changes nothing',
-  check_expandable: 'check that expandable segments are not on already: no snapshot says so',
+  check_expandable: 'check that expandable segments are not on already: no snapshot records the setting',
   find_pinning: (v) => `${otherSegmentsText(v)}: look at what pins the segments first`,
   free_pinning:
     'see what pins the segments with `mbforensics peak`; free or move those buffers, or make the request smaller',
@@ -62,7 +62,7 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
   look_at_site: (v) =>
     `look at ${v.name('site')}: what it makes in every step is never freed (a list that is appended to, an output without .detach())`,
   compare_snapshots:
-    'compare two memory snapshots some iterations apart: what is live in the later one only is what leaks',
+    'compare two memory snapshots of different iterations: the leak is what is live in the later one only',
   find_kept_tensors:
     'look for tensors kept across iterations: losses or metrics appended without .item(), hooks, growing caches',
   confirm_growth:

@@ -108,12 +108,12 @@ const RULES: Readonly<Record<RuleId, string>> = {
   none_holds:
     'Where no test holds the verdict is undecided, with the capture that would settle each test that could not run.',
   rule_of_thumb:
-    'Where the figures are missing, the guides are asked: with expandable segments on probably a full device; without them, one rank failing among ranks alike, probably fragmentation. At low confidence.',
+    'Where the figures are missing, the guides decide: with expandable segments on probably a full device; without them, one rank failing among ranks alike, probably fragmentation. At low confidence.',
   untested_rival:
     'A verdict that rests on sums alone (capacity, fragmentation) is not sure while a cause that goes before it could not be tested: its confidence is one step lower.',
   contradiction: 'Evidence that contradicts the verdict, or leaves little between it and another, takes one more step.',
   counterfactual:
-    'The run is replayed in the allocator model, as it was set and with the other kind of segments: what happens then speaks for the verdict, or against it.',
+    'The run is replayed in the allocator model, as it was set and with the other kind of segments: the result supports the verdict or contradicts it.',
   proven:
     'Proven needs a sure verdict, and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact replay that repeats the OOM and in which the counterfactual agrees.',
 };
@@ -127,8 +127,8 @@ const APPLIED: Readonly<Record<Exclude<AppliedRule, RuleId>, string | Words>> = 
     'The model does not repeat the OOM at a constant capacity: memory outside the allocator came and went, and no counterfactual is drawn from it.',
   served_in_replay: 'Replayed with expandable segments every request is served: the memory was there.',
   replay_depends:
-    'Whether expandable segments would have served the request depends on how what was live before the recording lay.',
-  refuted_by_replay: 'Replayed with expandable segments the run fails all the same: that setting alone is no cure.',
+    'Whether expandable segments would have served the request depends on the layout of memory that was live before the recording.',
+  refuted_by_replay: 'Replayed with expandable segments the run still fails: that setting alone will not help.',
   served_against_it: 'Against it: replayed with expandable segments every request is served; one step less sure.',
   served_so_far:
     'Replayed with the other kind of segments the requests until here are served; the rest of the step would fail.',

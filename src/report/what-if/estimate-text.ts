@@ -114,7 +114,7 @@ function totalLines(result: EstimateResult): string[] {
 const FITS: Readonly<Record<EstimateDevice['fits'], string>> = {
   yes: 'fits, even by the upper bound',
   no: 'does not fit, not even by the lower bound',
-  unsure: 'may or may not fit: the bounds lie on both sides',
+  unsure: 'may or may not fit: the bounds are on both sides',
 };
 
 function deviceLines(device: EstimateDevice, hasBounds: boolean): string[] {

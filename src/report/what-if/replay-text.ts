@@ -13,9 +13,9 @@ const VARIANTS: Readonly<Record<ReplayDevice['variant'], string>> = {
 
 const KINDS: Readonly<Record<string, string>> = {
   address: 'the model puts it elsewhere',
-  reuse_predicted: 'the model reuses a free block, torch asked the driver',
-  growth_predicted: 'the model asks the driver, torch reused a free block',
-  growth_differs: 'the model asks the driver for something else',
+  reuse_predicted: 'the model reuses a free block, torch called the driver',
+  growth_predicted: 'the model calls the driver, torch reused a free block',
+  growth_differs: 'the model requests something else from the driver',
   oom_predicted: 'the model runs out of memory, torch did not',
   oom_not_predicted: 'torch ran out of memory, the model does not',
   release_differs: 'other segments or pages are given back',

@@ -18,7 +18,7 @@ export function residualText(result: ResidualResult): string {
   blocks.push(
     labelledList('assumed', result.assumptions, 14).join('\n'),
     wrap(
-      '  theory alone never says why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
+      '  theory alone never shows why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
       screen.width,
       '  ',
     ).join('\n'),
@@ -34,7 +34,7 @@ function deviceText(device: DeviceResidual): string {
   const unknown =
     device.unknown_bytes === 0
       ? []
-      : wrap(`  ${formatBytes(device.unknown_bytes)} measured are of nobody knows which component`, screen.width, '  ');
+      : wrap(`  ${formatBytes(device.unknown_bytes)} measured are of an unknown component`, screen.width, '  ');
   return [
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
     ...wrap(

@@ -63,7 +63,7 @@ export function whatIfText(result: WhatIfResult): string {
     step === null
       ? []
       : wrap(
-          `A step like the last whole one peaks at ${formatBytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step asks for other memory' : ''}.`,
+          `A step like the last whole one peaks at ${formatBytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step requests other memory' : ''}.`,
           screen.width,
         );
   pushAll(lines, ['', ...wrap(result.caveat, screen.width), ...like]);

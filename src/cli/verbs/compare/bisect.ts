@@ -52,7 +52,7 @@ const run = defineVerb({
     like: option('--like <run>', 'a run that has what is hunted'),
     tolerance: TOLERANCE,
     allowChange: ALLOW_CHANGE,
-    mostRuns: option('--runs <n>', 'launches of a commit while they cannot tell', launches, '1'),
+    mostRuns: option('--runs <n>', 'launches of a commit while the result is undecided', launches, '1'),
     timeoutMs: option('--timeout <time>', 'end a launch after this, such as 30m; what it wrote is judged', duration),
     output: option('--output <dir>', 'a folder the command writes to by itself; what it writes there is collected'),
     quiet: flag('-q, --quiet', 'do not repeat what the command prints'),
@@ -106,7 +106,7 @@ const run = defineVerb({
         if (detects !== null) err(`${detects}\n`);
       },
       undecided: (attempt, unsure) =>
-        err(`run ${attempt} of ${mostRuns} cannot tell: ${wordedJudgement(unsure, goldenEvidence).reason}\n`),
+        err(`run ${attempt} of ${mostRuns} is undecided: ${wordedJudgement(unsure, goldenEvidence).reason}\n`),
       measure: (...launch) => measureLaunch(db, ...launch),
     });
     const { commit, runs } = judged;

@@ -34,7 +34,7 @@ export const verb = defineVerb({
       'golden values: a name (see `golden list`), a golden file, or another run',
       'compare with what? --golden NAME, FILE or RUN',
     ),
-    preset: option('--preset <rules>', `whose rules judge: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
+    preset: option('--preset <rules>', `rules of upstream to apply: ${PRESETS.join(', ')}`, oneOf(PRESETS), 'default'),
     metrics: option('--metrics <list>', 'of --preset mlm: judge these metrics, such as "lm loss,num-zeros"'),
     deterministic: flag('--deterministic', 'of --preset mlm: losses and tokens must be equal'),
     modelConfig: option(

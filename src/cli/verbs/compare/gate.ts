@@ -159,7 +159,7 @@ async function renew(
     if (different.length > 0)
       throw new MbfError(
         'MBF1001',
-        `run ${run.run} is not a repeat of ${first.run}: ${different.join(', ')} differs; --force keeps it all the same`,
+        `run ${run.run} is not a repeat of ${first.run}: ${different.join(', ')} differs; --force keeps it nevertheless`,
       );
   }
   const all = [...kept, ...added];

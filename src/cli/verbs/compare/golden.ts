@@ -82,7 +82,7 @@ const exported = defineVerb({
   operands: { file: operand('<file>', 'the file to write; - is standard output') },
   options: {
     name: option('--name <golden>', 'which: a name, a golden file, or a run; default: the only ones of the store'),
-    form: option('--as <form>', `whose form: ${FORMS.join(', ')}`, oneOf(FORMS), 'mbforensics'),
+    form: option('--as <form>', `form: ${FORMS.join(', ')}`, oneOf(FORMS), 'mbforensics'),
     force: flag('--force', 'replace the file'),
   },
   examples: [

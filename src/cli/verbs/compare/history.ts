@@ -40,7 +40,7 @@ export const verb = defineVerb({
     to: option('--to <commit>', 'end here'),
     minChange: option(
       '--min-change <share>',
-      'smallest change to report; all have to stand out of the noise as well',
+      'smallest change to report; a change must also exceed the noise',
       share,
       '1%',
     ),

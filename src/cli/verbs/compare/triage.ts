@@ -30,7 +30,7 @@ export const verb = defineVerb({
     criterion: option('--on <criterion>', `what is hunted: ${CRITERION_FORMS}`, parseCriterion, 'oom'),
     like: option(
       '--like <run>',
-      'a run that has what is hunted: another OOM is then no bad commit, and tolerances lie half-way',
+      'a run that has what is hunted: another OOM is then no bad commit, and tolerances are half-way',
     ),
     tolerance: TOLERANCE,
     allowChange: ALLOW_CHANGE,

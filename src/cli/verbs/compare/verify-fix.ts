@@ -28,7 +28,7 @@ export const verb = defineVerb({
   options: {
     fix: option('--fix <id>', 'the fix of `advise` to hold it against; default: the one that the changes are'),
     capacity: CAPACITY,
-    exitCode: flag('--exit-code', 'exit with 1 if it is not fixed, with 3 if that cannot be told'),
+    exitCode: flag('--exit-code', 'exit 1 if it is not fixed, 3 if that is undecided'),
   },
   examples: [
     'verify-fix runs/llama3-70b-sft runs/llama3-70b-sft-expandable',

@@ -14,7 +14,7 @@ export const verb = defineVerb({
   operands: {
     file: operand(
       '[file]',
-      'stacks as this tool, memory_viz or Python print them, apart by empty lines; - for standard input',
+      'stacks as this tool, memory_viz or Python print them, separated by empty lines; - for standard input',
     ),
   },
   options: {

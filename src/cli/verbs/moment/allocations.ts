@@ -43,6 +43,7 @@ export const verb = defineVerb({
 
 function block(text: string): NonNullable<ReturnType<typeof parseBlock>> {
   const parsed = parseBlock(text);
-  if (parsed === undefined) throw new MbfError('MBF1001', `--block ${JSON.stringify(text)} is no label and no address`);
+  if (parsed === undefined)
+    throw new MbfError('MBF1001', `invalid --block ${JSON.stringify(text)}; expected a label or an address`);
   return parsed;
 }

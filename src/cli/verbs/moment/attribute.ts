@@ -41,7 +41,7 @@ export const verb = defineVerb({
     if (result.devices.length > 0) return result;
     throw new MbfError(
       'MBF1002',
-      device === undefined ? `run ${run} has no memory snapshot` : `no snapshot asked about has a device ${device}`,
+      device === undefined ? `run ${run} has no memory snapshot` : `none of these snapshots has a device ${device}`,
     );
   },
   render: attributeText,

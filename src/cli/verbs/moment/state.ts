@@ -44,9 +44,12 @@ export const verb = defineVerb({
 });
 
 /** `oom snapshot.pickle`: the moment before the snapshot, as in older versions. */
-function momentFirst(operands: readonly string[]): { readonly moment: Moment; readonly snapshot: readonly string[] } {
+function momentFirst(operands: readonly string[]): {
+  readonly moment: Moment;
+  readonly snapshot: readonly string[];
+} {
   const [first, ...following] = operands;
-  if (first === undefined || existsSync(first) || !isMoment(first))
-    return { moment: { kind: 'peak' }, snapshot: operands };
+  const isMomentFirst = first !== undefined && !existsSync(first) && (isMoment(first) || following.length > 0);
+  if (!isMomentFirst) return { moment: { kind: 'peak' }, snapshot: operands };
   return { moment: parseMoment(first), snapshot: following };
 }

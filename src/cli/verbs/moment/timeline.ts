@@ -20,7 +20,7 @@ export const verb = defineVerb({
   name: 'timeline',
   operands: { snapshot: SNAPSHOT },
   options: {
-    device: option('--device <n>', 'only this device', digits(9, 'no device number')),
+    device: option('--device <n>', 'only this device', digits(9, 'a device number')),
     from: option(
       '--from <moment>',
       'zoom: from here on; a moment is start, peak, oom, end, seq:N, time:MICROSECONDS or step:N',
@@ -68,7 +68,7 @@ export const verb = defineVerb({
     });
     demandSnapshots(run, result.snapshots);
     if (device !== undefined && result.snapshots.every(({ devices }) => devices.length === 0))
-      throw new MbfError('MBF1002', `no snapshot asked about has a device ${device}`);
+      throw new MbfError('MBF1002', `none of these snapshots has a device ${device}`);
     return result;
   },
   render(result, { width, height, ascii, limit, csv }, context) {

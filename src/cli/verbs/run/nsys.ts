@@ -65,6 +65,7 @@ function demandReports(run: string, reports: readonly unknown[]): void {
 }
 
 function nanoseconds(text: string): number {
-  if (!/^-?\d{1,15}$/.test(text)) throw new MbfError('MBF1001', `--at ${JSON.stringify(text)} is no time in ns`);
+  if (!/^-?\d{1,15}$/.test(text))
+    throw new MbfError('MBF1001', `invalid --at ${JSON.stringify(text)}; expected a time in ns`);
   return Number(text);
 }

@@ -19,7 +19,7 @@ export const verb = defineVerb({
     capacity: CAPACITY,
     stepRange: STEP_RANGE,
     fix: option('--fix <id>', 'one fix in full: evidence, what sources disagree on, lines to paste'),
-    paste: choice('--paste <framework>', 'whose lines to paste; default: the framework of the run', [
+    paste: choice('--paste <framework>', 'framework of the lines to paste; default: the framework of the run', [
       'megatron-bridge',
       'megatron-lm',
       'nemo',
@@ -73,5 +73,5 @@ function pastesOf(framework: string | null): readonly (keyof PasteLines)[] {
 function demandFix({ fixes, run }: AdviseResult, id: string | undefined): void {
   if (id === undefined || fixes.some((fix) => fix.id === id)) return;
   const known = fixes.length === 0 ? 'none' : fixes.map((fix) => fix.id).join(', ');
-  throw new MbfError('MBF1001', `--fix ${JSON.stringify(id)} is no fix of ${run}; there are: ${known}`);
+  throw new MbfError('MBF1001', `unknown --fix ${JSON.stringify(id)} for ${run}; expected one of ${known}`);
 }

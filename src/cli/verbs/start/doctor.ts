@@ -129,7 +129,8 @@ async function readable(
       kind.bytes += candidate.sizeBytes;
     } catch (error) {
       if (!(error instanceof MbfError)) throw error;
-      unread.push({ path: candidate.displayPath, text: `${error.describe()}. ${error.remedy}` });
+      const named = error.inFile(candidate.displayPath);
+      unread.push({ path: candidate.displayPath, text: `${named.describe()}. ${error.remedy}` });
     }
   }
   return {

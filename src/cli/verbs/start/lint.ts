@@ -47,7 +47,7 @@ export const verb = defineVerb({
     env: repeated('--env <file>', 'an environment: `env`, a copy of /proc/PID/environ, a script; may be repeated'),
     framework: option(
       '--framework <name[@version]>',
-      `whose defaults hold: ${FRAMEWORKS.join(', ')}; e.g. megatron-bridge@0.6`,
+      `framework that gives the defaults: ${FRAMEWORKS.join(', ')}; e.g. megatron-bridge@0.6`,
       frameworkOption,
     ),
     gpu: option('--gpu <name>', `the device it will run on, e.g. ${GPUS.slice(0, 3).join(', ')}`, gpuOption),
@@ -183,7 +183,7 @@ async function standardInput(as: SettingsInput['as']): Promise<SettingsInput> {
 
 function gpuOption(text: string): string {
   if (deviceOf(text) !== null) return text;
-  throw new MbfError('MBF1001', `--gpu ${JSON.stringify(text)} is none that is known, such as ${GPUS.join(', ')}`);
+  throw new MbfError('MBF1001', `unknown --gpu ${JSON.stringify(text)}; expected one such as ${GPUS.join(', ')}`);
 }
 
 /** A framework goes by the name of its package too. */
@@ -198,7 +198,10 @@ function frameworkOption(text: string): NonNullable<Asked['framework']> {
   const plain = word.toLowerCase().replaceAll('_', '-');
   const name = FRAMEWORKS.find((one) => one === plain) ?? FRAMEWORK_ALIASES[plain];
   if (name === undefined)
-    throw new MbfError('MBF1001', `--framework ${JSON.stringify(text)} is none of ${FRAMEWORKS.join(', ')}`);
+    throw new MbfError(
+      'MBF1001',
+      `invalid --framework ${JSON.stringify(text)}; expected one of ${FRAMEWORKS.join(', ')}`,
+    );
   if (version !== undefined && !isVersion(version))
     throw new MbfError('MBF1001', `--framework ${JSON.stringify(text)}: no version after @, e.g. ${name}@0.6`);
   return { name, version: version ?? null };
@@ -211,7 +214,10 @@ function versionOption(text: string): readonly [VersionName, string] {
   const version = text.slice(at + 1).trim();
   if (at < 0 || name === undefined || !isVersion(version)) {
     const names = VERSION_NAMES.join(', ');
-    throw new MbfError('MBF1001', `--version-of ${JSON.stringify(text)} is not PACKAGE=VERSION; packages: ${names}`);
+    throw new MbfError(
+      'MBF1001',
+      `invalid --version-of ${JSON.stringify(text)}; expected PACKAGE=VERSION; packages: ${names}`,
+    );
   }
   return [name, version];
 }
@@ -227,7 +233,8 @@ function changeOf(set: readonly string[]): AdviceChange {
   for (const text of set) {
     const at = text.indexOf('=');
     const name = text.slice(0, Math.max(0, at)).trim();
-    if (at < 1 || name === '') throw new MbfError('MBF1001', `--set ${JSON.stringify(text)} is not KEY=VALUE`);
+    if (at < 1 || name === '')
+      throw new MbfError('MBF1001', `invalid --set ${JSON.stringify(text)}; expected KEY=VALUE`);
     const value = text.slice(at + 1);
     if (/^[A-Z][A-Z0-9_]*$/.test(name)) change.env[name] = value === '' ? null : value;
     else {
@@ -248,7 +255,7 @@ function rulesOf(ids: readonly string[], severity: LintSeverity): readonly LintR
 
 function ruleOption(id: string): string {
   if (lintRules().some((one) => one.id === id)) return id;
-  throw new MbfError('MBF1001', `--rule ${JSON.stringify(id)} is no rule${alike(id)}`);
+  throw new MbfError('MBF1001', `unknown --rule ${JSON.stringify(id)}${alike(id)}`);
 }
 
 /** Rules that begin like it: ids have their topic first. */
@@ -257,7 +264,7 @@ function alike(id: string): string {
   const some = lintRules()
     .filter((one) => topic !== '' && one.id.startsWith(topic))
     .map((one) => one.id);
-  return some.length === 0 ? '' : `; there are ${some.slice(0, 8).join(', ')}`;
+  return some.length === 0 ? '' : `; expected one such as ${some.slice(0, 8).join(', ')}`;
 }
 
 /** Names of keys may contain anything. */

@@ -34,7 +34,7 @@ const FORMAT_OF_NAME: readonly (readonly [suffix: string, format: ExportFormat])
 ];
 
 const OPTIONS = {
-  as: option('--as <format>', `one of ${EXPORT_FORMATS.join(', ')} (default: what the name of the output says)`),
+  as: option('--as <format>', `one of ${EXPORT_FORMATS.join(', ')} (default: by the name of the output)`),
   output: option('-o, --output <file>', 'the file to write; - or none: standard output'),
   force: flag('--force', 'replace the output if it exists'),
   at: option(
@@ -132,10 +132,10 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
     if (options.rawFrames) return wrong(`--raw-frames does nothing for --as ${format}`);
   }
   if (isRows && (options.at !== undefined || options.device !== undefined))
-    return wrong('--at and --device are about a snapshot; a --query can say the same');
+    return wrong('--at and --device are about a snapshot; a --query can contain the same condition');
   if (table === 'all' && output === undefined) return wrong('--table all needs a directory as --output');
   if (output === undefined) {
-    if (options.json) return wrong('--json tells about the file written; name one with --output');
+    if (options.json) return wrong('--json describes the written file; name one with --output');
     if (BINARY_FORMATS.includes(format) && context.isTerminal)
       return wrong(`${format} is binary and standard output is a terminal; name a file with --output`);
   } else if (output === '') return wrong('--output is empty');

@@ -35,7 +35,7 @@ export const verb = defineVerb({
       return { library: describeLibrary() };
     }
     if (statement === undefined)
-      throw new MbfError('MBF1001', 'no statement was given; --list shows what can be asked');
+      throw new MbfError('MBF1001', 'no statement was given; --list shows the named queries');
     const format = json ? 'json' : oneOf(SQL_FORMATS)(wanted, '--format');
     const select = statement === '-' ? await readInput() : statement;
     const { context } = session;

@@ -63,6 +63,6 @@ function readText(file: string): string {
 
 function keyValue(text: string): readonly [string, string] {
   const at = text.indexOf('=');
-  if (at <= 0) throw new MbfError('MBF1001', `--set ${JSON.stringify(text)} is not KEY=VALUE, e.g. tp=8`);
+  if (at <= 0) throw new MbfError('MBF1001', `invalid --set ${JSON.stringify(text)}; expected KEY=VALUE such as tp=8`);
   return [text.slice(0, at).trim(), text.slice(at + 1)];
 }

@@ -1,0 +1,282 @@
+/**
+ * What users type in their first minutes, mistakes included: a path as the first word, a log and a snapshot in one
+ * command, an empty directory, typos. Each has an answer that leads on.
+ */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { DiagnoseResult } from '../../src/model/results/common.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli } from '../support/cli.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const SAMPLE = join(repoRoot, 'samples', 'leak');
+const cwd = temporaryDirectory();
+const cli = buildCli();
+const run = (...args: string[]) => cli.run(args, { cwd });
+const OOM =
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.\n';
+
+let log = '';
+
+beforeAll(() => {
+  mkdirSync(join(cwd, 'runs', 'dir with blank'), { recursive: true });
+  mkdirSync(join(cwd, 'empty'));
+  mkdirSync(join(cwd, 'unrelated'));
+  cpSync(SAMPLE, join(cwd, 'runs', 'leak'), { recursive: true });
+  for (const file of readdirSync(SAMPLE)) {
+    if (file.endsWith('.out')) cpSync(join(SAMPLE, file), join(cwd, 'train.log'));
+    if (file.endsWith('.pickle.gz'))
+      writeFileSync(join(cwd, 'snap.pickle'), gunzipSync(readFileSync(join(SAMPLE, file))));
+  }
+  log = join(cwd, 'train.log');
+  cpSync(log, join(cwd, 'runs', 'dir with blank', 'train.log'));
+  writeFileSync(join(cwd, 'hello.txt'), 'hello\n');
+  for (const name of ['hosts', 'passwd']) cpSync(join('/etc', name), join(cwd, 'unrelated', name));
+  cpSync(process.execPath, join(cwd, 'unrelated', 'program'), { dereference: true });
+});
+
+describe('a path', () => {
+  it.each(['runs/leak', './runs/leak/', 'snap.pickle', 'runs/dir with blank'])(
+    '%s as the first word is diagnosed',
+    (path) => {
+      const { status, stdout } = run(path);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/^OOM · /);
+      expect(stdout).toContain('\nVERDICT  ');
+    },
+  );
+
+  it('and another one are one run: the snapshot is judged, with the log', () => {
+    for (const args of [
+      ['train.log', 'snap.pickle'],
+      ['diagnose', 'snap.pickle', 'train.log'],
+    ]) {
+      const { verdicts } = cli.expect(0, [...args, '--json'], { cwd }).json<DiagnoseResult>();
+      expect(verdicts[0]!.cause).toBe('leak');
+      expect(verdicts[0]!.evidence.map(({ kind }) => kind)).toContain('request');
+      expect(verdicts[0]!.accounting_total).not.toBeNull();
+    }
+  });
+
+  it('with another one in ingest is one run, and the default of the next verb', () => {
+    const options = ['--db', join(cwd, 'both.duckdb')];
+    cli.expect(0, ['ingest', 'snap.pickle', 'train.log', ...options], { cwd });
+    const { runs } = cli.expect(0, ['runs', ...options, '--json'], { cwd }).json<{ runs: unknown[] }>();
+    expect(runs).toHaveLength(1);
+    expect(cli.expect(0, ['diagnose', ...options], { cwd }).stdout).toContain('VERDICT  leak');
+  });
+
+  it('is one run each with --each', () => {
+    const { runs } = cli
+      .expect(0, ['diagnose', 'train.log', 'snap.pickle', '--each', '--json'], { cwd })
+      .json<{ runs: DiagnoseResult[] }>();
+    expect(runs.map((one) => one.run)).toEqual(['train.log', 'snap.pickle']);
+  });
+
+  it('with a name that a verb has is diagnosed with ./, and the verb says so', () => {
+    cpSync(join(cwd, 'runs', 'leak'), join(cwd, 'log'), { recursive: true });
+    expect(run('log', '--db', join(cwd, 'both.duckdb')).stderr).toContain('mbforensics ./log');
+    expect(run('./log').stdout).toContain('VERDICT  leak');
+  });
+
+  it('in a command of a next line can be pasted', () => {
+    const { stdout } = run('runs/dir with blank');
+    expect(stdout).toMatch(/NEXT +mbforensics \w+.* 'runs\/dir with blank'/);
+  });
+});
+
+describe('standard input', () => {
+  it.each([['-'], ['diagnose', '-'], ['classify', '-']])('%s reads it', (...args) => {
+    const { status, stdout } = cli.run(args, { cwd, input: OOM });
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/VERDICT +(?:probably )?fragmentation/);
+  });
+});
+
+describe('what holds nothing', () => {
+  it('an empty directory makes neither a store nor a run', () => {
+    const db = join(cwd, 'none.duckdb');
+    const { status, stderr, stdout } = run('ingest', 'empty', '--db', db);
+    expect([status, stdout]).toEqual([4, '']);
+    expect(stderr).toContain('MBF2008');
+    expect(run('diagnose', '--db', db).stderr).toContain('mbforensics PATH');
+  });
+
+  it('and never becomes the default run', () => {
+    const db = join(cwd, 'poisoned.duckdb');
+    cli.expect(0, ['ingest', 'runs/leak', '--db', db], { cwd });
+    run('ingest', 'empty', '--db', db);
+    run('ingest', 'unrelated', '--db', db);
+    expect(cli.expect(0, ['diagnose', '--db', db], { cwd }).stdout).toMatch(/^OOM · run leak/);
+    expect(cli.expect(0, ['show', 'E1', '--db', db], { cwd }).status).toBe(0);
+  });
+
+  it('files of other kinds are not training logs', () => {
+    const { status, stderr } = run('ingest', 'unrelated', '--db', join(cwd, 'other.duckdb'));
+    expect(status).toBe(4);
+    expect(stderr).toContain('nothing usable');
+    expect(run('unrelated').status).toBe(4);
+  });
+
+  it('a text without a failure is not an OOM', () => {
+    const { stdout } = run('hello.txt');
+    expect(stdout).toMatch(/^NOTHING RECOGNISED/);
+    expect(stdout).toContain('NEXT');
+    expect(stdout).not.toMatch(/^OOM/);
+    expect(run('classify', 'hello.txt').stdout).not.toMatch(/^OOM/);
+  });
+});
+
+describe('a typo', () => {
+  it.each([
+    [['diagnse'], /Did you mean diagnose/],
+    [['diagnose', '--jsn'], /Did you mean --json/],
+    [['/no/such'], /MBF1003: \/no\/such: no such file or directory\n/],
+    [['snapshot_rank2.pickle'], /snapshot_rank2\.pickle: no such file or directory/],
+    [['diagnose', 'train.lgo', 'snap.pickle'], /train\.lgo: no such file or directory/],
+    [['help', 'diag'], /unknown command 'diag'/],
+    [['peak', 'snap.pickle', '--by', 'banan'], /invalid --by "banan"; expected one of site, /],
+    [['state', 'snap.pickle', '--at', 'noon'], /invalid moment "noon"; expected one of start, peak, oom/],
+    [['peak', 'snap.pickle', '--limit', 'many'], /invalid --limit "many"; expected a whole number/],
+    [['whatif', 'snap.pickle', '--capacity', 'big'], /invalid --capacity "big"; expected a size/],
+  ])('%s: what is wrong, and what is expected', (args, message) => {
+    const { status, stderr, stdout } = cli.run(args, { cwd });
+    expect([status, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toContain('\ufffd');
+  });
+
+  it('with a store present names the path first', () => {
+    const { stderr } = run('diagnose', 'snapshot_rank2.pickle', '--db', join(cwd, 'both.duckdb'));
+    expect(stderr).toContain('snapshot_rank2.pickle: no such file or directory');
+  });
+
+  it('in SQL is shown without garbage', () => {
+    const { stderr, status } = run('sql', 'SELECT * FROM nope', '--db', join(cwd, 'both.duckdb'));
+    expect(status).toBe(2);
+    expect(stderr).toContain('nope does not exist');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none but line ends
+    expect(stderr).not.toMatch(/[\ufffd\u0000-\u0009\u000b-\u001f]/);
+  });
+
+  it('is JSON with --json', () => {
+    const { status, stdout } = run('/no/such', '--json');
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ schema: 'mbforensics/error@1', code: 'MBF1003', exit_code: 2 });
+    expect(JSON.parse(run('diagnose', '--jsn', '--json').stdout)).toMatchObject({ code: 'MBF1001' });
+  });
+});
+
+describe('older names', () => {
+  it.each([
+    [['at', 'oom', 'snap.pickle'], /oom, after entry/],
+    [['segments', 'oom', 'snap.pickle'], /█ full/],
+    [['state', 'snap.pickle', '--at', 'oom'], /oom, after entry/],
+    [['state', 'snap.pickle', '--at', 'oom', '--map'], /█ full/],
+    [['memory', 'runs/leak'], /memory/],
+    [['log', 'memory', 'runs/leak'], /memory/],
+    [['snapshots', 'runs/leak'], /snapshot/],
+    [['snapshot', 'series', 'runs/leak'], /snapshot/],
+    [['rules'], /parameter/],
+    [['explain', 'rules'], /parameter/],
+    [['explain', 'knobs'], /knobs/],
+  ])('%s', (args, text) => {
+    expect(cli.expect(0, args, { cwd }).stdout).toMatch(text);
+  });
+});
+
+describe('the screen', () => {
+  it('is as wide as $COLUMNS, at least 60 and at most 160', () => {
+    for (const [columns, most] of [
+      ['60', 60],
+      ['80', 80],
+      ['140', 140],
+      ['1000', 160],
+      ['20', 60],
+    ] as const) {
+      const { stdout } = cli.run(['runs/leak'], { cwd, env: { COLUMNS: columns } });
+      const widest = Math.max(...stdout.split('\n').map((line) => line.length));
+      expect(widest).toBeLessThanOrEqual(most);
+      expect(widest).toBeGreaterThan(most - 25);
+    }
+  });
+
+  it('has colours only where they are wanted', () => {
+    expect(run('runs/leak').stdout).not.toContain('\u001b');
+    const always = run('runs/leak', '--color', 'always').stdout;
+    expect(always).toContain('\u001b[');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours
+    expect(always.replaceAll(/\u001b\[\d+m/g, '')).toBe(run('runs/leak').stdout);
+    expect(run('runs/leak', '--color', 'never').stdout).not.toContain('\u001b');
+  });
+
+  it('of the default is short, and --full has all evidence', () => {
+    const short = run('runs/leak').stdout.trimEnd().split('\n');
+    expect(short.length).toBeLessThanOrEqual(16);
+    const full = run('runs/leak', '--full').stdout.trimEnd().split('\n');
+    expect(full.slice(0, short.length)).toEqual(short);
+    expect(full.length).toBeGreaterThan(short.length + 8);
+  });
+});
+
+describe('help', () => {
+  it('of the program lists few verbs, and all of them with --all', () => {
+    const verbs = (text: string): number => [...text.matchAll(/^ {2}[a-z][\w-]+ {2,}\S/gm)].length;
+    expect(verbs(run('--help').stdout)).toBeLessThanOrEqual(12);
+    const all = run('--help', '--all').stdout;
+    expect(verbs(all)).toBeGreaterThan(20);
+    expect(verbs(all)).toBeLessThanOrEqual(28);
+  });
+
+  it('fits a terminal of 80 columns', () => {
+    const { stdout } = cli.run(['--help', '--all'], { cwd, env: { COLUMNS: '80' } });
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+});
+
+describe('shell completion', () => {
+  it('of bash completes verbs, options and files', () => {
+    const script = cli.expect(0, ['completion', 'bash'], { cwd }).stdout;
+    const complete = (...words: string[]): string[] =>
+      spawnSync(
+        'bash',
+        [
+          '-c',
+          `${script}\nCOMP_WORDS=("$@") COMP_CWORD=$(($#-1)); _mbforensics; printf '%s\\n' "\${COMPREPLY[@]}"`,
+          'x',
+          'mbforensics',
+          ...words,
+        ],
+        { cwd, encoding: 'utf8' },
+      ).stdout.split('\n');
+    expect(complete('diag')).toContain('diagnose');
+    expect(complete('snap')).toContain('snap.pickle');
+    expect(complete('peak', '--li')).toContain('--limit');
+    expect(complete('golden', 'a')).toContain('add');
+  });
+
+  it('of zsh and fish, and the man page, name every listed verb', () => {
+    for (const what of ['zsh', 'fish', 'man']) {
+      const text = cli.expect(0, ['completion', what], { cwd }).stdout;
+      for (const verb of ['diagnose', 'verify\\\\?-fix', 'export']) expect(text).toMatch(new RegExp(verb));
+    }
+  });
+});
+
+describe('doctor', () => {
+  it('reports the installation and what can be read', () => {
+    const { stdout } = run('doctor', 'runs/leak', '--db', join(cwd, 'both.duckdb'));
+    for (const part of ['Node', 'DuckDB', 'store', 'cache', 'disk', 'torch-snapshot', 'log'])
+      expect(stdout).toContain(part);
+  });
+
+  it('names files that cannot be read', () => {
+    mkdirSync(join(cwd, 'cut'));
+    writeFileSync(join(cwd, 'cut', 'snapshot.pickle'), '');
+    expect(run('doctor', 'cut').stdout).toMatch(/snapshot\.pickle/);
+    chmodSync(join(cwd, 'cut'), 0o755);
+  });
+});
