@@ -220,7 +220,7 @@ describe('the process', () => {
   it.each([
     ['its environment is read', /process\.env\b|\benv\b[^;]*\} = process\b/, ['src/cli/context.ts']],
     ['its arguments are read', /process\.argv\b/, ENTRY],
-    ['it ends', /process\.exit(?:Code)?\b/, ENTRY],
+    ['it ends', /process\.exit(?:Code)?\b/, ['src/cli/interrupt.ts', ...ENTRY]],
   ])('%s at one place', (_, pattern, places) => {
     const own = product.filter((file) => !file.startsWith('samples'));
     expect(own.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8'))).sort()).toEqual(places);

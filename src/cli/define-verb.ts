@@ -102,7 +102,7 @@ export function defineVerb<Result, Operands extends Specs = None, Options extend
         for (const [i, [key, spec]] of Object.entries(operands).entries())
           inputs[key] = spec.read(command.processedArgs[i], spec.flags);
         for (const { key, spec, made } of declared) inputs[key] = spec.read(raw[made.attributeName()], made.long!);
-        host.end(await answer(definition, inputs as Given<Operands, Options>, host.context));
+        host.end(await answer(definition, inputs as Given<Operands, Options>, host.context, parent));
       });
       for (const verb of verbs) verb.addTo(command, host);
       return command;
@@ -159,8 +159,9 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
   { ask, document, render, reports = {}, exitCode, judges = false }: Definition<Operands, Options, Result>,
   inputs: Given<Operands, Options>,
   context: Context,
+  program: Command,
 ): Promise<Ending> {
-  const session = new Session(context, inputs);
+  const session = new Session(context, inputs, program);
   try {
     const result = await ask(inputs, session);
     if (result !== undefined) {

@@ -1,6 +1,7 @@
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
 import { MbfError } from '../model/errors.js';
+import { maxOf } from '../model/lists.js';
 import { toJson } from '../report/json.js';
 import { bold, setScreen } from '../report/screen.js';
 import { type Context, processContext } from './context.js';
@@ -42,7 +43,7 @@ async function addVerb(parent: Command, name: VerbName, host: Host, shownAs: str
   const command = (await load()).verb.addTo(parent, host, { name: shownAs, summary, group });
   const parts = Object.entries(PARTS[name] ?? {});
   if (parts.length > 0) {
-    const width = Math.max(...parts.map(([part]) => part.length)) + 2;
+    const width = maxOf(parts.map(([part]) => part.length)) + 2;
     const lines = parts.map(([part, verb]) => `  ${name} ${part.padEnd(width)}${VERBS[verb].summary}`);
     command.addHelpText('after', `\n${bold('Also:')}\n${lines.join('\n')}\n`);
   }
@@ -65,18 +66,16 @@ function listed(host: Host, isWhole: boolean): Command {
   return command.addHelpText('after', `${more}${OPERANDS_HELP}\nmbforensics VERB --help prints options and examples.`);
 }
 
-/** The program with all verbs, as completion and the man page describe it. */
-export async function wholeProgram(host: Host): Promise<Command> {
-  const command = bareProgram(host);
-  for (const [name, { group }] of Object.entries<ListedVerb>(VERBS))
-    if (group !== undefined) await addVerb(command, name as VerbName, host);
-  return command;
+function listedNames(): VerbName[] {
+  return (Object.keys(VERBS) as VerbName[]).filter((name) => (VERBS[name] as ListedVerb).group !== undefined);
 }
 
 async function program({ verb, parent, args }: ReadCommand, host: Host): Promise<Command> {
   if (verb === undefined) return listed(host, args.includes('--all'));
   const command = bareProgram(host);
-  if (parent === undefined) await addVerb(command, verb, host);
+  // Completion and the man page describe all verbs.
+  const names = verb === 'completion' ? listedNames() : [verb];
+  if (parent === undefined) for (const name of names) await addVerb(command, name, host);
   else await addVerb(command.command(parent), verb, host, args[1]);
   return command;
 }

@@ -1,6 +1,6 @@
 /**
  * Progress of an ingest on stderr. On a terminal it is one line, rewritten at most ten times a second. Elsewhere it is
- * a line for each file, and only of work that takes more than a second: a short answer has no lines before it.
+ * a line for each file, and only of work that takes more than five seconds: a short answer has no lines before it.
  */
 import type { IngestProgress } from '../ingest/ingest.js';
 import { formatBytes, formatCount } from '../model/units.js';
@@ -8,7 +8,7 @@ import { keepEnd, printable } from '../report/plain-text.js';
 import type { Context } from './context.js';
 
 const INTERVAL_MS = 100;
-const QUIET_MS = 1_000;
+const QUIET_MS = 5_000;
 const LONGEST_NAME = 40;
 
 export interface Progress extends IngestProgress {

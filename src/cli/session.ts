@@ -1,4 +1,5 @@
 /** What a verb opens while it answers. All of it is loaded when it is asked for, and closed when the verb ends. */
+import type { Command } from 'commander';
 import type { SnapshotFilter } from '../findings/run/names/snapshots.js';
 import type { ChosenDevice } from '../findings/state/choose-snapshot.js';
 import type { Moment } from '../findings/trace/moment.js';
@@ -21,15 +22,18 @@ type Closable = { close(): Promise<void> };
 export class Session {
   readonly context: Context;
   readonly common: CommonOptions;
+  /** The program with its verbs: all of them for completion, else the one that was called. */
+  readonly program: Command;
   /** Whether a file of a run could not be read. */
   hasFailed = false;
   /** For standard error, after the answer. */
   readonly remarks: string[] = [];
   readonly #opened: Closable[] = [];
 
-  constructor(context: Context, common: CommonOptions) {
+  constructor(context: Context, common: CommonOptions, program: Command) {
     this.context = context;
     this.common = common;
+    this.program = program;
   }
 
   /** The store that `--db`, `MBF_DB` or the default names. */

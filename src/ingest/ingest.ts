@@ -40,6 +40,9 @@ import { TextRowWriter } from './text-row-writer.js';
  * database under the name of an export is a failure, since the user expects an export.
  */
 const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704', 'MBF2008']);
+/** Names that schedulers, launchers and users give to logs. */
+const NAME_OF_LOG =
+  /\.(?:log|out|err|txt|std(?:out|err))(?:\.\d+)?(?:\.(?:gz|zst))?$|(?:^|[/_-])(?:slurm|std(?:out|err))[^/]*$/i;
 /** Most incidents kept per source; a log that repeats one line a million times adds nothing. */
 const MAX_INCIDENTS = 100_000;
 
@@ -411,7 +414,8 @@ class Session {
       }
       for (const note of (await texts?.finish()) ?? []) notes.add(note);
       // A text among others, such as a licence or /etc/passwd, is not a log.
-      if (parser.id === 'log' && !candidate.isNamed && texts?.isEmpty === true && incidents.length === 0)
+      const mayBeOther = parser.id === 'log' && !candidate.isNamed && !NAME_OF_LOG.test(candidate.path);
+      if (mayBeOther && texts?.isEmpty === true && incidents.length === 0)
         throw new MbfError('MBF2008', 'has no line of a training log');
       await insertIncidents(store, sourceId, incidents);
       const rank = summary.rank ?? fromName?.rank ?? null;

@@ -218,7 +218,7 @@ describe('lint', () => {
     expect(silent.stdout).toBe('');
     expect(silent.stderr).toMatch(/MBF2202: silent\.log: holds no setting/);
     // Nothing is called that: neither a path nor a run.
-    refuses(2, /MBF1003: missing\.yaml: no such file or directory, and no store/, 'missing.yaml');
+    refuses(2, /MBF1003: missing\.yaml: no such file or directory$/m, 'missing.yaml');
     refuses(2, /MBF1001: lint what\?/);
   });
 

@@ -21,7 +21,7 @@ describe('an export in other verbs', () => {
   beforeAll(() => {
     mkdirSync(join(cwd, 'only'));
     copyFileSync(join(SAMPLES, 'nccl-outside', 'nsys_rank0.sqlite.gz'), join(cwd, 'only', 'nsys_rank0.sqlite.gz'));
-    mbf('ingest', join(SAMPLES, 'leak'), join(cwd, 'only'), join(SAMPLES, 'nccl-outside'));
+    mbf('ingest', join(SAMPLES, 'leak'), join(cwd, 'only'), join(SAMPLES, 'nccl-outside'), '--each');
   });
 
   it('at and timeline show the ranges of their moments', () => {

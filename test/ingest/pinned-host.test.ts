@@ -129,7 +129,7 @@ describe('a store with pinned memory', () => {
     expect(screen).toMatch(
       /^host {6}112\.00 MiB pinned in 3 blocks, 96\.00 MiB in use; 64\.00 MiB from .*loader\.py:12/m,
     );
-    const diagnosis = diagnoseText(wordDiagnosis(await diagnose(bench.store, 1, 'run')));
+    const diagnosis = diagnoseText(wordDiagnosis(await diagnose(bench.store, 1, 'run')), { full: true });
     expect(diagnosis).toMatch(/^ {2}host +rank (?:0|unknown): 112\.00 MiB pinned in 3 blocks/m);
   });
 

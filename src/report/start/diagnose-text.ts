@@ -2,9 +2,11 @@
  * The first screen, for an engineer who has ten seconds: VERDICT, FIX, WHY, MEMORY, SITES, UNKNOWN, NEXT. At most
  * {@link HEIGHT} lines; `--full` adds all evidence below it (`evidence-text.ts`).
  */
+import { maxOf, pushAll } from '../../model/lists.js';
 import type { DiagnoseResult, ShortFix, VerdictResult as Verdict } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
+import { launchText } from '../launch-text.js';
 import { keepEnd, printable, wrap } from '../plain-text.js';
 import { bold, cyan, green, red, screen, yellow } from '../screen.js';
 import { clip, tidy } from '../screen-lines.js';
@@ -49,7 +51,7 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
     screen.width,
   );
   const lines = [bold(head[0]!), ...fitted(sections, HEIGHT - 1)];
-  if (target.full === true && first !== undefined) lines.push('', ...evidenceLines(first, others, result));
+  if (target.full === true && first !== undefined) pushAll(lines, ['', ...evidenceLines(first, others, result)]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -111,7 +113,7 @@ function sectionsOf(
     section('WHY', whyOf(first).slice(0, 2), 2),
     memorySection(first),
     sitesSection(first),
-    othersSection(others, first),
+    othersSection(others, first, result),
     unknownSection(first),
     failedSources(result),
     nextSection(first, target),
@@ -246,7 +248,7 @@ function memorySection({ accounting_total: total, accounting, accounting_peak: p
 function sitesSection({ evidence }: Verdict): Section {
   const items = evidence.find(({ kind }) => kind === 'live_sites')?.items ?? [];
   const sizes = items.map(({ numbers }) => formatBytes(numbers['bytes'] ?? 0));
-  const width = Math.max(0, ...sizes.map((size) => size.length));
+  const width = Math.max(0, maxOf(sizes.map((size) => size.length)));
   const lines = items.map(({ name, numbers }, i) => {
     const blocks = numbers['blocks'];
     const count = blocks === undefined ? '' : `  (${formatCount(blocks)} ${blocks === 1 ? 'block' : 'blocks'})`;
@@ -258,19 +260,25 @@ function sitesSection({ evidence }: Verdict): Section {
 
 // ---- the end
 
-function othersSection(others: readonly Verdict[], first: Verdict): Section {
-  if (others.length === 0) return section('OTHERS', []);
-  const same = others.filter(({ cause }) => cause === first.cause).length;
+/** Verdicts of other devices and ranks, and the ends of other launches in the same logs. */
+function othersSection(others: readonly Verdict[], first: Verdict, result: DiagnoseResult): Section {
   const kinds = new Map<string, number>();
-  for (const { cause } of others)
-    if (cause !== first.cause) kinds.set(words(cause), (kinds.get(words(cause)) ?? 0) + 1);
-  const parts = [
-    ...(same > 0 ? [`${formatCount(same)} with the same verdict`] : []),
-    ...[...kinds].map(([name, count]) => `${formatCount(count)} ${name}`),
-  ];
+  for (const { cause } of others) {
+    const name = cause === first.cause ? 'the same verdict' : words(cause);
+    kinds.set(name, (kinds.get(name) ?? 0) + 1);
+  }
   const what = others.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
-  return section('OTHERS', [`${what}: ${parts.join(', ')}`], 0);
+  const verdicts = [...kinds].map(([name, count]) => `${name} (${formatCount(count)})`).join(', ');
+  const { launches, judged_launch: judged } = result;
+  const ends = launches.filter(({ attempt }) => attempt !== judged).slice(-MOST_LAUNCHES);
+  const texts = [
+    ...(others.length === 0 ? [] : [`${what}: ${verdicts}`]),
+    ...(ends.length === 0 ? [] : [`other launches: ${ends.map(launchText).join(' · ')}`]),
+  ];
+  return section('OTHERS', texts, 0);
 }
+
+const MOST_LAUNCHES = 3;
 
 function unknownSection({ cause, missing, captures }: Verdict): Section {
   if (missing.length === 0) return section('UNKNOWN', []);

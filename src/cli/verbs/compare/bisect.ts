@@ -149,7 +149,7 @@ const report = defineVerb({
     const bisection = readSession(repository, given.session);
     const db = join(bisectDirectory(repository), STORE_NAME);
     if (!existsSync(db)) throw new MbfError('MBF1004', 'the store of the bisection is gone', { file: db });
-    const inDb = new Session(session.context, { ...session.common, db });
+    const inDb = new Session(session.context, { ...session.common, db }, session.program);
     const report = await describeBisection(
       session.keep(await openWithoutTables()),
       repository,

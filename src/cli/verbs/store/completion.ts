@@ -1,7 +1,6 @@
 import { completionScript, manPage, SHELLS } from '../../completion.js';
 import { defineVerb } from '../../define-verb.js';
 import { oneOf, operand } from '../../options.js';
-import { wholeProgram } from '../../program.js';
 import { version } from '../../version.js';
 
 export const verb = defineVerb({
@@ -14,8 +13,7 @@ export const verb = defineVerb({
     'completion fish > ~/.config/fish/completions/mbforensics.fish',
     'completion man | man -l -',
   ],
-  async ask({ what }, { context }) {
-    const program = await wholeProgram({ context, debug: () => undefined, end: () => undefined });
+  ask({ what }, { program }) {
     const text = what === 'man' ? manPage(program, version()) : completionScript(what, program);
     return { schema: 'mbforensics/completion@1', what, text };
   },
