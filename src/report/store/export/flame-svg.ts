@@ -174,7 +174,7 @@ function framesIn(from: Cell): number {
   const waiting = [from];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     frames += 1;
-    waiting.push(...next.children.values());
+    for (const child of next.children.values()) waiting.push(child);
   }
   return frames;
 }
