@@ -15,7 +15,7 @@ import type { DiagnoseResult, PeakResult, SnapshotResult, SqlResult } from '../.
 import { EXPORT_FORMATS, type ExportResult } from '../../src/model/results/export.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, environment } from '../support/cli.js';
-import { hasPython, skipLoudly } from '../support/corpus.js';
+import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles } from '../support/corpus.js';
 import { readPprof } from '../support/python-pprof.js';
 import { python } from '../support/python-truth.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
@@ -212,6 +212,52 @@ function pipe(args: readonly string[]): Buffer {
   return stdout;
 }
 
+/** The cells of a picture, as a real parser of XML reads them: tooltip, bytes. */
+function svgCells(file: string): { readonly title: string; readonly bytes: number }[] {
+  const program =
+    'import json, sys, xml.etree.ElementTree as E\nn = "{http://www.w3.org/2000/svg}"\n' +
+    'print(json.dumps([{"title": s.find(n + "title").text, "bytes": int(s.get("data-bytes"))} for s in E.parse(sys.argv[1]).getroot().findall(n + "svg")]))';
+  return JSON.parse(python(program, [file])) as { readonly title: string; readonly bytes: number }[];
+}
+
+describe('svg', () => {
+  it('is chosen by the extension, and adds up to what is live', () => {
+    const file = result('-o', at('live.svg'), '--at', 'oom');
+    const folded = linesOf(ok('--as', 'folded', '--at', 'oom').stdout);
+    expect(file).toMatchObject({ format: 'svg', moment: 'oom', sum_bytes: sumOf(folded) });
+    expect(file.devices[0]!.active_bytes).toBe(file.sum_bytes);
+    expect(ok('--as', 'svg', '--at', 'oom').stdout).toBe(readFileSync(at('live.svg'), 'utf8'));
+    if (!hasPython) return;
+    const [root, ...cells] = svgCells(at('live.svg'));
+    expect(root!.bytes).toBe(file.sum_bytes);
+    for (const { title } of cells) expect(title).not.toMatch(/\.(?:cpp|h|c):\d+\n/);
+  });
+
+  it('of an unknown extension is an error that names the known ones', () => {
+    const { stderr } = run('-o', 'live.png');
+    expect(stderr).toMatch(/unknown extension "\.png"; expected one of .*\.svg/);
+    expect(ok('--as', 'svg', '-o', at('live.html')).stdout).toContain('live.html');
+  });
+
+  const pickles = hasPython ? snapshotPickles().slice(0, 12) : [];
+  if (pickles.length === 0) skipLoudly('pictures of the corpus', 'MBF_CORPUS and python3');
+  else
+    it('of recordings of the corpus is XML whose root is their live memory', () => {
+      let read = 0;
+      for (const name of pickles) {
+        const target = at(`${name}.svg`);
+        const answer = cli.run(['export', join(SNAPSHOTS, name), '--at', 'end', '-o', target, '--json']);
+        if (answer.status !== 0) continue;
+        const { sum_bytes, devices } = answer.json<ExportResult>();
+        expect(devices.reduce((sum, device) => sum + device.active_bytes, 0)).toBe(sum_bytes);
+        const cells = svgCells(target);
+        expect({ name, bytes: cells[0]?.bytes ?? 0 }).toEqual({ name, bytes: sum_bytes });
+        read += 1;
+      }
+      expect(read).toBeGreaterThan(0);
+    });
+});
+
 describe('tables', () => {
   it('as Parquet are read back by DuckDB, row for row', async () => {
     const { DuckDBInstance } = await import('@duckdb/node-api');
@@ -395,7 +441,9 @@ describe('a whole snapshot', () => {
 describe('what is asked wrongly', () => {
   it.each<readonly [readonly string[], number, string]>([
     [[], 2, 'MBF1001'],
-    [['--as', 'svg'], 2, 'MBF1001'],
+    [['--as', 'png'], 2, 'MBF1001'],
+    [['-o', 'live.html'], 2, 'MBF1001'],
+    [['--as', 'svg', '--table', 'event'], 2, 'MBF1001'],
     [['-o', 'what.bin'], 2, 'MBF1001'],
     [['--as', 'folded', '--at', 'noon'], 2, 'MBF1001'],
     [['--as', 'folded', '--device', '7'], 2, 'MBF1002'],
@@ -494,6 +542,7 @@ describe('hostile frames', () => {
     'ünï çödé 😀.py:4',
     `${'x'.repeat(100_000)}.py:5`,
     'ends in 12 34:6',
+    '<script>alert("1")</script>&amp;\u202eyp.py:11',
     '"quoted",\\.py:7',
     '\u2028sep.py:8',
     '__proto__:9',
@@ -537,6 +586,10 @@ describe('hostile frames', () => {
     for (const name of files) expect(profile.stringTable.strings).toContain(name);
     if (!hasPython) return;
     expect(readPprof(at('h.pb.gz')).samples.reduce((sum, sample) => sum + sample.values[1]!, 0)).toBe(total);
+    cli.expect(0, ['export', '--db', hostile, '--raw-frames', '-o', at('h.svg')]);
+    const cells = svgCells(at('h.svg'));
+    expect(cells[0]!.bytes).toBe(total);
+    expect(cells.some(({ title }) => title.includes('nul') && title.includes('\\u{0}'))).toBe(true);
     cli.expect(0, ['export', '--db', hostile, '-o', at('h.json')]);
     const read = JSON.parse(
       python(

@@ -66,9 +66,14 @@ interface Replayed {
 
 interface Answered {
   readonly schema: string;
-  readonly recorded: Readonly<Record<string, unknown>> & { readonly capacity_bytes: number };
+  readonly recorded: Readonly<Record<string, unknown>> & {
+    readonly capacity_bytes: number;
+    readonly outside_bytes: number | null;
+  };
+  readonly targets: readonly { readonly name: string; readonly total_bytes: number }[];
   readonly settings: readonly (Readonly<Record<string, unknown>> & {
     readonly setting: string;
+    readonly target: string | null;
     readonly capacity_bytes: number | null;
     readonly outcome: string;
     readonly robust: boolean;
@@ -149,6 +154,21 @@ describe('replay and whatif', () => {
       'recorded',
       ...new Array<string>(2).fill('expandable_segments:True,garbage_collection_threshold:0.8'),
     ]);
+    const named = whatIf(FRAGMENTED, '--device', 'h100, H200', '--device', 'b200');
+    expect(named.settings.map(({ target, outcome }) => [target, outcome])).toEqual([
+      [null, 'same_oom'],
+      ['h100', 'same_oom'],
+      ['h200', 'fits'],
+      ['b200', 'fits'],
+    ]);
+    for (const { name, total_bytes } of named.targets) {
+      const row = named.settings.find(({ target }) => target === name)!;
+      expect(row.capacity_bytes).toBe(total_bytes - named.recorded.outside_bytes!);
+    }
+    const both = whatIf(FRAGMENTED, '--device', '0,h200', '--set', 'max_split_size_mb:128').settings;
+    expect(new Set(both.slice(1).map(({ target, setting }) => `${setting} ${target}`))).toEqual(
+      new Set(['max_split_size_mb:128 h200']),
+    );
     const larger = whatIf(FRAGMENTED, '--capacity', '141GiB').settings;
     expect(larger.map(({ outcome }) => outcome)).toEqual(['same_oom', 'fits']);
     const edited = whatIf(FULL, '--scale', 'gemm.py=0').edit!;
@@ -169,10 +189,31 @@ describe('replay and whatif', () => {
     [['--remove', 'no such site'], /is part of no call site/],
     [['--capacity', '0'], /expected a size above 0/],
     [['--capacity', '1GiB'], /leaves nothing/],
+    [['--device', 'h100,tpu'], /"tpu" is neither an ordinal nor a device .*h100, .*--capacity/],
+    [['--device', 'a100'], /a100-40, a100-80/],
+    [['--device', '0,1'], /one device at a time/],
+    [['--device', ''], /"" is neither/],
   ])('whatif %j is a usage error', (args, message) => {
     const { stderr } = cli.expect(2, ['whatif', FULL, ...args], { env });
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it('answers in its first line', () => {
+    const first = (...args: string[]): string =>
+      cli
+        .expect(0, ['whatif', ...args], { env })
+        .stdout.split('\n\n')[0]!
+        .replaceAll(/\n\s*/g, ' ');
+    expect(first(FRAGMENTED)).toMatch(/^expandable_segments:True .*avoid.* this OOM .*H100 no, H200 yes/);
+    expect(first(FULL)).toMatch(/^No allocator setting avoids this OOM: .* need .*H100 no, H200 yes/);
+    expect(first(FULL, '--device', 'h200,h100')).toMatch(/^This trace needs .*: H200 yes, H100 no\.$/);
+    expect(first(FRAGMENTED, '--set', 'expandable_segments:True')).toBe(
+      'expandable_segments:True avoids this OOM on this device.',
+    );
+    expect(first(FRAGMENTED, '--set', 'garbage_collection_threshold:0.8')).toBe(
+      'garbage_collection_threshold:0.8 does not avoid this OOM on this device.',
+    );
   });
 
   it('writes no line of more than 100 columns', () => {

@@ -2,11 +2,14 @@
  * The encoders of `export`, over live sets that no program would have: whatever the frames are called, no byte is lost
  * and every reader can read.
  */
+import { runInNewContext } from 'node:vm';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { Profile } from 'pprof-format';
 import { describe, expect, it } from 'vitest';
 import type { LiveFrame, LiveSample, LiveStacks } from '../../src/model/results/export.js';
+import { FLAME_SCRIPT } from '../../src/report/store/export/flame-script.js';
+import { flameSvg } from '../../src/report/store/export/flame-svg.js';
 import { foldedFrame, foldedStacks } from '../../src/report/store/export/folded.js';
 import { pprof } from '../../src/report/store/export/pprof.js';
 import { speedscope } from '../../src/report/store/export/speedscope.js';
@@ -200,3 +203,284 @@ describe('pprof', () => {
     expect(pprof(set!, 'x')).toEqual(pprof(set!, 'x'));
   });
 });
+
+/** What draws text the wrong way round, ends a tag or is not a character, in addition to the signs above. */
+const hostileText = fc.oneof(
+  text,
+  fc.constantFrom(
+    '<script>alert(1)</script>',
+    `"'><img src=x onerror=y>`,
+    ']]>',
+    '&amp;&#x0;',
+    '\u202Etxt.exe\u2066',
+    '\ud800half',
+    'other half\udc00',
+    '\ufffe\uffff',
+    'x'.repeat(100_000),
+    '__proto__',
+    '漢字'.repeat(40),
+  ),
+);
+
+interface SvgCell {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly bytes: number;
+  readonly title: string;
+  readonly label: string;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: XML 1.0 cannot hold them
+const NO_XML = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff]|\p{Cs}/u;
+const REORDERS = /[\u202a-\u202e\u2066-\u2069]/u;
+
+/** The cells of a picture whose XML has only our elements, and only characters of XML. */
+function cellsOf(svg: string): SvgCell[] {
+  expect(svg).not.toMatch(NO_XML);
+  expect(svg).not.toMatch(REORDERS);
+  const [before, script, after] = svg.split(/<script>\/\/<!\[CDATA\[|\/\/\]\]><\/script>/);
+  expect(after).toBe('\n</svg>\n');
+  expect(script).not.toMatch(/\]\]>|innerHTML|eval|fetch|XMLHttp|import/);
+  const open: string[] = [];
+  for (const [, raw = '', tag = ''] of `${before!}${after!}`.matchAll(/([^<]*)(<[^<>]*>|$)/g)) {
+    expect(raw.replaceAll(/&(?:amp|lt|gt|quot|apos);/g, '')).not.toMatch(/[&<>]/);
+    if (tag === '') continue;
+    const parts = /^<(\/?)(svg|title|style|rect|text)((?: [\w-]+="[^"<>]*")*)(\/?)>$/.exec(tag);
+    expect(parts, tag).not.toBeNull();
+    expect(parts![3]).not.toMatch(/href|\bon\w+=|url\(/);
+    if (parts![1] === '/') expect(open.pop()).toBe(parts![2]);
+    else if (parts![4] === '') open.push(parts![2]!);
+  }
+  expect(open).toEqual([]);
+  const cells =
+    /<svg class="f" x="([\d.]+)" y="(\d+)" width="([\d.]+)" height="17" data-bytes="(\d+)"><title>([^<]*)<\/title><rect [^<>]*\/><text [^<>]*>([^<]*)<\/text><\/svg>/g;
+  return [...svg.matchAll(cells)].map(([, x, y, width, bytes, title, label]) => ({
+    x: Number(x),
+    y: Number(y),
+    width: Number(width),
+    bytes: Number(bytes),
+    title: title!,
+    label: label!,
+  }));
+}
+
+const activeOf = ({ devices }: LiveStacks): number =>
+  devices.flatMap(({ samples }) => samples).reduce((sum, one) => sum + (one.state === 'inactive' ? 0 : one.bytes), 0);
+
+describe('the picture of live memory', () => {
+  const hostile = fc.tuple(live, fc.array(hostileText, { minLength: 8, maxLength: 8 })).map(([one, names]) => ({
+    ...one,
+    path: names[0]!,
+    handle: names[1]!,
+    frames: one.frames.map((each, i) => ({ ...each, text: names[i % names.length]!, filename: names[(i + 3) % 8]! })),
+  }));
+
+  it('is XML with nothing in it but our elements, whatever the frames are called', () => {
+    fc.assert(
+      fc.property(hostile, (one) => {
+        const svg = flameSvg(one, 'mbforensics <0>').lines.join('');
+        cellsOf(svg);
+        expect(svg).not.toContain('<script>alert');
+        expect(svg.length).toBeLessThan(400_000);
+      }),
+    );
+  });
+
+  it('has widths in proportion to bytes, children inside their parents, and adds up', () => {
+    fc.assert(
+      fc.property(live, (one) => {
+        const { lines, sumBytes } = flameSvg(one, 'x');
+        expect(sumBytes).toBe(activeOf(one));
+        const cells = cellsOf(lines.join(''));
+        expect(cells.length > 0).toBe(sumBytes > 0);
+        if (sumBytes === 0) return;
+        expect(cells[0]).toMatchObject({ x: 10, width: 1180, bytes: sumBytes });
+        const least = Math.ceil(sumBytes / 2360);
+        for (const cell of cells) {
+          expect(Math.abs(cell.width - (1180 * cell.bytes) / sumBytes)).toBeLessThan(0.001);
+          expect(cell.bytes).toBeGreaterThanOrEqual(least);
+          if (cell.y === cells[0]!.y) continue;
+          const above = cells.filter(
+            ({ x, y, width }) => y === cell.y - 18 && x <= cell.x + 0.002 && x + width >= cell.x + cell.width - 0.002,
+          );
+          expect(above).toHaveLength(1);
+        }
+        for (const y of new Set(cells.map((cell) => cell.y))) {
+          const row = cells.filter((cell) => cell.y === y).sort((a, b) => a.x - b.x);
+          for (const [i, cell] of row.entries())
+            if (i > 0) expect(cell.x).toBeGreaterThanOrEqual(row[i - 1]!.x + row[i - 1]!.width - 0.002);
+          expect(row.reduce((sum, cell) => sum + cell.bytes, 0)).toBeLessThanOrEqual(sumBytes);
+        }
+      }),
+    );
+  });
+
+  it('folds what is too narrow, with its sum, and what is too deep', () => {
+    const frames = Array.from({ length: 5_000 }, (_, i) => ({
+      name: `f${i}`,
+      filename: 'a.py',
+      line: i,
+      text: `f${i}`,
+    }));
+    const sample = {
+      state: 'active_allocated',
+      stream: 0,
+      pool: null,
+      segmentType: 'small',
+      segment: null,
+      blocks: 1,
+    } as const;
+    const picture = (stacks: readonly (readonly number[])[]): string[] => {
+      const samples = stacks.map((_, stack) => ({ ...sample, stack, bytes: stack === 0 ? 10_000 : 1 }));
+      const device = {
+        device: 0,
+        moment: 'oom',
+        seq: 1,
+        timeUs: null,
+        basis: 'actual',
+        reservedBytes: 0,
+        samples,
+      } as const;
+      const activeBytes = samples.reduce((sum, { bytes }) => sum + bytes, 0);
+      return [
+        ...flameSvg(
+          { path: 'p', handle: 'h', rank: null, frames, stacks, devices: [{ ...device, activeBytes }], missing: [1] },
+          'x',
+        ).lines,
+      ];
+    };
+    const narrow = picture(frames.map((_, i) => [i])).join('');
+    const cells = cellsOf(narrow);
+    expect(cells.map(({ title }) => title.split('\n')[0])).toEqual(['all live memory', '4,999 frames, folded', 'f0']);
+    expect(cells[1]!.bytes + cells[2]!.bytes).toBe(cells[0]!.bytes);
+    expect(narrow).toMatch(/Folded: 4,999 frames below 7 B, 4\.88 KiB in all/);
+    expect(narrow).toContain('Without this moment: device 1.');
+    const deep = picture([frames.map((_, i) => i)]).join('');
+    expect(cellsOf(deep).length).toBeLessThan(1_600);
+    expect(deep).toContain('3,500 frames, folded');
+  });
+
+  it('is the same picture every time, in a colour by package', () => {
+    const frames = ['site-packages/torch/a.py', 'site-packages/torch/b.py', 'megatron/core/c.py'].map(
+      (filename, line) => ({
+        name: 'f',
+        filename: `/x/${filename}`,
+        line,
+        text: `f ${filename}`,
+      }),
+    );
+    const samples = frames.map((_, stack) => ({
+      stack,
+      state: 'active_allocated' as const,
+      stream: null,
+      pool: null,
+      segmentType: 'small' as const,
+      segment: null,
+      bytes: 512,
+      blocks: 1,
+    }));
+    const device = { device: 0, moment: 'dump', seq: null, timeUs: null, basis: 'approximate' as const };
+    const devices = [{ ...device, activeBytes: 1536, reservedBytes: 2048, samples }];
+    const three = { path: 'p', handle: 'h', rank: 3, frames, stacks: [[0], [1], [2]], devices, missing: [] };
+    const svg = flameSvg(three, 'x').lines.join('');
+    expect(flameSvg(structuredClone(three), 'x').lines.join('')).toBe(svg);
+    const hues = [...svg.matchAll(/hsl\((\d+),/g)].map(([, hue]) => hue);
+    expect(hues[0]).toBe(hues[1]);
+    expect(hues[2]).not.toBe(hues[0]);
+    expect(svg).toContain('Approximate:');
+  });
+
+  it('zooms, searches and shows details by its script', () => {
+    const names = ['wide', 'narrow one', 'inside'];
+    const frames = names.map((name) => ({ name, filename: 'a.py', line: 1, text: name }));
+    const sample = {
+      state: 'active_allocated',
+      stream: 0,
+      pool: null,
+      segmentType: 'small',
+      segment: null,
+      blocks: 1,
+    } as const;
+    const samples = [
+      { ...sample, stack: 0, bytes: 900 },
+      { ...sample, stack: 1, bytes: 100 },
+    ];
+    const device = {
+      device: 0,
+      moment: 'oom',
+      seq: 1,
+      timeUs: null,
+      basis: 'actual',
+      reservedBytes: 0,
+      samples,
+    } as const;
+    const svg = flameSvg(
+      {
+        path: 'p',
+        handle: 'h',
+        rank: 0,
+        frames,
+        stacks: [[0], [1, 2]],
+        devices: [{ ...device, activeBytes: 1000 }],
+        missing: [],
+      },
+      'x',
+    ).lines.join('');
+    const page = pageOf(cellsOf(svg));
+    runInNewContext(FLAME_SCRIPT, page.globals);
+    expect(page.picture.attributes.get('class')).toBe('live');
+    const cell = (name: string): Fake => page.cells.find((one) => one.parts['title']!.textContent.startsWith(name))!;
+    cell('inside').send('mouseover');
+    expect(page.byId['detail']!.textContent).toBe('inside · 100 B · 10.00 % · 1 block');
+    cell('inside').send('click');
+    expect(cell('wide').attributes.get('display')).toBe('none');
+    for (const name of ['inside', 'narrow one', 'all live memory'])
+      expect(Number(cell(name).attributes.get('width'))).toBeCloseTo(1180);
+    page.byId['reset']!.send('click');
+    expect(Number(cell('wide').attributes.get('width'))).toBeCloseTo(1062);
+    page.byId['search']!.send('click');
+    expect(page.byId['detail']!.textContent).toMatch(/^1 cells? matche?s?, 0\.00 GiB$/);
+    expect(cell('narrow').parts['rect']!.attributes.get('fill')).toBe('#e0f');
+  });
+});
+
+interface Fake {
+  readonly attributes: Map<string, string>;
+  readonly parts: Record<string, Fake>;
+  textContent: string;
+  send(event: string): void;
+}
+
+/** As much of a document as the script of a picture uses. */
+function pageOf(cells: readonly SvgCell[]) {
+  const fake = (
+    attributes: Readonly<Record<string, string | number>>,
+    textContent = '',
+    parts: Record<string, Fake> = {},
+  ) => {
+    const values = new Map(Object.entries(attributes).map(([key, value]) => [key, String(value)]));
+    const listeners = new Map<string, () => void>();
+    return {
+      attributes: values,
+      parts,
+      textContent,
+      send: (event: string) => listeners.get(event)!(),
+      getAttribute: (key: string) => values.get(key) ?? null,
+      setAttribute: (key: string, value: string) => values.set(key, value),
+      getElementsByTagName: (tag: string) => [parts[tag]],
+      addEventListener: (event: string, listener: () => void) => listeners.set(event, listener),
+    };
+  };
+  const drawn = cells.map(({ x, y, width, bytes, title, label }) =>
+    fake({ x, y, width, 'data-bytes': bytes }, '', {
+      title: fake({}, title),
+      rect: fake({ fill: '#fff' }),
+      text: fake({}, label),
+    }),
+  );
+  const byId: Record<string, Fake> = { detail: fake({}, 'hint'), reset: fake({}), search: fake({}) };
+  const picture = { ...fake({}), getElementsByClassName: () => drawn };
+  const document = { currentScript: { parentNode: picture }, getElementById: (id: string) => byId[id] };
+  return { cells: drawn as Fake[], byId, picture, globals: { document, window: { prompt: () => 'NARROW' } } };
+}

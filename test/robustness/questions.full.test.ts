@@ -80,7 +80,12 @@ async function askEverything(store: Store, thorough: boolean): Promise<number> {
         }
         await ask(() => drawSegments(store, chosen, moment, { cells: 20, limit: 3 }));
         await ask(() =>
-          liveStacks(store, { ...target, device }, moment, { rawFrames: false, holes: true, segments: true }),
+          liveStacks(store, { ...target, device }, moment, {
+            rawFrames: false,
+            pythonOnly: false,
+            holes: true,
+            segments: true,
+          }),
         );
         asked += 1;
       }

@@ -145,7 +145,7 @@ export const VERBS = {
   sql: { group: 'Data and export', summary: 'run read-only SQL on the store', load: () => import('./store/sql.js') },
   export: {
     group: 'Data and export',
-    summary: 'write flame graphs, pprof, speedscope, memory_viz, Parquet, CSV',
+    summary: 'write a flame graph (SVG), pprof, speedscope, memory_viz, Parquet, CSV',
     load: () => import('./store/export.js'),
   },
   completion: {

@@ -1,5 +1,5 @@
 /** The live set of a snapshot at a moment, as the encoders of other tools' formats want it. */
-import { type Frame, frameText, visibleFrames } from '../../attribution/frames/call-site.js';
+import { type Frame, frameText, isPython, visibleFrames } from '../../attribution/frames/call-site.js';
 import { MbfError } from '../../model/errors.js';
 import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/results/export.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -20,6 +20,8 @@ export interface ExportTarget extends Pick<ChosenDevice, 'snapshotId' | 'path' |
 export interface LiveStackOptions {
   /** Keeps the interpreter's and dispatcher's frames, and whole paths in `text`. */
   readonly rawFrames: boolean;
+  /** Of a stack with Python frames only these; not together with `rawFrames`. */
+  readonly pythonOnly: boolean;
   /** Adds the holes as samples in state `inactive`, so that samples add up to what is reserved. */
   readonly holes: boolean;
   /** Distinguishes samples of different segments. */
@@ -81,7 +83,7 @@ export async function liveStacks(
   options: LiveStackOptions,
 ): Promise<LiveStacks> {
   const { states, missing } = await deviceStates(store, target, moment);
-  const table = new StackTable(options.rawFrames);
+  const table = new StackTable(options);
   const devices: LiveDevice[] = [];
   for (const { device, hasTrace, at, totals } of states) {
     const parameters = { ...at.key, with_holes: options.holes, with_segments: options.segments };
@@ -126,11 +128,11 @@ class StackTable {
   readonly stacks: (readonly number[])[] = [];
   private readonly frameRows = new Map<string, number>();
   private readonly stackRows = new Map<string, number>();
-  private readonly raw: boolean;
+  private readonly options: Pick<LiveStackOptions, 'rawFrames' | 'pythonOnly'>;
   private known: ReadonlyMap<number, readonly Frame[]> = new Map();
 
-  constructor(raw: boolean) {
-    this.raw = raw;
+  constructor(options: Pick<LiveStackOptions, 'rawFrames' | 'pythonOnly'>) {
+    this.options = options;
   }
 
   async read(store: Store, stackIds: Iterable<number>): Promise<void> {
@@ -152,8 +154,10 @@ class StackTable {
     if (origin === 'hole') return [this.synthetic('(free)')];
     if (stack_id === null) return [this.synthetic(NO_STACK)];
     const all = this.known.get(stack_id) ?? [];
-    const shown = this.raw ? all : visibleFrames(all);
-    const frames = shown.map((frame) => this.frame(frame, this.raw ? rawText(frame) : frameText(frame))).reverse();
+    const { rawFrames, pythonOnly } = this.options;
+    const python = pythonOnly ? all.filter(isPython) : [];
+    const shown = rawFrames ? all : python.length > 0 ? python : visibleFrames(all);
+    const frames = shown.map((frame) => this.frame(frame, rawFrames ? rawText(frame) : frameText(frame))).reverse();
     if (frames.length === 0) frames.push(this.synthetic(NO_FRAMES));
     return origin === 'free_event' ? [this.synthetic(FREED_THERE), ...frames] : frames;
   }

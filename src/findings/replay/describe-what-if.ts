@@ -2,11 +2,12 @@
 
 import { confText, PAGE_BYTES } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
-import { maxOf, pushAll } from '../../model/lists.js';
-import type { WhatIfResult, WhatIfSetting } from '../../model/results/replay.js';
+import { maxOf } from '../../model/lists.js';
+import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
+import { type TargetDevice, USUAL_TARGETS } from '../settings/devices.js';
 import { readStacks, siteOf } from '../stacks/read-stacks.js';
 import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { readSteps } from '../trace/steps.js';
@@ -15,19 +16,15 @@ import type { RecordedCapacity } from './capacity.js';
 import { describeEarlyFrees } from './describe-early-frees.js';
 import { describeEdits, type SiteEdit } from './describe-edits.js';
 import type { StoredRecording } from './read-recording.js';
-import {
-  CAPACITY_PARTS,
-  questionOf,
-  recordedQuestion,
-  type SettingQuestion,
-  sweepQuestions,
-} from './sweep-questions.js';
+import { questionOf, recordedQuestion, type SettingQuestion, sweepQuestions } from './sweep-questions.js';
 
 export interface WhatIfOptions {
   /** `KEY:VALUE` parts, together one setting. */
   readonly set: readonly string[];
-  /** Total memory of the device. */
+  /** Total memory of a device. */
   readonly capacityBytes?: number | undefined;
+  /** Named devices. */
+  readonly targets: readonly TargetDevice[];
   readonly sweep: boolean;
   readonly edits: readonly SiteEdit[];
   readonly freeEarly: boolean;
@@ -54,33 +51,33 @@ export async function describeWhatIf(
     const what = `${fidelity.outcome.addressMatches} of ${fidelity.outcome.allocs} allocations replayed`;
     throw new MbfError('MBF2501', `${chosen.handle} device ${chosen.device}: no what-if: ${fidelity.reason} (${what})`);
   }
-  const budget = askedBudget(options.capacityBytes, capacity);
   const calibration = calibrate(device);
-  const rows: WhatIfSetting[] = [];
+  const rows: WhatIfRow[] = [];
   let repeats: boolean | null = null;
-  const ask = (question: SettingQuestion, budgetBytes: number, allowed: number | null): void => {
-    pushAll(rows, settingRows(device, question, budgetBytes, allowed, calibration, repeats));
+  const ask = (question: SettingQuestion, place: Place, fraction: number | null = null): void => {
+    const allowed = fraction === null ? place.allowedBytes : Math.floor(fraction * place.totalBytes);
+    const target = place.target?.name ?? null;
+    for (const row of settingRows(device, question, place.budgetBytes, allowed, calibration, repeats))
+      rows.push({ ...row, target });
   };
-  const recordedBudget = capacity.budgetBytes;
-  ask(recordedQuestion(recording.settings), recordedBudget, capacity.allowedBytes);
+  const here = recordedPlace(capacity);
+  const recorded = recordedQuestion(recording.settings);
+  ask(recorded, here);
   repeats = capacity.capacityBytes === null ? null : rows[0]?.outcome === 'same_oom';
-  const target = budget ?? recordedBudget;
-  const allowed = budget === null ? capacity.allowedBytes : null;
+  const asked = askedPlaces(options, capacity);
+  const places = asked.length > 0 ? asked : [here];
   const hasFraction = capacity.allowedBytes !== null;
   const own = options.set.length > 0 ? questionOf(recording.settings, options.set.join(','), hasFraction) : undefined;
-  if (own !== undefined) {
-    // Of the device asked about; of the recorded one where no other is.
-    const total = options.capacityBytes ?? capacity.deviceTotalBytes ?? target;
-    const fraction = own.memoryFraction === null ? allowed : Math.floor(own.memoryFraction * total);
-    ask(own, target, fraction);
-  } else if (budget !== null) ask(recordedQuestion(recording.settings), budget, null);
-  const isPlain = own === undefined && budget === null && options.edits.length === 0 && !options.freeEarly;
+  if (own !== undefined) for (const place of places) ask(own, place, own.memoryFraction);
+  else for (const place of asked) ask(recorded, place);
+  const isPlain = own === undefined && asked.length === 0 && options.edits.length === 0 && !options.freeEarly;
   const sweeps = options.sweep || isPlain;
-  if (sweeps) {
-    for (const question of sweepQuestions(recording.settings, hasFraction)) ask(question, target, allowed);
-    if (Number.isFinite(target))
-      for (const part of CAPACITY_PARTS) ask(recordedQuestion(recording.settings), wholePages(target * part), null);
-  }
+  const usual = sweeps && options.targets.length === 0 ? USUAL_TARGETS : [];
+  if (sweeps)
+    for (const place of places)
+      for (const question of sweepQuestions(recording.settings, hasFraction)) ask(question, place);
+  for (const target of usual) ask(recorded, placeOf(target, capacity));
+  const targets = [...options.targets, ...usual];
   return {
     schema: 'mbforensics/whatif@1',
     snapshot: chosen.handle,
@@ -109,7 +106,8 @@ export async function describeWhatIf(
     repeats_oom: repeats,
     lost: lostFacts(device),
     settings: rows,
-    least_capacity: sweeps ? leastCapacities(device) : [],
+    targets,
+    least_capacity: sweeps || targets.length > 0 ? leastCapacities(device) : [],
     optimum_bytes: optimum(device),
     edit: options.edits.length === 0 ? null : await describeEdits(store, chosen, device, options.edits),
     free_early: options.freeEarly ? await describeEarlyFrees(store, chosen, device) : null,
@@ -118,17 +116,41 @@ export async function describeWhatIf(
   };
 }
 
-function wholePages(bytes: number): number {
-  return Math.round(bytes / PAGE_BYTES) * PAGE_BYTES;
+/** A device that a question is asked for. */
+interface Place {
+  /** Null: the recorded device, or a bare size. */
+  readonly target: TargetDevice | null;
+  readonly totalBytes: number;
+  readonly budgetBytes: number;
+  readonly allowedBytes: number | null;
 }
 
-/** What is requested for a device of so many bytes: less what is outside the allocator, where that is known. */
-function askedBudget(capacityBytes: number | undefined, capacity: RecordedCapacity): number | null {
-  if (capacityBytes === undefined) return null;
-  const budget = capacityBytes - (capacity.outsideBytes ?? 0);
-  if (budget <= 0)
-    throw new MbfError('MBF1001', `--capacity ${capacityBytes} leaves nothing beside the memory outside the allocator`);
-  return budget;
+function recordedPlace({ budgetBytes, allowedBytes, deviceTotalBytes }: RecordedCapacity): Place {
+  return { target: null, totalBytes: deviceTotalBytes ?? budgetBytes, budgetBytes, allowedBytes };
+}
+
+function askedPlaces({ capacityBytes, targets }: WhatIfOptions, capacity: RecordedCapacity): Place[] {
+  const sized = capacityBytes === undefined ? [] : [placeOfSize(null, capacityBytes, capacity, '--capacity')];
+  return [...sized, ...targets.map((target) => placeOf(target, capacity))];
+}
+
+function placeOf(target: TargetDevice, capacity: RecordedCapacity): Place {
+  return placeOfSize(target, target.total_bytes, capacity, '--device');
+}
+
+/** Less what is outside the allocator, where that is known. A fraction's limit is one of the recorded device. */
+function placeOfSize(
+  target: TargetDevice | null,
+  totalBytes: number,
+  { outsideBytes }: RecordedCapacity,
+  option: string,
+): Place {
+  const budgetBytes = totalBytes - (outsideBytes ?? 0);
+  if (budgetBytes <= 0) {
+    const what = target === null ? String(totalBytes) : target.name;
+    throw new MbfError('MBF1001', `${option} ${what} leaves nothing beside the memory outside the allocator`);
+  }
+  return { target, totalBytes, budgetBytes, allowedBytes: null };
 }
 
 /** The most that was live at once, or was live and asked for at an OOM, in whole pages. */

@@ -1,4 +1,4 @@
-/** Which settings and devices are tried by default. */
+/** Which settings are tried by default. */
 import { type AllocatorSettings, readAllocConf } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';
 
@@ -54,6 +54,3 @@ export function sweepQuestions(recorded: AllocatorSettings, hasFraction: boolean
       ];
   return texts.map((text) => questionOf(recorded, text, hasFraction));
 }
-
-/** Parts of the recorded capacity: devices somewhat smaller and larger, up to the next generation's. */
-export const CAPACITY_PARTS: readonly number[] = [0.9, 1.1, 1.25, 1.5, 2];

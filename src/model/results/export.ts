@@ -3,8 +3,8 @@
  * about a written file.
  */
 
-/** Formats of `export --as`. The first three show a live set, `snapshot-json` a whole snapshot, the others rows. */
-export const EXPORT_FORMATS = ['folded', 'speedscope', 'pprof', 'snapshot-json', 'parquet', 'csv'] as const;
+/** Formats of `export --as`. The first four show a live set, `snapshot-json` a whole snapshot, the others rows. */
+export const EXPORT_FORMATS = ['svg', 'folded', 'speedscope', 'pprof', 'snapshot-json', 'parquet', 'csv'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 export interface LiveFrame {

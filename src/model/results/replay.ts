@@ -116,6 +116,12 @@ export interface WhatIfSetting {
   readonly note: string | null;
 }
 
+/** A row of `whatif`, with the device that it is about. */
+export interface WhatIfRow extends WhatIfSetting {
+  /** Name of the device in {@link WhatIfResult.targets}; null = the recorded one, or one of `--capacity`. */
+  readonly target: string | null;
+}
+
 /**
  * What a recording has lost that another device or setting may depend on. `pending_frees`: when frees that wait for
  * other streams complete. `flushes`: calls of `empty_cache` that gave nothing back. `unclear_flushes`: whether a flush
@@ -188,7 +194,14 @@ export interface WhatIfResult {
   readonly repeats_oom: boolean | null;
   /** What the intervals and the rows that are not robust are due to. */
   readonly lost: readonly LostFact[];
-  readonly settings: readonly WhatIfSetting[];
+  readonly settings: readonly WhatIfRow[];
+  /** The named devices that rows are about: the total as the driver reports it, and where that was read. */
+  readonly targets: readonly {
+    readonly name: string;
+    readonly label: string;
+    readonly total_bytes: number;
+    readonly source: string;
+  }[];
   /** Least capacity with which every request is served, by setting. */
   readonly least_capacity: readonly {
     readonly setting: string;

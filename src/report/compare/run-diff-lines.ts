@@ -13,13 +13,17 @@ import { changedLines, suspectLines } from './difference-lines.js';
 const VALUES_SHOWN = 10;
 const SUSPECTS_SHOWN = 5;
 
-export function runDiffLines(result: DiffResult): string[] {
-  const { checks, config, env, versions, suspects, commits } = result;
-  // Checks with a value on both sides, without unchanged parts.
-  const judged = checks.filter(
+/** Checks with a value on both sides, without unchanged parts. */
+export function judgedChecks({ checks }: Pick<DiffResult, 'checks'>): DiffResult['checks'] {
+  return checks.filter(
     ({ name, status, golden, current }) =>
       status !== 'skipped' && (status !== 'info' || golden !== current) && (status !== 'pass' || !name.includes(':')),
   );
+}
+
+export function runDiffLines(result: DiffResult): string[] {
+  const { config, env, versions, suspects, commits } = result;
+  const judged = judgedChecks(result);
   const lines: string[] = [];
   if (judged.length > 0)
     pushAll(lines, ['', ...checkTable(judged, { preset: 'default', explains: () => false, sides: ['a', 'b'] })]);

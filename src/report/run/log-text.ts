@@ -88,7 +88,7 @@ function memoryLines(run: LogRun, mostRows: number): string[] {
   ];
 }
 
-function versions(run: LogRun): string {
+export function versions(run: LogRun): string {
   const texts = VERSION_NAMES.flatMap((name) => {
     const version = run.versions[name];
     return version === null ? [] : [`${name} ${shortText(version, 30)}`];
@@ -104,7 +104,7 @@ function printed(parts: readonly (string | null)[]): string {
   return known.length === 0 ? 'none printed' : known.join(' · ');
 }
 
-function device({ gpu }: LogRun): string {
+export function device({ gpu }: LogRun): string {
   return printed([
     gpu.name === null ? null : shortText(gpu.name, 40),
     gpu.total_bytes === null ? null : formatBytes(gpu.total_bytes),
@@ -112,7 +112,7 @@ function device({ gpu }: LogRun): string {
   ]);
 }
 
-function layout(run: LogRun): string {
+export function layout(run: LogRun): string {
   const { tp, pp, vpp, cp, ep, etp, dp } = run.parallel;
   const size = (name: string, value: number | null): string | null =>
     value === null ? null : `${name} ${formatCount(value)}`;
@@ -127,7 +127,7 @@ function layout(run: LogRun): string {
   ]);
 }
 
-function allocator(run: LogRun): string {
+export function allocator(run: LogRun): string {
   if (run.allocator_conf === null) return 'unknown: no variable and no snapshot has its settings';
   const origin = run.origins['allocator_conf'] ?? '';
   return `${run.allocator_conf === '' ? 'no settings' : shortText(run.allocator_conf, 100)}  [${shortText(origin, 80)}]`;
@@ -138,16 +138,7 @@ function attempts(run: LogRun): string[] {
   if (run.attempts.length < 2 && only?.time_us == null)
     return only === undefined || only.ending === 'unknown' ? [] : labelled('ended', endingText(only, run.files));
   const shown = run.attempts.length <= MOST_ATTEMPTS ? run.attempts : run.attempts.slice(-MOST_ATTEMPTS);
-  const lines = shown.map((attempt) => {
-    const reached =
-      attempt.iteration_lines === 0
-        ? 'no iteration line'
-        : `iterations ${countOr(attempt.first_iteration)} to ${countOr(attempt.last_iteration)}`;
-    const phase = attempt.last_phase === null ? '' : `, last phase ${attempt.last_phase.replaceAll('_', ' ')}`;
-    const failed = attempt.incidents === 0 ? '' : `, ${counted(attempt.incidents, 'failure line')}`;
-    const time = attempt.time_us === null ? '' : ` from ${clock(attempt.time_us)}`;
-    return `${attempt.attempt}${time}: ${reached}${attempt.ending === 'unknown' ? phase : `, ${endingText(attempt, run.files)}`}${failed}`;
-  });
+  const lines = shown.map((attempt) => attemptWords(attempt, run.files));
   if (shown.length < run.attempts.length) lines.unshift(`… ${run.attempts.length - shown.length} earlier`);
   return labelledList(
     'attempts',
@@ -155,8 +146,19 @@ function attempts(run: LogRun): string[] {
   );
 }
 
-/** Step time and throughput. */
-function pace(run: LogRun): string[] {
+export function attemptWords(attempt: LogRun['attempts'][number], files: number): string {
+  const reached =
+    attempt.iteration_lines === 0
+      ? 'no iteration line'
+      : `iterations ${countOr(attempt.first_iteration)} to ${countOr(attempt.last_iteration)}`;
+  const phase = attempt.last_phase === null ? '' : `, last phase ${attempt.last_phase.replaceAll('_', ' ')}`;
+  const failed = attempt.incidents === 0 ? '' : `, ${counted(attempt.incidents, 'failure line')}`;
+  const time = attempt.time_us === null ? '' : ` from ${clock(attempt.time_us)}`;
+  return `${attempt.attempt}${time}: ${reached}${attempt.ending === 'unknown' ? phase : `, ${endingText(attempt, files)}`}${failed}`;
+}
+
+/** Step times and throughput; empty where none is known. */
+export function paceWords(run: LogRun): { readonly time: string; readonly throughput: string } {
   const { iterations: all, rates, derived_step: derived } = run;
   const { steady } = all;
   const words = (kind: 'rate' | 'time'): string[] =>
@@ -176,29 +178,30 @@ function pace(run: LogRun): string[] {
   else if (derived !== null) times.unshift(`about ${stepTime(derived.ms)}, from ${derived.from}`);
   const tflops = steady.median_tflops_per_gpu ?? all.median_tflops_per_gpu;
   const rated = [...(tflops === null ? [] : [`median ${grouped(tflops, 1)} TFLOP/s/GPU`]), ...words('rate')];
-  return [
-    ...(times.length === 0 ? [] : labelled('step time', times.join(' · '))),
-    ...(rated.length === 0 ? [] : labelled('throughput', rated.join(' · '))),
-  ];
+  return { time: times.join(' · '), throughput: rated.join(' · ') };
 }
 
 function iterations(run: LogRun): string[] {
-  const { iterations: all } = run;
-  if (all.count === 0) return [...labelled('iterations', 'none printed'), ...pace(run)];
+  const { time, throughput } = paceWords(run);
+  return [
+    ...labelled('iterations', iterationWords(run)),
+    ...(time === '' ? [] : labelled('step time', time)),
+    ...(throughput === '' ? [] : labelled('throughput', throughput)),
+  ];
+}
+
+export function iterationWords({ iterations: all }: LogRun): string {
+  if (all.count === 0) return 'none printed';
   const target = all.target === null ? '' : ` of ${formatCount(all.target)}`;
   const order = all.monotonic === false ? ', not rising throughout' : '';
   const bad = [
     (all.skipped_iterations ?? 0) > 0 ? `${formatCount(all.skipped_iterations!)} skipped` : '',
     (all.nan_iterations ?? 0) > 0 ? `${formatCount(all.nan_iterations!)} NaN` : '',
   ].filter((text) => text !== '');
-  const lines = labelled(
-    'iterations',
-    `${counted(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`,
-  );
-  return [...lines, ...pace(run)];
+  return `${counted(all.count, 'line')}${all.copies > 0 ? ` (${formatCount(all.copies)} more in second files)` : ''}, ${countOr(all.first)} to ${countOr(all.last)}${target}${order}${bad.length === 0 ? '' : ` · ${bad.join(', ')}`}`;
 }
 
-function phases(run: LogRun): string {
+export function phases(run: LogRun): string {
   const last = run.attempts.at(-1)?.attempt;
   const shown = run.phases.filter(({ attempt, phase }) => attempt === last && phase !== 'unknown');
   const texts = shown.map(
@@ -208,13 +211,13 @@ function phases(run: LogRun): string {
 }
 
 /** Failure lines of one attempt and kind. */
-interface Folded {
+export interface Folded {
   readonly first: LogIncident;
   readonly incidents: LogIncident[];
 }
 
 /** In the order of the first of each; the first failure's own group leads. */
-function fold(run: LogRun): Folded[] {
+export function fold(run: LogRun): Folded[] {
   const lead = run.first_failure === null ? undefined : run.incidents[run.first_failure.incident];
   const ordered = lead === undefined ? run.incidents : [lead, ...run.incidents.filter((other) => other !== lead)];
   const groups = groupBy(ordered, ({ attempt, kind }) => `${attempt ?? ''} ${kind}`);

@@ -1,17 +1,18 @@
 /** `whatif` as text. */
-import { pushAll } from '../../model/lists.js';
+import { maxOf, minOf, pushAll } from '../../model/lists.js';
 import type {
   EarlyFree,
   LostFact,
   WhatIfOutcomeName,
   WhatIfPeak,
   WhatIfResult,
-  WhatIfSetting,
+  WhatIfRow,
 } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN } from '../text-pieces.js';
+import { type AskedRow, answerText, askedRows, isStepShort } from './what-if-answer.js';
 
 const INDENT = ' '.repeat(13);
 
@@ -19,7 +20,9 @@ export function whatIfText(result: WhatIfResult): string {
   const { recorded, replay } = result;
   const rank = rankName(result.rank);
   const setting = recorded.setting === '' ? 'default settings' : recorded.setting;
+  const answer = answerText(result);
   const lines = [
+    ...(answer === '' ? [] : [...paragraph(answer), '']),
     ...paragraph(
       `${keepEnd(printable(result.path), 60)} · ${rank} · device ${result.device} · recorded with ${printable(setting)}`,
     ),
@@ -33,6 +36,7 @@ export function whatIfText(result: WhatIfResult): string {
     '',
     settingTable(result),
   ];
+  pushAll(lines, targetLines(result));
   const notes = new Map<string, Set<string>>();
   for (const { note, setting } of result.settings)
     if (note !== null) notes.set(note, (notes.get(note) ?? new Set()).add(setting));
@@ -44,7 +48,7 @@ export function whatIfText(result: WhatIfResult): string {
     pushAll(
       lines,
       paragraph(
-        `  the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${signed(result.calibration_bytes)}), pessimistic leaves it where it lay`,
+        `  the recording begins with live memory: optimistic packs it afresh (error with the recorded settings ${signed(result.calibration_bytes)}), pessimistic leaves it where it was; both: the two have the same outcome, and the figures are the worse ones`,
       ),
     );
   }
@@ -113,56 +117,87 @@ const LOST: Readonly<Record<LostFact, string>> = {
   private_pools: "from when on a graph's private pool could be freed is in no file",
 };
 
-/** `8.42 GiB`, or `8.42 to 8.61 GiB` where the file leaves it open. */
-function peakWords({ bound, peak_reserved_bytes: peak, ...row }: WhatIfSetting): string {
-  if (bound !== 'interval') return formatBytes(peak);
-  const [least, most] = [row.peak_reserved_least_bytes, row.peak_reserved_most_bytes].map(formatBytes);
+/** `8.42 GiB`; `8.42 to 8.61 GiB` where the file leaves it open, `≤8.61 GiB` with two bounds. */
+function peakWords({ rows, first }: AskedRow): string {
+  if (rows.length > 1) return `≤${formatBytes(maxOf(rows.map((row) => row.peak_reserved_most_bytes)))}`;
+  if (first.bound !== 'interval') return formatBytes(first.peak_reserved_bytes);
+  const [least, most] = [first.peak_reserved_least_bytes, first.peak_reserved_most_bytes].map(formatBytes);
   if (least === most) return least!;
   const [value, unit] = least!.split(' ');
   return `${most!.endsWith(` ${unit}`) ? value : least} to ${most}`;
+}
+
+/** Totals of the named devices, and what of them the allocator cannot have. */
+function targetLines({ targets, recorded }: WhatIfResult): string[] {
+  if (targets.length === 0) return [];
+  const outside =
+    recorded.outside_bytes === null
+      ? 'nothing subtracted: the memory outside the allocator is not known'
+      : `less ${formatBytes(recorded.outside_bytes)} outside the allocator, as recorded`;
+  const totals = targets.map(({ label, total_bytes }) => `${label} ${formatBytes(total_bytes)}`);
+  return paragraph(
+    `  capacity of a named device: the total that its driver reports (${totals.join(', ')}), ${outside}`,
+  );
 }
 
 /**
  * The widest setting that fits next to the deciding figures in a line: one option fits, a list of them takes a
  * line each.
  */
-const SETTING_WIDTH = 33;
+const SETTING_WIDTH = 32;
 
 /** Bytes missing are a negative headroom. The costs, waste and calls, give way where the settings are long. */
-function settingTable({ settings: rows, whole_step: step }: WhatIfResult): string {
-  const isShort = ({ outcome, capacity_bytes: capacity }: WhatIfSetting): boolean =>
-    outcome === 'fits' && step !== null && step.outcome !== 'unlike' && capacity !== null && capacity < step.peak_bytes;
-  const isLimited = rows.some((row) => row.capacity_bytes !== null);
-  const isWide = rows.some((row) => row.setting.length > 26 || !row.robust) && isLimited;
+function settingTable({ settings, targets, whole_step: step }: WhatIfResult): string {
+  const labels = new Map(targets.map(({ name, label }) => [name, label]));
+  const nameOf = ({ setting, target }: WhatIfRow): string => {
+    if (target === null) return setting;
+    return `${labels.get(target) ?? target}, ${setting === 'recorded' ? 'recorded settings' : setting}`;
+  };
+  const asked = askedRows(settings).flatMap((question) => {
+    const isShort = question.rows.map((row) => isStepShort(row, step));
+    const agree = question.rows.every((row, i) => row.outcome === question.first.outcome && isShort[i] === isShort[0]);
+    return agree ? [question] : question.rows.map((row) => ({ rows: [row], first: row }));
+  });
+  const isLimited = settings.some((row) => row.capacity_bytes !== null);
+  const isOpen = asked.some(({ rows }) => rows.length > 1);
+  const isWide = isOpen || settings.some((row) => nameOf(row).length > 26 || !row.robust);
+  const showsCosts = !(isWide && isLimited);
   const columns = [
     left('setting'),
     ...(isLimited ? [right('capacity')] : []),
     left('outcome'),
     right('reserved'),
     ...(isLimited ? [right('headroom')] : []),
-    ...(isWide ? [] : [right('waste'), right('calls')]),
+    ...(showsCosts ? [right('waste'), right('calls')] : []),
     left('bound'),
   ];
-  const cells = rows.flatMap((row) => {
-    const [first = '', ...more] = settingLines(row.setting);
+  const cells = asked.flatMap((question) => {
+    const { rows, first } = question;
+    const [name = '', ...more] = settingLines(nameOf(first));
+    const mark = isOpen && rows.length > 1 ? '≤' : '';
     const all = [
-      first,
-      ...(isLimited ? [bytesOr(row.capacity_bytes)] : []),
-      isShort(row) ? 'fits so far' : OUTCOMES[row.outcome],
-      peakWords(row),
-      ...(isLimited ? [headroomOf(row)] : []),
-      ...(isWide ? [] : [formatBytes(row.unused_at_peak_bytes), formatCount(row.driver_calls)]),
-      `${row.bound}${row.robust ? '' : ' *'}`,
+      name,
+      ...(isLimited ? [bytesOr(first.capacity_bytes)] : []),
+      isStepShort(first, step) ? 'fits so far' : OUTCOMES[first.outcome],
+      peakWords(question),
+      ...(isLimited ? [headroomOf(question)] : []),
+      ...(showsCosts
+        ? [
+            `${mark}${formatBytes(maxOf(rows.map((row) => row.unused_at_peak_bytes)))}`,
+            `${mark}${formatCount(maxOf(rows.map((row) => row.driver_calls)))}`,
+          ]
+        : []),
+      `${rows.length > 1 ? 'both' : first.bound}${first.robust ? '' : ' *'}`,
     ];
     return [all, ...more.map((line) => columns.map((_, i) => (i === 0 ? line : '')))];
   });
   const lines = [table(columns, cells, '  ')];
-  if (rows.some(isShort))
+  if (settings.some((row) => isStepShort(row, step)))
     pushAll(
       lines,
       paragraph(`  fits so far: until this OOM; the rest of the step peaks at ${formatBytes(step!.peak_bytes)}`),
     );
-  if (rows.some((row) => !row.robust))
+  if (settings.some((row) => !row.robust))
     pushAll(
       lines,
       paragraph(
@@ -182,9 +217,16 @@ function settingLines(setting: string): string[] {
   });
 }
 
-function headroomOf(row: WhatIfSetting): string {
-  if (row.outcome === 'fits') return `${row.bound === 'interval' ? '≥ ' : ''}${bytesOr(row.headroom_bytes)}`;
-  return row.short_bytes === null ? UNKNOWN : `−${formatBytes(row.short_bytes)}`;
+/** Of two bounds, the worse. */
+function headroomOf({ rows, first }: AskedRow): string {
+  const isOpen = rows.length > 1;
+  if (first.outcome === 'fits') {
+    const known = rows.flatMap((row) => row.headroom_bytes ?? []);
+    const mark = isOpen || first.bound === 'interval' ? '≥' : '';
+    return known.length === 0 ? UNKNOWN : `${mark}${formatBytes(minOf(known))}`;
+  }
+  const short = rows.flatMap((row) => row.short_bytes ?? []);
+  return short.length === 0 ? UNKNOWN : `−${formatBytes(maxOf(short))}`;
 }
 
 const LEAST_BOUNDS = {

@@ -44,6 +44,10 @@ export const verb = defineVerb({
       'the repository of both commits: names the hunks and settings that may be why; a and b may be revisions',
     ),
     stepRange: STEP_RANGE,
+    markdown: option(
+      '--markdown <file>',
+      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
+    ),
     exitCode: flag('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
   },
   examples: [
@@ -53,6 +57,7 @@ export const verb = defineVerb({
     'diff main~12 main --repo ~/src/Megatron-Bridge',
     'diff snapshot_0.pickle snapshot_0.pickle --at-a step:2 --at-b step:9',
     'diff golden night-shift --max-growth 2% --exit-code',
+    'diff before.pickle after.pickle --markdown -',
   ],
   async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, stepRange, ...given }, session) {
     const maxGrowth = given.maxGrowth ?? (given.exitCode ? { bytes: 0 } : undefined);
@@ -95,6 +100,9 @@ export const verb = defineVerb({
     } satisfies DiffResult as DiffResult;
   },
   render: diffText,
+  reports: {
+    markdown: async (result) => (await import('../../../report/compare/diff-markdown.js')).diffMarkdown(result),
+  },
   exitCode: ({ gate }, { exitCode }) => (exitCode && gate?.exceeded === true ? EXIT.finding : EXIT.done),
 });
 

@@ -25,6 +25,10 @@ export const verb = defineVerb({
       'ours',
     ),
     limit: option('--limit <n>', 'groups to show, and a third as many stacks; 0 = all', count, '12'),
+    markdown: option(
+      '--markdown <file>',
+      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
+    ),
   },
   examples: [
     'peak',
@@ -34,6 +38,7 @@ export const verb = defineVerb({
     'peak night-shift/3/snapshot#1 --by module --at oom',
     'peak snapshot_oom_rank-3.pickle --depth 3',
     'peak snapshot_oom_rank-3.pickle --grouping bridge',
+    'peak --at oom --markdown peak.md',
   ],
   async ask({ snapshot, by, depth, moment, grouping, limit }, session) {
     const { store, run, filter } = await session.snapshots(snapshot);
@@ -43,4 +48,7 @@ export const verb = defineVerb({
     return result;
   },
   render: peakText,
+  reports: {
+    markdown: async (result) => (await import('../../../report/moment/peak-markdown.js')).peakMarkdown(result),
+  },
 });

@@ -6,12 +6,19 @@ import { countOrAll, option, RUN } from '../../options.js';
 export const verb = defineVerb({
   name: 'log',
   operands: { run: RUN },
-  options: { limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000') },
-  examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out'],
+  options: {
+    limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000'),
+    markdown: option(
+      '--markdown <file>',
+      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
+    ),
+  },
+  examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out', 'log --markdown run.md'],
   async ask({ run: operand, limit, json }, session) {
     const { store, runId, run, failed } = await session.target(operand);
     // The screen shows sums of them only.
     return describeLog(store, runId, run, { mostMemoryRecords: json ? limit : 1, failedSources: failed });
   },
   render: logText,
+  reports: { markdown: async (result) => (await import('../../../report/run/log-markdown.js')).logMarkdown(result) },
 });

@@ -25,14 +25,19 @@ export const verb = defineVerb({
       'nemo',
       'all',
     ]),
+    markdown: option(
+      '--markdown <file>',
+      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
+    ),
   },
   examples: [
     'advise',
     'advise runs/llama3-70b-sft --fix expandable-segments',
     'advise night-shift --paste megatron-lm',
+    'advise night-shift --markdown -',
     'advise night-shift --json',
   ],
-  async ask({ run: operand, capacity, fix, stepRange }, session) {
+  async ask({ run: operand, capacity, fix, paste, stepRange }, session) {
     const target = await session.target(operand);
     const { store, runId, run } = target;
     const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
@@ -48,10 +53,15 @@ export const verb = defineVerb({
       symptoms: situation.isMegatron ? symptoms : [],
     };
     demandFix(advice, fix);
-    return { advice, framework: situation.isMegatron ? (situation.facts.framework.name ?? 'unknown') : null };
+    const framework = situation.isMegatron ? (situation.facts.framework.name ?? 'unknown') : null;
+    return { advice, fix, paste: pastesOf(paste ?? framework) };
   },
   document: ({ advice }) => advice,
-  render: ({ advice, framework }, { fix, paste }) => adviseText(advice, { fix, paste: pastesOf(paste ?? framework) }),
+  render: ({ advice, fix, paste }) => adviseText(advice, { fix, paste }),
+  reports: {
+    markdown: async ({ advice, fix, paste }) =>
+      (await import('../../../report/start/advise-markdown.js')).adviseMarkdown(advice, { fix, paste }),
+  },
 });
 
 /** Where the framework is not known, the lines of each; null: another trainer. */

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { listSnapshots } from '../../../findings/run/names/snapshots.js';
 import { MbfError } from '../../../model/errors.js';
 import {
@@ -28,6 +28,7 @@ const FORMAT_OF_NAME: readonly (readonly [suffix: string, format: ExportFormat])
   ['.collapsed', 'folded'],
   ['.folded', 'folded'],
   ['.parquet', 'parquet'],
+  ['.svg', 'svg'],
   ['.pb.gz', 'pprof'],
   ['.json', 'snapshot-json'],
   ['.csv', 'csv'],
@@ -42,7 +43,7 @@ const OPTIONS = {
     'start, peak, oom, end, seq:N, time:MICROSECONDS, step:N (default: peak; snapshot-json: end)',
   ),
   device: option('--device <n>', 'only this device'),
-  rawFrames: flag('--raw-frames', "keep the interpreter's frames and whole paths of files"),
+  rawFrames: flag('--raw-frames', 'keep the frames of the interpreter and of C++, and whole paths of files'),
   withState: flag(
     '--with-state',
     "folded: put stream and state in front as torch's _memory_viz.py does, and add free blocks",
@@ -66,7 +67,8 @@ export const verb = defineVerb({
   },
   options: OPTIONS,
   examples: [
-    'export --as folded | flamegraph.pl --countname bytes > live.svg',
+    'export snapshot_oom_rank-3.pickle --at oom -o live.svg',
+    'export --as folded | flamegraph.pl --countname bytes > peak.svg',
     'export snapshot_oom_rank-3.pickle --at oom -o oom.pb.gz',
     'export night-shift/3/snapshot#1 -o peak.speedscope.json',
     'export snapshot_oom_rank-3.pickle --as snapshot-json --at oom -o oom.json',
@@ -117,6 +119,11 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
   const output = options.output === '-' ? undefined : options.output;
   const named = FORMAT_OF_NAME.find(([suffix]) => output?.toLowerCase().endsWith(suffix))?.[1];
   const format = (options.as ?? named) as ExportFormat | undefined;
+  const extension = output === undefined ? '' : extname(output);
+  if (format === undefined && extension !== '') {
+    const known = FORMAT_OF_NAME.map(([suffix]) => suffix).join(', ');
+    return wrong(`--output: unknown extension ${JSON.stringify(extension)}; expected one of ${known}, or --as`);
+  }
   if (format === undefined) return wrong(`no format: --as is one of ${EXPORT_FORMATS.join(', ')}`);
   if (!EXPORT_FORMATS.includes(format))
     return wrong(`--as ${JSON.stringify(format)} is none of ${EXPORT_FORMATS.join(', ')}`);
@@ -216,6 +223,7 @@ async function exportSnapshotAs(
   const states = options.withState || options.withSegments;
   const live = await liveStacks(store, about, moment ?? { kind: 'peak' }, {
     rawFrames: options.rawFrames,
+    pythonOnly: format === 'svg' && !options.rawFrames,
     holes: states,
     segments: options.withSegments,
   });
@@ -256,6 +264,11 @@ async function encode(live: LiveStacks, format: ExportFormat, states: boolean): 
     const { foldedStacks } = await import('../../../report/store/export/folded.js');
     const folded = foldedStacks(live, { states });
     return { content: folded.lines, stacks: folded.lines.length, sumBytes: folded.sumBytes };
+  }
+  if (format === 'svg') {
+    const { flameSvg } = await import('../../../report/store/export/flame-svg.js');
+    const picture = flameSvg(live, exporter);
+    return { content: picture.lines, stacks: picture.stacks, sumBytes: picture.sumBytes };
   }
   const sumBytes = live.devices.reduce((sum, device) => sum + device.activeBytes, 0);
   if (format === 'speedscope') {

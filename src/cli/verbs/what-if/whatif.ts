@@ -1,9 +1,10 @@
 import type { SiteEdit } from '../../../findings/replay/describe-edits.js';
 import { describeWhatIf } from '../../../findings/replay/describe-what-if.js';
+import { TARGET_DEVICES, type TargetDevice, targetDeviceOf } from '../../../findings/settings/devices.js';
 import { MbfError } from '../../../model/errors.js';
 import { whatIfText } from '../../../report/what-if/what-if-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { flag, ONE_DEVICE, option, repeated, SNAPSHOT, sizeAboveZero } from '../../options.js';
+import { count, flag, option, repeated, SNAPSHOT, sizeAboveZero } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'whatif',
@@ -19,21 +20,53 @@ export const verb = defineVerb({
       scaled,
     ),
     freeEarly: flag('--free-early', 'which live blocks, freed earlier, would have let the failed request through'),
-    device: ONE_DEVICE,
+    device: repeated(
+      '--device <name|n>',
+      "a device to replay on, such as h100,h200, with the total that its driver reports; may be repeated. A number is the recorded device's ordinal; default: the one that ran out",
+    ),
   },
   examples: [
     'whatif snapshot_oom_rank-3.pickle',
     'whatif --set expandable_segments:True',
+    'whatif --device h100,h200,b200',
     'whatif night-shift/3/snapshot#1 --capacity 141GB --json',
     'whatif --remove fused_bias_swiglu.py:33',
     'whatif --free-early',
   ],
   async ask({ snapshot, set, capacityBytes, sweep, remove, scale, freeEarly, device }, session) {
-    const { store, chosen } = await session.device(snapshot, { kind: 'oom' }, device);
-    return describeWhatIf(store, chosen, { set, capacityBytes, sweep, edits: [...remove, ...scale], freeEarly });
+    const { ordinal, targets } = devicesOf(device);
+    const { store, chosen } = await session.device(snapshot, { kind: 'oom' }, ordinal);
+    const edits = [...remove, ...scale];
+    return describeWhatIf(store, chosen, { set, capacityBytes, targets, sweep, edits, freeEarly });
   },
   render: whatIfText,
 });
+
+interface Devices {
+  /** Of the recorded device. */
+  readonly ordinal: number | undefined;
+  readonly targets: readonly TargetDevice[];
+}
+
+/** `1`, `h100,h200`: a number is the recorded device, a name one to replay on. */
+function devicesOf(given: readonly string[]): Devices {
+  const words = given.flatMap((list) => list.split(',')).map((word) => word.trim());
+  const numbers = words.filter((word) => /^\d+$/.test(word)).map((word) => count(word, '--device'));
+  if (numbers.length > 1)
+    throw new MbfError('MBF1001', `--device ${numbers.join(', ')}: a recording is replayed of one device at a time`);
+  const targets = words.filter((word) => !/^\d+$/.test(word)).map(targetOf);
+  return { ordinal: numbers[0], targets: [...new Set(targets)] };
+}
+
+function targetOf(word: string): TargetDevice {
+  const target = targetDeviceOf(word);
+  if (target !== undefined) return target;
+  const known = TARGET_DEVICES.map(({ name }) => name).join(', ');
+  throw new MbfError(
+    'MBF1001',
+    `--device ${JSON.stringify(word)} is neither an ordinal nor a device whose total is known: ${known}. Of another device, give the total as --capacity`,
+  );
+}
 
 function removed(site: string): SiteEdit {
   return { site, scale: 0 };

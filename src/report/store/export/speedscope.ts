@@ -78,7 +78,7 @@ function profile(live: LiveStacks, name: string, samples: readonly LiveSample[])
 }
 
 /** `peak after entry 2,016`. */
-export function momentTitle(device: LiveDevice): string {
+export function momentTitle(device: Pick<LiveDevice, 'moment' | 'seq' | 'basis'>): string {
   if (device.moment === 'dump') return 'at the dump';
   const after = afterEntry(device.seq);
   return `at ${device.moment}, ${after}${device.basis === 'actual' ? '' : ', approximate'}`;

@@ -1,0 +1,148 @@
+/**
+ * `--markdown` of `advise`, `log`, `peak` and `diff`: what GitHub renders as tables, whatever texts are in it, with the
+ * figures of the screen.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { AdviseResult } from '../../src/model/results/advise.js';
+import type { PeakResult } from '../../src/model/results/common.js';
+import type { DiffResult } from '../../src/model/results/diff.js';
+import type { LogResult } from '../../src/model/results/log.js';
+import { diffMarkdown } from '../../src/report/compare/diff-markdown.js';
+import { peakMarkdown } from '../../src/report/moment/peak-markdown.js';
+import { logMarkdown } from '../../src/report/run/log-markdown.js';
+import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli } from '../support/cli.js';
+import { HOSTILE } from '../support/compare-results.js';
+import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles } from '../support/corpus.js';
+import { expectSoundMarkdown } from '../support/sound-markdown.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const CAPACITY = join(repoRoot, 'samples', 'capacity');
+const PASTE = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
+
+const cli = buildCli();
+const cache = temporaryDirectory();
+const env = { XDG_CACHE_HOME: cache };
+const markdown = (...args: string[]): string => cli.expect(0, [...args, '--markdown', '-'], { env }).stdout;
+const answer = <Result>(...args: string[]): Result => cli.expect(0, [...args, '--json'], { env }).json<Result>();
+const diffArguments = ['diff', SAMPLE, SAMPLE, '--at-a', 'start', '--at-b', 'oom'];
+
+/** Fields with words of ours. */
+const WORDS = new Set([
+  ...[
+    'schema',
+    'cause',
+    'detail',
+    'confidence',
+    'status',
+    'saving_by',
+    'cost_by',
+    'grade',
+    'confirmation',
+    'component',
+  ],
+  ...['by', 'basis', 'rule', 'match', 'segment_type', 'unit', 'origin', 'ending', 'last_phase', 'moment'],
+]);
+
+/** The same result with signs of Markdown, HTML, line breaks and control characters in every text. */
+function hostile<Value>(value: Value, key = ''): Value {
+  if (typeof value === 'string') return (WORDS.has(key) ? value : `${value.slice(0, 12)}${HOSTILE}`) as Value;
+  if (Array.isArray(value)) return value.map((each) => hostile(each as unknown, key)) as Value;
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, hostile(each as unknown, name)]),
+  ) as Value;
+}
+
+/** Of the text outside of fences: the rows of tables. */
+const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('| '));
+
+describe('--markdown', () => {
+  it('of advise has the fixes in order and the lines to paste', () => {
+    const advice = answer<AdviseResult>('advise', SAMPLE);
+    const text = markdown('advise', SAMPLE);
+    expectSoundMarkdown(text);
+    const open = advice.fixes.filter(({ status }) => status !== 'forbidden');
+    const ids = rowsOf(text).flatMap((row) => /^\| \d+ \| <code>([^<]*)<\/code>/.exec(row)?.[1] ?? []);
+    expect(ids).toEqual(open.map(({ id }) => id));
+    for (const line of advice.plan!.paste.sbatch) expect(text.split('\n').map((each) => each.trim())).toContain(line);
+    const one = markdown('advise', SAMPLE, '--fix', open[0]!.id, '--paste', 'megatron-lm');
+    expectSoundMarkdown(one);
+    expect(one.startsWith(`## mbforensics advise: ${open[0]!.id}, recommended\n`)).toBe(true);
+    const fouled = hostile(advice);
+    for (const fix of [undefined, fouled.fixes[0]!.id])
+      expectSoundMarkdown(adviseMarkdown(fouled, { paste: PASTE, fix }));
+  });
+
+  it('of log has the facts and failures of the screen', () => {
+    for (const sample of [SAMPLE, CAPACITY]) {
+      const text = markdown('log', sample);
+      const log = answer<LogResult>('log', sample);
+      expectSoundMarkdown(text);
+      expect(logMarkdown(log)).toBe(text);
+      const screen = cli.expect(0, ['log', sample], { env }).stdout;
+      expect(text).toContain(/\d+\.\d+ TFLOP\/s\/GPU/.exec(screen)?.[0] ?? '## mbforensics log');
+      expectSoundMarkdown(logMarkdown(hostile(log)));
+    }
+  });
+
+  it('of peak has groups that add up, and whole stacks', () => {
+    for (const by of ['site', 'stream', 'pool']) {
+      const peak = answer<PeakResult>('peak', SAMPLE, '--by', by, '--limit', '3', '--grouping', 'bridge');
+      const text = markdown('peak', SAMPLE, '--by', by, '--limit', '3', '--grouping', 'bridge');
+      expectSoundMarkdown(text);
+      expect(peakMarkdown(peak)).toBe(text);
+      const [device] = peak.snapshots[0]!.devices;
+      const more = device!.other_groups.groups > 0 ? 1 : 0;
+      expect(rowsOf(text)).toHaveLength(2 + device!.groups.length + more);
+      if (by === 'site') for (const frame of device!.stacks[0]!.frames) expect(text).toContain(`   ${frame}`);
+      expectSoundMarkdown(peakMarkdown(hostile(peak)));
+    }
+  });
+
+  it('of diff has totals and sites of the screen', () => {
+    const diff = answer<DiffResult>(...diffArguments);
+    const text = markdown(...diffArguments);
+    expectSoundMarkdown(text);
+    expect(diffMarkdown(diff)).toBe(text);
+    const changed = diff.sites.filter(({ delta_bytes }) => delta_bytes !== 0);
+    expect(changed.length).toBeGreaterThan(0);
+    expect(rowsOf(text).filter((row) => row.includes('<code>')).length).toBeGreaterThanOrEqual(changed.length);
+    expectSoundMarkdown(diffMarkdown(hostile(diff)));
+    const gated = markdown('diff', SAMPLE, SAMPLE, '--at-a', 'oom', '--at-b', 'start', '--max-growth', '1MiB');
+    expect(gated).toMatch(/\*\*growth \+\S+ GiB\*\*: more than the 1\.00 MiB allowed/);
+    expectSoundMarkdown(markdown('diff', SAMPLE, CAPACITY));
+  });
+
+  it('to a file leaves the screen as it is', () => {
+    for (const args of [['advise', SAMPLE], ['log', SAMPLE], ['peak', SAMPLE], diffArguments]) {
+      const file = join(cache, `${args[0]}.md`);
+      const { stdout } = cli.expect(0, [...args, '--markdown', file], { env });
+      expect(stdout).toBe(cli.expect(0, args, { env }).stdout);
+      expect(readFileSync(file, 'utf8')).toBe(markdown(...args));
+    }
+  });
+
+  const pickles = snapshotPickles().slice(0, 10);
+  if (pickles.length === 0) skipLoudly('Markdown of the corpus', 'MBF_CORPUS');
+  else
+    it('of the corpus is sound', () => {
+      const logs = readdirSync(join(CORPUS, 'logs')).slice(0, 10);
+      let read = 0;
+      const questions = [
+        ...pickles.map((name) => ['peak', join(SNAPSHOTS, name)]),
+        ...logs.flatMap((name) => ['log', 'advise'].map((verb) => [verb, join(CORPUS, 'logs', name)])),
+      ];
+      for (const args of questions) {
+        const { status, stdout } = cli.run([...args, '--markdown', '-'], { env });
+        if (status !== 0) continue;
+        expectSoundMarkdown(stdout);
+        read += 1;
+      }
+      expect(read).toBeGreaterThan(5);
+    });
+});
