@@ -168,6 +168,16 @@ export function frameText(frame: Frame): string {
   return `${frame.name}${place}`;
 }
 
+/**
+ * The frames a reader wants: those of Python, since the native ones below them are alike in all stacks; of a stack
+ * without any, {@link visibleFrames}. `raw` is all frames.
+ */
+export function shownFrames(frames: readonly Frame[], raw = false): readonly Frame[] {
+  if (raw) return frames;
+  const python = visibleFrames(frames).filter(isPython);
+  return python.length > 0 ? python : visibleFrames(frames);
+}
+
 /** Frames worth showing: without the noise, unless nothing else is there. */
 export function visibleFrames(frames: readonly Frame[]): readonly Frame[] {
   const visible = frames.filter((frame) => !isNoise(frame));

@@ -1,6 +1,6 @@
 /** `mbforensics allocations`: every block's life as a row. */
 
-import { frameText, visibleFrames } from '../../attribution/frames/call-site.js';
+import { frameText, shownFrames } from '../../attribution/frames/call-site.js';
 import { pick } from '../../model/pick.js';
 import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import type { Store } from '../../store/store.js';
@@ -74,7 +74,7 @@ export async function describeAllocations(
       stream: row.stream === null ? null : (streams.get(Number(row.stream)) ?? null),
       pool: row.pool === null ? null : pools.storedPair(row.pool),
       site: siteName(row.site, row.stack_id !== null),
-      frames: visibleFrames(stacks.get(row.stack_id ?? -1) ?? []).map(frameText),
+      frames: shownFrames(stacks.get(row.stack_id ?? -1) ?? []).map(frameText),
       stack_origin: row.stack_origin,
       stage: row.alloc_us === null ? null : stageAt(stages, row.alloc_us),
       compile_context: row.compile_context === NO_CONTEXT ? null : row.compile_context,

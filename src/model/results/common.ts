@@ -165,6 +165,8 @@ export interface PeakGroup {
 
 export interface PeakDevice {
   readonly device: number;
+  /** Whether the trace has an OOM of this device. Such devices come first, then those with most live memory. */
+  readonly ran_out: boolean;
   /** Entry after which the peak holds; null: before the first entry, or no trace (then it is the dumped state). */
   readonly seq: number | null;
   /** `dump` where the device lacks a trace, else the requested moment: `peak`, `oom`, `seq:N`, … */

@@ -4,18 +4,26 @@ import { pushAll } from '../../model/lists.js';
 import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
 import type { GroupKey, LifetimeBasis, LifetimeBytes } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { screen } from '../screen.js';
 import { fitLabels, keepEnd, left, printable, right, table, wrap } from '../table.js';
 import { afterEntry, counted, paragraph, rankName } from '../text-pieces.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
 
-export function peakText(result: PeakResult): string {
+export interface PeakTextOptions {
+  /** All devices and frames; else one device in full, with the first frames of its stacks. */
+  readonly isWhole: boolean;
+}
+
+export function peakText(result: PeakResult, { isWhole }: PeakTextOptions): string {
   return `${result.snapshots
     .map((snapshot) => {
       const rank = rankName(snapshot.rank);
       const without = snapshot.devices_without_moment ?? [];
       return [
         `${printable(snapshot.path)} · ${rank}`,
-        ...snapshot.devices.map(deviceText),
+        ...snapshot.devices.map((device, i) =>
+          i === 0 || isWhole ? deviceText(device, isWhole) : `\n${deviceLine(device)}`,
+        ),
         ...(without.length > 0 ? ['', `  no such moment on device ${without.join(', ')}`] : []),
         ...(snapshot.bridge === undefined ? [] : ['', bridgeText(snapshot.bridge)]),
         ...(snapshot.mosaic === undefined ? [] : ['', mosaicText(snapshot.mosaic)]),
@@ -46,14 +54,21 @@ const PLURALS: Readonly<Record<GroupKey, string>> = {
   pool: 'pools',
 };
 
-function deviceText(device: PeakDevice): string {
-  const after = afterEntry(device.seq);
+const headline = (device: PeakDevice): string =>
+  `device ${device.device} ${momentWords(device.moment, afterEntry(device.seq))}: ${formatBytes(device.active_bytes)} live in ${blocks(device.blocks)} of ${formatBytes(device.reserved_bytes)} reserved`;
+
+const deviceLine = (device: PeakDevice): string =>
+  paragraph(`${headline(device)} (--device ${device.device} shows it)`).join('\n');
+
+/** Frames of a stack unless all are wanted; two screens hold three stacks of so many. */
+const MOST_FRAMES = 4;
+const MOST_STACKS = 3;
+
+function deviceText(device: PeakDevice, isWhole: boolean): string {
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     '',
-    ...paragraph(
-      `device ${device.device} ${momentWords(device.moment, after)}: ${formatBytes(device.active_bytes)} live in ${blocks(device.blocks)} of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
-    ),
+    ...paragraph(`${headline(device)} (${basis})${device.ran_out ? '; this device ran out of memory' : ''}`),
   ];
   const share = (bytes: number): string =>
     device.active_bytes === 0 ? '–' : `${((100 * bytes) / device.active_bytes).toFixed(1)} %`;
@@ -97,15 +112,20 @@ function deviceText(device: PeakDevice): string {
   ]);
   // Stacks are shown where the key is a part of them; for streams or stages they would only add lines.
   if (device.by !== 'site' && device.by !== 'stack') return lines.join('\n');
-  device.stacks.forEach((stack, i) => {
+  const stacks = isWhole ? device.stacks : device.stacks.slice(0, MOST_STACKS);
+  stacks.forEach((stack, i) => {
     const origin = stack.origin === 'free_event' ? ' (stack of its free: it was allocated before the recording)' : '';
     lines.push('', `  #${i + 1}  ${formatBytes(stack.bytes)}  ${share(stack.bytes)}  ${blocks(stack.count)}${origin}`);
     if (stack.frames.length === 0) lines.push('      no stack recorded');
-    for (const frame of stack.frames) lines.push(`      ${keepEnd(printable(frame), 92)}`);
+    const frames = isWhole ? stack.frames : stack.frames.slice(0, MOST_FRAMES);
+    for (const frame of frames) lines.push(`      ${keepEnd(printable(frame), screen.width - 8)}`);
+    const callers = stack.frames.length - frames.length;
+    if (callers > 0) lines.push(`      … ${counted(callers, 'more caller')}`);
   });
-  const more = device.other_stacks;
-  if (more.groups > 0)
-    lines.push('', `  ${formatCount(more.groups)} more stacks with ${formatBytes(more.bytes)} (--limit 0 shows all)`);
+  const hidden = device.stacks.slice(stacks.length);
+  const bytes = hidden.reduce((sum, stack) => sum + stack.bytes, device.other_stacks.bytes);
+  const more = hidden.length + device.other_stacks.groups;
+  if (more > 0) lines.push('', `  ${formatCount(more)} more stacks with ${formatBytes(bytes)} (--limit 0 shows all)`);
   return lines.join('\n');
 }
 

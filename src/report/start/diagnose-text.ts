@@ -185,7 +185,9 @@ function fixSection(verdict: Verdict, { advice }: DiagnoseResult): Section {
   const lines = chosen.flatMap(({ paste }) => PASTED.map((name) => paste[name]).find((some) => some.length > 0) ?? []);
   const pasted = [...new Set(lines)].slice(0, MOST_PASTED);
   const [fix] = chosen;
-  if (fix === undefined || pasted.length === 0) return section('FIX', verdict.next.slice(0, 2), 1, undefined);
+  // A comment to read is not a line to paste.
+  if (fix === undefined || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
+    return section('FIX', verdict.next.slice(0, 2), 1, undefined);
   const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
   const style = (line: string, i: number): string => (i < pasted.length ? cyan(line) : line);
   return section('FIX', [...pasted, fixFigures(chosen), ...more], pasted.length + 1, style);

@@ -3,7 +3,7 @@ import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { GROUP_KEYS, GROUPINGS } from '../../../model/results/peak.js';
 import { peakText } from '../../../report/moment/peak-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, countFromOne, oneOf, option, SNAPSHOT } from '../../options.js';
+import { count, countFromOne, flag, ONLY_DEVICE, oneOf, option, SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';
 
 export const verb = defineVerb({
@@ -17,6 +17,8 @@ export const verb = defineVerb({
       countFromOne,
       '1',
     ),
+    device: ONLY_DEVICE,
+    rawFrames: flag('--raw-frames', 'stacks with native frames'),
     moment: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
     grouping: option(
       '--grouping <whose>',
@@ -40,14 +42,15 @@ export const verb = defineVerb({
     'peak snapshot_oom_rank-3.pickle --grouping bridge',
     'peak --at oom --markdown peak.md',
   ],
-  async ask({ snapshot, by, depth, moment, grouping, limit }, session) {
+  async ask({ snapshot, by, depth, moment, grouping, limit, device, rawFrames }, session) {
     const { store, run, filter } = await session.snapshots(snapshot);
     const limits = { sites: limit, stacks: limit === 0 ? 0 : Math.ceil(limit / 3) };
-    const result = await describePeaks(store, filter, limits, { by, depth, moment, grouping });
+    const result = await describePeaks(store, filter, limits, { by, depth, moment, grouping, device, rawFrames });
     demandSnapshots(run, result.snapshots);
     return result;
   },
-  render: peakText,
+  render: (result, { limit, device, rawFrames }) =>
+    peakText(result, { isWhole: limit === 0 || rawFrames || device !== undefined }),
   reports: {
     markdown: async (result) => (await import('../../../report/moment/peak-markdown.js')).peakMarkdown(result),
   },

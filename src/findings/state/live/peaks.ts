@@ -1,7 +1,7 @@
 /**
  * `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key.
  */
-import { frameText, visibleFrames } from '../../../attribution/frames/call-site.js';
+import { frameText, shownFrames } from '../../../attribution/frames/call-site.js';
 import { MbfError } from '../../../model/errors.js';
 import type { PeakDevice, PeakResult } from '../../../model/results/common.js';
 import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../../model/results/peak.js';
@@ -30,6 +30,10 @@ export interface PeakQuestion {
   readonly by?: GroupKey;
   /** Frames that make a key; default 1. */
   readonly depth?: number;
+  /** Only this device; default: all. */
+  readonly device?: number | undefined;
+  /** With native frames. */
+  readonly rawFrames?: boolean;
   /** Adds a peer's figures; default: ours alone. */
   readonly grouping?: Grouping;
 }
@@ -48,10 +52,13 @@ export async function describePeaks(
     const devices: PeakDevice[] = [];
     const without: number[] = [];
     const plotted: MemoryVizFigures[] = [];
+    const ooms = await store.all('snapshot.ooms', { snapshot_id: row.snapshot_id });
     for (const device of await store.all('snapshot.devices', { snapshot_id: row.snapshot_id })) {
       if (device.segments === 0 && device.events === null) continue;
+      if (question.device !== undefined && question.device !== device.device) continue;
       try {
-        devices.push(await devicePeak(store, row.snapshot_id, device.device, device.events !== null, limits, question));
+        const peak = await devicePeak(store, row.snapshot_id, device.device, device.events !== null, limits, question);
+        devices.push({ ...peak, ran_out: ooms.some((oom) => oom.device === device.device) });
         found = true;
       } catch (error) {
         // One device of several runs out of memory; the others lack that moment, and still get an answer.
@@ -63,6 +70,9 @@ export async function describePeaks(
         plotted.push(await memoryVizFigures(store, row.snapshot_id, device.device));
       }
     }
+    devices.sort(
+      (a, b) => Number(b.ran_out) - Number(a.ran_out) || b.active_bytes - a.active_bytes || a.device - b.device,
+    );
     snapshots.push({
       path: row.display_path,
       handle: row.handle,
@@ -87,7 +97,7 @@ async function devicePeak(
   hasTrace: boolean,
   limits: PeakLimits,
   question: PeakQuestion,
-): Promise<PeakDevice> {
+): Promise<Omit<PeakDevice, 'ran_out'>> {
   const { moment = { kind: 'peak' }, by = 'site', depth = 1 } = question;
   const at = await momentAt(store, snapshotId, device, moment);
   const { key } = at;
@@ -119,7 +129,7 @@ async function devicePeak(
     sites: sites.shown,
     stacks: stacks.shown.map((stack) => ({
       ...stack,
-      frames: visibleFrames(frames.get(stack.stack_id ?? -1) ?? []).map(frameText),
+      frames: shownFrames(frames.get(stack.stack_id ?? -1) ?? [], question.rawFrames).map(frameText),
     })),
     other_sites: sites.rest,
     other_stacks: stacks.rest,
