@@ -55,7 +55,7 @@ describe('advise', () => {
     expect(text).not.toContain('cfg.model');
     expect(text).toContain('disputed');
     const wrong = cli.expect(2, ['advise', SAMPLE, '--fix', 'pp-17'], { env });
-    expect(wrong.stderr).toContain('there are:');
+    expect(wrong.stderr).toContain('expected one of');
     expect(cli.run(['advise', SAMPLE, '--paste', 'horovod'], { env }).status).toBe(2);
   });
 

@@ -130,7 +130,7 @@ describe('refused', () => {
     expect(refuse(2, '--inputs', join(directory, 'absent.json'))).toContain('MBF1003');
     expect(refuse(4, '--inputs', file('large.json', ' '.repeat(2 ** 20 + 1)))).toContain('more than 1 MiB');
     expect(refuse(2, '--run', RUN, '--config', CONFIG)).toContain('exclude each other');
-    expect(refuse(2, '--run', RUN, '--set', 'tp')).toContain('is not KEY=VALUE');
+    expect(refuse(2, '--run', RUN, '--set', 'tp')).toContain('expected KEY=VALUE');
     expect(refuse(2, '--run', RUN, '--set', 'tpp=2')).toContain('"tpp" is no input');
     expect(refuse(2, '--run', RUN, '--device-memory', 'big')).toContain('expected a size');
   });

@@ -58,7 +58,8 @@ describe('an export in other verbs', () => {
   });
 
   it('names memory outside PyTorch on the first screen', () => {
-    const lines = mbf('diagnose', 'nccl-outside').stdout.split('\n');
+    const lines = mbf('diagnose', 'nccl-outside', '--full').stdout.split('\n');
+    expect(lines.join('\n')).toMatch(/^MEMORY .*\n.*outside PyTorch 9\.90/m);
     expect(lines.find((line) => line.startsWith('  outside '))).toMatch(/9\.3\d NCCL \+ .* not seen by the profiler/);
   });
 });

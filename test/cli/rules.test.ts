@@ -165,7 +165,7 @@ describe('explain-stack', () => {
     expect(refuse(2, 'explain-stack', 'absent.txt')).toContain('MBF1003');
     expect(refuse(2, 'explain-stack', 'ours.txt', '--stack', '1')).toContain('MBF1001');
     for (const option of ['--lifetime', '--pool', '--size'])
-      expect(refuse(2, 'explain-stack', 'ours.txt', option, 'odd')).toContain(`${option} "odd" is no`);
+      expect(refuse(2, 'explain-stack', 'ours.txt', option, 'odd')).toContain(`invalid ${option} "odd"`);
   });
 
   // Prose and headings are pasted along.

@@ -53,7 +53,7 @@ describe('triage', () => {
     triage(oom, 'oom', 'bad');
     triage({}, 'oom', 'good');
     expect(triage({ iterations: 5, target: 12, finished: false, after: NCCL_TIMEOUT }, 'oom', 'skip').reason).toMatch(
-      /something else/,
+      /another reason/,
     );
     expect(triage({ iterations: 5, target: 12, finished: false }, 'oom', 'skip').reason).toMatch(/without a word/);
     triage({ iterations: 0, finished: false }, 'oom', 'skip');

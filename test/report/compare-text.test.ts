@@ -60,7 +60,7 @@ by stage and rank
   peak_allocated:stage 0  54.80 GiB  58.10 GiB  +3.30 GiB  +6.0 %        2 %  regression
   the others: 1 pass
 
-beside the gate
+informative
   check                        golden    current     change           tolerance  status
   peak_reserved             60.00 GiB  62.50 GiB  +2.50 GiB   +4.2 %             info
   throughput (TFLOP/s/GPU)     402.10     396.50      -5.60   -1.4 %        3 %  pass

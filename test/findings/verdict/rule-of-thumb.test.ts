@@ -54,7 +54,7 @@ describe.concurrent('an OOM without figures', () => {
   it('is probably capacity where they are set', async () => {
     const [result] = await verdicts({ bystanders, allocator: allocator(true) });
     expect(result).toMatchObject({ cause: 'capacity', confidence: 'low' });
-    expect(result!.combination.join(' ')).toContain('the guides are asked');
+    expect(result!.combination.join(' ')).toContain('the guides decide');
     expect(result!.captures.length).toBeGreaterThan(0);
   });
 
