@@ -70,9 +70,9 @@ describe('--markdown', () => {
     const ids = rowsOf(text).flatMap((row) => /^\| \d+ \| <code>([^<]*)<\/code>/.exec(row)?.[1] ?? []);
     expect(ids).toEqual(open.map(({ id }) => id));
     for (const line of advice.plan!.paste.sbatch) expect(text.split('\n').map((each) => each.trim())).toContain(line);
-    const one = markdown('advise', SAMPLE, '--fix', open[0]!.id, '--paste', 'megatron-lm');
-    expectSoundMarkdown(one);
-    expect(one.startsWith(`## mbforensics advise: ${open[0]!.id}, recommended\n`)).toBe(true);
+    const page = markdown('advise', SAMPLE, '--fix', open[0]!.id, '--paste', 'megatron-lm');
+    expectSoundMarkdown(page);
+    expect(page.startsWith(`## mbforensics advise: ${open[0]!.id}, recommended\n`)).toBe(true);
     const fouled = hostile(advice);
     for (const fix of [undefined, fouled.fixes[0]!.id])
       expectSoundMarkdown(adviseMarkdown(fouled, { paste: PASTE, fix }));

@@ -118,6 +118,15 @@ describe('the answer of whatif', () => {
     );
     const elsewhere = answerText(result([...BOUNDS.map((one) => ({ ...one, robust: false }))], { repeats_oom: false }));
     expect(elsewhere).toMatch(/^No answer about settings is certain/);
+    expect(answerText(result([{ ...onDevice, ...EXPANDABLE }], { least_capacity: least }))).toBe(
+      'This OOM is avoided with expandable_segments:True: H100 yes.',
+    );
+    const recorded = { ...result([]).recorded, oom: null };
+    expect(answerText(result([onDevice], { recorded }))).toMatch(
+      /no OOM; its peak is 74\.00 GiB .* It fits on H100\.$/,
+    );
+    const failing: WhatIfRow = { ...onDevice, outcome: 'earlier_oom' };
+    expect(answerText(result([failing], { recorded }))).toMatch(/Every request is served: H100 no\.$/);
     expect(answerText(result([]))).toBe('');
   });
 });

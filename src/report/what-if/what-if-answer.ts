@@ -59,14 +59,22 @@ export function answerText(result: WhatIfResult): string {
     ({ first }) => first.target === null && first.capacity_bytes === recorded?.first.capacity_bytes,
   );
   const devices = deviceAnswers(result, asked);
+  const list = devices.map(({ label, answer }) => `${label} ${DEVICE_WORDS[answer]}`).join(', ');
+  const setting = devices[0]?.setting ?? 'recorded';
+  if (result.recorded.oom === null) {
+    if (devices.length === 0) return '';
+    const peak = formatBytes(result.recorded.peak_reserved_bytes);
+    const isServed = devices.every(({ answer }) => answer === 'yes');
+    const fits = `It fits on ${devices.map(({ label }) => label).join(', ')}`;
+    return `The trace has no OOM; its peak is ${peak} reserved. ${isServed ? fits : `Every request is served: ${list}`}.`;
+  }
   const settings = here.length === 0 ? '' : settingAnswer(result, here);
-  if (result.recorded.oom === null)
-    return devices === '' ? '' : `The trace has no OOM. All of its requests are served on: ${devices}.`;
-  if (devices === '') return settings === '' ? '' : `${settings}.`;
+  if (devices.length === 0) return settings === '' ? '' : `${settings}.`;
+  if (setting !== 'recorded') return `This OOM is avoided with ${printable(setting)}: ${list}.`;
   const need = needOf(result);
-  if (need === '') return `${settings === '' ? '' : `${settings}. `}With more memory: ${devices}.`;
-  if (settings === '') return `This trace needs ${need}: ${devices}.`;
-  return `${settings}; the recorded settings need ${need}: ${devices}.`;
+  if (need === '') return `${settings === '' ? '' : `${settings}. `}With more memory: ${list}.`;
+  if (settings === '') return `This trace needs ${need}: ${list}.`;
+  return `${settings}; the recorded settings need ${need}: ${list}.`;
 }
 
 /** The least capacity of the recorded settings, and what of the device is needed besides. */
@@ -77,14 +85,20 @@ function needOf({ least_capacity, recorded }: WhatIfResult): string {
   return `${formatBytes(least.capacity_bytes)}${outside === null ? '' : ` and ${formatBytes(outside)} outside the allocator`}`;
 }
 
-/** `H100 no, H200 yes`, of the settings recorded or asked for. */
-function deviceAnswers(result: WhatIfResult, asked: readonly AskedRow[]): string {
-  const answers = result.targets.flatMap((target) => {
-    const rows = asked.filter(({ first }) => first.target === target.name);
+interface DeviceAnswer {
+  readonly label: string;
+  readonly setting: string;
+  readonly answer: Answer;
+}
+
+/** Of the settings recorded or asked for. */
+function deviceAnswers(result: WhatIfResult, asked: readonly AskedRow[]): DeviceAnswer[] {
+  return result.targets.flatMap(({ name, label }) => {
+    const rows = asked.filter(({ first }) => first.target === name);
     const row = rows.find(({ first }) => first.setting === 'recorded') ?? rows[0];
-    return row === undefined ? [] : [`${target.label} ${DEVICE_WORDS[answerOf(row, result.whole_step)]}`];
+    if (row === undefined) return [];
+    return [{ label, setting: row.first.setting, answer: answerOf(row, result.whole_step) }];
   });
-  return answers.join(', ');
 }
 
 function settingAnswer(result: WhatIfResult, here: readonly AskedRow[]): string {
