@@ -1,8 +1,9 @@
 /** Tables as plain aligned columns, so that no screen draws boxes of its own. */
 import Table from 'cli-table3';
 import stringWidth from 'string-width';
-import { maxOf } from '../model/lists.js';
-import { printable } from './plain-text.js';
+import { maxOf, sumOf } from '../model/lists.js';
+import { fitLabels, printable } from './plain-text.js';
+import { screen } from './screen.js';
 
 export { fitLabels, keepEnd, keepEnds, printable, wrap } from './plain-text.js';
 
@@ -62,14 +63,48 @@ export function tableOf<Row>(rows: readonly Row[], columns: readonly (ColumnOf<R
   );
 }
 
-/** Lines without trailing blanks; numbers should come formatted. */
+/** Blanks between columns. */
+const GAP = 2;
+/** A column of words is not made narrower than this. */
+const LEAST_COLUMN = 12;
+
+/** Widths with which the table fits the screen: the widest columns of words give way. Figures are never cut. */
+function shrink(widths: readonly number[], columns: readonly Column[], indent: string): number[] {
+  const fitting = [...widths];
+  let excess = indent.length + sumOf(fitting) + GAP * (fitting.length - 1) - screen.width;
+  while (excess > 0) {
+    let widest = -1;
+    fitting.forEach((width, i) => {
+      const canShrink = columns[i]!.align !== 'right' && width > LEAST_COLUMN;
+      if (canShrink && (widest < 0 || width > fitting[widest]!)) widest = i;
+    });
+    if (widest < 0) break;
+    fitting[widest]! -= 1;
+    excess -= 1;
+  }
+  return fitting;
+}
+
+/** Lines no wider than the screen where words can be shortened, without trailing blanks; figures come formatted. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], indent = ''): string {
   const cells = [
     columns.map(({ title }) => printable(title)),
     ...rows.map((row) => row.map((cell) => (cell === null ? '–' : printable(String(cell))))),
   ];
+  const widths = columns.map((_, i) => Math.max(1, maxOf(cells.map((row) => stringWidth(row[i] ?? '')))));
+  shrink(widths, columns, indent).forEach((width, i) => {
+    if (width === widths[i]) return;
+    widths[i] = width;
+    const texts = fitLabels(
+      cells.map((row) => row[i] ?? ''),
+      width,
+    );
+    cells.forEach((row, r) => {
+      row[i] = texts[r]!;
+    });
+  });
   const layout = {
-    colWidths: columns.map((_, i) => Math.max(1, maxOf(cells.map((row) => stringWidth(row[i] ?? ''))))),
+    colWidths: widths,
     colAligns: columns.map(({ align = 'left' }) => align),
     chars: NO_BORDERS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },

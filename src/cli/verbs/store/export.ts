@@ -126,7 +126,7 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
   }
   if (format === undefined) return wrong(`no format: --as is one of ${EXPORT_FORMATS.join(', ')}`);
   if (!EXPORT_FORMATS.includes(format))
-    return wrong(`--as ${JSON.stringify(format)} is none of ${EXPORT_FORMATS.join(', ')}`);
+    return wrong(`invalid --as ${JSON.stringify(format)}; expected one of ${EXPORT_FORMATS.join(', ')}`);
   const { table, query } = options;
   const isRows = ROW_FORMATS.includes(format);
   if (!isRows && (table !== undefined || query !== undefined))
@@ -149,7 +149,7 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
   const { force } = options;
   if (isRows) return { kind: 'rows', format, output, force, table, query };
   if (options.device !== undefined && !/^\d{1,4}$/.test(options.device))
-    return wrong(`--device ${JSON.stringify(options.device)} is no device`);
+    return wrong(`invalid --device ${JSON.stringify(options.device)}; expected a device number`);
   const device = options.device === undefined ? undefined : Number(options.device);
   return { kind: 'snapshot', format, output, force, device };
 }

@@ -64,7 +64,7 @@ function targetOf(word: string): TargetDevice {
   const known = TARGET_DEVICES.map(({ name }) => name).join(', ');
   throw new MbfError(
     'MBF1001',
-    `--device ${JSON.stringify(word)} is neither an ordinal nor a device whose total is known: ${known}. Of another device, give the total as --capacity`,
+    `invalid --device ${JSON.stringify(word)}; expected a device number or one of ${known}; for another GPU, give its total with --capacity`,
   );
 }
 
