@@ -22,7 +22,7 @@ it('a log of 512 ranks and nine launches is diagnosed with a small call stack', 
   );
   expect(stderr).not.toContain('MBF9001');
   expect(status).toBe(0);
-  expect(stdout).toContain('OOM · rank 56 of 512');
+  expect(stdout).toContain('rank 56 of 512');
   expect(stdout).toContain('peak allocated of 512 ranks');
 });
 
