@@ -101,7 +101,7 @@ describe('show', () => {
     try {
       appendFileSync(log, 'one more line\n');
       expect(show(message.id).text).toMatchObject({ status: 'changed', lines: [] });
-      expect(cli.expect(0, ['show', message.id, '--db', db]).stdout).toContain('no longer the one that was read');
+      expect(cli.expect(0, ['show', message.id, '--db', db]).stdout).toContain('has changed since it was read');
       rmSync(log);
       expect(show(message.id).text).toMatchObject({ status: 'gone', lines: [] });
     } finally {

@@ -161,7 +161,7 @@ describe('a ring', () => {
     const [one] = ask('two').series;
     expect(one).toMatchObject({ rank: null });
     expect(one!.snapshots[1]).toMatchObject({ relation: 'unrelated', growth: null });
-    expect(cli.expect(0, ['snapshots', 'two'], { cwd }).stdout).toContain('no name tells a rank');
+    expect(cli.expect(0, ['snapshots', 'two'], { cwd }).stdout).toContain('no file name has a rank');
   });
 });
 
@@ -241,7 +241,7 @@ describe('snapshots', () => {
     const { series } = ask('nameless');
     expect(series.map(({ snapshots }) => snapshots.length).sort()).toEqual([1, 1, 12]);
     const text = cli.expect(0, ['snapshots', 'nameless'], { cwd }).stdout;
-    expect(text).toContain('no name tells a rank');
+    expect(text).toContain('no file name has a rank');
     expect(text).toMatch(/… 3 more such lines/);
   });
 

@@ -17,7 +17,7 @@ it('a log of 512 ranks and nine launches is diagnosed with a small call stack', 
   writeFileSync(file, manyRanksLog(9, 512));
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--stack-size=150', buildCli().script, 'diagnose', file],
+    ['--stack-size=150', buildCli().script, 'diagnose', '--full', file],
     { encoding: 'utf8', cwd: directory, env: environment({ XDG_CACHE_HOME: directory }) },
   );
   expect(stderr).not.toContain('MBF9001');
