@@ -170,7 +170,13 @@ describe('lint', () => {
     );
     refuses(2, /MBF1001: --framework "nemo@": no version/, 'bridge.yaml', '--framework', 'nemo@');
     refuses(2, /MBF1001: unknown --gpu "voodoo2"; expected one such as h100-80gb/, 'bridge.yaml', '--gpu', 'voodoo2');
-    refuses(2, /MBF1001: invalid --version-of "tea=2"; expected PACKAGE=VERSION/, 'bridge.yaml', '--version-of', 'tea=2');
+    refuses(
+      2,
+      /MBF1001: invalid --version-of "tea=2"; expected PACKAGE=VERSION/,
+      'bridge.yaml',
+      '--version-of',
+      'tea=2',
+    );
   });
 
   it('tries the rules asked for', () => {
