@@ -30,6 +30,8 @@ const LINES_AT_ONCE = 256;
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
+  /** Words that are never shortened. */
+  readonly isWhole?: boolean;
 }
 
 type Cell = string | number | null;
@@ -75,7 +77,7 @@ function shrink(widths: readonly number[], columns: readonly Column[], indent: s
   while (excess > 0) {
     let widest = -1;
     fitting.forEach((width, i) => {
-      const canShrink = columns[i]!.align !== 'right' && width > LEAST_COLUMN;
+      const canShrink = columns[i]!.align !== 'right' && columns[i]!.isWhole !== true && width > LEAST_COLUMN;
       if (canShrink && (widest < 0 || width > fitting[widest]!)) widest = i;
     });
     if (widest < 0) break;

@@ -65,7 +65,7 @@ describe('show', () => {
 
   it('takes the commands that diagnose prints, pasted', () => {
     const text = cli.expect(0, ['diagnose', '--db', db]).stdout;
-    const [, line] = /^NEXT +(.*)/m.exec(text)!;
+    const [, line] = /^NEXT +(.*(?:\n {9}.*)*)/m.exec(text)!;
     const commands = line!.split(/ · |\n/).map((part) => part.trim());
     expect(commands).toHaveLength(2);
     for (const command of commands) {

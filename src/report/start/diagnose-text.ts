@@ -40,7 +40,7 @@ interface Section {
 }
 
 /** Sections in the order in which they lose a line when the screen is full. */
-const GIVE_WAY = ['UNKNOWN', 'WHY', 'FIX', 'OTHERS', 'VERDICT', 'NOT READ', 'MEMORY', 'SITES'];
+const GIVE_WAY = ['NEXT', 'UNKNOWN', 'WHY', 'FIX', 'OTHERS', 'VERDICT', 'NOT READ', 'MEMORY', 'SITES'];
 
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const [first, ...others] = result.verdicts;
@@ -310,9 +310,9 @@ function nextSection({ commands }: Verdict, target: DiagnosedTarget): Section {
   const full = commands.map((command) => withTarget(command, target));
   const line = full.join('  ·  ');
   if (full.length > 0 && line.length <= bodyWidth()) return section('NEXT', [line], 1);
-  const [next] = full;
-  if (next !== undefined && next.length <= bodyWidth() && next.split(' ').every((word) => word.length <= 64))
-    return section('NEXT', [next], 1);
+  const fits = (text: string): boolean =>
+    text.length <= bodyWidth() && text.split(' ').every((word) => word.length <= 64);
+  if (full.length > 0 && full.every(fits)) return { label: 'NEXT', lines: full, least: 1 };
   // A path too long for a line would be cut, and could not be pasted.
   const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} PATH`));
   return section('NEXT', short.length === 0 ? [] : [`${short.join('  ·  ')}  (PATH: as given here)`], 1);

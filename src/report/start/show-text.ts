@@ -112,7 +112,7 @@ function accountTable(total: AccountingTotal, parts: readonly AccountingPart[]):
     ...(part.of ?? []).map((share) => row(share.part, share, '  of it ')),
   ]);
   return table(
-    [left('part'), right('size'), right('bytes'), left('source')],
+    [left('part'), right('size'), right('bytes'), { title: 'source', isWhole: true }],
     [...rows, [`= ${total.text}`, formatBytes(total.bytes), formatCount(total.bytes), total.source]],
     '  ',
   ).split('\n');
