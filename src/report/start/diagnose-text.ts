@@ -69,10 +69,15 @@ function fitted(sections: readonly Section[], most: number): string[] {
     });
   }
   return sections.flatMap(({ label, lines, style = (line) => line }, s) =>
-    (counts[s] === 0 ? [] : clip(lines, counts[s]!, bodyWidth())).map((line, i) =>
+    cut(label, lines, counts[s]!).map((line, i) =>
       `${i === 0 ? bold(label.padEnd(LABEL)) : ' '.repeat(LABEL)}${style(line, i)}`.trimEnd(),
     ),
   );
+}
+
+/** Commands are left out whole. */
+function cut(label: string, lines: readonly string[], count: number): readonly string[] {
+  return label === 'NEXT' || count === 0 ? lines.slice(0, count) : clip(lines, count, bodyWidth());
 }
 
 function section(label: string, texts: readonly string[], least = 0, style?: Section['style']): Section {
