@@ -10,7 +10,7 @@ export function readJson(source: string): Trees {
   // Comments are blanked, not removed, so that places stay.
   const text = source.replace(/^[ \t]{0,64}\/\/.{0,2000}$/gm, (comment) => ' '.repeat(comment.length));
   const start = text.search(/[[{]/);
-  if (start < 0) throw new MbfError('MBF2202', 'is no JSON: neither an object nor a list');
+  if (start < 0) throw new MbfError('MBF2202', 'is not valid JSON: expected an object or a list');
   const { value, fault } = readLiteralAt(text, start);
   const notes: TreeNote[] = [];
   if (fault !== null) {

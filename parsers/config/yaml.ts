@@ -41,7 +41,7 @@ export function readYaml(text: string): Trees {
     documents = Array.isArray(parsed) ? parsed : [];
   } catch (error) {
     if (error instanceof RangeError) throw new MbfError('MBF2201', 'nests deeper than any configuration', {}, error);
-    throw new MbfError('MBF2202', 'is no YAML', {}, error);
+    throw new MbfError('MBF2202', 'is not valid YAML', {}, error);
   }
   const conversion = new Conversion(notes);
   const trees: Literal[] = [];

@@ -24,13 +24,13 @@ export const deviceMonitor: ParserSpec = {
 const NOTES = {
   monitor_absent: {
     severity: 'info',
-    text: 'figures that the device or the driver does not tell (N/A, Not Supported)',
+    text: 'figures that the device or the driver does not report (N/A, Not Supported)',
   },
   monitor_figure: {
     severity: 'warning',
-    text: 'figures that are no numbers, negative, or beyond all measure; left out',
+    text: 'invalid figures (not numbers, negative, or impossibly large); left out',
   },
-  monitor_foreign: { severity: 'warning', text: 'lines that are no samples of the columns before them; left out' },
+  monitor_foreign: { severity: 'warning', text: 'lines that do not match the columns before them; left out' },
   monitor_cut: { severity: 'warning', text: 'ends in the middle of a sample, which is left out' },
   monitor_no_time: { severity: 'info', text: 'rows without a time: the monitor printed none' },
   monitor_no_index: {
@@ -39,11 +39,11 @@ const NOTES = {
   },
   monitor_complaint: {
     severity: 'warning',
-    text: 'lines in which nvidia-smi says that it cannot reach the driver or a device',
+    text: 'lines in which nvidia-smi reports that it cannot reach the driver or a device',
   },
   monitor_guessed_header: {
     severity: 'info',
-    text: 'has no header line; the columns of this query tell themselves by their shapes',
+    text: 'has no header line; the columns of this query are recognised by their shapes',
   },
   monitor_nameless: { severity: 'warning', text: 'series without a name, results of an expression; left out' },
   monitor_other_series: { severity: 'info', text: 'series of something else than a device of DCGM; left out' },
@@ -53,7 +53,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   const bytes = await readHead(source);
   const sizeBytes = source.sizeBytes ?? bytes.length;
   const recognised = recogniseMonitor({ bytes, name: context.name, sizeBytes });
-  if (recognised === null) throw new MbfError('MBF2931', 'is no output of nvidia-smi or DCGM');
+  if (recognised === null) throw new MbfError('MBF2931', 'is not output of nvidia-smi or DCGM');
   if (recognised.form === 'nvidia-smi.csv-headerless') throw headerless();
   const input = precededBy(bytes, source);
   const writer = new SampleWriter(sink, recognised.form);
@@ -68,7 +68,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     sink.note({ kind: 'monitor_damaged', severity: 'warning', text, line, offset });
   }
   if (writer.samples === 0) {
-    const text = 'holds no sample of a device: whatever was asked of it was not available, or nothing was printed';
+    const text = 'holds no sample of a device: the requested values were not available, or nothing was printed';
     sink.note({ kind: 'monitor_empty', severity: 'warning', text });
   }
   writer.end(NOTES);

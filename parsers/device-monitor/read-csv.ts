@@ -248,7 +248,7 @@ export function wholeNumber(text: string): number | null {
 
 /** Thrown for a device query without its header. */
 export function headerless(): MbfError {
-  return new MbfError('MBF2932', 'has no header line: which of its columns is used memory cannot be told', {
+  return new MbfError('MBF2932', 'has no header line: the column of used memory is unknown', {
     line: 1,
     offset: 0,
   });

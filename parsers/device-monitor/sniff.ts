@@ -163,5 +163,5 @@ function csv(lines: readonly string[], name: string): Recognised | null {
 }
 
 export function sniffMonitor(head: Head): Sniff {
-  return recogniseMonitor(head) ?? { score: 0, why: 'It is no output of nvidia-smi or DCGM.' };
+  return recogniseMonitor(head) ?? { score: 0, why: 'It is not output of nvidia-smi or DCGM.' };
 }

@@ -254,7 +254,7 @@ const DOCUMENT: Fields<Omit<GoldenDocument, 'schema'>> = {
 /** A document whose `schema` is ours, checked field by field. */
 export function goldenDocument(top: JsonObject, refuse: Refuse): GoldenDocument {
   const schema = top.get('schema');
-  if (schema !== SCHEMA) return refuse(`says it is ${quote(String(schema))}; this version reads ${SCHEMA}`);
+  if (schema !== SCHEMA) return refuse(`has schema ${quote(String(schema))}; this version reads ${SCHEMA}`);
   const fault = record(DOCUMENT)(top, '');
   if (fault !== undefined) return refuse(fault);
   const runs = top.get('runs');

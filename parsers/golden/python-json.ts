@@ -66,7 +66,7 @@ export function readPythonJson(text: string, refuse: RefuseAt): JsonValue {
       at += word.length;
       return meaning;
     }
-    return refuse(`${JSON.stringify(text[at])} is no value of JSON`, at);
+    return refuse(`${JSON.stringify(text[at])} is not a JSON value`, at);
   }
 
   function object(depth: number): JsonObject {

@@ -24,7 +24,7 @@ export function readGolden(text: string, path: string): GoldenFile {
   const parse = (json: string, isWhole: boolean) =>
     readPythonJson(json, (fact, at) => {
       const offset = isWhole ? Buffer.byteLength(json.slice(0, at)) : undefined;
-      throw new MbfError('MBF2801', `is no valid JSON: ${fact}`, { file: path, offset });
+      throw new MbfError('MBF2801', `is not valid JSON: ${fact}`, { file: path, offset });
     });
   const outer = parse(text, true);
   // Inference tests that write JSON Lines leave one text that holds the object; upstream reads it so.

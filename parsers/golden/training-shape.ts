@@ -56,7 +56,7 @@ function listed(
   name: string,
   refuse: Refuse,
 ): ReadonlyMap<number, StepValue> {
-  if (interval < 1) return refuse(`has ${interval} as step_interval of ${quote(name)}, whose values are a list`);
+  if (interval < 1) return refuse(`has ${interval} as step_interval of ${quote(name)}, with a list of values`);
   if (!Number.isSafeInteger(start + values.length * interval)) {
     return refuse(`has steps of ${quote(name)} that no run reaches`);
   }

@@ -20,7 +20,7 @@ export const kubernetesEvents: ParserSpec = {
 async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
   const head = await readHead(source);
   const recognised = recogniseCluster({ bytes: head, name: context.name, sizeBytes: source.sizeBytes ?? head.length });
-  if (recognised === null) throw new MbfError('MBF2951', 'is no list of events or pods of Kubernetes');
+  if (recognised === null) throw new MbfError('MBF2951', 'is not a list of Kubernetes events or pods');
   const input = precededBy(head, source);
   const writer = new ClusterWriter(sink, recognised.form);
   if (recognised.form === 'kubernetes.json') damage(await readJson(input, writer, context), writer, sink);
@@ -29,7 +29,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     await readLines(input, (text, line, offset) => reader.take(text, line, offset), context.progress);
     reader.end();
     if (reader.damagedAt !== null) {
-      const what = 'objects that are no valid YAML, or larger than any';
+      const what = 'objects that are not valid YAML, or too large';
       if (writer.objects === 0) throw new MbfError('MBF2951', what, reader.damagedAt);
       const text = `${what}; left out`;
       sink.note({ kind: 'kubernetes_damaged', severity: 'warning', text, count: reader.damaged, ...reader.damagedAt });
@@ -40,10 +40,10 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     await readLines(input, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
     reader.end();
     if (reader.foreignAt !== null) {
-      const text = 'lines that are no events, or cut off; left out';
+      const text = 'lines that are not events, or are cut off; left out';
       sink.note({ kind: 'kubernetes_foreign', severity: 'warning', text, count: reader.foreign, ...reader.foreignAt });
     }
-    const text = 'events have ages instead of times, which only the moment of the command could tell; use -o json';
+    const text = 'events have ages instead of times, relative to the unknown time of the command; use -o json';
     sink.note({ kind: 'kubernetes_ages', severity: 'info', text });
   }
   writer.end();

@@ -73,5 +73,5 @@ function describe(text: string, lines: readonly string[]): Recognised | null {
 }
 
 export function sniffCluster(head: Head): Sniff {
-  return recogniseCluster(head) ?? { score: 0, why: 'It is no list of events or pods of Kubernetes.' };
+  return recogniseCluster(head) ?? { score: 0, why: 'It is not a list of Kubernetes events or pods.' };
 }

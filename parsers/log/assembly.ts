@@ -181,7 +181,7 @@ export class MessageAssembly {
     for (const what of message.impossible) {
       this.note({
         kind: 'impossible_figure',
-        text: `The message prints ${what}: 2^63 or more is no measurement (NVML had no answer, or a size wrapped round); left out.`,
+        text: `The message prints ${what}: 2^63 or more is not a measurement (NVML had no answer, or a size wrapped round); left out.`,
         severity: 'info',
         line: first.line,
         offset: first.offset,

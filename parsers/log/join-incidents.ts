@@ -200,7 +200,7 @@ function assignGlobalRanks(items: readonly Item[], localRanks: LocalRanks): void
     const rank = localRanks.rankOf(row.attempt, row.host, row.localRank);
     if (rank === null) continue;
     row.rank = rank;
-    row.rankOrigin = 'prefix:torchrun, whose rank other lines tell';
+    row.rankOrigin = 'prefix:torchrun, rank from other lines';
     row.pid ??= localRanks.pidOf(row.attempt, rank);
   }
 }

@@ -369,7 +369,7 @@ class LogReader {
       this.scanFrom(this.hit + 1, limit);
     }
     const text = cleanText(buffer, position, stop);
-    if (text.includes('\ufffd')) this.noteOnce('invalid_utf8', 'Bytes that are no UTF-8 were replaced.');
+    if (text.includes('\ufffd')) this.noteOnce('invalid_utf8', 'Invalid UTF-8 bytes were replaced.');
     const prefix = this.linePrefix ?? stripPrefix(text, this.label);
     const segment: Segment = {
       text: text.slice(prefix.end),

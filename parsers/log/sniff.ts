@@ -93,7 +93,7 @@ export function sniffLog(head: Head): Sniff {
     const what = isPage ? 'a web page' : 'a data or source file by its name';
     return failure === null
       ? { score: 0, why: `It is text, but ${what}, and no failure message is in its beginning.` }
-      : { score: 0.4, why: `It is ${what}, but "${failure}" stands in its beginning.` };
+      : { score: 0.4, why: `It is ${what}, but "${failure}" is at its beginning.` };
   }
   if (failure !== null) return { score: 0.9, why: `It is text with "${failure}" in its beginning.` };
   if (MARKS.next(bytes, 0, bytes.length, bytes.length) >= 0) {

@@ -75,7 +75,9 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     }
     const record = parse(text);
     if (record === undefined) {
-      const fact = text.trimStart().startsWith('{') ? 'a line is no whole JSON object' : 'a line is no JSON object';
+      const fact = text.trimStart().startsWith('{')
+        ? 'a line is not a complete JSON object'
+        : 'a line is not a JSON object';
       sink.note({ kind: 'nsys_line_broken', severity: 'warning', text: `${fact}; it was passed over`, line, offset });
       continue;
     }

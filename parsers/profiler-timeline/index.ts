@@ -32,7 +32,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     const foreign = FOREIGN.exec(text);
     if (foreign !== null) {
       const offset = at + foreign.index;
-      throw new MbfError('MBF2401', `${JSON.stringify(foreign[0])} is no part of a list of whole numbers`, { offset });
+      throw new MbfError('MBF2401', `${JSON.stringify(foreign[0])} is not valid in a list of integers`, { offset });
     }
     silent = SEPARATOR.test(text) ? 0 : silent + count;
     if (silent > MOST_SILENT_BYTES) {

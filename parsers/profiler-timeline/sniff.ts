@@ -29,7 +29,7 @@ export function sniffTimeline(head: Head): Sniff {
   if (end >= 0) {
     return SUMS.test(text.slice(end, end + 64))
       ? { score: 0.97, why: 'JSON of torch.profiler: [times, [sums by category]]' }
-      : { score: 0.05, why: 'lists of numbers, which are no memory timeline of torch.profiler' };
+      : { score: 0.05, why: 'lists of numbers that are not a memory timeline of torch.profiler' };
   }
   // More points in time than the head holds.
   const times = text
@@ -39,5 +39,5 @@ export function sniffTimeline(head: Head): Sniff {
   const ordered = times.every((time, i) => time >= LEAST_EPOCH_US && (i === 0 || time >= times[i - 1]!));
   return ordered
     ? { score: 0.9, why: 'a list of lists that begins with times in order, as those of torch.profiler do' }
-    : { score: 0.05, why: 'a long list of numbers, which are no times in order' };
+    : { score: 0.05, why: 'a long list of numbers that are not ordered times' };
 }

@@ -66,7 +66,7 @@ export class TimelineReader {
     this.depth += 1;
     if (this.depth === 2) {
       this.lists += 1;
-      if (this.form === 'sums' && this.lists > 2) this.odd('a third list beside the times and the sums');
+      if (this.form === 'sums' && this.lists > 2) this.odd('a third list after the times and the sums');
     } else if (this.depth === 3) {
       if (this.form === 'undecided' && this.lists === 2) this.settle('sums');
       if (this.form !== 'sums' || this.lists !== 2) this.odd('a list inside an event');
@@ -111,7 +111,7 @@ export class TimelineReader {
     }
     if (this.oddSigns > 0) {
       const text =
-        'events whose bytes have another sign than their action: creations that shrink, or destructions that grow';
+        'events with bytes of another sign than their action: creations that shrink, or destructions that grow';
       notes.push({ kind: 'timeline_signs', severity: 'warning', text, count: this.oddSigns });
     }
     if (this.backwards > 0) {

@@ -26,8 +26,8 @@ export async function readJson(
   out.end();
   if (damage === null) return;
   const { what, offset, line, lostBytes } = damage;
-  if (out.scalars === 0) throw new MbfError('MBF2922', `is no whole JSON: ${what}`, { offset, line });
-  const text = `is damaged or cut: ${what}; what stands before was kept, ${lostBytes} bytes were not read`;
+  if (out.scalars === 0) throw new MbfError('MBF2922', `is not complete JSON: ${what}`, { offset, line });
+  const text = `is damaged or cut: ${what}; what precedes it was kept, ${lostBytes} bytes were not read`;
   sink.note({ kind: 'scalars_damaged', severity: 'warning', text, offset, line });
 }
 

@@ -51,7 +51,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   const where = firstBroken ?? { line: 1, offset: 0 };
   if (sinkOf === null) throw new MbfError('MBF2921', 'no line of it is a row of scalars', where);
   if (broken > 0) {
-    const text = 'lines that are no whole JSON object were passed over';
+    const text = 'lines that are not a complete JSON object were skipped';
     sink.note({ kind: 'scalars_damaged', severity: 'warning', text, ...where, count: broken });
   }
 }
@@ -116,7 +116,7 @@ export async function readMetricFile(source: ByteSource, sink: RowSink, context:
   const where = firstBroken ?? { line: 1, offset: 0 };
   if (out.scalars === 0) throw new MbfError('MBF2921', 'no line of it is a time, a value and a step', where);
   if (broken > 0) {
-    const text = 'lines that are no time, value and step were passed over';
+    const text = 'lines that are not a time, value and step were skipped';
     sink.note({ kind: 'scalars_damaged', severity: 'warning', text, ...where, count: broken });
   }
 }

@@ -97,7 +97,7 @@ class TableReader {
   finish(failure: unknown, bytes: number): void {
     const { plan } = this;
     if (failure instanceof CsvError) {
-      const fact = `is no table from byte ${this.end} on: ${failure.message}`;
+      const fact = `is not a table from byte ${this.end} on: ${failure.message}`;
       if (this.rows === 0) throw new MbfError('MBF2921', fact, { offset: this.end, line: this.line }, failure);
       const text = `${fact}; the rows before were kept, ${bytes - this.end} bytes were not read`;
       this.sink.note({ kind: 'scalars_damaged', severity: 'warning', text, offset: this.end, line: this.line });

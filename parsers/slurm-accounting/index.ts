@@ -24,7 +24,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     name: context.name,
     sizeBytes: source.sizeBytes ?? head.length,
   });
-  if (recognised === null) throw new MbfError('MBF2941', 'is no accounting of Slurm');
+  if (recognised === null) throw new MbfError('MBF2941', 'is not Slurm accounting');
   const input = precededBy(head, source);
   const writer = new JobWriter(sink, recognised.form);
   if (recognised.form === 'slurm.sacct-json') {
@@ -43,11 +43,11 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     if (reader instanceof SeffReader) reader.end();
     writer.end();
     if (recognised.guessed !== null) {
-      const text = 'has no header line; only job, state and exit code tell themselves, the other columns were left out';
+      const text = 'has no header line; only job, state and exit code are recognised, the other columns were left out';
       sink.note({ kind: 'slurm_guessed_header', severity: 'warning', text });
     }
     if (reader.foreignAt !== null) {
-      const text = 'lines that are no rows of the columns before them; left out';
+      const text = 'lines that do not match the columns before them; left out';
       sink.note({ kind: 'slurm_foreign', severity: 'warning', text, count: reader.foreign, ...reader.foreignAt });
     }
     if (reader.cutAt !== null) {
@@ -56,7 +56,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     }
   }
   if (writer.jobs === 0) {
-    const text = 'holds no job: sacct lists those since midnight only, unless it is told otherwise (-S, -j)';
+    const text = 'holds no job: sacct lists those since midnight only, unless an option changes that (-S, -j)';
     sink.note({ kind: 'slurm_empty', severity: 'warning', text });
   }
   return { rank: null, rankOrigin: null, clock: recognised.form === 'slurm.sacct-json' ? 'utc' : 'printed' };

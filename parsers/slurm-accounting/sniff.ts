@@ -71,5 +71,5 @@ function seff(lines: readonly string[]): Recognised | null {
 }
 
 export function sniffAccounting(head: Head): Sniff {
-  return recogniseAccounting(head) ?? { score: 0, why: 'It is no accounting of Slurm.' };
+  return recogniseAccounting(head) ?? { score: 0, why: 'It is not Slurm accounting.' };
 }

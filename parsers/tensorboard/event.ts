@@ -73,10 +73,10 @@ export function readEvent(pbf: PbfReader): Event {
   const message = { start: 0, end: pbf.length };
   readMessage(pbf, message, (number) => {
     if (number === 1) {
-      if (pbf.type !== 1) throw new Malformed('a wall time that is no double');
+      if (pbf.type !== 1) throw new Malformed('a wall time that is not a double');
       wallTime = pbf.readDouble();
     } else if (number === 2) {
-      if (pbf.type !== 0) throw new Malformed('a step that is no number');
+      if (pbf.type !== 0) throw new Malformed('a step that is not a number');
       step = pbf.readVarint(true);
     } else if (number === 3) fileVersion = readText(pbf, message.end);
     else if (number === 5) summaries.push(range(pbf, message.end));
@@ -107,7 +107,7 @@ function readValue(pbf: PbfReader, where: Range): SummaryValue {
   readMessage(pbf, where, (number) => {
     if (number === 1) tag = readText(pbf, where.end, MOST_TAG_BYTES);
     else if (number === 2) {
-      if (pbf.type !== 5) throw new Malformed('a simple value that is no float');
+      if (pbf.type !== 5) throw new Malformed('a simple value that is not a float');
       simple = pbf.readFloat();
     } else if (number === 8) tensor = range(pbf, where.end);
     else if (number === 9) metadata = range(pbf, where.end);

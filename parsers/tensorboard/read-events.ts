@@ -158,7 +158,7 @@ function reportDamage(read: RecordsRead, reader: EventReader, sink: RowSink): vo
     sink.note({ kind: 'tensorboard_cut', severity: 'info', text, offset: read.cut.offset });
   }
   if (reader.malformed > 0) {
-    const text = 'records with a right checksum that are no events were passed over';
+    const text = 'records with a valid checksum that are not events were skipped';
     const offset = reader.firstMalformed ?? undefined;
     sink.note({ kind: 'tensorboard_no_event', severity: 'warning', text, offset, count: reader.malformed });
   }

@@ -20,7 +20,7 @@ export function sniffEvents({ bytes, name }: Head): Sniff {
       };
     }
     if (isNamed) return { score: 0.95, why: 'It is made of records with checksums, and named like an event file.' };
-    return { score: 0, why: 'It is made of records with checksums, but the first is no TensorBoard event.' };
+    return { score: 0, why: 'It is made of records with checksums, but the first is not a TensorBoard event.' };
   }
   // Damage in the first bytes: whole records may follow.
   if (isNamed)

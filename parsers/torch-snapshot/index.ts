@@ -249,7 +249,7 @@ function readRoot(machine: SnapshotShapes): Root {
   const rowCount = (value: unknown, name: string, what: string): number => {
     if (Array.isArray(value) && value.length === 0) return 0;
     if (value instanceof Ref && value.kind === ROWS) return value.payload;
-    return wrong(`\`${name}\` is no list of ${what}`);
+    return wrong(`\`${name}\` is not a list of ${what}`);
   };
   const checkRows = (value: unknown, name: string, what: string, read: number): void => {
     const listed = rowCount(value, name, what);
@@ -273,11 +273,11 @@ function readRoot(machine: SnapshotShapes): Root {
   checkSegments(values.get('segments'));
   checkHost(values);
   const traces: unknown = values.get('device_traces') ?? values.get('traces') ?? [];
-  if (!Array.isArray(traces)) return wrong('`device_traces` is no list of lists');
+  if (!Array.isArray(traces)) return wrong('`device_traces` is not a list of lists');
   const lengths = traces.map((trace: unknown) => {
     if (Array.isArray(trace) && trace.length === 0) return 0;
     if (trace instanceof Ref && trace.kind === ROWS) return trace.payload;
-    return wrong('`device_traces` holds something that is no list of trace entries');
+    return wrong('`device_traces` holds something that is not a list of trace entries');
   });
   const total = traceLengths.reduce((sum, length) => sum + length, 0);
   if (

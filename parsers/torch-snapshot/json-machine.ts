@@ -373,7 +373,7 @@ export class JsonMachine extends SnapshotShapes {
   private countLoose(values: number): void {
     this.loose += values;
     if (this.loose > MAX_LOOSE_VALUES)
-      this.fail('MBF2105', `more than ${MAX_LOOSE_VALUES} values that are no part of a snapshot`);
+      this.fail('MBF2105', `more than ${MAX_LOOSE_VALUES} values that do not belong to a snapshot`);
   }
 
   /**
@@ -472,7 +472,7 @@ export class JsonMachine extends SnapshotShapes {
     const text = this.buf.toString('latin1', p, q);
     if (!JSON_NUMBER.test(text)) {
       if (q >= this.end) return -1;
-      this.fail('MBF2302', `${JSON.stringify(text.slice(0, 40))} is no number`, p);
+      this.fail('MBF2302', `${JSON.stringify(text.slice(0, 40))} is not a number`, p);
     }
     this.pushNumber(text, numeric, p);
     return q;

@@ -353,7 +353,7 @@ export abstract class PickleMachine extends SnapshotShapes {
     const unsupported = UNSUPPORTED.get(opcode);
     if (unsupported !== undefined) this.fail('MBF2103', `opcode ${unsupported} is not used by snapshot writers`, p);
     const hex = opcode.toString(16).padStart(2, '0');
-    this.fail('MBF2104', `0x${hex} is no pickle opcode: damaged, or not a pickle`, p);
+    this.fail('MBF2104', `0x${hex} is not a pickle opcode: damaged, or not a pickle`, p);
   }
 
   /** Asks for `length` bytes from `p` on; the opcode there runs again once they are in the window. */
@@ -409,7 +409,7 @@ export abstract class PickleMachine extends SnapshotShapes {
     this.requireContainer(mark, p);
     const kind = this.kinds[mark - 1]!;
     if (kind !== DICT && !(kind === OBJ && !Array.isArray(this.objects[this.payloads[mark - 1]!]))) {
-      this.fail('MBF2104', 'sets items of something that is no open dict', p);
+      this.fail('MBF2104', 'sets items of something that is not an open dict', p);
     }
     if ((this.sp - mark) % 2 !== 0) this.fail('MBF2104', 'a dict with a key but no value', p);
     if (this.sp > mark) this.setItems(mark);
@@ -420,7 +420,7 @@ export abstract class PickleMachine extends SnapshotShapes {
     const kind = this.kinds[mark - 1]!;
     const open = kind === LIST || kind === STACK || kind === ROWS;
     if (!open && !(kind === OBJ && Array.isArray(this.objects[this.payloads[mark - 1]!]))) {
-      this.fail('MBF2104', 'appends to something that is no open list', p);
+      this.fail('MBF2104', 'appends to something that is not an open list', p);
     }
     if (this.sp > mark) this.appends(mark);
   }

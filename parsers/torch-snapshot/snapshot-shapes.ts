@@ -677,7 +677,7 @@ function extraNote({ key, device, seq, count }: ExtraKey): Note {
   if (key !== 'category')
     return { kind: 'unknown_key', severity: 'info', text: `trace entry key or value not known: ${key}`, ...place };
   const text =
-    "converted from torch.profiler's memory timeline: entries are tensors and not blocks, nothing is told of segments, and the last device may be the host";
+    "converted from torch.profiler's memory timeline: entries are tensors and not blocks, segments are unknown, and the last device may be the host";
   return { kind: 'profiler_conversion', severity: 'info', text, ...place };
 }
 

@@ -132,7 +132,7 @@ export abstract class ValueStack extends ByteWindow {
 
   protected addObject(object: unknown): number {
     if (this.objects.length >= LIMITS.objects) {
-      this.fail('MBF2105', `more than ${LIMITS.objects} objects that are no part of a snapshot`);
+      this.fail('MBF2105', `more than ${LIMITS.objects} objects that do not belong to a snapshot`);
     }
     return this.objects.push(object) - 1;
   }

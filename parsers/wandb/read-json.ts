@@ -83,15 +83,15 @@ async function readObject(source: ByteSource, sink: RowSink, context: ParseConte
   }
   const json = Buffer.concat(chunks, length).toString('utf8');
   const start = json.search(/[^\s\ufeff]/);
-  if (start < 0 || json[start] !== '{') throw new MbfError('MBF2912', 'is no object in JSON', { offset: 0 });
+  if (start < 0 || json[start] !== '{') throw new MbfError('MBF2912', 'is not a JSON object', { offset: 0 });
   const { value, end, fault } = readLiteralAt(json, start);
-  if (value.kind !== 'map') throw new MbfError('MBF2912', 'is no object in JSON', { offset: 0 });
+  if (value.kind !== 'map') throw new MbfError('MBF2912', 'is not a JSON object', { offset: 0 });
   // A brace of its own closes it: what is cut off is read up to there.
   const at = fault?.at ?? (json[end - 1] === '}' ? null : json.length);
   if (at !== null) {
     const offset = Buffer.byteLength(json.slice(0, at));
     if (value.entries.length === 0) throw new MbfError('MBF2912', fault?.what ?? 'ends in the middle', { offset });
-    const what = `no valid JSON from byte ${offset} on; what stands before it is read`;
+    const what = `no valid JSON from byte ${offset} on; what precedes it is read`;
     sink.note({ kind: 'json_error', severity: 'warning', text: what, offset });
   }
   return value;

@@ -43,6 +43,8 @@ function noteEnd({ cutAt, sizeBytes }: Damage, hasExit: boolean, sink: RowSink):
   const cut =
     cutAt === null ? '' : `; its last ${sizeBytes - cutAt} bytes, from byte ${cutAt} on, are part of a record`;
   const text = `the run wrote no exit: its process was killed, or goes on${cut}`;
-  const end = hasExit ? `ends with ${sizeBytes - cutAt!} bytes, from byte ${cutAt} on, that are no whole record` : text;
+  const end = hasExit
+    ? `ends with ${sizeBytes - cutAt!} bytes, from byte ${cutAt} on, which are not a complete record`
+    : text;
   sink.note({ kind: 'wandb_unfinished', severity: 'info', text: end, offset: cutAt ?? sizeBytes });
 }

@@ -22,5 +22,5 @@ export function sniff({ bytes, name }: Head): Sniff {
   if (LOG_NAME.test(name) && bytes.length > 0) {
     return { score: 0.5, why: 'named like the transaction log of a W&B run, though it begins as none' };
   }
-  return { score: 0, why: 'no transaction log of W&B, nor a file beside it' };
+  return { score: 0, why: 'no transaction log of W&B, nor a file next to it' };
 }

@@ -99,7 +99,7 @@ export function completeInputs(explicitInputs: GivenInputs): EstimateInputs {
   const given = withRecipe(explicitInputs);
   const need = (name: 'num_layers' | 'hidden_size' | 'num_attention_heads' | 'seq_length' | 'mbs'): number => {
     const value = given[name];
-    if (value === undefined) throw new MbfError('MBF1001', `the configuration does not tell ${name}`);
+    if (value === undefined) throw new MbfError('MBF1001', `${name} is unknown from the configuration`);
     return value;
   };
   const layers = need('num_layers');
@@ -109,7 +109,7 @@ export function completeInputs(explicitInputs: GivenInputs): EstimateInputs {
   const activation = given.activation_func?.toLowerCase();
   const swiglu = gated && (given.swiglu === true || activation === undefined || /silu|swi(?:sh|glu)/.test(activation));
   if (gated && given.swiglu !== true && activation === undefined)
-    assumed.push('The gated activation is taken for silu: no activation_func is told.');
+    assumed.push('The gated activation is assumed to be silu: activation_func is unknown.');
   const sizes = parallelSizes(given, assumed);
   const ffn = given.ffn_hidden_size ?? defaultFfn(hidden, swiglu, assumed);
   const experts = expertsOf(given, ffn);
@@ -152,7 +152,7 @@ function withRecipe(given: GivenInputs): GivenInputs {
 /** Megatron-LM `arguments.py`: 4h, or 8h/3 rounded down to a multiple of 64 with SwiGLU. */
 function defaultFfn(hidden: number, swiglu: boolean, assumed: string[]): number {
   const ffn = swiglu ? Math.floor((hidden * 4 * 2) / 3 / 64) * 64 : 4 * hidden;
-  assumed.push(`ffn_hidden_size is not told; Megatron-LM's default for this hidden size is ${ffn}.`);
+  assumed.push(`ffn_hidden_size is unknown; Megatron-LM's default for this hidden size is ${ffn}.`);
   return ffn;
 }
 
@@ -160,7 +160,7 @@ function wholeHeads(hidden: number, heads: number): number {
   if (hidden % heads !== 0)
     throw new MbfError(
       'MBF1001',
-      `hidden_size ${hidden} is no multiple of num_attention_heads ${heads}, and kv_channels is not told`,
+      `hidden_size ${hidden} is not a multiple of num_attention_heads ${heads}, and kv_channels is unknown`,
     );
   return hidden / heads;
 }
@@ -174,9 +174,9 @@ function parallelSizes(
   const cp = given.cp ?? 1;
   const ofModel = tp * pp * cp;
   if (given.dp === undefined && given.world !== undefined && given.world % ofModel !== 0)
-    throw new MbfError('MBF1001', `world ${given.world} is no multiple of tp × pp × cp = ${ofModel}`);
+    throw new MbfError('MBF1001', `world ${given.world} is not a multiple of tp × pp × cp = ${ofModel}`);
   if (given.dp === undefined && given.world === undefined)
-    assumed.push('Neither dp nor world is told: one data-parallel replica is taken.');
+    assumed.push('dp and world are unknown: one data-parallel replica is assumed.');
   const dp = given.dp ?? (given.world === undefined ? 1 : given.world / ofModel);
   const ep = given.ep ?? 1;
   // `ModelParallelConfig.__post_init__`: experts are cut like the rest of the model unless set explicitly.
@@ -185,7 +185,7 @@ function parallelSizes(
 
 function vocabularies(given: GivenInputs, tp: number): Pick<EstimateInputs, 'paddedVocab' | 'bridgeVocab'> {
   const size = given.vocab_size ?? given.padded_vocab_size ?? 0;
-  if (size === 0) throw new MbfError('MBF1001', 'the configuration does not tell vocab_size');
+  if (size === 0) throw new MbfError('MBF1001', 'vocab_size is unknown from the configuration');
   const padded = given.vocab_size === undefined ? size : padVocab(size, given.make_vocab_size_divisible_by ?? 128, tp);
   const pads = given.should_pad_vocab ?? true;
   return { paddedVocab: given.padded_vocab_size ?? (pads ? padded : size), bridgeVocab: pads ? padded : size };
@@ -240,7 +240,7 @@ function virtualStages(given: GivenInputs, modelLayers: number, pp: number): num
   if (layers % (pp * each) !== 0)
     throw new MbfError(
       'MBF1001',
-      `num_layers ${layers} is no multiple of pp × num_layers_per_virtual_pipeline_stage = ${pp * each}`,
+      `num_layers ${layers} is not a multiple of pp × num_layers_per_virtual_pipeline_stage = ${pp * each}`,
     );
   return layers / (pp * each);
 }
@@ -250,7 +250,10 @@ function microBatchesOf(given: GivenInputs, dp: number): number | null {
   if (given.global_batch_size === undefined || given.mbs === undefined) return null;
   const each = given.mbs * dp;
   if (given.global_batch_size % each !== 0)
-    throw new MbfError('MBF1001', `global_batch_size ${given.global_batch_size} is no multiple of mbs × dp = ${each}`);
+    throw new MbfError(
+      'MBF1001',
+      `global_batch_size ${given.global_batch_size} is not a multiple of mbs × dp = ${each}`,
+    );
   return given.global_batch_size / each;
 }
 

@@ -56,7 +56,7 @@ export function accountedStages({ layers, pp, vpp, embedding, loss }: AccountedO
   if (places % (pp * chunks) !== 0)
     throw new MbfError(
       'MBF1001',
-      `${places} layers, embedding and loss included, are no multiple of pp × vpp = ${pp * chunks} (pp-div)`,
+      `${places} layers, embedding and loss included, are not a multiple of pp × vpp = ${pp * chunks} (pp-div)`,
     );
   const counts = Array.from({ length: pp * chunks }, () => places / (pp * chunks));
   if (embedding) counts[0]! -= 1;
@@ -148,7 +148,10 @@ export function dealLayers(counts: readonly number[], vpp: number | null): Stage
   const chunks = vpp ?? 1;
   const uneven = counts.findIndex((count) => count % chunks !== 0);
   if (uneven >= 0)
-    throw new MbfError('MBF1001', `the ${counts[uneven]} layers of stage ${uneven} are no multiple of vpp ${chunks}`);
+    throw new MbfError(
+      'MBF1001',
+      `the ${counts[uneven]} layers of stage ${uneven} are not a multiple of vpp ${chunks}`,
+    );
   const split: number[][][] = counts.map(() => []);
   let layer = 0;
   for (let chunk = 0; chunk < chunks; chunk += 1) {

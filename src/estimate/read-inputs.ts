@@ -125,7 +125,7 @@ export function readInputs(pairs: Iterable<readonly [key: string, value: unknown
   for (const [key, value] of pairs) {
     const found = findInput(key);
     if (found === undefined) {
-      faults.push({ key, fact: `${JSON.stringify(key)} is no input of an estimate${suggestion(key)}` });
+      faults.push({ key, fact: `${JSON.stringify(key)} is not an input of an estimate${suggestion(key)}` });
       continue;
     }
     const { name, inverted } = found;

@@ -173,7 +173,10 @@ async function parserOf(head: Head, { isNamed, as }: FoundFile): Promise<KnownPa
     if (isNamed && all.error.code === 'MBF2008') {
       const named = underOtherName(head);
       if (named !== undefined) return named;
-      throw new MbfError('MBF2202', 'holds no setting of a training job: it is no configuration, launch script or log');
+      throw new MbfError(
+        'MBF2202',
+        'holds no setting of a training job: it is not a configuration, launch script or log',
+      );
     }
     // Other files in a directory are ignored.
     if (!isNamed) return undefined;

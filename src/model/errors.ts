@@ -29,7 +29,7 @@ export const ERROR_REMEDIES = {
   MBF1007: 'Name another file, or replace this one with --force.',
   MBF1008: 'Name a git checkout that has the commits (--repo DIR); `git fetch` brings missing ones.',
   MBF1009: 'See `mbforensics golden list`, or name a golden file or a run; `golden add RUN --name NAME` makes one.',
-  MBF1010: 'Run the launch command by hand from this directory first; `--` stands before it.',
+  MBF1010: 'Run the launch command by hand from this directory first; `--` precedes it.',
   MBF1011:
     'Let the launch command run `git submodule update --init --recursive` first: git bisect moves no submodules.',
   MBF1012:
@@ -38,7 +38,7 @@ export const ERROR_REMEDIES = {
   MBF2001: 'Fetch the real file (`git lfs pull`) and ingest that.',
   MBF2002: 'Download the raw file: a login or error page was saved in its place.',
   MBF2003: 'Export it as sqlite or parquetdir: nsys export --type sqlite FILE.nsys-rep',
-  MBF2004: 'The writer died before its first byte, or the disk was full; take the file from another rank or rerun.',
+  MBF2004: 'The writer ended before its first byte, or the disk was full; take the file from another rank or rerun.',
   MBF2005: 'Unpack it yourself and ingest the result if you trust it.',
   MBF2006: REMEDY_RECOPY,
   MBF2007: 'Check permissions and the file system; then ingest again.',
@@ -57,7 +57,7 @@ export const ERROR_REMEDIES = {
   MBF2107: 'A field has a type torch never writes; if a tool rewrote this file, ingest the original.',
   // input: configurations
   MBF2201: 'A configuration has a few hundred settings; ingest the file that the run wrote, not one that carries data.',
-  MBF2202: 'Correct the file where it says, or copy it again from where the run wrote it.',
+  MBF2202: 'Correct the file at this place, or copy it again from where the run wrote it.',
   // input: JSON snapshots and memory_viz pages
   MBF2301: REMEDY_RECOPY,
   MBF2302: 'Correct what converted the snapshot, or ingest the pickle that it was converted from.',
@@ -89,7 +89,7 @@ export const ERROR_REMEDIES = {
   MBF2902: 'A data set is made of the same records; ingest the events.out.tfevents.* files of the run.',
   // input: runs of Weights & Biases
   MBF2911: 'Copy run-ID.wandb again from the run directory (wandb/run-* or wandb/offline-run-*), and compare sizes.',
-  MBF2912: 'Copy it again from `files/` of the run directory; run-ID.wandb says the same.',
+  MBF2912: 'Copy it again from `files/` of the run directory; run-ID.wandb contains the same.',
   // input: exported scalars
   MBF2921: 'Export it again from TensorBoard, W&B or the trainer, as CSV or JSON with its header.',
   MBF2922: REMEDY_RECOPY,

@@ -37,7 +37,7 @@ export function readDatabaseHeader(bytes: RandomAccess): DatabaseGeometry {
     if (length === PROBE_BYTES && bytes.sizeBytes % JOURNAL_HEADER_BYTES === 0 && looksRandom(head)) {
       fail('MBF2702', 'no SQLite header, only what looks like random bytes: if this is a database, it is encrypted', 0);
     }
-    fail('MBF2701', 'is no SQLite database: it does not begin with "SQLite format 3"', 0);
+    fail('MBF2701', 'is not an SQLite database: it does not begin with "SQLite format 3"', 0);
   }
   if (length < HEADER_BYTES)
     fail('MBF2701', `the file ends after ${length} of the ${HEADER_BYTES} header bytes`, length);
@@ -81,7 +81,7 @@ function checkSiblings(bytes: RandomAccess): void {
   if (wal > 0) {
     fail(
       'MBF2702',
-      `${wal} bytes of it are still in the write-ahead log beside it (-wal); open it once with the sqlite3 program: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`,
+      `${wal} bytes of it are still in the write-ahead log next to it (-wal); open it once with the sqlite3 program: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'`,
       18,
     );
   }
@@ -89,7 +89,7 @@ function checkSiblings(bytes: RandomAccess): void {
   if (journal > JOURNAL_HEADER_BYTES) {
     fail(
       'MBF2702',
-      `a transaction was not finished: there is a rollback journal of ${journal} bytes beside it (-journal); open it once with the sqlite3 program: sqlite3 FILE 'PRAGMA integrity_check'`,
+      `a transaction was not finished: there is a rollback journal of ${journal} bytes next to it (-journal); open it once with the sqlite3 program: sqlite3 FILE 'PRAGMA integrity_check'`,
       0,
     );
   }

@@ -277,7 +277,7 @@ export class LeafDecoder {
       const slot = slotOf[place]!;
       if (slot < 0) continue;
       const value = whenMissing[place];
-      if (value === undefined) this.fail('its record lacks a column whose DEFAULT is an expression');
+      if (value === undefined) this.fail('its record lacks a column with an expression as DEFAULT');
       this.columns.fill(slot, row, value);
       this.textBytes += value.text.length;
     }

@@ -49,7 +49,7 @@ export function openDatabase(bytes: RandomAccess): SqliteDatabase {
 
   function tableNamed(name: string): SchemaTable {
     const table = tables.get(name);
-    if (table === undefined) throw new MbfError('MBF9001', `a table "${name}" was asked for, which there is not`);
+    if (table === undefined) throw new MbfError('MBF9001', `there is no table "${name}"`);
     return table;
   }
 

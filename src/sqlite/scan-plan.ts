@@ -27,8 +27,7 @@ export function planScan(declaration: TableDeclaration, names: readonly string[]
     const known = slotByName.get(name);
     if (known !== undefined) return known;
     const place = placeByName.get(name);
-    if (place === undefined)
-      throw new MbfError('MBF9001', `a column "${name}" was asked for, which the table does not have`);
+    if (place === undefined) throw new MbfError('MBF9001', `the table has no column "${name}"`);
     const slot = slotByName.size;
     slotByName.set(name, slot);
     slotOf[place] = slot;

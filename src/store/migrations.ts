@@ -316,7 +316,7 @@ CREATE TABLE golden_run (
   },
   {
     version: 7,
-    title: 'metrics beside a log: gauges polled by somebody else, and what clock the times of a file are',
+    title: 'metrics with a log: gauges polled by another program, and the clock of the times of a file',
     sql: `
 ALTER TABLE source ADD COLUMN clock VARCHAR;
 CREATE TABLE log_gauge (

@@ -92,7 +92,7 @@ export function parseQueryFile(path: string, text: string): QueryFile {
     needs: all('needs'),
     statement,
   };
-  if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path says ${queryNameOfPath(path)}`);
+  if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path gives ${queryNameOfPath(path)}`);
   if (query.columns.length === 0) fail('needs a @col for each column');
   for (const param of params) if (!PARAMETER_TYPES.has(param.type)) fail(`a @param cannot be ${param.type}`);
   const bare = blankText(statement);

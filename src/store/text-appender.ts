@@ -23,7 +23,7 @@ export function createTextAppender(
 ): TextAppender {
   const types = columns.map(({ type }) => type.typeId);
   if (types.join() !== [DuckDBTypeId.INTEGER, DuckDBTypeId.BIGINT, DuckDBTypeId.VARCHAR].join())
-    throw new Error(`${table} is no table of numbered texts`);
+    throw new Error(`${table} is not a table of numbered texts`);
   // Used again, and emptied each time: the memory of its strings is not the garbage collector's to see.
   const holder = DuckDBDataChunk.create(columns.map(({ type }) => type));
   const { chunk } = holder;

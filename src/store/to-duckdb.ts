@@ -86,15 +86,15 @@ export function toDuckDB(value: SqlValue, type: DuckDBType, where: string): Duck
       if (value instanceof Date) return new DuckDBTimestampValue(BigInt(value.getTime()) * 1000n);
       break;
   }
-  throw new TypeError(`${where}: a ${value instanceof Date ? 'Date' : typeof value} is no ${type}`);
+  throw new TypeError(`${where}: a ${value instanceof Date ? 'Date' : typeof value} is not of type ${type}`);
 }
 
 function toInteger(value: SqlValue, integers: IntegerRange, where: string): number | bigint {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new RangeError(`${where}: ${value} is no exact integer`);
+    throw new RangeError(`${where}: ${value} is not an exact integer`);
   }
   if (typeof value !== 'number' && typeof value !== 'bigint')
-    throw new TypeError(`${where}: ${typeof value} is no integer`);
+    throw new TypeError(`${where}: ${typeof value} is not an integer`);
   const wide = BigInt(value);
   if (wide < integers.low || wide > integers.high) throw new RangeError(`${where}: ${value} is out of range`);
   return integers.wide ? wide : Number(wide);

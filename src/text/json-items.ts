@@ -236,7 +236,7 @@ class Reader {
       value = JSON.parse(text);
     } catch (error) {
       // The message quotes the text, which may be anything.
-      const reason = error instanceof SyntaxError ? 'what stands between its brackets is no valid JSON' : String(error);
+      const reason = error instanceof SyntaxError ? 'the text between its brackets is not valid JSON' : String(error);
       this.damage = { ...place, what: reason };
       return false;
     }

@@ -193,7 +193,7 @@ function checkStructure(allocator: CachingAllocator<number>): void {
     for (let block: Block<number> | null = segment.first; block !== null; block = block.next) {
       if (block.addr !== at || block.prev !== previous || block.segment !== segment || block.sizeBytes <= 0)
         throw new Error('blocks do not tile their segment');
-      if (block.sizeBytes % 512 !== 0) throw new Error('a block is no multiple of 512');
+      if (block.sizeBytes % 512 !== 0) throw new Error('a block is not a multiple of 512');
       if (!block.mapped && (!isExpandable(block) || block.state !== 'inactive'))
         throw new Error('an unmapped block is in use or in a cudaMalloc segment');
       const inactive = block.state === 'inactive';

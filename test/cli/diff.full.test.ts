@@ -108,8 +108,8 @@ describe('diff', () => {
         +76.00 MiB  144.00 MiB  220.00 MiB   5 → 6  all active memory (block sizes)
         2 sites have as many bytes in a as in b
 
-        notes       a has no trace: its state at the dump stands for its peak
-                    b has no trace: its state at the dump stands for its peak
+        notes       a has no trace: its state at the dump is used as its peak
+                    b has no trace: its state at the dump is used as its peak
 
         pool               reserved  of it active  of it free  segments
         default · large  +36.00 MiB    +76.00 MiB  -40.00 MiB         3
@@ -131,8 +131,8 @@ describe('diff', () => {
         (--limit 0 shows all sites)
         2 sites have as many bytes in a as in b
 
-        notes       a has no trace: its state at the dump stands for its peak
-                    b has no trace: its state at the dump stands for its peak
+        notes       a has no trace: its state at the dump is used as its peak
+                    b has no trace: its state at the dump is used as its peak
 
         pool               reserved  of it active  of it free  segments
         default · large  +36.00 MiB    +76.00 MiB  -40.00 MiB         3

@@ -42,7 +42,7 @@ const SAMPLES: Readonly<Record<string, readonly (readonly [path: string, rank: n
     ['memory_snapshot/snapshot_stop_step_rank7.pickle', 7],
     ['step12/torch_memory_rank9_pid4242.pickle', 9],
   ],
-  'nemo-run log, whose last number counts restarts': [
+  'nemo-run log, last number counts restarts': [
     ['log-account-job.pretrain_1234567_0.out', undefined],
     ['rank3/log-account-job.pretrain_1234567_1.out', undefined],
   ],

@@ -49,7 +49,7 @@ describe('a rank on its node', () => {
   it('is the rank that its own memory lines name', () => {
     const rows = read([memory(7, 15), memory(6, 14), ...oom(7)]);
     expect(outOfMemory(rows)).toEqual([{ rank: 15, localRank: 7, pid: null }]);
-    expect(rows[0]!.rankOrigin).toBe('prefix:torchrun, whose rank other lines tell');
+    expect(rows[0]!.rankOrigin).toBe('prefix:torchrun, rank from other lines');
   });
 
   it("is the rank of the launcher's footer, and so is the process", () => {

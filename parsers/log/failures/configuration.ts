@@ -79,7 +79,7 @@ export const CONFIGURATION_FAILURES: readonly LogFormat[] = [
     versions: 'any',
     source: 'cpython Lib/traceback.py format_exception_only',
     anchors: CLASSES.map((name) => `${name}: `),
-    fields: { exception: 'class, module included', message: 'what it says' },
+    fields: { exception: 'class, module included', message: 'its message' },
     pattern: new RegExp(
       `^\\s{0,4}(?<exception>(?:[A-Za-z_]\\w{0,60}\\.){0,8}(?:${CLASSES.join('|')})): (?<message>\\S[^\\n]{0,2000})`,
       'g',

@@ -28,7 +28,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
   {
     form: 'line',
     id: 'launcher.sigterm',
-    title: 'a launcher ends its processes, or is told to end',
+    title: 'a launcher ends its processes, or receives a signal to end',
     producer: 'PyTorch, DeepSpeed, Megatron-LM',
     versions: 'torch.distributed.launch 1.8, DeepSpeed, torchrun',
     source:
@@ -44,7 +44,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
       'after receiving SIGTERM',
     ],
     fields: {
-      text: 'what is said',
+      text: 'the message',
       killed: 'process that is killed',
       sent: 'process a signal is sent to',
       signalled: 'process that got a signal',

@@ -280,14 +280,14 @@ function whyRefused(recording: Recording, outcome: ReplayOutcome, walk: WalkFind
     const { mismatchCount, mismatches } = outcome;
     // The driver is asked although a free block fits: the request is of a pool that does not have the block.
     if (recording.namesPools === false && mismatches[0]?.kind === 'reuse_predicted')
-      return `the entries do not say of which private pool they are, and no flush shows it: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
+      return `the entries do not name their private pool, and no flush shows it: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
     return `the model does not describe this recording: ${mismatchCount} mismatches up to entry ${outcome.abandonedAt}`;
   }
   // Recorded with `skip_actions`, or by a converter that drops them.
   if (outcome.driverEntries === 0 && outcome.mismatches.some((mismatch) => mismatch.kind === 'growth_predicted'))
     return 'the recording leaves out the calls to the driver (segment entries)';
   if (outcome.impossiblePlacements > 0)
-    return `${outcome.impossiblePlacements} recorded allocations lie where the model has no free block`;
+    return `${outcome.impossiblePlacements} recorded allocations are where the model has no free block`;
   const share = outcome.addressMatches / outcome.allocs;
   if (share < LEAST_REUSE_SHARE) return `only ${(100 * share).toFixed(2)} % of the addresses are those recorded`;
   return null;

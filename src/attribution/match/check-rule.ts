@@ -93,5 +93,5 @@ function record(value: unknown, keys: readonly string[], what: string, wrong: Wr
 
 function choice<Word extends string>(value: unknown, words: readonly Word[], key: string, wrong: Wrong): Word {
   const word = words.find((candidate) => candidate === value);
-  return word ?? wrong(`${key} is none of ${words.join(', ')}`, key.split(':')[0]);
+  return word ?? wrong(`invalid ${key}; expected one of ${words.join(', ')}`, key.split(':')[0]);
 }

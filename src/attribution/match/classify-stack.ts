@@ -141,7 +141,8 @@ export function unmetCondition(when: BlockConditions, facts: BlockFacts): string
     return `lifetime is ${facts.lifetime ?? 'not known'}, not ${lifetime}`;
   if (bytes === undefined && min === undefined && max === undefined) return undefined;
   if (facts.bytes === undefined) return 'size is not known';
-  if (bytes !== undefined && !bytes.includes(facts.bytes)) return `${facts.bytes} bytes is none of ${bytes.join(', ')}`;
+  if (bytes !== undefined && !bytes.includes(facts.bytes))
+    return `${facts.bytes} bytes is not among ${bytes.join(', ')}`;
   if (min !== undefined && facts.bytes < min) return `${facts.bytes} bytes is less than ${min}`;
   if (max !== undefined && facts.bytes > max) return `${facts.bytes} bytes is more than ${max}`;
   return undefined;

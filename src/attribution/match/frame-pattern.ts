@@ -50,7 +50,7 @@ export function listOf<T>(value: T | readonly T[]): readonly T[] {
 function compilePath(pattern: string): FrameTest {
   const segments = pattern.split('/');
   if (pattern === '' || segments.includes(''))
-    throw new Error(`${JSON.stringify(pattern)} is no path suffix such as core/transformer/mlp.py`);
+    throw new Error(`${JSON.stringify(pattern)} is not a path suffix such as core/transformer/mlp.py`);
   if (!pattern.includes('*'))
     return ({ path }) =>
       path.endsWith(pattern) && (path.length === pattern.length || path[path.length - pattern.length - 1] === '/');

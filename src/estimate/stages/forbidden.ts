@@ -102,7 +102,7 @@ const RULES: readonly Rule[] = [
   {
     id: 'heads-tp',
     isBroken: ({ heads, tp }) => heads % tp !== 0,
-    fact: ({ heads, tp }) => `num_attention_heads ${heads} is no multiple of tp ${tp}`,
+    fact: ({ heads, tp }) => `num_attention_heads ${heads} is not a multiple of tp ${tp}`,
   },
   {
     id: 'groups-tp',
@@ -112,17 +112,17 @@ const RULES: readonly Rule[] = [
   {
     id: 'cp-seq',
     isBroken: ({ seq, cp }) => cp > 1 && seq % (2 * cp) !== 0,
-    fact: ({ seq, cp }) => `seq_length ${seq} is no multiple of 2 × cp = ${2 * cp}`,
+    fact: ({ seq, cp }) => `seq_length ${seq} is not a multiple of 2 × cp = ${2 * cp}`,
   },
   {
     id: 'experts-ep',
     isBroken: ({ experts, ep }) => experts !== null && experts.count % ep !== 0,
-    fact: ({ experts, ep }) => `num_moe_experts ${experts?.count} is no multiple of ep ${ep}`,
+    fact: ({ experts, ep }) => `num_moe_experts ${experts?.count} is not a multiple of ep ${ep}`,
   },
   {
     id: 'world-experts',
     isBroken: ({ experts, world, etp, ep, pp }) => experts !== null && world % (etp * ep * pp) !== 0,
-    fact: ({ world, etp, ep, pp }) => `world ${world} is no multiple of etp × ep × pp = ${etp * ep * pp}`,
+    fact: ({ world, etp, ep, pp }) => `world ${world} is not a multiple of etp × ep × pp = ${etp * ep * pp}`,
   },
   {
     id: 'world-dense',

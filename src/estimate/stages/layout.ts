@@ -32,7 +32,7 @@ export function pipelineLayout(inputs: EstimateInputs): PipelineLayout {
   const { split, mtpStage } = stageSplit(inputs, assumed);
   if (inputs.microBatches === null && inputs.pp > 1)
     assumed.push(
-      'Micro-batches enough to fill the pipeline are taken: neither num_microbatches nor global_batch_size is told.',
+      'Enough micro-batches to fill the pipeline are assumed: num_microbatches and global_batch_size are unknown.',
     );
   const last = split.length - 1;
   const stages = split.map((chunks, index) => ({
@@ -70,7 +70,7 @@ function dealtStages({ layers, pp, vpp, given }: EstimateInputs, assumed: string
     if (vpp !== null)
       throw new MbfError(
         'MBF1001',
-        `${slots} layers are no multiple of pp ${pp}, and virtual stages need equal stages (pp-div)`,
+        `${slots} layers are not a multiple of pp ${pp}, and virtual stages need equal stages (pp-div)`,
       );
     assumed.push(
       `${slots} layers over ${pp} stages leave ${slots % pp} over, which Megatron refuses without a layout: the first ${slots % pp} stages are given one more.`,

@@ -14,7 +14,7 @@ const GAPS: readonly Gap[] = [
   {
     what: 'tensors kept alive by record_stream until a later collective ends (TORCH_NCCL_AVOID_RECORD_STREAMS=1 avoids them)',
   },
-  { what: 'evaluation, checkpoint staging, logging of norms, attention masks that the settings do not tell of' },
+  { what: 'evaluation, checkpoint staging, logging of norms, attention masks unknown from the settings' },
   {
     what: 'pools and static buffers of CUDA graphs: a few GB, more than 10 GB with pp > 1',
     applies: ({ given }) =>

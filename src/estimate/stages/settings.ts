@@ -108,7 +108,7 @@ function dtypeBytes(key: string, word: string | undefined, usual: number): numbe
   if (word === undefined) return usual;
   const bytes = DTYPE_BYTES[word.replace(/^torch\./, '').toLowerCase()];
   if (bytes === undefined)
-    throw new MbfError('MBF1001', `${key} ${JSON.stringify(word)} is no data type an estimate knows`);
+    throw new MbfError('MBF1001', `${key} ${JSON.stringify(word)} is not a data type that an estimate knows`);
   return bytes;
 }
 
@@ -117,7 +117,7 @@ export function settingsOf(inputs: EstimateInputs): Settings {
   const assumed: string[] = [];
   const isFp32 = given.bf16 !== true && given.fp16 !== true && dtypeBytes('params_dtype', given.params_dtype, 2) === 4;
   if (given.bf16 === undefined && given.fp16 === undefined && given.params_dtype === undefined)
-    assumed.push('Weights and activations are taken for bf16: no precision is told.');
+    assumed.push('Weights and activations are assumed to be bf16: the precision is unknown.');
   const elementBytes = isFp32 ? 4 : 2;
   const fp8 = fp8Recipe(inputs);
   const gradBytes = gradientBytes(inputs, isFp32, assumed);
@@ -155,7 +155,7 @@ function fp8Recipe({ given }: EstimateInputs): Settings['fp8'] {
   if (recipe === 'delayed' || recipe === 'tensorwise' || recipe === 'blockwise' || recipe === 'mxfp8') return recipe;
   throw new MbfError(
     'MBF1001',
-    `fp8_recipe ${JSON.stringify(recipe)} is none of delayed, tensorwise, blockwise, mxfp8`,
+    `invalid fp8_recipe ${JSON.stringify(recipe)}; expected one of delayed, tensorwise, blockwise, mxfp8`,
   );
 }
 
@@ -167,7 +167,7 @@ function gradientBytes({ given }: EstimateInputs, isFp32: boolean, assumed: stri
   const explicitReduce = given.grad_reduce_in_fp32 ?? given.accumulate_allreduce_grads_in_fp32;
   if (isFp32) return 4;
   if (explicitReduce === undefined && given.fp16 !== true)
-    assumed.push('Gradients are taken for fp32, the default of bf16 training: grad_reduce_in_fp32 is not told.');
+    assumed.push('Gradients are assumed to be fp32, the default of bf16 training: grad_reduce_in_fp32 is unknown.');
   return (explicitReduce ?? given.fp16 !== true) ? 4 : 2;
 }
 
@@ -209,7 +209,7 @@ function optimizerBytes(
   const master = dtypeBytes('main_params_dtype', given.main_params_dtype, 4);
   const holdsRemainders = master === 4 && given.fp16 !== true && (given.store_param_remainders ?? true);
   if (holdsRemainders)
-    assumed.push('The precision-aware optimizer keeps 16-bit remainders beside bf16 weights: store_param_remainders.');
+    assumed.push('The precision-aware optimizer keeps 16-bit remainders with bf16 weights: store_param_remainders.');
   return {
     masterBytes: isFp32 ? 0 : holdsRemainders ? 2 : master,
     expAvgBytes: dtypeBytes('exp_avg_dtype', given.exp_avg_dtype, 4),
@@ -225,7 +225,9 @@ function attentionKind({ given }: EstimateInputs, assumed: string[]): boolean {
       'A layer specification of the user’s own is taken for one with flash attention: the local implementation alone would keep the scores.',
     );
   else if (backend === undefined && given.use_flash_attn === undefined && !isLocal(given))
-    assumed.push('Flash or fused attention is taken: attention_backend is not told, and scores would be kept without.');
+    assumed.push(
+      'Flash or fused attention is assumed: attention_backend is unknown. Otherwise scores would be kept too.',
+    );
   return backend === 'unfused' || backend === 'local' || (isLocal(given) && given.spec === undefined);
 }
 
@@ -274,7 +276,7 @@ function recomputeOf(inputs: EstimateInputs, assumed: string[]): Recompute {
     if (method !== 'uniform' && method !== 'block')
       throw new MbfError('MBF1001', `recompute_method ${JSON.stringify(method)} is neither uniform nor block`);
     if (given.recompute_method === undefined || given.recompute_num_layers === undefined)
-      assumed.push('Full recompute is taken as uniform, one layer at a time, where method or number is not told.');
+      assumed.push('Full recompute is assumed to be uniform, one layer at a time, where method or number is unknown.');
     const most = Math.ceil(layers / (pp * (vpp ?? 1)));
     return { kind: 'full', method, layers: Math.min(given.recompute_num_layers ?? 1, most) };
   }

@@ -284,7 +284,7 @@ function estimated(
     return {
       bytes: null,
       by: null,
-      text: 'no estimate: the configuration does not tell enough, or the estimator does not know it',
+      text: 'no estimate: the configuration is incomplete, or the estimator does not model it',
     };
   const { before_bytes: before, after_bytes: after, after_high_bytes: high, saving_bytes: bytes } = change;
   const { limitBytes } = step;
@@ -389,7 +389,7 @@ function describeFix(
 /** Rules that could not be checked, because settings that they need are unknown. */
 function uncheckedText(unchecked: Judgement['unchecked']): string {
   const needs = [...new Set(unchecked.flatMap((rule) => rule.needs))];
-  return `not checked against ${unchecked.map(({ rule }) => rule).join(', ')}: nothing tells ${needs.join(', ')}`;
+  return `not checked against ${unchecked.map(({ rule }) => rule).join(', ')}: unknown ${needs.join(', ')}`;
 }
 
 /** Where the configuration contains what conflicts with a change. */

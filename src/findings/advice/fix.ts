@@ -96,7 +96,7 @@ const BY_ID = new Map(ROWS.map((row) => [row.id, row]));
 
 export function fixSpec(id: string, propose: FixSpec['propose']): FixSpec {
   const row = BY_ID.get(id);
-  if (row === undefined) throw new Error(`no fix ${id}`);
+  if (row === undefined) throw new Error(`unknown fix ${id}`);
   return { ...row, source: sourceText(row.source), propose };
 }
 

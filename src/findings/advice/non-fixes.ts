@@ -71,7 +71,7 @@ const REASONS: Readonly<Record<string, NonFixSpec['why']>> = {
     if (situation.verdict.cause !== 'capacity') return null;
     if (hasExpandable(context)) return 'They are on already.';
     const idle = idleBytes(situation);
-    return `There is hardly anything to gain: ${idle === null ? 'what lies idle inside PyTorch' : `${formatBytes(idle)} that lie idle inside PyTorch`} cannot serve the request. It costs nothing to set them all the same.`;
+    return `There is hardly anything to gain: ${idle === null ? 'the idle memory inside PyTorch' : `${formatBytes(idle)} of idle memory inside PyTorch`} cannot serve the request. It costs nothing to set them nevertheless.`;
   },
   'activation-offload-pp'(context) {
     const { pp } = context.config;

@@ -67,7 +67,7 @@ export function shortfallOf(situation: Situation): Shortfall {
     if (short !== null)
       return {
         bytes: short,
-        text: 'replayed: so much more from the driver would have served the request as memory lay',
+        text: 'replayed: with this much more from the driver, the request would have fitted in this memory layout',
       };
     const free = deviceFreeBytes(situation);
     if (request !== null && free !== null)
@@ -77,11 +77,11 @@ export function shortfallOf(situation: Situation): Shortfall {
   const short = figure(situation, 'short_bytes');
   if (short !== null && verdict.detail === 'whole_step')
     return { bytes: short, text: 'the projected peak of the step less what the process can have' };
-  if (short !== null) return { bytes: short, text: 'live and asked bytes less what the process could have' };
+  if (short !== null) return { bytes: short, text: 'live + requested bytes minus the bytes available to this process' };
   const [live, limit] = [figure(situation, 'live_bytes'), figure(situation, 'limit_bytes')];
   if (live !== null && limit !== null && request !== null && live + request > limit)
-    return { bytes: live + request - limit, text: 'live and asked bytes less what the process could have' };
-  return { bytes: null, text: 'the figures to tell it are not in the evidence' };
+    return { bytes: live + request - limit, text: 'live + requested bytes minus the bytes available to this process' };
+  return { bytes: null, text: 'the figures for it are not in the evidence' };
 }
 
 /** Whether a step like the last whole one fits; null where none precedes the OOM in its trace. */

@@ -146,7 +146,7 @@ function notesOf(a: Side, b: Side): string[] {
     ['b', y],
   ] as const) {
     if (!side.has_trace && side.moment === 'peak')
-      notes.push(`${name} has no trace: its state at the dump stands for its peak`);
+      notes.push(`${name} has no trace: its state at the dump is used as its peak`);
     if (side.basis === 'approximate')
       notes.push(`the trace of ${name} contradicts itself: some of its blocks may be wrong`);
   }

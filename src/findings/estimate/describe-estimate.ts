@@ -58,9 +58,14 @@ export function questionOfJson(
   try {
     document = JSON.parse(text);
   } catch (error) {
-    throw new MbfError('MBF2202', `it is no JSON: ${error instanceof Error ? error.message : ''}`, { file }, error);
+    throw new MbfError(
+      'MBF2202',
+      `it is not valid JSON: ${error instanceof Error ? error.message : ''}`,
+      { file },
+      error,
+    );
   }
-  if (!isSection(document)) throw new MbfError('MBF2202', 'it is no JSON object of keys and values', { file });
+  if (!isSection(document)) throw new MbfError('MBF2202', 'it is not a JSON object of keys and values', { file });
   const pairs = Object.entries(document).flatMap(([key, value]) =>
     isSection(value) ? Object.entries(value) : [[key, value] as const],
   );
@@ -145,7 +150,7 @@ function demandComplete(given: GivenInputs): void {
   const named = missing.map((name) => (configName(name) === name ? name : `${name} (${configName(name)})`));
   throw new MbfError(
     'MBF1001',
-    `the inputs do not tell ${named.join(', ')}; give each with --set KEY=VALUE, e.g. --set ${missing[0]}=…, or in the file`,
+    `unknown inputs: ${named.join(', ')}; give each with --set KEY=VALUE, e.g. --set ${missing[0]}=…, or in the file`,
   );
 }
 

@@ -105,7 +105,7 @@ function runInputs(config: EffectiveConfig, facts: RunFacts, fallback: Fallback 
     values,
     missing: missingInputs(given),
     unread: faults.map(
-      ({ key, fact }) => `${fact} (${sourced.get(key as InputName)?.origin ?? 'the run'}): taken as not told.`,
+      ({ key, fact }) => `${fact} (${sourced.get(key as InputName)?.origin ?? 'the run'}): treated as unknown.`,
     ),
     device:
       facts.gpu.total_bytes === null

@@ -117,7 +117,7 @@ async function expandableOf(store: Store, runId: number, facts: RawFacts): Promi
     case 'partial':
       return { value: false, text: `${text} in what sets other variables`, source: fileOfEnv(facts) };
     case 'none':
-      return { value: null, text: 'nothing tells the environment', source: '' };
+      return { value: null, text: 'the environment is unknown', source: '' };
   }
 }
 

@@ -143,7 +143,10 @@ function rangeOf(
     }
     const index = side === 'from' ? points.findIndex(matches(text)) : points.findLastIndex(matches(text));
     if (index < 0)
-      throw new MbfError('MBF1002', `--${side} ${JSON.stringify(text)} is no commit or run of the history`);
+      throw new MbfError(
+        'MBF1002',
+        `invalid --${side} ${JSON.stringify(text)}; expected a commit or run of the history`,
+      );
     return index;
   };
   const first = from === undefined ? 0 : find(from, 'from');
@@ -169,9 +172,9 @@ function notesOf(
   const shown = new Set(points.flatMap(({ names }) => names));
   const used = runs.filter(({ run, value }) => value !== null && shown.has(run));
   if (points.length > 0 && points.length < LEAST_POINTS)
-    notes.push(`fewer than ${LEAST_POINTS} points: no change can be told from noise`);
+    notes.push(`fewer than ${LEAST_POINTS} points: no change can be distinguished from noise`);
   if (by === 'commit' && !hasHistory && points.length > 1)
-    notes.push('commits stand in the order in which their runs were ingested; --repo DIR orders them by the history');
+    notes.push('commits are in the order in which their runs were ingested; --repo DIR orders them by the history');
   const bounds = used.filter(({ isLowerBound }) => isLowerBound);
   const died = bounds.filter(({ ending }) => ending !== 'ok').length;
   if (died > 0) {

@@ -130,9 +130,9 @@ async function steps(store: Store, metric: 'step_ms' | 'tflops_per_gpu' | 'loss'
     if (row === undefined) return missing('no iteration line');
     const lastIteration = row.last_iteration;
     if (metric === 'loss') {
-      if (ending !== 'ok') return missing('it died: its last loss is of an earlier iteration');
+      if (ending !== 'ok') return missing('it failed: its last loss is of an earlier iteration');
       if (row.loss === null) return missing('no line prints a loss');
-      return Number.isFinite(row.loss) ? figure(row.loss, { lastIteration }) : missing('its last loss is no number');
+      return Number.isFinite(row.loss) ? figure(row.loss, { lastIteration }) : missing('its last loss is not a number');
     }
     const count = metric === 'step_ms' ? row.steady : row.steady_tflops;
     const value = metric === 'step_ms' ? row.step_ms : row.tflops_per_gpu;
@@ -140,7 +140,7 @@ async function steps(store: Store, metric: 'step_ms' | 'tflops_per_gpu' | 'loss'
     if (value === null || count === 0) return missing(`no line after the first prints ${what}`);
     if (ending !== 'ok' && count < LEAST_STEPS_OF_DEAD)
       return missing(
-        `it died after ${count} ${count === 1 ? 'step' : 'steps'} beyond the first: too few to tell its pace`,
+        `it failed after ${count} ${count === 1 ? 'step' : 'steps'} after the first: too few to measure its pace`,
       );
     return figure(value, { lastIteration });
   };

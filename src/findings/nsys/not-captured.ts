@@ -45,7 +45,7 @@ export function notCaptured(facts: CaptureFacts): NsysMissing[] {
     add('NVTX ranges: phases and training steps', settings.nvtx, '--trace=cuda,nvtx', ABOUT_NVTX);
   if (!tables.has('CUBLAS_EVENTS') && !tables.has('CUDNN_EVENTS'))
     add(
-      'calls of cuBLAS and cuDNN, whose workspaces they are',
+      'calls of cuBLAS and cuDNN, the owners of the workspaces',
       settings.libraries,
       '--trace=cuda,nvtx,cublas,cudnn',
       /cublas|cudnn/i,

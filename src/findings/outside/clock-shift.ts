@@ -38,7 +38,7 @@ export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift 
   for (const { kind, pairs: count, shift_us: shift } of pairs) {
     const quarters = Math.round(shift / QUARTER_US) * QUARTER_US;
     if (Math.abs(shift - quarters) > MOST_RESIDUE_US) continue;
-    const what = count === 1 ? `one ${kind} that stands` : `${count} ${kind}s that stand`;
+    const what = count === 1 ? `one ${kind} that is` : `${count} ${kind}s that are`;
     return {
       shift_us: quarters,
       is_needed: true,
@@ -49,6 +49,6 @@ export function clockShift({ pairs, clocks, given }: ShiftQuestion): ClockShift 
     shift_us: null,
     is_needed: true,
     origin:
-      'some files print a clock without its zone and others carry UTC; nothing stands in both, so they are not compared (--utc-offset tells the zone)',
+      'some files print a clock without its zone and others carry UTC; no event is in both, so they are not compared (--utc-offset sets the zone)',
   };
 }

@@ -310,7 +310,7 @@ function limitsOf(
   if (shift.is_needed && shift.shift_us === null) limits.push(shift.origin);
   if (monitors.length === 0) {
     limits.push(
-      'no samples of a device: `nvidia-smi --query-gpu=timestamp,index,uuid,memory.total,memory.used --format=csv -l 1` beside the run makes them',
+      'no samples of a device: `nvidia-smi --query-gpu=timestamp,index,uuid,memory.total,memory.used --format=csv -l 1` during the run makes them',
     );
   } else if (rank === undefined) {
     const alone = devices.filter((device) => device.rank === null).length;
@@ -321,11 +321,11 @@ function limitsOf(
     const missing = ranks.filter((number) => !seen.has(number));
     if (missing.length > 0) limits.push(`no samples of the devices of ${missing.length} of ${ranks.length} ranks`);
     if (monitors.every(({ timed }) => timed === 0))
-      limits.push('the samples carry no times, so that nothing can be laid beside them');
+      limits.push('the samples have no times, so nothing can be compared with them');
   }
   if (readings.length === 0 && traces.length === 0)
     limits.push(
-      'nothing tells what PyTorch held: no memory lines with a time, no failure message, no snapshot with times',
+      'the memory of PyTorch is unknown: no memory lines with a time, no failure message, no snapshot with times',
     );
   return limits;
 }

@@ -31,7 +31,7 @@ export interface WhatIfOptions {
 }
 
 const AVOIDED =
-  'That this OOM is avoided is no proof that training fits later: the trace ends here, and what the program would have asked for next is in no recording.';
+  'Avoiding this OOM does not prove that training fits later: the trace ends here, and later requests were not recorded.';
 const END_OF_TRACE =
   'The answers hold for this trace; it marks no training steps, and what came after it is in no recording.';
 
@@ -148,7 +148,7 @@ function placeOfSize(
   const budgetBytes = totalBytes - (outsideBytes ?? 0);
   if (budgetBytes <= 0) {
     const what = target === null ? String(totalBytes) : target.name;
-    throw new MbfError('MBF1001', `${option} ${what} leaves nothing beside the memory outside the allocator`);
+    throw new MbfError('MBF1001', `${option} ${what} leaves nothing next to the memory outside the allocator`);
   }
   return { target, totalBytes, budgetBytes, allowedBytes: null };
 }

@@ -92,7 +92,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
 
   /** Set explicitly to `on` or `off`, whatever the framework makes of it when it starts. */
   asked: (key, wanted) =>
-    where(`${key} told as ${wanted}`, (view) => {
+    where(`${key} set to ${wanted}`, (view) => {
       const explicit = view.facts.settings.get(key!);
       if (explicit === undefined) return [false];
       const fact: Looked = { key: key!, kind: 'setting', by: 'told', value: explicit.value, explicit, source: null };
@@ -137,13 +137,13 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
     onSetting('moe_layer_freq', 'every layer has experts', ({ value }) => everyLayer(value)),
 
   several_graph_modules: () =>
-    where('cuda_graph_modules has others beside full', (view) => {
+    where('cuda_graph_modules has others in addition to full', (view) => {
       const fact = view.setting('cuda_graph_modules');
       return [(asList(fact.value) ?? []).length > 1, fact];
     }),
 
   old_and_new_graph_flags: () =>
-    where('enable_cuda_graph or external_cuda_graph beside cuda_graph_impl', (view) => {
+    where('enable_cuda_graph or external_cuda_graph together with cuda_graph_impl', (view) => {
       const older = ['enable_cuda_graph', 'external_cuda_graph']
         .map((key) => view.setting(key))
         .filter(({ by, value }) => by === 'told' && isOn(value));
@@ -152,7 +152,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
     }),
 
   old_graph_spelling: () =>
-    where('enable_cuda_graph, external_cuda_graph or the module full_iteration told', (view) => {
+    where('enable_cuda_graph, external_cuda_graph or the module full_iteration set', (view) => {
       const older = [
         ['enable_cuda_graph', /^true$/i],
         ['external_cuda_graph', /^true$/i],
@@ -163,7 +163,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
     }),
 
   recompute_modules_asked: () =>
-    where('recompute_modules asked for', (view) => {
+    where('recompute_modules set', (view) => {
       const fact = view.setting('recompute_modules');
       return [
         fact.explicit?.origin !== 'log dump' && fact.explicit !== null && !['[]', null].includes(fact.value),
@@ -245,7 +245,7 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
 
   /** One entry is a word that was read as a list: the keys' dictionary declares it a list. */
   wrong_cp_list: () =>
-    where('cp_comm_type a list whose length is not num_layers', (view) => {
+    where('cp_comm_type a list of another length than num_layers', (view) => {
       const [types, layers] = [view.setting('cp_comm_type'), view.setting('num_layers')];
       const count = asList(types.value)?.length ?? 0;
       if (types.by === 'unknown') return [null, types];

@@ -215,7 +215,7 @@ function unseenHunk(file: ReadFile, hunk: ReadHunk, growth: Growth): Scored {
   const named =
     where.component !== undefined && blind > 0 ? `by its place it may hold ${where.component}, which grew` : '';
   const why =
-    growth.bytes > 0 && blind < 1 ? 'no stack that grew goes through these lines' : 'no stacks say which lines grew';
+    growth.bytes > 0 && blind < 1 ? 'no stack that grew goes through these lines' : 'no stacks show which lines grew';
   return { score: Math.min(score, MOST_UNSEEN), reason: `${named === '' ? why : `${named}; ${why}`}${sign}` };
 }
 

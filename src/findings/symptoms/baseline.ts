@@ -98,7 +98,7 @@ export function otherChanges(
   const changes = new Map<string, string>();
   for (const { key, a, b } of changedConfig(baseline.measured, own)) {
     if (memoryRank(key) === undefined || expectedKeys.has(key) || (mayChangePrecision && PRECISION.test(key))) continue;
-    changes.set(SIZES[key] ?? key, `${key} ${a ?? 'not told'} → ${b ?? 'not told'}`);
+    changes.set(SIZES[key] ?? key, `${key} ${a ?? 'unknown'} → ${b ?? 'unknown'}`);
   }
   for (const { key, group, same, golden, current } of baseline.contract) {
     const isExpected = [...expectedKeys].some((name) => SIZES[name] === key);

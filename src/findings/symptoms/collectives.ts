@@ -38,7 +38,7 @@ function slowReduction(evidence: SymptomEvidence): SlowReduction | null {
       .toSorted((a, b) => share(b.collectives.exposed_ns, b.window_ns) - share(a.collectives.exposed_ns, a.window_ns));
     if (most !== undefined)
       return {
-        text: `collectives with no computing beside them take ${percent(most.collectives.exposed_ns / most.window_ns)} of a step`,
+        text: `collectives without overlapping computation take ${percent(most.collectives.exposed_ns / most.window_ns)} of a step`,
         source: most.path,
         median_ns: most.collective_kernels.median_ns,
       };
@@ -86,7 +86,7 @@ function whySlow(evidence: SymptomEvidence, dp: number, medianNs: number | null)
   if (medianNs !== null && medianNs >= LARGE_NS && precise.by !== 'unknown')
     return {
       confirmation: 'refuted',
-      because: `messages are large (half of the collectives take ${(medianNs / 1e6).toFixed(1)} ms or more), DP ${dp} is no long ring, ${factText(precise)}`,
+      because: `messages are large (half of the collectives take ${(medianNs / 1e6).toFixed(1)} ms or more), DP ${dp} is not a long ring, ${factText(precise)}`,
     };
   return {
     confirmation: 'untested',
@@ -134,8 +134,8 @@ function chunksAreShort(
 ): Judged {
   const sizes =
     s === null || h === null
-      ? 'seq_length or hidden_size is not told'
-      : `a chunk of ${formatCount(Math.round(s / cp))} tokens beside a hidden size of ${formatCount(h)}`;
+      ? 'seq_length or hidden_size is unknown'
+      : `a chunk of ${formatCount(Math.round(s / cp))} tokens with a hidden size of ${formatCount(h)}`;
   // Pipelines send and receive too.
   const ring =
     ppOf(evidence) === 1
@@ -147,7 +147,7 @@ function chunksAreShort(
   const figures =
     exposed === null
       ? sizes
-      : `${sizes}; sends and receives with no computing beside them take ${percent(exposed)} of a step`;
+      : `${sizes}; sends and receives without overlapping computation take ${percent(exposed)} of a step`;
   if (exposed !== null && exposed >= RING_EXPOSED) return { confirmation: 'confirmed', because: figures };
   if (!isSlower)
     return isCompared
@@ -161,7 +161,7 @@ function chunksAreShort(
   if (s !== null && h !== null && s / cp < h) return { confirmation: 'confirmed', because: figures };
   if (exposed !== null && exposed < RING_HIDDEN)
     return { confirmation: 'refuted', because: `${figures}: it is hidden` };
-  return { confirmation: 'untested', because: `${figures}; exposed sends would tell: ${CAPTURE}` };
+  return { confirmation: 'untested', because: `${figures}; exposed sends would show it: ${CAPTURE}` };
 }
 
 // ---- S29 -----------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ export const S29: Symptom = symptom('S29', (evidence) => {
   // Without a measurement, only a variable that is known to be missing is reported.
   if (!isSlow && (isSet || asked.some(({ by }) => by === 'unknown'))) return null;
   const config = `${factText(offload)} on ${formatCount(world)} ranks, NCCL ${version.value ?? 'of unknown version'}, ${factsText(asked)}`;
-  const figures = most === null ? '' : `communication with no computing beside it takes ${percent(most)} of a step`;
+  const figures = most === null ? '' : `communication without overlapping computation takes ${percent(most)} of a step`;
   const seen = {
     seen: figures === '' ? config : `${figures}; ${config}`,
     source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
@@ -212,14 +212,13 @@ export const S29: Symptom = symptom('S29', (evidence) => {
     return {
       ...seen,
       confirmation: 'untested',
-      because: `whether the network is slow meanwhile, a timeline would tell: ${CAPTURE}`,
+      because: `whether the network is slow meanwhile, a timeline would show it: ${CAPTURE}`,
     };
   return isNew === null || asked.some(({ by }) => by === 'unknown')
     ? {
         ...seen,
         confirmation: 'untested',
-        because:
-          'the version of NCCL or its variables are not told: run with NCCL_DEBUG=VERSION and add the job script',
+        because: 'the version of NCCL or its variables are unknown: run with NCCL_DEBUG=VERSION and add the job script',
       }
     : { ...seen, confirmation: 'confirmed', because: `offloading is on and ${factsText(asked)}` };
 });

@@ -54,7 +54,7 @@ export function judge({ view }: SymptomEvidence, when: Condition): Pick<Sighting
 
 /** The layers of a middle stage are not a whole multiple of the virtual stages. */
 const UNEVEN_CHUNKS = numbers(
-  'num_layers / PP is no multiple of VPP',
+  'num_layers / PP is not a multiple of VPP',
   ['num_layers', 'pipeline_model_parallel_size', 'virtual_pipeline_model_parallel_size'],
   (layers, stages, chunks) => (layers! / stages!) % chunks! !== 0,
 );
@@ -165,7 +165,7 @@ export const S19: Symptom = symptom('S19', (evidence) => {
     return {
       ...seen,
       confirmation: 'untested',
-      because: `nothing tells NCCL_GRAPH_REGISTER of the processes: add a dump of a rank's environment (\`env\`) to the run, or set it to 0 and try again`,
+      because: `NCCL_GRAPH_REGISTER of the processes is unknown: add a dump of a rank's environment (\`env\`) to the run, or set it to 0 and try again`,
     };
   return registers.value
     ? {

@@ -87,7 +87,7 @@ export const S25: Symptom = symptom('S25', (evidence) => {
     return {
       ...seen,
       confirmation: 'untested',
-      because: `no timeline shows who waits for whom${stragglers.join('')}: ${CAPTURE}`,
+      because: `no timeline shows which rank waits for which${stragglers.join('')}: ${CAPTURE}`,
     };
   const { ns, count } = timeline.launch_gaps;
   const share = ns / timeline.window_ns;

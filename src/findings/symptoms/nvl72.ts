@@ -66,7 +66,7 @@ export const S28: Symptom = symptom('S28', (evidence) => {
   const isSlow = most !== null && most.share >= SLOW;
   const [first] = crossing;
   const figures =
-    most === null ? '' : `communication with no computing beside it takes ${percent(most.share)} of a step`;
+    most === null ? '' : `communication without overlapping computation takes ${percent(most.share)} of a step`;
   const order = `${formatCount(world)} ranks in the order ${layout.order}, domains of ${domain}`;
   if (first === undefined)
     return isSlow
@@ -89,7 +89,7 @@ export const S28: Symptom = symptom('S28', (evidence) => {
     : {
         ...seen,
         confirmation: 'untested',
-        because: `${order}; whether the collectives are slow, a timeline would tell: ${CAPTURE}`,
+        because: `${order}; whether the collectives are slow, a timeline would show it: ${CAPTURE}`,
       };
 });
 

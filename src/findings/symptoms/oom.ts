@@ -40,7 +40,7 @@ function open({ captures, missing }: Verdict): Judged {
   const what = missing[0] === undefined ? '' : `; missing: ${missing[0]}`;
   return {
     confirmation: 'untested',
-    because: `diagnose cannot tell the cause${what}${capture === undefined ? '; a memory snapshot at the failure would' : `; next time: ${capture.title}`}`,
+    because: `diagnose does not know the cause${what}${capture === undefined ? '; a memory snapshot at the failure would show it' : `; next time: ${capture.title}`}`,
   };
 }
 
@@ -178,7 +178,7 @@ function estimateHolds(evidence: SymptomEvidence, stage: EstimateStage, device: 
     return { confirmation: 'confirmed', because: `even its lower bound does not fit${part}` };
   return {
     confirmation: 'untested',
-    because: `the device lies within the bounds of the estimate${part}; only a run with memory lines (log_memory) can tell`,
+    because: `the device is within the bounds of the estimate${part}; only a run with memory lines (log_memory) can decide it`,
   };
 }
 
@@ -266,7 +266,7 @@ function moreOffloaded(oom: Verdict, share: number): Judged {
   if (judged === null || short === null || short <= 0 || oom.components === null)
     return {
       confirmation: 'untested',
-      because: `${judged === null ? open(oom).because : judged.because}; what is left of the optimizer on the device is not known: a memory snapshot at the failure, or runs at several fractions, would tell`,
+      because: `${judged === null ? open(oom).because : judged.because}; the part of the optimizer left on the device is unknown: a memory snapshot at the failure, or runs at several fractions, would show it`,
     };
   const left = states ?? 0;
   const figures = `${formatBytes(left)} of optimizer state are live on the device at ${percent(share)} offloaded, ${formatBytes(short)} are missing`;

@@ -26,7 +26,7 @@ function sumWaits(timelines: readonly Timeline[], of: (timeline: Timeline) => Wa
 }
 
 const waitText = ({ met, waited, waited_ns }: Waits, who: string, whom: string): string =>
-  `of ${formatCount(met)} ${who} that could have begun beside ${whom}, ${formatCount(waited)} began only at its end (${milliseconds(waited_ns)} of waiting)`;
+  `of ${formatCount(met)} ${who} that could have overlapped ${whom}, ${formatCount(waited)} began only at its end (${milliseconds(waited_ns)} of waiting)`;
 
 const pathsOf = (timelines: readonly Timeline[]): string => [...new Set(timelines.map(({ path }) => path))].join(', ');
 
@@ -55,7 +55,7 @@ export const S21: Symptom = symptom('S21', (evidence) => {
   const [ofBusy, ofTime] = [percent(exposed_ns / busy_ns), percent(exposed_ns / most.window_ns)];
   const requested = factsText(overlaps.filter(({ value }) => isOn(value)));
   return {
-    seen: `${ofBusy} of the collectives${including} have no computing beside them, ${ofTime} of the time; asked for is ${requested}`,
+    seen: `${ofBusy} of the collectives${including} do not overlap computation, ${ofTime} of the time; requested: ${requested}`,
     source: most.path,
     ...normsWait(evidence, exposed),
   };
@@ -116,7 +116,7 @@ export const S22: Symptom = symptom('S22', (evidence) => {
     ? {
         ...seen,
         confirmation: 'untested',
-        because: `nothing tells ${connections.key}: add the job script or a dump of a rank's environment`,
+        because: `${connections.key} is unknown: add the job script or a dump of a rank's environment`,
       }
     : { ...seen, confirmation: 'confirmed', because: `${order}; ${factText(connections)}` };
 });
@@ -157,6 +157,6 @@ export const S23: Symptom = symptom('S23', (evidence) => {
     : {
         ...seen,
         confirmation: 'untested',
-        because: `nothing tells whether shapes change (${list([...CHANGING])}): add the run's configuration`,
+        because: `unknown whether shapes change (${list([...CHANGING])}): add the run's configuration`,
       };
 });

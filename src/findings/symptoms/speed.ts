@@ -45,7 +45,7 @@ export const S6: Symptom = symptom('S6', (evidence) => {
         ? mixed(pair)
         : {
             confirmation: 'confirmed',
-            because: `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no mlp among what it tells' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
+            because: `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no known mlp' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
           }),
   };
 });
@@ -65,7 +65,7 @@ export const S10: Symptom = symptom('S10', (evidence) => {
       ...seen,
       confirmation: 'untested',
       because:
-        'slower, but the two print no peak of the same rank to tell whether memory was gained: run both with memory lines (log_memory)',
+        'slower, but the two print no peak of the same rank to show whether memory was saved: run both with memory lines (log_memory)',
     };
   return peaks.now >= (1 - PEAK_FELL) * peaks.before
     ? { ...seen, confirmation: 'confirmed', because: `slower, and nothing gained: ${peaks.text}` }
@@ -110,7 +110,7 @@ function offloadIsSlow(evidence: SymptomEvidence, pair: Pair, fraction: number |
   if (fraction === null)
     return {
       confirmation: 'untested',
-      because: `optimizer_offload_fraction is not told${timed}: add the run's configuration, or time steps at several fractions`,
+      because: `optimizer_offload_fraction is unknown${timed}: add the run's configuration, or time steps at several fractions`,
     };
   if (fraction < 1)
     return {
@@ -174,7 +174,7 @@ function fp8Timeline(evidence: SymptomEvidence, recipe: string | null): Judged {
       : '';
   const timeline = bestTimeline(evidence);
   if (timeline === undefined)
-    return { confirmation: 'untested', because: `no timeline of steps tells where the time goes${blocks}: ${CAPTURE}` };
+    return { confirmation: 'untested', because: `no timeline of steps shows where the time goes${blocks}: ${CAPTURE}` };
   const gaps = timeline.launch_gaps.ns / timeline.window_ns;
   const gemm = timeline.gemm.total_ns / Math.max(1, timeline.all_kernels_ns);
   const figures = `in ${timeline.path} the device waits for launches ${percent(gaps)} of the time, and matrix products are ${percent(gemm)} of what it computes${blocks}`;

@@ -109,7 +109,7 @@ function vocabularyIsHeavy(evidence: SymptomEvidence, flag: string): Judged {
     return {
       confirmation: 'untested',
       because:
-        "vocab_size, hidden_size, ffn_hidden_size or num_attention_heads is not told: add the run's configuration",
+        "vocab_size, hidden_size, ffn_hidden_size or num_attention_heads is unknown: add the run's configuration",
     };
   const figure = `the projection to the vocabulary is worth ${layers.toFixed(2)} layers`;
   if (layers < HEAVY_VOCABULARY)

@@ -17,7 +17,7 @@ export function factText({ key, kind, by, value, explicit }: Looked): string {
   if (by === 'unknown') return `${key} unknown`;
   const shown = kind === 'env' ? (value === null ? `${key} not set` : `${key}=${value}`) : `${key} ${value ?? 'None'}`;
   if (by === 'default') return `${shown} (the default)`;
-  if (by === 'assumed') return `${shown} (as far as the files tell)`;
+  if (by === 'assumed') return `${shown} (assumed; not in the files)`;
   return explicit === null || explicit.file === '' ? shown : `${shown} (${place(explicit)})`;
 }
 

@@ -86,6 +86,6 @@ export async function zoomRange(
 function knownSteps(device: number, steps: readonly StepRange[]): string {
   const first = steps[0];
   const last = steps.at(-1);
-  if (first === undefined || last === undefined) return `no annotation tells of steps on device ${device}`;
+  if (first === undefined || last === undefined) return `no annotation marks steps on device ${device}`;
   return `device ${device} has steps ${first.step} to ${last.step}`;
 }

@@ -28,7 +28,7 @@ export async function stepFigures(
   return events.map(({ nth, ...counts }) => {
     const step = steps[nth]!;
     const state = states.get(nth);
-    if (state === undefined) throw new Error(`no row of derived_bucket lies in step ${step.step}`);
+    if (state === undefined) throw new Error(`no row of derived_bucket is in step ${step.step}`);
     return {
       ...step,
       ...pick(state, ['start_active_bytes', 'peak_active_bytes', 'peak_first_seq', 'peak_last_seq']),

@@ -108,7 +108,7 @@ function fragmentation({ cached, peak_allocated: peak }: VerifyMeasured): Verify
   const peakNote =
     peak.delta === null || peak.percent === null
       ? ''
-      : `; the peak itself is no measure of it (${peak.percent >= 0 ? '+' : '−'}${Math.abs(peak.percent).toFixed(1)} %)`;
+      : `; the peak itself does not measure it (${peak.percent >= 0 ? '+' : '−'}${Math.abs(peak.percent).toFixed(1)} %)`;
   if (cached.before === null || cached.after === null)
     return { about: 'fragmentation', outcome: 'untested', text: `reserved and not in use: ${cached.of}${peakNote}` };
   const text = `${cached.of.replace(', before', `: ${formatBytes(cached.before)} before`).replace(', after', `, ${formatBytes(cached.after)} after`)}${peakNote}`;

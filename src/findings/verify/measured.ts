@@ -116,7 +116,7 @@ function cachedFigure(before: Side, after: Side): VerifyFigure {
     return { bytes: verdict.accounting_peak === null ? null : cachedOf(verdict.accounting_peak), at: 'at the peak' };
   };
   const [a, b] = [cachedOfSide(before), cachedOfSide(after)];
-  if (a.bytes === null && b.bytes === null) return figure(null, null, null, 'neither run tells');
+  if (a.bytes === null && b.bytes === null) return figure(null, null, null, 'unknown in both runs');
   return figure(
     a.bytes,
     b.bytes,

@@ -20,7 +20,7 @@ export function describeRun(side: Side): VerifyRun {
         ? 'it came to its end'
         : status.ending === 'no_training'
           ? 'no training in the evidence'
-          : 'no failure line, and none that says that it came to its end',
+          : 'no failure line, and no line of a normal end',
     rank,
     stage: status.failure?.stage ?? measurement.ranks.find((one) => one.rank === rank)?.stage ?? null,
     iteration: failed ? lastBefore(status) : null,

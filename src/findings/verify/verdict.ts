@@ -63,7 +63,7 @@ function gone({ before, after, changes, measured, expectedCost, sameWork }: Verd
   if (done === null)
     return {
       verdict: 'undecided',
-      summary: 'no iteration of the run after is in the evidence: a snapshot alone is no pass',
+      summary: 'no iteration of the run after is in the evidence: a snapshot alone is not a pass',
     };
   const failedAt = before.iteration ?? 0;
   if (done <= failedAt)
@@ -75,7 +75,7 @@ function gone({ before, after, changes, measured, expectedCost, sameWork }: Verd
   if (steps < STEADY_STEPS)
     return {
       verdict: 'progress',
-      summary: `past the place of the OOM, but ${steps} steady iterations after warm-up are no pass: ${STEADY_STEPS} are asked`,
+      summary: `past the place of the OOM, but ${steps} steady iterations after warm-up are not a pass: ${STEADY_STEPS} are required`,
     };
   if (changes.length === 0)
     return { verdict: 'undecided', summary: 'the OOM is gone and no recorded setting differs: nothing shows why' };

@@ -43,7 +43,7 @@ export function verifyFix({ before, after, advice, fix, contract, noise }: Verif
   if (fix !== undefined && named === undefined)
     throw new MbfError(
       'MBF1001',
-      `--fix ${JSON.stringify(fix)} is no fix of ${before.run}; there are: ${fixes.map(({ id }) => id).join(', ') || 'none'}`,
+      `invalid --fix ${JSON.stringify(fix)}; fixes of ${before.run}: ${fixes.map(({ id }) => id).join(', ') || 'none'}`,
     );
   const sameRun = before.place === after.place;
   const touched = new Set(fixes.flatMap(({ change }) => Object.keys(change.settings)));
@@ -211,11 +211,11 @@ function changeJudgements(
       about: 'change',
       outcome: 'note',
       text:
-        `${groups.size} changes at once (${[...new Set(changes.map(({ key }) => key))].slice(0, 6).join(', ')}): one change at a time tells which of them did it` +
+        `${groups.size} changes at once (${[...new Set(changes.map(({ key }) => key))].slice(0, 6).join(', ')}): one change at a time shows which of them did it` +
         (credited.length === 0
           ? ''
           : `; credited: ${credited.map(({ key }) => key).join(', ')}, which by itself serves the request that failed before`) +
-        (nonFix === undefined ? '' : `; ${nonFix.key} is no fix of this failure`),
+        (nonFix === undefined ? '' : `; ${nonFix.key} does not fix this failure`),
     });
   }
   return foundChanges;
@@ -265,6 +265,6 @@ function missingOf(foundChanges: readonly string[], changes: readonly VerifyChan
         needs === null || outcome !== 'untested' ? [] : [`whether ${key} is in force: ${needs}`],
       ),
     ),
-    ...(after.ending === 'stopped' ? ['how the run after ended: no line says that it came to its end'] : []),
+    ...(after.ending === 'stopped' ? ['how the run after ended: no line shows a normal end'] : []),
   ];
 }

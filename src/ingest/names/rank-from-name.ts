@@ -107,7 +107,7 @@ export const RANK_RULES: readonly RankRule[] = [
     scope: 'global',
   },
   {
-    name: 'nemo-run log, whose last number counts restarts',
+    name: 'nemo-run log, last number counts restarts',
     on: 'base',
     pattern: /^log-.+_\d+_\d+\.out$/,
     scope: 'none',

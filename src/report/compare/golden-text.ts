@@ -183,7 +183,7 @@ function peakLines(runs: readonly Measurement[]): string[] {
   const rank = rankName(peak.rank);
   const approximate = peak.basis === 'actual' ? '' : ' (approximate)';
   const words = parts.map(([component, bytes]) => `${component} ${formatBytes(bytes)}`);
-  if (remainingBytes !== 0) words.push(`not told ${formatBytes(remainingBytes)}`);
+  if (remainingBytes !== 0) words.push(`unknown ${formatBytes(remainingBytes)}`);
   const at = peak.moment === 'dump' ? 'as dumped' : 'at the peak';
   return [
     '',

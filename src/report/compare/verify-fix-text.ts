@@ -77,7 +77,7 @@ function changeText(change: VerifyChange): string[] {
     fix !== null
       ? ` (${whole ? 'fix' : 'part of fix'} ${fix}${credited ? ', credited' : ''})`
       : non !== null
-        ? ` (no fix: ${non})`
+        ? ` (will not help: ${non})`
         : credited
           ? ' (credited)'
           : '';
@@ -183,7 +183,7 @@ function unfairLines({ contract, unfair }: VerifyFixResult): string[] {
 function otherChangeLines({ beside: changes }: VerifyFixResult): string[] {
   if (changes.length === 0) return [];
   const shown = changes.slice(0, 6).map(({ key, a, b }) => clean(`${key} ${a ?? 'unset'} → ${b ?? 'unset'}`));
-  return labelled('beside it', `${shown.join(', ')}${changes.length > 6 ? ` and ${changes.length - 6} more` : ''}`);
+  return labelled('other', `${shown.join(', ')}${changes.length > 6 ? ` and ${changes.length - 6} more` : ''}`);
 }
 
 function listed(title: string, items: readonly string[]): string[] {

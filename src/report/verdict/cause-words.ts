@@ -220,7 +220,7 @@ const REASONS: Readonly<Record<string, string>> = {
   figures_lost:
     'an assertion failed while an OOM message was being written: the device was out of memory, the figures are lost',
   other_framework: "another framework's allocator ran out; this version does not read its figures",
-  nccl: "NCCL's own buffers did not fit beside PyTorch's reserve",
+  nccl: "NCCL's own buffers did not fit next to PyTorch's reserve",
   kv_cache: 'weights and activations leave nothing of the memory budget for the KV cache',
   graph_capture: 'memory ran out while a CUDA graph was captured; the message does not give the size of its pool',
   shared_memory: 'shared memory (/dev/shm) ran out, not the device',

@@ -205,7 +205,7 @@ const HINTS: Readonly<Record<HintKind, readonly [HintResult['verdict'], Words]>>
   already_on: ['already_on', () => "PyTorch's hint does not apply: expandable segments were on already"],
   pools: [
     'cannot_explain',
-    () => "PyTorch's hint does not help: what is free lies in private pools, which the setting leaves as they are",
+    () => "PyTorch's hint does not help: the free memory is in private pools, which the setting leaves as they are",
   ],
   too_little_idle: ['cannot_explain', tooLittleIdle],
   refuted: [
@@ -224,7 +224,7 @@ const HINTS: Readonly<Record<HintKind, readonly [HintResult['verdict'], Words]>>
   ],
   unknown: [
     'unknown',
-    () => "PyTorch's hint (expandable_segments:True) applies if they are off; nothing that was read says whether",
+    () => "PyTorch's hint (expandable_segments:True) applies if they are off; their state is unknown",
   ],
   applies: ['applies', () => "PyTorch's hint (expandable_segments:True) is right here"],
 };

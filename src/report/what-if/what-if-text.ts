@@ -31,7 +31,7 @@ export function whatIfText(result: WhatIfResult): string {
     ),
     ...hanging(`  recorded   ${recordedWords(result)}`),
     ...hanging(
-      `  at best    ${formatBytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' and asked for'} at once, whatever the allocator does`,
+      `  at best    ${formatBytes(result.optimum_bytes)}: the most that is live${recorded.oom === null ? '' : ' + requested'} at once, whatever the allocator does`,
     ),
     '',
     settingTable(result),
@@ -96,7 +96,7 @@ function recordedWords({ recorded }: WhatIfResult): string {
     );
   if (recorded.outside_bytes !== null && recorded.device_total_bytes !== null)
     parts.push(
-      `${formatBytes(recorded.outside_bytes)} of the device's ${formatBytes(recorded.device_total_bytes)} lie outside it`,
+      `${formatBytes(recorded.outside_bytes)} of the device's ${formatBytes(recorded.device_total_bytes)} are outside it`,
     );
   return parts.join('; ');
 }

@@ -267,7 +267,7 @@ describe('hunks', () => {
   it('is sure of nothing without stacks', () => {
     const comparison = compared([changed(MLP, '@@ -5 +5 @@ def step(self):\n-        del x\n+        y = x.clone()')]);
     for (const one of rank({ comparison })) expect(one.score).toBeLessThan(0.2);
-    expect(rank({ comparison })[0]!.reason).toContain('no stacks say which lines grew');
+    expect(rank({ comparison })[0]!.reason).toContain('no stacks show which lines grew');
   });
 });
 

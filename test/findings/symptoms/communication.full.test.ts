@@ -316,7 +316,7 @@ describe('S27, more context parallelism', () => {
     expect(hitOf(await runs.of('cp-8', 'cp-2'), 'S27')).toMatchObject({
       confirmation: 'confirmed',
       seen: expect.stringContaining('400.0 TFLOP/s per GPU against 500.0 of cp-2 (−20 %), from CP 2 to CP 8'),
-      confirmation_text: expect.stringContaining('a chunk of 2,048 tokens beside a hidden size of 4,096'),
+      confirmation_text: expect.stringContaining('a chunk of 2,048 tokens with a hidden size of 4,096'),
     });
     expect(await of('cp-4', 'S27', ring(9e6), 'cp-2')).toBe('confirmed');
     expect(await of('skinny', 'S27', ring(9e6))).toBe('confirmed');

@@ -21,7 +21,7 @@ export const ACCELERATE_TRACEMALLOC: LineFormat = {
   id: 'accelerate.tracemalloc',
   title: 'Memory before, during and after training or evaluation',
   producer: 'Hugging Face Accelerate and PEFT examples',
-  versions: '2022 and later; Accelerate does not say GPU, and has no figures of the host',
+  versions: '2022 and later; Accelerate does not name the GPU, and has no figures of the host',
   source:
     'accelerate/examples/by_feature/fsdp_with_peak_mem_tracking.py; peft/examples/conditional_generation/peft_lora_seq2seq_accelerate_*.py, TorchTracemalloc',
   anchors: [

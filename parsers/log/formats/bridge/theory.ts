@@ -5,7 +5,7 @@ export const BRIDGE_THEORY_LINES: readonly LineFormat[] = [
   {
     form: 'line',
     id: 'megatron-bridge.theoretical-parameters',
-    title: 'Parameter counts behind the theoretical footprint, experts apart',
+    title: 'Parameter counts behind the theoretical footprint, experts separate',
     producer: 'Megatron Bridge',
     versions: '≥ 0.2 with verbose reporting',
     source: 'bridge/training/utils/theoretical_memory_utils.py',

@@ -13,7 +13,7 @@ export const COLOSSALAI_MEMORY: LineFormat = {
   source: 'colossalai/utils/memory.py (legacy/utils/memory.py), report_memory_usage',
   anchors: ['GPU: allocated '],
   fields: {
-    moment: 'what the caller says of it',
+    moment: 'label of the caller',
     allocated: 'MiB or GiB, printed as MB or GB; two decimals, zeros dropped',
     unit: '1024-based, of all figures of the device',
     maxAllocated: 'its peak since the report before, which resets it',

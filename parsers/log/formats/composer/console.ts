@@ -34,7 +34,7 @@ export const COMPOSER_CONSOLE: BlockFormat = {
   id: 'composer.console',
   title: 'Metrics of a batch on the console',
   producer: 'MosaicML Composer, llm-foundry',
-  versions: '0.11 and later; memory with MemoryMonitor, whose figures are GB of 10^9 bytes since 0.13',
+  versions: '0.11 and later; memory with MemoryMonitor, in GB of 10^9 bytes since 0.13',
   source: 'composer/loggers/console_logger.py, ConsoleLogger.log_to_console; callbacks/memory_monitor.py',
   // `[batch=` alone is seven characters; durations in tokens or samples count something else than batches.
   anchors: [...'123456789'].flatMap((digit) => [`[batch=${digit}`, `[token=${digit}`]).concat('][batch=', '[sample='),

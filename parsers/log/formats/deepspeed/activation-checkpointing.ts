@@ -17,7 +17,7 @@ export const DEEPSPEED_ACTIVATION_CHECKPOINTING: BlockFormat = {
   fields: {
     partition: 'checkpointed activations are split over tensor-parallel ranks',
     cpu: 'they are moved to the host',
-    contiguous: 'they lie in one buffer that is allocated beforehand',
+    contiguous: 'they are in one buffer that is allocated beforehand',
     layers: 'layers of the whole model, for the size of that buffer',
   },
   opens: /Activation Checkpointing Information\s{0,4}$/,

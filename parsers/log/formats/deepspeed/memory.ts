@@ -75,7 +75,7 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
   versions: VERSIONS,
   source: SOURCE,
   anchors: [':see_memory_usage] '],
-  fields: { moment: 'what the caller says of it', ...DEVICE_FIELDS, ...HOST_FIELDS },
+  fields: { moment: 'label of the caller', ...DEVICE_FIELDS, ...HOST_FIELDS },
   opens:
     /^(?:[^\n]{0,160}:see_memory_usage\] )?(?!MA \d|CPU Virtual Memory|(?:Max )?(?:Memory|[Cc]ache) Allocated \d)(?<moment>[^\s[][^\n]{2,119})$/,
   // A warning of torch about its own renamed functions comes between the first two lines.

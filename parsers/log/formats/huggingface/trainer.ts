@@ -79,7 +79,7 @@ const BANNER: Readonly<Record<string, readonly [string, string?]>> = {
 export const HF_TRAINER_BANNER: LineFormat = {
   form: 'line',
   id: 'hf.trainer-banner',
-  title: 'What the trainer says before it starts',
+  title: 'What the trainer prints before it starts',
   producer: PRODUCER,
   versions: '3.0 and later; thousands separators since 4.25',
   source: 'transformers/trainer.py, _inner_training_loop',

@@ -21,7 +21,7 @@ export const CUDA_GRAPH_LINES: readonly LineFormat[] = [
     id: 'megatron-core.cuda-graphs-built',
     title: 'What capturing CUDA graphs cost',
     producer: 'Megatron-LM',
-    versions: 'core ≥ 0.10, Megatron Bridge; pool and process apart since 2026',
+    versions: 'core ≥ 0.10, Megatron Bridge; pool and process separate since 2026',
     source: 'megatron/core/transformer/cuda_graphs.py: create_cudagraphs; core/inference/engines',
     anchors: [' cuda graph(s) in '],
     fields: {
@@ -31,8 +31,8 @@ export const CUDA_GRAPH_LINES: readonly LineFormat[] = [
       reserved: 'growth of reserved memory',
       pool_reserved: 'reserved by the graphs’ pool',
       pool_allocated: 'allocated in the graphs’ pool',
-      delta_allocated: 'growth of the process’ allocated memory, where the pool is told apart',
-      delta_reserved: 'growth of the process’ reserved memory, where the pool is told apart',
+      delta_allocated: 'growth of the process’ allocated memory, where the line has the pool separately',
+      delta_reserved: 'growth of the process’ reserved memory, where the line has the pool separately',
     },
     pattern: new RegExp(
       String.raw`\bbuilt (?:(?<count>\d{1,7}) )?cuda graph\(s\) in (?<seconds>\d{1,7}\.\d{1,3}) sec(?:, with total memory usage: allocated (?<allocated>${SIZE}), reserved (?<reserved>${SIZE})|\. Mempool: reserved (?<pool_reserved>${SIZE}), allocated (?<pool_allocated>${SIZE})\. Process-wide delta: allocated (?<delta_allocated>${SIZE}), reserved (?<delta_reserved>${SIZE}))`,

@@ -112,11 +112,11 @@ export const NANOTRON_MEMORY: LineFormat = {
   id: 'nanotron.memory',
   title: 'Memory of rank 0',
   producer: PRODUCER,
-  versions: '0.1 and later; the moment stands on the line before, but for the model build',
+  versions: '0.1 and later; the moment is on the line before, except for the model build',
   source: 'src/nanotron/logging.py, log_memory; trainer.py, _init_model',
   anchors: ['MiB. Peak allocated'],
   fields: {
-    moment: 'what was done, where the same line says it',
+    moment: 'what was done, where the same line has it',
     allocated: 'MiB',
     maxAllocated: 'MiB, highest since the line before, which resets it',
     maxReserved: 'MiB, highest since the line before',

@@ -35,7 +35,7 @@ export const NEMO_LIFECYCLE_LINES: readonly LineFormat[] = [
       rank: 'global rank',
       axis: 'tensor model parallel, pipeline model parallel, context parallel, data parallel, embedding',
       index: 'rank along it',
-      all: 'axis whose groups are listed',
+      all: 'axis of the listed groups',
       combined: 'data-parallel groups that take in the context-parallel ranks',
       groups: 'ranks of every group; left out where a line is too long to hold them all',
     },

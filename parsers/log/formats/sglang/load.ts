@@ -56,7 +56,7 @@ export const SGLANG_POOLS: LineFormat = {
     keys: 'GiB of keys',
     values: 'GiB of values',
     both: 'GiB of both (latent attention)',
-    slots: 'requests whose state fits',
+    slots: 'requests with a state that fits',
     states: 'sizes of the states, `conv_state size: 0.03GB, …`',
     window: 'GiB of the pools of sliding-window and full attention together',
   },

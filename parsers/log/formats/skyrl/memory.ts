@@ -14,7 +14,7 @@ export const SKYRL_MEMORY: LineFormat = {
   source: 'skyrl-train/skyrl_train/utils/utils.py, print_mem (since 2026: skyrl/train/utils/utils.py)',
   anchors: [' GiB, Reserved: '],
   fields: {
-    moment: 'what the caller says of it',
+    moment: 'label of the caller',
     allocated: 'GiB',
     reserved: 'GiB',
     free: 'GiB of the device, cudaMemGetInfo',

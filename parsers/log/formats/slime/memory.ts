@@ -26,7 +26,7 @@ export const SLIME_MEMORY: LineFormat = {
   anchors: ["'free_GB': "],
   fields: {
     rank: 'global rank of the trainer',
-    moment: 'what the caller says of it',
+    moment: 'label of the caller',
     device: 'number of the device, as the process sees it',
     entries: "`'name_GB': 1.25`: divided by 1024^3 and rounded to two digits, zeros not printed",
   },
@@ -53,7 +53,7 @@ export const SLIME_PEAK: LineFormat = {
   anchors: [': max_allocated_GB='],
   fields: {
     rank: 'global rank of the trainer',
-    phase: 'what the caller says of it',
+    phase: 'label of the caller',
     allocated: 'GiB since the phase began, which resets the peak; rounded to two digits',
     reserved: 'GiB',
   },

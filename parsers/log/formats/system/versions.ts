@@ -232,7 +232,7 @@ export const GIT_COMMIT: LineFormat = {
     'GIT_HASH',
   ],
   fields: {
-    project: 'whose tree it is',
+    project: 'owner of the tree',
     named: 'the same, in front of other wordings',
     hash: '7 to 40 hexadecimal digits',
     branch: 'its branch',

@@ -28,7 +28,7 @@ export const TORCH_MEMORY_STATS: LineFormat = {
   ],
   fields: {
     key: 'of memory_stats; the common ones under the word of the model, the others as they are',
-    value: 'bytes, exact, where the key says bytes; else a count',
+    value: 'bytes, exact, where the key ends in bytes; else a count',
   },
   pattern:
     /['"](?<key>[a-z_]{3,40}\.(?:all|large_pool|small_pool)\.(?:current|peak|allocated|freed)|num_alloc_retries|num_ooms|oversize_(?:allocations|segments)\.(?:current|peak|allocated|freed))['"][:,] ?(?<value>\d{1,19})(?![\d.]| ?\*)/g,

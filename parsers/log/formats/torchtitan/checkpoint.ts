@@ -24,7 +24,7 @@ export const TORCHTITAN_CHECKPOINT: LineFormat = {
   ],
   fields: {
     begins: 'Saving or Loading',
-    step: 'training step of it, where the line says it',
+    step: 'training step of it, where the line has it',
     ends: 'saving or loading',
     seconds: 'it took this rank; of an asynchronous one the copy to host memory only',
   },

@@ -169,7 +169,7 @@ export const TORCHTITAN_PASS: LineFormat = {
   versions: '2026 [mem]',
   source: 'torchtitan/experiments: graph passes; wording known from logs',
   anchors: ['Applied '],
-  fields: { pass: 'its name; `cudagraph` means that steps are captured as CUDA graphs, whose pools hold memory' },
+  fields: { pass: 'its name; `cudagraph` means that steps are captured as CUDA graphs; their pools hold memory' },
   pattern: /\bApplied (?<pass>[a-z][\w-]{1,40}) pass\./g,
   read({ pass = '' }, emit) {
     emit(wordFinding('compile.pass', pass));

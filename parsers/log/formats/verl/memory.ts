@@ -24,7 +24,7 @@ export const VERL_MEMORY: LineFormat = {
     'verl/utils/profiler/performance.py (before: utils/debug/performance.py), log_gpu_memory_usage and GPUMemoryLogger.log; AReaL areal/utils/device.py, log_gpu_stats; ROLL roll/utils/context_managers.py, log_gpu_memory_usage',
   anchors: ['memory allocated (GB): '],
   fields: {
-    moment: 'what the caller says of it',
+    moment: 'label of the caller',
     allocated: 'GiB, printed as GB; two decimals, or all of them in old versions',
     maxAllocated: 'its peak since the last reset',
     reserved: 'GiB',

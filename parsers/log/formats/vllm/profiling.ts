@@ -76,7 +76,7 @@ export const VLLM_PROFILING_PAIRS: LineFormat = {
   anchors: ['Memory profiling results: '],
   fields: {
     pairs:
-      '`name=1.25GiB`: total_gpu_memory, initial_memory_usage (used before, by anybody), peak_torch_memory (weights included), non_torch_memory, kv_cache_size; gpu_memory_utilization',
+      '`name=1.25GiB`: total_gpu_memory, initial_memory_usage (used before, by any process), peak_torch_memory (weights included), non_torch_memory, kv_cache_size; gpu_memory_utilization',
   },
   pattern:
     /Memory profiling results: (?<pairs>(?:duration=\d{1,6}\.\d{1,4} seconds, )?(?:[a-z_]{4,40}=-?\d{1,6}\.\d{1,4}(?:Gi[bB])?[, .]{0,2}){1,12})/g,
@@ -100,9 +100,9 @@ export const VLLM_PROFILING_RESULT: LineFormat = {
   source: 'vllm/utils/mem_utils.py, MemoryProfilingResult.__repr__',
   anchors: ['Total non KV cache memory: '],
   fields: {
-    rest: 'GiB of everything that is no KV cache',
+    rest: 'GiB of everything except the KV cache',
     activation: 'GiB: increase of the peak of torch',
-    nonTorch: 'GiB: increase outside of torch; negative where somebody else freed memory',
+    nonTorch: 'GiB: increase outside of torch; negative where another process freed memory',
     consumed: 'GiB of weights and outside of torch, from cudaMemGetInfo',
     weights: 'GiB of the model',
   },
@@ -156,9 +156,9 @@ export const VLLM_FREE_MEMORY: LineFormat = {
 export const VLLM_ACTUAL_USAGE: LineFormat = {
   form: 'line',
   id: 'vllm.actual-usage',
-  title: 'What the engine asked for and what it uses',
+  title: 'What the engine requested and what it uses',
   producer: VLLM_PRODUCER,
-  versions: '0.10.2 and later; weight and non-torch apart until 2026, then together',
+  versions: '0.10.2 and later; weight and non-torch separate until 2026, then together',
   source: 'vllm/v1/worker/gpu_worker.py, Worker.compile_or_warm_up_model',
   anchors: ['on startup. Desired GPU memory utilization'],
   fields: {

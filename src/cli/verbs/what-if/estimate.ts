@@ -23,7 +23,7 @@ export const verb = defineVerb({
     set: repeated('--set <key=value>', 'change an input and show what it does; may be repeated', keyValue),
     deviceBytes: option(
       '--device-memory <size>',
-      "the device's total memory, e.g. 80GiB; default: as the run tells it",
+      "the device's total memory, e.g. 80GiB; default: the run's own",
       sizeAboveZero(', e.g. 80GiB'),
     ),
   },

@@ -93,7 +93,7 @@ const hostLayers = fixSpec('activation-offload', (context) => {
       ],
       cost: unmeasured('bound by transfers; far less on Grace than on x86 hosts'),
       disputes: [
-        'D9: The recompute skill calls offload free of compute cost, the offloading skill says it always costs. It costs unless transfers hide, so the latter is followed.',
+        'D9: The recompute skill calls offload free of compute cost, the offloading skill states that it always costs. It costs unless transfers are hidden, so the latter is followed.',
       ],
     },
   ];

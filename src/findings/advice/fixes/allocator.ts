@@ -62,7 +62,7 @@ function withExpandable(text: string | null): string {
 /** A replay ends at the OOM, a step does not. */
 const STEP_AHEAD: Readonly<Record<WholeStepOutcome, { text: string; closes: false | null } | null>> = {
   fits: null,
-  close: { text: 'whether the rest of the step fits is too close to tell', closes: null },
+  close: { text: 'too close to decide whether the rest of the step fits', closes: null },
   unlike: { text: 'this step is unlike those before, and what the rest of it needs is not known', closes: null },
   beyond: { text: 'the rest of the step does not fit', closes: false },
 };
@@ -99,8 +99,8 @@ function replayed(context: FixContext): Saving | null {
     bytes: never ? 0 : null,
     by: 'what_if',
     text: never
-      ? 'replayed: the request fails all the same'
-      : 'replayed: it depends on what lay there before recording began',
+      ? 'replayed: the request still fails'
+      : 'replayed: it depends on the memory layout before recording began',
     closes: never ? false : null,
   };
 }
@@ -112,7 +112,7 @@ function formatRange(least: number, most: number): string {
 /** Without a recording: idle memory inside PyTorch serves the request if it is large enough. */
 function fromMessage(situation: Situation): Saving {
   const idle = idleBytes(situation);
-  if (idle === null) return { bytes: null, by: null, text: 'what lies idle inside PyTorch is not in the evidence' };
+  if (idle === null) return { bytes: null, by: null, text: 'the idle memory inside PyTorch is unknown' };
   return {
     bytes: idle,
     by: 'message',
@@ -172,7 +172,7 @@ const dropMaxSplit = fixSpec('drop-max-split', (context) => {
       saving: {
         bytes: null,
         by: null,
-        text: `large blocks are not used again beside it${isOlder(context.view, 'torch', '2.10') ? '' : '; from torch 2.10 on, reserved memory grows without bound'}`,
+        text: `large blocks are not reused with it${isOlder(context.view, 'torch', '2.10') ? '' : '; from torch 2.10 on, reserved memory grows without bound'}`,
       },
       cost: freeByDesign(),
     },
@@ -205,7 +205,7 @@ const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
       saving: {
         bytes: null,
         by: null,
-        text: 'communication buffers go back to the cache at once; how many bytes, no source tells',
+        text: 'communication buffers are returned to the cache at once; the size is unknown',
       },
       cost: freeByDesign(),
     },
@@ -227,7 +227,7 @@ const nvls = fixSpec('nvls-off', ({ view, situation }) => {
       saving: {
         bytes: null,
         by: null,
-        text: 'NVLS buffers of every communicator, outside PyTorch; how many bytes, no source tells',
+        text: 'NVLS buffers of every communicator, outside PyTorch; the size is unknown',
       },
       cost: unmeasured('none where NVLink SHARP is not used'),
     },
@@ -252,7 +252,7 @@ const graphStreams = fixSpec('graph-stream-reuse', (context) => {
       saving: {
         bytes: null,
         by: null,
-        text: 'blocks freed during capture are reused in it; how many bytes, no source tells',
+        text: 'blocks freed during capture are reused in it; the size is unknown',
       },
       cost: freeByDesign(),
     },
@@ -291,7 +291,7 @@ const emptyUnused = fixSpec('empty-unused-memory', ({ view }) => {
       saving: {
         bytes: null,
         by: null,
-        text: 'memory in pieces goes back to the driver after each step; it does not help within a step',
+        text: 'memory in pieces is released to the driver after each step; it does not help within a step',
       },
       cost: unmeasured('new calls of the driver in every step; no source has a figure'),
     },
@@ -314,7 +314,7 @@ const fraction = fixSpec('memory-fraction', (context) => {
         settings: {},
         env: inVariable ? { [allocatorVariable(context)]: kept.length === 0 ? null : kept.join(',') } : {},
       },
-      requires: ['nobody else needs the rest of the device'],
+      requires: ['no other process needs the rest of the device'],
       saving:
         free === null
           ? { bytes: null, by: null, text: 'how much of the device is free is not in the evidence', closes: null }

@@ -51,7 +51,7 @@ const distributed = fixSpec('distributed-optimizer', (context) => {
         { text: '−1 … −2 % throughput', grade: 'documented', source: SOURCES.mem },
       ]),
       disputes: [
-        'D4: The performance guides say no added communication, the memory tuning skill 1 to 2 %: the volume is the same, what is not overlapped shows. The larger cost is assumed.',
+        'D4: The performance guides state no added communication, the memory tuning skill 1 to 2 %: the volume is the same, the part that is not overlapped costs time. The larger cost is assumed.',
       ],
     },
   ];
@@ -194,7 +194,7 @@ const offload = fixSpec('optimizer-offload', (context) => {
         percent,
       },
       disputes: [
-        'D25: The offloading skill asks for the distributed optimizer only; upstream also wants the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
+        'D25: The offloading skill requires the distributed optimizer only; upstream also requires the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
       ],
     };
   });

@@ -129,8 +129,8 @@ const tensor = fixSpec('tp', (context) => {
       requires: ['TP stays within one NVLink domain'],
       cost: TP_COST,
       disputes: [
-        'D1: The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job whose GPUs are given, the skill is followed.',
-        'D2: Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline tells which.',
+        'D1: The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job with a fixed number of GPUs, the skill is followed.',
+        'D2: Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline shows which.',
       ],
     },
   ];

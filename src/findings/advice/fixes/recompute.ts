@@ -67,7 +67,7 @@ function ofModule(
         ...more,
         requires: [
           ...(more.requires ?? []),
-          ...(dropped ? ['core_attn leaves the list: beside it, it costs a little more speed and saves nothing'] : []),
+          ...(dropped ? ['core_attn leaves the list: next to it, it costs a little more speed and saves nothing'] : []),
         ],
       },
     ];

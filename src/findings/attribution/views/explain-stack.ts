@@ -26,7 +26,7 @@ export function explainStack(
       else if (label === undefined) reason = 'nothing matched';
       else if (tier !== label.candidate.tier) reason = `${label.candidate.tier} rules come before ${tier} ones`;
       else if (frame !== label.candidate.frame) reason = 'the winner matches a frame further in';
-      else reason = 'the winner stands before it in the list';
+      else reason = 'the winner is before it in the list';
     }
     decided ||= won;
     const { id, component, sub_component, source } = rule;

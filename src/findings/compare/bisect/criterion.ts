@@ -25,7 +25,7 @@ export function parseCriterion(text: string): Criterion {
   if (match?.[1] === 'cause' && cause !== undefined) return { kind: 'cause', cause };
   const list = match?.[1] === 'component' ? COMPONENTS : match?.[1] === 'cause' ? HUNTED_CAUSES : undefined;
   const forms = list === undefined ? `one of ${CRITERION_FORMS}` : `${match![1]} is one of ${list.join(', ')}`;
-  throw new MbfError('MBF1001', `--on ${JSON.stringify(text)} is no criterion; ${forms}`);
+  throw new MbfError('MBF1001', `invalid --on ${JSON.stringify(text)}; ${forms}`);
 }
 
 export function criterionText(criterion: Criterion): string {

@@ -152,7 +152,7 @@ function checkIterationTime(
   let window = `${counted(steps.length, 'step')} of ${from} to ${to}`;
   if (steps.length === 0) {
     steps = finiteSteps.filter((step) => step >= from).slice(0, MOST_STEPS_BEHIND_WINDOW);
-    window = `${counted(steps.length, 'step')} from ${steps[0]} on, for want of any from ${from} to ${to}`;
+    window = `${counted(steps.length, 'step')} from ${steps[0]} on, because there are none from ${from} to ${to}`;
   }
   if (steps.length === 0) {
     return fails(`the golden values have no finite values after its warmup window, which ends before step ${from}`);

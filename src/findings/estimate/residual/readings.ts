@@ -48,7 +48,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
         : null,
     ({ row, inputs, shards }) =>
       !inputs.distributedOptimizer && shards > 1 && isAbout(row.measured_bytes * shards, row.estimated_bytes)
-        ? `it has a ${shards}th of the size: a distributed optimizer is in effect that the configuration does not tell`
+        ? `it has a ${shards}th of the size: a distributed optimizer is in effect, unknown from the configuration`
         : null,
     ({ row }) =>
       isAbout(row.measured_bytes * 3, row.estimated_bytes * 2)
@@ -77,7 +77,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
   activation: [
     ({ row, heldBytes }) =>
       row.surprise_bytes > 0 && 2 * heldBytes >= row.surprise_bytes
-        ? `${formatBytes(heldBytes)} of it are made by lines whose blocks outlive training steps: held, not under way`
+        ? `${formatBytes(heldBytes)} of it are allocated by lines with blocks that outlive training steps: held, not in flight`
         : null,
     ({ row, inputs, seen }) =>
       row.surprise_bytes > 0 && inputs.recompute !== null && !seen.has('recompute')
@@ -85,7 +85,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
         : null,
     ({ row, inputs, seen }) =>
       row.surprise_bytes < 0 && inputs.recompute === null && seen.has('recompute')
-        ? 'recompute frames were seen that the configuration does not tell'
+        ? 'recompute frames were seen, unknown from the configuration'
         : null,
     ({ row, atFailure }) => (row.surprise_bytes < 0 && atFailure ? 'the step failed before its peak' : null),
     ({ row }) =>
@@ -96,7 +96,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
   recompute: [
     ({ row, inputs }) =>
       row.measured_bytes > 0 && inputs.recompute === null
-        ? 'recompute frames were seen that the configuration does not tell'
+        ? 'recompute frames were seen, unknown from the configuration'
         : null,
   ],
   logits_loss: [

@@ -108,8 +108,8 @@ function knobOf(knob: Knob): ExplainedKnob {
 
 const WHO: Readonly<Record<ErrorKind, string>> = {
   usage: 'the caller',
-  input: 'whoever made the input',
-  store: 'whoever owns the store',
+  input: 'the author of the input',
+  store: 'the owner of the store',
   internal: 'us',
 };
 

@@ -39,7 +39,7 @@ export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
   return effect(
     outcome,
     outcome === 'active'
-      ? `${words} in force${where(known)}: ${first.text}${otherRanks > 0 ? `; of ${otherRanks} other ${otherRanks === 1 ? 'rank' : 'ranks'} no record tells` : ''}`
+      ? `${words} in force${where(known)}: ${first.text}${otherRanks > 0 ? `; of ${otherRanks} other ${otherRanks === 1 ? 'rank' : 'ranks'} it is unknown` : ''}`
       : `${words} not in force${where(known)}: ${first.text}${active.length > 0 ? `; in force on ${ranksText(knownRanks(active))}` : ''}`,
     first.source,
     {
@@ -123,7 +123,7 @@ function onlyMeant(key: string, words: string, { environment }: Side): ReturnTyp
   const script = environment.variables.find((entry) => entry.key === key);
   return effect(
     'untested',
-    `${words} is what ${script === undefined ? 'nothing tells' : 'a script means to set'}: no process recorded it`,
+    `${words} is ${script === undefined ? 'unknown' : 'set by a script'}: no process recorded it`,
     script === undefined ? 'no record' : placeText(script),
     {
       needs:

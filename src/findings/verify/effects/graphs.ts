@@ -14,20 +14,14 @@ export const graphsEffect: EffectOf = ({ change, family, after }: EffectInput) =
   const source = built === undefined ? phase?.place : `${built.file} line ${built.line}`;
   const pool = after.measurement.peaks.find(({ components }) => (components.graph_pool ?? 0) > 0);
   if (source !== undefined || pool !== undefined) {
-    const text =
-      source !== undefined ? 'the log tells of graphs being captured' : 'memory lies in private pools of graphs';
+    const text = source !== undefined ? 'the log shows graph captures' : 'memory is in private pools of graphs';
     return effect(isOff ? 'inactive' : 'active', text, source ?? pool!.handle, { evidence });
   }
   // Graphs print a line of their own wherever training got so far.
   const trained = after.measurement.steps !== null;
   if (trained && after.phases.length > 0)
-    return effect(
-      isOff ? 'active' : 'inactive',
-      'no line of the log tells of graphs being captured',
-      'log of the run after',
-      {
-        evidence,
-      },
-    );
+    return effect(isOff ? 'active' : 'inactive', 'no line of the log shows graph captures', 'log of the run after', {
+      evidence,
+    });
   return effect('untested', record.text, record.source, { evidence, needs: 'the log of a run that came to its steps' });
 };

@@ -28,11 +28,11 @@ export function effectOf(input: EffectInput): VerifyEffect {
   if (overruled !== null)
     return effect(
       'inactive',
-      `${placeText(overruled.asked)} asks for ${input.change.to ?? 'None'}; ${overruled.value ?? 'None'} is in force`,
+      `${placeText(overruled.asked)} requests ${input.change.to ?? 'None'}; ${overruled.value ?? 'None'} is in force`,
       placeText(overruled.by),
       {
         evidence: [
-          { text: `asked for: ${input.change.to ?? 'None'}`, source: placeText(overruled.asked) },
+          { text: `requested: ${input.change.to ?? 'None'}`, source: placeText(overruled.asked) },
           { text: `in force: ${overruled.value ?? 'None'}`, source: placeText(overruled.by) },
         ],
         needs: 'set it where the framework takes it from last',

@@ -24,7 +24,7 @@ export const activationOffloadEffect: EffectOf = ({ change, family, alone, befor
   const total = printed.find(({ name }) => name === 'offload.activation[total]') ?? printed[0];
   if (total !== undefined && total.value !== null) {
     const source = `${total.file} line ${total.line}`;
-    const text = `the offload summary tells ${formatBytes(total.value)} in host memory`;
+    const text = `the offload summary reports ${formatBytes(total.value)} in host memory`;
     return effect(total.value > 0 !== isOff ? 'active' : 'inactive', text, source, { evidence });
   }
   const withForward = after.snapshots.filter(({ program }) => program.hasTrace && program.forwardRequests > 0);

@@ -30,7 +30,7 @@ export function ownRecord(key: string, to: string | null, after: Side): OwnRecor
   }
   const source = placeText(entry);
   if (!PRINTED_ORIGINS.includes(entry.origin))
-    return { is: 'meant', text: `${key} ${to ?? 'None'} is asked for; the run itself prints no settings`, source };
+    return { is: 'meant', text: `${key} ${to ?? 'None'} is requested; the run itself prints no settings`, source };
   return {
     is: sameValue(entry.value, to) ? 'yes' : 'no',
     text: `the run itself prints ${key} ${entry.value ?? 'None'}`,

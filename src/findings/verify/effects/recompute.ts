@@ -45,7 +45,9 @@ export const recomputeEffect: EffectOf = ({ change, family, alone, before, after
     return byFrames(withForward, more, less, evidence);
   if (figures !== null && alone && more.length > 0) {
     if (figures.share <= -CLEAR_CHANGE)
-      return effect('active', `${figures.text}: what is recomputed is no longer kept`, figures.source, { evidence });
+      return effect('active', `${figures.text}: recomputed tensors are not kept any more`, figures.source, {
+        evidence,
+      });
     if (Math.abs(figures.share) <= NO_CHANGE)
       return effect('inactive', `${figures.text}: nothing more is dropped`, figures.source, {
         evidence,
@@ -89,7 +91,7 @@ function byFrames(
   if (inactive.length === 0)
     return effect('active', `frames show recompute of ${words}${ofRanks(active)}`, source, { ranks, evidence: lines });
   if (unclear)
-    return effect('untested', `frames show recompute, but not of what (asked for: ${words})`, source, {
+    return effect('untested', `frames show recompute, but not of what (requested: ${words})`, source, {
       ranks: { active: [], inactive: [] },
       evidence: lines,
       needs: 'a memory snapshot with whole Python stacks',

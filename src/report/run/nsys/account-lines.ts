@@ -94,5 +94,5 @@ function* basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: Nsy
 const MAX_CORRECTION_US = 86_400e6;
 
 function correctionText(correctionUs: number): string {
-  return Math.abs(correctionUs) > MAX_CORRECTION_US ? '' : `, ${Math.round(correctionUs)} µs apart`;
+  return Math.abs(correctionUs) > MAX_CORRECTION_US ? '' : `, ${Math.round(correctionUs)} µs difference`;
 }

@@ -41,7 +41,7 @@ function section(rule: LintRule): string[] {
     '',
     ...item('broken if', md(when.text)),
     ...item('versions', md(versions.map(versionsText).join('; '))),
-    ...item('upstream', error === null ? 'says nothing' : `“${md(error)}”`),
+    ...item('upstream', error === null ? 'no error' : `“${md(error)}”`),
     ...item('fix', md(withoutValues(fix))),
     ...item('source', `${md(source)} (${evidence})`),
   ];
