@@ -209,6 +209,11 @@ export const ONE_DEVICE = option(
 );
 export const ONLY_DEVICE = option('--device <n>', 'only this device', count);
 export const CAPACITY = capacity('total memory of the device, e.g. 80GiB, where no message prints it');
+export const MARKDOWN = option(
+  '--markdown <file>',
+  'also write it as Markdown, for an issue or the summary of a job; - is standard output',
+);
+
 export const STEP_RANGE = option(
   '--step-range <name>',
   'the NVTX range that is a training step of Nsight Systems reports, or a candidate that `nsys` lists',

@@ -27,7 +27,7 @@ export function mdText(text: string): string {
 export function mdLine(text: string): string {
   return mdText(text)
     .replace(/^([-+=])/, '\\$1')
-    .replace(/^(\d+)([.)])/, '$1\\$2');
+    .replace(/^(\d+)([.)])(?=\s|$)/, '$1\\$2');
 }
 
 /** The same in a fixed-width face; a fence of backticks could be closed from inside. */

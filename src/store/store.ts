@@ -178,12 +178,13 @@ export class Store {
   }
 
   /**
-   * The rows of a query of `queries/`, typed by its header. While the store is open for reading, small results are
-   * kept: several parts of an answer ask the same, and DuckDB takes 5 ms for a query that returns ten rows.
+   * The rows of a query of `queries/`, typed by its header. Outside a transaction, small results are kept until
+   * something is written: several parts of an answer ask the same, and DuckDB takes 5 ms for a query that returns ten
+   * rows.
    */
   async all<Name extends QueryName>(name: Name, ...params: QueryArguments<Name>): Promise<QueryRow<Name>[]> {
     const values = (params[0] ?? {}) as SqlParams;
-    if (this.mode !== 'read') return (await this.rowsOf(name, values)) as QueryRow<Name>[];
+    if (this.inTransaction) return (await this.rowsOf(name, values)) as QueryRow<Name>[];
     const key = `${name} ${JSON.stringify(values, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))}`;
     const kept = this.answers.get(key);
     if (kept !== undefined) return [...(await kept)] as QueryRow<Name>[];

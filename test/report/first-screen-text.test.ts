@@ -19,7 +19,8 @@ import { GIB } from '../../src/model/units.js';
 import { CAUSES, COMPONENTS, CONFIDENCES } from '../../src/model/vocabulary.js';
 import { fitSections } from '../../src/report/screen-lines.js';
 import { detailsOf, sumText } from '../../src/report/start/account-text.js';
-import { diagnoseText, withTarget } from '../../src/report/start/diagnose-text.js';
+import { diagnoseText } from '../../src/report/start/diagnose-text.js';
+import { withTarget } from '../../src/report/start/diagnosis-parts.js';
 import { expectScreen } from '../support/screen.js';
 
 const word = fc.oneof(

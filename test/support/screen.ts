@@ -1,7 +1,8 @@
 /** What every first screen keeps, whatever the run. */
 import { expect } from 'vitest';
 import type { AccountingPart, DiagnoseResult, VerdictResult as Verdict } from '../../src/model/results/common.js';
-import { type DiagnosedTarget, diagnoseText, HEIGHT } from '../../src/report/start/diagnose-text.js';
+import { diagnoseText, HEIGHT } from '../../src/report/start/diagnose-text.js';
+import type { DiagnosedTarget } from '../../src/report/start/diagnosis-parts.js';
 
 const sum = (parts: readonly AccountingPart[]): number => parts.reduce((total, { bytes }) => total + bytes, 0);
 

@@ -1,12 +1,14 @@
 /** The verdict of an OOM entry of a trace, with what its message and its run add. */
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { sumOf } from '../../model/lists.js';
+import type { Place } from '../../model/place.js';
 import { type Figures, known, named } from '../../model/statement.js';
 import type { Counterfactual, LiveComponents, Verdict } from '../../model/verdict.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { liveSites } from '../state/live/live-sites.js';
 import { deviceHistory } from '../trace/device-history.js';
+import type { StateKey } from '../trace/state-at.js';
 import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import type { Judged } from './combine.js';
@@ -47,12 +49,11 @@ export async function judgeTraced(
     ...(oom.hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {}),
   });
   if (deeper?.surprise != null) evidence.add('against_theory', oom.source, deeper.surprise);
-  const live = { snapshot_id: oom.snapshotId, device: oom.device, at_seq: oom.seq - 1 };
-  const items = (await liveSites(store, live))
-    .slice(0, MOST_SITES)
-    .map(({ site, bytes, count }) => ({ name: site, numbers: { bytes, blocks: count } }));
-  if (items.length > 0)
-    evidence.add('live_sites', oom.source, { items, query: { name: 'finding.live_stacks', params: live } });
+  await addLiveSites(store, evidence, oom.source, {
+    snapshot_id: oom.snapshotId,
+    device: oom.device,
+    at_seq: oom.seq - 1,
+  });
   rank?.addEvidence(evidence, facts.total, 'snapshot');
   evidence.mark(firstEntry, 'context');
   const accounting = account(facts, oom.parts);
@@ -74,6 +75,15 @@ export async function judgeTraced(
     components: deeper === null ? null : await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.seq - 1),
   };
   return deeper?.counterfactual == null ? verdict : applyCounterfactual(verdict, deeper.counterfactual, oom.source);
+}
+
+/** The call sites with the most live bytes after an entry. */
+export async function addLiveSites(store: Store, log: EvidenceLog, place: Place, params: StateKey): Promise<void> {
+  const items = (await liveSites(store, params))
+    .slice(0, MOST_SITES)
+    .map(({ site, bytes, count }) => ({ name: site, numbers: { bytes, blocks: count } }));
+  if (items.length > 0)
+    log.add('live_sites', place, { items, query: { name: 'finding.live_stacks', params: { ...params } } });
 }
 
 /** After an entry; −1 is before the first. Null where blocks are not labelled: an ingest was interrupted. */

@@ -2,6 +2,7 @@
  * The verdicts of a run in which no device ran out of memory: its peaks, and headroom where the device's total is
  * known.
  */
+import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { known, named, statement } from '../../model/statement.js';
 import type { MissingKind, Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
@@ -13,7 +14,7 @@ import { stepsOf } from './describe-answers.js';
 import { CAPACITY, EvidenceLog, type Figure } from './facts.js';
 import type { RunFailures } from './failures.js';
 import { BLANK, describeReason, shorten } from './judge-message.js';
-import { componentsAtPeak } from './judge-traced.js';
+import { addLiveSites, componentsAtPeak } from './judge-traced.js';
 import type { MemoryLines } from './memory-lines.js';
 import { peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, unknownEnd, verdictOfEnding } from './run-ending.js';
@@ -103,6 +104,8 @@ interface IdleDevice {
   readonly hasTrace: boolean;
   readonly startsEmpty: boolean;
   readonly isExact: boolean;
+  /** Entry of the peak. */
+  readonly peakSeq: number;
   readonly reservedBytes: number;
   readonly activeBytes: number;
 }
@@ -121,6 +124,7 @@ async function idleDevices(store: Store, snapshots: readonly SnapshotRow[]): Pro
         hasTrace,
         startsEmpty: history.startsEmpty,
         isExact: history.holds,
+        peakSeq: history.peak.seq ?? BEFORE_TRACE,
         reservedBytes: hasTrace ? history.peakReserved.bytes : sums.reserved_bytes,
         activeBytes: hasTrace ? history.peak.bytes : sums.active_bytes,
       });
@@ -179,6 +183,8 @@ async function peaks(
     const failed = !isEndKnown && (await addFailureSigns(store, log, idle));
     // Of many ranks, only the first are worth a walk to the peak.
     const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
+    const atPeak = { snapshot_id: snapshot.snapshot_id, device, at_seq: idle.peakSeq };
+    if (compared) await addLiveSites(store, log, { path: snapshot.display_path }, atPeak);
     const peakAccount = compared
       ? await peakOfTrace(
           store,

@@ -85,11 +85,8 @@ export function accountBar(
   const { unit, value, terms } = summands(total, parts);
   const size = `${shown(value)} ${unit.name}`;
   const columns = Math.max(10, width - size.length - 3);
-  const positive = terms.filter((term) => term.value > 0 && term.name !== 'rounding');
-  let next = 0;
-  const bars = positive.map((term) => ({
+  const bars = filled(terms).map((term) => ({
     ...term,
-    fill: term.name in FILLS ? FILLS[term.name as keyof typeof FILLS] : OTHER_FILLS[next++ % OTHER_FILLS.length]!,
     cells: Math.max(1, Math.round((columns * term.value) / Math.max(1, value))),
   }));
   for (;;) {
@@ -105,6 +102,36 @@ export function accountBar(
     return `${sign}${fill === undefined ? '' : `${fill} `}${term.name} ${shown(term.value)}`;
   });
   return { bar: `[${bars.map(({ fill, cells }) => fill.repeat(cells)).join('')}] ${size}`, legend: legend.join(' ') };
+}
+
+type Term = Summands['terms'][number];
+
+/** The summands that a bar has cells for, each with its character. */
+function filled(terms: readonly Term[]): (Term & { readonly fill: string })[] {
+  let next = 0;
+  return terms
+    .filter((term) => term.value > 0 && term.name !== 'rounding')
+    .map((term) => ({
+      ...term,
+      fill: term.name in FILLS ? FILLS[term.name as keyof typeof FILLS] : OTHER_FILLS[next++ % OTHER_FILLS.length]!,
+    }));
+}
+
+/** The summands as rows with the characters of {@link accountBar}; the last row is their sum. */
+export function accountRows(
+  total: Pick<AccountingTotal, 'bytes'>,
+  parts: readonly AccountingPart[],
+): { readonly fill: string; readonly name: string; readonly size: string }[] {
+  const { unit, value, terms } = summands(total, parts);
+  const fillOf = new Map(filled(terms).map(({ name, fill }) => [name, fill]));
+  return [
+    ...terms.map((term) => ({
+      fill: fillOf.get(term.name) ?? '',
+      name: term.name,
+      size: `${term.value < 0 ? '-' : ''}${shown(term.value)} ${unit.name}`,
+    })),
+    { fill: '', name: 'sum', size: `${shown(value)} ${unit.name}` },
+  ];
 }
 
 /** Components below this share of what is live are summed up. */

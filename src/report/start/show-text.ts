@@ -6,7 +6,7 @@ import { screen } from '../screen.js';
 import { sqlTable } from '../store/sql-text.js';
 import { left, printable, right, table, wrap } from '../table.js';
 import { paragraph, rankName } from '../text-pieces.js';
-import { type DiagnosedTarget, withTarget } from './diagnose-text.js';
+import { type DiagnosedTarget, withTarget } from './diagnosis-parts.js';
 
 /** Frames of a stack beyond these are the launcher's. */
 const MOST_FRAMES = 24;

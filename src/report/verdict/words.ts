@@ -42,6 +42,18 @@ export function wordsOf<Entry>(table: Readonly<Record<string, Entry>>, code: str
 /** `external_pressure` → `external pressure`. */
 export const plain = (code: string): string => code.replaceAll('_', ' ');
 
+/** A cause, or the detail of one: `not an OOM`, `host OOM`, `external pressure`, `NCCL`. */
+export const causeName = (code: string): string => CAUSE_NAMES[code] ?? plain(code);
+
+const CAUSE_NAMES: Readonly<Record<string, string>> = {
+  not_oom: 'not an OOM',
+  host_oom: 'host OOM',
+  graph_pools: 'CUDA graph pools',
+  nccl: 'NCCL',
+  non_torch: 'outside PyTorch',
+  kv_cache_budget: 'KV cache budget',
+};
+
 export const times = (count: number): string => (count === 1 ? 'once' : `${formatCount(count)} times`);
 
 /** `NCCL 3.12 GiB, cuBLAS workspaces 32.00 MiB and 2 more`. */

@@ -32,7 +32,18 @@ import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
 import { ingestPaths } from '../../ingest-paths.js';
 import { openStore } from '../../open-store.js';
-import { ALLOW_CHANGE, count, duration, flag, operand, option, required, TOLERANCE, text } from '../../options.js';
+import {
+  ALLOW_CHANGE,
+  count,
+  duration,
+  flag,
+  MARKDOWN,
+  operand,
+  option,
+  required,
+  TOLERANCE,
+  text,
+} from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
 import { Session } from '../../session.js';
 
@@ -141,7 +152,7 @@ const report = defineVerb({
   options: {
     repo: option('--repo <dir>', 'the repository', text, '.'),
     session: option('--session <id>', 'which bisection; default: the one judged last'),
-    markdown: option('--markdown <file>', 'also write it as Markdown; - is standard output'),
+    markdown: MARKDOWN,
   },
   examples: ['bisect report', 'bisect report --markdown culprit.md --json'],
   async ask({ repo, ...given }, session): Promise<BisectReportResult> {

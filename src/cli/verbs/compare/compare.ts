@@ -14,7 +14,17 @@ import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
-import { ALLOW_CHANGE, countOrAll, flag, oneOf, operand, option, required, TOLERANCE } from '../../options.js';
+import {
+  ALLOW_CHANGE,
+  countOrAll,
+  flag,
+  MARKDOWN,
+  oneOf,
+  operand,
+  option,
+  required,
+  TOLERANCE,
+} from '../../options.js';
 import { readUpstreamTest, testNextTo } from '../../upstream-test.js';
 
 const EXIT_OF: Readonly<Record<CompareVerdict, number>> = {
@@ -46,7 +56,7 @@ export const verb = defineVerb({
     force: flag('--force', 'compare although the contract differs: model, workload, precision, device or layout'),
     repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
     limit: option('--limit <n>', 'call sites to show; 0 = all', countOrAll, '6'),
-    markdown: option('--markdown <file>', 'also write it as Markdown, for the summary of a job; - is standard output'),
+    markdown: MARKDOWN,
     junit: option('--junit <file>', 'also write it as JUnit XML'),
     sarif: option('--sarif <file>', 'also write it as SARIF'),
   },

@@ -13,7 +13,7 @@ import { wordedCheck } from '../../../report/compare/check-reason.js';
 import { diffText } from '../../../report/compare/diff-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { countOrAll, digits, flag, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
+import { countOrAll, digits, flag, MARKDOWN, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
 import type { Session } from '../../session.js';
 
 const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null };
@@ -44,10 +44,7 @@ export const verb = defineVerb({
       'the repository of both commits: names the hunks and settings that may be why; a and b may be revisions',
     ),
     stepRange: STEP_RANGE,
-    markdown: option(
-      '--markdown <file>',
-      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
-    ),
+    markdown: MARKDOWN,
     exitCode: flag('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
   },
   examples: [

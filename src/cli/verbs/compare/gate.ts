@@ -20,7 +20,7 @@ import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import { goldenDocumentFile, type MeasuredRuns, resolveMeasured } from '../../golden-operand.js';
-import { ALLOW_CHANGE, flag, operand, option, required, TOLERANCE } from '../../options.js';
+import { ALLOW_CHANGE, flag, MARKDOWN, operand, option, required, TOLERANCE } from '../../options.js';
 import { writeWhole } from '../../output-file.js';
 
 const EXIT_OF: Readonly<Record<GateVerdict, number>> = {
@@ -49,7 +49,7 @@ export const verb = defineVerb({
     append: flag('--append', `with --update: add the runs as repeats; the last ${MOST_RUNS} are kept`),
     force: flag('--force', 'judge although the contract differs; with --update, keep any run'),
     repo: option('--repo <dir>', 'the repository of both commits, to name what changed in it'),
-    markdown: option('--markdown <file>', 'also write it as Markdown, for the summary of a job; - is standard output'),
+    markdown: MARKDOWN,
     junit: option('--junit <file>', 'also write it as JUnit XML'),
     sarif: option('--sarif <file>', 'also write it as SARIF'),
   },

@@ -1,17 +1,14 @@
 import { describeLog } from '../../../findings/run/describe-log.js';
 import { logText } from '../../../report/run/log-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { countOrAll, option, RUN } from '../../options.js';
+import { countOrAll, MARKDOWN, option, RUN } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'log',
   operands: { run: RUN },
   options: {
     limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000'),
-    markdown: option(
-      '--markdown <file>',
-      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
-    ),
+    markdown: MARKDOWN,
   },
   examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out', 'log --markdown run.md'],
   async ask({ run: operand, limit, json }, session) {

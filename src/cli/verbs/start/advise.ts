@@ -10,7 +10,7 @@ import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
-import { CAPACITY, choice, option, RUN, STEP_RANGE } from '../../options.js';
+import { CAPACITY, choice, MARKDOWN, option, RUN, STEP_RANGE } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'advise',
@@ -25,10 +25,7 @@ export const verb = defineVerb({
       'nemo',
       'all',
     ]),
-    markdown: option(
-      '--markdown <file>',
-      'also write it as Markdown, for an issue or the summary of a job; - is standard output',
-    ),
+    markdown: MARKDOWN,
   },
   examples: [
     'advise',

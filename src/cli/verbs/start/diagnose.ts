@@ -5,7 +5,7 @@ import { diagnoseText } from '../../../report/start/diagnose-text.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, flag, RUN } from '../../options.js';
+import { CAPACITY, flag, MARKDOWN, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
 
 interface DiagnoseEachResult {
@@ -22,6 +22,7 @@ export const verb = defineVerb({
     each: flag('--each', 'each path is a run of its own'),
     capacity: CAPACITY,
     exitCode: flag('--exit-code', 'exit 1 for an OOM, 3 if the cause is undecided'),
+    markdown: MARKDOWN,
   },
   examples: [
     'diagnose',
@@ -29,6 +30,7 @@ export const verb = defineVerb({
     'diagnose train.log snapshot_oom_rank-3.pickle',
     'diagnose runs/monday runs/tuesday --each',
     'diagnose - < pasted.txt',
+    'diagnose runs/llama3-70b-sft --markdown -',
     'diagnose night-shift --json',
   ],
   notes: `The cause is one of fragmentation, capacity, external_pressure, graph_pools, synchronisation, leak, host_oom,
@@ -48,6 +50,12 @@ not_oom, undecided.`,
       diagnoseText(one, { operands, db, capacity: capacity?.text, full });
     if (!('runs' in result)) return text(result, run);
     return result.runs.map((one, i) => text(one, [result.paths[i]!])).join('\n');
+  },
+  reports: {
+    markdown: async (result) => {
+      const { diagnoseMarkdown } = await import('../../../report/start/diagnose-markdown.js');
+      return ('runs' in result ? result.runs : [result]).map(diagnoseMarkdown).join('\n');
+    },
   },
   exitCode(result, { exitCode }) {
     if (!exitCode) return EXIT.done;

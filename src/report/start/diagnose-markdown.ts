@@ -1,0 +1,78 @@
+/** The first screen as Markdown: for an issue, a pull request or a chat. The evidence is folded. */
+import type { DiagnoseResult } from '../../model/results/common.js';
+import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
+import { left, right } from '../table.js';
+import { accountBar, accountRows } from './account-text.js';
+import {
+  failedTexts,
+  fixParts,
+  headline,
+  NOTHING_FOUND,
+  nothingFoundSteps,
+  otherTexts,
+  reasons,
+  shownAccount,
+  shownSites,
+  unknownTexts,
+  verdictTitle,
+} from './diagnosis-parts.js';
+import { evidenceLines } from './evidence-text.js';
+
+/** Columns of the bar in a fence: what a page of GitHub shows without scrolling. */
+const BAR_WIDTH = 72;
+
+export function diagnoseMarkdown(result: DiagnoseResult): string {
+  const [first, ...others] = result.verdicts;
+  const heading = [`## ${mdText(headline(first, result))}`, ''];
+  if (first === undefined) {
+    const steps = [...failedTexts(result), ...nothingFoundSteps({})];
+    return `${[...heading, NOTHING_FOUND, '', ...steps.map((text) => `- ${mdLine(text)}`)].join('\n')}\n`;
+  }
+  const { pasted, texts } = fixParts(first, result);
+  const lines = [
+    ...heading,
+    `**Verdict: ${mdText(verdictTitle(first))}.** ${mdText(first.summary)}`,
+    ...(pasted.length === 0 && texts.length === 0 ? [] : ['', '**Fix**']),
+    ...(pasted.length === 0 ? [] : ['', ...mdFence(pasted, '')]),
+    ...items(texts),
+    ...titled('Why', items(reasons(first))),
+    ...titled('Memory', memoryLines(result)),
+    ...titled('Largest live sites', siteLines(result)),
+    ...titled('Also', items(otherTexts(others, first, result))),
+    ...titled('Unknown', items(unknownTexts(first))),
+    ...titled('Not read', items(failedTexts(result))),
+    ...mdDetails('all evidence', mdFence(evidenceLines(first, others, result), 'text')),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function titled(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', `**${title}**`, ...lines];
+}
+
+function items(texts: readonly string[]): string[] {
+  return texts.length === 0 ? [] : ['', ...texts.map((text) => `- ${mdLine(text)}`)];
+}
+
+function memoryLines({ verdicts: [first] }: DiagnoseResult): string[] {
+  const account = shownAccount(first!);
+  if (account === null) return [];
+  const { total, parts, when, caveat } = account;
+  const { bar } = accountBar(total, parts, BAR_WIDTH);
+  const rows = accountRows(total, parts).map(({ fill, name, size }) => [`${fill} ${mdText(name)}`.trim(), size]);
+  const title = `${when}${caveat}`.trim();
+  return [
+    ...(title === '' ? [] : ['', mdLine(title)]),
+    '',
+    ...mdFence([bar], 'text'),
+    '',
+    ...mdTable([left('part'), right('memory')], rows),
+  ];
+}
+
+function siteLines({ verdicts: [first] }: DiagnoseResult): string[] {
+  const sites = shownSites(first!);
+  if (sites.length === 0) return [];
+  const rows = sites.map(({ size, blocks, name }) => [size, blocks.replace(/ .*/, ''), mdCode(name)]);
+  return ['', ...mdTable([right('live'), right('blocks'), left('call site')], rows)];
+}

@@ -1,0 +1,249 @@
+/**
+ * The content of the first screen without its layout. `diagnose-text.ts` lays it out for a terminal,
+ * `diagnose-markdown.ts` for an issue.
+ */
+import type {
+  AccountingPart,
+  AccountingTotal,
+  DiagnoseResult,
+  ShortFix,
+  VerdictResult as Verdict,
+} from '../../model/results/common.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { isOomKind } from '../../model/vocabulary.js';
+import { launchText } from '../launch-text.js';
+import { keepEnd, printable } from '../plain-text.js';
+import { costWords, percentText, savingWords } from '../verdict/action-words.js';
+import { causeName } from '../verdict/words.js';
+import { isUnrecorded } from './unrecorded.js';
+
+/** What the user typed to get this diagnosis: commands to paste take it along. */
+export interface DiagnosedTarget {
+  readonly operands?: readonly string[] | undefined;
+  readonly db?: string | undefined;
+  /** As given to `--capacity`: without it `show` might number other evidence. */
+  readonly capacity?: string | undefined;
+  /** With all evidence. */
+  readonly full?: boolean | undefined;
+}
+
+// ---- headline and verdict
+
+export const runName = ({ run }: DiagnoseResult): string => keepEnd(printable(run), 48);
+
+/** `OOM · run night-shift · rank 3 of 32 (stage PP1) · device 0`. */
+export function headline(verdict: Verdict | undefined, result: DiagnoseResult): string {
+  if (verdict === undefined) return `NOTHING RECOGNISED · run ${runName(result)}`;
+  const { rank, device } = verdict;
+  const { launches, judged_launch: launch } = result;
+  return [
+    outcomeOf(verdict, result),
+    `run ${runName(result)}`,
+    rankPlace(rank, result),
+    ...(device === null ? [] : [`device ${device}`]),
+    ...(launches.length > 1 ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
+    ...(result.verdicts.length > 1 ? [`${formatCount(result.verdicts.length)} verdicts`] : []),
+  ].join(' · ');
+}
+
+/** `OOM` only where a failure is one. */
+function outcomeOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): string {
+  const { cause, evidence } = verdict;
+  if (isUnrecorded(verdict)) return 'NO OOM RECORDED';
+  if (cause === 'not_oom') return 'NO OOM';
+  if (cause !== 'undecided') return 'OOM';
+  if (first?.kind === 'killed') return 'KILLED';
+  if (evidence.length === 0 || evidence.some(({ kind }) => kind === 'last_iteration')) return 'NO FAILURE FOUND';
+  return first === null || isOomKind(first.kind) ? 'OOM' : 'UNDECIDED';
+}
+
+function rankPlace(rank: number | null, { ranks }: DiagnoseResult): string {
+  if (rank === null) return 'rank unknown';
+  const world = ranks?.world_size == null ? '' : ` of ${formatCount(ranks.world_size)}`;
+  const stage = ranks?.stages.find((one) => one.ranks.includes(rank))?.pp ?? null;
+  return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
+}
+
+/** `fragmentation (split remainder), confirmed by replay`. */
+export function verdictTitle(verdict: Verdict): string {
+  const { cause, detail } = verdict;
+  if (isUnrecorded(verdict) && cause === 'not_oom') return 'no OOM recorded in this file';
+  const name = `${causeName(cause)}${detail === null ? '' : ` (${causeName(detail)})`}`;
+  return cause === 'undecided' ? name : `${name}, ${sureness(verdict)}`;
+}
+
+/** How sure, in words. */
+function sureness({ confidence, replay, cause }: Verdict): string {
+  if (confidence !== 'proven') return `confidence ${confidence}`;
+  return replay !== null && cause !== 'not_oom' ? 'confirmed by replay' : 'proven';
+}
+
+// ---- fix
+
+/** What the user does about it. */
+export interface FixParts {
+  /** Lines to paste; empty where the fix is a change that no line makes. */
+  readonly pasted: readonly string[];
+  readonly texts: readonly string[];
+}
+
+const PASTED = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
+const MOST_PASTED = 2;
+
+export function fixParts(verdict: Verdict, { advice }: DiagnoseResult): FixParts {
+  if (verdict.cause === 'not_oom' && verdict.next.length === 0) return { pasted: [], texts: [] };
+  const [action] = advice?.actions ?? [];
+  const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
+  const lines = chosen.flatMap(({ paste }) => PASTED.map((name) => paste[name]).find((some) => some.length > 0) ?? []);
+  const pasted = [...new Set(lines)].slice(0, MOST_PASTED);
+  // A comment to read is not a line to paste.
+  if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
+    return { pasted: [], texts: verdict.next.slice(0, 2) };
+  const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
+  return { pasted, texts: [fixFigures(chosen), ...more] };
+}
+
+/** What a fix saves and costs, how each is known, and whether it is enough. */
+function fixFigures(fixes: readonly ShortFix[]): string {
+  const [fix] = fixes;
+  const parts = fixes.length > 1 ? [`${fixes.length} settings, enough together`] : [];
+  if (fix !== undefined && fixes.length === 1) {
+    const { saving_bytes: bytes, saving_by: by, cost_percent: cost, closes } = fix;
+    if (bytes !== null && bytes > 0) parts.push(`saves ${formatBytes(bytes)} (${savingWords(by)})`);
+    parts.push(
+      cost === null
+        ? 'cost not measured'
+        : `${cost === 0 ? 'no throughput cost' : percentText(cost)} (${costWords(fix)})`,
+    );
+    if (by === 'what_if' && closes !== false) parts.push('replayed with it, this OOM does not occur');
+    parts.push(closes === true ? 'enough' : closes === false ? 'not enough alone' : 'not known to be enough');
+  }
+  for (const { requires } of fixes) for (const need of requires.slice(0, 1)) parts.push(`needs: ${need}`);
+  return parts.join('; ');
+}
+
+// ---- why
+
+const MOST_REASONS = 2;
+
+/** The results that decide, the replay first: it is the proof. */
+export function reasons(verdict: Verdict): string[] {
+  const { cause } = verdict;
+  // The account has the figures of the peak.
+  const hasAccount = shownAccount(verdict) !== null;
+  const evidence = verdict.evidence.filter(({ kind }) => !(kind === 'peak' && hasAccount));
+  const texts = (about: string): string[] => evidence.filter((entry) => entry.about === about).map(({ text }) => text);
+  const [decides, ...others] = texts('test');
+  const [reproduced, counterfactual] = texts('replay');
+  const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
+  const found = isOutsideGpu
+    ? [...texts('message'), decides, ...others, ...texts('context')]
+    : [decides, counterfactual ?? reproduced, ...others, ...texts('message'), ...texts('context'), texts('request')[0]];
+  return found.filter((text) => text !== undefined).slice(0, MOST_REASONS);
+}
+
+// ---- memory and sites
+
+export interface ShownAccount {
+  readonly total: Pick<AccountingTotal, 'bytes'>;
+  readonly parts: readonly AccountingPart[];
+  /** ` at the peak`; empty at the OOM. */
+  readonly when: string;
+  /** ` (size of the device unknown)`, where the parts add up to less than the device. */
+  readonly caveat: string;
+}
+
+export function shownAccount(verdict: Verdict): ShownAccount | null {
+  const { accounting_total: total, accounting, accounting_peak: peak } = verdict;
+  const account =
+    total !== null
+      ? { total, parts: accounting, when: '' }
+      : peak === null
+        ? null
+        : { total: peak.total, parts: peak.parts, when: peak.moment === 'dump' ? ' at the dump' : ' at the peak' };
+  if (account === null) return null;
+  const isPartial = account.total.kind === 'reserved' || account.total.kind === 'reserved_and_free';
+  return { ...account, caveat: isPartial ? ' (size of the device unknown)' : '' };
+}
+
+export interface ShownSite {
+  readonly size: string;
+  readonly name: string;
+  /** `12 blocks`. */
+  readonly blocks: string;
+}
+
+export function shownSites({ evidence }: Verdict): ShownSite[] {
+  const items = evidence.find(({ kind }) => kind === 'live_sites')?.items ?? [];
+  return items.map(({ name, numbers }) => {
+    const blocks = numbers['blocks'] ?? 0;
+    return {
+      size: formatBytes(numbers['bytes'] ?? 0),
+      name: printable(name ?? ''),
+      blocks: `${formatCount(blocks)} ${blocks === 1 ? 'block' : 'blocks'}`,
+    };
+  });
+}
+
+// ---- what else
+
+const MOST_LAUNCHES = 3;
+
+/** Verdicts of other devices and ranks, and the ends of other launches in the same logs. */
+export function otherTexts(others: readonly Verdict[], first: Verdict, result: DiagnoseResult): string[] {
+  const kinds = new Map<string, number>();
+  for (const { cause } of others) {
+    const name = cause === first.cause ? 'the same verdict' : causeName(cause);
+    kinds.set(name, (kinds.get(name) ?? 0) + 1);
+  }
+  const what = others.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
+  const verdicts = [...kinds].map(([name, count]) => `${name} (${formatCount(count)})`).join(', ');
+  const { launches, judged_launch: judged } = result;
+  const ends = launches.filter(({ attempt }) => attempt !== judged).slice(-MOST_LAUNCHES);
+  return [
+    ...(others.length === 0 ? [] : [`${what}: ${verdicts}`]),
+    ...(ends.length === 0 ? [] : [`other launches: ${ends.map(launchText).join(' · ')}`]),
+  ];
+}
+
+/** The first test that was not possible, and the one capture that would make it so. */
+export function unknownTexts({ missing, captures }: Verdict): string[] {
+  if (missing.length === 0) return [];
+  const [capture] = captures;
+  const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : '';
+  return [
+    `${missing[0]!}${more}`,
+    ...(capture === undefined ? [] : [`capture ${capture.title}: mbforensics show captures`]),
+  ];
+}
+
+export function failedTexts({ failed_sources: failed }: DiagnoseResult): string[] {
+  const [first] = failed;
+  if (first === undefined) return [];
+  const more = failed.length > 1 ? `${formatCount(failed.length)} files; the first: ` : '';
+  return [`${more}${first.error.text} (${first.error.code})`];
+}
+
+export const NOTHING_FOUND =
+  'no failure: there is no memory snapshot, no error message and no training log in these files';
+
+/** What to name instead, where nothing was found. */
+export function nothingFoundSteps({ operands = [] }: DiagnosedTarget): string[] {
+  const path = operands.length === 0 ? '' : ` ${operands.map(quoted).join(' ')}`;
+  return [
+    'name the log of the rank that failed, the job output of the scheduler, or a memory snapshot',
+    `mbforensics doctor${path}  lists which files can be read`,
+  ];
+}
+
+/** A command as the user can paste it. */
+export function withTarget(command: string, { operands = [], db, capacity }: DiagnosedTarget): string {
+  const of = command.includes('/snapshot#') ? '' : operands.map((operand) => ` ${quoted(operand)}`).join('');
+  const capacityOption =
+    capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
+  return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
+}
+
+export function quoted(text: string): string {
+  return /^[\w./:#@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
