@@ -3,16 +3,18 @@
  * Where the process begins. It imports nothing but Node, so that even a broken installation meets the rule below;
  * everything else is `program.ts`, bundled by the build.
  *
- * `triage` and `bisect run` judge commits for `git bisect run`, which takes 1 to 127 but for 125 for "bad". So with
- * these verbs every way out is 255, at which git stops: a typo, an uncaught exception, a failed import; unless
- * `judgement.ts` noted a judgement.
+ * `bisect triage`, its older name `triage`, and `bisect run` judge commits for `git bisect run`, for which the exit
+ * codes 1 to 127 except 125 are "bad". So with these verbs every way out is 255, at which git stops: a typo, an uncaught
+ * exception, a failed import; unless a judgement was noted.
  */
 const JUDGED = Symbol.for('mbforensics.judgement');
 const NOT_JUDGED = 255;
 
 const args = process.argv.slice(2);
-const verb = args.find((arg) => !arg.startsWith('-'));
-if (verb === 'triage' || (verb === 'bisect' && args.includes('run'))) {
+// Values of options before the verb are not words of it.
+const isValue = (i: number): boolean => /^--(?:db|wait|memory-limit|capacity|color)$/.test(args[i - 1] ?? '');
+const [verb, part = ''] = args.filter((arg, i) => !arg.startsWith('-') && !isValue(i));
+if (verb === 'triage' || (verb === 'bisect' && /^(?:run|triage)$/.test(part))) {
   process.on('exit', () => {
     const code: unknown = Reflect.get(process, JUDGED);
     process.exitCode = typeof code === 'number' ? code : NOT_JUDGED;

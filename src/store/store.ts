@@ -68,7 +68,6 @@ export class Store {
    */
   async transaction<T>(work: () => Promise<T>): Promise<T> {
     if (this.inTransaction) throw new Error('a transaction is already open');
-    this.forget();
     await this.guard(() => this.parts.connection.run('BEGIN TRANSACTION'));
     this.inTransaction = true;
     try {
@@ -97,6 +96,7 @@ export class Store {
   /** A fast appender to `layout.table`; only inside a transaction, so that a crash leaves all of its rows or none. */
   async appender(layout: TableLayout): Promise<ColumnAppender> {
     if (!this.inTransaction) throw new Error(`appending to ${layout.table} needs a transaction`);
+    this.forget(layout.table);
     const appender = await this.guard(() => this.appenderTo(layout.table));
     const columns = await this.columnsOf(layout.table);
     const inner = createColumnAppender(layout, columns, appender);
@@ -137,6 +137,7 @@ export class Store {
    */
   async textAppender(table: string): Promise<TextAppender> {
     if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
+    this.forget(table);
     const appender = await this.guard(() => this.parts.connection.createAppender(table));
     const inner = createTextAppender(table, await this.columnsOf(table), appender);
     const append: TextAppender['append'] = (sourceId, texts) => this.guardSync(() => inner.append(sourceId, texts));
@@ -148,6 +149,7 @@ export class Store {
    */
   async rawAppender(schema: string, table: string, sourceId: number): Promise<RawAppender> {
     if (!this.inTransaction) throw new Error(`appending to ${table} needs a transaction`);
+    this.forgetAll();
     const appender = await this.guard(() => this.parts.connection.createAppender(table, schema));
     const inner = createRawAppender(sourceId, await this.tableColumns(schema, table), appender);
     const append: RawAppender['append'] = (values, rows) => this.guardSync(() => inner.append(values, rows));
@@ -162,7 +164,7 @@ export class Store {
   /** Appends records to a small table; see `insert-rows.ts`. Outside a transaction it commits by itself. */
   async insertRows(table: string, rows: readonly Readonly<Record<string, SqlValue>>[]): Promise<void> {
     if (rows.length === 0) return;
-    this.forget();
+    this.forget(table);
     await this.guard(async () => {
       const columns = await this.columnsOf(table);
       const appender = await this.appenderTo(table);
@@ -216,8 +218,21 @@ export class Store {
     return (await this.emptyTables).has(table);
   }
 
-  /** To be called before what changes rows. */
-  private forget(): void {
+  /** To be called before the rows of a table change: the answers that were computed from it are no longer kept. */
+  private forget(table: string): void {
+    // A view of {@link shadowColumn} depends on a table that queries do not name.
+    if ([...this.shadows.values()].includes('VIEW')) {
+      this.forgetAll();
+      return;
+    }
+    this.emptyTables = undefined;
+    const name = new RegExp(`\\b${table.replace(/^.*\./, '')}\\b`);
+    // The text of a query has that of the views that it uses, so it names all its tables.
+    for (const key of this.answers.keys())
+      if (name.test(composedQuery(key.slice(0, key.indexOf(' '))))) this.answers.delete(key);
+  }
+
+  private forgetAll(): void {
     this.answers.clear();
     this.emptyTables = undefined;
   }
@@ -248,14 +263,15 @@ export class Store {
    */
   async shadow<Name extends QueryName>(table: string, name?: Name, ...params: QueryArguments<Name>): Promise<void> {
     await this.unshadow(table);
-    await this.run(`CREATE TEMP TABLE ${table} AS FROM ${table}${name === undefined ? '' : ' LIMIT 0'}`);
+    this.forget(table);
+    await this.execute(`CREATE TEMP TABLE ${table} AS FROM ${table}${name === undefined ? '' : ' LIMIT 0'}`, {});
     this.shadows.set(table, 'TABLE');
     if (name !== undefined) await this.insertQuery(`temp.${table}`, name, ...params);
   }
 
   /** Inserts the rows of a query into a table that has columns of the same names. */
   async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
-    this.forget();
+    this.forget(table);
     const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name)}`;
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
@@ -286,7 +302,9 @@ export class Store {
 
   /** Runs a statement that changes rows; returns how many. */
   async run(sql: string, params: SqlParams = {}): Promise<number> {
-    this.forget();
+    const table = /^\s*(?:DELETE FROM|UPDATE|INSERT INTO) ([\w.]+)/.exec(sql)?.[1];
+    if (table === undefined) this.forgetAll();
+    else this.forget(table);
     return (await this.execute(sql, params)).rowsChanged;
   }
 

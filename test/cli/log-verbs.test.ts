@@ -51,11 +51,7 @@ beforeAll(() => {
 const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json']).json<T>();
 
 describe('every verb', () => {
-  it.each([...VERBS, 'classify'])('%s has help whose examples begin with it, and a schema', (verb) => {
-    const { stdout } = cli.expect(0, [verb, '--help']);
-    const [, examples] = stdout.split('\nExamples:\n');
-    for (const line of examples!.split('\n\n')[0]!.trim().split('\n'))
-      expect(line).toMatch(new RegExp(`^\\s*\\$ mbforensics ${verb}\\b`));
+  it.each([...VERBS, 'classify'])('%s has a schema', (verb) => {
     const operand = verb === 'classify' ? join(root, 'runs', 'night', 'train.log') : 'night';
     const answer = cli.expect(0, [verb, operand, '--db', db, '--json']);
     expect(answer.stderr).toBe('');

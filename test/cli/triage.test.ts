@@ -246,6 +246,10 @@ describe('triage', () => {
       [['triage', 'base', '--golden', 'empty.json']],
       [['triage', 'base', '--golden', 'base', '--db', 'broken.duckdb']],
       [['triage', '--help']],
+      [['bisect', 'triage', 'base', '--golden', 'base', '--no-such-option']],
+      [['bisect', 'triage', 'base', '--golden', 'bsae']],
+      [['--db', 'broken.duckdb', 'triage', 'base', '--golden', 'base']],
+      [['--wait', '1', 'bisect', 'triage', 'base', '--golden', 'bsae']],
       [['bisect', 'run', '--golden', 'base', '--', 'true']],
       [['bisect', 'run', '--golden', 'base']],
     ] as const)('%j', (args) => {

@@ -1,5 +1,5 @@
 /**
- * `mbforensics outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time and
+ * `mbforensics log outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time and
  * by process.
  */
 import { maxOf, pushAll } from '../../model/lists.js';

@@ -1,4 +1,4 @@
-/** `mbforensics replay`: whether the allocator model reproduces what was recorded, device by device. */
+/** `mbforensics whatif replay`: whether the allocator model reproduces what was recorded, device by device. */
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import { confText } from '../../allocator/settings.js';
 import { MbfError } from '../../model/errors.js';

@@ -1,4 +1,4 @@
-/** `mbforensics profile`: what memory was for over time, as torch.profiler reports it. */
+/** `mbforensics log profile`: what memory was for over time, as torch.profiler reports it. */
 import type {
   ProfilerCategoryResult,
   ProfilerMemoryResult,

@@ -1,4 +1,4 @@
-/** `mbforensics snapshots`: the dumps of each rank in the order of time, and what changed between them. */
+/** `mbforensics snapshot series`: the dumps of each rank in the order of time, and what changed between them. */
 import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
 import type {

@@ -80,6 +80,6 @@ export function commandsOf(
     commands.push(`mbforensics whatif${of}`);
   else if (verdict.cause === 'fragmentation' && handle !== null) commands.push(`mbforensics state --map --at oom${of}`);
   else if (handle !== null) commands.push(`mbforensics state --at oom${of}`);
-  else commands.push(hasMemoryLines ? 'mbforensics memory' : 'mbforensics log');
+  else commands.push(hasMemoryLines ? 'mbforensics log memory' : 'mbforensics log');
   return commands;
 }

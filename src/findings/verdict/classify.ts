@@ -1,4 +1,4 @@
-/** `mbforensics classify`: the failures of one text, and the verdict on the one that came first. */
+/** `mbforensics explain text`: the failures of one text, and the verdict on the one that came first. */
 import type { Classification } from '../../model/results/log.js';
 import { statement } from '../../model/statement.js';
 import type { IncidentRow } from '../../model/tables.js';

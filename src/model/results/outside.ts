@@ -1,5 +1,5 @@
 /**
- * `mbforensics outside`: device memory that PyTorch does not hold, over time and by process. Bytes; times in
+ * `mbforensics log outside`: device memory that PyTorch does not hold, over time and by process. Bytes; times in
  * microseconds since 1970.
  */
 import type { RowOf } from './row-of.js';

@@ -1,4 +1,4 @@
-/** What `mbforensics rules` and `mbforensics explain-stack` answer. */
+/** What `mbforensics explain rules` and `mbforensics explain stack` answer. */
 import type { Phase } from '../log-rows.js';
 import type { Component } from '../vocabulary.js';
 

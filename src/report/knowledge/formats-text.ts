@@ -28,7 +28,7 @@ export function formatsText({ files, scalars, formats }: FormatsResult): string 
     ]);
     return `${producer}\n${rows}\n`;
   });
-  return `Files\n${kinds}\n\nScalars of TensorBoard, W&B and exports (--json has all)\n${names}\n\n${parts.join('\n')}\n${formats.length} formats of text logs; \`mbforensics formats explain FILE\` lists which of them read a file.\n`;
+  return `Files\n${kinds}\n\nScalars of TensorBoard, W&B and exports (--json has all)\n${names}\n\n${parts.join('\n')}\n${formats.length} formats of text logs; \`mbforensics explain formats FILE\` lists which of them read a file.\n`;
 }
 
 export function explainText(result: ExplainResult): string {

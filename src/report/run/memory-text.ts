@@ -77,7 +77,7 @@ function sampledLines({ sampled }: MemoryResult): string[] {
   const { devices, samples, files, max_used_bytes: bytes } = sampled;
   const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
   return wrap(
-    `  sampled, and so listed separately: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics outside`,
+    `  sampled, and so listed separately: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics log outside`,
     screen.width,
     '  ',
   );

@@ -1,4 +1,4 @@
-/** The screen of `mbforensics outside`. */
+/** The screen of `mbforensics log outside`. */
 import { pushAll } from '../../model/lists.js';
 import type { OutsideDevice, OutsidePoint, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
 import { formatBytes, formatCount } from '../../model/units.js';

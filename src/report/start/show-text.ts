@@ -134,7 +134,7 @@ function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult
   if (query === null) {
     const why =
       about === 'replay'
-        ? 'computed by the allocator model from the trace: `mbforensics replay` and `mbforensics whatif` show it'
+        ? 'computed by the allocator model from the trace: `mbforensics whatif replay` and `mbforensics whatif` show it'
         : 'no row of the store is behind it';
     return [...lines, '', `  ${why}`];
   }

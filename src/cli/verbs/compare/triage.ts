@@ -36,9 +36,9 @@ export const verb = defineVerb({
     allowChange: ALLOW_CHANGE,
   },
   examples: [
-    'triage out/ --golden llama3-70b',
-    'triage out/ --golden golden.json --on memory --like runs/bad',
-    'triage out-1 out-2 out-3 --golden llama3-70b --on throughput --json',
+    'bisect triage out/ --golden llama3-70b',
+    'bisect triage out/ --golden golden.json --on memory --like runs/bad',
+    'bisect triage out-1 out-2 out-3 --golden llama3-70b --on throughput --json',
   ],
   async ask({ operands, criterion, like, allowChange, ...given }, session): Promise<TriageResult> {
     const tolerances = parseTolerances(given.tolerance);

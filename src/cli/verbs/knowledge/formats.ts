@@ -1,31 +1,42 @@
 import { basename } from 'node:path';
 import { loadLogFormats, loadScalarNames, PARSERS } from '../../../../parsers/index.js';
-import type { FormatsResult } from '../../../model/results/format.js';
+import type { ExplainResult, FormatsResult } from '../../../model/results/format.js';
 import { explainText, formatsText } from '../../../report/knowledge/formats-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, operand, option } from '../../options.js';
+import type { Session } from '../../session.js';
 import { openTextInput } from '../../text-input.js';
 
+const LIMIT = option('--limit <n>', 'shapes of unread lines to list; 0 = all', count, '20');
+
+async function explainFile(file: string, limit: number, session: Session): Promise<ExplainResult> {
+  const { explainLog } = await loadLogFormats();
+  const { source, name } = session.keep(await openTextInput(file));
+  return explainLog(source, basename(name), limit);
+}
+
+/** The older form of the verb with a file. */
 const explain = defineVerb({
   name: 'explain',
   summary: 'which formats read a file, how often, and which lines with figures none of them read',
   storeless: true,
   operands: { file: operand('<file>', 'a text log, compressed or not; - for standard input') },
-  options: { limit: option('--limit <n>', 'shapes of unread lines to list; 0 = all', count, '20') },
-  examples: ['formats explain log-allranks_0.out'],
-  async ask({ file, limit }, session) {
-    const { explainLog } = await loadLogFormats();
-    const { source, name } = session.keep(await openTextInput(file));
-    return explainLog(source, basename(name), limit);
-  },
+  options: { limit: LIMIT },
+  examples: ['explain formats log-allranks_0.out'],
+  ask: ({ file, limit }, session) => explainFile(file, limit, session),
   render: explainText,
 });
 
 export const verb = defineVerb({
   name: 'formats',
   storeless: true,
-  examples: ['formats', 'formats explain log-allranks_0.out'],
-  async ask(): Promise<FormatsResult> {
+  operands: {
+    file: operand('[file]', 'a text log: which formats read it; - for standard input; default: all formats'),
+  },
+  options: { limit: LIMIT },
+  examples: ['explain formats', 'explain formats log-allranks_0.out'],
+  async ask({ file, limit }, session): Promise<FormatsResult | ExplainResult> {
+    if (file !== undefined) return explainFile(file, limit, session);
     const { listFormats } = await loadLogFormats();
     const { listScalarNames } = await loadScalarNames();
     return {
@@ -35,6 +46,6 @@ export const verb = defineVerb({
       formats: listFormats(),
     };
   },
-  render: formatsText,
+  render: (result) => ('scalars' in result ? formatsText(result) : explainText(result)),
   verbs: [explain],
 });

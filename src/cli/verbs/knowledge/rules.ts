@@ -11,7 +11,7 @@ const test = defineVerb({
   summary: 'whether each sample of a rules file is won by its rule; exit status 1 if not',
   storeless: true,
   operands: { file: operand('<file>', 'a YAML file of rules; - for standard input') },
-  examples: ['rules test my-rules.yaml'],
+  examples: ['explain rules test my-rules.yaml'],
   async ask({ file }) {
     const { parseRules } = await import('../../../attribution/match/user-rules.js');
     return testRules(file, parseRules(await readTextFile(file), file));
@@ -27,7 +27,7 @@ export const verb = defineVerb({
 ${EXAMPLE_RULES.replace(/^/gm, '  ').trimEnd()}
 
 A rule may also hold through, without and phase.`,
-  examples: ['rules', 'rules test my-rules.yaml', 'attribute --rules my-rules.yaml'],
+  examples: ['explain rules', 'explain rules test my-rules.yaml', 'attribute --rules my-rules.yaml'],
   ask: () => describeRules(),
   render: rulesText,
   verbs: [test],

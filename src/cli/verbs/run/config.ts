@@ -10,10 +10,10 @@ export const verb = defineVerb({
   operands: { run: RUN },
   options: { diff: option('--diff <run2>', 'compare with this run or path') },
   examples: [
-    'config',
-    'config runs/llama3-70b-sft',
-    'config night-shift --diff golden',
-    'config runs/a --diff runs/b --json',
+    'log config',
+    'log config runs/llama3-70b-sft',
+    'log config night-shift --diff golden',
+    'log config runs/a --diff runs/b --json',
   ],
   async ask({ run, diff }, session) {
     const here = await settingsOf(run, session);

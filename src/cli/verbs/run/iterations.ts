@@ -19,10 +19,10 @@ export const verb = defineVerb({
     csv: flag('--csv', 'print all rows as CSV'),
   },
   examples: [
-    'iterations',
-    'iterations runs/llama3-70b-sft --limit 0',
-    'iterations night-shift --csv',
-    'iterations --json',
+    'log iterations',
+    'log iterations runs/llama3-70b-sft --limit 0',
+    'log iterations night-shift --csv',
+    'log iterations --json',
   ],
   async ask({ run: operand, limit, csv, json }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');

@@ -12,10 +12,10 @@ export const verb = defineVerb({
     shiftUs: option('--utc-offset <offset>', 'zone of clocks that are printed without one, such as +02:00', utcOffset),
   },
   examples: [
-    'outside',
-    'outside runs/llama3-70b-sft',
-    'outside night-shift --rank 12 --limit 0',
-    'outside --utc-offset +02:00 --json',
+    'log outside',
+    'log outside runs/llama3-70b-sft',
+    'log outside night-shift --rank 12 --limit 0',
+    'log outside --utc-offset +02:00 --json',
   ],
   async ask({ run: operand, rank, shiftUs }, session) {
     const { store, runId, run } = await session.target(operand);

@@ -8,9 +8,9 @@ export const verb = defineVerb({
   operands: { snapshot: SNAPSHOT },
   options: { device: ONLY_DEVICE },
   examples: [
-    'replay snapshot_oom_rank-3.pickle',
-    'replay night-shift --json',
-    'replay night-shift/3/snapshot#1 --device 0',
+    'whatif replay snapshot_oom_rank-3.pickle',
+    'whatif replay night-shift --json',
+    'whatif replay night-shift/3/snapshot#1 --device 0',
   ],
   async ask({ snapshot, device }, session) {
     const { store, filter } = await session.snapshots(snapshot);

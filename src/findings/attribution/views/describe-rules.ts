@@ -1,4 +1,4 @@
-/** `mbforensics rules`: the built-in rules as a list, and the samples of a rules file put to the test. */
+/** `mbforensics explain rules`: the built-in rules as a list, and the samples of a rules file put to the test. */
 
 import { builtInTiers, compiledRules, RULES_VERSION, readPhases } from '../../../attribution/built-in-rules.js';
 import { classifyStack, labelOf } from '../../../attribution/match/classify-stack.js';

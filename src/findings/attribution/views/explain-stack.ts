@@ -1,4 +1,4 @@
-/** `mbforensics explain-stack`: which rule a stack falls to, which others match it, and why they lose. */
+/** `mbforensics explain stack`: which rule a stack falls to, which others match it, and why they lose. */
 
 import { classifyFrames } from '../../../attribution/blocks/stack-classes.js';
 import { type Frame, frameText } from '../../../attribution/frames/call-site.js';

@@ -1,4 +1,4 @@
-/** `mbforensics residual`: what was measured less the theoretical figure, for runs that have both. */
+/** `mbforensics estimate residual`: what was measured less the theoretical figure, for runs that have both. */
 import { MbfError } from '../../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/results/residual.js';
 import type { Store } from '../../../store/store.js';

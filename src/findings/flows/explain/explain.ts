@@ -29,7 +29,7 @@ export function explain(asked: string): ExplainResult {
   const like = nearest(asked, names());
   throw new MbfError(
     'MBF1001',
-    `nothing is called "${asked}"${like.length === 0 ? '; `mbforensics knobs` lists the knobs' : `; like it: ${like.join(', ')}`}`,
+    `nothing is called "${asked}"${like.length === 0 ? '; `mbforensics explain knobs` lists the knobs' : `; like it: ${like.join(', ')}`}`,
   );
 }
 

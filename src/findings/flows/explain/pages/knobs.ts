@@ -13,7 +13,7 @@ export function knobsPage(): string {
   return page([
     '# Knobs',
     '',
-    'What can be turned, from the index of the NeMo and Megatron Bridge performance guides and the memory skills of Megatron Bridge. Effects are those of turning a knob on, or raising it. Grades: `measured` in an experiment, `asserted` by upstream code, `documented` by a guide without data, `config`: a default or the value of a recipe. `mbforensics knobs` and `mbforensics explain KNOB` print the same.',
+    'What can be turned, from the index of the NeMo and Megatron Bridge performance guides and the memory skills of Megatron Bridge. Effects are those of turning a knob on, or raising it. Grades: `measured` in an experiment, `asserted` by upstream code, `documented` by a guide without data, `config`: a default or the value of a recipe. `mbforensics explain knobs` and `mbforensics explain KNOB` print the same.',
     ...KNOB_GROUPS.flatMap(({ id, title }) => {
       const knobs = KNOBS.filter(({ group }) => group === id);
       return [
