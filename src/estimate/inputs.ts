@@ -99,7 +99,7 @@ export function completeInputs(explicitInputs: GivenInputs): EstimateInputs {
   const given = withRecipe(explicitInputs);
   const need = (name: 'num_layers' | 'hidden_size' | 'num_attention_heads' | 'seq_length' | 'mbs'): number => {
     const value = given[name];
-    if (value === undefined) throw new MbfError('MBF1001', `${name} is unknown from the configuration`);
+    if (value === undefined) throw new MbfError('MBF1001', `the configuration does not set ${name}`);
     return value;
   };
   const layers = need('num_layers');
@@ -185,7 +185,7 @@ function parallelSizes(
 
 function vocabularies(given: GivenInputs, tp: number): Pick<EstimateInputs, 'paddedVocab' | 'bridgeVocab'> {
   const size = given.vocab_size ?? given.padded_vocab_size ?? 0;
-  if (size === 0) throw new MbfError('MBF1001', 'vocab_size is unknown from the configuration');
+  if (size === 0) throw new MbfError('MBF1001', 'the configuration does not set vocab_size');
   const padded = given.vocab_size === undefined ? size : padVocab(size, given.make_vocab_size_divisible_by ?? 128, tp);
   const pads = given.should_pad_vocab ?? true;
   return { paddedVocab: given.padded_vocab_size ?? (pads ? padded : size), bridgeVocab: pads ? padded : size };

@@ -72,7 +72,8 @@ export const ERROR_REMEDIES = {
   MBF2501:
     '`mbforensics whatif replay` shows the first mismatch; record again with all actions, or ask about the recorded states: `state`, `peak`.',
   // input: files of the user's own
-  MBF2601: 'Correct the rule; `mbforensics explain rules --help` shows one, and `mbforensics explain rules test FILE` checks the file.',
+  MBF2601:
+    'Correct the rule; `mbforensics explain rules --help` shows one, and `mbforensics explain rules test FILE` checks the file.',
   // input: Nsight Systems exports
   MBF2701: 'Export it again from the report: nsys export --type sqlite --force-overwrite true FILE.nsys-rep',
   MBF2702:

@@ -46,7 +46,10 @@ describe('rules files', () => {
     ['rules: [', 'line 1'],
     ['- a', 'the file must hold one key, rules'],
     ['rules: []', 'at least one rule'],
-    ['rules:\n  - id: a\n    component: activatoin\n    at: {function: f}', 'line 3: rule 1: component is none of'],
+    [
+      'rules:\n  - id: a\n    component: activatoin\n    at: {function: f}',
+      'line 3: rule 1: invalid component; expected one of',
+    ],
     ['rules:\n  - id: a\n    component: activation', 'it matches nothing'],
     ['rules:\n  - id: a\n    component: activation\n    at: {}', 'needs a file, a function, or both'],
     ['rules:\n  - id: a\n    component: activation\n    at: {func: f}', 'at has no key func'],

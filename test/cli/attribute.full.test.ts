@@ -223,9 +223,9 @@ describe('attribute', () => {
     [2, '"colour"; expected one of sub, phase', ['--by', 'colour']],
     [2, 'MBF1003', ['--rules', 'absent.yaml']],
     [2, 'MBF1003', ['--annotate', 'absent.py']],
-    [2, '--share "0" is no percentage', ['--share', '0']],
-    [2, '--share "101" is no percentage', ['--share', '101']],
-    [2, '--share "half" is no percentage', ['--share', 'half']],
+    [2, 'invalid --share "0"; expected a percentage', ['--share', '0']],
+    [2, 'invalid --share "101"; expected a percentage', ['--share', '101']],
+    [2, 'invalid --share "half"; expected a percentage', ['--share', 'half']],
     [2, '--limit "-1"', ['--limit', '-1']],
   ])('ends with %i and %s for %j', (status, text, options) => {
     expect(refuse(status, 'attribute', LEAK, ...options)).toContain(text);

@@ -93,7 +93,7 @@ describe('of a configuration', () => {
   it('names what is missing and how to give it', () => {
     const path = file('partial.yaml', 'model:\n  num_layers: 4\n  hidden_size: 64\n  tensor_model_parallel_size: 2\n');
     expect(refuse(2, '--config', path)).toContain(
-      'do not tell num_attention_heads, seq_length, mbs (micro_batch_size), vocab_size; give each with --set KEY=VALUE',
+      'missing inputs: num_attention_heads, seq_length, mbs (micro_batch_size), vocab_size; give each with --set KEY=VALUE',
     );
     const settings = ['num_attention_heads=4', 'seq_length=32', 'mbs=1', 'vocab_size=128'].flatMap((pair) => [
       '--set',
@@ -116,8 +116,8 @@ describe('of given inputs', () => {
 
   it.each<[string, unknown, string]>([
     ['no JSON', '{"tp": ', 'MBF2202'],
-    ['no object', '[1, 2]', 'no JSON object'],
-    ['an unknown key', { ...GUIDE, tensor_size: 2 }, '"tensor_size" is no input'],
+    ['no object', '[1, 2]', 'not a JSON object'],
+    ['an unknown key', { ...GUIDE, tensor_size: 2 }, '"tensor_size" is not an input'],
     ['a wrong value', { ...GUIDE, tp: -1 }, 'tp = -1 is not a whole number'],
     ['several', { ...GUIDE, tp: 'x', dist_opt: 7 }, 'dist_opt = 7 is not true or false'],
   ])('refuses %s', (name, content, text) => {
@@ -131,7 +131,7 @@ describe('refused', () => {
     expect(refuse(4, '--inputs', file('large.json', ' '.repeat(2 ** 20 + 1)))).toContain('more than 1 MiB');
     expect(refuse(2, '--run', RUN, '--config', CONFIG)).toContain('exclude each other');
     expect(refuse(2, '--run', RUN, '--set', 'tp')).toContain('expected KEY=VALUE');
-    expect(refuse(2, '--run', RUN, '--set', 'tpp=2')).toContain('"tpp" is no input');
+    expect(refuse(2, '--run', RUN, '--set', 'tpp=2')).toContain('"tpp" is not an input');
     expect(refuse(2, '--run', RUN, '--device-memory', 'big')).toContain('expected a size');
   });
   it('configurations that Megatron refuses, with the rule', () => {
@@ -139,7 +139,7 @@ describe('refused', () => {
     const stderr = refuse(2, '--run', RUN, ...more);
     expect(stderr).toContain('cpu_offloading works only with pp 1');
     expect(stderr).toContain('(offload-recompute)');
-    expect(refuse(2, '--run', RUN, '--set', 'tp=3')).toContain('world 32 is no multiple');
+    expect(refuse(2, '--run', RUN, '--set', 'tp=3')).toContain('world 32 is not a multiple');
     expect(refuse(2, '--run', RUN, '--set', 'is_hybrid_model=true')).toContain('hybrid');
   });
 });

@@ -226,7 +226,7 @@ function describeCli(): void {
     });
 
     it.each(['soon', '1e9', '12.5', '', '0x10', '99999999999999999999'])('refuses %j', (time) => {
-      expect(refused(2, 'golden', `--at=${time}`)).toContain('is no time in ns');
+      expect(refused(2, 'golden', `--at=${time}`)).toContain('expected a time in ns');
     });
   });
 

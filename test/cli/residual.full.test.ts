@@ -98,7 +98,7 @@ describe('residual', () => {
     expect(device.components[0]).toMatchObject({
       component: 'activation',
       reading: expect.stringMatching(
-        /^\d+\.\d\d GiB of it are made by lines whose blocks outlive training steps: held/,
+        /^\d+\.\d\d GiB of it are allocated by lines with blocks that outlive training steps: held/,
       ) as string,
     });
     expect(device.components[0]!.surprise_bytes).toBeGreaterThan(17 * GIB);
@@ -192,7 +192,7 @@ describe('residual', () => {
     const { stdout } = mbf('residual', LEAK);
     expect(stdout).toMatch(/^ +\+22\.95 GiB +38\.21 GiB +15\.26 GiB +15\.07–17\.83 +\+20\.38 GiB +activation$/m);
     expect(stdout).toMatch(
-      /^ {2}activation: \d+\.\d\d GiB of it are made by lines whose blocks outlive training steps/m,
+      /^ {2}activation: \d+\.\d\d GiB of it are allocated by lines with blocks that outlive training steps/m,
     );
   });
 

@@ -89,7 +89,7 @@ describe('rules', () => {
       ['timeline', SNAPSHOT, '--components', '--rules', 'bad.yaml'],
       ['explain-stack', 'ours.txt', '--rules', 'bad.yaml'],
     ])
-      expect(refuse(4, ...args)).toMatch(/MBF2601: bad\.yaml: line 3: rule 1: component is none of/);
+      expect(refuse(4, ...args)).toMatch(/MBF2601: bad\.yaml: line 3: rule 1: invalid component; expected one of/);
     expect(refuse(2, 'rules', 'test', 'absent.yaml')).toContain('MBF1003');
     expect(refuse(2, 'rules', 'test')).toContain('missing required argument');
   });

@@ -79,7 +79,7 @@ describe('the published case', () => {
       effect: { outcome: 'active' },
     });
     expect(about(result, 'change')!.text).toMatch(
-      /one change at a time.*virtual_pipeline_model_parallel_size is no fix/,
+      /one change at a time.*virtual_pipeline_model_parallel_size will not help/,
     );
     expect(result.summary).toContain('by PYTORCH_CUDA_ALLOC_CONF');
   });

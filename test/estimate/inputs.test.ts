@@ -66,9 +66,9 @@ describe('values', () => {
     [{ num_layers: 1_000_000_000 }, 'num_layers = 1000000000 is more than 10000'],
     [{ moe_layer_freq: [0, 2] }, 'is not a whole number from 1, or a list'],
     [{ moe_layer_freq: '[1]*1000000' }, 'is not a whole number from 1, or a list'],
-    [{ hiden_size: 4 }, '"hiden_size" is no input of an estimate; near it: '],
-    [{ constructor: 1 }, '"constructor" is no input'],
-    [{ __proto__x: 1 }, 'is no input'],
+    [{ hiden_size: 4 }, '"hiden_size" is not an input of an estimate; near it: '],
+    [{ constructor: 1 }, '"constructor" is not an input'],
+    [{ __proto__x: 1 }, 'is not an input'],
   ])('%j is refused', (pairs, text) => {
     expect(() => demandInputs(Object.entries(pairs), 'MBF2202')).toThrow(
       expect.objectContaining({ code: 'MBF2202', message: expect.stringContaining(text) as string }),

@@ -142,7 +142,7 @@ describe('a document of ours', () => {
 
   it('of another version is refused', () => {
     const text = JSON.stringify({ ...document, schema: 'mbforensics/golden@2' });
-    expect(refusal(text).message).toBe('says it is "mbforensics/golden@2"; this version reads mbforensics/golden@1');
+    expect(refusal(text).message).toBe('has schema "mbforensics/golden@2"; this version reads mbforensics/golden@1');
     expect(looksLikeGolden(text)).toBe(true);
     expect(refusal('{"schema": "mbforensics/compare@1"}').message).toContain('this version reads');
   });

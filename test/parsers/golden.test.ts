@@ -218,7 +218,7 @@ describe('empty files', () => {
 describe('files that are not golden values', () => {
   it.each([
     ['[1, 2]', 'holds no object, so it has no golden values'],
-    ['"text"', 'is no valid JSON: "t" is no value of JSON'],
+    ['"text"', 'is not valid JSON: "t" is not a JSON value'],
     ['5', 'holds no object, so it has no golden values'],
     ['{"a": 1}', 'holds none of the metrics of Megatron-LM or Megatron Bridge'],
     ['{"baseline": 5}', 'holds none of the metrics of Megatron-LM or Megatron Bridge'],
@@ -247,7 +247,7 @@ describe('files that are not golden values', () => {
     ['\ufeff{"a": x}', 9],
   ])('%j is refused with the byte', (text, offset) => {
     expect(refusal(text).place.offset).toBe(offset);
-    expect(refusal(text).message).toMatch(/^is no valid JSON: /);
+    expect(refusal(text).message).toMatch(/^is not valid JSON: /);
   });
 
   it('is distinguished by its first bytes', () => {

@@ -171,7 +171,7 @@ const verdict: fc.Arbitrary<Verdict> = fc
     })),
     hint: fc.option(prose.map((text) => ({ verdict: 'applies' as const, text, source: 'train.log line 3' }))),
     next: fc.array(prose, { maxLength: 6 }),
-    commands: fc.constant(['mbforensics show E1', 'mbforensics at oom night-shift/3/snapshot#1']),
+    commands: fc.constant(['mbforensics show E1', 'mbforensics state --at oom night-shift/3/snapshot#1']),
     request: fc.constant(null),
   })
   .chain((one) =>
@@ -300,11 +300,14 @@ describe('the first screen', () => {
     expect(withTarget('mbforensics show E1', { operands: ["it's"], db: 'x.duckdb' })).toBe(
       `mbforensics show E1 'it'\\''s' --db x.duckdb`,
     );
+    expect(withTarget('mbforensics show E1', { operands: ["tab\there\n it's\u001b"] })).toBe(
+      "mbforensics show E1 $'tab\\there\\n it\\'s\\x1b'",
+    );
     expect(withTarget('mbforensics show E1', { capacity: '80GiB' })).toBe('mbforensics show E1 --capacity 80GiB');
     expect(withTarget('mbforensics peak', { capacity: '80GiB' })).toBe('mbforensics peak');
     // A handle names its run already.
-    expect(withTarget('mbforensics at oom r/0/snapshot#1', { operands: ['r'] })).toBe(
-      'mbforensics at oom r/0/snapshot#1',
+    expect(withTarget('mbforensics state --at oom r/0/snapshot#1', { operands: ['r'] })).toBe(
+      'mbforensics state --at oom r/0/snapshot#1',
     );
   });
 });

@@ -117,8 +117,8 @@ describe('files beside a database', () => {
   };
 
   it.each([
-    ['-wal', 4152, /write-ahead log beside it .*sqlite3 FILE 'PRAGMA wal_checkpoint/],
-    ['-journal', 4096, /rollback journal of 4096 bytes beside it/],
+    ['-wal', 4152, /write-ahead log next to it .*sqlite3 FILE 'PRAGMA wal_checkpoint/],
+    ['-journal', 4096, /rollback journal of 4096 bytes next to it/],
   ])('a %s of %i bytes: MBF2702, and how to merge it', async (suffix, bytes, fact) => {
     const { source } = await bench().takePath(put(`beside${suffix}`, suffix, bytes));
     expectFailed(source, 'MBF2702');

@@ -303,11 +303,11 @@ describe(REFUSALS, () => {
   const badSnapshots: readonly (readonly [what: string, code: string, fact: RegExp, Dict])[] = [
     ['a segment without an address', 'MBF2107', /a segment without an address/, { segments: [homeless] }],
     ['a segment of the host', 'MBF2106', /holds 0 segments, its list 1/, { segments: [{ ...segment(), device: -1 }] }],
-    ['segments that are no list', 'MBF2106', /`segments` is no list/, { segments: 5 }],
-    ['segments that hold numbers', 'MBF2106', /`segments` is no list/, { segments: [5] }],
-    ['traces that are no list', 'MBF2106', /`device_traces` is no list/, { device_traces: 'none' }],
-    ['traces of numbers', 'MBF2106', /no list of trace entries/, { device_traces: [[1, 2]] }],
-    ['traces in a dict', 'MBF2106', /`device_traces` is no list/, { device_traces: { 0: trace(3) } }],
+    ['segments that are no list', 'MBF2106', /`segments` is not a list/, { segments: 5 }],
+    ['segments that hold numbers', 'MBF2106', /`segments` is not a list/, { segments: [5] }],
+    ['traces that are no list', 'MBF2106', /`device_traces` is not a list/, { device_traces: 'none' }],
+    ['traces of numbers', 'MBF2106', /not a list of trace entries/, { device_traces: [[1, 2]] }],
+    ['traces in a dict', 'MBF2106', /`device_traces` is not a list/, { device_traces: { 0: trace(3) } }],
     ['a list that mixes entries and numbers', 'MBF2107', /a list mixes/, { device_traces: [[...trace(2), 5]] }],
     ['one entry object twice', 'MBF2107', /one row object is referred to twice/, { device_traces: [sharedEntry] }],
     [
@@ -332,7 +332,7 @@ describe(REFUSALS, () => {
     [
       'items set on an entry',
       'MBF2104',
-      /no open dict/,
+      /not an open dict/,
       { device_traces: [[raw(opcodes(entry('alloc', 1)), opcodes('k'), op(OP.NONE, OP.SETITEM))]] },
     ],
   ];
@@ -347,9 +347,9 @@ describe(REFUSALS, () => {
     ],
     ['a value without a key', 'MBF2104', /a key but no value/, op(OP.EMPTY_DICT, OP.MARK, OP.NONE, OP.SETITEMS)],
     ['a tuple through a mark', 'MBF2104', /stack underflow/, op(OP.NONE, OP.NONE, OP.MARK, OP.TUPLE2)],
-    ['an append to a dict', 'MBF2104', /no open list/, op(OP.EMPTY_DICT, OP.NONE, OP.APPEND)],
-    ['items set on a list', 'MBF2104', /no open dict/, op(OP.EMPTY_LIST, OP.NONE, OP.NONE, OP.SETITEM)],
-    ['an opcode that is none', 'MBF2104', /0xff is no pickle opcode/, op(0xff)],
+    ['an append to a dict', 'MBF2104', /not an open list/, op(OP.EMPTY_DICT, OP.NONE, OP.APPEND)],
+    ['items set on a list', 'MBF2104', /not an open dict/, op(OP.EMPTY_LIST, OP.NONE, OP.NONE, OP.SETITEM)],
+    ['an opcode that is none', 'MBF2104', /0xff is not a pickle opcode/, op(0xff)],
     ['an opcode of protocol 0', 'MBF2103', /opcode UNICODE is not used/, Buffer.from('Vx\n')],
   ];
   /** A pickle of nothing else. */
@@ -359,7 +359,7 @@ describe(REFUSALS, () => {
     ['None', 'MBF2106', /no dict and no list/, null],
     ['an empty dict', 'MBF2106', /no key `segments`/, {}],
     ['one segment', 'MBF2106', /a single segment/, segment()],
-    ['trace entries for a root', 'MBF2106', /`segments` is no list/, trace(3)],
+    ['trace entries for a root', 'MBF2106', /`segments` is not a list/, trace(3)],
     ['a mark that was never set', 'MBF2104', /never opened/, raw(op(OP.EMPTY_DICT, OP.SETITEMS))],
     ['a pop too many', 'MBF2104', /stack underflow/, raw(op(OP.POP))],
     ['an append to nothing', 'MBF2104', /stack underflow/, raw(op(OP.APPEND))],

@@ -122,7 +122,7 @@ describe('parseQueryFile', () => {
     [`${HEADER}-- @col Bytes BIGINT\nSELECT 1`, /cannot read the field/],
     [`${HEADER}-- @param x GEOMETRY\nSELECT $x`, /cannot be GEOMETRY/],
     [`-- hello\n${HEADER}SELECT 1`, /must begin with/],
-    [`${HEADER.replace('some_question', 'other')}SELECT 1`, /the path says topic\.some_question/],
+    [`${HEADER.replace('some_question', 'other')}SELECT 1`, /the path gives topic\.some_question/],
   ])('refuses a malformed file (%#)', (text, message) => {
     expect(() => parse(text)).toThrow(message);
     expect(() => parse(text)).toThrow(/^queries\/topic\/some-question\.sql: /);

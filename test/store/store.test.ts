@@ -367,12 +367,12 @@ describe('insertRows', () => {
 
   it.each([
     [{ i: 2 ** 31 }, /typed\.i \(INTEGER\): 2147483648 is out of range/],
-    [{ i: 1.5 }, /no exact integer/],
-    [{ i: Number.NaN }, /no exact integer/],
-    [{ l: 2 ** 60 }, /no exact integer/],
+    [{ i: 1.5 }, /not an exact integer/],
+    [{ i: Number.NaN }, /not an exact integer/],
+    [{ l: 2 ** 60 }, /not an exact integer/],
     [{ l: 2n ** 63n }, /out of range/],
-    [{ i: '1' }, /string is no integer/],
-    [{ v: 1 }, /number is no VARCHAR/],
+    [{ i: '1' }, /string is not an integer/],
+    [{ v: 1 }, /number is not of type VARCHAR/],
     [{ e: 'z' }, /z/],
     [{ nope: 1 }, /typed has no column nope/],
   ] as const)('refuses %o and inserts nothing', async (row, message) => {

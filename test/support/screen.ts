@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { AccountingPart, DiagnoseResult, VerdictResult as Verdict } from '../../src/model/results/common.js';
 import { diagnoseText, HEIGHT } from '../../src/report/start/diagnose-text.js';
 import type { DiagnosedTarget } from '../../src/report/start/diagnosis-parts.js';
+import { causeName } from '../../src/report/verdict/words.js';
 
 const sum = (parts: readonly AccountingPart[]): number => parts.reduce((total, { bytes }) => total + bytes, 0);
 
@@ -20,7 +21,7 @@ export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {
   expect(lines[1]).toMatch(/^VERDICT {2}/);
   const [first] = result.verdicts;
   if (first === undefined) return text;
-  const named = first.cause.replaceAll('_', ' ');
+  const named = causeName(first.cause);
   if (!(first.cause === 'not_oom' && lines[1]!.includes('no OOM recorded in this file')))
     expect(lines[1]).toContain(named);
   expectShownSum(lines);

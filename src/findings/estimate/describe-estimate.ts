@@ -150,7 +150,7 @@ function demandComplete(given: GivenInputs): void {
   const named = missing.map((name) => (configName(name) === name ? name : `${name} (${configName(name)})`));
   throw new MbfError(
     'MBF1001',
-    `unknown inputs: ${named.join(', ')}; give each with --set KEY=VALUE, e.g. --set ${missing[0]}=…, or in the file`,
+    `missing inputs: ${named.join(', ')}; give each with --set KEY=VALUE, e.g. --set ${missing[0]}=…, or in the file`,
   );
 }
 

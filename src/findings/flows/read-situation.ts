@@ -33,7 +33,7 @@ export async function readSituation(
         ? null
         : new Map(first.components.parts.map(({ component, bytes }) => [component, bytes])),
     given: isComplete ? inputs.given : null,
-    noEstimate: isComplete ? null : `unknown from the configuration: ${inputs.missing.join(', ')}.`,
+    noEstimate: isComplete ? null : `the configuration does not set ${inputs.missing.join(', ')}.`,
     stage: rank === null ? null : (layout?.position(rank)?.pp ?? null),
     completedSteps: completedIterations(await readRunTexts(store, runId)),
     deviceBytes: capacityBytes ?? inputs.device?.bytes ?? facts.device.total_bytes,

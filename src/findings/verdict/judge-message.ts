@@ -152,11 +152,14 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
   };
 }
 
+/** Two lines of a screen: a C++ exception names its error behind its type. */
+const LONGEST_TEXT = 160;
+
 /** The beginning of a message in whole words: enough to recognise it; its source has the full text. */
 export function shorten(text: Message['text']): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  if (line.length <= 80) return line;
-  const cut = line.slice(0, 79);
+  if (line.length <= LONGEST_TEXT) return line;
+  const cut = line.slice(0, LONGEST_TEXT - 1);
   // A number without its unit would be another number.
-  return `${line[79] === ' ' ? cut : cut.replace(/ [^ ]*$/, '')}…`.replace(/ [\d.,]+…$/, ' …');
+  return `${line[LONGEST_TEXT - 1] === ' ' ? cut : cut.replace(/ [^ ]*$/, '')}…`.replace(/ [\d.,]+…$/, ' …');
 }

@@ -135,9 +135,10 @@ export function reasons(verdict: Verdict): string[] {
   const texts = (about: string): string[] => evidence.filter((entry) => entry.about === about).map(({ text }) => text);
   const [decides, ...others] = texts('test');
   const [reproduced, counterfactual] = texts('replay');
+  const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration')?.text;
   const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
   const found = isOutsideGpu
-    ? [...texts('message'), decides, ...others, ...texts('context')]
+    ? [...texts('message'), decides, ...others, ...texts('context'), lastIteration]
     : [decides, counterfactual ?? reproduced, ...others, ...texts('message'), ...texts('context'), texts('request')[0]];
   return found.filter((text) => text !== undefined).slice(0, MOST_REASONS);
 }
@@ -244,6 +245,12 @@ export function withTarget(command: string, { operands = [], db, capacity }: Dia
   return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
 }
 
-export function quoted(text: string): string {
+/** A word of a shell. With control characters it has the form `$'…'` of bash and zsh. */
+function quoted(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be escaped
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(text)) {
+    const escaped = text.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t');
+    return `$'${printable(escaped)}'`;
+  }
   return /^[\w./:#@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

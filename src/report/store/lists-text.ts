@@ -10,7 +10,7 @@ export function runsText(result: RunsResult): string {
   return `${tableOf(
     result.runs,
     [
-      left('run', (run) => run.name),
+      { ...left('run', (run) => run.name), isWhole: true },
       left('label', (run) => run.label),
       left('commit', (run) => (run.commit === null ? null : run.commit.slice(0, 12))),
       right('sources', (run) => formatCount(run.sources)),
@@ -28,13 +28,13 @@ export function sourcesText(result: SourcesResult): string {
   const rows = tableOf(
     result.sources,
     [
-      left('run', (source) => source.run),
+      { ...left('run', (source) => source.run), isWhole: true },
       left('status', (source) => source.status),
       left('format', (source) => source.format),
       right('rank', (source) => source.rank),
       right('size', (source) => formatBytes(source.file_bytes)),
       right('notes', (source) => formatCount(source.notes)),
-      left('path', (source) => source.path),
+      { ...left('path', (source) => source.path), isWhole: true },
     ],
     '',
   );

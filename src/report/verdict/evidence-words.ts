@@ -68,7 +68,7 @@ const span = (v: View, last: string): string => `${v.count('first_iteration')} t
 const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   request: (v) => `failed allocation: ${requestText(v)}`,
   message: (v) => v.name('text'),
-  failure_line: (v) => `${plain(v.name('incident'))}: ${v.name('text')}`,
+  failure_line: (v) => `${v.name('incident') === 'other' ? 'error' : plain(v.name('incident'))}: ${v.name('text')}`,
   raised_in: (v) => `raised in ${v.name('frame')}`,
   dumped_later: () =>
     'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',

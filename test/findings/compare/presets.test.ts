@@ -133,7 +133,7 @@ describe('Megatron-LM: iteration-time', () => {
     expect(only(judge(golden, golden, METRIC))).toMatchObject({
       golden: 3,
       status: 'pass',
-      reason: 'median of 4 steps from 50 on, for want of any from 30 to 45',
+      reason: 'median of 4 steps from 50 on, because there are none from 30 to 45',
     });
     // Up to step 25 likewise: nothing from 5 to 20.
     const late: Values = { 2: 9, 22: 1, 24: 2 };

@@ -57,7 +57,7 @@ describe('explain', () => {
   it('names what is like an unknown name', () => {
     expect(() => explain('offload-ppp')).toThrow(/nothing is called "offload-ppp"; like it: offload-pp/);
     expect(() => explain('--recompute-module')).toThrow(/recompute_modules|recompute-modules/);
-    expect(() => explain('qqqqqqqqqqqqqq')).toThrow(/mbforensics knobs/);
+    expect(() => explain('qqqqqqqqqqqqqq')).toThrow(/mbforensics explain knobs/);
     expect(() => explain('')).toThrow(/nothing is called/);
   });
 

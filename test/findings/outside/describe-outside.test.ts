@@ -263,7 +263,7 @@ describe('memory outside PyTorch', () => {
     const nothing = await outsideOf({ 'train.log': `${iterationLine(2, 20)}\n` });
     expect(nothing.devices).toEqual([]);
     expect(nothing.limits.join('\n')).toMatch(/nvidia-smi --query-gpu/);
-    expect(nothing.limits.join('\n')).toMatch(/nothing tells what PyTorch held/);
+    expect(nothing.limits.join('\n')).toMatch(/the memory of PyTorch is unknown/);
   });
 
   it('does not take the only process of a list for its own, as a container may hide that', async () => {

@@ -149,10 +149,10 @@ describe('the printed clock next to UTC', () => {
     expect(clockShift({ pairs: [pair('iteration', -120.02)], clocks: both, given: undefined })).toEqual({
       shift_us: -120 * 60_000_000,
       is_needed: true,
-      origin: 'printed clocks are UTC+02:00, by 5 iterations that stand in both',
+      origin: 'printed clocks are UTC+02:00, by 5 iterations that are in both',
     });
     expect(clockShift({ pairs: [pair('failure', 210, 1)], clocks: both, given: undefined }).origin).toBe(
-      'printed clocks are UTC−03:30, by one failure that stands in both',
+      'printed clocks are UTC−03:30, by one failure that is in both',
     );
   });
 

@@ -126,7 +126,7 @@ describe('compareStage', () => {
 
   it('reads a row with what was measured around it', () => {
     const held = compare({ activation: 40 }, { heldBytes: 15 * GIB });
-    expect(held.of('activation')!.reading).toMatch(/15\.00 GiB of it are made by lines/);
+    expect(held.of('activation')!.reading).toMatch(/15\.00 GiB of it are allocated by lines/);
     expect(compare({ activation: 5 }, { atFailure: true }).of('activation')!.reading).toMatch(/failed before its peak/);
     const unsharded = compare({ optimizer_state: 48 });
     expect(unsharded.of('optimizer_state')!.reading).toMatch(/unsharded size/);

@@ -186,9 +186,9 @@ describe('S21, no overlap of data parallelism', () => {
   it('is confirmed by normalization kernels that wait', async () => {
     expect(hitOf(shown(await runs.of('dp'), waiting), 'S21')).toMatchObject({
       confirmation: 'confirmed',
-      seen: expect.stringContaining('75 % of the collectives have no computing beside them, 15 % of the time'),
+      seen: expect.stringContaining('75 % of the collectives do not overlap computation, 15 % of the time'),
       confirmation_text: expect.stringContaining(
-        'of 20 normalization kernels that could have begun beside a collective, 18 began only at its end',
+        'of 20 normalization kernels that could have overlapped a collective, 18 began only at its end',
       ),
       source: 'nsys.sqlite',
     });

@@ -48,7 +48,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
         : null,
     ({ row, inputs, shards }) =>
       !inputs.distributedOptimizer && shards > 1 && isAbout(row.measured_bytes * shards, row.estimated_bytes)
-        ? `it has a ${shards}th of the size: a distributed optimizer is in effect, unknown from the configuration`
+        ? `it has a ${shards}th of the size: a distributed optimizer is in use, and the configuration does not set it`
         : null,
     ({ row }) =>
       isAbout(row.measured_bytes * 3, row.estimated_bytes * 2)
@@ -85,7 +85,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
         : null,
     ({ row, inputs, seen }) =>
       row.surprise_bytes < 0 && inputs.recompute === null && seen.has('recompute')
-        ? 'recompute frames were seen, unknown from the configuration'
+        ? 'recompute frames were seen, and the configuration does not set recompute'
         : null,
     ({ row, atFailure }) => (row.surprise_bytes < 0 && atFailure ? 'the step failed before its peak' : null),
     ({ row }) =>
@@ -96,7 +96,7 @@ const READINGS: Partial<Record<Component, readonly Reading[]>> = {
   recompute: [
     ({ row, inputs }) =>
       row.measured_bytes > 0 && inputs.recompute === null
-        ? 'recompute frames were seen, unknown from the configuration'
+        ? 'recompute frames were seen, and the configuration does not set recompute'
         : null,
   ],
   logits_loss: [
