@@ -74,8 +74,8 @@ peaks by stage, of the rank that has most
   1      2-3            38.20 GiB          40.20 GiB          44.20 GiB
 
 components at the peak of run-1/0/snapshot#1, rank 0, device 0: 54.00 GiB active, 58.00 GiB reserved
-  parameter 20.00 GiB, activation 19.50 GiB, optimizer_state 14.00 GiB, unattributed 256.00 MiB, not
-  told 256.00 MiB
+  parameter 20.00 GiB, activation 19.50 GiB, optimizer_state 14.00 GiB, unattributed 256.00 MiB,
+  unknown 256.00 MiB
 
   step time   run-1: 2,366.6 ms ± 5.20 ms; over 40 iterations from 11 to 50, 10 before left out;
               from 2,358.1 ms to 2,391.4 ms; 402.1 ± 0.9 TFLOP/s/GPU

@@ -171,7 +171,7 @@ describe('columns that were added later', () => {
     const database = openDatabase(memoryAccess(bytes));
     expect(await readTable(database, 't', ['a', 'b'])).toMatchObject({
       rows: 0,
-      problem: { fact: expect.stringContaining('DEFAULT is an expression') },
+      problem: { fact: expect.stringContaining('an expression as DEFAULT') },
     });
     expect((await readTable(database, 't', ['a'])).cells).toEqual([['integer 1']]);
   });
