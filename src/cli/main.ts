@@ -25,7 +25,9 @@ if (major > 20 || (major === 20 && minor >= 19)) {
   const { runProgram } = await import(new URL('../bundle/program.js', import.meta.url).href);
   await runProgram();
 } else {
-  process.stderr.write(`mbforensics needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath})\n`);
+  process.stderr.write(
+    `mbforensics needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath})\n`,
+  );
   process.exitCode = 2;
 }
 
