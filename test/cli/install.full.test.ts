@@ -206,7 +206,10 @@ describe('an installation', () => {
         skip('needs root and mmdebstrap');
       }
       const base = join(root, 'debian');
-      const made = spawnSync('mmdebstrap', ['--quiet', '--variant=apt', SUITES[image]!, base], { encoding: 'utf8' });
+      const made = spawnSync('mmdebstrap', ['--quiet', '--variant=apt', SUITES[image]!, base], {
+        encoding: 'utf8',
+        timeout: 300_000,
+      });
       if (made.status !== 0) {
         console.warn(`the container recipe: skipped: no base system of Debian:\n${made.stderr}`);
         skip('needs packages of Debian');
