@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const cli = join(resolve(process.argv[2]), 'src', 'cli');
 const samples = ['llama3-70b-fragmentation', 'capacity', 'nccl-outside'].map((name) => join(root, 'samples', name));
-const { loadBundled, scripts } = await import(pathToFileURL(join(cli, 'load-bundle.js')).href);
+const { codePath, loadBundled, scripts } = await import(pathToFileURL(join(cli, 'load-bundle.js')).href);
 const { runProgram } = loadBundled('./program.cjs');
 
 // V8 drops code that did not run for a while. Code of other flags would be refused, so the flag is put back.
@@ -27,7 +27,7 @@ try {
     }
   }
   setFlagsFromString('--flush-bytecode');
-  for (const [file, script] of scripts) writeFileSync(`${file}.code`, script.createCachedData());
+  for (const [file, script] of scripts) writeFileSync(codePath(file), script.createCachedData());
 } finally {
   rmSync(cache, { recursive: true, force: true });
 }

@@ -1,7 +1,8 @@
 /**
  * Runs the files of the bundle with the code that V8 compiled of them in the build: to compile it anew takes a third of
  * the time of a question about a small file. Only CommonJS can be given such code before Node 22. V8 refuses that of
- * another version of itself or of other flags, and compiles then.
+ * another version of itself or of other flags, and compiles then. It accepts that of another processor: on arm64, code
+ * of x64 ended the process with SIGSEGV. The name of the file has the platform for that reason.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -38,9 +39,12 @@ export function loadBundled(id: string): unknown {
   return module.exports;
 }
 
+/** Where the build keeps the code of a file. */
+export const codePath = (file: string): string => `${file}.${process.platform}-${process.arch}.code`;
+
 function codeOf(file: string): Buffer | undefined {
   try {
-    return readFileSync(`${file}.code`);
+    return readFileSync(codePath(file));
   } catch {
     return undefined;
   }

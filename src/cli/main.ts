@@ -21,7 +21,16 @@ if (verb === 'triage' || (verb === 'bisect' && /^(?:run|triage)$/.test(part))) {
   });
 }
 
-const { runProgram } = await import(new URL('../bundle/program.js', import.meta.url).href);
-await runProgram();
+// npm warns of an older Node; an archive that was unpacked with tar does not.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major > 20 || (major === 20 && minor >= 19)) {
+  const { runProgram } = await import(new URL('../bundle/program.js', import.meta.url).href);
+  await runProgram();
+} else {
+  process.stderr.write(
+    `mbforensics needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath})\n`,
+  );
+  process.exitCode = 2;
+}
 
 export {};

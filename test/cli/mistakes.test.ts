@@ -280,3 +280,18 @@ describe('doctor', () => {
     chmodSync(join(cwd, 'cut'), 0o755);
   });
 });
+
+it('a version of Node that is too old is named, also to git bisect', () => {
+  const preload = join(cwd, 'old-node.cjs');
+  const versions = "{ value: { ...process.versions, node: '18.19.1' } }";
+  writeFileSync(preload, `Object.defineProperty(process, 'versions', ${versions});\n`);
+  const options = { cwd, env: { NODE_OPTIONS: `--require ${preload}` } };
+  for (const [status, verb] of [
+    [2, 'diagnose'],
+    [255, 'triage'],
+  ] as const) {
+    const { stdout, stderr } = cli.expect(status, [verb, 'runs/leak'], options);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('mbforensics needs Node 20.19 or newer; this is 18.19.1');
+  }
+});
