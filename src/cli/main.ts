@@ -4,8 +4,8 @@
  * everything else is `program.ts`, bundled by the build.
  *
  * `bisect triage`, its older name `triage`, and `bisect run` judge commits for `git bisect run`, for which the exit
- * codes 1 to 127 except 125 are "bad". So with these verbs every way out is 255, at which git stops: a typo, an uncaught
- * exception, a failed import; unless a judgement was noted.
+ * codes 1 to 127 except 125 are "bad". So with these verbs every way out is 255, at which git stops: a typo, an
+ * uncaught exception, a failed import; unless a judgement was noted.
  */
 const JUDGED = Symbol.for('mbforensics.judgement');
 const NOT_JUDGED = 255;

@@ -218,7 +218,7 @@ export class Store {
     return (await this.emptyTables).has(table);
   }
 
-  /** To be called before the rows of a table change: the answers that were computed from it are no longer kept. */
+  /** Drops the answers that were computed from a table. To be called before its rows change. */
   private forget(table: string): void {
     // A view of {@link shadowColumn} depends on a table that queries do not name.
     if ([...this.shadows.values()].includes('VIEW')) {

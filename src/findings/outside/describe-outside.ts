@@ -1,6 +1,6 @@
 /**
- * `mbforensics log outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time and
- * by process.
+ * `mbforensics log outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time
+ * and by process.
  */
 import { maxOf, pushAll } from '../../model/lists.js';
 import { pick } from '../../model/pick.js';
