@@ -105,8 +105,9 @@ tested AS (
     CASE reason
       WHEN 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
       WHEN 'beyond_device' THEN MAP {'request_bytes': least_request_bytes::DOUBLE, 'total_bytes': total_bytes::DOUBLE}
-      WHEN 'device_exceeded' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
-        'total_bytes': total_bytes::DOUBLE, 'short_bytes': (live_bytes + least_request_bytes - total_bytes)::DOUBLE}
+      WHEN 'device_exceeded' THEN map_concat(MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
+        'total_bytes': total_bytes::DOUBLE, 'short_bytes': (live_bytes + least_request_bytes - total_bytes)::DOUBLE},
+        CASE WHEN request_bytes > least_request_bytes THEN MAP {'printed_request_bytes': request_bytes::DOUBLE} END)
       WHEN 'whole_step' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
         'limit_bytes': limit_bytes::DOUBLE, 'projected_bytes': projected_bytes::DOUBLE,
         'short_bytes': (projected_bytes - limit_bytes)::DOUBLE}

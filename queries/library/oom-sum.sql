@@ -17,8 +17,10 @@
 -- @col    projected_bytes BIGINT?  live at the peak of a step like the last whole one
 -- @col    step_outcome    VARCHAR? whether that step fits the limit: fits, beyond, close (nearer than the projection is sure), unlike (the
 --         failing step asks for other memory); NULL: no whole step comes before it in the trace
--- @col    numbers         MAP(VARCHAR, DOUBLE)? live, asked, limit, and what is missing or left
--- @why    A message counts blocks that were handed out whole as allocated, and prints no more about them.
+-- @col    numbers         MAP(VARCHAR, DOUBLE)? live, requested (least, and as printed), limit, and what is missing or left
+-- @why    A message prints the segment that was requested, up to 2 MiB more than the allocation. Sums take the least that it may be;
+--         numbers also has what was printed, where the statement about the sum is true of it too. A message counts blocks that were
+--         handed out whole as allocated, and prints no more about them.
 WITH summed AS (
   SELECT *, allocated_bytes + coalesce(pending_bytes, 0) AS live_bytes, reserved_bytes + device_free_bytes AS reach_bytes,
     reserved_precision_bytes + device_free_precision_bytes AS reach_precision_bytes
@@ -42,9 +44,12 @@ SELECT
     WHEN short.projected_bytes - short.limit_bytes > threshold.projection_share * short.projected_bytes THEN 'beyond'
     WHEN short.limit_bytes - short.projected_bytes < threshold.projection_share * short.projected_bytes THEN 'close'
     ELSE 'fits' END AS step_outcome,
-  CASE WHEN short.short_bytes IS NOT NULL THEN MAP {
+  CASE WHEN short.short_bytes IS NOT NULL THEN map_concat(MAP {
     'live_bytes': short.live_bytes::DOUBLE, 'request_bytes': short.least_request_bytes::DOUBLE, 'limit_bytes': short.limit_bytes::DOUBLE,
-    CASE WHEN short.short_bytes > 0 THEN 'short_bytes' ELSE 'spare_bytes' END: abs(short.short_bytes)::DOUBLE} END AS numbers
+    CASE WHEN short.short_bytes > 0 THEN 'short_bytes' ELSE 'spare_bytes' END: abs(short.short_bytes)::DOUBLE},
+    CASE WHEN short.request_bytes > short.least_request_bytes
+      AND (short.short_bytes > 0 OR short.live_bytes + short.request_bytes <= short.limit_bytes)
+      THEN MAP {'printed_request_bytes': short.request_bytes::DOUBLE} END) END AS numbers
 FROM short
 JOIN run ON run.run_id = short.run_id
 CROSS JOIN cause_threshold AS threshold

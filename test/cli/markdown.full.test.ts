@@ -1,18 +1,19 @@
 /**
- * `--markdown` of `advise`, `log`, `peak` and `diff`: what GitHub renders as tables, whatever texts are in it, with the
- * figures of the screen.
+ * `--markdown` of `diagnose`, `advise`, `log`, `peak` and `diff`: what GitHub renders as tables, whatever texts are in
+ * it, with the figures of the screen.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AdviseResult } from '../../src/model/results/advise.js';
-import type { PeakResult } from '../../src/model/results/common.js';
+import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.js';
 import type { DiffResult } from '../../src/model/results/diff.js';
 import type { LogResult } from '../../src/model/results/log.js';
 import { diffMarkdown } from '../../src/report/compare/diff-markdown.js';
 import { peakMarkdown } from '../../src/report/moment/peak-markdown.js';
 import { logMarkdown } from '../../src/report/run/log-markdown.js';
 import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
+import { diagnoseMarkdown } from '../../src/report/start/diagnose-markdown.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
 import { HOSTILE } from '../support/compare-results.js';
@@ -62,6 +63,29 @@ function hostile<Value>(value: Value, key = ''): Value {
 const rowsOf = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('| '));
 
 describe('--markdown', () => {
+  it('of diagnose has the first screen: fix, account, sites, and all evidence folded', () => {
+    for (const sample of [SAMPLE, CAPACITY]) {
+      const diagnosis = answer<DiagnoseResult>('diagnose', sample);
+      const text = markdown(sample);
+      expectSoundMarkdown(text);
+      expect(diagnoseMarkdown(diagnosis)).toBe(text);
+      const screen = cli.expect(0, [sample], { env }).stdout;
+      const [verdict] = diagnosis.verdicts;
+      expect(text.startsWith(`## OOM · run ${diagnosis.run}`)).toBe(true);
+      const pasted = /^FIX +((?:export |cfg\.).*)$/m.exec(screen)?.[1];
+      if (pasted !== undefined) expect(text.split('\n')).toContain(pasted);
+      // Each summand of the bar, and each site, is a row with its figure.
+      const figures = (column: number): string[] => rowsOf(text).map((row) => row.split(' | ')[column] ?? '');
+      for (const [, size] of screen.matchAll(/ (\d+\.\d\d GiB) {2}\S+ \S+:\d+/g))
+        expect(figures(0)).toContain(`| ${size}`);
+      const sum = (verdict!.accounting_total!.bytes / 2 ** 30).toFixed(2);
+      expect(figures(1)).toContain(`${sum} GiB |`);
+      expect(text).toContain('<details><summary>all evidence</summary>');
+      expectSoundMarkdown(diagnoseMarkdown(hostile(diagnosis)));
+    }
+    expectSoundMarkdown(markdown('diagnose', SAMPLE, CAPACITY, '--each'));
+  });
+
   it('of advise has the fixes in order and the lines to paste', () => {
     const advice = answer<AdviseResult>('advise', SAMPLE);
     const text = markdown('advise', SAMPLE);

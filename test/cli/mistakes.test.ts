@@ -121,6 +121,15 @@ describe('what holds nothing', () => {
     expect(run('unrelated').status).toBe(4);
   });
 
+  it('files of another kind are named, with the verb that answers questions about them', () => {
+    cpSync(join(repoRoot, 'samples', 'profiler-timeline'), join(cwd, 'timeline'), { recursive: true });
+    const [file] = readdirSync(join(cwd, 'timeline')).filter((name) => name.endsWith('.json.gz'));
+    const { stdout } = run(join('timeline', file!));
+    expect(stdout).toMatch(/^NO FAILURE FOUND/);
+    expect(stdout).toContain('a memory timeline of torch.profiler');
+    expect(stdout).toContain(`NEXT     mbforensics log profile timeline/${file}`);
+  });
+
   it('a text without a failure is not an OOM', () => {
     const { stdout } = run('hello.txt');
     expect(stdout).toMatch(/^NOTHING RECOGNISED/);

@@ -261,6 +261,7 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
       site_bytes: fc.option(fc.nat()),
     }),
   ),
+  read_formats: fc.subarray(['config', 'log', 'nsys', 'torch-snapshot', 'wandb']),
   failed_sources: fc.array(
     prose.map((text) => ({ path: text, error: { code: 'MBF2101', text, remedy: '', offset: null } })),
     { maxLength: 50 },
@@ -289,6 +290,7 @@ describe('the first screen', () => {
           launches: [],
           judged_launch: 1,
           ranks: null,
+          read_formats: [],
           failed_sources: [],
           advice: null,
           pinned_host_memory: null,

@@ -121,6 +121,7 @@ export async function diagnose(
       worldSize: about.world_size,
       first,
     }),
+    read_formats: await readFormats(store, runId),
     failed_sources: options.failedSources ?? [],
     advice:
       options.advises === true
@@ -128,4 +129,10 @@ export async function diagnose(
         : null,
     pinned_host_memory: await mostPinned(store, { runId }),
   };
+}
+
+async function readFormats(store: Store, runId: number): Promise<string[]> {
+  const sources = await store.all('store.sources', { run_id: runId });
+  const formats = sources.filter(({ status }) => status === 'ingested').flatMap(({ format }) => format ?? []);
+  return [...new Set(formats)].sort();
 }

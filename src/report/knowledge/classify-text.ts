@@ -37,6 +37,7 @@ export function classifyText(result: ClassifyResult): string {
     launches: [],
     judged_launch: 1,
     ranks: null,
+    read_formats: [],
     failed_sources: [],
     advice: null,
     pinned_host_memory: null,

@@ -7,7 +7,7 @@ import {
   failedTexts,
   fixParts,
   headline,
-  NOTHING_FOUND,
+  nothingFound,
   nothingFoundSteps,
   otherTexts,
   reasons,
@@ -25,8 +25,8 @@ export function diagnoseMarkdown(result: DiagnoseResult): string {
   const [first, ...others] = result.verdicts;
   const heading = [`## ${mdText(headline(first, result))}`, ''];
   if (first === undefined) {
-    const steps = [...failedTexts(result), ...nothingFoundSteps({})];
-    return `${[...heading, NOTHING_FOUND, '', ...steps.map((text) => `- ${mdLine(text)}`)].join('\n')}\n`;
+    const steps = [...failedTexts(result), ...nothingFoundSteps(result, {})];
+    return `${[...heading, nothingFound(result), '', ...steps.map((text) => `- ${mdLine(text)}`)].join('\n')}\n`;
   }
   const { pasted, texts } = fixParts(first, result);
   const lines = [

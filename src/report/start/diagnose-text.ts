@@ -13,7 +13,7 @@ import {
   failedTexts,
   fixParts,
   headline,
-  NOTHING_FOUND,
+  nothingFound,
   nothingFoundSteps,
   otherTexts,
   reasons,
@@ -43,7 +43,7 @@ const GIVE_WAY = ['NEXT', 'UNKNOWN', 'WHY', 'FIX', 'OTHERS', 'VERDICT', 'NOT REA
 
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const [first, ...others] = result.verdicts;
-  const sections = first === undefined ? nothingFound(result, target) : sectionsOf(first, others, result, target);
+  const sections = first === undefined ? emptySections(result, target) : sectionsOf(first, others, result, target);
   const head = clip(wrap(headline(first, result), screen.width), 1, screen.width);
   const lines = [bold(head[0]!), ...fitted(sections, HEIGHT - 1)];
   if (target.full === true && first !== undefined) pushAll(lines, ['', ...evidenceLines(first, others, result)]);
@@ -79,11 +79,11 @@ function section(label: string, texts: readonly string[], least = 0, style?: Sec
   return { label, lines: texts.flatMap((text) => wrap(tidy(text), bodyWidth())), least, style };
 }
 
-function nothingFound(result: DiagnoseResult, target: DiagnosedTarget): Section[] {
+function emptySections(result: DiagnoseResult, target: DiagnosedTarget): Section[] {
   return [
-    section('VERDICT', [NOTHING_FOUND], 1),
+    section('VERDICT', [nothingFound(result)], 1),
     section('NOT READ', failedTexts(result), 1),
-    section('NEXT', nothingFoundSteps(target), 2),
+    section('NEXT', nothingFoundSteps(result, target), 2),
   ];
 }
 

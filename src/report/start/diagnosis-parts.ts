@@ -33,7 +33,8 @@ export const runName = ({ run }: DiagnoseResult): string => keepEnd(printable(ru
 
 /** `OOM · run night-shift · rank 3 of 32 (stage PP1) · device 0`. */
 export function headline(verdict: Verdict | undefined, result: DiagnoseResult): string {
-  if (verdict === undefined) return `NOTHING RECOGNISED · run ${runName(result)}`;
+  if (verdict === undefined)
+    return `${othersRead(result).length > 0 ? 'NO FAILURE FOUND' : 'NOTHING RECOGNISED'} · run ${runName(result)}`;
   const { rank, device } = verdict;
   const { launches, judged_launch: launch } = result;
   return [
@@ -137,10 +138,10 @@ export function reasons(verdict: Verdict): string[] {
   const [reproduced, counterfactual] = texts('replay');
   const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration')?.text;
   const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
-  const found = isOutsideGpu
+  const candidates = isOutsideGpu
     ? [...texts('message'), decides, ...others, ...texts('context'), lastIteration]
-    : [decides, counterfactual ?? reproduced, ...others, ...texts('message'), ...texts('context'), texts('request')[0]];
-  return found.filter((text) => text !== undefined).slice(0, MOST_REASONS);
+    : [decides, counterfactual ?? reproduced, ...others, ...texts('context'), ...texts('message'), texts('request')[0]];
+  return candidates.filter((text) => text !== undefined).slice(0, MOST_REASONS);
 }
 
 // ---- memory and sites
@@ -225,15 +226,37 @@ export function failedTexts({ failed_sources: failed }: DiagnoseResult): string[
   return [`${more}${first.error.text} (${first.error.code})`];
 }
 
-export const NOTHING_FOUND =
-  'no failure: there is no memory snapshot, no error message and no training log in these files';
+/** Files that contain no failure, by format: what they are, and the verb that answers questions about them. */
+const OTHER_FILES: Readonly<Record<string, readonly [string, string]>> = {
+  config: ['a configuration', 'mbforensics lint'],
+  'device-monitor': ['samples of device memory', 'mbforensics log outside'],
+  'kubernetes-events': ['Kubernetes events', 'mbforensics log'],
+  nsys: ['an Nsight Systems export', 'mbforensics nsys'],
+  'profiler-timeline': ['a memory timeline of torch.profiler', 'mbforensics log profile'],
+  scalars: ['exported metrics', 'mbforensics log'],
+  'slurm-accounting': ['Slurm accounting', 'mbforensics log'],
+  tensorboard: ['TensorBoard events', 'mbforensics log'],
+  wandb: ['a W&B run', 'mbforensics log'],
+};
+const MOST_COMMANDS = 2;
 
-/** What to name instead, where nothing was found. */
-export function nothingFoundSteps({ operands = [] }: DiagnosedTarget): string[] {
-  const path = operands.length === 0 ? '' : ` ${operands.map(quoted).join(' ')}`;
+const othersRead = ({ read_formats: formats }: DiagnoseResult): (readonly [string, string])[] =>
+  formats.flatMap((format) => (Object.hasOwn(OTHER_FILES, format) ? [OTHER_FILES[format]!] : []));
+
+export function nothingFound(result: DiagnoseResult): string {
+  const contents = othersRead(result).map(([what]) => what);
+  const only = contents.length === 0 ? '' : `; they hold ${contents.join(', ')}`;
+  return `no failure: there is no memory snapshot, no error message and no training log in these files${only}`;
+}
+
+/** What to ask or to name instead, where nothing was found. */
+export function nothingFoundSteps(result: DiagnoseResult, target: DiagnosedTarget): string[] {
+  const commands = [...new Set(othersRead(result).map(([, command]) => command))].slice(0, MOST_COMMANDS);
+  const files = withTarget('mbforensics doctor', { operands: target.operands });
   return [
+    ...commands.map((command) => withTarget(command, target)),
     'name the log of the rank that failed, the job output of the scheduler, or a memory snapshot',
-    `mbforensics doctor${path}  lists which files can be read`,
+    ...(commands.length > 0 ? [] : [`which files can be read: ${files}`]),
   ];
 }
 

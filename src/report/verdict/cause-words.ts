@@ -3,7 +3,18 @@ import { DRIVER_OWNER_WORDS, type DriverOwner } from '../../model/results/nsys.j
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { CauseTest, SummaryKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
-import { ACTIVITY_WORDS, listed, processWords, times, type View, viewOf, type Words, wordsOf } from './words.js';
+import {
+  ACTIVITY_WORDS,
+  listed,
+  processWords,
+  requestOf,
+  shortOf,
+  times,
+  type View,
+  viewOf,
+  type Words,
+  wordsOf,
+} from './words.js';
 
 function viewOfTest({ numbers, details }: CauseTest): View {
   return viewOf({ ...details, numbers: { ...details.numbers, ...numbers } });
@@ -30,12 +41,13 @@ export const NOTHING_READ = 'nothing to judge: no memory snapshot and no failure
 const FIGURES_NEEDED: Words = () => 'allocated, reserved and free bytes (a snapshot at the OOM, or the whole message)';
 
 function fits(v: View, slack = 0): string {
-  const bytes = v.number('live_bytes') + v.number('request_bytes') - slack;
+  const request = v.has('printed_request_bytes') ? 'printed_request_bytes' : 'request_bytes';
+  const bytes = v.number('live_bytes') + v.number(request) - slack;
   return `${formatBytes(bytes)} live + requested fit in the ${v.bytes('limit_bytes')} available to this process`;
 }
 
-const fraction: Words = (v) => `the process's memory fraction is used up: ${v.bytes('short_bytes')} short`;
-const full: Words = (v) => `the device is full: ${v.bytes('short_bytes')} short even after freeing the whole cache`;
+const fraction: Words = (v) => `the process's memory fraction is used up: ${shortOf(v)} short`;
+const full: Words = (v) => `the device is full: ${shortOf(v)} short even after freeing the whole cache`;
 const activity = (v: View): string => wordsOf(ACTIVITY_WORDS, v.name('activity'));
 
 const CAPACITY: Readonly<Record<string, Words>> = {
@@ -51,7 +63,7 @@ const CAPACITY: Readonly<Record<string, Words>> = {
   fits_without_slack: (v) =>
     `${fits(v, v.number('oversize_slack_bytes'))}, were it not for the slack of oversize blocks`,
   beyond_device: (v) => `the request of ${v.bytes('asked_bytes')} is larger than the whole device`,
-  device_exceeded: (v) => `the device is full: ${v.bytes('short_bytes')} short of live + requested`,
+  device_exceeded: (v) => `the device is full: ${shortOf(v)} short of live + requested`,
   full_but_for_pools: (v) =>
     `the device is full: even with what private pools hold free, only ${v.bytes('spare_bytes')} would be left`,
   whole_step: (v) =>
@@ -102,7 +114,7 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
 };
 
 const inPieces: Words = (v) =>
-  `enough is free inside PyTorch, but not in one piece: ${v.bytes('request_bytes')} requested, largest usable piece ${v.bytes('largest_usable_bytes')}`;
+  `enough is free inside PyTorch, but not in one piece: ${requestOf(v)} requested, largest usable piece ${v.bytes('largest_usable_bytes')}`;
 
 const FRAGMENTATION: Readonly<Record<string, Words>> = {
   figures_missing: FIGURES_NEEDED,

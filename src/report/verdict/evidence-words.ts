@@ -4,7 +4,18 @@ import { DRIVER_OWNER_WORDS, type DriverOwner } from '../../model/results/nsys.j
 import type { Item } from '../../model/statement.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Evidence, EvidenceKind } from '../../model/verdict.js';
-import { ACTIVITY_WORDS, listed, plain, times, type View, viewOf, type Words, wordsOf } from './words.js';
+import {
+  ACTIVITY_WORDS,
+  listed,
+  plain,
+  requestOf,
+  shortOf,
+  times,
+  type View,
+  viewOf,
+  type Words,
+  wordsOf,
+} from './words.js';
 
 export function evidenceText({ kind, ...figures }: Evidence): string {
   return EVIDENCE[kind](viewOf(figures));
@@ -164,13 +175,13 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   nvtx_ranges: (v) => `in the ranges ${v.items.map(({ name }) => name).join(' › ')}`,
   request_beyond_device: (v) => `${v.bytes('asked_bytes')} requested of a device of ${v.bytes('total_bytes')}`,
   device_exceeded: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested exceed the whole device of ${v.bytes('total_bytes')}`,
+    `${v.bytes('live_bytes')} live + ${requestOf(v)} requested exceed the whole device of ${v.bytes('total_bytes')}`,
   little_left_without_pools: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested leave ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, less than the ${v.bytes('idle_in_pools_bytes')} that are free inside private pools`,
+    `${v.bytes('live_bytes')} live + ${requestOf(v)} requested leave ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, less than the ${v.bytes('idle_in_pools_bytes')} that are free inside private pools`,
   limit_refused: (v) =>
     `the device had ${v.bytes('device_free_bytes')} free when ${v.bytes('segment_bytes')} were requested from it: a limit refused, not the device`,
   limit_exceeded: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested exceed the ${v.bytes('limit_bytes')} ${LIMITS[v.name('limit')]} by ${v.bytes('short_bytes')}`,
+    `${v.bytes('live_bytes')} live + ${requestOf(v)} requested exceed the ${v.bytes('limit_bytes')} ${LIMITS[v.name('limit')]} by ${shortOf(v)}`,
   rounding_waste: (v) =>
     `${v.bytes('rounding_waste_bytes')} of live memory was never requested: roundup_power2_divisions rounded the blocks up`,
   optimizer_states_made: () => "it failed while making the optimizer's states, born in the first optimizer step",
@@ -206,7 +217,7 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   reserved_but_free: (v) =>
     `${v.bytes('cached_bytes')} are reserved by PyTorch but free; with the device's free memory that is ${v.bytes('spare_bytes')} more than was requested`,
   fits_in_pieces: (v) =>
-    `${v.bytes('live_bytes')} live + ${v.bytes('request_bytes')} requested fit in the ${v.bytes('limit_bytes')} available to this process; ${v.bytes('cached_bytes')} of it are free in pieces`,
+    `${v.bytes('live_bytes')} live + ${requestOf(v)} requested fit in the ${v.bytes('limit_bytes')} available to this process; ${v.bytes('cached_bytes')} of it are free in pieces`,
   pinned_segments: (v) =>
     `${v.count('segments')} segments cannot be released to the driver (pinned by ${v.bytes('pinning_bytes')} of live blocks)`,
   free_in_pools: (v) =>

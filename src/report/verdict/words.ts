@@ -54,6 +54,14 @@ const CAUSE_NAMES: Readonly<Record<string, string>> = {
   kv_cache_budget: 'KV cache budget',
 };
 
+/** The request as the message prints it; of a snapshot, its rounded size. */
+export const requestOf = (v: View): string =>
+  v.bytes(v.has('printed_request_bytes') ? 'printed_request_bytes' : 'request_bytes');
+
+/** What is missing; of a message the least, since it prints the segment that was requested. */
+export const shortOf = (v: View): string =>
+  `${v.has('printed_request_bytes') ? 'at least ' : ''}${v.bytes('short_bytes')}`;
+
 export const times = (count: number): string => (count === 1 ? 'once' : `${formatCount(count)} times`);
 
 /** `NCCL 3.12 GiB, cuBLAS workspaces 32.00 MiB and 2 more`. */
