@@ -57,7 +57,7 @@ export function testConsoleBlocks(page: string): void {
     copyFileSync(first, join(directory, 'mbforensics.duckdb'));
   });
 
-  const blocks = consoleBlocksOf(page).filter(({ words }) => !words.startsWith('bisect '));
+  const blocks = consoleBlocksOf(page).filter(({ words }) => !words.startsWith('bisect report'));
   it.each(blocks)('$words', ({ words, output }) => {
     const isFirst = words === FIRST_INGEST;
     const actual = mbforensics(isFirst ? `${words} --db fresh.duckdb` : words).trimEnd();

@@ -95,7 +95,7 @@ export async function judgeIncident(name: string, seed: number, views: readonly 
     const written = await newStore(file);
     try {
       const paths = selected.map(([view]) => join(directory, view));
-      await ingest({ store: written, parsers: PARSERS, paths, now: new Date(0) });
+      await ingest({ store: written, parsers: PARSERS, paths, each: true, now: new Date(0) });
     } finally {
       await written.close();
     }

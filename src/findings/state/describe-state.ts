@@ -45,7 +45,11 @@ export async function describeState(
     (note) => note.device === device && (note.kind === 'ring_truncated' || note.kind === 'ring_probably_truncated'),
   );
   const overwritten = ring?.kind === 'ring_truncated';
-  const entry = seq === null ? undefined : await store.one('history.entry', { snapshot_id: snapshotId, device, seq });
+  const entryAt = (at: number) => store.one('history.entry', { snapshot_id: snapshotId, device, seq: at });
+  const siteOfEntry = async (stackId: number | null): Promise<string | null> =>
+    stackId === null ? null : siteOf(stackId, await readStacks(store, [stackId]));
+  const entry = seq === null ? undefined : await entryAt(seq);
+  const next = history.trace.events === 0 ? undefined : await entryAt(seq === null ? 0 : seq + 1);
   const largestHole = whole?.largest_hole_bytes ?? 0;
   return {
     schema: 'mbforensics/at@1',
@@ -64,7 +68,15 @@ export async function describeState(
             action: entry.action,
             address: entry.addr === null ? null : hex(entry.addr),
             size_bytes: entry.size_bytes,
-            site: entry.stack_id === null ? null : siteOf(entry.stack_id, await readStacks(store, [entry.stack_id])),
+            site: await siteOfEntry(entry.stack_id),
+          },
+    failed_request:
+      next?.action !== 'oom'
+        ? null
+        : {
+            seq: seq === null ? 0 : seq + 1,
+            requested_bytes: next.size_bytes,
+            site: await siteOfEntry(next.stack_id),
           },
     reserved_bytes: reserved,
     active_bytes: active,

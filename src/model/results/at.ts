@@ -96,6 +96,13 @@ export interface AtResult extends DeviceAt {
     readonly size_bytes: number;
     readonly site: string | null;
   } | null;
+  /** The request that failed in this state: the next entry, if it is an OOM. */
+  readonly failed_request: {
+    readonly seq: number;
+    /** Rounded up, as the allocator does. */
+    readonly requested_bytes: number;
+    readonly site: string | null;
+  } | null;
   readonly allocated_bytes: number;
   readonly inactive_bytes: number;
   /** Requested bytes of the live blocks where known; `rounding_bytes` is what their blocks have beyond it. */

@@ -20,6 +20,12 @@ export function atText(result: AtResult): string {
     ),
     ...hanging(`  fragments  ${fragments(result)}`),
   ];
+  const { failed_request: failed } = result;
+  if (failed !== null) {
+    const site = failed.site === null ? '' : ` in ${printable(failed.site)}`;
+    const size = formatBytes(failed.requested_bytes);
+    pushAll(lines, hanging(`  failed     ${size} requested${site}, entry ${formatCount(failed.seq)}`));
+  }
   if (result.entry !== null) pushAll(lines, hanging(`  entry      ${entryWords(result.entry)}`));
   pushAll(lines, nvtxLines(result.nvtx));
   pushAll(lines, [...hanging(`  start      ${startWords(result)}`), '']);
@@ -53,7 +59,7 @@ function basis(result: AtResult): string {
 
 function fragments({ fragmentation }: AtResult): string {
   const share = (value: number | null): string => (value === null ? '–' : `${(100 * value).toFixed(1)} %`);
-  return `inactive ÷ reserved ${share(fragmentation.inactive_of_reserved)} · largest hole ÷ inactive ${share(fragmentation.largest_hole_of_inactive)} · Σ hole² ÷ reserved² ${fragmentation.squared_gap_index === null ? '–' : fragmentation.squared_gap_index.toPrecision(3)}`;
+  return `inactive ÷ reserved ${share(fragmentation.inactive_of_reserved)} · largest hole ÷ inactive ${share(fragmentation.largest_hole_of_inactive)}`;
 }
 
 function entryWords(entry: NonNullable<AtResult['entry']>): string {

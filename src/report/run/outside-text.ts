@@ -125,15 +125,20 @@ function pointTable({ points }: OutsideDevice, limit: number, wall: Wall): strin
   const hasProcess = shown.some((point) => point.process_bytes !== null);
   const hasOthers = shown.some((point) => point.others_bytes !== null);
   const body = tableOf(shown, [
-    left(`${day ?? 'time'}${wall.zone(shown[0]?.clock ?? '')}`, (point) => timeIn(day, point.time_us)),
+    {
+      ...left<OutsidePoint>(`${day ?? 'time'}${wall.zone(shown[0]?.clock ?? '')}`, (point) =>
+        timeIn(day, point.time_us),
+      ),
+      isWhole: true,
+    },
     right('step', (point) => countOr(point.iteration)),
     right('used', (point) => formatBytes(point.used_bytes)),
     right('reserved', (point) => formatBytes(point.reserved_bytes)),
     right('outside', (point) => formatBytes(point.outside_bytes)),
     hasProcess && right('this process', (point) => bytesOr(point.process_bytes)),
     hasOthers && right('others', (point) => bytesOr(point.others_bytes)),
-    right('time gap', (point) => (point.apart_us === null ? 'same line' : seconds(point.apart_us))),
-    left('source', place),
+    right('gap', (point) => (point.apart_us === null ? 'same line' : seconds(point.apart_us))),
+    { ...left('source', place), isWhole: true },
   ]);
   const hidden = points.length - shown.length;
   return hidden === 0 ? body : `${body}\n  and ${formatCount(hidden)} more ${hidden === 1 ? 'moment' : 'moments'}`;

@@ -30,7 +30,7 @@ export function sourcesText(result: SourcesResult): string {
     [
       { ...left('run', (source) => source.run), isWhole: true },
       left('status', (source) => source.status),
-      left('format', (source) => source.format),
+      { ...left('format', (source) => source.format), isWhole: true },
       right('rank', (source) => source.rank),
       right('size', (source) => formatBytes(source.file_bytes)),
       right('notes', (source) => formatCount(source.notes)),

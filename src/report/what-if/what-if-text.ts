@@ -85,7 +85,7 @@ function recordedWords({ recorded }: WhatIfResult): string {
   if (recorded.oom !== null) {
     const site = recorded.oom.site === null ? '' : ` in ${printable(recorded.oom.site)}`;
     parts.push(
-      `OOM at entry ${formatCount(recorded.oom.seq)}, ${formatBytes(recorded.oom.requested_bytes)} asked${site}`,
+      `OOM at entry ${formatCount(recorded.oom.seq)}, ${formatBytes(recorded.oom.requested_bytes)} requested${site}`,
     );
   }
   if (recorded.capacity_bytes !== null)
@@ -151,7 +151,7 @@ function settingTable({ settings, targets, whole_step: step }: WhatIfResult): st
   const labels = new Map(targets.map(({ name, label }) => [name, label]));
   const nameOf = ({ setting, target }: WhatIfRow): string => {
     if (target === null) return setting;
-    return `${labels.get(target) ?? target}, ${setting === 'recorded' ? 'recorded settings' : setting}`;
+    return `${labels.get(target) ?? target}${setting === 'recorded' ? '' : `, ${setting}`}`;
   };
   const asked = askedRows(settings).flatMap((question) => {
     const isShort = question.rows.map((row) => isStepShort(row, step));

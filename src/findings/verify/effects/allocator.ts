@@ -39,7 +39,7 @@ export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
   return effect(
     outcome,
     outcome === 'active'
-      ? `${words} in force${where(known)}: ${first.text}${otherRanks > 0 ? `; of ${otherRanks} other ${otherRanks === 1 ? 'rank' : 'ranks'} it is unknown` : ''}`
+      ? `${words} in force${where(known)}: ${first.text}${otherRanks > 0 ? `; unknown for ${otherRanks} other ${otherRanks === 1 ? 'rank' : 'ranks'}` : ''}`
       : `${words} not in force${where(known)}: ${first.text}${active.length > 0 ? `; in force on ${ranksText(knownRanks(active))}` : ''}`,
     first.source,
     {
