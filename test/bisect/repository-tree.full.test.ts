@@ -86,7 +86,7 @@ describe('a built repository', () => {
     for (const { sha } of LONG ? repository.commits : kinds.values()) await repository.train(sha, 1, join(runs, sha));
     const database = join(newDirectory(), 'all.duckdb');
     const names = readdirSync(runs).map((name) => join(runs, name));
-    const { stdout, stderr } = cli.expect(0, ['ingest', ...names, '--db', database]);
+    const { stdout, stderr } = cli.expect(0, ['ingest', ...names, '--each', '--db', database]);
     expect(stdout + stderr).not.toMatch(/failed|error/i);
     const broken = kinds.get('broken always')!;
     expect(readdirSync(join(runs, broken.sha))).toHaveLength(1);

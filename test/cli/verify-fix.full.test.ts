@@ -79,7 +79,7 @@ describe('the published case', () => {
       effect: { outcome: 'active' },
     });
     expect(about(result, 'change')!.text).toMatch(
-      /one change at a time.*virtual_pipeline_model_parallel_size will not help/,
+      /one change at a time.*virtual_pipeline_model_parallel_size does not fix this failure/,
     );
     expect(result.summary).toContain('by PYTORCH_CUDA_ALLOC_CONF');
   });
@@ -316,7 +316,7 @@ describeFull('small runs', () => {
       arguments: { ...SIZES, micro_batch_size: 1 },
     });
     script(after, '');
-    cli.expect(0, ['ingest', join(cwd, 'one', 'kept-before'), after, '--db', db], { cwd, env });
+    cli.expect(0, ['ingest', join(cwd, 'one', 'kept-before'), after, '--each', '--db', db], { cwd, env });
     const result = verify(0, 'kept-before', 'kept-after', '--db', db);
     expect(result).toMatchObject({ verdict: 'fixed', before: { run: 'kept-before' }, after: { run: 'kept-after' } });
   });

@@ -217,7 +217,7 @@ describe('the command line', () => {
   it('takes every file, and finds the counts, bytes and peaks of the truth', () => {
     const db = join(root, 'all.duckdb');
     const paths = built.map(({ directory }) => directory);
-    const result = cli.expect(0, ['ingest', ...paths, '--db', db, '--quiet', '--json']).json<IngestResult>();
+    const result = cli.expect(0, ['ingest', ...paths, '--each', '--db', db, '--quiet', '--json']).json<IngestResult>();
     for (const one of built) {
       const sources = result.sources.filter(({ run }) => run === one.name);
       const taken = sources.filter(({ status }) => status === 'ingested').map(({ path }) => path.split('/').at(-1));
