@@ -1,6 +1,7 @@
 -- @name   library.oom_contributor
 -- @kind   view
 -- @title  What takes part in each failure besides what is live: memory outside PyTorch, and memory inside that the request could not have
+-- @needs  oom_fact
 -- @col    run         VARCHAR
 -- @col    run_id      INTEGER
 -- @col    failure     INTEGER  within the run

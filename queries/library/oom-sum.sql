@@ -1,6 +1,7 @@
 -- @name   library.oom_sum
 -- @kind   view
 -- @title  The sums of each failure that the tests of causes share
+-- @needs  oom_fact
 -- @col    run             VARCHAR
 -- @col    run_id          INTEGER
 -- @col    failure         INTEGER  within the run

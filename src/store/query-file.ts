@@ -13,7 +13,8 @@
  * Topics that begin with `_` are private: only other queries use them.
  *
  * The files of `queries/library/` define objects of the store, views and table macros, that any client can use. They
- * have `-- @kind view` or `-- @kind macro` besides; the parameters of a macro are names, without `$`, in order.
+ * have `-- @kind view` or `-- @kind macro` besides; the parameters of a macro are names, without `$`, in order. Where a
+ * table that they need is empty, queries of the program get a relation without rows instead.
  */
 import { PARAMETER_TYPES } from './to-duckdb.js';
 

@@ -31,6 +31,8 @@ interface StoreParts {
 const MOST_ROWS_KEPT = 256;
 const MOST_ANSWERS_KEPT = 100;
 
+const NO_TABLES: ReadonlySet<string> = new Set();
+
 interface OpenAppender {
   readonly flush: () => void;
   readonly close: () => void;
@@ -210,12 +212,22 @@ export class Store {
    * kinds of files. False where that is not known: in a transaction, and of a table that has deleted rows only.
    */
   async isEmpty(table: string): Promise<boolean> {
-    if (this.inTransaction || this.shadows.has(table)) return false;
+    return !this.inTransaction && (await this.tablesWithoutRows()).has(table);
+  }
+
+  /** Those that are known to be: in a transaction, those that were before it and were not written since. */
+  private async tablesWithoutRows(): Promise<ReadonlySet<string>> {
+    if (this.inTransaction && this.emptyTables === undefined) return NO_TABLES;
     this.emptyTables ??= this.select(
       `SELECT table_name FROM duckdb_tables()
        WHERE database_name = current_database() AND schema_name = 'main' AND NOT temporary AND estimated_size = 0`,
-    ).then((rows) => new Set(rows.map((row) => String(row['table_name']))));
-    return (await this.emptyTables).has(table);
+    ).then((rows) => new Set(rows.map((row) => String(row['table_name'])).filter((name) => !this.shadows.has(name))));
+    try {
+      return await this.emptyTables;
+    } catch (error) {
+      this.emptyTables = undefined;
+      throw error;
+    }
   }
 
   /** Drops the answers that were computed from a table. To be called before its rows change. */
@@ -225,8 +237,12 @@ export class Store {
       this.forgetAll();
       return;
     }
-    this.emptyTables = undefined;
-    const name = new RegExp(`\\b${table.replace(/^.*\./, '')}\\b`);
+    const bare = table.replace(/^.*\./, '');
+    // A new set: texts of queries are kept by the set that they were made for.
+    this.emptyTables = this.emptyTables?.then((empty) =>
+      empty.has(bare) ? new Set([...empty].filter((known) => known !== bare)) : empty,
+    );
+    const name = new RegExp(`\\b${bare}\\b`);
     // The text of a query has that of the views that it uses, so it names all its tables.
     for (const key of this.answers.keys())
       if (name.test(composedQuery(key.slice(0, key.indexOf(' '))))) this.answers.delete(key);
@@ -240,7 +256,8 @@ export class Store {
   private async rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
     for (const table of query.needs) if (await this.isEmpty(table)) return [];
-    const result = await this.execute(composedQuery(name), values, query.params);
+    const sql = composedQuery(name, await this.tablesWithoutRows());
+    const result = await this.execute(sql, values, query.params);
     return collectRows(result, columnChecks(query, result));
   }
 
@@ -272,7 +289,7 @@ export class Store {
   /** Inserts the rows of a query into a table that has columns of the same names. */
   async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
     this.forget(table);
-    const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name)}`;
+    const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name, await this.tablesWithoutRows())}`;
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
 
