@@ -121,7 +121,7 @@ export async function diagnose(
       worldSize: about.world_size,
       first,
     }),
-    read_formats: await readFormats(store, runId),
+    read_formats: ordered.length > 0 ? [] : await readFormats(store, runId),
     failed_sources: options.failedSources ?? [],
     advice:
       options.advises === true
