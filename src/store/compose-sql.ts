@@ -5,19 +5,47 @@
 import { type Library, loadLibrary, loadQuery } from './load-queries.js';
 import { blankText, type QueryFile } from './query-file.js';
 
-const NO_TABLES: ReadonlySet<string> = new Set();
-const composed = new WeakMap<ReadonlySet<string>, Map<string, string>>();
+/** The texts of a query of the program. */
+interface Composed {
+  /** Tables whose emptiness changes the text. */
+  readonly needed: readonly string[];
+  /** Names and words of the text with all views, hence of every table that it reads. */
+  readonly words: ReadonlySet<string>;
+  /** By the tables of `needed` that are empty. */
+  readonly texts: Map<string, string>;
+}
 
-/** Of a query of the program. `empty`: tables without rows; the text is kept as long as the set is. */
-export function composedQuery(name: string, empty: ReadonlySet<string> = NO_TABLES): string {
-  const texts = composed.get(empty) ?? new Map<string, string>();
-  composed.set(empty, texts);
-  const known = texts.get(name);
+const NO_TABLES: ReadonlySet<string> = new Set();
+const composed = new Map<string, Composed>();
+
+function composedOf(name: string): Composed {
+  const known = composed.get(name);
   if (known !== undefined) return known;
-  const sql = composeSql(loadQuery(name), loadQuery, loadLibrary(), empty);
-  texts.set(name, sql);
+  const needed = new Set<string>();
+  const sql = composeSql(loadQuery(name), loadQuery, loadLibrary(), NO_TABLES, needed);
+  const entry = { needed: [...needed], words: new Set(sql.match(/[A-Za-z_]\w*/g)), texts: new Map([['', sql]]) };
+  composed.set(name, entry);
+  return entry;
+}
+
+/** Of a query of the program. `empty`: tables without rows. */
+export function composedQuery(name: string, empty: ReadonlySet<string> = NO_TABLES): string {
+  const { needed, texts } = composedOf(name);
+  const emptyOnes = needed.filter((table) => empty.has(table));
+  const key = emptyOnes.join(' ');
+  let sql = texts.get(key);
+  if (sql === undefined) {
+    sql = composeSql(loadQuery(name), loadQuery, loadLibrary(), new Set(emptyOnes));
+    texts.set(key, sql);
+  }
   return sql;
 }
+
+/** Whether the text of a query depends on which tables are empty. */
+export const dependsOnEmptyTables = (name: string): boolean => composedOf(name).needed.length > 0;
+
+/** Whether a query reads a table, perhaps through views. */
+export const readsTable = (name: string, table: string): boolean => composedOf(name).words.has(table);
 
 /** A relation with the columns of an object, and no rows. */
 function withoutRows({ columns }: QueryFile): string {
@@ -39,11 +67,16 @@ export function composeSql(
   lookup: (name: string) => QueryFile = loadQuery,
   library: Library = loadLibrary(),
   empty: ReadonlySet<string> = NO_TABLES,
+  /** Gets the tables that its views and macros need. */
+  needed: Set<string> = new Set(),
 ): string {
   const tables = new Map<string, string>();
   const open: string[] = [];
   const resolve = (of: QueryFile, statement: string): string => {
-    if (of !== query && of.needs.some((table) => empty.has(table))) return withoutRows(of);
+    if (of !== query) {
+      for (const table of of.needs) needed.add(table);
+      if (of.needs.some((table) => empty.has(table))) return withoutRows(of);
+    }
     if (open.includes(of.name)) throw new Error(`${query.name}: ${of.name} uses itself`);
     open.push(of.name);
     for (const name of of.uses) {

@@ -4,7 +4,7 @@ import type { TableLayout } from '../model/columns.js';
 import { bindParameters, type SqlParams } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
-import { composedQuery } from './compose-sql.js';
+import { composedQuery, dependsOnEmptyTables, readsTable } from './compose-sql.js';
 import type { StoreValue } from './from-duckdb.js';
 import { insertRows } from './insert-rows.js';
 import { loadQuery } from './load-queries.js';
@@ -238,14 +238,11 @@ export class Store {
       return;
     }
     const bare = table.replace(/^.*\./, '');
-    // A new set: texts of queries are kept by the set that they were made for.
     this.emptyTables = this.emptyTables?.then((empty) =>
       empty.has(bare) ? new Set([...empty].filter((known) => known !== bare)) : empty,
     );
-    const name = new RegExp(`\\b${bare}\\b`);
-    // The text of a query has that of the views that it uses, so it names all its tables.
     for (const key of this.answers.keys())
-      if (name.test(composedQuery(key.slice(0, key.indexOf(' '))))) this.answers.delete(key);
+      if (readsTable(key.slice(0, key.indexOf(' ')), bare)) this.answers.delete(key);
   }
 
   private forgetAll(): void {
@@ -253,11 +250,15 @@ export class Store {
     this.emptyTables = undefined;
   }
 
+  /** The text of a query for the tables as they are. */
+  private async textOf(name: QueryName): Promise<string> {
+    return dependsOnEmptyTables(name) ? composedQuery(name, await this.tablesWithoutRows()) : composedQuery(name);
+  }
+
   private async rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
     for (const table of query.needs) if (await this.isEmpty(table)) return [];
-    const sql = composedQuery(name, await this.tablesWithoutRows());
-    const result = await this.execute(sql, values, query.params);
+    const result = await this.execute(await this.textOf(name), values, query.params);
     return collectRows(result, columnChecks(query, result));
   }
 
@@ -289,7 +290,7 @@ export class Store {
   /** Inserts the rows of a query into a table that has columns of the same names. */
   async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
     this.forget(table);
-    const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name, await this.tablesWithoutRows())}`;
+    const sql = `INSERT INTO ${table} BY NAME ${await this.textOf(name)}`;
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
 
