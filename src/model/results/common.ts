@@ -412,7 +412,7 @@ export interface Diagnosis {
   readonly judged_launch: number;
   /** Null where only one rank is known. */
   readonly ranks: RanksResult | null;
-  /** Formats of the files that were read, where there is no verdict; else empty. In alphabetical order. */
+  /** Formats of the files that were read, in alphabetical order; empty if a file led to a verdict. */
   readonly read_formats: readonly string[];
   /** Inputs that failed: the answer may lack them. */
   readonly failed_sources: readonly { readonly path: string; readonly error: Failure }[];
