@@ -205,7 +205,7 @@ describe('residual', () => {
   it('reports what is unknown about a run', () => {
     const alone = runOf('alone', LEAK, /snapshot/);
     expect(mbf('residual', alone).stdout).toMatch(
-      /^run alone: no estimate to compare with: the run does not tell num_layers/,
+      /^run alone: no estimate to compare with: the run does not set num_layers/,
     );
     expect(residual(alone)).toMatchObject({
       no_estimate: expect.stringContaining('hidden_size') as string,

@@ -236,7 +236,8 @@ describe('timeline', () => {
   ])('refuses %j', (args, message) => {
     const answer = cli.run(['timeline', path, ...args], { env: { XDG_CACHE_HOME: directory } });
     expect(answer.stderr).toMatch(message);
-    expect(answer.stdout).toBe('');
+    if (args.includes('--json')) expect(JSON.parse(answer.stdout)).toMatchObject({ code: 'MBF1001' });
+    else expect(answer.stdout).toBe('');
     expect(answer.status).toBe(2);
   });
 

@@ -25,7 +25,7 @@ export async function describeResidual(
   const none: ResidualResult = {
     schema: 'mbforensics/residual@1',
     run,
-    no_estimate: refused ?? `unknown from the run: ${inputs.missing.join(', ')}`,
+    no_estimate: refused ?? `the run does not set ${inputs.missing.join(', ')}`,
     devices: [],
     left_out: [],
     lines: [],
