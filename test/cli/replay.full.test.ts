@@ -189,10 +189,10 @@ describe('replay and whatif', () => {
     [['--remove', 'no such site'], /is part of no call site/],
     [['--capacity', '0'], /expected a size above 0/],
     [['--capacity', '1GiB'], /leaves nothing/],
-    [['--device', 'h100,tpu'], /"tpu" is expected a device number .*h100, .*--capacity/],
+    [['--device', 'h100,tpu'], /invalid --device "tpu"; expected a device number .*h100, .*--capacity/],
     [['--device', 'a100'], /a100-40, a100-80/],
     [['--device', '0,1'], /one device at a time/],
-    [['--device', ''], /"" is neither/],
+    [['--device', ''], /invalid --device ""/],
   ])('whatif %j is a usage error', (args, message) => {
     const { stderr } = cli.expect(2, ['whatif', FULL, ...args], { env });
     expect(stderr).toMatch(message);

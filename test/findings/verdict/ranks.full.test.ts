@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { MIB } from '../../../src/model/units.js';
+import { diagnoseText } from '../../../src/report/start/diagnose-text.js';
 import { repoRoot, scratchDirectory } from '../../store/scratch.js';
 import { ingested } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
@@ -132,7 +133,8 @@ describe('hundreds of ranks', () => {
       'train.log': `${ranks.map((rank) => memory(rank, 60_000 + rank, 70_000)).join('')}${ranks.map(oom).join('')}`,
     });
     expect(result.verdicts).toHaveLength(512);
-    expect(expectScreen(result)).toContain('1-511');
+    expect(expectScreen(result)).toContain('other ranks or devices: the same verdict (511)');
+    expect(diagnoseText(result, { full: true })).toContain('1-511');
   });
 
   it('of snapshots: those beyond a few are left out of the comparison, and that is said', async () => {
