@@ -76,6 +76,15 @@ for (const name of Object.keys(entries)) {
   writeFileSync(join(bundled, `${name}.js`), `${load}${runs}loadBundled('./${name}.cjs');\n`);
 }
 
+// The program of the page that `report` writes. It is put into each page.
+const page = await rolldown({
+  cwd: root,
+  input: join(root, 'src', 'report', 'page', 'main.ts'),
+  platform: 'browser',
+  tsconfig: join(root, 'src', 'report', 'page', 'tsconfig.json'),
+});
+await page.write({ file: join(dist, 'src', 'report', 'page', 'page.js'), format: 'iife', minify: true });
+
 // The template of new stores; see `src/store/open-store.ts`. Without the last one, it is made from all its statements.
 const template = join(built, '..', 'store', 'new.duckdb');
 rmSync(template, { force: true });

@@ -214,6 +214,11 @@ export const MARKDOWN = option(
   'also write it as Markdown, for an issue or the summary of a job; - is standard output',
 );
 
+export const HTML = option(
+  '--html <file>',
+  'also write it as one page that opens without a network; - is standard output',
+);
+
 export const STEP_RANGE = option(
   '--step-range <name>',
   'the NVTX range that is a training step of Nsight Systems reports, or a candidate that `nsys` lists',

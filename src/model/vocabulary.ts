@@ -133,6 +133,28 @@ export const COMPONENTS = [
 ] as const;
 export type Component = (typeof COMPONENTS)[number];
 
+/** Components in the order in which pictures stack them, the lowest first: the long-lived ones are at the bottom. */
+export const STACKING_ORDER: readonly Component[] = [
+  'parameter',
+  'optimizer_state',
+  'gradient',
+  'before_recording',
+  'graph_pool',
+  'kv_cache',
+  'fp8_buffer',
+  'offload_buffer',
+  'communication',
+  'moe_dispatch',
+  'workspace',
+  'checkpoint',
+  'input',
+  'activation',
+  'logits_loss',
+  'recompute',
+  'temporary',
+  'unattributed',
+];
+
 /**
  * Actions of a trace entry, in the order of their codes in the `event` table. `other` is an action unknown to this
  * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.

@@ -26,6 +26,11 @@ export const VERBS = {
     summary: 'why a run failed: verdict, fix, evidence; also `mbforensics PATH...`',
     load: () => import('./start/diagnose.js'),
   },
+  report: {
+    group: 'Start here',
+    summary: 'one offline page with pictures: memory over time, address map, flame graph, ranks, evidence',
+    load: () => import('./start/report.js'),
+  },
   advise: {
     group: 'Start here',
     summary: 'all fixes, with saving and cost, and what the configuration forbids',
@@ -149,7 +154,6 @@ export const VERBS = {
     load: () => import('./store/export.js'),
   },
   completion: {
-    group: 'Data and export',
     summary: 'print shell completion for bash, zsh or fish, or the man page',
     load: () => import('./store/completion.js'),
   },

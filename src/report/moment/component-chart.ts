@@ -2,29 +2,28 @@
 import { maxOf } from '../../model/lists.js';
 import type { TimelineComponents } from '../../model/results/timeline.js';
 import { formatBytes } from '../../model/units.js';
-import type { Component } from '../../model/vocabulary.js';
+import { type Component, STACKING_ORDER } from '../../model/vocabulary.js';
 
-/** A letter for each component; the long-lived ones are at the bottom. */
-const LETTERS: readonly (readonly [Component, string])[] = [
-  ['parameter', 'P'],
-  ['optimizer_state', 'O'],
-  ['gradient', 'G'],
-  ['before_recording', 'b'],
-  ['graph_pool', 'X'],
-  ['kv_cache', 'K'],
-  ['fp8_buffer', '8'],
-  ['offload_buffer', 'F'],
-  ['communication', 'C'],
-  ['moe_dispatch', 'D'],
-  ['workspace', 'W'],
-  ['checkpoint', 'S'],
-  ['input', 'I'],
-  ['activation', 'A'],
-  ['logits_loss', 'L'],
-  ['recompute', 'R'],
-  ['temporary', 't'],
-  ['unattributed', '?'],
-];
+const LETTERS: Readonly<Record<Component, string>> = {
+  parameter: 'P',
+  optimizer_state: 'O',
+  gradient: 'G',
+  before_recording: 'b',
+  graph_pool: 'X',
+  kv_cache: 'K',
+  fp8_buffer: '8',
+  offload_buffer: 'F',
+  communication: 'C',
+  moe_dispatch: 'D',
+  workspace: 'W',
+  checkpoint: 'S',
+  input: 'I',
+  activation: 'A',
+  logits_loss: 'L',
+  recompute: 'R',
+  temporary: 't',
+  unattributed: '?',
+};
 
 /** Rows from the top down, without gutter; `topBytes` is the upper edge. */
 export function componentRows(
@@ -32,8 +31,8 @@ export function componentRows(
   width: number,
   height: number,
 ): { readonly rows: readonly string[]; readonly topBytes: number; readonly legend: string } {
-  const order = LETTERS.filter(([component]) => series.components.includes(component));
-  const places = order.map(([component]) => series.components.indexOf(component));
+  const order = STACKING_ORDER.filter((component) => series.components.includes(component));
+  const places = order.map((component) => series.components.indexOf(component));
   const slices = fold(series.bytes, width);
   const topBytes = Math.max(1, maxOf(slices.map((bytes) => bytes.reduce((sum, part) => sum + part, 0))));
   const columns = slices.map((bytes) => {
@@ -45,7 +44,7 @@ export function componentRows(
     return Array.from({ length: height }, (_, row) => {
       const middle = ((row + 0.5) / height) * topBytes;
       const at = edges.findIndex((edge) => edge > middle);
-      return at < 0 ? ' ' : order[at]![1];
+      return at < 0 ? ' ' : LETTERS[order[at]!];
     });
   });
   const rows = Array.from({ length: height }, (_, i) =>
@@ -56,7 +55,7 @@ export function componentRows(
   );
   const largest = (place: number): number => Math.max(0, maxOf(series.bytes.map((bytes) => bytes[place] ?? 0)));
   const legend = order
-    .map(([component, letter], i) => `${letter} ${component} ≤ ${formatBytes(largest(places[i]!))}`)
+    .map((component, i) => `${LETTERS[component]} ${component} ≤ ${formatBytes(largest(places[i]!))}`)
     .join(' · ');
   return { rows, topBytes, legend };
 }

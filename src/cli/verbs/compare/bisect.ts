@@ -37,6 +37,7 @@ import {
   count,
   duration,
   flag,
+  HTML,
   MARKDOWN,
   operand,
   option,
@@ -153,8 +154,9 @@ const report = defineVerb({
     repo: option('--repo <dir>', 'the repository', text, '.'),
     session: option('--session <id>', 'which bisection; default: the one judged last'),
     markdown: MARKDOWN,
+    html: HTML,
   },
-  examples: ['bisect report', 'bisect report --markdown culprit.md --json'],
+  examples: ['bisect report', 'bisect report --markdown culprit.md --json', 'bisect report --html culprit.html'],
   async ask({ repo, ...given }, session): Promise<BisectReportResult> {
     const repository = await openRepository(repo, session.context.env);
     const bisection = readSession(repository, given.session);
@@ -170,7 +172,14 @@ const report = defineVerb({
     return { ...report, checks: report.checks.map(wordedCheck) };
   },
   render: (result: BisectReportResult, _, { unicode }) => bisectReportText(result, { unicode }),
-  reports: { markdown: (result) => bisectReportMarkdown(result) },
+  reports: {
+    markdown: (result) => bisectReportMarkdown(result),
+    html: async (result) =>
+      (await import('../../report-page.js')).subjectPage('bisection', result.criterion, 'bisect report', {
+        bisection: result,
+        history: null,
+      }),
+  },
 });
 
 export const verb = defineVerbs({

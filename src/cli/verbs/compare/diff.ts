@@ -1,22 +1,11 @@
-import { existsSync } from 'node:fs';
-import { earliestTorch } from '../../../../parsers/index.js';
-import { type DiffLimits, noSnapshotDiff } from '../../../findings/diff/describe-diff.js';
-import { listCandidates } from '../../../findings/diff/side.js';
-import { runDiff } from '../../../findings/flows/run-diff.js';
-import { diffSnapshots } from '../../../findings/flows/snapshot-diff.js';
+import type { DiffLimits } from '../../../findings/diff/describe-diff.js';
 import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
-import { openRepository, type Repository } from '../../../git/repository.js';
-import { resolveRevision } from '../../../git/resolve-revision.js';
 import { MbfError } from '../../../model/errors.js';
-import type { DiffResult } from '../../../model/results/diff.js';
-import { wordedCheck } from '../../../report/compare/check-reason.js';
 import { diffText } from '../../../report/compare/diff-text.js';
 import { defineVerb } from '../../define-verb.js';
+import { diffOperands } from '../../diff-operands.js';
 import { EXIT } from '../../exit-codes.js';
-import { countOrAll, digits, flag, MARKDOWN, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
-import type { Session } from '../../session.js';
-
-const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null };
+import { countOrAll, digits, flag, HTML, MARKDOWN, operand, option, STEP_RANGE, wholeSize } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'diff',
@@ -45,6 +34,7 @@ export const verb = defineVerb({
     ),
     stepRange: STEP_RANGE,
     markdown: MARKDOWN,
+    html: HTML,
     exitCode: flag('--exit-code', 'exit with 1 if b has more active bytes than a, or than --max-growth allows'),
   },
   examples: [
@@ -58,70 +48,27 @@ export const verb = defineVerb({
   ],
   async ask({ a, b, at, atA, atB, matchStep, rank, allRanks, device, sites, repo, stepRange, ...given }, session) {
     const maxGrowth = given.maxGrowth ?? (given.exitCode ? { bytes: 0 } : undefined);
-    const limits: DiffLimits = { sites, minBytes: given.minBytes ?? 0, maxGrowth };
     if (matchStep && (atA ?? atB) !== undefined)
       throw new MbfError(
         'MBF1001',
         '--match-step finds the moment of both sides; it goes with neither --at-a nor --at-b',
       );
+    const limits = { sites, minBytes: given.minBytes ?? 0, maxGrowth };
     const moments = [atA ?? at, atB ?? at] as const;
-    const repository = repo === undefined ? undefined : () => openRepository(repo, session.context.env);
-    const targets = await session.two([
-      await revisionIn(a, repository, session),
-      await revisionIn(b, repository, session),
-    ]);
-    const read = (side: 0 | 1) =>
-      targets.use(side, async (target) => {
-        session.note(target);
-        return { run: target.run, found: await listCandidates(target.store, target.runId, target.handle) };
-      });
-    const candidates = [await read(0), await read(1)] as const;
-    const without = candidates
-      .filter(({ found }) => found.length === 0)
-      .map(({ run }) => `run ${run} has no memory snapshot`);
-    const question = { limits, moments, rank, device, matchStep, allRanks, earliestTorch };
-    const { snapshots, grown } =
-      without.length > 0
-        ? { snapshots: noSnapshotDiff(candidates[0].run, candidates[1].run, without), grown: NOTHING_GROWN }
-        : await diffSnapshots(targets, [a, b], candidates, question);
-    const died = snapshots.a_info !== null && snapshots.a_info.ooms + snapshots.b_info.ooms > 0;
-    const atPeaks = !matchStep && moments.every(({ kind }) => kind === 'peak');
-    const runs = await runDiff(targets, died && atPeaks ? undefined : grown, await repository?.(), stepRange);
-    if (without.length === 2 && runs.checks.every(({ status }) => status === 'skipped'))
-      throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
-    return {
-      schema: 'mbforensics/diff@1',
-      ...snapshots,
-      ...runs,
-      checks: runs.checks.map(wordedCheck),
-    } satisfies DiffResult as DiffResult;
+    const question = { limits, moments, matchStep, rank, allRanks, device, repo, stepRange };
+    const { diff, targets } = await diffOperands([a, b], question, session);
+    if (given.html === undefined) return { diff, page: undefined };
+    const { pairPage } = await import('../../report-page.js');
+    return { diff, page: await pairPage(diff, targets, session) };
   },
-  render: diffText,
+  document: ({ diff }) => diff,
+  render: ({ diff }) => diffText(diff),
   reports: {
-    markdown: async (result) => (await import('../../../report/compare/diff-markdown.js')).diffMarkdown(result),
+    markdown: async ({ diff }) => (await import('../../../report/compare/diff-markdown.js')).diffMarkdown(diff),
+    html: ({ page }) => page!,
   },
-  exitCode: ({ gate }, { exitCode }) => (exitCode && gate?.exceeded === true ? EXIT.finding : EXIT.done),
+  exitCode: ({ diff: { gate } }, { exitCode }) => (exitCode && gate?.exceeded === true ? EXIT.finding : EXIT.done),
 });
-
-/** With a repository, an operand that is nothing else is its revision: `main~3` becomes `commit:<sha>`. */
-async function revisionIn(
-  operand: string,
-  repository: (() => Promise<Repository>) | undefined,
-  session: Session,
-): Promise<string> {
-  if (repository === undefined || existsSync(operand) || /^(?:run|snapshot|label|path):/.test(operand)) return operand;
-  const { openTarget } = await import('../../target.js');
-  try {
-    await (await openTarget(operand, session.common, session.context)).close();
-    return operand;
-  } catch (error) {
-    if (!(error instanceof MbfError) || (error.code !== 'MBF1002' && error.code !== 'MBF1003')) throw error;
-    const revision = operand.replace(/^commit:/, '');
-    const sha = await resolveRevision(await repository(), revision).catch(() => undefined);
-    if (sha === undefined) throw error;
-    return `commit:${sha}`;
-  }
-}
 
 /** `5%`, or a size. */
 function growth(text: string, name: string): NonNullable<DiffLimits['maxGrowth']> {

@@ -6,11 +6,11 @@ import { listCommits } from '../../../git/list-commits.js';
 import { openRepository, type Repository } from '../../../git/repository.js';
 import { resolveRevision } from '../../../git/resolve-revision.js';
 import { MbfError } from '../../../model/errors.js';
-import { HISTORY_AXES, HISTORY_METRIC_NAMES } from '../../../model/results/history.js';
+import { HISTORY_AXES, HISTORY_METRIC_NAMES, HISTORY_METRICS } from '../../../model/results/history.js';
 import { historyText } from '../../../report/compare/history-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { count, flag, oneOf, operand, option, share } from '../../options.js';
+import { count, flag, HTML, oneOf, operand, option, share } from '../../options.js';
 import type { OpenedStore } from '../../path-store.js';
 import type { Session } from '../../session.js';
 import { openTargetStore } from '../../target.js';
@@ -50,6 +50,7 @@ export const verb = defineVerb({
       count,
     ),
     ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
+    html: HTML,
     exitCode: flag('--exit-code', 'exit 1 if the last change is for the worse'),
   },
   examples: [
@@ -59,6 +60,7 @@ export const verb = defineVerb({
     'history --metric peak_reserved_bytes --from 3f2a1bc --exit-code',
     'history --metric ooms --by run --json',
     'history --bisect --metric peak_allocated_bytes',
+    'history --metric step_ms --html history.html',
   ],
   async ask({ path, metric, by, bisect, label, repo, from, to, minChange }, session) {
     const place = repo ?? (bisect ? '.' : undefined);
@@ -81,6 +83,15 @@ export const verb = defineVerb({
       ascii: ascii || !unicode,
       points: limit === undefined ? SCREEN_POINTS : limit || undefined,
     }),
+  reports: {
+    html: async (result) =>
+      (await import('../../report-page.js')).subjectPage(
+        'history',
+        HISTORY_METRICS[result.metric].title,
+        `history --metric ${result.metric}`,
+        { history: result, bisection: null },
+      ),
+  },
   exitCode: (result, { exitCode }) =>
     exitCode && result.change_points.at(-1)?.is_worse === true ? EXIT.finding : EXIT.done,
 });

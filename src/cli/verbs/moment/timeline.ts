@@ -5,9 +5,10 @@ import { GUTTER } from '../../../report/chart.js';
 import { timelineCsv, timelineText } from '../../../report/moment/timeline-text.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
-import { between, count, digits, flag, option, optional, SNAPSHOT, text } from '../../options.js';
+import { between, count, digits, flag, HTML, option, optional, SNAPSHOT, text } from '../../options.js';
 import { readRules } from '../../rules-file.js';
 import { demandSnapshots } from '../../session.js';
+import type { Target } from '../../target.js';
 
 const DEFAULT_WIDTH = 100;
 const DEFAULT_HEIGHT = 16;
@@ -44,6 +45,7 @@ export const verb = defineVerb({
     limit: option('--limit <n>', `steps to list, the last ones; 0 = all (default: ${SCREEN_STEPS})`, count),
     ascii: flag('--ascii', 'draw with ASCII only (default where the locale is not UTF-8)'),
     csv: flag('--csv', 'print the series as CSV'),
+    html: HTML,
   },
   examples: [
     'timeline snapshot_oom_rank-3.pickle',
@@ -52,8 +54,9 @@ export const verb = defineVerb({
     'timeline runs/llama3-70b-sft --annotations nccl',
     'timeline runs/llama3-70b-sft --components',
     'timeline --csv --width 4000 > series.csv',
+    'timeline snapshot_oom_rank-3.pickle --html timeline.html',
   ],
-  async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json }, session) {
+  async ask({ snapshot, device, from, to, by, annotations, components, rules, width, csv, json, html }, session) {
     if (csv && json) throw new MbfError('MBF1001', '--csv and --json exclude each other');
     const columns =
       csv || json
@@ -61,7 +64,8 @@ export const verb = defineVerb({
           ? DOCUMENT_COLUMNS
           : between(1, 100_000)(width, '--width')
         : screenWidth(width, session.context) - GUTTER;
-    const { store, run, filter } = await session.snapshots(snapshot);
+    const target = await session.snapshots(snapshot);
+    const { store, run, filter } = target;
     const result = await describeTimelines(store, filter, {
       ...{ columns, by, device, zoom: { from, to }, annotations },
       components: components ? await readRules(rules) : undefined,
@@ -69,9 +73,11 @@ export const verb = defineVerb({
     demandSnapshots(run, result.snapshots);
     if (device !== undefined && result.snapshots.every(({ devices }) => devices.length === 0))
       throw new MbfError('MBF1002', `none of these snapshots has a device ${device}`);
-    return result;
+    return { result, page: html === undefined ? undefined : await runPage(target) };
   },
-  render(result, { width, height, ascii, limit, csv }, context) {
+  document: ({ result }) => result,
+  reports: { html: ({ page }) => page! },
+  render({ result }, { width, height, ascii, limit, csv }, context) {
     if (csv) return timelineCsv(result);
     const steps = limit === undefined ? SCREEN_STEPS : limit || undefined;
     return timelineText(result, {
@@ -82,6 +88,11 @@ export const verb = defineVerb({
     });
   },
 });
+
+async function runPage(target: Target): Promise<string> {
+  const { DRAWN_DEVICES, pageOf, reportOf } = await import('../../report-page.js');
+  return pageOf((await reportOf(target, { operand: target.handle ?? target.run, devices: DRAWN_DEVICES })).report);
+}
 
 function axis(given: string): 'index' | 'time' {
   if (given === 'index' || given === 'time') return given;

@@ -1,0 +1,95 @@
+/** Pages from opened operands. Loaded only by verbs that write one. */
+import { diagnose } from '../findings/flows/diagnose.js';
+import { describeReport, type RunReport } from '../findings/flows/report.js';
+import { sourceLines } from '../ingest/source-lines.js';
+import type { DiffResult } from '../model/results/diff.js';
+import type { ReportResult } from '../model/results/report.js';
+import { reportHtml } from '../report/html/report-html.js';
+import { STYLE } from '../report/html/style.js';
+import { COMBINATION_RULES, wordDiagnosis } from '../report/verdict/word-verdict.js';
+import { pageScript } from './page-script.js';
+import type { Session } from './session.js';
+import type { Target } from './target.js';
+import type { TwoTargets } from './two-targets.js';
+import { version } from './version.js';
+
+export interface PageOptions {
+  readonly capacityBytes?: number | undefined;
+  /** What a command names the run by. */
+  readonly operand: string;
+  /** Devices drawn at most. */
+  readonly devices: number;
+  readonly prefix?: string;
+}
+
+/** Devices of a run that a page draws unless `--devices` is given. */
+export const DRAWN_DEVICES = 4;
+
+export const program = (): string => `mbforensics ${version()}`;
+
+export function pageOf(report: ReportResult): string {
+  return reportHtml(report, { script: pageScript(), style: STYLE });
+}
+
+export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {
+  const { store, runId, run, handle, failed } = target;
+  const diagnosis = wordDiagnosis(
+    await diagnose(store, runId, run, {
+      capacityBytes: options.capacityBytes,
+      advises: true,
+      failedSources: failed,
+    }),
+  );
+  return describeReport({
+    ...{ store, runId, run, handle, diagnosis, program: program() },
+    ...{ operand: options.operand, devices: options.devices },
+    ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
+    show: { readLines: sourceLines, rules: COMBINATION_RULES },
+  });
+}
+
+/** Two runs on one page: a device of each, and the difference. The verdict is that of the second. */
+export async function pairReport(
+  diff: DiffResult,
+  targets: TwoTargets,
+  session: Session,
+  capacityBytes?: number | undefined,
+): Promise<RunReport> {
+  const sideOf = (side: 0 | 1, name: string): Promise<RunReport> =>
+    targets.use(side, (target) => {
+      session.note(target);
+      return reportOf(target, { operand: target.run, devices: 1, prefix: `${name}: ${target.run}, `, capacityBytes });
+    });
+  const a = await sideOf(0, 'a');
+  const b = await sideOf(1, 'b');
+  return {
+    report: {
+      ...b.report,
+      subject: 'comparison',
+      title: `${a.report.title} → ${b.report.title}`,
+      devices: [...a.report.devices, ...b.report.devices],
+      other_devices: [],
+      diff,
+    },
+    overview: b.overview,
+  };
+}
+
+export async function pairPage(diff: DiffResult, targets: TwoTargets, session: Session): Promise<string> {
+  return pageOf((await pairReport(diff, targets, session)).report);
+}
+
+/** A page without a run: of a bisection or a history. */
+export function subjectPage(
+  subject: 'bisection' | 'history',
+  title: string,
+  operand: string,
+  documents: Pick<ReportResult, 'bisection' | 'history'>,
+): string {
+  return pageOf({
+    ...{ subject, title, operand, program: program() },
+    ...{ diagnosis: null, evidence: [], devices: [], other_devices: [], ranks: [], iterations: null },
+    ...{ diff: null, is_redacted: false },
+    ...documents,
+  });
+}

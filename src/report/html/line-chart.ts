@@ -1,0 +1,174 @@
+/**
+ * Line charts as static SVG. Long series are drawn by the least and the greatest value of each part, never by averages,
+ * so that no spike is lost. Pure.
+ */
+import { maxOf, minOf } from '../../model/lists.js';
+import { formatCount } from '../../model/units.js';
+import { NICE } from '../chart.js';
+import { type Child, element, type SafeHtml, text, textElement } from './html.js';
+
+/** Points of a line at most. */
+const MOST_POINTS = 600;
+
+/** Pixels. */
+const WIDTH = 640;
+const HEIGHT = 200;
+const LEFT = 68;
+const RIGHT = 12;
+const TOP = 14;
+const BOTTOM = 30;
+const TICKS = 4;
+
+export interface Series {
+  readonly name: string;
+  /** By index of {@link LineChart.x}; null: no value there. */
+  readonly values: readonly (number | null)[];
+}
+
+export interface LineChart {
+  readonly title: string;
+  /** Of both axes: `iteration`, and the unit of the values. */
+  readonly xName: string;
+  readonly x: readonly number[];
+  readonly series: readonly Series[];
+  /** A value for a label of the axis. */
+  readonly format: (value: number) => string;
+  /** Below the title: first, last, most. */
+  readonly note: string;
+  /** Whether the axis begins at 0. */
+  readonly fromZero: boolean;
+  /** Values of which `format` makes round labels are multiples of it. */
+  readonly unit: number;
+}
+
+export function lineChart(chart: LineChart): SafeHtml | null {
+  const { x, series, format, title, note, xName, unit } = chart;
+  const drawn = series.filter(({ values }) => values.some((value) => value !== null));
+  if (drawn.length === 0 || x.length < 2) return null;
+  const values = drawn.flatMap((one) => one.values.filter((value) => value !== null));
+  const axis = niceAxis(chart.fromZero ? Math.min(0, minOf(values)) : minOf(values), maxOf(values), unit);
+  const [first, last] = [minOf(x), maxOf(x)];
+  const toX = (value: number): number => LEFT + ((WIDTH - LEFT - RIGHT) * (value - first)) / Math.max(1, last - first);
+  const toY = (value: number): number =>
+    TOP + (HEIGHT - TOP - BOTTOM) * (1 - (value - axis.base) / (axis.top - axis.base));
+  return element(
+    'figure',
+    { class: 'chart' },
+    element('figcaption', {}, textElement('b', title), text(` ${note}`)),
+    element(
+      'svg',
+      { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: 'img', 'aria-label': `${title} by ${xName}: ${note}` },
+      axis.ticks.map((tick) => gridLine(toY(tick), format(tick))),
+      [first, last].map((value, i) =>
+        textElement('text', formatCount(value), {
+          ...{ class: 'tick', x: toX(value), y: HEIGHT - 12, 'text-anchor': i === 0 ? 'start' : 'end' },
+        }),
+      ),
+      textElement('text', xName, {
+        class: 'tick',
+        x: (LEFT + WIDTH - RIGHT) / 2,
+        y: HEIGHT - 12,
+        'text-anchor': 'middle',
+      }),
+      drawn.map(({ values: line }, i) =>
+        element('path', { class: `line l${i}`, d: pathOf(x, line, toX, toY), 'vector-effect': 'non-scaling-stroke' }),
+      ),
+    ),
+    drawn.length > 1 && lineLegend(drawn.map(({ name }) => name)),
+  );
+}
+
+function gridLine(y: number, label: string): Child {
+  return [
+    element('path', { class: 'grid', d: `M${LEFT} ${short(y)}H${WIDTH - RIGHT}` }),
+    textElement('text', label, { class: 'tick', x: LEFT - 6, y: short(y + 4), 'text-anchor': 'end' }),
+  ];
+}
+
+export function lineLegend(names: readonly string[]): SafeHtml {
+  return element(
+    'ul',
+    { class: 'legend' },
+    names.map((name, i) =>
+      element(
+        'li',
+        {},
+        element(
+          'svg',
+          { class: 'swatch', width: 18, height: 12, 'aria-hidden': 'true' },
+          element('path', { class: `line l${i}`, d: 'M0 6H18' }),
+        ),
+        text(name),
+      ),
+    ),
+  );
+}
+
+const short = (value: number): number => Number(value.toFixed(1));
+
+/** One path; a value that is missing leaves a gap. */
+function pathOf(
+  x: readonly number[],
+  values: readonly (number | null)[],
+  toX: (value: number) => number,
+  toY: (value: number) => number,
+): string {
+  let path = '';
+  let isOpen = false;
+  for (const i of extremes(values)) {
+    const value = values[i];
+    if (value === null || value === undefined) {
+      isOpen = false;
+      continue;
+    }
+    path += `${isOpen ? 'L' : 'M'}${short(toX(x[i]!))} ${short(toY(value))}`;
+    isOpen = true;
+  }
+  return path;
+}
+
+/**
+ * Indexes of the points to draw: of each of equal parts the least and the greatest, in their order. A part without any
+ * value gives one index, so that its gap is drawn.
+ */
+export function extremes(values: readonly (number | null)[], most = MOST_POINTS): number[] {
+  const { length } = values;
+  if (length <= most) return values.map((_, i) => i);
+  const parts = Math.floor(most / 2);
+  const chosen: number[] = [];
+  for (let part = 0; part < parts; part += 1) {
+    const from = Math.floor((part * length) / parts);
+    const to = Math.floor(((part + 1) * length) / parts);
+    let low = -1;
+    let high = -1;
+    for (let i = from; i < to; i += 1) {
+      const value = values[i] ?? null;
+      if (value === null) continue;
+      if (low < 0 || value < values[low]!) low = i;
+      if (high < 0 || value > values[high]!) high = i;
+    }
+    if (low < 0) chosen.push(from);
+    else if (low === high) chosen.push(low);
+    else chosen.push(Math.min(low, high), Math.max(low, high));
+  }
+  return chosen;
+}
+
+export interface NiceAxis {
+  readonly base: number;
+  readonly top: number;
+  readonly ticks: readonly number[];
+}
+
+/** Round values, multiples of a round number of `unit`, around all values. */
+export function niceAxis(least: number, most: number, unit = 1): NiceAxis {
+  const range = most > least ? most - least : Math.max(Math.abs(most) * 0.1, unit);
+  const needed = range / TICKS / unit;
+  const power = 10 ** Math.floor(Math.log10(needed));
+  const steps = [...NICE, 10].map((nice) => nice * power * unit);
+  const step = steps.find((one) => one >= needed * unit * (1 - 1e-9)) ?? steps.at(-1)!;
+  const base = Math.floor(least / step + 1e-9) * step;
+  const count = Math.max(1, Math.ceil((most - base) / step - 1e-9));
+  const ticks = Array.from({ length: count + 1 }, (_, i) => base + i * step);
+  return { base, top: ticks.at(-1)!, ticks };
+}

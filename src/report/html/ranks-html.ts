@@ -1,0 +1,235 @@
+/**
+ * Peaks of all ranks as heat maps: a row for each pipeline stage, a cell for each rank. Allocated and reserved have one
+ * scale. The table lists the same figures. Pure.
+ */
+import { groupBy } from '../../model/group-by.js';
+import { maxOf, minOf } from '../../model/lists.js';
+import type { DiagnoseResult } from '../../model/results/common.js';
+import type { ReportRank } from '../../model/results/report.js';
+import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import { rankPhrases } from '../start/ranks-text.js';
+import { byteRange } from '../text-pieces.js';
+import { type Child, element, type SafeHtml, text, textElement, textList, trusted } from './html.js';
+import { bytes, figures, htmlTable } from './html-table.js';
+import { type PageSection, section, twin } from './page-pieces.js';
+
+/** Cells in one line; a longer row is wrapped. */
+const LINE = 64;
+/** Above this number cells are drawn without titles, and the table lists the fullest ranks only. */
+const MOST_RANKS = 2_048;
+const MOST_ROWS = 256;
+/** Classes of the sequential scale: `q0` to `q8`. */
+const STEPS = 9;
+
+/** Pixels. */
+const GUTTER = 44;
+/** Of a map: two fit next to each other. */
+const MOST_WIDTH = 620;
+const LABELLED = 40;
+/** Smaller cells have smaller names of stages. */
+const SMALL = 14;
+
+interface Metric {
+  readonly title: string;
+  readonly of: (rank: ReportRank) => number | null;
+}
+
+const ALLOCATED: Metric = { title: 'peak allocated', of: (rank) => rank.peak_allocated_bytes };
+const RESERVED: Metric = { title: 'peak reserved', of: (rank) => rank.peak_reserved_bytes };
+const BETWEEN: Metric = {
+  title: 'peak reserved − peak allocated',
+  of: ({ peak_reserved_bytes: reserved, peak_allocated_bytes: allocated }) =>
+    reserved === null || allocated === null ? null : reserved - allocated,
+};
+
+export function ranksSection(ranks: readonly ReportRank[], diagnosis: DiagnoseResult | null): PageSection | null {
+  if (ranks.length < 2) return null;
+  const rows = rowsOf(ranks);
+  const both = [...valuesOf(ranks, ALLOCATED), ...valuesOf(ranks, RESERVED)];
+  const isStaged = ranks.some(({ stage }) => stage !== null);
+  const failed = ranks.filter(({ ooms }) => ooms > 0).length;
+  return section(
+    'ranks',
+    {
+      name: 'Ranks',
+      title: `Ranks: ${formatCount(ranks.length)}`,
+      about: `Peaks by rank${isStaged ? ', a row for each pipeline stage' : ''}. ${failed === 0 ? 'No rank ran out of memory.' : `A cross marks the ${failed === 1 ? 'rank' : `${formatCount(failed)} ranks`} that ran out of memory.`}`,
+    },
+    diagnosis !== null && textList(rankPhrases(diagnosis), { class: 'phrases' }),
+    element('div', { class: 'maps' }, [
+      heatMap(rows, ALLOCATED, both),
+      heatMap(rows, RESERVED, both),
+      heatMap(rows, BETWEEN, valuesOf(ranks, BETWEEN)),
+    ]),
+    rankTable(ranks),
+  );
+}
+
+const valuesOf = (ranks: readonly ReportRank[], metric: Metric): number[] =>
+  ranks.flatMap((rank) => metric.of(rank) ?? []);
+
+interface HeatRow {
+  readonly title: string;
+  readonly ranks: readonly ReportRank[];
+}
+
+/** Stages in order; ranks of unknown stages last. */
+function rowsOf(ranks: readonly ReportRank[]): HeatRow[] {
+  const byRank = ranks.toSorted((a, b) => a.rank - b.rank);
+  const stages = [...groupBy(byRank, ({ stage }) => stage)].sort(([a], [b]) => (a ?? Infinity) - (b ?? Infinity));
+  return stages.map(([stage, members]) => ({ title: stage === null ? '' : `PP${stage}`, ranks: members }));
+}
+
+interface Cell {
+  readonly rank: ReportRank;
+  readonly x: number;
+  readonly y: number;
+  /** Class of its colour. */
+  readonly shade: string;
+  readonly value: number | null;
+}
+
+/** One metric; nothing without values. `scaled`: the values that the scale is for. */
+function heatMap(rows: readonly HeatRow[], metric: Metric, scaled: readonly number[]): Child {
+  const known = rows.flatMap(({ ranks }) => valuesOf(ranks, metric));
+  if (known.length === 0) return null;
+  const [least, most] = [minOf(scaled), maxOf(scaled)];
+  const columns = Math.min(LINE, maxOf(rows.map(({ ranks }) => ranks.length)));
+  const left = rows.some(({ title }) => title !== '') ? GUTTER : 0;
+  const size = Math.min(46, Math.floor((MOST_WIDTH - left) / columns));
+  const cells: Cell[] = [];
+  const titles: SafeHtml[] = [];
+  let line = 0;
+  for (const { title, ranks } of rows) {
+    if (title !== '')
+      titles.push(textElement('text', title, { x: GUTTER - 6, y: (line + 0.5) * size + 3, 'text-anchor': 'end' }));
+    ranks.forEach((rank, i) => {
+      const value = metric.of(rank);
+      cells.push({
+        ...{ rank, value, shade: value === null ? 'qn' : `q${shadeOf(value, least, most)}` },
+        x: left + (i % LINE) * size,
+        y: (line + Math.floor(i / LINE)) * size,
+      });
+    });
+    line += Math.ceil(ranks.length / LINE);
+  }
+  const [width, height] = [left + columns * size + 1, line * size + 1];
+  const range = byteRange(known);
+  return element(
+    'figure',
+    { class: 'heat' },
+    element('figcaption', {}, textElement('b', metric.title), text(` ${range}`)),
+    element(
+      'svg',
+      {
+        ...{
+          width,
+          height,
+          viewBox: `0 0 ${width} ${height}`,
+          role: 'img',
+          class: size < SMALL ? 'cells small' : 'cells',
+        },
+        'aria-label': `${metric.title} of ${formatCount(known.length)} ranks: ${range}`,
+      },
+      titles,
+      cellsHtml(cells, size),
+      labels(cells, size),
+      crosses(cells, size),
+    ),
+    scaleLegend(least, most),
+  );
+}
+
+/** Equal parts of the range. */
+function shadeOf(value: number, least: number, most: number): number {
+  return most === least ? 0 : Math.min(STEPS - 1, Math.floor((STEPS * (value - least)) / (most - least)));
+}
+
+const cellTitle = ({ rank, value }: Cell): string =>
+  `rank ${rank.rank}: ${value === null ? 'unknown' : formatBytes(value)}`;
+
+/**
+ * Cells of one colour together. Up to {@link MOST_RANKS} each has its title. They are written without the builder: a
+ * page may have 6,000 of them, and all parts are numbers and words of our own.
+ */
+function cellsHtml(cells: readonly Cell[], size: number): Child {
+  const side = size - 1;
+  const outline = ({ x, y }: Cell): string => `M${x} ${y}h${side}v${side}h-${side}z`;
+  const shades = [...groupBy(cells, ({ shade }) => shade)];
+  if (cells.length > MOST_RANKS)
+    return shades.map(([shade, members]) => element('path', { class: shade, d: members.map(outline).join('') }));
+  return shades.map(([shade, members]) =>
+    element(
+      'g',
+      { class: shade },
+      members.map((cell) => trusted(`<path d="${outline(cell)}"><title>${cellTitle(cell)}</title></path>`)),
+    ),
+  );
+}
+
+/** Values in GiB where cells are large enough. */
+function labels(cells: readonly Cell[], size: number): Child {
+  if (size < LABELLED) return null;
+  return cells.map(
+    ({ value, shade, x, y }) =>
+      value !== null &&
+      textElement('text', (value / GIB).toFixed(1), {
+        ...{ class: `on-${shade}`, x: x + size / 2, y: y + size / 2 + 7, 'text-anchor': 'middle' },
+      }),
+  );
+}
+
+/** Over the cells of ranks that ran out of memory. */
+function crosses(cells: readonly Cell[], size: number): Child {
+  const failed = cells.filter(({ rank }) => rank.ooms > 0);
+  if (failed.length === 0) return null;
+  // Next to the label of a large cell.
+  const arm = size < LABELLED ? size - 3 : 9;
+  const right = size - 3;
+  const d = failed.map(({ x, y }) => `M${x + right - arm} ${y + 2}l${arm} ${arm}m0 -${arm}l-${arm} ${arm}`).join('');
+  return [element('path', { class: 'cross halo', d }), element('path', { class: 'cross', d })];
+}
+
+/** The colours with the ends of their range. */
+function scaleLegend(least: number, most: number): SafeHtml {
+  const isOne = least === most;
+  const shades = Array.from({ length: isOne ? 1 : STEPS }, (_, i) =>
+    element('rect', { class: `q${i}`, x: i * 18, width: 18, height: 10 }),
+  );
+  return element(
+    'p',
+    { class: 'scale' },
+    textElement('span', formatBytes(least)),
+    element('svg', { width: 18 * shades.length, height: 10, 'aria-hidden': 'true' }, shades),
+    !isOne && textElement('span', formatBytes(most)),
+  );
+}
+
+function rankTable(ranks: readonly ReportRank[]): Child {
+  const isCut = ranks.length > MOST_RANKS;
+  const fullness = (rank: ReportRank): number => RESERVED.of(rank) ?? ALLOCATED.of(rank) ?? -1;
+  const rows = isCut
+    ? ranks.toSorted((a, b) => fullness(b) - fullness(a) || a.rank - b.rank).slice(0, MOST_ROWS)
+    : ranks.toSorted((a, b) => a.rank - b.rank);
+  return twin(
+    isCut ? `Table: the ${MOST_ROWS} fullest ranks` : 'Table: ranks',
+    htmlTable(
+      rows,
+      [
+        figures('rank', ({ rank }) => String(rank)),
+        ranks.some(({ stage }) => stage !== null) &&
+          figures('stage', ({ stage }) => (stage === null ? '' : `PP${stage}`)),
+        bytes(ALLOCATED.title, ALLOCATED.of),
+        bytes(RESERVED.title, RESERVED.of),
+        bytes('difference', BETWEEN.of),
+        figures('OOMs', ({ ooms }) => (ooms === 0 ? '' : String(ooms))),
+      ],
+      {
+        caption: 'Peaks by rank',
+        note: isCut
+          ? `${formatCount(ranks.length - rows.length)} ranks not listed; the map shows all ${formatCount(ranks.length)}`
+          : null,
+      },
+    ),
+  );
+}

@@ -1,0 +1,44 @@
+/** Elements of the views. Text is set as text only. */
+
+export function element<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  className = '',
+  text = '',
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  if (className !== '') made.className = className;
+  if (text !== '') made.textContent = text;
+  return made;
+}
+
+/** Buttons of which one is pressed. */
+export function choice<T extends string>(
+  label: string,
+  options: readonly (readonly [value: T, text: string])[],
+  choose: (value: T) => void,
+): { readonly root: HTMLElement; show(value: T): void } {
+  const root = element('div', 'choice');
+  root.setAttribute('role', 'group');
+  root.setAttribute('aria-label', label);
+  root.append(element('span', 'choice-label', label));
+  const buttons = options.map(([value, text]) => {
+    const button = element('button', '', text);
+    button.type = 'button';
+    button.addEventListener('click', () => choose(value));
+    root.append(button);
+    return button;
+  });
+  return {
+    root,
+    show: (value) => {
+      for (const [i, button] of buttons.entries())
+        button.setAttribute('aria-pressed', String(options[i]![0] === value));
+    },
+  };
+}
+
+/** Sets the text unless it is the same: a change makes the browser lay out the page again. */
+export function setText(target: HTMLElement, text: string, title = ''): void {
+  if (target.textContent !== text) target.textContent = text;
+  if (target.title !== title) target.title = title;
+}

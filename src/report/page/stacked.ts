@@ -1,0 +1,183 @@
+/**
+ * Memory by component over the visible entries: components from the bottom, above them free memory of private pools and
+ * cached memory, with lines of what is reserved and of the device, marks and the cursor.
+ */
+import type { Level } from '../../model/picture/levels.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { type Axis, axisKinds, axisOf } from './axis.js';
+import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from './canvas.js';
+import { choice, element, setText } from './dom.js';
+import { levelsFor } from './levels-for.js';
+import { componentName, entriesCommand, momentName, stackedSentence } from './names.js';
+import { drawBytes, drawCursor, drawLimit, drawMarks, drawSteps, drawTicks, label } from './overlay.js';
+import { mountOverview } from './overview.js';
+import { type Palette, paletteOf } from './palette.js';
+import { newPicks, type Picks, pickColumns } from './pick.js';
+import { mountReadout } from './readout.js';
+import { changeExtent, drawChange, drawLine, drawStack } from './stack-raster.js';
+import { bucketState } from './state-at.js';
+import { axisTicks, byteTicks } from './ticks.js';
+import { newTip } from './tip.js';
+import type { AxisKind, Loaded, Shared, View, ViewState } from './view-state.js';
+import { attachZoom } from './zoom.js';
+
+type Mode = 'absolute' | 'change';
+
+const HEIGHT = 420;
+/** The line of the device is part of the picture if the picture does not get more than this many times as high. */
+const DEVICE_TIMES = 1.5;
+const AXIS_TITLES: Readonly<Record<AxisKind, string>> = { entry: 'entry', time: 'time', step: 'step' };
+
+const HELP =
+  'Wheel or + and −: zoom. Drag or Page Up and Page Down: move. Click or ← and →: cursor (with Shift by a pixel). ' +
+  'Home, End: first and last entry. o: next OOM. p: peak. n: next step. 0 or double click: whole trace.';
+
+export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared): View {
+  const { page, columns } = loaded;
+  let mode: Mode = 'absolute';
+  const highest = highestOf(columns.levels);
+  const showsDevice = page.deviceTotalBytes !== null && page.deviceTotalBytes <= highest * DEVICE_TIMES;
+  const high = Math.max(1, highest, showsDevice ? page.deviceTotalBytes! : 0) * 1.06;
+
+  const tools = element('div', 'tools');
+  const axes = choice(
+    'Horizontal axis',
+    axisKinds(page, columns).map((kind) => [kind, AXIS_TITLES[kind]] as const),
+    (axis) => shared.set({ axis }),
+  );
+  const modes = choice<Mode>(
+    'Show',
+    [
+      ['absolute', 'absolute'],
+      ['change', 'difference from the start of the view'],
+    ],
+    (chosen) => {
+      mode = chosen;
+      draw(shared.get());
+    },
+  );
+  tools.append(axes.root, modes.root);
+  if (page.isDump) root.append(element('p', 'note', 'No trace was recorded: the only state is the dumped one.'));
+  const line = element('div');
+  const body = element('div', 'chart-and-list');
+  const chart = element('div', 'chart');
+  const list = element('div', 'list');
+  body.append(chart, list);
+  root.append(tools, line, body);
+  const overview = mountOverview(chart, loaded, shared, high);
+  const insets = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 22, bottom: 26 };
+  const surface = newSurface(chart, HEIGHT, insets, stackedSentence(page));
+  const note = element('p', 'note');
+  chart.append(note, element('p', 'keys', HELP));
+  const readout = mountReadout(line, list, loaded);
+  attachZoom(surface.canvas, loaded, shared);
+  const tip = newTip(surface.root);
+
+  let palette: Palette = paletteOf(page.components, isDark());
+  let wasDark = isDark();
+  let picks: Picks = newPicks(0);
+  let levels: readonly Level[] = [];
+  let drawn: readonly unknown[] = [];
+  let extent = { low: 0, high };
+
+  const drawRaster = (frame: Frame, axis: Axis, state: ViewState): void => {
+    const { raster, ratio } = frame;
+    const now = [state.from, state.to, state.axis, mode, raster, wasDark];
+    if (now.every((value, i) => value === drawn[i])) return;
+    drawn = now;
+    if (picks.width !== raster.width) picks = newPicks(raster.width);
+    // Entries are not spread evenly over the other axes: some are wide there.
+    levels = levelsFor(loaded, state.from, state.to, raster.width * (state.axis === 'entry' ? 1 : 4));
+    pickColumns(levels, axis.seqOf, picks);
+    extent = mode === 'absolute' ? { low: 0, high } : padded(changeExtent(levels, picks));
+    const look = { palette, ...extent, line: Math.max(1, Math.round(ratio)), hasSeparators: true };
+    if (mode === 'absolute') {
+      drawStack(raster, levels, picks, look);
+      drawLine(raster, look, palette.ink, (x) => (picks.level[x]! < 0 ? Number.NaN : picks.reservedMost[x]!));
+    } else drawChange(raster, levels, picks, look);
+    surface.put();
+    const isCoarse = picks.longest > 2 * ratio;
+    const command = entriesCommand(page, Math.floor(state.from), Math.ceil(state.to) - 1);
+    setText(
+      note,
+      isCoarse ? `One column is ${formatCount(picks.longestEntries)} entries here; the entries: ${command}` : '',
+    );
+  };
+
+  const drawOver = (frame: Frame, axis: Axis, state: ViewState): void => {
+    const { plot } = frame;
+    const yOf = (bytes: number): number => plot.y + ((extent.high - bytes) / (extent.high - extent.low)) * plot.height;
+    drawBytes(frame, palette, byteTicks(extent.low, extent.high, plot.height / 48, mode === 'change'), yOf);
+    drawSteps(frame, palette, page, axis);
+    const ticks = axisTicks(page, columns, state.axis, state, plot.width / 90);
+    drawTicks(frame, palette, ticks, axis, AXIS_TITLES[state.axis]);
+    drawMarks(frame, palette, page, axis);
+    const total = page.deviceTotalBytes;
+    if (mode === 'absolute' && total !== null) {
+      const text = `device ${formatBytes(total)}`;
+      if (showsDevice) drawLimit(frame, palette, yOf(total), text);
+      else label(frame, palette, plot.x + plot.width - 4, plot.y + 10, `${text}: above the picture`, 'right');
+    }
+    drawCursor(frame, palette, axis.xOf(state.cursor));
+  };
+
+  const draw = (state: ViewState): void => {
+    if (wasDark !== isDark()) {
+      wasDark = isDark();
+      palette = paletteOf(page.components, wasDark);
+    }
+    axes.show(state.axis);
+    modes.show(mode);
+    overview.draw(state);
+    const frame = surface.frame();
+    const axis = axisOf(page, columns, state);
+    drawRaster(frame, axis, state);
+    drawOver(frame, axis, state);
+    readout.show(state, palette);
+  };
+
+  surface.canvas.addEventListener('pointermove', (event) => {
+    const { offsetX: x, offsetY: y } = event;
+    const lines = event.buttons === 0 ? linesAt((x - insets.left) / plotWidth(), (y - insets.top) / PLOT_HEIGHT) : [];
+    tip.show(x, y, lines);
+  });
+  surface.canvas.addEventListener('pointerleave', () => tip.hide());
+  const plotWidth = (): number => surface.canvas.clientWidth - insets.left - insets.right;
+  const PLOT_HEIGHT = HEIGHT - insets.top - insets.bottom;
+
+  /** What a place of the plot shows. */
+  const linesAt = (right: number, down: number): string[] => {
+    const x = Math.floor(right * picks.width);
+    if (x < 0 || x >= picks.width || down < 0 || down > 1 || picks.level[x]! < 0) return [];
+    const at = bucketState(levels[picks.level[x]!]!, picks.column[x]!);
+    const totals = `${formatBytes(at.active)} active, ${formatBytes(at.reserved)} reserved`;
+    const moment = momentName(page, at);
+    if (mode === 'change') return [totals, moment];
+    const bytes = extent.high * (1 - down);
+    let sum = 0;
+    for (const [c, name] of page.components.entries()) {
+      sum += at.components[c]!;
+      if (bytes < sum) return [`${componentName(name)}: ${formatBytes(at.components[c]!)}`, totals, moment];
+    }
+    const privateFree = Math.max(0, at.privateReserved - at.privateActive);
+    if (bytes < sum + privateFree) return [`private pools, free: ${formatBytes(privateFree)}`, totals, moment];
+    const cached = at.reserved - at.active - privateFree;
+    return bytes < at.reserved ? [`cached, free: ${formatBytes(cached)}`, totals, moment] : [totals, moment];
+  };
+
+  return { draw };
+}
+
+/** Most bytes of any column, reserved or active. */
+function highestOf(levels: readonly Level[]): number {
+  let most = 0;
+  for (const { active, reservedMost, columns } of levels)
+    for (let i = 0; i < columns; i += 1) most = Math.max(most, active[i]!, reservedMost[i]!);
+  return most;
+}
+
+/** With some space, and never empty. */
+function padded({ low, high }: { readonly low: number; readonly high: number }): { low: number; high: number } {
+  const space = Math.max(1, (high - low) * 0.06);
+  return { low: low - space, high: high + space };
+}

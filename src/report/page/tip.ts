@@ -1,0 +1,43 @@
+/** What is below the pointer, in a box next to it. */
+import { element } from './dom.js';
+
+export interface Tip {
+  /** `x`, `y`: CSS pixels in the holder. The first line is the title. Hidden without lines. */
+  show(x: number, y: number, lines: readonly string[]): void;
+  hide(): void;
+}
+
+/** CSS pixels between pointer and box. */
+const GAP = 14;
+
+/** `holder` must be positioned. */
+export function newTip(holder: HTMLElement): Tip {
+  const box = element('div', 'tip');
+  box.hidden = true;
+  // The canvas has a description; the box repeats it for the pointer.
+  box.setAttribute('aria-hidden', 'true');
+  holder.append(box);
+  let shown = '';
+  return {
+    show: (x, y, lines) => {
+      const text = lines.join('\n');
+      if (text === '') {
+        box.hidden = true;
+        return;
+      }
+      if (text !== shown) {
+        shown = text;
+        box.replaceChildren(...lines.map((line, i) => element('div', i === 0 ? 'tip-title' : '', line)));
+      }
+      box.hidden = false;
+      const { offsetWidth, offsetHeight } = box;
+      const left = x + GAP + offsetWidth > holder.clientWidth ? Math.max(0, x - GAP - offsetWidth) : x + GAP;
+      const isBelow = y + GAP + offsetHeight <= holder.clientHeight || y - GAP - offsetHeight < -40;
+      box.style.setProperty('left', `${left}px`);
+      box.style.setProperty('top', `${isBelow ? y + GAP : y - GAP - offsetHeight}px`);
+    },
+    hide: () => {
+      box.hidden = true;
+    },
+  };
+}

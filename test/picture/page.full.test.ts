@@ -1,0 +1,346 @@
+/**
+ * Pages of `report` in a real Chromium: one request, no error, hostile names stay text, tables equal `--json`, keys and
+ * deep links work, and screen readers, print and dark mode get what they need.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AttributeResult } from '../../src/model/results/attribute.js';
+import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.js';
+import type { DiffResult } from '../../src/model/results/diff.js';
+import type { TimelineResult } from '../../src/model/results/timeline.js';
+import { formatBytes, GIB, MIB } from '../../src/model/units.js';
+import { repoRoot } from '../store/scratch.js';
+import { type Browser, findChromium, launchBrowser, type Page } from '../support/browser.js';
+import { buildCli, type Cli } from '../support/cli.js';
+import { skipLoudly } from '../support/corpus.js';
+import { smallSnapshot } from '../support/small-snapshot.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const AFTER = join(repoRoot, 'samples', 'llama3-70b-expandable');
+const HOSTILE = '</script><img src=x onerror="document.title=`run`">\u202e\u0007';
+
+const chromium = findChromium();
+
+describe('pages in a browser', () => {
+  if (chromium === undefined && process.env['MBF_BROWSER'] !== 'required') {
+    skipLoudly('pages in a browser', 'Chromium (apt-get install chromium, or set MBF_CHROMIUM)');
+    return;
+  }
+  const directory = temporaryDirectory();
+  let cli: Cli;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    if (chromium === undefined) throw new Error('Chromium is required here, and it is not installed');
+    cli = buildCli();
+    browser = await launchBrowser(chromium);
+  });
+  afterAll(async () => browser?.close());
+
+  const db = join(directory, 'store.duckdb');
+  let pages = 0;
+  /** Writes the page of a command line, and opens it. */
+  async function open(args: readonly string[], hash = ''): Promise<{ page: Page; file: string }> {
+    pages += 1;
+    const file = join(directory, `page-${pages}.html`);
+    cli.expect(0, [...args, ...(args[0] === 'report' ? ['-o'] : ['--html']), file]);
+    const page = await browser.newPage();
+    await page.goto(pathToFileURL(file).href + hash);
+    await settled(page);
+    return { page, file };
+  }
+  /** Two frames: views draw in the first one after a change. */
+  const settled = (page: Page): Promise<void> =>
+    page.evaluate(
+      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))',
+    );
+  const mistakes = (page: Page): string[] =>
+    page.events
+      .filter(({ method }) => method === 'Runtime.exceptionThrown' || method === 'Log.entryAdded')
+      .map(({ params }) => JSON.stringify(params));
+  const requests = (page: Page): string[] =>
+    page.events
+      .filter(({ method }) => method === 'Network.requestWillBeSent')
+      .map(({ params }) => (params['request'] as { url: string }).url);
+  const hashOf = (page: Page): Promise<string> => page.evaluate('location.hash');
+  const text = (page: Page, selector: string): Promise<string> =>
+    page.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
+  /** Exact figures of the cells of one table, by row. */
+  const cellBytes = (page: Page, table: string): Promise<number[][]> =>
+    page.evaluate(
+      `[...document.querySelectorAll(${JSON.stringify(`${table} tr`)})].map((row) =>
+        [...row.querySelectorAll('[data-bytes]')].map((cell) => Number(cell.dataset.bytes))).filter((row) => row.length > 0)`,
+    );
+
+  describe('of a run', () => {
+    let page: Page;
+    let file = '';
+    beforeAll(async () => {
+      cli.expect(0, ['ingest', SAMPLE, '--db', db]);
+      ({ page, file } = await open(['report', SAMPLE]));
+    });
+
+    it('makes one request, its own, and reports no error', () => {
+      expect(requests(page)).toEqual([pathToFileURL(file).href]);
+      expect(mistakes(page)).toEqual([]);
+    });
+
+    it('draws every view', async () => {
+      const drawn = await page.evaluate<Record<string, number>>(`Object.fromEntries(
+        ['stacked', 'map', 'segments', 'flame', 'lifetimes'].map((id) => [id, [...document.querySelectorAll('#' + id + ' .view canvas')]
+          .reduce((most, canvas) => {
+            const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            return Math.max(most, new Set(new Uint32Array(data.buffer)).size);
+          }, 0)]))`);
+      for (const [view, colors] of Object.entries(drawn)) expect(colors, view).toBeGreaterThan(4);
+      expect(await page.evaluate('document.getElementById("picture-error").hidden')).toBe(true);
+    });
+
+    it('allows neither another script nor markup from texts', async () => {
+      const ran = await page.evaluate(`(() => {
+        const script = document.createElement('script');
+        let refused = false;
+        try { script.textContent = 'window.injected = true'; document.body.append(script); } catch { refused = true; }
+        return refused || window.injected !== true;
+      })()`);
+      expect(ran).toBe(true);
+      expect(
+        await page.evaluate(
+          `(() => { try { document.body.innerHTML = '<b></b>'; return 'set'; } catch (error) { return error.name; } })()`,
+        ),
+      ).toBe('TypeError');
+    });
+
+    it('has the same bytes again', () => {
+      const again = join(directory, 'again.html');
+      cli.expect(0, ['report', SAMPLE, '-o', again]);
+      expect(readFileSync(again)).toEqual(readFileSync(file));
+    });
+
+    it('has the verdict, the fix and the account of diagnose', async () => {
+      const { verdicts } = cli.expect(0, ['diagnose', SAMPLE, '--json']).json<DiagnoseResult>();
+      const { accounting, accounting_total: total } = verdicts[0]!;
+      const header = await text(page, '#verdict, header');
+      expect(header).toContain('fragmentation');
+      expect(header).toContain('expandable_segments:True');
+      const cells = (await cellBytes(page, '#memory details.twin')).map(([bytes]) => bytes);
+      for (const part of accounting) expect(cells).toContain(part.bytes);
+      expect(accounting.reduce((sum, part) => sum + part.bytes, 0)).toBe(total!.bytes);
+    });
+
+    it('has the components of attribute, the call sites of peak and the steps of timeline, to the byte', async () => {
+      for (const at of ['oom', 'peak']) {
+        const { devices } = cli.expect(0, ['attribute', SAMPLE, '--at', at, '--json']).json<AttributeResult>();
+        const cells = (await cellBytes(page, '#stacked details.twin')).flat();
+        for (const component of devices[0]!.components) expect(cells).toContain(component.bytes);
+        const { snapshots } = cli.expect(0, ['peak', SAMPLE, '--at', at, '--limit', '25', '--json']).json<PeakResult>();
+        const sites = (await cellBytes(page, '#flame details.twin')).flat();
+        for (const group of snapshots[0]!.devices[0]!.groups) expect(sites).toContain(group.bytes);
+      }
+      const timeline = cli.expect(0, ['timeline', SAMPLE, '--json']).json<TimelineResult>();
+      const { rows } = timeline.snapshots[0]!.devices[0]!.trace!.steps;
+      const steps = (await cellBytes(page, '#steps')).flat();
+      expect(rows.length).toBeGreaterThan(0);
+      for (const row of rows)
+        expect(steps).toEqual(expect.arrayContaining([row.peak_active_bytes, row.end_active_bytes]));
+    });
+
+    it('moves the cursor by keys, and shows exact figures that add up', async () => {
+      const { peak_active: peak, ooms } = cli.expect(0, ['timeline', SAMPLE, '--json']).json<TimelineResult>()
+        .snapshots[0]!.devices[0]!.trace!.marks;
+      const figures = (): Promise<number[]> =>
+        page.evaluate(
+          `[...document.querySelectorAll('#stacked .at-cursor td')].map((cell) => Number((/([0-9,]+) bytes/.exec(cell.title) ?? [, '0'])[1].replaceAll(',', '')))`,
+        );
+      await page.evaluate('document.querySelector("#stacked canvas[tabindex]").focus()');
+      await page.press('p');
+      await settled(page);
+      const [, , , active, ...components] = await figures();
+      expect(active).toBe(peak.bytes);
+      // The last row is a part of the ones above.
+      expect(components.slice(0, -1).reduce((sum, bytes) => sum + bytes, 0)).toBe(active);
+      await page.press('Home');
+      await page.press('o');
+      await settled(page);
+      expect(await text(page, '#stacked .readout')).toContain(ooms[0]!.seq.toLocaleString('en-US'));
+      await page.press('ArrowLeft');
+      await settled(page);
+      expect(await text(page, '#stacked .readout')).toContain((ooms[0]!.seq - 1).toLocaleString('en-US'));
+      await page.press('+');
+      await settled(page);
+      expect(await hashOf(page)).toMatch(/z=\d+-\d+/);
+      await page.press('0');
+      await settled(page);
+    });
+
+    it('opens at what its address names, and ignores the rest', async () => {
+      const other = await browser.newPage();
+      await other.goto(`${pathToFileURL(file).href}#v=map&t=12000&z=10000-14000&a=time&e=E6&evil=<img>&s=99999999`);
+      await settled(other);
+      expect(await text(other, '#stacked .readout')).toContain('12,000');
+      expect(await other.evaluate('document.getElementById("evidence-E6").open')).toBe(true);
+      expect(await hashOf(other)).not.toContain('evil=%');
+      expect(mistakes(other)).toEqual([]);
+      await other.goto(`${pathToFileURL(file).href}#t=99999999999&z=5-1&a=__proto__&r=77&v=constructor`);
+      await settled(other);
+      expect(mistakes(other)).toEqual([]);
+      await other.close();
+    });
+
+    it('has names for screen readers, and a table for each drawing', async () => {
+      await page.send('Accessibility.enable');
+      const { nodes } = await page.send<{
+        nodes: { role?: { value: string }; name?: { value: string }; ignored: boolean }[];
+      }>('Accessibility.getFullAXTree');
+      const named = nodes
+        .filter(({ role, ignored }) => !ignored && role?.value === 'image')
+        .map(({ name }) => name?.value ?? '');
+      expect(named.length).toBeGreaterThanOrEqual(5);
+      for (const name of named) expect(name.length).toBeGreaterThan(3);
+      const without = await page.evaluate(
+        `[...document.querySelectorAll('section:has(.view)')].filter((section) => section.querySelector('details.twin table') === null).map(({ id }) => id)`,
+      );
+      expect(without).toEqual([]);
+      const unfocusable = await page.evaluate(
+        `[...document.querySelectorAll('.view canvas[role=img]')].filter((canvas) => canvas.tabIndex !== 0).length`,
+      );
+      expect(unfocusable).toBe(0);
+    });
+
+    it('is dark where the system is, and prints whole', async () => {
+      const shade = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
+      const light = await shade();
+      await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] });
+      await settled(page);
+      expect(await shade()).not.toBe(light);
+      await page.send('Emulation.setEmulatedMedia', { features: [] });
+      const open = '[...document.querySelectorAll("details")].filter(({ open }) => open).length';
+      const before = await page.evaluate<number>(open);
+      await page.evaluate('dispatchEvent(new Event("beforeprint"))');
+      expect(await page.evaluate<number>(open)).toBe(
+        await page.evaluate<number>('document.querySelectorAll("details").length'),
+      );
+      await page.evaluate('dispatchEvent(new Event("afterprint"))');
+      expect(await page.evaluate<number>(open)).toBe(before);
+      const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: true });
+      expect(data.length).toBeGreaterThan(50_000);
+      expect(mistakes(page)).toEqual([]);
+    });
+
+    it('is complete without scripts', async () => {
+      const plain = await browser.newPage();
+      await plain.send('Emulation.setScriptExecutionDisabled', { value: true });
+      await plain.goto(pathToFileURL(file).href);
+      const { data } = await plain.send<{ data: string }>('Page.printToPDF', {});
+      expect(data.length).toBeGreaterThan(20_000);
+      await plain.close();
+    });
+  });
+
+  it('shows hostile names as text', async () => {
+    const run = join(directory, 'run <img src=x onerror=alert(1)>');
+    mkdirSync(run);
+    const frame = `${HOSTILE} /job/<script>alert(1)</script>.py:7`;
+    writeFileSync(
+      join(run, 'snapshot_0.pickle'),
+      smallSnapshot({
+        segments: [
+          [
+            { size: 2 * MIB, stack: [frame] },
+            { size: 18 * MIB, state: 'inactive' },
+          ],
+        ],
+        entries: [
+          { action: 'alloc', addr: 0x7f00_0000_0000, size: 2 * MIB, stack: [frame] },
+          { action: 'oom', addr: 512 * MIB, size: 64 * MIB, stack: [frame] },
+        ],
+      }),
+    );
+    writeFileSync(
+      join(run, 'train.log'),
+      `host ${HOSTILE}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a total capacity of 1.00 GiB of which 512.00 MiB is free. ${HOSTILE}\n`,
+    );
+    const { page } = await open(['report', run]);
+    expect(await page.evaluate('document.title')).toContain('<img');
+    expect(await page.evaluate('document.querySelectorAll("img").length')).toBe(0);
+    expect(await page.evaluate('document.querySelectorAll("script:not([type])").length')).toBe(1);
+    expect(
+      await page.evaluate('/[\\u202a-\\u202e\\u2066-\\u2069\\u0007]/.test(document.documentElement.textContent)'),
+    ).toBe(false);
+    expect(requests(page)).toHaveLength(1);
+    expect(mistakes(page)).toEqual([]);
+  });
+
+  it('draws two runs on one axis, with the difference of diff', async () => {
+    const { page } = await open(['report', AFTER, '--baseline', SAMPLE]);
+    const diff = cli.expect(0, ['diff', SAMPLE, AFTER, '--json']).json<DiffResult>();
+    const colors = await page.evaluate<number>(`(() => {
+      const canvas = document.querySelector('#pair .view canvas');
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    })()`);
+    expect(colors).toBeGreaterThan(3);
+    const cells = (await cellBytes(page, '#pair')).flat();
+    for (const component of diff.components.filter(({ delta_bytes: bytes }) => bytes !== 0))
+      expect(cells).toContain(component.delta_bytes);
+    expect(await page.evaluate('document.querySelectorAll(".devices button").length')).toBe(2);
+    expect(requests(page)).toHaveLength(1);
+    expect(mistakes(page)).toEqual([]);
+  });
+
+  it('draws a dump without a trace, a log alone, and nothing', async () => {
+    const dump = join(directory, 'dump.pickle');
+    writeFileSync(dump, smallSnapshot({ segments: [[{ size: 4 * MIB }, { size: 16 * MIB, state: 'inactive' }]] }));
+    const { page } = await open(['report', dump]);
+    expect(await text(page, '#flame .view')).toContain(formatBytes(4 * MIB));
+    expect(mistakes(page)).toEqual([]);
+    const log = join(directory, 'oom.log');
+    writeFileSync(
+      log,
+      'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.25 GiB is free. Including non-PyTorch memory, this process has 77.85 GiB memory in use. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 5.00 GiB is reserved by PyTorch but unallocated.\n',
+    );
+    const { page: logPage } = await open(['report', log]);
+    expect(await logPage.evaluate('document.querySelectorAll(".view").length')).toBe(0);
+    expect((await cellBytes(logPage, '#memory')).flat()).toContain(70 * GIB);
+    expect(mistakes(logPage)).toEqual([]);
+    const empty = join(directory, 'empty.log');
+    writeFileSync(empty, 'iteration 1\n');
+    const { page: emptyPage } = await open(['report', empty]);
+    expect(mistakes(emptyPage)).toEqual([]);
+  });
+
+  it('draws a history, and the timeline verb writes the page of its run', async () => {
+    const { page } = await open(['history', '--metric', 'peak_allocated_bytes', '--by', 'run', '--db', db]);
+    expect((await text(page, 'main')).length).toBeGreaterThan(50);
+    expect(mistakes(page)).toEqual([]);
+    const { page: timeline } = await open(['timeline', SAMPLE]);
+    expect(await timeline.evaluate('document.querySelectorAll("#stacked canvas").length')).toBeGreaterThan(0);
+    expect(mistakes(timeline)).toEqual([]);
+  });
+
+  it('draws the stacked view as an SVG that a browser shows', async () => {
+    const svg = join(directory, 'stack.svg');
+    cli.expect(0, ['report', SAMPLE, '-o', svg]);
+    const page = await browser.newPage();
+    await page.goto(pathToFileURL(svg).href);
+    expect(await page.evaluate('document.documentElement.localName')).toBe('svg');
+    expect(await page.evaluate<number>('document.querySelectorAll("path").length')).toBeGreaterThan(4);
+    expect(await page.evaluate('document.querySelectorAll("script").length')).toBe(0);
+    expect(requests(page)).toHaveLength(1);
+    expect(mistakes(page)).toEqual([]);
+  });
+
+  it('replaces its own page, and no other file', () => {
+    const file = join(directory, 'kept.html');
+    writeFileSync(file, '<!doctype html><p>mine');
+    expect(cli.expect(2, ['report', SAMPLE, '-o', file]).stderr).toContain('MBF1007');
+    expect(readFileSync(file, 'utf8')).toBe('<!doctype html><p>mine');
+    cli.expect(0, ['report', SAMPLE, '-o', file, '--force']);
+    cli.expect(0, ['report', SAMPLE, '-o', file]);
+    const answer = cli.expect(0, ['report', SAMPLE, '-o', file, '--json']).json<{ file: string; bytes: number }>();
+    expect(answer.bytes).toBe(readFileSync(file).length);
+  });
+});

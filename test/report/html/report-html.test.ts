@@ -1,0 +1,147 @@
+/** The static page: it is safe, it is the same for the same input, and its figures are those of the results. */
+import { createHash } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { reportHtml } from '../../../src/report/html/report-html.js';
+import { STYLE } from '../../../src/report/html/style.js';
+import { bisectReport, HOSTILE as HOSTILE_WORDS } from '../../support/compare-results.js';
+import { GIB, MIB, ranks, report, TOTAL } from './report-fixture.js';
+import { byClass, byId, byName, bytesIn, type Node, readHtml, select, textOf } from './sound-html.js';
+
+const SCRIPT = 'console.log("the script");';
+const pageOf = (result = report()): string => reportHtml(result, { script: SCRIPT, style: STYLE });
+const HOSTILE = `</script><img src=x onerror=alert(1)>\u202e${HOSTILE_WORDS}`;
+
+let page: Node;
+beforeAll(() => {
+  page = readHtml(pageOf());
+});
+
+describe('reportHtml', () => {
+  it('keeps every hostile text a text', () => {
+    const html = pageOf(report({}, { run: HOSTILE, site: HOSTILE, line: HOSTILE, path: HOSTILE }));
+    const node = readHtml(html);
+    expect(byName(node, 'img')).toEqual([]);
+    expect(byName(node, 'script').map((one) => one.attributes.get('type'))).toEqual([
+      'application/json',
+      'application/octet-stream',
+      undefined,
+    ]);
+    expect(['\u202e', '\u0000', '\u001b'].filter((sign) => html.includes(sign))).toEqual([]);
+    expect(html).toContain('\\u{202e}');
+    const title = textOf(byName(node, 'title')[0]!);
+    expect(title).toContain('</script><img src=x onerror=alert(1)>');
+    for (const place of ['.quote', 'pre', 'td', 'summary'])
+      expect(
+        select(node, (one) => one.name === place || one.attributes.get('class') === place.slice(1)).some((one) =>
+          textOf(one).includes('<img src=x'),
+        ),
+      ).toBe(true);
+  });
+
+  it('allows its own script and style and nothing else', () => {
+    const policy = select(page, (one) => one.attributes.get('http-equiv') === 'Content-Security-Policy')[0]!;
+    const hash = (content: string): string => `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+    const style = textOf(byName(page, 'style')[0]!);
+    expect(style).toBe(STYLE);
+    expect(policy.attributes.get('content')).toBe(
+      `default-src 'none'; script-src ${hash(textOf(byName(page, 'script').at(-1)!))}; style-src ${hash(style)}; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'`,
+    );
+    // A style attribute, an address to load from or a handler would be refused, or be a request.
+    const forbidden = select(page, ({ attributes }) =>
+      [...attributes].some(
+        ([key, value]) =>
+          key === 'style' || key === 'src' || key.startsWith('on') || (key === 'href' && !/^(?:#|data:,$)/.test(value)),
+      ),
+    );
+    expect(forbidden).toEqual([]);
+    expect(() => reportHtml(report(), { script: 'a = "</script>"', style: STYLE })).toThrow('ends its element');
+  });
+
+  it('is the same for the same input, and every link has its target', () => {
+    expect(pageOf()).toBe(pageOf());
+    const ids = select(page, ({ attributes }) => attributes.has('id')).map(({ attributes }) => attributes.get('id')!);
+    expect(new Set(ids).size).toBe(ids.length);
+    const targets = byName(page, 'a').map(({ attributes }) => attributes.get('href')!.slice(1));
+    expect(targets).toContain('evidence-E2');
+    expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+  });
+
+  it('begins with what a page is recognised by', () => {
+    expect(pageOf().slice(0, 4096)).toContain('<meta name="generator" content="mbforensics 0.1.0">');
+  });
+
+  it('has the verdict, the fix and the reasons at its head', () => {
+    const head = byId(page, 'verdict');
+    expect(textOf(head)).toMatch(/^OOM.*run night-shift.*rank 3.*fragmentation \(split remainder\), confidence high/);
+    expect(textOf(byClass(head, 'fix')[0]!)).toContain('set expandable_segments:True');
+    const links = byName(byClass(head, 'why')[0]!, 'a').map(({ attributes }) => attributes.get('data-e'));
+    expect(links).toEqual(['E2', 'E3']);
+  });
+
+  it('has bars whose parts add up to the total to the byte', () => {
+    const bars = select(byId(page, 'memory'), ({ attributes }) => attributes.has('data-total'));
+    const sums = bars.map((bar) => bytesIn(bar).reduce((sum, bytes) => sum + bytes, 0));
+    expect(bars.map(({ attributes }) => Number(attributes.get('data-total')))).toEqual([TOTAL, 80 * GIB]);
+    expect(sums).toEqual([TOTAL, 80 * GIB]);
+  });
+
+  it('has tables with the exact figures of every view', () => {
+    const { moments, page: device } = report().devices[0]!;
+    const inSection = (id: string): number[] => bytesIn(byClass(byId(page, id), 'twin')[0]!);
+    const components = moments.flatMap(({ attribution }) => attribution.components.map(({ bytes }) => bytes));
+    expect(inSection('stacked')).toEqual(expect.arrayContaining([...components, 54 * GIB, 70 * GIB]));
+    expect(inSection('map')).toEqual(
+      [2, 1, 0.87890625, 1].map((gib) => gib * GIB).concat(GIB - 512, inSection('map').slice(5)),
+    );
+    expect(inSection('segments')).toEqual(expect.arrayContaining([75 * GIB, 21 * GIB, 900 * MIB + 512, 2 * GIB]));
+    expect(inSection('flame')).toEqual([53, 1, 54, 69, 1, 70].map((gib) => gib * GIB));
+    expect(inSection('lifetimes')).toEqual([...device.lifetimes].reverse().map(({ bytes }) => bytes));
+    expect(bytesIn(byId(page, 'steps'))).toContain(50 * GIB + 7);
+    expect(bytesIn(byId(page, 'evidence-E2'))).toEqual([123_456_789_012]);
+    const account = bytesIn(byClass(byId(page, 'memory'), 'twin')[0]!);
+    expect(account.filter((bytes) => bytes === -12_345)).toHaveLength(2);
+  });
+
+  it('marks the quoted line, and has what is not known with its lines to paste', () => {
+    expect(textOf(byClass(byId(page, 'evidence-E1'), 'at')[0]!)).toContain('torch.OutOfMemoryError');
+    expect(byName(byId(page, 'unknown'), 'pre').map(textOf)).toEqual(['export A=1', '--a 1', 'a = 1']);
+  });
+
+  it('names what is not drawn', () => {
+    const footer = textOf(byName(page, 'footer')[0]!);
+    expect(footer).toContain('the page makes no request');
+    expect(footer).toContain('10 blocks of 100');
+    expect(footer).toContain('mbforensics report night-shift/4/snapshot#1');
+  });
+
+  it('shows ranks in little space, and names how many it does not list', () => {
+    for (const staged of [true, false]) {
+      const html = pageOf(report({ ranks: ranks(1_024, staged) }));
+      const section = /<section id="ranks".*?<\/section>/s.exec(html)![0];
+      expect(section.length).toBeLessThan(400_000);
+      const node = readHtml(section);
+      expect(byName(node, 'title')).toHaveLength(3 * 1_024);
+      expect(byName(node, 'tr')).toHaveLength(1_025);
+      expect(byClass(node, 'halo')).toHaveLength(3);
+    }
+    const many = readHtml(/<section id="ranks".*?<\/section>/s.exec(pageOf(report({ ranks: ranks(4_096) })))![0]);
+    expect(byName(many, 'tr')).toHaveLength(257);
+    expect(textOf(many)).toContain('3,840 ranks not listed');
+    // The fullest first.
+    expect(bytesIn(many)[0]).toBe(ranks(4_096).at(-1)!.peak_allocated_bytes);
+  });
+
+  it('shows bisections with hostile names', () => {
+    const commit = { sha: HOSTILE, subject: HOSTILE };
+    const bisection = bisectReport({
+      ...{ criterion: HOSTILE, golden: HOSTILE, confidence_reason: HOSTILE, notes: [HOSTILE] },
+      culprit: { ...commit, judged_runs: 1 },
+      suspects_left: [{ ...commit, why_skipped: HOSTILE }],
+    });
+    const empty = { diagnosis: null, evidence: [], devices: [], other_devices: [], ranks: [], iterations: null };
+    const node = readHtml(pageOf(report({ ...empty, subject: 'bisection', title: HOSTILE, bisection })));
+    expect(byName(node, 'img')).toEqual([]);
+    expect(bytesIn(byId(node, 'differences'))).toEqual(expect.arrayContaining([bisection.components[0]!.delta_bytes]));
+    expect(byClass(byId(node, 'commits'), 'dot')).toHaveLength(3 + 3);
+  });
+});

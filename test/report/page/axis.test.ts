@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { axisKinds, axisOf } from '../../../src/report/page/axis.js';
+import { axisTicks, byteTicks, roundStep, timeText } from '../../../src/report/page/ticks.js';
+import { syntheticDevice } from './synthetic-device.js';
+
+const made = syntheticDevice({ seed: 7, layers: 6, steps: 4, limitBytes: 20 * 1024 ** 3, expandable: false });
+const { page } = made;
+// Half of the entries in no time at all, then a long wait: what real clocks do.
+const columns = {
+  ...made.columns,
+  levels: made.columns.levels.map((level) => ({
+    ...level,
+    startUs: level.startUs.map((us, i) => (i < level.columns / 2 ? 0 : us + 3_600_000_000)),
+  })),
+};
+const view = { device: 0, cursor: 0, stack: null };
+
+describe.each(axisKinds(page, columns))('axis of %s', (axis) => {
+  it('maps entries to places and back, and only grows', () => {
+    for (const [from, to] of [
+      [0, page.lastSeq + 1],
+      [page.lastSeq * 0.4, page.lastSeq * 0.6],
+      [10, 18],
+    ] as const) {
+      const { xOf, seqOf } = axisOf(page, columns, { ...view, axis, from, to });
+      expect(xOf(from)).toBeCloseTo(0, 9);
+      expect(xOf(to)).toBeCloseTo(1, 9);
+      let before = Number.NEGATIVE_INFINITY;
+      for (let seq = from; seq <= to; seq += Math.max(0.5, (to - from) / 997)) {
+        const x = xOf(seq);
+        expect(x).toBeGreaterThan(before);
+        expect(Math.abs(seqOf(x) - seq)).toBeLessThan(0.01);
+        before = x;
+      }
+    }
+  });
+});
+
+describe('axis', () => {
+  it('has time and steps only where the trace has them', () => {
+    expect(axisKinds(page, columns)).toEqual(['entry', 'time', 'step']);
+    expect(axisKinds({ ...page, firstTimeUs: null, steps: [] }, columns)).toEqual(['entry']);
+  });
+
+  it('gives each step the same width', () => {
+    const { xOf } = axisOf(page, columns, { ...view, axis: 'step', from: 0, to: page.lastSeq + 1 });
+    const widths = page.steps.map(({ first, last }) => xOf(last + 1) - xOf(first));
+    for (const width of widths) expect(width).toBeCloseTo(widths[0]!, 9);
+  });
+});
+
+describe('ticks', () => {
+  it('are round and no more than asked for', () => {
+    expect(roundStep(100, 5)).toBe(20);
+    expect(roundStep(0.3, 3)).toBeCloseTo(0.1);
+    expect(byteTicks(0, 80 * 1024 ** 3, 5).map(({ text }) => text)).toEqual([
+      ...['0', '20 GiB', '40 GiB', '60 GiB', '80 GiB'],
+    ]);
+    expect(byteTicks(-1024, 1024, 2, true).map(({ text }) => text)).toEqual(['-1 KiB', '0', '+1 KiB']);
+    const ticks = axisTicks(page, columns, 'entry', { from: 100.5, to: 160 }, 6);
+    expect(ticks.map(({ at }) => at)).toEqual([110, 120, 130, 140, 150]);
+  });
+
+  it('write times to the precision of their distance', () => {
+    expect(timeText(2_500_000, 500_000)).toBe('2.5 s');
+    expect(timeText(2_500_000, 250_000)).toBe('2.5 s');
+    expect(timeText(2_750_000, 250_000)).toBe('2.75 s');
+    expect(timeText(1_500, 100)).toBe('1.5 ms');
+    expect(timeText(7, 1)).toBe('7 µs');
+  });
+});
