@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import type { Context } from './context.js';
 
-/** On a machine without a desktop, one line on standard error says where the file is. */
+/** On a machine without a desktop, one line on standard error gives the path of the file. */
 export function openInBrowser(file: string, { env, err }: Context): void {
   const [program, ...before] = commandOf(process.platform, env['BROWSER']);
   const failed = (): void => err(`no browser can be opened here; the page is ${resolve(file)}\n`);

@@ -6,6 +6,8 @@ import type { DiffResult } from '../model/results/diff.js';
 import type { ReportResult } from '../model/results/report.js';
 import { reportHtml } from '../report/html/report-html.js';
 import { STYLE } from '../report/html/style.js';
+import { MAP_STYLE } from '../report/page/map/map-style.js';
+import { VIEW_STYLE } from '../report/page/style.js';
 import { COMBINATION_RULES, wordDiagnosis } from '../report/verdict/word-verdict.js';
 import { pageScript } from './page-script.js';
 import type { Session } from './session.js';
@@ -28,7 +30,7 @@ export const DRAWN_DEVICES = 4;
 export const program = (): string => `mbforensics ${version()}`;
 
 export function pageOf(report: ReportResult): string {
-  return reportHtml(report, { script: pageScript(), style: STYLE });
+  return reportHtml(report, { script: pageScript(), style: STYLE + VIEW_STYLE + MAP_STYLE });
 }
 
 export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {
@@ -55,13 +57,13 @@ export async function pairReport(
   session: Session,
   capacityBytes?: number | undefined,
 ): Promise<RunReport> {
-  const sideOf = (side: 0 | 1, name: string): Promise<RunReport> =>
+  const sideOf = (side: 0 | 1): Promise<RunReport> =>
     targets.use(side, (target) => {
       session.note(target);
-      return reportOf(target, { operand: target.run, devices: 1, prefix: `${name}: ${target.run}, `, capacityBytes });
+      return reportOf(target, { operand: target.run, devices: 1, prefix: `${target.run}, `, capacityBytes });
     });
-  const a = await sideOf(0, 'a');
-  const b = await sideOf(1, 'b');
+  const a = await sideOf(0);
+  const b = await sideOf(1);
   return {
     report: {
       ...b.report,

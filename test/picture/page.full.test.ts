@@ -12,11 +12,11 @@ import type { DiffResult } from '../../src/model/results/diff.js';
 import type { TimelineResult } from '../../src/model/results/timeline.js';
 import { formatBytes, GIB, MIB } from '../../src/model/units.js';
 import { repoRoot } from '../store/scratch.js';
-import { type Browser, findChromium, launchBrowser, type Page } from '../support/browser.js';
 import { buildCli, type Cli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { type Browser, findChromium, launchBrowser, type Page } from './browser.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const AFTER = join(repoRoot, 'samples', 'llama3-70b-expandable');
@@ -100,7 +100,9 @@ describe('pages in a browser', () => {
     });
 
     it('allows neither another script nor markup from texts', async () => {
-      const ran = await page.evaluate(`(() => {
+      const strict = await browser.newPage();
+      await strict.goto(pathToFileURL(file).href);
+      const ran = await strict.evaluate(`(() => {
         const script = document.createElement('script');
         let refused = false;
         try { script.textContent = 'window.injected = true'; document.body.append(script); } catch { refused = true; }
@@ -108,10 +110,11 @@ describe('pages in a browser', () => {
       })()`);
       expect(ran).toBe(true);
       expect(
-        await page.evaluate(
+        await strict.evaluate(
           `(() => { try { document.body.innerHTML = '<b></b>'; return 'set'; } catch (error) { return error.name; } })()`,
         ),
       ).toBe('TypeError');
+      await strict.close();
     });
 
     it('has the same bytes again', () => {
@@ -155,7 +158,8 @@ describe('pages in a browser', () => {
         page.evaluate(
           `[...document.querySelectorAll('#stacked .at-cursor td')].map((cell) => Number((/([0-9,]+) bytes/.exec(cell.title) ?? [, '0'])[1].replaceAll(',', '')))`,
         );
-      await page.evaluate('document.querySelector("#stacked canvas[tabindex]").focus()');
+      // The strip of the whole trace is above it.
+      await page.evaluate('[...document.querySelectorAll("#stacked canvas[tabindex]")].at(-1).focus()');
       await page.press('p');
       await settled(page);
       const [, , , active, ...components] = await figures();
@@ -177,17 +181,24 @@ describe('pages in a browser', () => {
     });
 
     it('opens at what its address names, and ignores the rest', async () => {
-      const other = await browser.newPage();
-      await other.goto(`${pathToFileURL(file).href}#v=map&t=12000&z=10000-14000&a=time&e=E6&evil=<img>&s=99999999`);
-      await settled(other);
-      expect(await text(other, '#stacked .readout')).toContain('12,000');
-      expect(await other.evaluate('document.getElementById("evidence-E6").open')).toBe(true);
-      expect(await hashOf(other)).not.toContain('evil=%');
-      expect(mistakes(other)).toEqual([]);
-      await other.goto(`${pathToFileURL(file).href}#t=99999999999&z=5-1&a=__proto__&r=77&v=constructor`);
-      await settled(other);
-      expect(mistakes(other)).toEqual([]);
-      await other.close();
+      const linked = await browser.newPage();
+      await linked.goto(`${pathToFileURL(file).href}#v=map&t=12000&z=10000-14000&a=time&e=E6&evil=<img>&s=99999999`);
+      await settled(linked);
+      expect(await text(linked, '#stacked .readout')).toContain('12,000');
+      expect(await linked.evaluate('document.getElementById("evidence-E6").open')).toBe(true);
+      await linked.evaluate('[...document.querySelectorAll("#stacked canvas[tabindex]")].at(-1).focus()');
+      await linked.press('ArrowLeft');
+      await settled(linked);
+      await linked.evaluate('new Promise((done) => setTimeout(done, 1000))');
+      expect(await hashOf(linked)).toMatch(/t=11999/);
+      expect(await hashOf(linked)).not.toContain('evil');
+      expect(mistakes(linked)).toEqual([]);
+      await linked.close();
+      const odd = await browser.newPage();
+      await odd.goto(`${pathToFileURL(file).href}#t=99999999999&z=5-1&a=__proto__&r=77&v=constructor`);
+      await settled(odd);
+      expect(mistakes(odd)).toEqual([]);
+      await odd.close();
     });
 
     it('has names for screen readers, and a table for each drawing', async () => {
@@ -283,7 +294,7 @@ describe('pages in a browser', () => {
       return new Set(new Uint32Array(data.buffer)).size;
     })()`);
     expect(colors).toBeGreaterThan(3);
-    const cells = (await cellBytes(page, '#pair')).flat();
+    const cells = (await cellBytes(page, '#differences')).flat();
     for (const component of diff.components.filter(({ delta_bytes: bytes }) => bytes !== 0))
       expect(cells).toContain(component.delta_bytes);
     expect(await page.evaluate('document.querySelectorAll(".devices button").length')).toBe(2);

@@ -134,8 +134,8 @@ async function withTables(
   const hasOom = page.marks.some(({ kind }) => kind === 'oom');
   for (const name of [...(hasOom ? (['oom'] as const) : []), page.isDump ? 'end' : 'peak'] as const) {
     const moment: Moment = { kind: name };
-    const found = await chooseDevice(store, { handle }, moment, device);
-    const state = await describeState(store, found, moment, { limit: TABLE_ROWS });
+    const chosen = await chooseDevice(store, { handle }, moment, device);
+    const state = await describeState(store, chosen, moment, { limit: TABLE_ROWS });
     const attribution = await describeAttribution(
       store,
       { handle },

@@ -1,4 +1,4 @@
-/** Rows of the address map: ranges of addresses that were ever reserved, one after the other, without the gaps. Pure. */
+/** Rows of the address map: all ranges of addresses that were ever reserved, without the gaps between them. Pure. */
 import type { Band } from '../../model/picture/page-data.js';
 
 /** Ranges in any order; they may overlap. */

@@ -20,14 +20,14 @@ export interface ChosenBlocks {
   readonly whole: readonly SeqRange[];
 }
 
-/** Up to three `moments`, in the order of their importance; a moment with too many live blocks has no range. */
+/** Up to three `moments`, in the order of their importance; a moment with too many live blocks gets none. */
 export function chooseBlocks(
   blocks: BlockColumns,
   { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },
   moments: readonly number[],
 ): ChosenBlocks {
   if (blocks.count <= MOST_BLOCKS) return { leastArea: 0, whole: [{ from: firstSeq - 1, to: lastSeq }] };
-  const whole: SeqRange[] = [];
+  const wholeRanges: SeqRange[] = [];
   let spent = 0;
   for (const to of moments) {
     for (let width = WIDEST_WHOLE; width >= 0; width = width === 0 ? -1 : Math.floor(width / 4)) {
@@ -35,11 +35,11 @@ export function chooseBlocks(
       const live = liveIn(blocks, range);
       if (spent + live > MOST_WHOLE) continue;
       spent += live;
-      whole.push(range);
+      wholeRanges.push(range);
       break;
     }
   }
-  return { leastArea: leastOfLargest(areasOf(blocks, firstSeq, lastSeq), MOST_BLOCKS - spent), whole };
+  return { whole: wholeRanges, leastArea: leastOfLargest(areasOf(blocks, firstSeq, lastSeq), MOST_BLOCKS - spent) };
 }
 
 function liveIn({ count, from, to }: BlockColumns, range: SeqRange): number {

@@ -43,9 +43,9 @@ export function chooseRanges(shape: TraceShape): NamedRange[] {
   for (const seq of oomSeqs.slice(0, MOST_OOMS))
     for (const share of SHARES) add('before the OOM', seq - share * entries, seq + (share * entries) / 8);
   for (const share of SHARES) add('at the peak', peakSeq - (share * entries) / 2, peakSeq + (share * entries) / 2);
-  const whole = steps.filter((step) => step.partial === null);
-  const middle = whole[Math.floor(whole.length / 2)];
-  for (const step of [middle, whole.at(-1)])
+  const wholeSteps = steps.filter((step) => step.partial === null);
+  const middle = wholeSteps[Math.floor(wholeSteps.length / 2)];
+  for (const step of [middle, wholeSteps.at(-1)])
     if (step !== undefined) add(`step ${step.step}`, step.first_seq, step.last_seq);
   const [first] = steps;
   if (first !== undefined && first.first_seq > firstSeq) add('before the first step', firstSeq, first.first_seq - 1);

@@ -156,7 +156,7 @@ export async function readDrawn(
   const isPrivate: number[] = [];
   const stack: number[] = [];
   const stackIds: number[] = [];
-  /** Outside every drawn segment: the map has no row for them. */
+  /** Outside every drawn segment: the map lacks a row for them. */
   let outside = 0;
   const indices = new Map<number, number>([[NULL_I32, -1]]);
   const [first = NO_RANGE, second = NO_RANGE, third = NO_RANGE] = whole;

@@ -7,7 +7,7 @@
 /** A block or segment that is open at the end of the trace. */
 export const OPEN_SEQ = 2_147_483_647;
 
-/** Blocks in any order; the state after entry `seq` holds those with `from <= seq < to`. `from` −1: before the trace. */
+/** Blocks in any order. The state after entry `seq` has those with `from <= seq < to`; `from` −1: before the trace. */
 export interface BlockColumns {
   readonly count: number;
   readonly from: Int32Array;
@@ -46,7 +46,7 @@ export interface Level extends LevelRange {
   /** Of {@link active}, freed and still used by a stream. */
   readonly pending: Float64Array;
   readonly reserved: Float64Array;
-  /** Of private pools: reserved, and active in them. Free memory of these pools is for the default pool as good as used. */
+  /** Of private pools: reserved, and active in them. Requests in the default pool cannot use their free memory. */
   readonly privateReserved: Float64Array;
   readonly privateActive: Float64Array;
   /** By component; they add up to {@link active}. */

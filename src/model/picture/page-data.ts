@@ -29,7 +29,7 @@ export interface PageDevice {
   /** Names in the order of stacking, the lowest first. Codes of blocks index this list. */
   readonly components: readonly string[];
   readonly deviceTotalBytes: number | null;
-  /** Times are microseconds after this one; null: entries have no times. */
+  /** Times are microseconds after this one; null: entries lack times. */
   readonly firstTimeUs: number | null;
   readonly levels: readonly {
     readonly from: number;
@@ -54,7 +54,7 @@ export interface PageDevice {
   readonly stacks: number;
   /** Pages of expandable segments: what a flush can give back begins and ends at a multiple of it. */
   readonly largePageBytes: number;
-  /** Log–log histogram of all blocks: rows by size (powers of two from 512 B), columns by life (powers of two entries). */
+  /** Histogram of all blocks, rows by size (powers of two from 512 B), columns by life (powers of two entries). */
   readonly lifetimes: readonly LifetimeCell[];
 }
 

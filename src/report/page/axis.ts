@@ -63,7 +63,10 @@ function newScale(device: PageDevice, columns: DeviceColumns, kind: AxisKind): S
 /** Entries and their values, both strictly ascending, at least two. */
 type Knots = readonly [seqs: Float64Array, values: Float64Array];
 
-/** Times at the first entries of all columns. Entries of one time are a little apart, so that each has its own place. */
+/**
+ * Times at the first entries of all columns. Entries of the same time get slightly different values, so that each has a
+ * place.
+ */
 function timeKnots({ firstSeq, lastSeq }: PageDevice, { levels }: DeviceColumns): Knots {
   const times = new Map<number, number>();
   for (const level of levels)
@@ -88,7 +91,7 @@ function timeKnots({ firstSeq, lastSeq }: PageDevice, { levels }: DeviceColumns)
   return [seqs, values];
 }
 
-/** Each step is 1 wide. What is before, between and after steps is as wide as its entries are of a mean step, at most 1. */
+/** Each step is 1 wide. Before, between and after steps: its entries over those of a mean step, at most 1. */
 function stepKnots({ firstSeq, lastSeq, steps }: PageDevice): Knots {
   const mean = Math.max(1, steps.reduce((sum, step) => sum + step.last - step.first + 1, 0) / steps.length);
   const seqs = [firstSeq];

@@ -1,6 +1,6 @@
 /**
- * Two canvases, one over the other: pixels of a {@link Raster} inside the plot, and above them axes, text and the cursor
- * over the whole area. Both have the resolution of the screen.
+ * Two canvases, one over the other: pixels of a {@link Raster} inside the plot; axes, text and the cursor over the
+ * whole area. Both have the resolution of the screen.
  */
 import { element } from './dom.js';
 import { newRaster, type Raster } from './raster.js';
@@ -69,7 +69,7 @@ export function newSurface(root: HTMLElement, height: number, insets: Insets, la
   let size = { width: 0, ratio: 0 };
   let raster = newRaster(1, 1);
   let image: ImageData | null = null;
-  // The width is read only after a change: to read it makes the browser lay out the page.
+  // The width is read only after a change: reading it forces a layout.
   new ResizeObserver(() => {
     isStale = true;
   }).observe(holder);

@@ -37,7 +37,7 @@ export function choice<T extends string>(
   };
 }
 
-/** Sets the text unless it is the same: a change makes the browser lay out the page again. */
+/** Sets the text unless it is the same: a change forces a layout. */
 export function setText(target: HTMLElement, text: string, title = ''): void {
   if (target.textContent !== text) target.textContent = text;
   if (target.title !== title) target.title = title;

@@ -1,5 +1,5 @@
 /**
- * The part of the address after `#`: `v=map&r=0&t=23999&a=time&z=100-200&s=7&e=E6`. Anybody may have written it: only
+ * The part of the address after `#`: `v=map&r=0&t=23999&a=time&z=100-200&s=7&e=E6`. It is untrusted: only
  * known keys with values of the known form are read. Pure.
  */
 import type { AxisKind } from './view-state.js';

@@ -36,11 +36,11 @@ export function levelsFor(loaded: Loaded, from: number, to: number, pixels: numb
   const last = Math.min(page.lastSeq, Math.ceil(to) - 1);
   const isEnough = (level: Level): boolean =>
     level.from <= first && level.to >= last && entriesPerColumn(level) <= Math.max(1, (to - from) / pixels);
-  const whole = last < first ? null : wholeRange(page, first, last);
-  if (whole === null || cache.withExact.some(isEnough)) return cache.withExact;
+  const exactRange = last < first ? null : wholeRange(page, first, last);
+  if (exactRange === null || cache.withExact.some(isEnough)) return cache.withExact;
   const entries = last - first + 1;
-  const start = Math.max(whole.from, first - entries);
-  const end = Math.min(whole.to, last + entries);
+  const start = Math.max(exactRange.from, first - entries);
+  const end = Math.min(exactRange.to, last + entries);
   const count = Math.min(end - start + 1, Math.max(LEAST_COLUMNS, 6 * pixels));
   cache.withExact = finestFirst([exactLevel(loaded, start, end, count), ...cache.levels]);
   return cache.withExact;
@@ -86,9 +86,9 @@ function segmentsIn(segments: PageSegments, range: EntryRange): SegmentColumns {
 /** Those that are live at an entry of the range, or end with its first one. */
 function rowsIn({ from, to, count }: PageBlocks | PageSegments, { firstSeq, lastSeq }: EntryRange): Uint32Array {
   const rows = new Uint32Array(count);
-  let found = 0;
-  for (let i = 0; i < count; i += 1) if (from[i]! <= lastSeq && to[i]! >= firstSeq) rows[found++] = i;
-  return rows.subarray(0, found);
+  let rowCount = 0;
+  for (let i = 0; i < count; i += 1) if (from[i]! <= lastSeq && to[i]! >= firstSeq) rows[rowCount++] = i;
+  return rows.subarray(0, rowCount);
 }
 
 function gather<T extends Int32Array | Float64Array | Uint8Array>(source: T, rows: Uint32Array, into: T): T {

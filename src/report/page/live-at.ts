@@ -30,12 +30,12 @@ export function liveAt(columns: DeviceColumns, seq: number): Live {
 
 function liveOf({ from, to, count }: PageBlocks | PageSegments, order: Uint32Array, seq: number): Uint32Array {
   const live = new Uint32Array(count);
-  let found = 0;
+  let liveCount = 0;
   for (let at = 0; at < count; at += 1) {
     const i = order[at]!;
-    if (from[i]! <= seq && seq < to[i]!) live[found++] = i;
+    if (from[i]! <= seq && seq < to[i]!) live[liveCount++] = i;
   }
-  return live.slice(0, found);
+  return live.slice(0, liveCount);
 }
 
 /** The entry whose state a cursor between entries shows. */

@@ -1,6 +1,6 @@
 /** Reads what the page holds. */
 import { decodeDevice } from '../../model/picture/device-bytes.js';
-import type { DeviceColumns, PageData } from '../../model/picture/page-data.js';
+import type { DeviceColumns, PageData, PageDevice } from '../../model/picture/page-data.js';
 
 export interface LoadedPage {
   readonly data: PageData;
@@ -17,13 +17,21 @@ export async function loadPage(): Promise<LoadedPage> {
     columnsOf(device) {
       const known = decoded.get(device);
       if (known !== undefined) return known;
-      const columns = inflate(bytesOf(textOf(`device-${device}`))).then((bytes) =>
-        decodeDevice(bytes, data.devices[device]!),
-      );
+      const columns = readDevice(device, data.devices[device]!);
       decoded.set(device, columns);
       return columns;
     },
   };
+}
+
+/** The browser's own reason for data that cannot be inflated names a request, and there is none. */
+async function readDevice(index: number, device: PageDevice): Promise<DeviceColumns> {
+  const base64 = textOf(`device-${index}`);
+  try {
+    return decodeDevice(await inflate(bytesOf(base64)), device);
+  } catch {
+    throw new Error(`the data of device ${index} are damaged`);
+  }
 }
 
 function textOf(id: string): string {

@@ -1,20 +1,18 @@
 /** The program of the page: reads the data, makes the views, and redraws them. */
 
 import { newAddressBar, openAllDetails, reveal } from './address-bar.js';
-import { mountMap } from './address-map.js';
 import { axisKinds } from './axis.js';
 import { setPrinting } from './canvas.js';
 import { choice } from './dom.js';
-import { mountFlame } from './flame.js';
+import { mountFlame } from './flame/flame.js';
+import { mountLifetimes } from './flame/lifetimes.js';
 import type { HashState } from './hash.js';
-import { mountLifetimes } from './lifetimes.js';
 import { type LoadedPage, loadPage } from './load.js';
-import { MAP_STYLE } from './map-style.js';
+import { mountMap } from './map/address-map.js';
 import { visible } from './names.js';
-import { mountPair } from './pair.js';
-import { mountSegments } from './segment-map.js';
-import { mountStacked } from './stacked.js';
-import { VIEW_STYLE } from './style.js';
+import { mountSegments } from './segments/segment-map.js';
+import { mountPair } from './stack/pair.js';
+import { mountStacked } from './stack/stacked.js';
 import { createShared, type Loaded, type Shared, type View, type ViewState } from './view-state.js';
 
 type Mount = (root: HTMLElement, loaded: Loaded, shared: Shared) => View;
@@ -45,19 +43,18 @@ async function start(): Promise<void> {
     addEventListener('hashchange', () => revealNamed(bar.read()));
     return;
   }
-  addStyle();
   let mounted: Mounted[] = [];
   let shared: Shared | null = null;
   const redraw = coalesced(() => {
-    for (const one of mounted) one.view.draw(shared!.get());
+    for (const mountedView of mounted) mountedView.view.draw(shared!.get());
   });
   const near = new IntersectionObserver(
     (entries) => {
       for (const { target, isIntersecting } of entries) {
-        const one = mounted.find(({ root }) => root === target);
-        if (one === undefined) continue;
-        one.isNear = isIntersecting;
-        if (isIntersecting) drawStale([one], shared!);
+        const mountedView = mounted.find(({ root }) => root === target);
+        if (mountedView === undefined) continue;
+        mountedView.isNear = isIntersecting;
+        if (isIntersecting) drawStale([mountedView], shared!);
       }
     },
     { rootMargin: '200px' },
@@ -94,9 +91,9 @@ async function start(): Promise<void> {
     const idle = afterPause(() => drawStale(mounted, current));
     current.subscribe((state) => {
       if (shared !== current) return;
-      for (const one of mounted) {
-        if (one.isNear) one.view.draw(state);
-        else one.isStale = true;
+      for (const mountedView of mounted) {
+        if (mountedView.isNear) mountedView.view.draw(state);
+        else mountedView.isStale = true;
       }
       idle();
       bar.write(state, loaded.page);
@@ -127,15 +124,15 @@ async function start(): Promise<void> {
   });
   watchScreen(redraw);
   watchPrint(() => {
-    for (const one of mounted) one.view.draw(shared!.get());
+    for (const mountedView of mounted) mountedView.view.draw(shared!.get());
   });
 }
 
 function drawStale(mounted: readonly Mounted[], shared: Shared): void {
-  for (const one of mounted) {
-    if (!one.isStale) continue;
-    one.isStale = false;
-    one.view.draw(shared.get());
+  for (const mountedView of mounted) {
+    if (!mountedView.isStale) continue;
+    mountedView.isStale = false;
+    mountedView.view.draw(shared.get());
   }
 }
 
@@ -191,12 +188,6 @@ function addDevices(
   devices.show(String(device));
   devices.root.classList.add('devices');
   root.prepend(devices.root);
-}
-
-function addStyle(): void {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(VIEW_STYLE + MAP_STYLE);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 }
 
 /** Once per frame, however often it is called. */

@@ -58,7 +58,7 @@ export function drawTicks(frame: Frame, palette: Palette, ticks: readonly Tick[]
   }
 }
 
-/** The first entries of steps, as far as they are far enough from each other to be told apart. */
+/** The first entries of steps, except those too close to the one before. */
 export function drawSteps(frame: Frame, palette: Palette, page: PageDevice, axis: Axis): void {
   const { over, plot } = frame;
   over.strokeStyle = cssOf(palette.ink, 0.22);
@@ -103,7 +103,7 @@ export function drawMarks(frame: Frame, palette: Palette, page: PageDevice, axis
       triangle(over, x, plot.y, kind === 'snapshot' ? 3 : 4);
       const text = `${MARK_NAMES[kind]}${count > 1 ? ` × ${count}` : ''}`;
       const width = over.measureText(text).width;
-      // Left of its mark where there is no space right of it.
+      // Left of its mark where the space right of it is too narrow.
       const right = { from: x + 6, to: x + 10 + width };
       const left = { from: x - 10 - width, to: x - 6 };
       const place = [right, left].find(

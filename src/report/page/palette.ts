@@ -1,6 +1,6 @@
 /**
  * Colours of the page. A component has the same colour in every page, so that two pages are compared at a glance. The
- * eight hues are those of Okabe and Ito, first plain, then hatched, with greys for memory whose use is unknown. They are
+ * eight hues are those of Okabe and Ito, first plain, then hatched, with greys for memory of unknown use. They are
  * darkened on a light page and lightened on a dark one until each has a contrast of 3 : 1 with the background: views
  * separate neighbours by a line of the background. Pure.
  */
@@ -36,8 +36,8 @@ export interface Palette {
 type Hue = 'orange' | 'sky' | 'green' | 'yellow' | 'blue' | 'vermilion' | 'purple' | 'black' | 'grey';
 
 /**
- * `#rrggbb` for light and dark pages. Yellow on white and black on black have no contrast: they are shifted most. The
- * lightness of each keeps any two apart for those who see no green or no red.
+ * `#rrggbb` for light and dark pages. Yellow on white and black on black lack contrast: they are shifted most. The
+ * lightness keeps any two distinguishable without green or red receptors.
  */
 const HUES: Readonly<Record<Hue, readonly [light: string, dark: string]>> = {
   orange: ['#c48700', '#e69f00'],

@@ -81,14 +81,14 @@ export function pickColumns(levels: readonly Level[], seqOf: (x: number) => numb
   }
 }
 
-const one = newPicks(1);
+const singlePick = newPicks(1);
 
 /** The entry of the state that a pixel from `from` to `to` shows; the first one if that state is from before it. */
 export function highestEntry(levels: readonly Level[], from: number, to: number): number {
-  pickColumns(levels, (x) => from + x * (to - from), one);
+  pickColumns(levels, (x) => from + x * (to - from), singlePick);
   const first = Math.floor(from);
-  if (one.level[0]! < 0) return first;
-  const at = levels[one.level[0]!]!.at[one.column[0]!]!;
+  if (singlePick.level[0]! < 0) return first;
+  const at = levels[singlePick.level[0]!]!.at[singlePick.column[0]!]!;
   return at >= first && at < to ? at : first;
 }
 

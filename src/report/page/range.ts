@@ -47,7 +47,7 @@ export function showing(scale: Scale, bounds: Bounds, range: Range, at: number):
   return panned(scale, bounds, range, (scale.valueOf(at) - left) / width - 0.5);
 }
 
-/** A range of this width inside the bounds. At a bound it is exactly there: rounding must not leave a sliver outside. */
+/** A range of this width inside the bounds. At a bound it is exact: rounding must not leave a sliver outside. */
 function fitted(scale: Scale, { first, end }: Bounds, wanted: number, width: number): Range {
   const lowest = scale.valueOf(first);
   const highest = scale.valueOf(end);

@@ -1,4 +1,4 @@
-/** Bytes of a device after one entry: exact where the page allows it, else of the bucket that contains the entry. Pure. */
+/** Bytes of a device after one entry: exact where possible, else of the bucket that contains the entry. Pure. */
 import { columnStart, type Level } from '../../model/picture/levels.js';
 import { levelsFor } from './levels-for.js';
 import { columnOf, wholeRange } from './pick.js';

@@ -1,6 +1,6 @@
 /**
- * Style of what all views share, with the variables of the page. The script adds it as a constructed sheet: the policy of
- * the page allows one inline style, that of the static page, which is complete without this one.
+ * Style of what all views share, with the variables of `src/report/html/style.ts`. The generator puts both into the one
+ * style of the page.
  */
 export const VIEW_STYLE = `
 .view { font-size: 13px; line-height: 1.45; }

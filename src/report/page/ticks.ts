@@ -9,7 +9,7 @@ export interface Tick {
   /** Bytes, or an entry. */
   readonly at: number;
   readonly text: string;
-  /** Names what is around it, such as a step: it has no line. */
+  /** Names what is around it, such as a step; drawn without a line. */
   readonly isMiddle?: boolean;
 }
 
@@ -59,11 +59,11 @@ export function axisTicks(
   const low = scale.valueOf(from);
   const high = scale.valueOf(to);
   const step = kind === 'entry' ? Math.max(1, roundStep(high - low, most)) : roundStep(high - low, most);
-  const whole = kind === 'entry' ? Math.ceil(step) : step;
+  const tickStep = kind === 'entry' ? Math.ceil(step) : step;
   const ticks: Tick[] = [];
-  for (let i = Math.ceil(low / whole); i * whole < high && ticks.length <= 200; i += 1) {
-    const value = i * whole;
-    ticks.push({ at: scale.seqOf(value), text: kind === 'entry' ? formatCount(value) : timeText(value, whole) });
+  for (let i = Math.ceil(low / tickStep); i * tickStep < high && ticks.length <= 200; i += 1) {
+    const value = i * tickStep;
+    ticks.push({ at: scale.seqOf(value), text: kind === 'entry' ? formatCount(value) : timeText(value, tickStep) });
   }
   return ticks;
 }

@@ -17,7 +17,7 @@ export interface Course {
   scale(axis: AxisKind): Scale;
   /** How far an arrow key moves the cursor; null: by a pixel. */
   readonly stride: number | null;
-  /** Where a click between two places sets the cursor; the places are a pixel apart. */
+  /** Where a click between two places sets the cursor; they are a pixel from each other. */
   cursorAt(from: number, to: number): number;
   /** Where a letter sets the cursor; null: nowhere. */
   jump(key: string, cursor: number): number | null;
@@ -88,7 +88,7 @@ export function attachCourse(
     shared.set(next);
     return next.from !== before.from || next.to !== before.to;
   };
-  const whole = (): void => shared.set({ from: bounds.first, to: bounds.end });
+  const showAll = (): void => shared.set({ from: bounds.first, to: bounds.end });
 
   canvas.addEventListener(
     'wheel',
@@ -100,7 +100,7 @@ export function attachCourse(
         return;
       }
       const by = Math.max(-300, Math.min(300, event.deltaY * unit));
-      // Where there is no more to show, the page scrolls.
+      // Where everything is shown already, the page scrolls.
       if (zoom(placeAt(shareOf(event)), Math.exp(by * 0.002)) || by < 0) event.preventDefault();
     },
     { passive: false },
@@ -126,7 +126,7 @@ export function attachCourse(
   };
   canvas.addEventListener('pointerup', drop);
   canvas.addEventListener('pointercancel', drop);
-  // Before other listeners: the end of a drag is no click for them either.
+  // Before other listeners: they must not take the end of a drag for a click.
   canvas.addEventListener(
     'click',
     (event) => {
@@ -142,7 +142,7 @@ export function attachCourse(
     },
     { capture: true },
   );
-  canvas.addEventListener('dblclick', whole);
+  canvas.addEventListener('dblclick', showAll);
 
   canvas.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -196,7 +196,7 @@ export function attachCourse(
         zoom(isVisible ? cursor : placeAt(0.5), 1 / KEY_ZOOM);
         return true;
       case '0':
-        whole();
+        showAll();
         return true;
       default: {
         const place = course.jump(key, cursor);

@@ -6,7 +6,7 @@ import {
   neighbourOf,
   nodeAt,
   pathOf,
-} from '../../../src/report/page/flame-layout.js';
+} from '../../../src/report/page/flame/flame-layout.js';
 import { liveAt } from '../../../src/report/page/live-at.js';
 import { syntheticDevice } from './synthetic-device.js';
 

@@ -28,7 +28,7 @@ describe('parseHash', () => {
     expect(parseHash(hash)).toEqual({});
   });
 
-  it('keeps what is valid beside what is not', () => {
+  it('keeps the valid keys, and ignores others', () => {
     expect(parseHash('#v=map&t=oops&z=5-9')).toEqual({ view: 'map', range: { from: 5, to: 9 } });
   });
 });

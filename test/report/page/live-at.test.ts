@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { DeviceColumns, PageDevice } from '../../../src/model/picture/page-data.js';
-import { cheapestRun, enlarged, largestFor, requestNear } from '../../../src/report/page/free-to-fit.js';
-import { holesAt } from '../../../src/report/page/holes-at.js';
 import { isWholeAt, liveAt, nearestWhole } from '../../../src/report/page/live-at.js';
 import { orderByAscending } from '../../../src/report/page/order-by.js';
+import { cheapestRun, enlarged, largestFor, requestNear } from '../../../src/report/page/segments/free-to-fit.js';
+import { holesAt } from '../../../src/report/page/segments/holes-at.js';
 import { randomOf, syntheticDevice } from './synthetic-device.js';
 
 const MIB = 1024 ** 2;

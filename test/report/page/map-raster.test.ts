@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { OPEN_SEQ } from '../../../src/model/picture/levels.js';
 import type { DeviceColumns, PageDevice } from '../../../src/model/picture/page-data.js';
 import { axisOf } from '../../../src/report/page/axis.js';
-import { holesAt } from '../../../src/report/page/holes-at.js';
-import { blockColors } from '../../../src/report/page/map-colors.js';
+import { rampOf } from '../../../src/report/page/flame/ramp.js';
+import { blockColors } from '../../../src/report/page/map/map-colors.js';
 import {
   type Boxes,
   boxAt,
@@ -13,11 +13,11 @@ import {
   type MapFilter,
   newBoxes,
   type Rows,
-} from '../../../src/report/page/map-raster.js';
-import { movedRows, zoomedRows } from '../../../src/report/page/map-rows.js';
+} from '../../../src/report/page/map/map-raster.js';
+import { movedRows, zoomedRows } from '../../../src/report/page/map/map-rows.js';
 import { paletteOf } from '../../../src/report/page/palette.js';
-import { rampOf } from '../../../src/report/page/ramp.js';
 import { newRaster } from '../../../src/report/page/raster.js';
+import { holesAt } from '../../../src/report/page/segments/holes-at.js';
 import type { Loaded, ViewState } from '../../../src/report/page/view-state.js';
 import { randomOf, syntheticDevice } from './synthetic-device.js';
 
@@ -25,7 +25,7 @@ const GIB = 1024 ** 3;
 const SIZE = { width: 150, height: 90 };
 const { page, columns } = syntheticDevice({ seed: 7, layers: 8, steps: 12, limitBytes: 5.5 * GIB, expandable: false });
 const total = columns.bands.at(-1)!.place + columns.bands.at(-1)!.bytes;
-const whole: ViewState = { device: 0, from: 0, to: page.lastSeq + 1, axis: 'entry', cursor: 0, stack: null };
+const wholeView: ViewState = { device: 0, from: 0, to: page.lastSeq + 1, axis: 'entry', cursor: 0, stack: null };
 const all: MapFilter = { leastBytes: 0, aliveAt: null, stack: null };
 
 /** Blocks anywhere, overlapping each other and the edges of the view. */
@@ -72,13 +72,13 @@ describe('the block at a pixel', () => {
   const random = randomDevice(1500);
   const run = { page, columns };
   const wide = { low: 0, high: 1e8 };
-  const long = { ...whole, to: 1000 };
+  const long = { ...wholeView, to: 1000 };
   const views: readonly (readonly [string, Loaded, ViewState, Rows, MapFilter])[] = [
     ['random blocks', random, long, { low: 0, high: 512 * 220_000 }, all],
-    ['zoomed', random, { ...whole, from: 200.4, to: 300.7 }, { low: 5e6, high: 4e7 }, all],
+    ['zoomed', random, { ...wholeView, from: 200.4, to: 300.7 }, { low: 5e6, high: 4e7 }, all],
     ['a selected stack', random, long, wide, { ...all, stack: 2 }],
     ['live ones', random, long, wide, { ...all, aliveAt: 400 }],
-    ['a training run over time', run, { ...whole, axis: 'time' }, { low: 0, high: total }, all],
+    ['a training run over time', run, { ...wholeView, axis: 'time' }, { low: 0, high: total }, all],
   ];
   it.each(views)('is the drawn one: %s', (_, of, state, rows, filter) => {
     const boxes = laid(of, state, rows, filter);
@@ -113,17 +113,17 @@ describe('the block at a pixel', () => {
 
   it('is seen although it is smaller than a pixel, and left out by filters', () => {
     const rows = { low: 0, high: total };
-    const boxes = laid(run, whole, rows, all);
+    const boxes = laid(run, wholeView, rows, all);
     expect(boxes.count).toBe(columns.blocks.count);
     for (let at = 0; at < boxes.count; at += 1) {
       expect(boxes.x1[at]! - boxes.x0[at]!).toBeGreaterThan(0);
       expect(boxes.y1[at]! - boxes.y0[at]!).toBeGreaterThan(0);
     }
-    const large = laid(run, whole, rows, { ...all, leastBytes: 1024 ** 2 });
+    const large = laid(run, wholeView, rows, { ...all, leastBytes: 1024 ** 2 });
     expect(large.count).toBe(columns.blocks.bytes.filter((bytes) => bytes >= 1024 ** 2).length);
-    const one = laid(run, whole, rows, { ...all, stack: columns.blocks.stack[0]! });
-    expect(columns.blocks.stack[one.block[one.count - 1]!]).toBe(columns.blocks.stack[0]);
-    expect(one.count).toBe(boxes.count);
+    const selected = laid(run, wholeView, rows, { ...all, stack: columns.blocks.stack[0]! });
+    expect(columns.blocks.stack[selected.block[selected.count - 1]!]).toBe(columns.blocks.stack[0]);
+    expect(selected.count).toBe(boxes.count);
   });
 });
 
@@ -147,15 +147,15 @@ describe('colours', () => {
     const stack = columns.blocks.stack[0]!;
     const { color } = blockColors('component', { page, columns }, state, stack, palette, ramp);
     color.forEach((of, i) => {
-      const own = palette.component[columns.blocks.component[i]!];
-      expect(of === own).toBe(columns.blocks.stack[i] === stack);
+      const componentColor = palette.component[columns.blocks.component[i]!];
+      expect(of === componentColor).toBe(columns.blocks.stack[i] === stack);
     });
   });
 });
 
 describe('segments of the map', () => {
   it('are where and while they are reserved', () => {
-    const axis = axisOf(page, columns, whole);
+    const axis = axisOf(page, columns, wholeView);
     const raster = newRaster(SIZE.width, SIZE.height);
     const palette = paletteOf(page.components, false);
     raster.pixels.fill(palette.background);

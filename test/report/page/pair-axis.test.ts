@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PageDevice } from '../../../src/model/picture/page-data.js';
-import { pairAxis } from '../../../src/report/page/pair-axis.js';
+import { pairAxis } from '../../../src/report/page/stack/pair-axis.js';
 import { syntheticDevice } from './synthetic-device.js';
 
 const { page } = syntheticDevice({ seed: 1, layers: 2, steps: 1, limitBytes: 9 * 1024 ** 3, expandable: false });

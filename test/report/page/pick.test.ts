@@ -6,8 +6,8 @@ import { bucketState, stateAt } from '../../../src/report/page/state-at.js';
 import type { Loaded } from '../../../src/report/page/view-state.js';
 import { randomOf, syntheticDevice } from './synthetic-device.js';
 
-const whole = syntheticDevice({ seed: 11, layers: 10, steps: 5, limitBytes: 9 * 1024 ** 3, expandable: false });
-const { page } = whole;
+const recorded = syntheticDevice({ seed: 11, layers: 10, steps: 5, limitBytes: 9 * 1024 ** 3, expandable: false });
+const { page } = recorded;
 const lastSeq = page.lastSeq;
 
 /** With coarse levels: the whole trace, and two windows that overlap. */
@@ -17,11 +17,11 @@ function coarse(allBlocks: number): Loaded {
     { from: Math.floor(lastSeq * 0.5), to: Math.floor(lastSeq * 0.8), columns: 211 },
     { from: Math.floor(lastSeq * 0.7), to: lastSeq, columns: 150 },
   ];
-  const levels = buildLevels(whole.columns.blocks, whole.columns.segments, page.components.length, ranges, page);
+  const levels = buildLevels(recorded.columns.blocks, recorded.columns.segments, page.components.length, ranges, page);
   return {
     page: { ...page, allBlocks, wholeRanges: [] },
     columns: {
-      ...whole.columns,
+      ...recorded.columns,
       levels: levels.map((level) => ({ ...level, name: '', startUs: new Float64Array(0) })),
     },
   };
@@ -29,7 +29,7 @@ function coarse(allBlocks: number): Loaded {
 
 /** After each entry, by another way than the levels: all blocks, one by one. */
 const active = Float64Array.from({ length: lastSeq + 1 }, (_, seq) => {
-  const { blocks } = whole.columns;
+  const { blocks } = recorded.columns;
   let sum = 0;
   for (let i = 0; i < blocks.count; i += 1) if (blocks.from[i]! <= seq && seq < blocks.to[i]!) sum += blocks.bytes[i]!;
   return sum;
@@ -82,7 +82,7 @@ function tiny(spike: number, ranges: readonly { from: number; to: number; column
   rows.push({ from: spike, to: spike + 1, bytes: 512 * 100_000 });
   const count = rows.length;
   const blocks = {
-    ...whole.columns.blocks,
+    ...recorded.columns.blocks,
     count,
     from: Int32Array.from(rows, ({ from }) => from),
     to: Int32Array.from(rows, ({ to }) => to),
@@ -91,13 +91,13 @@ function tiny(spike: number, ranges: readonly { from: number; to: number; column
     component: new Uint8Array(count),
     isPrivate: new Uint8Array(count),
   };
-  const segments = { ...whole.columns.segments, count: 0 };
+  const segments = { ...recorded.columns.segments, count: 0 };
   const trace = { firstSeq: 0, lastSeq: LAST };
   const levels = buildLevels(blocks, segments, 1, ranges, trace);
   return {
     page: { ...page, ...trace, components: ['parameter'], blocks: count, allBlocks: count + 1, wholeRanges: [] },
     columns: {
-      ...whole.columns,
+      ...recorded.columns,
       blocks,
       segments,
       levels: levels.map((one) => ({ ...one, name: '', startUs: new Float64Array(0) })),

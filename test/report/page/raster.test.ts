@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { paletteOf } from '../../../src/report/page/palette.js';
 import { newPicks, pickColumns } from '../../../src/report/page/pick.js';
 import { darker, fillRect, newRaster } from '../../../src/report/page/raster.js';
-import { activeAt, drawChange, drawStack } from '../../../src/report/page/stack-raster.js';
+import { activeAt, drawChange, drawStack } from '../../../src/report/page/stack/stack-raster.js';
 import { syntheticDevice } from './synthetic-device.js';
 
 const RED = 0xff0000ff;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { cheapestRun, requestNear } from '../../../src/report/page/free-to-fit.js';
-import { fitSentence, freeingSentence, holeLine } from '../../../src/report/page/hole-words.js';
-import { holesAt } from '../../../src/report/page/holes-at.js';
-import { holesBySize, pinningStacks, sharesOf } from '../../../src/report/page/pin-ranks.js';
-import { BAR_HEIGHT, byteAt, partsOf, segmentRows } from '../../../src/report/page/segment-layout.js';
+import { cheapestRun, requestNear } from '../../../src/report/page/segments/free-to-fit.js';
+import { fitSentence, freeingSentence, holeLine } from '../../../src/report/page/segments/hole-words.js';
+import { holesAt } from '../../../src/report/page/segments/holes-at.js';
+import { holesBySize, pinningStacks, sharesOf } from '../../../src/report/page/segments/pin-ranks.js';
+import { BAR_HEIGHT, byteAt, partsOf, segmentRows } from '../../../src/report/page/segments/segment-layout.js';
 import { syntheticDevice } from './synthetic-device.js';
 
 const GIB = 1024 ** 3;
@@ -109,7 +109,9 @@ describe('what pins free memory', () => {
     expect(freeingSentence({ ...run, first: 0, end: 3 })).toMatch(
       /^Free these 3 blocks \([\d.]+ MiB\) → [\d.]+ [MG]iB hole$/,
     );
-    const other = { ...request, isSmall: true };
-    expect(holeLine(columns, at, pinned, other)).toContain('of the large pool, which the failed request does not use');
+    const smallRequest = { ...request, isSmall: true };
+    expect(holeLine(columns, at, pinned, smallRequest)).toContain(
+      'of the large pool, which the failed request does not use',
+    );
   });
 });

@@ -2,7 +2,7 @@
  * Which live blocks are in the way of a request: the cheapest neighbouring blocks that would have to be free for a hole
  * of its size. Pure. All sizes and places are bytes.
  */
-import type { DeviceColumns, PageDevice, PageMark } from '../../model/picture/page-data.js';
+import type { DeviceColumns, PageDevice, PageMark } from '../../../model/picture/page-data.js';
 import type { Hole, LayoutAt, SegmentAt } from './holes-at.js';
 
 export interface Request {
@@ -37,7 +37,7 @@ export function requestNear({ marks }: PageDevice, seq: number): Request | null 
   return { bytes, seq: at, stream: request?.stream ?? null, isSmall: request?.isSmall ?? bytes <= 1024 ** 2 };
 }
 
-/** Torch searches one stream, class of size and pool. A request in a private pool is not told from the others. */
+/** Torch searches one stream, class of size and pool. Whether a request is for a private pool is unknown. */
 export const serves = (segment: SegmentAt, { stream, isSmall }: Request): boolean =>
   !segment.isPrivate &&
   segment.isSmall === isSmall &&

@@ -4,8 +4,9 @@
  * blocks; a flush gives back cudaMalloc segments that are wholly free and whole pages of expandable ones. Pure. All
  * sizes and places are bytes.
  */
-import type { DeviceColumns, PageBlocks, PageDevice } from '../../model/picture/page-data.js';
-import { type Live, liveAt } from './live-at.js';
+import { pushAll } from '../../../model/lists.js';
+import type { DeviceColumns, PageBlocks, PageDevice } from '../../../model/picture/page-data.js';
+import { type Live, liveAt } from '../live-at.js';
 
 /** Pages of expandable segments of small blocks: torch `kSmallBuffer`. */
 const SMALL_PAGE_BYTES = 2 * 1024 ** 2;
@@ -147,15 +148,15 @@ function addHoles(
     else if (pages !== null) {
       const low = Math.ceil((from - place) / pageBytes) * pageBytes;
       const high = Math.floor((to - place) / pageBytes) * pageBytes;
-      const whole = Math.max(0, high - low);
+      const pagedBytes = Math.max(0, high - low);
       const first =
         pages.get(Math.floor((from - place) / pageBytes)) ?? pages.get(Math.floor((to - place) / pageBytes));
       const last = pages.get(Math.ceil((to - place) / pageBytes) - 1) ?? first;
       pinned =
-        whole === bytes
-          ? unpinned(whole, 'releasable', nextBlock)
+        pagedBytes === bytes
+          ? unpinned(pagedBytes, 'releasable', nextBlock)
           : {
-              ...{ releasableBytes: whole, reason: 'page_pinned' },
+              ...{ releasableBytes: pagedBytes, reason: 'page_pinned' },
               ...{ firstPin: first?.first ?? nextBlock, endPin: last?.end ?? nextBlock },
             };
     } else if (firstBlock === endBlock) pinned = unpinned(bytes, 'releasable', nextBlock);
@@ -165,7 +166,7 @@ function addHoles(
     releasableBytes += pinned.releasableBytes;
     largestHoleBytes = Math.max(largestHoleBytes, bytes);
   }
-  if (pages !== null) at.pins.push(...pages.values());
+  if (pages !== null) pushAll(at.pins, pages.values());
   else if (!isPrivate && freeBytes > 0 && endBlock > firstBlock)
     at.pins.push({ bytes: freeBytes, first: firstBlock, end: endBlock });
   const endHole = at.holes.length;

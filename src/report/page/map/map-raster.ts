@@ -3,11 +3,11 @@
  * most bytes × entries is drawn, so that each pixel is a real block. Typed arrays without an object per block: 200,000
  * rectangles are drawn while the cursor moves. Pure.
  */
-import type { DeviceColumns, PageDevice, PageSegments } from '../../model/picture/page-data.js';
-import type { Axis } from './axis.js';
-import { orderByAscending } from './order-by.js';
-import { fillRect, type Raster } from './raster.js';
-import type { Loaded } from './view-state.js';
+import type { DeviceColumns, PageDevice, PageSegments } from '../../../model/picture/page-data.js';
+import type { Axis } from '../axis.js';
+import { orderByAscending } from '../order-by.js';
+import { fillRect, type Raster } from '../raster.js';
+import type { Loaded } from '../view-state.js';
 
 /** What of the rows is visible: places in bytes, `high > low`. */
 export interface Rows {
@@ -177,7 +177,7 @@ export function boxAt({ x0, x1, y0, y1, count }: Boxes, x: number, y: number): n
   return -1;
 }
 
-/** Smaller blocks have no outline: it would hide them. Pixels. */
+/** Outlines are drawn from this width on: smaller ones would hide the block. Pixels. */
 const LEAST_OUTLINED = 6;
 
 /** Outlines in `color` of the drawn blocks of a stack. */

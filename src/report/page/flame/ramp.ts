@@ -1,5 +1,5 @@
 /** Colours of ordered values: from little to much in 256 steps, each step darker (on a dark page lighter). Pure. */
-import { cssOf, word } from './palette.js';
+import { cssOf, word } from '../palette.js';
 
 /** Both themes go from what is close to the background to what is far from it. */
 const STOPS = {

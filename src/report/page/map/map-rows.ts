@@ -10,15 +10,15 @@ const KEY_MOVE = 0.25;
 export function zoomedRows({ low, high }: Rows, total: number, at: number, factor: number): Rows {
   const span = Math.min(total, Math.max(Math.min(LEAST_BYTES, total), (high - low) * factor));
   const share = (at - low) / (high - low);
-  return placed(at - share * span, span, total);
+  return rowsWithin(at - share * span, span, total);
 }
 
 /** Moved up by a share of what is visible. */
 export function movedRows({ low, high }: Rows, total: number, share: number): Rows {
-  return placed(low + share * (high - low), high - low, total);
+  return rowsWithin(low + share * (high - low), high - low, total);
 }
 
-function placed(low: number, span: number, total: number): Rows {
+function rowsWithin(low: number, span: number, total: number): Rows {
   const from = Math.min(total - span, Math.max(0, low));
   return { low: from, high: from + span };
 }

@@ -1,10 +1,10 @@
 /** Sentences on free memory: why it is not with the driver, and what would have to be free. Pure. */
-import type { DeviceColumns } from '../../model/picture/page-data.js';
-import { formatBytes, formatCount } from '../../model/units.js';
+import type { DeviceColumns } from '../../../model/picture/page-data.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { addressOf, counted, siteOf } from '../words.js';
 import { type Enlargement, enlarged, largestFor, type Request, serves } from './free-to-fit.js';
 import type { Hole, LayoutAt } from './holes-at.js';
 import { holesBySize, type PinningStack, type StackShare, sharesOf } from './pin-ranks.js';
-import { addressOf, counted, siteOf } from './words.js';
 
 /** Stacks that are named; more are counted. */
 const MOST_NAMED = 2;
@@ -26,13 +26,13 @@ export function holeLine(columns: DeviceColumns, at: LayoutAt, hole: Hole, reque
 function holeReason(columns: DeviceColumns, at: LayoutAt, hole: Hole, request: Request | null): string {
   const segment = at.segments[hole.segment]!;
   if (segment.isPrivate) return 'in a private pool, which only its own requests use';
-  const wanted = streamName(request?.stream ?? -1);
+  const requestStream = streamName(request?.stream ?? -1);
   const unused =
     request === null || serves(segment, request)
       ? ''
       : segment.isSmall !== request.isSmall
         ? `of the ${segment.isSmall ? 'small' : 'large'} pool, which the failed request does not use; `
-        : `of stream ${streamName(segment.stream)}, and the failed request is for stream ${wanted}; `;
+        : `of stream ${streamName(segment.stream)}, and the failed request is for stream ${requestStream}; `;
   if (hole.reason === 'releasable') return `${unused}no block keeps it: a flush of the cache gives it back`;
   const shares = sharesOf(columns, at, hole.firstPin, hole.endPin);
   const blocks = hole.endPin - hole.firstPin;
@@ -74,7 +74,7 @@ export function releasableSentence({ holes }: LayoutAt): string {
   return `No block keeps ${what}: a flush of the cache gives it back to the driver.`;
 }
 
-/** What to free where there is no failed request: neighbours of the largest hole that blocks keep. */
+/** What to free without a failed request: neighbours of the largest hole that blocks keep. */
 export function enlargeLargest(columns: DeviceColumns, at: LayoutAt, blocks: number): Enlargement | null {
   const hole = holesBySize(at).find(({ segment, reason }) => {
     return reason !== 'releasable' && !at.segments[segment]!.isPrivate;

@@ -1,12 +1,12 @@
 /** Bars of segments in pixels: blocks in the colours of their components, what is free in a light colour. Pure. */
-import type { PageBlocks } from '../../model/picture/page-data.js';
+import type { PageBlocks } from '../../../model/picture/page-data.js';
+import { mix } from '../flame/ramp.js';
+import type { Palette } from '../palette.js';
+import { fillRect, type Raster } from '../raster.js';
 import type { LayoutAt } from './holes-at.js';
-import type { Palette } from './palette.js';
-import { mix } from './ramp.js';
-import { fillRect, type Raster } from './raster.js';
 import { BAR_HEIGHT, type Piece, type SegmentRows } from './segment-layout.js';
 
-/** Narrower blocks have no line between them and the next. */
+/** Narrower blocks are drawn without a line to the next. */
 const LEAST_WITH_LINE = 4;
 
 /** `ratio`: device pixels in a CSS pixel. */

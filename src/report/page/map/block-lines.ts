@@ -1,8 +1,8 @@
 /** A block or a free range in a few lines, for the box next to the pointer. Pure. */
-import { formatBytes, formatCount } from '../../model/units.js';
-import { componentName, visible } from './names.js';
-import type { Loaded } from './view-state.js';
-import { addressOf, counted } from './words.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { componentName, visible } from '../names.js';
+import type { Loaded } from '../view-state.js';
+import { addressOf, counted } from '../words.js';
 
 /** Frames of a stack that are shown, the innermost first. */
 const MOST_FRAMES = 7;

@@ -1,14 +1,14 @@
 /** The whole trace in a strip, with the visible range as a frame that is moved, resized and drawn anew. */
-import { axisOf, scaleOf } from './axis.js';
-import { isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from './canvas.js';
-import { levelsFor } from './levels-for.js';
-import { rangeName, visible } from './names.js';
-import { drawCursor, line } from './overlay.js';
-import { cssOf, paletteOf } from './palette.js';
-import { newPicks, type Picks, pickColumns } from './pick.js';
-import { type Bounds, panned, zoomed } from './range.js';
+import { axisOf, scaleOf } from '../axis.js';
+import { isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
+import { levelsFor } from '../levels-for.js';
+import { rangeName, visible } from '../names.js';
+import { drawCursor, line } from '../overlay.js';
+import { cssOf, paletteOf } from '../palette.js';
+import { newPicks, type Picks, pickColumns } from '../pick.js';
+import { type Bounds, panned, zoomed } from '../range.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
 import { drawStack } from './stack-raster.js';
-import type { Loaded, Shared, View, ViewState } from './view-state.js';
 
 const HEIGHT = 66;
 /** CSS pixels to both sides of an edge in which it is gripped. */
@@ -27,7 +27,7 @@ export function mountOverview(root: HTMLElement, loaded: Loaded, shared: Shared,
   const surface = newSurface(root, HEIGHT, { left: PLOT_LEFT, right: PLOT_RIGHT, top: 4, bottom: 4 }, '');
   surface.root.classList.add('overview');
   const { canvas } = surface;
-  const whole = (state: ViewState): ViewState => ({ ...state, from: bounds.first, to: bounds.end });
+  const wholeTrace = (state: ViewState): ViewState => ({ ...state, from: bounds.first, to: bounds.end });
   attachBrush(canvas, loaded, shared, bounds);
 
   let drawn = '';
@@ -38,7 +38,7 @@ export function mountOverview(root: HTMLElement, loaded: Loaded, shared: Shared,
       const { raster, over, plot } = frame;
       const dark = isDark();
       const palette = paletteOf(page.components, dark);
-      const axis = axisOf(page, columns, whole(state));
+      const axis = axisOf(page, columns, wholeTrace(state));
       const key = [state.axis, raster.width, raster.height, dark].join(' ');
       if (key !== drawn) {
         drawn = key;
@@ -139,7 +139,7 @@ function attachBrush(canvas: HTMLCanvasElement, loaded: Loaded, shared: Shared, 
   });
   canvas.addEventListener('pointerup', (event) => {
     const { from, to } = shared.get();
-    // A click beside the frame moves it there.
+    // A click outside the frame moves it there.
     if (grip?.kind === 'new' && Math.abs(event.clientX - grip.x) < STEADY) {
       const part = axis().xOf(to) - axis().xOf(from);
       const left = axis().xOf(from);

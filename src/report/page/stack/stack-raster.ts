@@ -2,10 +2,10 @@
  * Pixels of stacked memory: one column per pixel, from the bottom components, then free memory of private pools, then
  * cached memory up to what is reserved. Pure.
  */
-import type { Level } from '../../model/picture/levels.js';
-import type { Palette } from './palette.js';
-import type { Picks } from './pick.js';
-import { darker, fillRect, type Raster } from './raster.js';
+import type { Level } from '../../../model/picture/levels.js';
+import type { Palette } from '../palette.js';
+import type { Picks } from '../pick.js';
+import { darker, fillRect, type Raster } from '../raster.js';
 
 export interface StackLook {
   readonly palette: Palette;
@@ -17,7 +17,7 @@ export interface StackLook {
   readonly hasSeparators: boolean;
 }
 
-/** A component that is lower than this many lines has no separator: little of it would be left. */
+/** A component that is lower than this many lines is drawn without a separator: little of it would be left. */
 const LEAST_LINES = 3;
 
 /** One vertical run of a pixel column, from `top` to before `bottom`. */

@@ -2,17 +2,18 @@
  * How large blocks are and how long they live: a table of powers of two, darker where there is more. Blocks that are
  * live at the end have a column of their own.
  */
-import type { LifetimeCell } from '../../model/picture/page-data.js';
-import { formatBytes, formatCount } from '../../model/units.js';
-import { isDark, newSurface } from './canvas.js';
-import { choice, element } from './dom.js';
-import { showLegend } from './legend.js';
-import { visible } from './names.js';
-import { cssOf, paletteOf } from './palette.js';
+import { maxOf, minOf } from '../../../model/lists.js';
+import type { LifetimeCell } from '../../../model/picture/page-data.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { isDark, newSurface } from '../canvas.js';
+import { choice, element } from '../dom.js';
+import { showLegend } from '../legend.js';
+import { visible } from '../names.js';
+import { cssOf, paletteOf } from '../palette.js';
+import { newTip } from '../tip.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
+import { counted } from '../words.js';
 import { mix, rampColor, rampGradient, rampOf } from './ramp.js';
-import { newTip } from './tip.js';
-import type { Loaded, Shared, View, ViewState } from './view-state.js';
-import { counted } from './words.js';
 
 const CELL_HEIGHT = 20;
 const INSETS = { left: 84, right: 16, top: 4, bottom: 40 };
@@ -40,9 +41,9 @@ export function mountLifetimes(root: HTMLElement, { page }: Loaded, shared: Shar
   tools.append(measures.root);
   root.append(tools);
   const sizes = cells.map(({ size }) => size);
-  const least = Math.min(...sizes);
-  const rows = cells.length === 0 ? 1 : Math.max(...sizes) - least + 1;
-  const columns = Math.max(1, ...cells.map(({ life }) => life + 1));
+  const least = minOf(sizes);
+  const rows = cells.length === 0 ? 1 : maxOf(sizes) - least + 1;
+  const columns = Math.max(1, maxOf(cells.map(({ life }) => life + 1)));
   const surface = newSurface(
     root,
     rows * CELL_HEIGHT + INSETS.top + INSETS.bottom,
@@ -88,7 +89,7 @@ export function mountLifetimes(root: HTMLElement, { page }: Loaded, shared: Shar
         over.fillRect(plot.x + xOf(life, width), plot.y + row * CELL_HEIGHT, width - 1, CELL_HEIGHT - 1);
       }
     for (const cell of cells) {
-      // Of bytes, cells differ by powers of ten: those above a millionth of the most are told apart.
+      // Of bytes, cells differ by powers of ten: the scale distinguishes those above a millionth of the largest.
       const value = measure === 'bytes' ? Math.max(1, (cell.bytes / most) * 1e6) : cell.blocks;
       over.fillStyle = cssOf(rampColor(ramp, value, measure === 'bytes' ? 1e6 : Math.max(2, most)));
       over.fillRect(plot.x + xOf(cell.life, width), plot.y + yOf(cell.size), width - 1, CELL_HEIGHT - 1);

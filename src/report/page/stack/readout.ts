@@ -1,13 +1,13 @@
 /** Figures at the cursor: a line, a table that is also the legend of the stack, and a line for screen readers. */
-import { formatBytes } from '../../model/units.js';
-import { scaleOf } from './axis.js';
-import { element, setText } from './dom.js';
-import { componentName, exactBytes, momentName, stepOf } from './names.js';
-import { cssOf, type Palette } from './palette.js';
-import { darker } from './raster.js';
-import { type StateAt, stateAt } from './state-at.js';
-import { timeText } from './ticks.js';
-import type { Loaded, ViewState } from './view-state.js';
+import { formatBytes } from '../../../model/units.js';
+import { scaleOf } from '../axis.js';
+import { element, setText } from '../dom.js';
+import { componentName, exactBytes, momentName, stepOf } from '../names.js';
+import { cssOf, type Palette } from '../palette.js';
+import { darker } from '../raster.js';
+import { type StateAt, stateAt } from '../state-at.js';
+import { timeText } from '../ticks.js';
+import type { Loaded, ViewState } from '../view-state.js';
 
 export interface Readout {
   show(state: ViewState, palette: Palette): void;

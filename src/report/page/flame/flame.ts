@@ -1,7 +1,13 @@
 /** Live memory at the cursor by call stack: rows of cells as wide as their bytes, the root above. */
-import { formatBytes } from '../../model/units.js';
-import { type Frame, isDark, newSurface } from './canvas.js';
-import { choice, element, setText } from './dom.js';
+import { formatBytes } from '../../../model/units.js';
+import { type Frame, isDark, newSurface } from '../canvas.js';
+import { choice, element, setText } from '../dom.js';
+import { entryOf, isWholeAt, liveAt } from '../live-at.js';
+import { visible } from '../names.js';
+import { cssOf, type Palette, paletteOf } from '../palette.js';
+import { newTip } from '../tip.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
+import { counted, momentWords } from '../words.js';
 import { frameColor } from './flame-colors.js';
 import {
   type FlameCell,
@@ -15,12 +21,6 @@ import {
   pathOf,
   ROOT_FRAME,
 } from './flame-layout.js';
-import { entryOf, isWholeAt, liveAt } from './live-at.js';
-import { visible } from './names.js';
-import { cssOf, type Palette, paletteOf } from './palette.js';
-import { newTip } from './tip.js';
-import type { Loaded, Shared, View, ViewState } from './view-state.js';
-import { counted, momentWords } from './words.js';
 
 const ROW = 20;
 const INSETS = { left: 2, right: 2, top: 2, bottom: 2 };
@@ -144,8 +144,11 @@ export function mountFlame(root: HTMLElement, loaded: Loaded, shared: Shared): V
     const marked = cells.find((cell) => cell.node === mark && cell.folded === 0);
     if (marked !== undefined && document.activeElement === canvas) outlineCell(frame, marked, cssOf(palette.ink), 2);
     const { bytes, blocks } = nodes[0]!;
-    const whole = isWholeAt(page, seq) ? '' : ' Blocks that are not in this page are left out.';
-    setText(headline, `${momentWords(page, seq)}: ${formatBytes(bytes)} in ${counted(blocks, 'live block')}.${whole}`);
+    const partialNote = isWholeAt(page, seq) ? '' : ' Blocks that are not in this page are left out.';
+    setText(
+      headline,
+      `${momentWords(page, seq)}: ${formatBytes(bytes)} in ${counted(blocks, 'live block')}.${partialNote}`,
+    );
     setText(detail, markPath.length === 0 ? '' : `${nodeName(loaded, nodes[mark]!)}: ${amountsOf(nodes, mark)}`);
     const largest = nodes[1] === undefined ? '' : ` Most is below ${nodeName(loaded, widest(nodes))}.`;
     const label = `Live memory of ${visible(page.title)} by call stack. ${headline.textContent}${largest}`;

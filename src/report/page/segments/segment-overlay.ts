@@ -1,13 +1,13 @@
 /** Titles, the scale and outlines over the bars of segments. */
-import { formatBytes } from '../../model/units.js';
-import type { Frame } from './canvas.js';
+import { formatBytes } from '../../../model/units.js';
+import type { Frame } from '../canvas.js';
+import { cssOf, type Palette } from '../palette.js';
+import type { Loaded } from '../view-state.js';
+import { counted } from '../words.js';
 import type { Enlargement, Request } from './free-to-fit.js';
 import { streamName } from './hole-words.js';
 import type { Hole, LayoutAt } from './holes-at.js';
-import { cssOf, type Palette } from './palette.js';
 import { BAR_HEIGHT, partsOf, type SegmentRows } from './segment-layout.js';
-import type { Loaded } from './view-state.js';
-import { counted } from './words.js';
 
 export function drawTitles(
   { over, plot }: Frame,

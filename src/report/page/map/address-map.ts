@@ -2,14 +2,23 @@
  * Addresses × entries: each block is a rectangle where it was, for as long as it was there. Ranges that were never
  * reserved are left out, so rows are bytes of address space and not addresses.
  */
-import { formatBytes, formatCount } from '../../model/units.js';
-import { type Axis, axisOf } from './axis.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { type Axis, axisOf } from '../axis.js';
+import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
+import { choice, element, setText } from '../dom.js';
+import { rampGradient, rampOf } from '../flame/ramp.js';
+import { type LegendItem, showLegend, swatch } from '../legend.js';
+import { entryOf, isWholeAt } from '../live-at.js';
+import { componentName, shellWord, visible } from '../names.js';
+import { drawBytes, drawCursor, drawMarks, drawTicks, line } from '../overlay.js';
+import { cssOf, type Palette, paletteOf } from '../palette.js';
+import { holesAt, type LayoutAt } from '../segments/holes-at.js';
+import { axisTicks, byteTicks } from '../ticks.js';
+import { newTip } from '../tip.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
+import { addressOf, counted, momentWords, siteOf } from '../words.js';
+import { attachZoom } from '../zoom.js';
 import { blockLines, freeWords, poolOf } from './block-lines.js';
-import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from './canvas.js';
-import { choice, element, setText } from './dom.js';
-import { holesAt, type LayoutAt } from './holes-at.js';
-import { type LegendItem, showLegend, swatch } from './legend.js';
-import { entryOf, isWholeAt } from './live-at.js';
 import { blockColors, followsCursor, MAP_MODES, type MapMode, mutedOf } from './map-colors.js';
 import {
   type BlockColors,
@@ -22,15 +31,6 @@ import {
   type Rows,
 } from './map-raster.js';
 import { attachRows } from './map-rows.js';
-import { componentName, shellWord, visible } from './names.js';
-import { drawBytes, drawCursor, drawMarks, drawTicks, line } from './overlay.js';
-import { cssOf, type Palette, paletteOf } from './palette.js';
-import { rampGradient, rampOf } from './ramp.js';
-import { axisTicks, byteTicks } from './ticks.js';
-import { newTip } from './tip.js';
-import type { Loaded, Shared, View, ViewState } from './view-state.js';
-import { addressOf, counted, momentWords, siteOf } from './words.js';
-import { attachZoom } from './zoom.js';
 
 const HEIGHT = 560;
 const INSETS = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 20, bottom: 24 };
@@ -311,10 +311,10 @@ function labelOf(loaded: Loaded, seq: number, mode: MapMode, drawn: number): str
   const { page, columns } = loaded;
   const state = holesAt(page, columns, seq);
   const name = MAP_MODES.find(([known]) => known === mode)![1];
-  const whole = isWholeAt(page, seq) ? '' : ', counted by the blocks of this page';
+  const basisNote = isWholeAt(page, seq) ? '' : ', counted by the blocks of this page';
   return (
     `Address map of ${visible(page.title)}: ${counted(drawn, 'block')} drawn, colour by ${name}. ` +
     `${momentWords(page, seq)}: ${counted(state.live.blocks.length, 'live block')}, ` +
-    `${formatBytes(state.liveBytes)} of ${formatBytes(state.reservedBytes)} reserved${whole}.`
+    `${formatBytes(state.liveBytes)} of ${formatBytes(state.reservedBytes)} reserved${basisNote}.`
   );
 }

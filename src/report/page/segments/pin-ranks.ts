@@ -1,5 +1,5 @@
 /** Who keeps free memory from the driver, and what each free range is kept by. Pure. All sizes are bytes. */
-import type { DeviceColumns } from '../../model/picture/page-data.js';
+import type { DeviceColumns } from '../../../model/picture/page-data.js';
 import type { Hole, LayoutAt } from './holes-at.js';
 
 /** Blocks of one stack among others. */

@@ -2,24 +2,24 @@
  * Memory by component over the visible entries: components from the bottom, above them free memory of private pools and
  * cached memory, with lines of what is reserved and of the device, marks and the cursor.
  */
-import type { Level } from '../../model/picture/levels.js';
-import { formatBytes, formatCount } from '../../model/units.js';
-import { type Axis, axisKinds, axisOf } from './axis.js';
-import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from './canvas.js';
-import { choice, element, setText } from './dom.js';
-import { levelsFor } from './levels-for.js';
-import { componentName, entriesCommand, momentName, stackedSentence } from './names.js';
-import { drawBytes, drawCursor, drawLimit, drawMarks, drawSteps, drawTicks, label } from './overlay.js';
+import type { Level } from '../../../model/picture/levels.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { type Axis, axisKinds, axisOf } from '../axis.js';
+import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
+import { choice, element, setText } from '../dom.js';
+import { levelsFor } from '../levels-for.js';
+import { componentName, entriesCommand, momentName, stackedSentence } from '../names.js';
+import { drawBytes, drawCursor, drawLimit, drawMarks, drawSteps, drawTicks, label } from '../overlay.js';
+import { type Palette, paletteOf } from '../palette.js';
+import { newPicks, type Picks, pickColumns } from '../pick.js';
+import { bucketState } from '../state-at.js';
+import { axisTicks, byteTicks } from '../ticks.js';
+import { newTip } from '../tip.js';
+import type { AxisKind, Loaded, Shared, View, ViewState } from '../view-state.js';
+import { attachZoom } from '../zoom.js';
 import { mountOverview } from './overview.js';
-import { type Palette, paletteOf } from './palette.js';
-import { newPicks, type Picks, pickColumns } from './pick.js';
 import { mountReadout } from './readout.js';
 import { changeExtent, drawChange, drawLine, drawStack } from './stack-raster.js';
-import { bucketState } from './state-at.js';
-import { axisTicks, byteTicks } from './ticks.js';
-import { newTip } from './tip.js';
-import type { AxisKind, Loaded, Shared, View, ViewState } from './view-state.js';
-import { attachZoom } from './zoom.js';
 
 type Mode = 'absolute' | 'change';
 

@@ -2,22 +2,22 @@
  * Active memory of two devices on one axis, and below it how much more the second one has. Each pixel column shows the
  * highest state of its entries, of either device.
  */
-import type { Level } from '../../model/picture/levels.js';
-import { formatBytes } from '../../model/units.js';
-import type { Scale } from './axis.js';
-import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from './canvas.js';
-import { element, setText } from './dom.js';
-import { levelsFor } from './levels-for.js';
-import { exactBytes, visible } from './names.js';
-import { drawBytes, drawCursor, drawTicks, label, line } from './overlay.js';
+import type { Level } from '../../../model/picture/levels.js';
+import { formatBytes } from '../../../model/units.js';
+import type { Scale } from '../axis.js';
+import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
+import { element, setText } from '../dom.js';
+import { levelsFor } from '../levels-for.js';
+import { exactBytes, visible } from '../names.js';
+import { drawBytes, drawCursor, drawTicks, label, line } from '../overlay.js';
+import { cssOf, type Palette, paletteOf, word } from '../palette.js';
+import { newPicks, pickColumns } from '../pick.js';
+import { darker, fillRect, type Raster } from '../raster.js';
+import { byteTicks } from '../ticks.js';
+import { createShared, type Loaded, type Shared, type View } from '../view-state.js';
+import { attachCourse } from '../zoom.js';
 import { pairAxis } from './pair-axis.js';
-import { cssOf, type Palette, paletteOf, word } from './palette.js';
-import { newPicks, pickColumns } from './pick.js';
-import { darker, fillRect, type Raster } from './raster.js';
 import { activeAt, drawLine } from './stack-raster.js';
-import { byteTicks } from './ticks.js';
-import { createShared, type Loaded, type Shared, type View } from './view-state.js';
-import { attachCourse } from './zoom.js';
 
 const HEIGHT = 470;
 const INSETS = { left: PLOT_LEFT, right: PLOT_RIGHT, top: 10, bottom: 26 };
@@ -50,7 +50,7 @@ function colors(aFill: string, a: string, b: string, more: string, less: string)
 export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _shared: Shared): View {
   const [a, b] = pair;
   const axis = pairAxis(a.page, b.page);
-  const highest = Math.max(1, ...pair.map(({ columns }) => highestActive(columns.levels))) * 1.06;
+  const highest = Math.max(1, highestActive(a.columns.levels), highestActive(b.columns.levels)) * 1.06;
   const titles = pair.map(({ page }) => visible(page.title));
   const readout = element('p', 'readout');
   const spoken = element('p', 'unseen');
@@ -105,9 +105,9 @@ export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _s
     if (picks[0].width !== width) picks = [newPicks(width), newPicks(width)];
     const pick = (device: 0 | 1): readonly Level[] => {
       const seqOf = (x: number): number => axis.seqOf(device, from + x * (to - from));
-      const found = levelsFor(pair[device], seqOf(0), Math.max(seqOf(1), seqOf(0) + 1), width * 2);
-      pickColumns(found, seqOf, picks[device]);
-      return found;
+      const pairLevels = levelsFor(pair[device], seqOf(0), Math.max(seqOf(1), seqOf(0) + 1), width * 2);
+      pickColumns(pairLevels, seqOf, picks[device]);
+      return pairLevels;
     };
     levels = [pick(0), pick(1)];
     let [low, high] = [0, 0];

@@ -1,14 +1,14 @@
 /** Below the segments: what to free, the largest holes, and the stacks that keep free memory from the driver. */
-import { formatBytes, formatCount } from '../../model/units.js';
-import { element } from './dom.js';
+import { formatBytes, formatCount } from '../../../model/units.js';
+import { element } from '../dom.js';
+import { nearestWhole } from '../live-at.js';
+import { shellWord } from '../names.js';
+import type { Loaded, Shared } from '../view-state.js';
+import { addressOf, counted, siteOf } from '../words.js';
 import type { Enlargement, Request } from './free-to-fit.js';
 import { freeingSentence, holeLine, pinningWords, releasableSentence } from './hole-words.js';
 import type { LayoutAt } from './holes-at.js';
-import { nearestWhole } from './live-at.js';
-import { shellWord } from './names.js';
 import { holesBySize, pinningStacks } from './pin-ranks.js';
-import type { Loaded, Shared } from './view-state.js';
-import { addressOf, counted, siteOf } from './words.js';
 
 const MOST_HOLES = 8;
 const MOST_STACKS = 8;

@@ -59,13 +59,18 @@ export async function launchBrowser(executable: string): Promise<Browser> {
   const connection = connect(child);
   return {
     async newPage({ width, height, scale = 1 } = { width: 1600, height: 900 }) {
-      const { targetId } = await connection.send<{ targetId: string }>('Target.createTarget', { url: 'about:blank' });
+      const { targetId } = await connection.send<{ targetId: string }>('Target.createTarget', {
+        url: 'about:blank',
+        // A tab that is not in front draws no frames.
+        newWindow: true,
+      });
       const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', {
         targetId,
         flatten: true,
       });
       const page = pageOf(connection, sessionId, targetId);
       for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await page.send(`${domain}.enable`);
+      await page.send('Emulation.setFocusEmulationEnabled', { enabled: true });
       await page.send('Emulation.setDeviceMetricsOverride', {
         ...{ width, height, deviceScaleFactor: scale, mobile: false },
       });
@@ -90,10 +95,10 @@ function connect(child: ChildProcess): Connection {
   const waiting = new Map<number, { done(value: unknown): void; fail(error: Error): void }>();
   const listeners = new Map<string, (event: CdpEvent) => void>();
   let number = 0;
-  let rest = '';
+  let partial = '';
   fromBrowser.setEncoding('utf8').on('data', (text: string) => {
-    const messages = (rest + text).split('\0');
-    rest = messages.pop()!;
+    const messages = (partial + text).split('\0');
+    partial = messages.pop()!;
     for (const message of messages) receive(JSON.parse(message) as Message);
   });
   const receive = ({ id, result, error, method, params, sessionId }: Message): void => {
@@ -152,8 +157,12 @@ function pageOf(connection: Connection, sessionId: string, targetId: string): Pa
       return result.value;
     },
     async goto(url) {
-      const load = new Promise<void>((done) => {
-        loaded = done;
+      const load = new Promise<void>((done, fail) => {
+        const late = setTimeout(() => fail(new Error(`${url} was not loaded in a minute`)), 60_000);
+        loaded = () => {
+          clearTimeout(late);
+          done();
+        };
       });
       await send('Page.navigate', { url });
       await load;

@@ -1,9 +1,10 @@
 /** What the colours of blocks mean in the address map. Pure. */
-import type { LayoutAt } from './holes-at.js';
+
+import { mix, rampColor } from '../flame/ramp.js';
+import type { Palette } from '../palette.js';
+import type { LayoutAt } from '../segments/holes-at.js';
+import type { Loaded } from '../view-state.js';
 import type { BlockColors } from './map-raster.js';
-import type { Palette } from './palette.js';
-import { mix, rampColor } from './ramp.js';
-import type { Loaded } from './view-state.js';
 
 export type MapMode = 'component' | 'age' | 'life' | 'pins' | 'stack';
 

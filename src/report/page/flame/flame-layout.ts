@@ -2,8 +2,8 @@
  * Live memory by call stack as rows of cells: the root is everything live, each cell is as wide as its bytes, and
  * children are within their parent. Pure; sizes are bytes.
  */
-import type { DeviceColumns } from '../../model/picture/page-data.js';
-import type { Live } from './live-at.js';
+import type { DeviceColumns } from '../../../model/picture/page-data.js';
+import type { Live } from '../live-at.js';
 
 /** `callers`: below a cell is what it called. `sites`: the call site of the allocator first, below it its callers. */
 export type FlameDirection = 'callers' | 'sites';

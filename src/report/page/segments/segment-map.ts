@@ -1,24 +1,24 @@
 /** The segments at the cursor on one scale, the holes between their blocks, and what keeps them. */
-import { formatBytes } from '../../model/units.js';
-import { blockLines, freeWords, poolOf } from './block-lines.js';
-import { type Frame, isDark, newSurface } from './canvas.js';
-import { element, setText } from './dom.js';
+import { formatBytes } from '../../../model/units.js';
+import { type Frame, isDark, newSurface } from '../canvas.js';
+import { element, setText } from '../dom.js';
+import { type LegendItem, showLegend, swatch } from '../legend.js';
+import { entryOf, isWholeAt } from '../live-at.js';
+import { blockLines, freeWords, poolOf } from '../map/block-lines.js';
+import { componentName, visible } from '../names.js';
+import { cssOf, type Palette, paletteOf } from '../palette.js';
+import { newTip } from '../tip.js';
+import type { Loaded, Shared, View, ViewState } from '../view-state.js';
+import { counted, momentWords } from '../words.js';
+import { jumpOf } from '../zoom.js';
 import { cheapestRun, largestFor, type Request, requestNear } from './free-to-fit.js';
 import { enlargeLargest, fitSentence, holeLine } from './hole-words.js';
 import { type Hole, holesAt, type LayoutAt } from './holes-at.js';
-import { type LegendItem, showLegend, swatch } from './legend.js';
-import { entryOf, isWholeAt } from './live-at.js';
-import { componentName, visible } from './names.js';
-import { cssOf, type Palette, paletteOf } from './palette.js';
 import { holesBySize } from './pin-ranks.js';
 import { byteAt, type SegmentRows, segmentRows } from './segment-layout.js';
 import { listsOf, partialNote } from './segment-lists.js';
 import { drawScale, drawTitles, outlineHole, outlineRun } from './segment-overlay.js';
 import { drawSegmentRows } from './segment-raster.js';
-import { newTip } from './tip.js';
-import type { Loaded, Shared, View, ViewState } from './view-state.js';
-import { counted, momentWords } from './words.js';
-import { jumpOf } from './zoom.js';
 
 const HEIGHT = 470;
 /** Above the bars: the scale and the failed request. */
@@ -136,8 +136,8 @@ function blockOrHole(
   let best = -1;
   let hole: Hole | null = null;
   for (let i = segment.firstHole; i < segment.endHole; i += 1) {
-    const one = at.holes[i]!;
-    if (one.place <= place && place < one.place + one.bytes) hole = one;
+    const candidate = at.holes[i]!;
+    if (candidate.place <= place && place < candidate.place + candidate.bytes) hole = candidate;
   }
   for (let i = segment.firstBlock; i < segment.endBlock; i += 1) {
     const block = at.live.blocks[i]!;

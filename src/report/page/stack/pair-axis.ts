@@ -2,11 +2,11 @@
  * One axis for two devices. Steps of the same name are at the same place; where none have the same name, entries are
  * counted from the first one of each. Places begin with 0. Pure.
  */
-import type { PageDevice } from '../../model/picture/page-data.js';
-import { formatCount } from '../../model/units.js';
-import { interpolate } from './axis.js';
-import { visible } from './names.js';
-import { roundStep, type Tick } from './ticks.js';
+import type { PageDevice } from '../../../model/picture/page-data.js';
+import { formatCount } from '../../../model/units.js';
+import { interpolate } from '../axis.js';
+import { visible } from '../names.js';
+import { roundStep, type Tick } from '../ticks.js';
 
 export interface PairAxis {
   readonly by: 'step' | 'entry';
@@ -72,8 +72,8 @@ function byStep(a: PageDevice, b: PageDevice, common: readonly (readonly [Step, 
     knots.seqs[1].push(toB);
   };
   const addGap = (toA: number, toB: number): void => {
-    const shares = [toA - knots.seqs[0].at(-1)!, toB - knots.seqs[1].at(-1)!].map((n, i) => n / means[i]!);
-    add(toA, toB, Math.min(1, Math.max(...shares)));
+    const share = Math.max((toA - knots.seqs[0].at(-1)!) / means[0]!, (toB - knots.seqs[1].at(-1)!) / means[1]!);
+    add(toA, toB, Math.min(1, share));
   };
   const starts: number[] = [];
   for (const [stepA, stepB] of common) {
