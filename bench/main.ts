@@ -20,6 +20,7 @@ import { logCase } from './cases/log.js';
 import { manyRanksCase } from './cases/many-ranks.js';
 import { modelCase } from './cases/model.js';
 import { nsysCase } from './cases/nsys.js';
+import { pictureCase } from './cases/picture.js';
 import { queryCase } from './cases/query.js';
 import { ranksCase } from './cases/ranks.js';
 import { replayCase } from './cases/replay.js';
@@ -39,6 +40,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: smallCase, events: [] },
   { case: replayCase, events: [1_000_000] },
   { case: attributeCase, events: [1_000_000] },
+  { case: pictureCase, events: [1_000_000, 10_000_000] },
   { case: logCase, events: [] },
   { case: textCase, events: [] },
   { case: formatsCase, events: [] },
@@ -52,7 +54,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
 const FULL = { repeat: 5, ranks: 1024, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, ranks: 16, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [log] [text] [formats] [nsys] [model] [many-ranks] [lint] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [picture] [log] [text] [formats] [nsys] [model] [many-ranks] [lint] [options]
 
   --events N,…   entries of the snapshots, kernels of the Nsight Systems export
   --ranks N      ranks of the run of many-ranks
@@ -60,7 +62,8 @@ const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] 
   --repeat N     rounds
   --json         one JSON document on standard output
 
-Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, nsys 3M, many-ranks 1,024 ranks, logs 256 MB,
+Cases asked for by name run at full size (1M and 5M events, ranks and json 100k, query 5M, replay and attribute 1M, picture 1M and 10M,
+nsys 3M, many-ranks 1,024 ranks, logs 256 MB,
 text 500 MB and 2 GB, 5 rounds); without a name all
 run small (100k events, 16 MB, 3 rounds).
 MBF_BENCH_GENERATOR: the snapshot generator; MBF_BENCH_DIR: where inputs are kept. See bench/README.md.

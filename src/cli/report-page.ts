@@ -2,6 +2,7 @@
 import { diagnose } from '../findings/flows/diagnose.js';
 import { describeReport, type RunReport } from '../findings/flows/report.js';
 import { sourceLines } from '../ingest/source-lines.js';
+import type { DiagnoseResult } from '../model/results/common.js';
 import type { DiffResult } from '../model/results/diff.js';
 import type { ReportResult } from '../model/results/report.js';
 import { reportHtml } from '../report/html/report-html.js';
@@ -35,12 +36,14 @@ export function pageOf(report: ReportResult): string {
 
 export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {
   const { store, runId, run, handle, failed } = target;
-  const diagnosis = wordDiagnosis(
-    await diagnose(store, runId, run, {
-      capacityBytes: options.capacityBytes,
-      advises: true,
-      failedSources: failed,
-    }),
+  const diagnosis = withoutPicture(
+    wordDiagnosis(
+      await diagnose(store, runId, run, {
+        capacityBytes: options.capacityBytes,
+        advises: true,
+        failedSources: failed,
+      }),
+    ),
   );
   return describeReport({
     ...{ store, runId, run, handle, diagnosis, program: program() },
@@ -49,6 +52,15 @@ export async function reportOf(target: Target, options: PageOptions): Promise<Ru
     show: { readLines: sourceLines, rules: COMBINATION_RULES },
   });
 }
+
+/** The page does not suggest itself. */
+const withoutPicture = (diagnosis: DiagnoseResult): DiagnoseResult => ({
+  ...diagnosis,
+  verdicts: diagnosis.verdicts.map((verdict) => ({
+    ...verdict,
+    commands: verdict.commands.filter((command) => !command.startsWith('mbforensics report')),
+  })),
+});
 
 /** Two runs on one page: a device of each, and the difference. The verdict is that of the second. */
 export async function pairReport(

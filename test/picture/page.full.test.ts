@@ -52,10 +52,10 @@ describe('pages in a browser', () => {
     await settled(page);
     return { page, file };
   }
-  /** Two frames: views draw in the first one after a change. */
+  /** Views on the screen draw in the next frame, others after a pause. */
   const settled = (page: Page): Promise<void> =>
     page.evaluate(
-      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 60))))',
+      'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))',
     );
   const mistakes = (page: Page): string[] =>
     page.events

@@ -75,6 +75,8 @@ export function commandsOf(
       ? []
       : [`mbforensics show ${shown.id}${number === 1 ? '' : ` --verdict ${number}`}`];
   const of = snapshots > 1 && handle !== null ? ` ${handle}` : '';
+  // Of a screen with little space only the first one is left: the picture leads to everything else.
+  if (handle !== null) commands.splice(isThin ? 1 : 0, 0, `mbforensics report${of}`);
   if (!ranOut && handle !== null) commands.push(`mbforensics peak${of}`);
   else if (handle !== null && verdict.replay !== null && verdict.replay.status !== 'refused')
     commands.push(`mbforensics whatif${of}`);

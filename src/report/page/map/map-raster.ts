@@ -99,42 +99,46 @@ export function layoutBoxes(
   { leastBytes, aliveAt, stack }: MapFilter,
 ): void {
   const ordered = orderedBlocks(page, columns);
-  const { from, to, pending, low, high } = ordered;
+  const { block, from, to, pending, low, high } = ordered;
+  const { x0, pendingX, x1, y0, y1 } = boxes;
+  const { xOf } = axis;
   const perByte = height / (rows.high - rows.low);
   const viewFrom = axis.seqOf(0);
   const viewTo = axis.seqOf(1);
   const last = page.lastSeq + 1;
-  const blocks = from.length;
+  const end = Math.min(last, viewTo);
+  // One loop without a call per block: this is most of the time of a frame.
+  const live = aliveAt ?? Number.NaN;
   let count = 0;
-  const add = (i: number): void => {
-    const begin = from[i]!;
-    const end = to[i]!;
-    const x0 = Math.floor(axis.xOf(Math.max(begin, viewFrom)) * width);
-    const x1 = Math.max(x0 + 1, Math.floor(axis.xOf(Math.min(end, last, viewTo)) * width));
-    const y0 = Math.floor((rows.high - high[i]!) * perByte);
-    const y1 = Math.max(y0 + 1, Math.floor((rows.high - low[i]!) * perByte));
-    const wait = pending[i]!;
-    const isPending = wait < end && wait < last;
-    boxes.block[count] = ordered.block[i]!;
-    boxes.x0[count] = Math.max(0, x0);
-    boxes.pendingX[count] = isPending ? Math.max(x0, Math.floor(axis.xOf(Math.min(wait, viewTo)) * width)) : x1;
-    boxes.x1[count] = Math.min(width, x1);
-    boxes.y0[count] = Math.max(0, y0);
-    boxes.y1[count] = Math.min(height, y1);
-    count += 1;
+  const add = (isStack: boolean | null): void => {
+    for (let i = 0; i < from.length; i += 1) {
+      const begin = from[i]!;
+      if (begin >= viewTo) continue;
+      const stop = to[i]!;
+      if (stop <= viewFrom) continue;
+      const bottom = low[i]!;
+      const top = high[i]!;
+      if (bottom >= rows.high || top <= rows.low || top - bottom < leastBytes) continue;
+      if (begin > live || stop <= live) continue;
+      if (isStack !== null && (ordered.stack[i] === stack) !== isStack) continue;
+      const left = begin <= viewFrom ? 0 : Math.floor(xOf(begin) * width);
+      const right = Math.max(left + 1, stop >= end ? Math.floor(xOf(end) * width) : Math.floor(xOf(stop) * width));
+      const above = Math.floor((rows.high - top) * perByte);
+      const below = Math.max(above + 1, Math.floor((rows.high - bottom) * perByte));
+      const wait = pending[i]!;
+      boxes.block[count] = block[i]!;
+      x0[count] = left;
+      x1[count] = Math.min(width, right);
+      pendingX[count] = wait < stop && wait < last ? Math.max(left, Math.floor(xOf(Math.min(wait, viewTo)) * width)) : right;
+      y0[count] = Math.max(0, above);
+      y1[count] = Math.min(height, below);
+      count += 1;
+    }
   };
-  const isShown = (i: number): boolean =>
-    from[i]! < viewTo &&
-    to[i]! > viewFrom &&
-    low[i]! < rows.high &&
-    high[i]! > rows.low &&
-    high[i]! - low[i]! >= leastBytes &&
-    (aliveAt === null || (from[i]! <= aliveAt && to[i]! > aliveAt));
-  if (stack === null) {
-    for (let i = 0; i < blocks; i += 1) if (isShown(i)) add(i);
-  } else {
-    for (let i = 0; i < blocks; i += 1) if (ordered.stack[i] !== stack && isShown(i)) add(i);
-    for (let i = 0; i < blocks; i += 1) if (ordered.stack[i] === stack && isShown(i)) add(i);
+  if (stack === null) add(null);
+  else {
+    add(false);
+    add(true);
   }
   boxes.count = count;
 }

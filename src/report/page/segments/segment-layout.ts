@@ -45,8 +45,8 @@ export interface SegmentRows {
 }
 
 /**
- * Large before small segments, private pools last; in each group those with the most free memory first. `mostReserved`:
- * of the whole trace, so that the scale stays as the cursor moves. A scale that is too large for `height` is reduced a
+ * Groups with the most reserved memory first, in each group the segments with the most free memory. `mostReserved`: of
+ * the whole trace, so that the scale stays as the cursor moves. A scale that is too large for `height` is reduced a
  * few times, then the last segments are left out.
  */
 export function segmentRows(at: LayoutAt, mostReserved: number, width: number, height: number): SegmentRows {
@@ -129,18 +129,11 @@ function groupsOf(segments: readonly SegmentAt[]): number[][] {
     if (members === undefined) groups.set(key, [index]);
     else members.push(index);
   });
-  const rank = ({ isPrivate, isSmall, stream }: SegmentAt): readonly number[] => [
-    isPrivate ? 1 : 0,
-    isSmall ? 1 : 0,
-    stream,
-  ];
-  const byRank = (a: readonly number[], b: readonly number[]): number => {
-    for (const [i, value] of a.entries()) if (value !== b[i]) return value - b[i]!;
-    return 0;
-  };
+  const reserved = (members: readonly number[]): number =>
+    members.reduce((total, index) => total + segments[index]!.bytes, 0);
   for (const members of groups.values())
     members.sort((a, b) => segments[b]!.freeBytes - segments[a]!.freeBytes || segments[a]!.place - segments[b]!.place);
-  return [...groups.values()].sort((a, b) => byRank(rank(segments[a[0]!]!), rank(segments[b[0]!]!)));
+  return [...groups.values()].sort((a, b) => reserved(b) - reserved(a));
 }
 
 /** Where bytes from `from` to `to` of a segment are drawn. */
