@@ -74,9 +74,12 @@ async function program({ verb, parent, args }: ReadCommand, host: Host): Promise
   if (verb === undefined) return listed(host, args.includes('--all'));
   const command = bareProgram(host);
   // Completion and the man page describe all verbs.
-  const names = verb === 'completion' ? listedNames() : [verb];
-  if (parent === undefined) for (const name of names) await addVerb(command, name, host);
-  else await addVerb(command.command(parent), verb, host, args[1]);
+  if (verb === 'completion') for (const name of listedNames()) await addVerb(command, name, host);
+  if (parent === undefined) await addVerb(command, verb, host);
+  else {
+    const container = command.commands.find((added) => added.name() === parent) ?? command.command(parent);
+    await addVerb(container, verb, host, args[1]);
+  }
   return command;
 }
 

@@ -127,6 +127,9 @@ describe('bisect', () => {
     execFileSync('git', ['bisect', 'reset'], { cwd: directory, env, stdio: 'pipe' });
     expect(report(directory)).toMatchObject({ state: 'found', culprit: { sha: shas[7] } });
     expect(cli.expect(0, ['bisect', 'report'], { cwd: directory, env }).stdout).toContain('commit 7');
+    const page = cli.expect(0, ['bisect', 'report', '--html', '-'], { cwd: directory, env }).stdout;
+    expect(page).toContain('<!doctype html>');
+    expect(page).toMatch(/first bad commit: [0-9a-f]+ commit 7/);
     expect(execFileSync('git', ['status', '--short'], { cwd: directory, env, encoding: 'utf8' })).toBe('');
   });
 

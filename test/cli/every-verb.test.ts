@@ -23,6 +23,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   attribute: [[]],
   state: [['--at', 'oom']],
   doctor: [[]],
+  report: [['-o', 'page.html']],
   completion: [['bash']],
   allocations: [[]],
   timeline: [[]],

@@ -236,6 +236,7 @@ export const PARTS: Readonly<Partial<Record<VerbName, Readonly<Record<string, Ve
   whatif: { replay: 'replay' },
   bisect: { triage: 'triage' },
   estimate: { residual: 'residual' },
+  doctor: { completion: 'completion' },
   explain: { knobs: 'knobs', rules: 'rules', stack: 'explain-stack', text: 'classify', formats: 'formats' },
   runs: { sources: 'sources' },
 };

@@ -13,6 +13,7 @@ import type {
 } from '../../model/results/report.js';
 import type { Store } from '../../store/store.js';
 import { describeAttribution } from '../attribution/views/describe-attribution.js';
+import { MOST_BLOCKS } from '../picture/choose-blocks.js';
 import { type DrawnDevice, drawDevice } from '../picture/draw-device.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import { chooseDevice } from '../state/choose-snapshot.js';
@@ -56,13 +57,14 @@ export async function describeReport(options: ReportOptions): Promise<RunReport>
   const chosen = await chooseDevices(options);
   const devices: ReportDevice[] = [];
   let overview: PageLevel | null = null;
-  for (const { row, device } of chosen.slice(0, options.devices)) {
+  for (const [i, { row, device }] of chosen.slice(0, options.devices).entries()) {
     const drawn = await drawDevice(store, {
       snapshotId: row.snapshot_id,
       device,
       handle: row.handle,
       title: `${options.prefix ?? ''}${row.rank === null ? 'rank unknown' : `rank ${row.rank}`}, device ${device}`,
       deviceTotalBytes: totalOf(diagnosis, row.rank, device),
+      mostBlocks: i === 0 ? MOST_BLOCKS : MOST_BLOCKS / 3,
     });
     if (!drawn.page.isDump) overview ??= drawn.overview;
     devices.push(await withTables(store, row, device, drawn));

@@ -1,10 +1,10 @@
 /** Which blocks a page draws where it cannot hold all of them. Pure. */
 import type { BlockColumns } from '../../model/picture/levels.js';
 
-/** Blocks of a page: at 3 to 8 bytes each after gzip, at most a third of its 2 MB. */
+/** Blocks of the first device of a page: at 3 to 8 bytes each after gzip, at most a third of its 2 MB. */
 export const MOST_BLOCKS = 60_000;
-/** Of them, those that are drawn only because they are live where every live block is. */
-const MOST_WHOLE = 30_000;
+/** Of them, the share that is drawn only because it is live where every live block is drawn. */
+const MOST_WHOLE = 0.5;
 /** Entries before a moment in which every live block is drawn too, at best. */
 const WIDEST_WHOLE = 50_000;
 
@@ -25,21 +25,22 @@ export function chooseBlocks(
   blocks: BlockColumns,
   { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },
   moments: readonly number[],
+  mostBlocks = MOST_BLOCKS,
 ): ChosenBlocks {
-  if (blocks.count <= MOST_BLOCKS) return { leastArea: 0, whole: [{ from: firstSeq - 1, to: lastSeq }] };
+  if (blocks.count <= mostBlocks) return { leastArea: 0, whole: [{ from: firstSeq - 1, to: lastSeq }] };
   const wholeRanges: SeqRange[] = [];
   let spent = 0;
   for (const to of moments) {
     for (let width = WIDEST_WHOLE; width >= 0; width = width === 0 ? -1 : Math.floor(width / 4)) {
       const range = { from: Math.max(firstSeq - 1, to - width), to };
       const live = liveIn(blocks, range);
-      if (spent + live > MOST_WHOLE) continue;
+      if (spent + live > MOST_WHOLE * mostBlocks) continue;
       spent += live;
       wholeRanges.push(range);
       break;
     }
   }
-  return { whole: wholeRanges, leastArea: leastOfLargest(areasOf(blocks, firstSeq, lastSeq), MOST_BLOCKS - spent) };
+  return { whole: wholeRanges, leastArea: leastOfLargest(areasOf(blocks, firstSeq, lastSeq), mostBlocks - spent) };
 }
 
 function liveIn({ count, from, to }: BlockColumns, range: SeqRange): number {

@@ -29,10 +29,18 @@ export interface DrawOptions {
   readonly handle: string;
   readonly title: string;
   readonly deviceTotalBytes: number | null;
+  /** Blocks drawn at most. */
+  readonly mostBlocks?: number;
 }
 
 /** Requests up to this size are served from segments of the small pool. Upstream: `kSmallSize`. */
 const SMALL_BYTES = 1 << 20;
+/** Failures, and snapshots that were taken. */
+const MOST_MARKS = 200;
+const MOST_STEPS = 4000;
+/** Frames of all stacks together: beyond them, stacks keep their innermost ones. */
+const MOST_FRAMES = 400_000;
+const LEAST_FRAMES = 6;
 
 export async function drawDevice(store: Store, options: DrawOptions): Promise<DrawnDevice> {
   const { snapshotId, device } = options;
@@ -65,7 +73,7 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
     span === undefined || span.untimed > 0 ? null : span.first_time_us,
   );
   const moments = [...new Set([...oomSeqs.slice(0, 1), peakSeq, lastSeq])];
-  const chosen = chooseBlocks(blocks, bounds, moments);
+  const chosen = chooseBlocks(blocks, bounds, moments, options.mostBlocks);
   const { drawn: pageSegments, bands } = segments;
   const pageBlocks = await store.transaction(async () =>
     readDrawn(
@@ -79,7 +87,7 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
   );
   const stacks = await stackTexts(store, pageBlocks.stackIds);
   const marks: PageMark[] = [
-    ...ooms.map(
+    ...ooms.slice(0, MOST_MARKS).map(
       (oom): PageMark => ({
         kind: 'oom',
         seq: oom.seq,
@@ -97,6 +105,7 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
     },
     ...points
       .filter((point) => point.action === 'snapshot')
+      .slice(-MOST_MARKS)
       .map((point): PageMark => ({ kind: 'snapshot', seq: point.seq, text: 'snapshot taken', bytes: null })),
   ];
   const columns = {
@@ -112,7 +121,7 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
     firstTimeUs: levels[0]!.startUs.length === 0 ? null : (span?.first_time_us ?? null),
     levels: ranges,
     marks: marks.sort((a, b) => a.seq - b.seq),
-    steps: steps.map((step) => ({
+    steps: steps.slice(-MOST_STEPS).map((step) => ({
       name: step.occurrence > 1 ? `${step.step} (${step.occurrence})` : String(step.step),
       first: step.first_seq,
       last: step.last_seq,
@@ -140,15 +149,18 @@ async function stackTexts(
   const read = await readStacks(store, ids);
   const frames: string[] = [];
   const indices = new Map<string, number>();
-  const stacks = ids.map((id) =>
-    (read.get(id) ?? []).map((frame) => {
+  let left = MOST_FRAMES;
+  const stacks = ids.map((id) => {
+    const all = read.get(id) ?? [];
+    left -= all.length;
+    return (left < 0 ? all.slice(0, LEAST_FRAMES) : all).map((frame) => {
       const text = frameText(frame);
       const known = indices.get(text);
       if (known !== undefined) return known;
       indices.set(text, frames.length);
       return frames.push(text) - 1;
-    }),
-  );
+    });
+  });
   return { stacks, frames };
 }
 

@@ -83,7 +83,8 @@ function commitWords({ sha, subject }: { readonly sha: string; readonly subject:
 }
 
 /** `seq_length 4096 → 8192 in 1a2b3c4 Train on longer sequences: …`. */
-function settingTexts({ settings, criterion }: BisectReportResult): string[] {
+/** `recompute_granularity full → not set in 1f3c9aa subject: more memory …`. */
+export function settingTexts({ settings, criterion }: BisectReportResult): string[] {
   const more = criterion === 'throughput' ? 'a longer step' : 'more memory';
   return settings.slice(0, SETTINGS_SHOWN).map(({ key, from, to, commit, after, before, way, is_contract }) => {
     const where =

@@ -1,6 +1,7 @@
 /** A bisection: the culprit at the head, the judged commits as a chart, and what changed in memory. Pure. */
 import type { BisectReportResult, BisectSide, BisectStep } from '../../model/results/bisect.js';
 import { formatCount, GIB } from '../../model/units.js';
+import { settingTexts } from '../compare/bisect-report-text.js';
 import { checkFigure, shortCommit } from '../compare/check-words.js';
 import type { Sides } from '../compare/difference-lines.js';
 import { counted, figure, signedBytes } from '../text-pieces.js';
@@ -31,7 +32,12 @@ export function bisectHead(bisection: BisectReportResult): PageHead {
       culprit !== null && textElement('p', `judged by ${counted(culprit.judged_runs, 'run')}`),
     ],
     boxes: [
-      box('why', 'Why', why !== '' && textElement('p', why), settingsList(bisection)),
+      box(
+        'why',
+        'Why',
+        why !== '' && textElement('p', why),
+        textList(settingTexts(bisection).map((setting) => `setting ${setting}`)),
+      ),
       box('left', state === 'suspects' ? 'In question' : 'Not judged yet', leftList(bisection)),
     ],
     below: notesList(bisection.notes),
@@ -50,22 +56,6 @@ function leftList({ suspects_left: left }: BisectReportResult): Child {
     left.map(({ sha, subject, why_skipped: reason }) =>
       text(`${shortCommit(sha)} ${subject}${reason === null ? '' : `, skipped: ${reason}`}`),
     ),
-  );
-}
-
-const EFFECTS = { up: 'for the worse, without a change of the code', down: 'may hide it', unknown: '' } as const;
-
-/** Settings that changed inside the range. */
-function settingsList({ settings }: BisectReportResult): Child {
-  return textList(
-    settings.map(({ key, from, to, commit, after, before, way, is_contract: isContract }) => {
-      const where =
-        commit === null
-          ? `between ${shortCommit(after)} and ${shortCommit(before)}`
-          : `in ${shortCommit(commit.sha)} ${commit.subject}`;
-      const effect = isContract ? 'runs on both sides are not comparable' : EFFECTS[way];
-      return `setting ${key} ${from ?? 'not set'} → ${to ?? 'not set'} ${where}${effect === '' ? '' : `: ${effect}`}`;
-    }),
   );
 }
 

@@ -8,12 +8,14 @@ export const verb = defineVerb({
   storeless: true,
   operands: { what: operand('<shell>', 'bash, zsh, fish, or man for the man page', oneOf([...SHELLS, 'man'])) },
   examples: [
-    'completion bash > ~/.local/share/bash-completion/completions/mbforensics',
-    'completion zsh > ~/.zfunc/_mbforensics',
-    'completion fish > ~/.config/fish/completions/mbforensics.fish',
-    'completion man | man -l -',
+    'doctor completion bash > ~/.local/share/bash-completion/completions/mbforensics',
+    'doctor completion zsh > ~/.zfunc/_mbforensics',
+    'doctor completion fish > ~/.config/fish/completions/mbforensics.fish',
+    'doctor completion man | man -l -',
   ],
-  ask({ what }, { program }) {
+  ask({ what }, session) {
+    // Of `doctor completion`, the program is above `doctor`.
+    const program = session.program.parent ?? session.program;
     const text = what === 'man' ? manPage(program, version()) : completionScript(what, program);
     return { schema: 'mbforensics/completion@1', what, text };
   },

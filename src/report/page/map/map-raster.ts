@@ -6,7 +6,7 @@
 import type { DeviceColumns, PageDevice, PageSegments } from '../../../model/picture/page-data.js';
 import type { Axis } from '../axis.js';
 import { orderByAscending } from '../order-by.js';
-import { fillRect, type Raster } from '../raster.js';
+import { darker, fillRect, type Raster } from '../raster.js';
 import type { Loaded } from '../view-state.js';
 
 /** What of the rows is visible: places in bytes, `high > low`. */
@@ -58,6 +58,10 @@ interface Ordered {
   readonly low: Float64Array;
   readonly high: Float64Array;
   readonly stack: Int32Array;
+  /** Pixel rows for `rowsKey`, clipped; both 0 if the block is not in these rows. They stay during moves along entries. */
+  readonly y0: Int32Array;
+  readonly y1: Int32Array;
+  rowsKey: string;
 }
 
 const orders = new WeakMap<DeviceColumns, Ordered>();
@@ -72,8 +76,8 @@ function orderedBlocks({ firstSeq, lastSeq }: PageDevice, columns: DeviceColumns
     const block = orderByAscending(areas);
     const ints = (): Int32Array => new Int32Array(count);
     ordered = {
-      ...{ block, from: ints(), to: ints(), pending: ints(), stack: ints() },
-      ...{ low: new Float64Array(count), high: new Float64Array(count) },
+      ...{ block, from: ints(), to: ints(), pending: ints(), stack: ints(), y0: ints(), y1: ints() },
+      ...{ low: new Float64Array(count), high: new Float64Array(count), rowsKey: '' },
     };
     for (let at = 0; at < count; at += 1) {
       const i = block[at]!;
@@ -89,6 +93,21 @@ function orderedBlocks({ firstSeq, lastSeq }: PageDevice, columns: DeviceColumns
   return ordered;
 }
 
+function layoutRows(ordered: Ordered, rows: Rows, height: number, leastBytes: number): void {
+  const key = [rows.low, rows.high, height, leastBytes].join(' ');
+  if (ordered.rowsKey === key) return;
+  ordered.rowsKey = key;
+  const { low, high, y0, y1 } = ordered;
+  const perByte = height / (rows.high - rows.low);
+  for (let i = 0; i < low.length; i += 1) {
+    const isShown = low[i]! < rows.high && high[i]! > rows.low && high[i]! - low[i]! >= leastBytes;
+    const top = Math.floor((rows.high - high[i]!) * perByte);
+    const bottom = Math.max(top + 1, Math.floor((rows.high - low[i]!) * perByte));
+    y0[i] = isShown ? Math.max(0, top) : 0;
+    y1[i] = isShown ? Math.min(height, bottom) : 0;
+  }
+}
+
 /** Fills `boxes`, which must have space for all blocks. */
 export function layoutBoxes(
   boxes: Boxes,
@@ -99,48 +118,44 @@ export function layoutBoxes(
   { leastBytes, aliveAt, stack }: MapFilter,
 ): void {
   const ordered = orderedBlocks(page, columns);
-  const { block, from, to, pending, low, high } = ordered;
-  const { x0, pendingX, x1, y0, y1 } = boxes;
+  layoutRows(ordered, rows, height, leastBytes);
+  const { from, to, pending } = ordered;
   const { xOf } = axis;
-  const perByte = height / (rows.high - rows.low);
   const viewFrom = axis.seqOf(0);
   const viewTo = axis.seqOf(1);
   const last = page.lastSeq + 1;
-  const end = Math.min(last, viewTo);
-  // One loop without a call per block: this is most of the time of a frame.
-  const live = aliveAt ?? Number.NaN;
-  let count = 0;
-  const add = (isStack: boolean | null): void => {
+  const viewEnd = Math.min(last, viewTo);
+  const endX = Math.floor(xOf(viewEnd) * width);
+  const alive = aliveAt ?? Number.NaN;
+  boxes.count = 0;
+  /** `isSelected`: only blocks of the stack, or only the others. This loop is a large part of the time of a frame. */
+  const add = (isSelected: boolean | null): void => {
+    let { count } = boxes;
     for (let i = 0; i < from.length; i += 1) {
       const begin = from[i]!;
-      if (begin >= viewTo) continue;
-      const stop = to[i]!;
-      if (stop <= viewFrom) continue;
-      const bottom = low[i]!;
-      const top = high[i]!;
-      if (bottom >= rows.high || top <= rows.low || top - bottom < leastBytes) continue;
-      if (begin > live || stop <= live) continue;
-      if (isStack !== null && (ordered.stack[i] === stack) !== isStack) continue;
-      const left = begin <= viewFrom ? 0 : Math.floor(xOf(begin) * width);
-      const right = Math.max(left + 1, stop >= end ? Math.floor(xOf(end) * width) : Math.floor(xOf(stop) * width));
-      const above = Math.floor((rows.high - top) * perByte);
-      const below = Math.max(above + 1, Math.floor((rows.high - bottom) * perByte));
+      const end = to[i]!;
+      if (begin >= viewTo || end <= viewFrom || ordered.y1[i] === 0) continue;
+      if (begin > alive || end <= alive) continue;
+      if (isSelected !== null && (ordered.stack[i] === stack) !== isSelected) continue;
+      const x0 = begin <= viewFrom ? 0 : Math.floor(xOf(begin) * width);
+      const x1 = Math.max(x0 + 1, end >= viewEnd ? endX : Math.floor(xOf(end) * width));
       const wait = pending[i]!;
-      boxes.block[count] = block[i]!;
-      x0[count] = left;
-      x1[count] = Math.min(width, right);
-      pendingX[count] = wait < stop && wait < last ? Math.max(left, Math.floor(xOf(Math.min(wait, viewTo)) * width)) : right;
-      y0[count] = Math.max(0, above);
-      y1[count] = Math.min(height, below);
+      const isPending = wait < end && wait < last;
+      boxes.block[count] = ordered.block[i]!;
+      boxes.x0[count] = x0;
+      boxes.pendingX[count] = isPending ? Math.max(x0, Math.floor(xOf(Math.min(wait, viewTo)) * width)) : x1;
+      boxes.x1[count] = Math.min(width, x1);
+      boxes.y0[count] = ordered.y0[i]!;
+      boxes.y1[count] = ordered.y1[i]!;
       count += 1;
     }
+    boxes.count = count;
   };
   if (stack === null) add(null);
   else {
     add(false);
     add(true);
   }
-  boxes.count = count;
 }
 
 /** Colours by index of the block. */
@@ -161,9 +176,9 @@ export function drawBoxes(raster: Raster, boxes: Boxes, { color, hatched, pendin
     const x1 = boxes.x1[at]!;
     const y0 = boxes.y0[at]!;
     const y1 = boxes.y1[at]!;
-    if (hatched[i] === 1) fillRect(raster, x0, y0, x1, y1, color[i]!, true);
+    const plain = color[i]!;
+    if (hatched[i] === 1) hatch(raster, x0, y0, x1, y1, plain);
     else {
-      const plain = color[i]!;
       const isWide = x1 - x0 > 16;
       for (let row = y0 * width; row < y1 * width; row += width) {
         // A call of `fill` costs more than a few assignments.
@@ -171,7 +186,34 @@ export function drawBoxes(raster: Raster, boxes: Boxes, { color, hatched, pendin
         else for (let pixel = row + x0; pixel < row + x1; pixel += 1) pixels[pixel] = plain;
       }
     }
-    if (pending !== null && boxes.pendingX[at]! < x1) fillRect(raster, boxes.pendingX[at]!, y0, x1, y1, pending, true);
+    if (pending !== null && boxes.pendingX[at]! < x1) hatch(raster, boxes.pendingX[at]!, y0, x1, y1, pending);
+  }
+}
+
+/** Pixels after which hatching repeats. */
+const PERIOD = 8;
+/** Pixels of a row that are drawn one by one before they are copied: a multiple of {@link PERIOD}. */
+const DRAWN = 64;
+
+/** The pixels of a hatched {@link fillRect}, for integers within the raster. */
+function hatch({ width, pixels }: Raster, x0: number, y0: number, x1: number, y1: number, color: number): void {
+  const dark = darker(color);
+  const drawn = Math.min(x1, x0 + DRAWN);
+  for (let y = y0; y < y1; y += 1) {
+    const row = y * width;
+    const end = row + x1;
+    // Of wide blocks most pixels are copies.
+    if (y >= y0 + PERIOD && drawn < x1) {
+      pixels.copyWithin(row + x0, row + x0 - PERIOD * width, end - PERIOD * width);
+      continue;
+    }
+    for (let x = x0; x < drawn; x += 1) pixels[row + x] = ((x + y) & 4) === 0 ? color : dark;
+    const start = row + x0;
+    for (let at = row + drawn; at < end; ) {
+      const length = Math.min(at - start, end - at);
+      pixels.copyWithin(at, start, start + length);
+      at += length;
+    }
   }
 }
 
