@@ -62,6 +62,14 @@ export function mountFlame(root: HTMLElement, loaded: Loaded, shared: Shared): V
   const surface = newSurface(scroll, rows * ROW + INSETS.top + INSETS.bottom, INSETS, 'Live memory by call stack');
   const { canvas } = surface;
   const detail = element('p', 'note');
+  if (rows < deepest + 1)
+    root.append(
+      element(
+        'p',
+        'note',
+        `Stacks have up to ${deepest} frames; the first ${MOST_ROWS} are drawn. Zoom to see others.`,
+      ),
+    );
   detail.setAttribute('aria-live', 'polite');
   root.append(detail);
   root.append(

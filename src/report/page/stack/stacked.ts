@@ -58,6 +58,8 @@ export function mountStacked(root: HTMLElement, loaded: Loaded, shared: Shared):
   );
   tools.append(axes.root, modes.root);
   if (page.isDump) root.append(element('p', 'note', 'No trace was recorded: the only state is the dumped one.'));
+  if (page.basis === 'approximate')
+    root.append(element('p', 'note', 'Approximate: the trace contradicts the rules of the allocator.'));
   const line = element('div');
   const body = element('div', 'chart-and-list');
   const chart = element('div', 'chart');
