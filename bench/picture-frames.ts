@@ -63,7 +63,7 @@ export async function openPage(page: Page, url: string, canvases: boolean): Prom
   };
 }
 
-/** Milliseconds. One load of ten has no entry of its paint, also of pages that were painted: it is loaded again. */
+/** Milliseconds. About one load of ten lacks an entry of its paint although it was painted: it is loaded again. */
 async function firstPaint(page: Page, url: string): Promise<number> {
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     await page.goto(url);

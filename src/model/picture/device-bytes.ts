@@ -18,7 +18,6 @@ const LEVEL_BYTES = [
 export function encodeDevice(columns: DeviceColumns, unitBytes: number): Uint8Array {
   const sink = new ByteSink();
   const { blocks, segments, bands, stacks } = columns;
-  const inUnits = (values: ArrayLike<number>): Float64Array => Float64Array.from(values, (value) => value / unitBytes);
   const frames = new TextEncoder().encode(JSON.stringify(columns.frames));
   sink.varint(frames.length);
   for (const byte of frames) sink.byte(byte);
@@ -29,8 +28,8 @@ export function encodeDevice(columns: DeviceColumns, unitBytes: number): Uint8Ar
   writeColumn(sink, stacks.flat());
   for (const level of columns.levels) {
     writeColumn(sink, level.at);
-    for (const name of LEVEL_BYTES) writeColumn(sink, inUnits(level[name]));
-    for (const component of level.components) writeColumn(sink, inUnits(component));
+    for (const name of LEVEL_BYTES) writeColumn(sink, level[name], unitBytes);
+    for (const component of level.components) writeColumn(sink, component, unitBytes);
     sink.varint(level.startUs.length);
     writeColumn(sink, level.startUs);
   }
@@ -40,15 +39,15 @@ export function encodeDevice(columns: DeviceColumns, unitBytes: number): Uint8Ar
     sink,
     blocks.pending.map((seq, i) => Math.max(0, blocks.to[i]! - Math.max(seq, blocks.from[i]!))),
   );
-  writeColumn(sink, inUnits(blocks.bytes));
-  writeColumn(sink, inUnits(blocks.place));
+  writeColumn(sink, blocks.bytes, unitBytes);
+  writeColumn(sink, blocks.place, unitBytes);
   writeColumn(sink, blocks.stack);
   writeColumn(sink, blocks.component);
   writeColumn(sink, blocks.isPrivate);
   writeColumn(sink, segments.from);
   writeColumn(sink, endsOf(segments));
-  writeColumn(sink, inUnits(segments.bytes));
-  writeColumn(sink, inUnits(segments.place));
+  writeColumn(sink, segments.bytes, unitBytes);
+  writeColumn(sink, segments.place, unitBytes);
   writeColumn(sink, segments.isPrivate);
   writeColumn(sink, segments.isExpandable);
   writeColumn(sink, segments.isSmall);
@@ -65,8 +64,8 @@ export function encodeDevice(columns: DeviceColumns, unitBytes: number): Uint8Ar
 }
 
 /** Lives are shorter numbers than ends, and 0 is open. */
-const endsOf = ({ from, to }: { readonly from: Int32Array; readonly to: Int32Array }): Float64Array =>
-  Float64Array.from(to, (end, i) => (end === OPEN ? 0 : end - from[i]!));
+const endsOf = ({ from, to }: { readonly from: Int32Array; readonly to: Int32Array }): Int32Array =>
+  to.map((end, i) => (end === OPEN ? 0 : end - from[i]!));
 
 /** Throws a RangeError for bytes that are cut. */
 export function decodeDevice(bytes: Uint8Array, page: PageDevice): DeviceColumns {

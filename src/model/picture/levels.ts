@@ -228,29 +228,18 @@ function sortedChanges(blocks: BlockColumns, segments: SegmentColumns, firstSeq:
   const slots = lastSeq - firstSeq + 2;
   const slotOf = (seq: number): number => (seq < firstSeq ? 0 : seq - firstSeq + 1);
   const starts = new Uint32Array(slots + 1);
-  const visit = (emit: (slot: number, bytes: number, kind: number, component: number) => void): void => {
-    for (let i = 0; i < blocks.count; i += 1) {
-      const bytes = blocks.bytes[i]!;
-      const component = blocks.component[i]!;
-      const to = blocks.to[i]!;
-      const pending = blocks.pending[i]!;
-      const of = blocks.isPrivate[i] === 1 ? PRIVATE : 0;
-      emit(slotOf(blocks.from[i]!), bytes, ACTIVE | of, component);
-      if (to <= lastSeq) emit(slotOf(to), -bytes, ACTIVE | of, component);
-      if (pending < to && pending <= lastSeq) {
-        emit(slotOf(pending), bytes, PENDING, 0);
-        if (to <= lastSeq) emit(slotOf(to), -bytes, PENDING, 0);
-      }
-    }
-    for (let i = 0; i < segments.count; i += 1) {
-      const of = segments.isPrivate[i] === 1 ? PRIVATE : 0;
-      emit(slotOf(segments.from[i]!), segments.bytes[i]!, RESERVED | of, 0);
-      if (segments.to[i]! <= lastSeq) emit(slotOf(segments.to[i]!), -segments.bytes[i]!, RESERVED | of, 0);
-    }
-  };
-  visit((slot) => {
-    starts[slot + 1]! += 1;
-  });
+  const { count: blockCount, from, to, pending, bytes, component, isPrivate } = blocks;
+  for (let i = 0; i < blockCount; i += 1) {
+    const end = to[i]!;
+    const isWaiting = pending[i]! < end && pending[i]! <= lastSeq;
+    starts[slotOf(from[i]!) + 1]! += 1;
+    if (end <= lastSeq) starts[slotOf(end) + 1]! += isWaiting ? 2 : 1;
+    if (isWaiting) starts[slotOf(pending[i]!) + 1]! += 1;
+  }
+  for (let i = 0; i < segments.count; i += 1) {
+    starts[slotOf(segments.from[i]!) + 1]! += 1;
+    if (segments.to[i]! <= lastSeq) starts[slotOf(segments.to[i]!) + 1]! += 1;
+  }
   for (let slot = 0; slot < slots; slot += 1) starts[slot + 1]! += starts[slot]!;
   const count = starts[slots]!;
   const changes = {
@@ -260,13 +249,27 @@ function sortedChanges(blocks: BlockColumns, segments: SegmentColumns, firstSeq:
     kind: new Uint8Array(count),
     component: new Uint8Array(count),
   };
-  visit((slot, bytes, kind, component) => {
+  const put = (slot: number, by: number, kind: number, of: number): void => {
     const place = starts[slot]!;
     starts[slot] = place + 1;
     changes.seq[place] = firstSeq - 1 + slot;
-    changes.bytes[place] = bytes;
+    changes.bytes[place] = by;
     changes.kind[place] = kind;
-    changes.component[place] = component;
-  });
+    changes.component[place] = of;
+  };
+  for (let i = 0; i < blockCount; i += 1) {
+    const end = to[i]!;
+    const kind = isPrivate[i] === 1 ? ACTIVE | PRIVATE : ACTIVE;
+    put(slotOf(from[i]!), bytes[i]!, kind, component[i]!);
+    if (end <= lastSeq) put(slotOf(end), -bytes[i]!, kind, component[i]!);
+    if (pending[i]! >= end || pending[i]! > lastSeq) continue;
+    put(slotOf(pending[i]!), bytes[i]!, PENDING, 0);
+    if (end <= lastSeq) put(slotOf(end), -bytes[i]!, PENDING, 0);
+  }
+  for (let i = 0; i < segments.count; i += 1) {
+    const kind = segments.isPrivate[i] === 1 ? RESERVED | PRIVATE : RESERVED;
+    put(slotOf(segments.from[i]!), segments.bytes[i]!, kind, 0);
+    if (segments.to[i]! <= lastSeq) put(slotOf(segments.to[i]!), -segments.bytes[i]!, kind, 0);
+  }
   return changes;
 }

@@ -34,12 +34,13 @@ export class ByteSink {
   }
 }
 
-/** One column: each value less the one before, with its sign in the lowest bit. */
-export function writeColumn(sink: ByteSink, values: ArrayLike<number>): void {
+/** One column: each value in units of `unit`, less the one before, with its sign in the lowest bit. */
+export function writeColumn(sink: ByteSink, values: ArrayLike<number>, unit = 1): void {
   let before = 0;
   for (let i = 0; i < values.length; i += 1) {
-    const difference = values[i]! - before;
-    before = values[i]!;
+    const value = values[i]! / unit;
+    const difference = value - before;
+    before = value;
     sink.varint(difference < 0 ? -2 * difference - 1 : 2 * difference);
   }
 }

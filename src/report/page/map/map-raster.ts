@@ -27,6 +27,8 @@ export interface Boxes {
   readonly x1: Int32Array;
   readonly y0: Int32Array;
   readonly y1: Int32Array;
+  /** 1: boxes above it cover it, so it need not be drawn. */
+  readonly isHidden: Uint8Array;
   count: number;
 }
 
@@ -35,7 +37,7 @@ export function newBoxes(most: number): Boxes {
   const column = (): Int32Array => new Int32Array(most);
   return {
     ...{ block: new Uint32Array(most), x0: column(), pendingX: column(), x1: column(), y0: column(), y1: column() },
-    count: 0,
+    ...{ isHidden: new Uint8Array(most), count: 0 },
   };
 }
 
@@ -58,7 +60,7 @@ interface Ordered {
   readonly low: Float64Array;
   readonly high: Float64Array;
   readonly stack: Int32Array;
-  /** Pixel rows for `rowsKey`, clipped; both 0 if the block is not in these rows. They stay during moves along entries. */
+  /** Pixel rows for `rowsKey`, clipped; both 0 outside these rows. They are kept during moves along entries. */
   readonly y0: Int32Array;
   readonly y1: Int32Array;
   rowsKey: string;
@@ -156,7 +158,37 @@ export function layoutBoxes(
     add(false);
     add(true);
   }
+  findHidden(boxes, width, height);
 }
+
+/** A bit for each pixel that boxes cover; rows begin with a word of their own. */
+let covered = new Uint32Array(0);
+
+/** Most blocks are lower than a pixel, so that of those of one row of pixels only few are seen. */
+function findHidden({ x0, x1, y0, y1, isHidden, count }: Boxes, width: number, height: number): void {
+  const words = (width + 31) >>> 5;
+  if (covered.length < words * height) covered = new Uint32Array(words * height);
+  covered.fill(0, 0, words * height);
+  for (let at = count - 1; at >= 0; at -= 1) {
+    const left = x0[at]!;
+    const right = x1[at]!;
+    isHidden[at] = 1;
+    if (left >= right) continue;
+    for (let y = y0[at]!; y < y1[at]!; y += 1) {
+      const first = y * words + (left >>> 5);
+      const last = y * words + ((right - 1) >>> 5);
+      for (let word = first; word <= last; word += 1) {
+        let bits = word === first ? ALL_BITS << (left & 31) : ALL_BITS;
+        if (word === last) bits &= ALL_BITS >>> (31 - ((right - 1) & 31));
+        if ((bits & ~covered[word]!) === 0) continue;
+        covered[word]! |= bits;
+        isHidden[at] = 0;
+      }
+    }
+  }
+}
+
+const ALL_BITS = 0xffff_ffff;
 
 /** Colours by index of the block. */
 export interface BlockColors {
@@ -169,8 +201,9 @@ export interface BlockColors {
 
 export function drawBoxes(raster: Raster, boxes: Boxes, { color, hatched, pending }: BlockColors): void {
   const { width, pixels } = raster;
-  const { count, block } = boxes;
+  const { count, block, isHidden } = boxes;
   for (let at = 0; at < count; at += 1) {
+    if (isHidden[at] === 1) continue;
     const i = block[at]!;
     const x0 = boxes.x0[at]!;
     const x1 = boxes.x1[at]!;

@@ -20,49 +20,30 @@ export interface StackLook {
 /** A component that is lower than this many lines is drawn without a separator: little of it would be left. */
 const LEAST_LINES = 3;
 
-/**
- * Pixel columns that are drawn, each in one piece of memory, before they are copied into the raster together: its rows
- * are in different pages of memory, so that a column drawn in place takes three times as long.
- */
-const STRIP = 16;
-let strip = new Uint32Array(0);
+/** One vertical run of a pixel column, from `top` to before `bottom`. */
+type Paint = (raster: Raster, x: number, top: number, bottom: number, color: number) => void;
 
-/** `draw` must set all pixels of the column x: those of `pixels` from `start` on, from the top. */
-function drawColumns(
-  { width, height, pixels }: Raster,
-  draw: (pixels: Uint32Array, start: number, x: number) => void,
-): void {
-  if (strip.length < STRIP * height) strip = new Uint32Array(STRIP * height);
-  for (let left = 0; left < width; left += STRIP) {
-    const count = Math.min(STRIP, width - left);
-    for (let i = 0; i < count; i += 1) draw(strip, i * height, left + i);
-    for (let y = 0; y < height; y += 1) {
-      const to = y * width + left;
-      for (let i = 0, at = y; i < count; i += 1, at += height) pixels[to + i] = strip[at]!;
-    }
-  }
-}
-
-/** One vertical run of the pixel column x, from `top` to before `bottom`. */
-type Paint = (pixels: Uint32Array, start: number, x: number, top: number, bottom: number, color: number) => void;
-
-const plain: Paint = (pixels, start, _x, top, bottom, color) => {
-  for (let at = start + top; at < start + bottom; at += 1) pixels[at] = color;
+const plain: Paint = ({ width, pixels }, x, top, bottom, color) => {
+  for (let at = top * width + x, y = top; y < bottom; y += 1, at += width) pixels[at] = color;
 };
 
-const hatched: Paint = (pixels, start, x, top, bottom, color) => {
+const hatched: Paint = ({ width, pixels }, x, top, bottom, color) => {
   const dark = darker(color);
-  for (let y = top; y < bottom; y += 1) pixels[start + y] = ((x + y) & 4) === 0 ? color : dark;
+  for (let at = top * width + x, y = top; y < bottom; y += 1, at += width) {
+    pixels[at] = ((x + y) & 4) === 0 ? color : dark;
+  }
 };
 
 /** Stripes in the other direction; what is between them stays. */
-const overlaid: Paint = (pixels, start, x, top, bottom, color) => {
-  for (let y = top; y < bottom; y += 1) if (((x - y) & 7) < 3) pixels[start + y] = color;
+const overlaid: Paint = ({ width, pixels }, x, top, bottom, color) => {
+  for (let at = top * width + x, y = top; y < bottom; y += 1, at += width) {
+    if (((x - y) & 7) < 3) pixels[at] = color;
+  }
 };
 
 /** The state of each pixel column in absolute bytes. `low` of the look is 0. */
 export function drawStack(raster: Raster, levels: readonly Level[], picks: Picks, look: StackLook): void {
-  const { height } = raster;
+  const { width, height } = raster;
   const { palette, line } = look;
   const { component, hatched: isHatched, background } = palette;
   const perByte = height / look.high;
@@ -70,11 +51,11 @@ export function drawStack(raster: Raster, levels: readonly Level[], picks: Picks
     const row = height - Math.round(bytes * perByte);
     return Math.max(0, Math.min(row, height));
   };
-  drawColumns(raster, (pixels, start, x) => {
+  for (let x = 0; x < width; x += 1) {
     const index = picks.level[x]!;
     if (index < 0) {
-      plain(pixels, start, x, 0, height, background);
-      return;
+      plain(raster, x, 0, height, background);
+      continue;
     }
     const level = levels[index]!;
     const column = picks.column[x]!;
@@ -87,21 +68,21 @@ export function drawStack(raster: Raster, levels: readonly Level[], picks: Picks
       const top = rowOf(sum);
       const paint = isHatched[c] === 1 ? hatched : plain;
       const isCut = look.hasSeparators && bottom < height && bottom - top >= LEAST_LINES * line;
-      if (isCut) plain(pixels, start, x, bottom - line, bottom, background);
-      paint(pixels, start, x, top, isCut ? bottom - line : bottom, component[c]!);
+      if (isCut) plain(raster, x, bottom - line, bottom, background);
+      paint(raster, x, top, isCut ? bottom - line : bottom, component[c]!);
       bottom = top;
     }
     const active = level.active[column]!;
     const pending = level.pending[column]!;
-    if (pending > 0) overlaid(pixels, start, x, rowOf(active), rowOf(active - pending), palette.pending);
+    if (pending > 0) overlaid(raster, x, rowOf(active), rowOf(active - pending), palette.pending);
     const privateFree = Math.max(0, level.privateReserved[column]! - level.privateActive[column]!);
     const reserved = Math.max(active, level.reserved[column]!);
     const above = rowOf(Math.min(reserved, active + privateFree));
-    hatched(pixels, start, x, above, bottom, palette.privateFree);
+    hatched(raster, x, above, bottom, palette.privateFree);
     const top = rowOf(reserved);
-    plain(pixels, start, x, top, above, palette.free);
-    plain(pixels, start, x, 0, top, background);
-  });
+    plain(raster, x, top, above, palette.free);
+    plain(raster, x, 0, top, background);
+  }
 }
 
 /** How each component differs from what it was at the first pixel: growth above the line of zero, the rest below it. */
@@ -115,10 +96,10 @@ export function drawChange(raster: Raster, levels: readonly Level[], picks: Pick
     return Math.max(0, Math.min(row, height));
   };
   const zero = rowOf(0);
-  drawColumns(raster, (pixels, start, x) => {
-    plain(pixels, start, x, 0, height, background);
+  for (let x = 0; x < width; x += 1) {
+    plain(raster, x, 0, height, background);
     const index = picks.level[x]!;
-    if (index < 0 || base === null) return;
+    if (index < 0 || base === null) continue;
     const level = levels[index]!;
     const column = picks.column[x]!;
     let more = 0;
@@ -127,14 +108,14 @@ export function drawChange(raster: Raster, levels: readonly Level[], picks: Pick
       const change = level.components[c]![column]! - base.components[c]!;
       const paint = isHatched[c] === 1 ? hatched : plain;
       if (change > 0) {
-        paint(pixels, start, x, rowOf(more + change), rowOf(more), component[c]!);
+        paint(raster, x, rowOf(more + change), rowOf(more), component[c]!);
         more += change;
       } else if (change < 0) {
-        paint(pixels, start, x, rowOf(less), rowOf(less + change), component[c]!);
+        paint(raster, x, rowOf(less), rowOf(less + change), component[c]!);
         less += change;
       }
     }
-  });
+  }
   fillRect(raster, 0, zero, width, zero + look.line, ink);
   if (base === null) return;
   const { active } = base;
