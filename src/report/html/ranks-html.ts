@@ -3,7 +3,7 @@
  * scale. The table lists the same figures. Pure.
  */
 import { groupBy } from '../../model/group-by.js';
-import { maxOf, minOf } from '../../model/lists.js';
+import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type { DiagnoseResult } from '../../model/results/common.js';
 import type { ReportRank } from '../../model/results/report.js';
 import { formatBytes, formatCount, GIB } from '../../model/units.js';
@@ -26,6 +26,10 @@ const GUTTER = 44;
 /** Of a map: two fit next to each other. */
 const MOST_WIDTH = 620;
 const LABELLED = 40;
+/** Pixels of all lines, of a cell, and of a title. */
+const MOST_HEIGHT = 560;
+const LEAST_SIZE = 6;
+const TITLE_HEIGHT = 13;
 /** Smaller cells have smaller names of stages. */
 const SMALL = 14;
 
@@ -96,12 +100,18 @@ function heatMap(rows: readonly HeatRow[], metric: Metric, scaled: readonly numb
   const [least, most] = [minOf(scaled), maxOf(scaled)];
   const columns = Math.min(LINE, maxOf(rows.map(({ ranks }) => ranks.length)));
   const left = rows.some(({ title }) => title !== '') ? GUTTER : 0;
-  const size = Math.min(46, Math.floor((MOST_WIDTH - left) / columns));
+  const lines = sumOf(rows.map(({ ranks }) => Math.ceil(ranks.length / LINE)));
+  const size = Math.max(
+    LEAST_SIZE,
+    Math.min(46, Math.floor((MOST_WIDTH - left) / columns), Math.floor(MOST_HEIGHT / lines)),
+  );
+  // Titles of low lines would overlap.
+  const stride = Math.ceil(TITLE_HEIGHT / size);
   const cells: Cell[] = [];
   const titles: SafeHtml[] = [];
   let line = 0;
   for (const { title, ranks } of rows) {
-    if (title !== '')
+    if (title !== '' && line % stride === 0)
       titles.push(textElement('text', title, { x: GUTTER - 6, y: (line + 0.5) * size + 3, 'text-anchor': 'end' }));
     ranks.forEach((rank, i) => {
       const value = metric.of(rank);
