@@ -70,7 +70,7 @@ describe('show', () => {
     expect(commands.length).toBeGreaterThan(0);
     for (const command of commands) {
       expect(command).toMatch(/^mbforensics /);
-      cli.expect(0, command.split(' ').slice(1));
+      cli.expect(0, command.split(' ').slice(1), { cwd: root });
     }
   });
 

@@ -26,7 +26,7 @@ export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {
     expect(lines[1]).toContain(named);
   expectShownSum(lines);
   for (const command of first.commands) expect(command).toMatch(/^mbforensics [a-z]+/);
-  expect(first.commands.length).toBeLessThanOrEqual(2);
+  expect(first.commands.length).toBeLessThanOrEqual(3);
   for (const verdict of result.verdicts) expectAccounts(verdict);
   return text;
 }
