@@ -1,6 +1,7 @@
 /** Opening and moving the page of `report` in Chromium, and its blocks as SVG polygons, in turn in one browser. */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { formatCount } from '../src/model/units.js';
 import { type Browser, launchBrowser, type Page } from '../test/picture/browser.js';
@@ -95,7 +96,8 @@ export async function* movingGroups(
     bars: isBarred ? { 'page: first paint': [{ of: MEDIAN, limit: PAINT_SECONDS }] } : {},
     notes: [
       'since the start of the navigation; "drawn" is the second frame after the last canvas got its first pixels',
-      `memory after a collection: the page ${memoryText(rounds, ({ page }) => page)}; the polygons ${memoryText(rounds, (round) => round.polygons)}`,
+      `memory of the page after a collection: ${memoryText(rounds, ({ page }) => page)}`,
+      `memory of the polygons: ${memoryText(rounds, (round) => round.polygons)}`,
       `the polygons have ${formatCount(rounds[0]!.points)} points; "built" includes where they are in the stack`,
       load,
     ],
@@ -116,14 +118,14 @@ export async function* movingGroups(
     const barred = Object.keys(VIEWS).map((name) => `${name}: ${P95}`);
     yield {
       case: 'picture',
-      title: `a view ${gesture === 'pan' ? 'is moved' : 'is zoomed'}; canvases of ${rounds[0]!.sizes}, ${many} polygons`,
+      title: `a view is ${gesture === 'pan' ? 'moved' : 'zoomed'}; canvases of ${rounds[0]!.sizes}, ${many} polygons`,
       baselines: [],
       samples,
       work: {},
       bars: isBarred ? Object.fromEntries(barred.map((row) => [row, [{ of: MEDIAN, limit: FRAME_SECONDS }]])) : {},
       notes: [
-        `frames that the compositor drew in ${seconds} s with 125 inputs a second, from a trace of the browser: ${names.map(drawn).join(', ')}`,
-        'script: listeners and animation frame callbacks of a frame; other views of the page near the screen are drawn too',
+        `frames that the compositor drew in ${seconds} s with 125 inputs a second: ${names.map(drawn).join(', ')}`,
+        'script: listeners and callbacks of a frame; other views of the page near the screen are drawn too',
         ...Object.keys(VIEWS).map(
           (name) => `${name}: ${(p95(name) / p95(POLYGONS)).toFixed(3)} × the polygons' ${P95}`,
         ),
@@ -140,7 +142,7 @@ async function measure(browser: Browser, file: string, polygonsFile: string, sec
     const opening = await openPage(tab, pathToFileURL(file).href, true);
     for (const [name, selector] of Object.entries(VIEWS)) {
       for (const gesture of GESTURES) {
-        await tab.evaluate(showPart(gesture));
+        await showPart(tab, gesture);
         frames[gesture][name] = await framesOf(tab, selector, gesture, seconds);
       }
       const { width, height } = await boxOf(tab, selector);
@@ -170,13 +172,24 @@ async function onTab<T>(browser: Browser, act: (tab: Page) => Promise<T>): Promi
   }
 }
 
+/** Milliseconds until the page has written its state into its address. */
+const WRITTEN = 400;
+
 /** A third of the trace is moved, all of it is zoomed. */
-const showPart = (gesture: Gesture): string => `(() => {
-  const { firstSeq, lastSeq } = JSON.parse(document.getElementById('page').textContent).devices[0];
-  const first = Math.max(0, firstSeq);
-  const placeOf = (share) => Math.round(first + share * (lastSeq + 1 - first));
-  location.hash = ${gesture === 'pan' ? "'#z=' + placeOf(1 / 3) + '-' + placeOf(2 / 3)" : "'#z=' + placeOf(0) + '-' + placeOf(1)"};
-})()`;
+async function showPart(tab: Page, gesture: Gesture): Promise<void> {
+  const [from, to] = gesture === 'pan' ? [1 / 3, 2 / 3] : [0, 1];
+  await pause(WRITTEN);
+  await tab.evaluate(`(() => {
+    const { firstSeq, lastSeq } = JSON.parse(document.getElementById('page').textContent).devices[0];
+    const first = Math.max(0, firstSeq);
+    const placeOf = (share) => Math.round(first + share * (lastSeq + 1 - first));
+    location.hash = '#z=' + placeOf(${from}) + '-' + placeOf(${to});
+  })()`);
+  await pause(WRITTEN);
+  // The page leaves the range out where all is visible.
+  const address = await tab.evaluate<string>('location.hash');
+  if (/\bz=/.test(address) !== (gesture === 'pan')) throw new Error(`the page shows ${address}`);
+}
 
 const samplesOf = (rounds: readonly Round[], secondsOf: (round: Round) => number): readonly Sample[] =>
   rounds.map((round) => ({ seconds: secondsOf(round), peakRssBytes: null }));
@@ -186,5 +199,6 @@ const medianOf = (values: readonly number[]): number => summarise(values).median
 function memoryText(rounds: readonly Round[], openingOf: (round: Round) => Opening): string {
   const megabytes = (bytesOf: (opening: Opening) => number): string =>
     (medianOf(rounds.map((round) => bytesOf(openingOf(round)))) / 1e6).toFixed(1);
-  return `${megabytes(({ heapBytes }) => heapBytes)} MB of objects and ${megabytes(({ arrayBytes }) => arrayBytes)} MB of arrays`;
+  const objects = megabytes(({ heapBytes }) => heapBytes);
+  return `${objects} MB of objects and ${megabytes(({ arrayBytes }) => arrayBytes)} MB of arrays`;
 }

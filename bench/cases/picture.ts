@@ -103,7 +103,7 @@ async function writing(context: BenchContext, entries: number, input: Input, fil
       ...{ samples, work: {}, bars },
       notes: [
         `the page: ${judged((await stat(file)).size, PAGE_BYTES, (bytes) => `${formatCount(bytes)} bytes`)}`,
-        '"the questions": the five above, each a process of its own; "above" is report less them, with four start-ups added',
+        '"the questions": the five above, each a process of its own; "above": report − the questions + 4 × start-up',
         '"first": in a store that was only ingested; the first of the questions walks the trace, and so does report',
       ],
     };
