@@ -172,7 +172,7 @@ async function onTab<T>(browser: Browser, act: (tab: Page) => Promise<T>): Promi
   }
 }
 
-/** Milliseconds until the page has written its state into its address. */
+/** Milliseconds after which the page no longer changes its address because of what was before. */
 const WRITTEN = 400;
 
 /** A third of the trace is moved, all of it is zoomed. */
@@ -185,10 +185,13 @@ async function showPart(tab: Page, gesture: Gesture): Promise<void> {
     const placeOf = (share) => Math.round(first + share * (lastSeq + 1 - first));
     location.hash = '#z=' + placeOf(${from}) + '-' + placeOf(${to});
   })()`);
-  await pause(WRITTEN);
-  // The page leaves the range out where all is visible.
-  const address = await tab.evaluate<string>('location.hash');
-  if (/\bz=/.test(address) !== (gesture === 'pan')) throw new Error(`the page shows ${address}`);
+  // The page then writes its own address, which has the cursor, and the range unless all is visible.
+  const late = performance.now() + 5000;
+  for (let address = ''; !(/\bt=/.test(address) && /\bz=/.test(address) === (gesture === 'pan')); ) {
+    if (performance.now() > late) throw new Error(`the page shows ${address}`);
+    await pause(50);
+    address = await tab.evaluate<string>('location.hash');
+  }
 }
 
 const samplesOf = (rounds: readonly Round[], secondsOf: (round: Round) => number): readonly Sample[] =>
