@@ -59,7 +59,13 @@ async function start(): Promise<void> {
     },
     { rootMargin: '200px' },
   );
-  const resized = new ResizeObserver(redraw);
+  const widths = new Map<Element, number>();
+  // Heights change with each note below a drawing; drawings depend on widths only.
+  const resized = new ResizeObserver((entries) => {
+    const changed = entries.filter(({ target, contentRect }) => widths.get(target) !== contentRect.width);
+    for (const { target, contentRect } of changed) widths.set(target, contentRect.width);
+    if (changed.length > 0) redraw();
+  });
 
   const open = async (device: number, named: HashState): Promise<void> => {
     const loaded = { page: page.data.devices[device]!, columns: await page.columnsOf(device) };
