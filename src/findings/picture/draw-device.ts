@@ -1,4 +1,5 @@
 /** The course of one device as a page draws it. All figures are actual sizes of blocks and segments. */
+import { isSmall } from '../../allocator/rounding.js';
 import { frameText } from '../../attribution/frames/call-site.js';
 import { NULL_I32 } from '../../model/columns.js';
 import { maxOf } from '../../model/lists.js';
@@ -33,8 +34,6 @@ export interface DrawOptions {
   readonly mostBlocks?: number;
 }
 
-/** Requests up to this size are served from segments of the small pool. Upstream: `kSmallSize`. */
-const SMALL_BYTES = 1 << 20;
 /** Failures, and snapshots that were taken. */
 const MOST_MARKS = 200;
 const MOST_STEPS = 4000;
@@ -93,7 +92,7 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
         seq: oom.seq,
         text: `OOM: ${formatBytes(oom.requested_bytes)} requested`,
         bytes: oom.requested_bytes,
-        request: { stream: oom.stream, isSmall: oom.requested_bytes <= SMALL_BYTES },
+        request: { stream: oom.stream, isSmall: isSmall(oom.requested_bytes) },
       }),
     ),
     { kind: 'peak', seq: peakSeq, text: `peak: ${formatBytes(peakBytes)} active`, bytes: peakBytes },

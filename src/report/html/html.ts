@@ -3,6 +3,8 @@
  * not escaped does not compile. Pure.
  */
 
+import { visibleText } from '../../model/escape-controls.js';
+
 declare const isSafe: unique symbol;
 /** Markup whose texts and attributes are escaped. */
 export type SafeHtml = string & { readonly [isSafe]: true };
@@ -19,20 +21,9 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Control characters other than white space, marks of direction, halves of surrogate pairs, and line separators. */
-const INVISIBLE = /(?![\t\n])[\p{C}\u2028\u2029]/gu;
-
-/**
- * Shows characters without a glyph as `\u{202e}`: marks of direction would reorder what follows, and HTML cannot hold a
- * NUL or half of a surrogate pair.
- */
-export function visible(value: string): string {
-  return value.replaceAll(INVISIBLE, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
-}
-
 /** A text or an attribute's value that renders as itself. */
 export function text(value: string | number): SafeHtml {
-  return visible(String(value)).replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!) as SafeHtml;
+  return visibleText(String(value), '\t\n').replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!) as SafeHtml;
 }
 
 /** Elements without an end tag. */

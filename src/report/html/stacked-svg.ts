@@ -2,6 +2,7 @@
  * The stacked view of one device as a picture that needs nothing else: for a README or a pull request. Each column is a
  * true state, the one of its entries at which most was live, so the picture shows the exact peak. Pure.
  */
+import { visibleText } from '../../model/escape-controls.js';
 import { maxOf, sumOf } from '../../model/lists.js';
 import type { PageDevice, PageLevel, PageMark } from '../../model/picture/page-data.js';
 import type { ReportResult } from '../../model/results/report.js';
@@ -10,7 +11,7 @@ import { paletteOf } from '../page/palette.js';
 import { keepEnd, keepEnds } from '../plain-text.js';
 import { headline, verdictTitle } from '../start/diagnosis-parts.js';
 import { figure } from '../text-pieces.js';
-import { type Attributes, type Child, element, type SafeHtml, textElement, trusted, visible } from './html.js';
+import { type Attributes, type Child, element, type SafeHtml, textElement, trusted } from './html.js';
 import { niceAxis } from './line-chart.js';
 
 /** Pixels. */
@@ -95,13 +96,13 @@ function unitOf(bytes: number): [bytes: number, name: string] {
 
 function titleOf({ diagnosis, title }: ReportResult): string {
   const verdict = diagnosis?.verdicts[0];
-  if (diagnosis === null || verdict === undefined) return visible(title);
-  return visible(`${headline(verdict, diagnosis).split(' · ')[0]!}: ${verdictTitle(verdict)}`);
+  if (diagnosis === null || verdict === undefined) return visibleText(title);
+  return visibleText(`${headline(verdict, diagnosis).split(' · ')[0]!}: ${verdictTitle(verdict)}`);
 }
 
 function placeOf({ title }: ReportResult, page: PageDevice): string {
   const basis = page.basis === 'approximate' ? ' · approximate: the trace contradicts itself' : '';
-  return keepEnds(visible(`${title} · ${page.title}${basis}`), LONGEST_PLACE);
+  return keepEnds(visibleText(`${title} · ${page.title}${basis}`), LONGEST_PLACE);
 }
 
 // ---- states

@@ -1,5 +1,6 @@
 /** The program of the page: reads the data, makes the views, and redraws them. */
 
+import { visibleText } from '../../model/escape-controls.js';
 import { newAddressBar, openAllDetails, reveal } from './address-bar.js';
 import { axisKinds } from './axis.js';
 import { setPrinting } from './canvas.js';
@@ -9,7 +10,7 @@ import { mountLifetimes } from './flame/lifetimes.js';
 import type { HashState } from './hash.js';
 import { type LoadedPage, loadPage } from './load.js';
 import { mountMap } from './map/address-map.js';
-import { visible } from './names.js';
+
 import { mountSegments } from './segments/segment-map.js';
 import { mountPair } from './stack/pair.js';
 import { mountStacked } from './stack/stacked.js';
@@ -187,7 +188,7 @@ function addDevices(
   choose: (device: number) => void,
 ): void {
   if (data.devices.length < 2 || root === undefined) return;
-  const options = data.devices.map(({ title }, i) => [String(i), visible(title)] as const);
+  const options = data.devices.map(({ title }, i) => [String(i), visibleText(title)] as const);
   const devices = choice('Device', options, (chosen) => {
     if (Number(chosen) !== device) choose(Number(chosen));
   });
@@ -254,7 +255,7 @@ function showError(error: unknown): void {
   if (place === null) return;
   const reason = error instanceof Error ? error.message : String(error);
   place.hidden = false;
-  place.textContent = `The drawings are missing, because their data cannot be read (${visible(reason)}). The tables are complete.`;
+  place.textContent = `The drawings are missing, because their data cannot be read (${visibleText(reason)}). The tables are complete.`;
 }
 
 start().catch(showError);

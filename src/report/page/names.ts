@@ -1,10 +1,11 @@
 /** Words for entries, components and commands of a device. Pure. */
+import { shellWord, visibleText } from '../../model/escape-controls.js';
 import type { PageDevice } from '../../model/picture/page-data.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { StateAt } from './state-at.js';
 
 /** `optimizer_state` → `optimizer state`. */
-export const componentName = (name: string): string => visible(name.replaceAll('_', ' '));
+export const componentName = (name: string): string => visibleText(name.replaceAll('_', ' '));
 
 /** The exact number, for a tooltip. */
 export const exactBytes = (bytes: number): string => `${formatCount(bytes)} bytes`;
@@ -19,7 +20,7 @@ export function stepOf({ steps }: PageDevice, seq: number): string | null {
     else high = middle - 1;
   }
   const step = steps[low];
-  return step !== undefined && step.first <= seq && seq <= step.last ? visible(step.name) : null;
+  return step !== undefined && step.first <= seq && seq <= step.last ? visibleText(step.name) : null;
 }
 
 /** Of which entry the figures are: `after entry 1,024`. */
@@ -40,20 +41,6 @@ export function entriesCommand({ handle, device }: PageDevice, from: number, to:
   return `mbforensics timeline ${shellWord(handle)} --device ${device} --from seq:${from} --to seq:${to}`;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be escaped
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
-
-/** Characters without a glyph and those that change the direction of the text around them, as `\u202e`. */
-export function visible(text: string): string {
-  return text.replaceAll(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** One word of a shell. A handle contains names of folders. With characters not seen it has the form `$'…'` of bash. */
-export function shellWord(text: string): string {
-  if (text.search(UNSEEN) >= 0) return `$'${visible(text.replaceAll(/[\\']/g, '\\$&'))}'`;
-  return /^[\w./:#@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 /** A sentence for those who do not see the picture. */
 export function stackedSentence(page: PageDevice): string {
   const { title, firstSeq, lastSeq, marks } = page;
@@ -61,7 +48,7 @@ export function stackedSentence(page: PageDevice): string {
   const ooms = marks.filter(({ kind }) => kind === 'oom').length;
   const total = page.deviceTotalBytes;
   return [
-    `Memory of ${visible(title)} by component, entries ${formatCount(firstSeq)} to ${formatCount(lastSeq)}.`,
+    `Memory of ${visibleText(title)} by component, entries ${formatCount(firstSeq)} to ${formatCount(lastSeq)}.`,
     ...(peak?.bytes == null ? [] : [`Peak: ${formatBytes(peak.bytes)} active after entry ${formatCount(peak.seq)}.`]),
     `${ooms === 0 ? 'No' : ooms} failed ${ooms === 1 ? 'allocation' : 'allocations'}.`,
     ...(total === null ? [] : [`The device has ${formatBytes(total)}.`]),

@@ -1,8 +1,9 @@
 /** Round numbers along an axis, with their labels. Pure. */
+import { visibleText } from '../../model/escape-controls.js';
 import type { DeviceColumns, PageDevice } from '../../model/picture/page-data.js';
 import { formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { scaleOf } from './axis.js';
-import { visible } from './names.js';
+
 import type { AxisKind } from './view-state.js';
 
 export interface Tick {
@@ -53,7 +54,7 @@ export function axisTicks(
       .filter((_, i) => i % every === 0)
       .map(({ first, last, name }) => {
         const [left, right] = [Math.max(from, first), Math.min(to, last + 1)].map(scale.valueOf);
-        return { at: scale.seqOf((left! + right!) / 2), text: visible(name), isMiddle: true };
+        return { at: scale.seqOf((left! + right!) / 2), text: visibleText(name), isMiddle: true };
       });
   }
   const low = scale.valueOf(from);

@@ -1,7 +1,7 @@
 /** Names of frames, places and counts as they are shown. Pure. */
+import { visibleText } from '../../model/escape-controls.js';
 import type { DeviceColumns, PageDevice } from '../../model/picture/page-data.js';
 import { formatCount } from '../../model/units.js';
-import { visible } from './names.js';
 
 /** `1 block`, `2,000 blocks`. */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
@@ -14,7 +14,7 @@ export function momentWords({ isDump, firstSeq }: PageDevice, seq: number): stri
 }
 
 /** `_linear_forward layers.py:459`: the folders of a file are left out. */
-export const shortFrame = (frame: string): string => visible(frame).replace(/[^\s/]*\/(?=\S*:\d+$)/g, '');
+export const shortFrame = (frame: string): string => visibleText(frame).replace(/[^\s/]*\/(?=\S*:\d+$)/g, '');
 
 /** The innermost frame of a stack, short. */
 export function siteOf({ stacks, frames }: DeviceColumns, stack: number): string {

@@ -2,6 +2,8 @@
  * The content of the first screen without its layout. `diagnose-text.ts` lays it out for a terminal,
  * `diagnose-markdown.ts` for an issue.
  */
+
+import { shellWord } from '../../model/escape-controls.js';
 import type {
   AccountingPart,
   AccountingTotal,
@@ -262,18 +264,8 @@ export function nothingFoundSteps(result: DiagnoseResult, target: DiagnosedTarge
 
 /** A command as the user can paste it. */
 export function withTarget(command: string, { operands = [], db, capacity }: DiagnosedTarget): string {
-  const of = command.includes('/snapshot#') ? '' : operands.map((operand) => ` ${quoted(operand)}`).join('');
+  const of = command.includes('/snapshot#') ? '' : operands.map((operand) => ` ${shellWord(operand)}`).join('');
   const capacityOption =
-    capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${quoted(capacity)}`;
-  return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${quoted(db)}`}`;
-}
-
-/** A word of a shell. With control characters it has the form `$'…'` of bash and zsh. */
-function quoted(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must be escaped
-  if (/[\u0000-\u001f\u007f-\u009f]/.test(text)) {
-    const escaped = text.replaceAll(/[\\']/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t');
-    return `$'${printable(escaped)}'`;
-  }
-  return /^[\w./:#@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+    capacity === undefined || !command.startsWith('mbforensics show ') ? '' : ` --capacity ${shellWord(capacity)}`;
+  return `${command}${of}${capacityOption}${db === undefined ? '' : ` --db ${shellWord(db)}`}`;
 }

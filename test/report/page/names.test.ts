@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { entriesCommand, momentName, shellWord, stepOf, visible } from '../../../src/report/page/names.js';
+import { shellWord, visibleText } from '../../../src/model/escape-controls.js';
+import { entriesCommand, momentName, stepOf } from '../../../src/report/page/names.js';
 import { syntheticDevice } from './synthetic-device.js';
 
 const { page, columns } = syntheticDevice({
@@ -16,7 +17,7 @@ describe('names', () => {
   });
 
   it('shows characters that would not be seen', () => {
-    expect(visible('a\u0000b\u202ec\u2066d')).toBe('a\\u0000b\\u202ec\\u2066d');
+    expect(visibleText('a\u0000b\u202ec\u2066d')).toBe('a\\u{0}b\\u{202e}c\\u{2066}d');
   });
 
   it('names the step and the moment of a state', () => {

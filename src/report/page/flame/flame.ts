@@ -1,9 +1,10 @@
 /** Live memory at the cursor by call stack: rows of cells as wide as their bytes, the root above. */
+import { visibleText } from '../../../model/escape-controls.js';
 import { formatBytes } from '../../../model/units.js';
 import { type Frame, isDark, newSurface } from '../canvas.js';
 import { choice, element, setText } from '../dom.js';
 import { entryOf, isWholeAt, liveAt } from '../live-at.js';
-import { visible } from '../names.js';
+
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
@@ -159,7 +160,7 @@ export function mountFlame(root: HTMLElement, loaded: Loaded, shared: Shared): V
     );
     setText(detail, markPath.length === 0 ? '' : `${nodeName(loaded, nodes[mark]!)}: ${amountsOf(nodes, mark)}`);
     const largest = nodes[1] === undefined ? '' : ` Most is below ${nodeName(loaded, widest(nodes))}.`;
-    const label = `Live memory of ${visible(page.title)} by call stack. ${headline.textContent}${largest}`;
+    const label = `Live memory of ${visibleText(page.title)} by call stack. ${headline.textContent}${largest}`;
     if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
   }
   // The outline of the marked cell is for the keyboard only.
@@ -178,7 +179,7 @@ function widest(nodes: readonly FlameNode[]): FlameNode {
 
 function nodeName({ columns }: Loaded, { frame }: FlameNode): string {
   if (frame === ROOT_FRAME) return 'all live memory';
-  return frame === NO_STACK_FRAME ? 'no stack recorded' : visible(columns.frames[frame]!);
+  return frame === NO_STACK_FRAME ? 'no stack recorded' : visibleText(columns.frames[frame]!);
 }
 
 function amountsOf(nodes: readonly FlameNode[], at: number): string {

@@ -2,13 +2,14 @@
  * How large blocks are and how long they live: a table of powers of two, darker where there is more. Blocks that are
  * live at the end have a column of their own.
  */
+import { visibleText } from '../../../model/escape-controls.js';
 import { maxOf, minOf } from '../../../model/lists.js';
 import type { LifetimeCell } from '../../../model/picture/page-data.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { isDark, newSurface } from '../canvas.js';
 import { choice, element } from '../dom.js';
 import { showLegend } from '../legend.js';
-import { visible } from '../names.js';
+
 import { cssOf, paletteOf } from '../palette.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
@@ -129,7 +130,7 @@ function sentenceOf(title: string, cells: readonly LifetimeCell[]): string {
   const sum = (of: readonly LifetimeCell[], key: Measure): number => of.reduce((total, cell) => total + cell[key], 0);
   const atEnd = cells.filter(({ life }) => life < 0);
   return (
-    `Sizes and lifetimes of ${counted(sum(cells, 'blocks'), 'block')} of ${visible(title)}. ` +
+    `Sizes and lifetimes of ${counted(sum(cells, 'blocks'), 'block')} of ${visibleText(title)}. ` +
     `${counted(sum(atEnd, 'blocks'), 'block')} with ${formatBytes(sum(atEnd, 'bytes'))} are live at the end.`
   );
 }

@@ -2,6 +2,7 @@
  * Addresses × entries: each block is a rectangle where it was, for as long as it was there. Ranges that were never
  * reserved are left out, so rows are bytes of address space and not addresses.
  */
+import { shellWord, visibleText } from '../../../model/escape-controls.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { type Axis, axisOf } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
@@ -9,7 +10,7 @@ import { choice, element, setText } from '../dom.js';
 import { rampGradient, rampOf } from '../flame/ramp.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
 import { entryOf, isWholeAt } from '../live-at.js';
-import { componentName, shellWord, visible } from '../names.js';
+import { componentName } from '../names.js';
 import { drawBytes, drawCursor, drawMarks, drawTicks, line } from '../overlay.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { holesAt, type LayoutAt } from '../segments/holes-at.js';
@@ -313,7 +314,7 @@ function labelOf(loaded: Loaded, seq: number, mode: MapMode, drawn: number): str
   const name = MAP_MODES.find(([known]) => known === mode)![1];
   const basisNote = isWholeAt(page, seq) ? '' : ', counted by the blocks of this page';
   return (
-    `Address map of ${visible(page.title)}: ${counted(drawn, 'block')} drawn, colour by ${name}. ` +
+    `Address map of ${visibleText(page.title)}: ${counted(drawn, 'block')} drawn, colour by ${name}. ` +
     `${momentWords(page, seq)}: ${counted(state.live.blocks.length, 'live block')}, ` +
     `${formatBytes(state.liveBytes)} of ${formatBytes(state.reservedBytes)} reserved${basisNote}.`
   );

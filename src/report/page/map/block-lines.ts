@@ -1,6 +1,7 @@
 /** A block or a free range in a few lines, for the box next to the pointer. Pure. */
+import { visibleText } from '../../../model/escape-controls.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { componentName, visible } from '../names.js';
+import { componentName } from '../names.js';
 import type { Loaded } from '../view-state.js';
 import { addressOf, counted } from '../words.js';
 
@@ -30,7 +31,7 @@ export function blockLines({ page, columns }: Loaded, block: number): string[] {
 function stackLines({ columns }: Loaded, stack: number): string[] {
   const frames = columns.stacks[stack] ?? [];
   if (frames.length === 0) return ['no stack recorded'];
-  const lines = frames.slice(0, MOST_FRAMES).map((frame) => visible(columns.frames[frame]!));
+  const lines = frames.slice(0, MOST_FRAMES).map((frame) => visibleText(columns.frames[frame]!));
   if (frames.length > MOST_FRAMES) lines.push(`… ${counted(frames.length - MOST_FRAMES, 'more frame')}`);
   return lines;
 }

@@ -1,8 +1,9 @@
 /** Below the segments: what to free, the largest holes, and the stacks that keep free memory from the driver. */
+import { shellWord } from '../../../model/escape-controls.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { element } from '../dom.js';
 import { nearestWhole } from '../live-at.js';
-import { shellWord } from '../names.js';
+
 import type { Loaded, Shared } from '../view-state.js';
 import { addressOf, counted, siteOf } from '../words.js';
 import type { Enlargement, Request } from './free-to-fit.js';

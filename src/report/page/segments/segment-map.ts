@@ -1,11 +1,12 @@
 /** The segments at the cursor on one scale, the holes between their blocks, and what keeps them. */
+import { visibleText } from '../../../model/escape-controls.js';
 import { formatBytes } from '../../../model/units.js';
 import { type Frame, isDark, newSurface } from '../canvas.js';
 import { element, setText } from '../dom.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
 import { entryOf, isWholeAt } from '../live-at.js';
 import { blockLines, freeWords, poolOf } from '../map/block-lines.js';
-import { componentName, visible } from '../names.js';
+import { componentName } from '../names.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
@@ -113,7 +114,7 @@ export function mountSegments(root: HTMLElement, loaded: Loaded, shared: Shared)
     const list = [seq, state.stack, palette.background].join(' ');
     if (listKey === list) return;
     listKey = list;
-    const label = `Segments of ${visible(page.title)}. ${headline.textContent}`;
+    const label = `Segments of ${visibleText(page.title)}. ${headline.textContent}`;
     canvas.setAttribute('aria-label', label);
     showLegend(legend, legendOf(loaded, at, palette, isWhole, run !== null));
     partial.replaceChildren(...(isWhole ? [] : partialNote(loaded, shared, seq)));

@@ -1,8 +1,9 @@
 /** The whole trace in a strip, with the visible range as a frame that is moved, resized and drawn anew. */
+import { visibleText } from '../../../model/escape-controls.js';
 import { axisOf, scaleOf } from '../axis.js';
 import { isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
 import { levelsFor } from '../levels-for.js';
-import { rangeName, visible } from '../names.js';
+import { rangeName } from '../names.js';
 import { drawCursor, line } from '../overlay.js';
 import { cssOf, paletteOf } from '../palette.js';
 import { newPicks, type Picks, pickColumns } from '../pick.js';
@@ -48,7 +49,7 @@ export function mountOverview(root: HTMLElement, loaded: Loaded, shared: Shared,
         drawStack(raster, levels, picks, { palette, low: 0, high: highest, line: 1, hasSeparators: false });
         surface.put();
       }
-      const label = `The whole trace of ${visible(page.title)}. Visible: ${rangeName(state)}.`;
+      const label = `The whole trace of ${visibleText(page.title)}. Visible: ${rangeName(state)}.`;
       if (canvas.getAttribute('aria-label') !== label) canvas.setAttribute('aria-label', label);
       const left = plot.x + axis.xOf(state.from) * plot.width;
       const right = Math.max(left + 2, plot.x + axis.xOf(state.to) * plot.width);

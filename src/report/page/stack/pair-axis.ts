@@ -2,10 +2,11 @@
  * One axis for two devices. Steps of the same name are at the same place; where none have the same name, entries are
  * counted from the first one of each. Places begin with 0. Pure.
  */
+import { visibleText } from '../../../model/escape-controls.js';
 import type { PageDevice } from '../../../model/picture/page-data.js';
 import { formatCount } from '../../../model/units.js';
 import { interpolate } from '../axis.js';
-import { visible } from '../names.js';
+
 import { roundStep, type Tick } from '../ticks.js';
 
 export interface PairAxis {
@@ -85,7 +86,7 @@ function byStep(a: PageDevice, b: PageDevice, common: readonly (readonly [Step, 
   const places = Float64Array.from(knots.places);
   const columns = [Float64Array.from(seqs[0]), Float64Array.from(seqs[1])] as const;
   const end = knots.places.at(-1)!;
-  const names = common.map(([step]) => visible(step.name));
+  const names = common.map(([step]) => visibleText(step.name));
   return {
     by: 'step',
     end,

@@ -2,13 +2,14 @@
  * Active memory of two devices on one axis, and below it how much more the second one has. Each pixel column shows the
  * highest state of its entries, of either device.
  */
+import { visibleText } from '../../../model/escape-controls.js';
 import type { Level } from '../../../model/picture/levels.js';
 import { formatBytes } from '../../../model/units.js';
 import type { Scale } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
 import { element, setText } from '../dom.js';
 import { levelsFor } from '../levels-for.js';
-import { exactBytes, visible } from '../names.js';
+import { exactBytes } from '../names.js';
 import { drawBytes, drawCursor, drawTicks, label, line } from '../overlay.js';
 import { cssOf, type Palette, paletteOf, word } from '../palette.js';
 import { newPicks, pickColumns } from '../pick.js';
@@ -51,7 +52,7 @@ export function mountPair(root: HTMLElement, pair: readonly [Loaded, Loaded], _s
   const [a, b] = pair;
   const axis = pairAxis(a.page, b.page);
   const highest = Math.max(1, highestActive(a.columns.levels), highestActive(b.columns.levels)) * 1.06;
-  const titles = pair.map(({ page }) => visible(page.title));
+  const titles = pair.map(({ page }) => visibleText(page.title));
   const readout = element('p', 'readout');
   const spoken = element('p', 'unseen');
   spoken.setAttribute('aria-live', 'polite');

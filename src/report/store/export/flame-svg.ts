@@ -4,6 +4,7 @@
  * tooltips; its own script adds zoom and search.
  */
 
+import { visibleText } from '../../../model/escape-controls.js';
 import type { LiveDevice, LiveFrame, LiveStacks } from '../../../model/results/export.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
 import { keepEnds } from '../../plain-text.js';
@@ -182,7 +183,7 @@ function framesIn(from: Cell): number {
 function cellLine(place: Place, total: number): string {
   const x = PAD + (INNER * place.start) / total;
   const width = (INNER * place.bytes) / total;
-  const text = visible(keepEnds(place.text, LONGEST_NAME));
+  const text = visibleText(keepEnds(place.text, LONGEST_NAME));
   const share = `${((100 * place.bytes) / total).toFixed(2)} %`;
   const title = `${text}\n${formatBytes(place.bytes)} · ${share} · ${counted(place.blocks, 'block')}`;
   const fill = place.folded > 0 ? '#ccc' : place.file === '' ? '#d5dbe0' : colourOf(place.file);
@@ -228,14 +229,6 @@ function hash(text: string): number {
   return value;
 }
 
-/**
- * Characters without a glyph are written as their code: XML cannot hold most control characters and halves of surrogate
- * pairs, and marks of direction would reorder what follows.
- */
-function visible(text: string): string {
-  return text.replaceAll(/[\p{C}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
-}
-
 function entities(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -246,5 +239,5 @@ function entities(text: string): string {
 }
 
 function escaped(text: string): string {
-  return entities(visible(text));
+  return entities(visibleText(text));
 }
