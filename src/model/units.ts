@@ -51,3 +51,8 @@ export function parseSize(text: string): number | undefined {
   const scale = SIZE_UNITS.get((match[2] || 'b').toLowerCase());
   return scale === undefined ? undefined : Math.round(Number(match[1]) * scale);
 }
+
+/** `1 block`, `1,024 blocks`. */
+export function counted(count: number, word: string, plural = `${word}s`): string {
+  return `${formatCount(count)} ${count === 1 ? word : plural}`;
+}

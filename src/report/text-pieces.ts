@@ -1,8 +1,10 @@
 /** Small pieces that several screens write alike. */
 import { maxOf, minOf } from '../model/lists.js';
-import { formatBytes, formatCount } from '../model/units.js';
+import { counted, formatBytes, formatCount } from '../model/units.js';
 import { printable, wrap } from './plain-text.js';
 import { screen } from './screen.js';
+
+export { counted };
 
 /** What is not known. */
 export const UNKNOWN = '—';
@@ -38,11 +40,6 @@ export function rankName(rank: number | null): string {
 /** The moment after an entry of a trace; null is the state that the trace begins with. */
 export function afterEntry(seq: number | null): string {
   return seq === null ? 'before the first entry' : `after entry ${formatCount(seq)}`;
-}
-
-/** `1 block`, `1,024 blocks`. */
-export function counted(count: number, word: string, plural = `${word}s`): string {
-  return `${formatCount(count)} ${count === 1 ? word : plural}`;
 }
 
 /** `+1.50 GiB`, `-3 B`, `0 B`. */

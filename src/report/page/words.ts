@@ -3,10 +3,6 @@ import { visibleText } from '../../model/escape-controls.js';
 import type { DeviceColumns, PageDevice } from '../../model/picture/page-data.js';
 import { formatCount } from '../../model/units.js';
 
-/** `1 block`, `2,000 blocks`. */
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${formatCount(count)} ${count === 1 ? one : many}`;
-
 /** Which state the figures are of: `After entry 1,024`. */
 export function momentWords({ isDump, firstSeq }: PageDevice, seq: number): string {
   if (isDump) return 'In the dump';

@@ -1,6 +1,6 @@
 /** Live memory at the cursor by call stack: rows of cells as wide as their bytes, the root above. */
 import { visibleText } from '../../../model/escape-controls.js';
-import { formatBytes } from '../../../model/units.js';
+import { counted, formatBytes } from '../../../model/units.js';
 import { type Frame, isDark, newSurface } from '../canvas.js';
 import { choice, element, setText } from '../dom.js';
 import { entryOf, isWholeAt, liveAt } from '../live-at.js';
@@ -8,7 +8,7 @@ import { entryOf, isWholeAt, liveAt } from '../live-at.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { counted, momentWords } from '../words.js';
+import { momentWords } from '../words.js';
 import { frameColor } from './flame-colors.js';
 import {
   type FlameCell,

@@ -5,7 +5,7 @@
 import { visibleText } from '../../../model/escape-controls.js';
 import { maxOf, minOf } from '../../../model/lists.js';
 import type { LifetimeCell } from '../../../model/picture/page-data.js';
-import { formatBytes, formatCount } from '../../../model/units.js';
+import { counted, formatBytes, formatCount } from '../../../model/units.js';
 import { isDark, newSurface } from '../canvas.js';
 import { choice, element } from '../dom.js';
 import { showLegend } from '../legend.js';
@@ -13,7 +13,6 @@ import { showLegend } from '../legend.js';
 import { cssOf, paletteOf } from '../palette.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { counted } from '../words.js';
 import { mix, rampColor, rampGradient, rampOf } from './ramp.js';
 
 const CELL_HEIGHT = 20;

@@ -3,7 +3,7 @@
  * reserved are left out, so rows are bytes of address space and not addresses.
  */
 import { shellWord, visibleText } from '../../../model/escape-controls.js';
-import { formatBytes, formatCount } from '../../../model/units.js';
+import { counted, formatBytes, formatCount } from '../../../model/units.js';
 import { type Axis, axisOf } from '../axis.js';
 import { type Frame, isDark, newSurface, PLOT_LEFT, PLOT_RIGHT } from '../canvas.js';
 import { choice, element, setText } from '../dom.js';
@@ -17,7 +17,7 @@ import { holesAt, type LayoutAt } from '../segments/holes-at.js';
 import { axisTicks, byteTicks } from '../ticks.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { addressOf, counted, momentWords, siteOf } from '../words.js';
+import { addressOf, momentWords, siteOf } from '../words.js';
 import { attachZoom } from '../zoom.js';
 import { blockLines, freeWords, poolOf } from './block-lines.js';
 import { blockColors, followsCursor, MAP_MODES, type MapMode, mutedOf } from './map-colors.js';

@@ -1,11 +1,11 @@
 /** Below the segments: what to free, the largest holes, and the stacks that keep free memory from the driver. */
 import { shellWord } from '../../../model/escape-controls.js';
-import { formatBytes, formatCount } from '../../../model/units.js';
+import { counted, formatBytes, formatCount } from '../../../model/units.js';
 import { element } from '../dom.js';
 import { nearestWhole } from '../live-at.js';
 
 import type { Loaded, Shared } from '../view-state.js';
-import { addressOf, counted, siteOf } from '../words.js';
+import { addressOf, siteOf } from '../words.js';
 import type { Enlargement, Request } from './free-to-fit.js';
 import { freeingSentence, holeLine, pinningWords, releasableSentence } from './hole-words.js';
 import type { LayoutAt } from './holes-at.js';

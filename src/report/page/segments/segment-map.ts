@@ -1,6 +1,6 @@
 /** The segments at the cursor on one scale, the holes between their blocks, and what keeps them. */
 import { visibleText } from '../../../model/escape-controls.js';
-import { formatBytes } from '../../../model/units.js';
+import { counted, formatBytes } from '../../../model/units.js';
 import { type Frame, isDark, newSurface } from '../canvas.js';
 import { element, setText } from '../dom.js';
 import { type LegendItem, showLegend, swatch } from '../legend.js';
@@ -10,7 +10,7 @@ import { componentName } from '../names.js';
 import { cssOf, type Palette, paletteOf } from '../palette.js';
 import { newTip } from '../tip.js';
 import type { Loaded, Shared, View, ViewState } from '../view-state.js';
-import { counted, momentWords } from '../words.js';
+import { momentWords } from '../words.js';
 import { jumpOf } from '../zoom.js';
 import { cheapestRun, largestFor, type Request, requestNear } from './free-to-fit.js';
 import { enlargeLargest, fitSentence, holeLine } from './hole-words.js';

@@ -1,9 +1,8 @@
 /** Titles, the scale and outlines over the bars of segments. */
-import { formatBytes } from '../../../model/units.js';
+import { counted, formatBytes } from '../../../model/units.js';
 import type { Frame } from '../canvas.js';
 import { cssOf, type Palette } from '../palette.js';
 import type { Loaded } from '../view-state.js';
-import { counted } from '../words.js';
 import type { Enlargement, Request } from './free-to-fit.js';
 import { streamName } from './hole-words.js';
 import type { Hole, LayoutAt } from './holes-at.js';
