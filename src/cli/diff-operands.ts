@@ -81,8 +81,11 @@ async function revisionIn(
   } catch (error) {
     if (!(error instanceof MbfError) || (error.code !== 'MBF1002' && error.code !== 'MBF1003')) throw error;
     const revision = operand.replace(/^commit:/, '');
-    const sha = await resolveRevision(await repository(), revision).catch(() => undefined);
-    if (sha === undefined) throw error;
-    return `commit:${sha}`;
+    try {
+      return `commit:${await resolveRevision(await repository(), revision)}`;
+    } catch (unresolved) {
+      // A repository that cannot be read is another matter than a revision that it lacks.
+      throw unresolved instanceof MbfError && unresolved.code === 'MBF2961' ? unresolved : error;
+    }
   }
 }

@@ -9,7 +9,11 @@ import { resolveRevision } from './resolve-revision.js';
 /** Commits that are read at once. */
 export const MOST_COMMITS = 5_000;
 
-const LOG = ['log', '-z', COMMIT_FORMAT, '--encoding=UTF-8', '--no-color', '--no-decorate'];
+const LOG = [
+  ...['log', '-z', COMMIT_FORMAT, '--encoding=UTF-8', '--no-color', '--no-decorate'],
+  // `-G` would read files through the `diff.NAME.textconv` command of a repository.
+  ...['--no-ext-diff', '--no-textconv'],
+];
 
 /** @throws MbfError MBF1008 for an unknown revision */
 export async function readCommit(repository: Repository, revision: string): Promise<CommitInfo> {
@@ -45,7 +49,7 @@ export async function commitsBetween(
     '--date-order',
     `--max-count=${MOST_COMMITS + 1}`,
     // Both names of a renamed file are touched.
-    ...['--name-only', '-c', '--no-renames', '--ignore-submodules=none', '--no-ext-diff'],
+    ...['--name-only', '-c', '--no-renames', '--ignore-submodules=none'],
     both ? `${from}...${to}` : `${from}..${to}`,
     '--',
   ];
@@ -84,7 +88,7 @@ export async function commitsTouching(
   to: string,
   pattern: string,
 ): Promise<CommitInfo[]> {
-  const args = [...LOG, '--no-patch', '--no-ext-diff', `-G${pattern}`, `${from}..${to}`, '--'];
+  const args = [...LOG, '--no-patch', `-G${pattern}`, `${from}..${to}`, '--'];
   const { text, isCut } = await readGit(repository, args);
   return parseCommits(text, isCut).map(withoutPaths);
 }

@@ -3,23 +3,18 @@
 import type { ChangedFile, CommitComparison, SubmoduleChange } from '../model/git.js';
 import { pushAll } from '../model/lists.js';
 import { commitsBetween, isAncestor } from './commits.js';
-import { findSubmodule } from './find-submodule.js';
+import { submoduleFinder } from './find-submodule.js';
 import { type DiffEntry, MOST_HUNK_LINES, parseDiff } from './parse-diff.js';
 import { type Repository, readGit } from './repository.js';
 import { resolveRevision } from './resolve-revision.js';
 
-/** Submodules of submodules are followed so far. */
+/** Submodules of submodules are followed so far, */
 const MOST_NESTING = 3;
-
-/**
- * What git takes for the beginning of a function, in files that no attribute names a language for: a `def` or `class`
- * at any depth, else what begins a line, as in git's own default, which knows only the class of a method. `default` is
- * the driver of all files without one.
- */
-const FUNCTION_LINES = 'diff.default.xfuncname=^[ \t]*((class|(async[ \t]+)?def)[ \t].*)$\n^[A-Za-z_$].*';
+/** and so many submodules in all: each takes some calls of git. Chromium has 200. */
+const MOST_SUBMODULES = 500;
 
 const DIFF = [
-  ...['-c', FUNCTION_LINES, 'diff-tree', '-r', '--raw', '--patch', '--unified=0', '--inter-hunk-context=0'],
+  ...['diff-tree', '-r', '--raw', '--patch', '--unified=0', '--inter-hunk-context=0'],
   ...['--no-abbrev', '--find-renames', '-l1000', '--diff-algorithm=histogram', '--ignore-submodules=none'],
   ...['--submodule=short', '--src-prefix=a/', '--dst-prefix=b/', '--no-color', '--no-ext-diff', '--no-textconv'],
 ];
@@ -27,7 +22,7 @@ const DIFF = [
 /**
  * Files with their hunks, renames found, without lines of context; pins of submodules, and the files inside where their
  * history is at hand. `truncated` is set where the diff exceeds 64 MiB or 200,000 lines, or there are more than 5,000
- * commits; files over 4 MiB count as binary.
+ * commits or 500 changed submodules; files over 4 MiB count as binary.
  *
  * @param isFirst files whose lines are kept before all others, should there be too many; by their path in the
  * repository or submodule
@@ -41,8 +36,9 @@ export async function compareCommits(
 ): Promise<CommitComparison> {
   const [first, last] = await Promise.all([resolveRevision(repository, from), resolveRevision(repository, to)]);
   const isStraight = await isAncestor(repository, first, last);
+  const budget = { lines: MOST_HUNK_LINES, submodules: MOST_SUBMODULES, isCut: false, isFirst };
   const [difference, between] = await Promise.all([
-    differenceOf(repository, '', first, last, { lines: MOST_HUNK_LINES, isCut: false, isFirst }, 0),
+    differenceOf(repository, '', first, last, budget, 0),
     commitsBetween(repository, first, last, !isStraight),
   ]);
   return {
@@ -59,6 +55,7 @@ export async function compareCommits(
 /** Shared by the repository and its submodules. */
 interface Budget {
   lines: number;
+  submodules: number;
   isCut: boolean;
   readonly isFirst: ((path: string) => boolean) | undefined;
 }
@@ -85,6 +82,7 @@ async function differenceOf(
   }
   const files: ChangedFile[] = [];
   const submodules: SubmoduleChange[] = [];
+  const findSubmodule = submoduleFinder(repository, [to, from]);
   for (const entry of parsed.files) {
     const file = fileOf(entry, prefix);
     if (file !== undefined) files.push(file);
@@ -92,8 +90,10 @@ async function differenceOf(
     if (pins === undefined) continue;
     const path = entry.new_path ?? entry.old_path!;
     const known = [pins.from, pins.to].filter((pin) => pin !== null);
-    const inside =
-      known.length === 2 && depth < MOST_NESTING ? await findSubmodule(repository, path, known, [to, from]) : undefined;
+    const isFollowed = known.length === 2 && depth < MOST_NESTING && budget.submodules > 0;
+    budget.submodules -= 1;
+    budget.isCut ||= budget.submodules < 0;
+    const inside = isFollowed ? await findSubmodule(path, known) : undefined;
     const fullPath = prefix === '' ? path : `${prefix}/${path}`;
     submodules.push({ path: fullPath, ...pins, is_readable: inside !== undefined });
     if (inside === undefined) continue;

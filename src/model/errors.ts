@@ -102,6 +102,10 @@ export const ERROR_REMEDIES = {
   MBF2941: 'Ask again and keep the header: sacct --parsable2 --format=ALL -j JOBID',
   // input: Kubernetes
   MBF2951: 'Ask again: kubectl get pods,events -o json',
+  // input: git repositories, and what bisections keep in them
+  MBF2961: 'Clone the repository to a local disk and name the clone (--repo DIR): it has ordinary files and settings.',
+  MBF2962:
+    'Move it away and judge the commit again; `bisect report --session ID` names another bisection of the repository.',
   // store
   MBF3001: 'Another process has it open; wait for it, or use another store with --db.',
   MBF3002: 'Move the file away and ingest again, or name another store with --db.',

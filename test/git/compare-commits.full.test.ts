@@ -61,7 +61,7 @@ describe('openRepository', () => {
     expect((await readCommit(bare, 'HEAD')).subject).toBe('first');
   });
 
-  it('is not led astray by variables of a hook, if it is given the environment', async () => {
+  it('is not led astray by variables of a hook', async () => {
     const base = scratch();
     const [scratchRepository, other] = [repositoryAt(join(base, 'one')), repositoryAt(join(base, 'other'))];
     const sha = scratchRepository.commit('mine', { x: '1' });
@@ -74,14 +74,6 @@ describe('openRepository', () => {
     };
     const opened = await openRepository(scratchRepository.root, environment);
     expect(opened.root).toBe(scratchRepository.root);
-    expect(await resolveRevision(opened, 'HEAD')).toBe(sha);
-  });
-
-  it('works without being given the environment', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const sha = scratchRepository.commit('first', { x: '1' });
-    const opened = await openRepository(scratchRepository.root);
-    expect(opened).toEqual({ root: scratchRepository.root, gitDir: join(scratchRepository.root, '.git') });
     expect(await resolveRevision(opened, 'HEAD')).toBe(sha);
   });
 
@@ -457,10 +449,9 @@ describe('compareCommits', () => {
     scratchRepository.commit('third', { 'm.py': numbers(3, 30) });
     const clone = join(base, 'partial');
     scratchRepository.git('clone', '-q', '--filter=blob:none', `file://${scratchRepository.root}`, clone);
-    for (const environment of [gitEnvironment(), undefined]) {
-      const error = await refusal(compareCommits(await openRepository(clone, environment), 'HEAD~2', 'HEAD~1'));
-      expect(error.code).toBe('MBF1008');
-    }
+    const error = await refusal(compareCommits(await openRepository(clone, gitEnvironment()), 'HEAD~2', 'HEAD~1'));
+    expect(error.code).toBe('MBF1008');
+    expect(error.message).toMatch(/^git diff-tree: /);
     // The missing objects are still missing.
     expect(openTestRepository(clone).git('rev-list', '--objects', '--all', '--missing=print')).toContain('?');
   });
