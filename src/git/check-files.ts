@@ -7,6 +7,7 @@ import { existsSync, type Stats, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
+import { pushAll } from '../model/lists.js';
 import { KIB, MIB } from '../model/units.js';
 import { readSmallFile } from './read-small-file.js';
 import { type GitPlace, runGit } from './run-git.js';
@@ -56,7 +57,7 @@ export async function checkGitDirectory({ directory, gitDir, environment }: Requ
     if (seen.has(file)) continue;
     seen.add(file);
     if (seen.size > MOST_INCLUDED) throw refusal(gitDir!, `its settings include more than ${MOST_INCLUDED} files`);
-    unread.push(...(await includedIn(file, { directory, environment })));
+    pushAll(unread, await includedIn(file, { directory, environment }));
   }
 }
 

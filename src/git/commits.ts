@@ -63,16 +63,14 @@ export async function commitsBetween(
  * never before their children; with the first commit of a finished bisection as `bad` and its parents as `good` this is
  * that commit alone.
  *
- * @throws MbfError MBF1008 for an unknown revision
+ * @param bad, good ids
  */
 export async function suspectCommits(
   repository: Repository,
   bad: string,
   good: readonly string[],
 ): Promise<CommitInfo[]> {
-  const last = await resolveRevision(repository, bad);
-  const cleared = await Promise.all(good.map((revision) => resolveRevision(repository, revision)));
-  const args = [...LOG, '--no-patch', '--topo-order', last, ...cleared.map((sha) => `^${sha}`), '--'];
+  const args = [...LOG, '--no-patch', '--topo-order', bad, ...good.map((sha) => `^${sha}`), '--'];
   const { text, isCut } = await readGit(repository, args);
   return parseCommits(text, isCut).map(withoutPaths);
 }

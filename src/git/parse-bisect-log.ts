@@ -30,7 +30,7 @@ export function parseBisectLog(text: string, terms: Partial<BisectLog['terms']> 
     marks.push({ mark, sha });
   };
   let first: string | null = null;
-  const possible: string[] = [];
+  const possible = new Set<string>();
   for (const line of lines) {
     const firstMatch = FIRST.exec(line);
     const left = POSSIBLE.exec(line);
@@ -38,18 +38,18 @@ export function parseBisectLog(text: string, terms: Partial<BisectLog['terms']> 
     const command = COMMAND.exec(line);
     if (firstMatch !== null) first = firstMatch[2]!;
     else if (left !== null) {
-      if (!possible.includes(left[1]!)) possible.push(left[1]!);
+      possible.add(left[1]!);
     } else if (comment !== null) add(comment[1]!, comment[2]!);
     else if (command !== null) {
       for (const sha of command[2]!.match(/[0-9a-f]{7,64}/g) ?? []) add(command[1]!, sha);
       // A later judgement: the reported end was not the end.
       if (markOf(command[1]!) !== undefined) {
         first = null;
-        possible.length = 0;
+        possible.clear();
       }
     }
   }
-  return { terms: words, marks, first_bad: first, possible: first === null ? possible : [] };
+  return { terms: words, marks, first_bad: first, possible: first === null ? [...possible] : [] };
 }
 
 function termsOf(lines: readonly string[], known: Partial<BisectLog['terms']>): BisectLog['terms'] {

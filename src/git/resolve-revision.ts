@@ -5,7 +5,7 @@ import { MbfError } from '../model/errors.js';
 import { askGit, type Repository } from './repository.js';
 
 /** A whole id: SHA-1, or SHA-256. */
-const WHOLE_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+export const WHOLE_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
 /**
  * The id of the commit that a revision (id or its beginning, branch, tag, `HEAD~2`) names.

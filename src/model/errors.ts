@@ -34,6 +34,7 @@ export const ERROR_REMEDIES = {
     'Let the launch command run `git submodule update --init --recursive` first: git bisect moves no submodules.',
   MBF1012:
     'Take golden values of a run with these settings, or allow them with --allow-change KEY; git bisect run then goes on.',
+  MBF1013: 'Wait until it ends. If it does not run any more, remove this file.',
   // input: any file
   MBF2001: 'Fetch the real file (`git lfs pull`) and ingest that.',
   MBF2002: 'Download the raw file: a login or error page was saved in its place.',

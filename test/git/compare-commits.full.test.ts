@@ -595,7 +595,7 @@ describe('commits', () => {
     const repository = await open(scratchRepository);
     const left = async (bad: string, ...good: string[]): Promise<string[]> =>
       (await suspectCommits(repository, bad, good)).map(({ subject }) => subject);
-    expect(await left('HEAD', shas[2]!)).toEqual(['c5', 'c4', 'c3']);
+    expect(await left(shas[5]!, shas[2]!)).toEqual(['c5', 'c4', 'c3']);
     expect(await left(shas[4]!, shas[0]!, shas[2]!)).toEqual(['c4', 'c3']);
     expect(await left(shas[1]!)).toEqual(['c1', 'c0']);
     expect(await left(shas[1]!, shas[3]!)).toEqual([]);

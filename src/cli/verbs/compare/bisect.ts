@@ -1,16 +1,14 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
 import { evidenceOf } from '../../../findings/compare/bisect/judge-commit.js';
 import { judgeHead, type MeasuredLaunch } from '../../../findings/flows/bisect/judge-head.js';
+import { lockSession } from '../../../findings/flows/bisect/lock.js';
 import { describeBisection } from '../../../findings/flows/bisect/report.js';
 import {
-  bisectDirectory,
+  bisectStoreFile,
   checkComparable,
   keepJudgement,
   openSession,
   readSession,
-  STORE_NAME,
 } from '../../../findings/flows/bisect/session.js';
 import { measureRun } from '../../../findings/flows/measure-run.js';
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
@@ -94,7 +92,9 @@ const run = defineVerb({
       command,
       started_at: new Date().toISOString(),
     });
-    const db = join(bisectDirectory(repository), STORE_NAME);
+    const { db } = bisectStoreFile(repository);
+    const unlock = lockSession(bisection.directory);
+    session.keep({ close: async () => unlock() });
     const goldenEvidence = evidenceOf(golden.runs);
     const judged = await judgeHead({
       ...{
@@ -132,7 +132,7 @@ const run = defineVerb({
       is_comparable: judged.why.code !== 'not_comparable',
       judged_at: new Date().toISOString(),
     });
-    checkComparable(bisection);
+    await checkComparable(bisection);
     return {
       schema: 'mbforensics/triage@1',
       ...worded,
@@ -159,9 +159,9 @@ const report = defineVerb({
   examples: ['bisect report', 'bisect report --markdown culprit.md --json', 'bisect report --html culprit.html'],
   async ask({ repo, ...given }, session): Promise<BisectReportResult> {
     const repository = await openRepository(repo, session.context.env);
-    const bisection = readSession(repository, given.session);
-    const db = join(bisectDirectory(repository), STORE_NAME);
-    if (!existsSync(db)) throw new MbfError('MBF1004', 'the store of the bisection is gone', { file: db });
+    const bisection = await readSession(repository, given.session);
+    const { db, exists } = bisectStoreFile(repository);
+    if (!exists) throw new MbfError('MBF1004', 'the store of the bisection is gone', { file: db });
     const inDb = new Session(session.context, { ...session.common, db }, session.program);
     const report = await describeBisection(
       session.keep(await openWithoutTables()),

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import { bisectDirectory, STORE_NAME } from '../../../findings/flows/bisect/session.js';
+import { bisectStoreFile } from '../../../findings/flows/bisect/session.js';
 import { readTrend } from '../../../findings/history/read-trend.js';
 import { listCommits } from '../../../git/list-commits.js';
 import { openRepository, type Repository } from '../../../git/repository.js';
@@ -98,8 +96,8 @@ export const verb = defineVerb({
 
 /** The store of all bisections of a repository. Throws MBF1004 where there was none. */
 async function bisectStore(repository: Repository, session: Session): Promise<OpenedStore> {
-  const db = join(bisectDirectory(repository), STORE_NAME);
-  if (!existsSync(db)) throw new MbfError('MBF1004', 'no bisection has launched a run here', { file: db });
+  const { db, exists } = bisectStoreFile(repository);
+  if (!exists) throw new MbfError('MBF1004', 'no bisection has launched a run here', { file: db });
   return session.keep(await openTargetStore(undefined, { ...session.common, db }, session.context));
 }
 

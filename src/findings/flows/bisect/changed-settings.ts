@@ -4,9 +4,12 @@ import { listCommits } from '../../../git/list-commits.js';
 import type { Repository } from '../../../git/repository.js';
 import type { BisectSetting } from '../../../model/results/bisect.js';
 import type { SettingChange } from '../../../model/results/compare.js';
-import type { JudgementRecord } from './session.js';
+import type { JudgementRecord } from './records.js';
 
 type Judged = Pick<JudgementRecord, 'sha' | 'settings'>;
+
+/** Changes that are looked up in the history; each takes some calls of git. */
+const MOST_QUESTIONS = 500;
 
 /** By the launched commits, in the order of the history. */
 export async function changedSettings(
@@ -19,12 +22,15 @@ export async function changedSettings(
   const places = new Map((await listCommits(repository)).map(({ sha }, place) => [sha, place]));
   const ordered = launched.toSorted((a, b) => (places.get(a.sha) ?? 0) - (places.get(b.sha) ?? 0));
   const settings: BisectSetting[] = [];
+  let questionsLeft = MOST_QUESTIONS;
   for (const [key, change] of changes) {
     for (const [i, next] of ordered.entries()) {
       const last = ordered[i - 1];
       if (last === undefined) continue;
       const [from, to] = [settingOf(last, change), settingOf(next, change)];
-      if (from === to || !(await isAncestor(repository, last.sha, next.sha))) continue;
+      if (from === to || questionsLeft <= 0) continue;
+      questionsLeft -= 1;
+      if (!(await isAncestor(repository, last.sha, next.sha))) continue;
       settings.push({
         ...{ key, from, to, after: last.sha, before: next.sha },
         commit: await commitOf(repository, last.sha, next.sha, key),

@@ -6,6 +6,8 @@ import { compareCommits } from '../../../git/compare-commits.js';
 import { listCommits } from '../../../git/list-commits.js';
 import { parseBisectLog } from '../../../git/parse-bisect-log.js';
 import type { Repository } from '../../../git/repository.js';
+import { resolveRevision } from '../../../git/resolve-revision.js';
+import { MbfError } from '../../../model/errors.js';
 import type { CommitInfo } from '../../../model/git.js';
 import { minOf } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
@@ -23,7 +25,8 @@ import { knobEffect } from '../../settings/knob-effects.js';
 import { isOfInterest } from '../../suspects/rank-suspects.js';
 import { grownBetween, suspectsBetween } from '../suspects-between.js';
 import { changedSettings, hidingSettings } from './changed-settings.js';
-import type { JudgementRecord, ReadSession } from './session.js';
+import type { JudgementRecord } from './records.js';
+import type { ReadSession } from './session.js';
 
 export async function describeBisection(
   store: Store,
@@ -34,9 +37,11 @@ export async function describeBisection(
   const { record, judgements } = session;
   const log = session.log === '' ? undefined : parseBisectLog(session.log);
   const marks = knownMarks(log, judgements);
-  const goods = marks.filter(({ judgement }) => judgement === 'good').map(({ sha }) => sha);
-  const bads = marks.filter(({ judgement }) => judgement === 'bad').map(({ sha }) => sha);
-  const reach = goods.length === 0 ? [] : await Promise.all(bads.map((sha) => suspectCommits(repository, sha, goods)));
+  const skipped = new Map(marks.flatMap(({ sha, judgement, reason }) => (judgement === 'skip' ? [[sha, reason]] : [])));
+  const [goods, bads] = [await idsOf(repository, marks, 'good'), await idsOf(repository, marks, 'bad')];
+  const reach: CommitInfo[][] = [];
+  // One after the other: a log may have any number of them.
+  if (goods.length > 0) for (const sha of bads) reach.push(await suspectCommits(repository, sha, goods));
   const progress = progressOf(marks, reach);
   const { bad } = progress;
   const byCommit = new Map(judgements.map((one) => [one.sha, one]));
@@ -87,9 +92,7 @@ export async function describeBisection(
     suspects_left: left.map(({ sha, subject }) => ({
       sha,
       subject,
-      why_skipped:
-        marks.find((mark) => mark.sha === sha && mark.judgement === 'skip')?.reason ??
-        hidingText(byCommit.get(sha), hidden),
+      why_skipped: skipped.get(sha) ?? hidingText(byCommit.get(sha), hidden),
     })),
     steps: judgements.map(({ sha, subject, judgement, reason, runs, checks }) => ({
       place: places.get(sha) ?? null,
@@ -117,6 +120,25 @@ export async function describeBisection(
     confidence_reason,
     notes,
   };
+}
+
+/** A person judges some hundreds at most. */
+const MOST_MARKS = 1_000;
+
+/** Throws MBF1008 for a commit that git lacks, MBF2962 for too many. */
+async function idsOf(
+  repository: Repository,
+  marks: readonly KnownMark[],
+  judgement: KnownMark['judgement'],
+): Promise<string[]> {
+  const marked = marks.filter((mark) => mark.judgement === judgement);
+  if (marked.length > MOST_MARKS)
+    throw new MbfError('MBF2962', `the log of git bisect calls more than ${MOST_MARKS} commits ${judgement}`, {
+      file: repository.gitDir,
+    });
+  const ids: string[] = [];
+  for (const { sha } of marked) ids.push(await resolveRevision(repository, sha));
+  return ids;
 }
 
 /** The first figure that was judged: of the whole, not of a stage. */
@@ -161,7 +183,7 @@ async function notCleared(
     return judgement === 'good' && (record === undefined || hidingSettings(record).length === 0);
   });
   if (bad === null || state === 'unfinished' || cleared.length === 0) return { state, culprit, left };
-  const shas = cleared.map(({ sha }) => sha);
+  const shas = await idsOf(repository, cleared, 'good');
   return { state: 'suspects', culprit: null, left: (await suspectCommits(repository, bad.sha, shas)).toReversed() };
 }
 
