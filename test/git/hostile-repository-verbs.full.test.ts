@@ -13,10 +13,10 @@ import {
 import { delimiter, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BisectReportResult } from '../../src/model/results/bisect.js';
-import { repositoryAt } from '../git/repositories.js';
 import { buildCli, environment } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';
+import { repositoryAt } from './repositories.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
 const BASE: TrainingLog = {
