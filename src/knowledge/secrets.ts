@@ -1,0 +1,322 @@
+/**
+ * Secrets in texts: passwords, tokens, keys. They are recognised by the name that the value is assigned to, or by the
+ * shape of the value; both are in secrets.yaml. The one place that decides this: what ingest stores, what screens quote
+ * of a source, and `redact` ask here.
+ */
+import { loadData } from './load-data.js';
+
+/** UTF-16 offsets; `end` is exclusive. */
+export interface SecretSpan {
+  readonly start: number;
+  readonly end: number;
+  readonly kind: string;
+}
+
+interface Stored {
+  readonly names: {
+    readonly certain: readonly string[];
+    readonly probable: readonly string[];
+    readonly key_owners: readonly string[];
+    readonly text_tokens: readonly string[];
+    readonly not_before: readonly string[];
+    readonly qualifiers: readonly string[];
+    readonly sections: readonly string[];
+    readonly together: string;
+    readonly anchors: readonly string[];
+  };
+  readonly shapes: readonly {
+    readonly kind: string;
+    readonly anchors: readonly string[];
+    readonly also?: string;
+    readonly pattern: string;
+  }[];
+}
+
+/** How much a name says. `certain`: any value is a secret; `probable`: one that looks like a credential. */
+type Strength = 'certain' | 'probable';
+
+interface Detector {
+  readonly certain: ReadonlySet<string>;
+  readonly probable: ReadonlySet<string>;
+  readonly keyOwners: ReadonlySet<string>;
+  readonly textTokens: ReadonlySet<string>;
+  readonly notBefore: ReadonlySet<string>;
+  readonly qualifiers: ReadonlySet<string>;
+  readonly sections: ReadonlySet<string>;
+  readonly together: RegExp;
+  /** One of them is in every text with a secret. */
+  readonly anything: RegExp;
+  readonly nameAnchor: RegExp;
+  readonly shapes: readonly {
+    readonly kind: string;
+    readonly anchor: RegExp;
+    readonly also: string | undefined;
+    readonly pattern: RegExp;
+  }[];
+}
+
+let built: Detector | undefined;
+
+function detector(): Detector {
+  if (built !== undefined) return built;
+  const { names, shapes } = loadData('secrets') as Stored;
+  const anyOf = (literals: readonly string[]): string =>
+    [...new Set(literals)].map((literal) => literal.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`)).join('|');
+  // A slash or a colon is in most texts, and the shapes with these anchors have others or a rare form.
+  const rare = shapes.flatMap(({ anchors }) => anchors.filter((anchor) => anchor.length > 1));
+  built = {
+    certain: new Set(names.certain),
+    probable: new Set(names.probable),
+    keyOwners: new Set(names.key_owners),
+    textTokens: new Set(names.text_tokens),
+    notBefore: new Set(names.not_before),
+    qualifiers: new Set(names.qualifiers),
+    sections: new Set(names.sections),
+    together: new RegExp(names.together),
+    anything: new RegExp(`${anyOf([...names.anchors, ...rare])}|(?<![^\\r\\n])[A-Za-z0-9+/]{64}`, 'i'),
+    nameAnchor: new RegExp(anyOf(names.anchors), 'gi'),
+    shapes: shapes.map(({ kind, anchors, also, pattern }) => ({
+      ...{ kind, also, anchor: new RegExp(anyOf(anchors), 'i') },
+      pattern: new RegExp(pattern, 'dg'),
+    })),
+  };
+  return built;
+}
+
+/** What stands for a secret of `length` characters. */
+export function secretText(length: number): string {
+  return `<secret: ${length} ${length === 1 ? 'character' : 'characters'}>`;
+}
+
+/** `--hf-token`, `hubToken`, `logger.wandb_api_key` → its lower-case parts; sections before the last dot apart. */
+function partsOf(name: string): string[] {
+  return name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((part) => part !== '');
+}
+
+/** Longest name that is taken apart. */
+const MOST_NAME = 128;
+
+function strengthOf(name: string): Strength | undefined {
+  if (name === '' || name.length > MOST_NAME) return undefined;
+  const { certain, probable, keyOwners, textTokens, notBefore, qualifiers, sections, together } = detector();
+  const sectionEnd = Math.max(name.lastIndexOf('.'), name.lastIndexOf('/'));
+  if (
+    sectionEnd > 0 &&
+    name
+      .slice(0, sectionEnd)
+      .split(/[./]/)
+      .some((section) => sections.has(section.toLowerCase()))
+  )
+    return 'probable';
+  const parts = partsOf(name.slice(sectionEnd + 1));
+  while (parts.length > 1 && (/^\d+$/.test(parts.at(-1)!) || qualifiers.has(parts.at(-1)!))) parts.pop();
+  const endings = [3, 2, 1].filter((count) => count <= parts.length).map((count) => parts.slice(-count).join('_'));
+  if (endings.some((ending) => certain.has(ending))) return 'certain';
+  if (endings.some((ending) => probable.has(ending)) && parts.at(-1) !== 'token') return 'probable';
+  const last = parts.at(-1) ?? '';
+  if (notBefore.has(last)) return undefined;
+  // The working directory is PWD.
+  if (last === 'pwd' || last === 'pass')
+    return parts.length > 1 && certain.has(endings.at(-2) ?? '') ? 'certain' : undefined;
+  const before = parts.at(-2);
+  if (last === 'token') return before !== undefined && textTokens.has(before) ? undefined : 'probable';
+  if (last === 'key') {
+    const isOwner = endings.some((ending) => keyOwners.has(ending.slice(0, -'_key'.length)));
+    return isOwner ? 'probable' : undefined;
+  }
+  if (together.test(last)) return /(?:pass|secret)/.test(last) ? 'certain' : 'probable';
+  return parts.some((part) => part === 'secret' || part === 'password') ? 'certain' : undefined;
+}
+
+/** Whether the value of a setting, flag or variable of this name is a secret. */
+export function isSecretName(name: string): boolean {
+  return strengthOf(name) !== undefined;
+}
+
+/** Values that are no secret whatever they are assigned to. */
+const NO_VALUE =
+  /^(?:true|false|none|null|nil|undefined|yes|no|on|off|auto|default|unset|required|optional|n\/a|~|str|string|bool|int|bytes|[*xX•.…_?-]+|<[^<>]{0,80}>|\(not kept\))$/i;
+/** The value is elsewhere: `$X`, `${X}`, `$(cmd)`, `%X%`, `{x}`, `{{ x }}`, `%s`, `env:X`. */
+const REFERENCE =
+  /^(?:\$\w{1,80}$|\$\{[^{}]{0,120}\}$|\$\(|`|%\w{1,80}%$|%[sdr]$|%\(|\{\{|\{[\w.]{0,80}\}$|\[[A-Z_]{1,20}\]$|<\||oc\.env:|env:)/;
+const NUMBER = /^[-+]?\d{1,40}(?:\.\d{0,40})?(?:e[-+]?\d{1,4})?$/i;
+const PATH = /^(?:~|\.{1,2})?\/[\w.-]{1,80}(?:\/[\w.-]{1,80}){0,20}\/?$/;
+/** Source code that computes it. */
+const CODE =
+  /^(?:(?:os|self|args|cfg|config|env|environ|settings|kwargs|opts|options|getpass|params|hparams)\b[.([]|[A-Za-z_][\w.]{0,80}[([])/;
+
+function isSecretValue(value: string, strength: Strength, isQuoted: boolean): boolean {
+  if (value === '' || NO_VALUE.test(value) || REFERENCE.test(value) || matchAt(HIDDEN, value, 0) !== null) return false;
+  if (!isQuoted && (CODE.test(value) || (/^[A-Za-z_]\w*$/.test(value) && strengthOf(value) !== undefined)))
+    return false;
+  if (strength === 'certain') return true;
+  if (NUMBER.test(value) || PATH.test(value)) return false;
+  // Prose: `invalid token: unexpected end`.
+  return isQuoted || !/^[A-Z]?[a-z]{1,15}[.!?]?$/.test(value);
+}
+
+/** The value of a setting or variable as it may be kept: whole, with secrets in it hidden, or hidden itself. */
+export function hideSettingValue(name: string, value: string): string {
+  const strength = strengthOf(name);
+  if (strength === undefined || !isSecretValue(value, strength, true)) return hideSecrets(value);
+  return secretText(value.length);
+}
+
+/** Secrets in a text. Sorted and disjoint. Takes linear time. */
+export function findSecrets(text: string): readonly SecretSpan[] {
+  const { anything, shapes } = detector();
+  if (!anything.test(text)) return [];
+  const spans = assignedSecrets(text);
+  for (const { kind, anchor, also, pattern } of shapes) {
+    if (!anchor.test(text) || (also !== undefined && !text.includes(also))) continue;
+    pattern.lastIndex = 0;
+    for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+      const [start, end] = match.indices!.groups?.['secret'] ?? match.indices![0]!;
+      if (end === start) {
+        pattern.lastIndex += 1;
+        continue;
+      }
+      const value = text.slice(start, Math.min(end, start + 200));
+      if (!NO_VALUE.test(value) && !REFERENCE.test(value) && matchAt(HIDDEN, text, start) === null)
+        spans.push({ start, end, kind });
+      pattern.lastIndex = Math.max(end, match.index + 1);
+    }
+  }
+  return merged(spans);
+}
+
+/** The text with `<secret: 40 characters>` for each secret; the same string if it has none. Idempotent. */
+export function hideSecrets(text: string): string {
+  const spans = findSecrets(text);
+  if (spans.length === 0) return text;
+  let hidden = '';
+  let at = 0;
+  for (const { start, end } of spans) {
+    hidden += text.slice(at, start) + secretText(end - start);
+    at = end;
+  }
+  return hidden + text.slice(at);
+}
+
+function merged(spans: readonly SecretSpan[]): SecretSpan[] {
+  const sorted = spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
+  const kept: SecretSpan[] = [];
+  for (const span of sorted) {
+    const last = kept.at(-1);
+    if (last === undefined || span.start >= last.end) kept.push(span);
+    else if (span.end > last.end) kept[kept.length - 1] = { ...last, end: span.end };
+  }
+  return kept;
+}
+
+const isNameUnit = (unit: number): boolean =>
+  (unit >= 97 && unit <= 122) ||
+  (unit >= 65 && unit <= 90) ||
+  (unit >= 48 && unit <= 57) ||
+  unit === 95 ||
+  unit === 45 ||
+  unit === 46;
+
+/** What {@link secretText} writes. */
+const HIDDEN = /<secret: \d{1,16} characters?>/y;
+/** What may be between a name and its value; a bracket closes `environ["X"]`. */
+const ASSIGNED =
+  /(?:\\{0,3}["'`])?\]?[ \t]{0,8}(?::[ \t]{0,4}(?:Optional\[)?str\]?(?: \| None)?[ \t]{0,4}=|[:=!]?={1,3}>?|:-?|%3[DA])[ \t]{0,8}/iy;
+/** Between a flag and its value, in a command line, in a list of its words, in a process's own (with NULs). */
+const FLAG_VALUE = /["']?[,\s\0]{1,12}(?!["']?-)/y;
+/** `{name: HF_TOKEN, value: x}` of Kubernetes. */
+const NAMED_VALUE = /\\?["']?[\s,]{0,40}\\?["']?value\\?["']?[ \t]{0,8}[:=][ \t]{0,8}/iy;
+/** `("HF_TOKEN", "x")` of Python, `ENV HF_TOKEN x` and `setenv HF_TOKEN x`. */
+const PAIR_VALUE = /["'][ \t]{0,4},[ \t]{0,4}(?=[bruf]?["'])/y;
+const DEFINITION = /(?:^|\s)(?:setenv|ENV)[ \t]{1,4}$/;
+const OPENING = /[bruf]{0,2}(\\{0,3})("""|'''|["'`])/iy;
+const SCHEME = /(?:Bearer|Basic|Token|Digest|ApiKey|Negotiate)[ \t]{1,4}(?=[^\s"'])/iy;
+/** A bracket or separator ends a bare value unless the value goes on behind it. */
+const BARE =
+  /(?:[^\s"'`,;&)\]}<>\\\p{Cc}]|[,;&](?![\s\p{Cc}"'\\]|$|[\w.-]{1,64}[ \t]?[:=]|ALL\b)|[)\]}](?=\w)|\\(?![nrt"'\\])){1,1024}/uy;
+
+function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  if (at < 0) return null;
+  pattern.lastIndex = at;
+  return pattern.exec(text);
+}
+
+/** Values of assignments whose names are those of secrets. */
+function assignedSecrets(text: string): SecretSpan[] {
+  const { nameAnchor } = detector();
+  const spans: SecretSpan[] = [];
+  nameAnchor.lastIndex = 0;
+  for (let hit = nameAnchor.exec(text); hit !== null; hit = nameAnchor.exec(text)) {
+    let start = hit.index;
+    while (start > 0 && hit.index - start < MOST_NAME && isNameUnit(text.charCodeAt(start - 1))) start -= 1;
+    let end = nameAnchor.lastIndex;
+    while (end < text.length && isNameUnit(text.charCodeAt(end))) end += 1;
+    nameAnchor.lastIndex = end;
+    if (matchAt(HIDDEN, text, start - 1) !== null) continue;
+    // %26token: the digits belong to the sign.
+    if (text[start - 1] === '%') start += 2;
+    // `${TOKEN:-value}`: the sign belongs to what follows.
+    let word = text.slice(start, Math.min(end, start + 2 * MOST_NAME)).replace(/[-.]+$/, '');
+    const isFlag = /^--?[A-Za-z]/.test(word);
+    word = word.replace(/^[-.]+/, '');
+    const strength = strengthOf(word);
+    if (strength === undefined) continue;
+    const nameEnd = start + (end - start);
+    const value = valueAfter(text, nameEnd, start, isFlag);
+    if (value === undefined) continue;
+    const { from, isQuoted } = value;
+    let { to } = value;
+    if (from < to && isSecretValue(text.slice(from, to), strength, isQuoted)) {
+      // A value that is none is read to its first piece only: the names in it would read it to its end again and again.
+      if (!isQuoted) for (let more = 1; more > 0; to += more) more = matchAt(BARE, text, to)?.[0].length ?? 0;
+      spans.push({ start: from, end: to, kind: `value of ${word}` });
+      nameAnchor.lastIndex = Math.max(nameAnchor.lastIndex, to);
+    }
+  }
+  return spans;
+}
+
+interface Value {
+  readonly from: number;
+  readonly to: number;
+  readonly isQuoted: boolean;
+}
+
+function valueAfter(text: string, nameEnd: number, nameStart: number, isFlag: boolean): Value | undefined {
+  const between =
+    matchAt(ASSIGNED, text, nameEnd) ??
+    (isFlag ? matchAt(FLAG_VALUE, text, nameEnd) : null) ??
+    matchAt(NAMED_VALUE, text, nameEnd) ??
+    matchAt(PAIR_VALUE, text, nameEnd) ??
+    (DEFINITION.test(text.slice(Math.max(0, nameStart - 12), nameStart))
+      ? matchAt(/[ \t]{1,8}/y, text, nameEnd)
+      : null);
+  return between === null ? undefined : valueAt(text, nameEnd + between[0].length);
+}
+
+function valueAt(text: string, at: number): Value {
+  const opening = matchAt(OPENING, text, at);
+  if (opening !== null) {
+    const [all, slashes = '', quote = ''] = opening;
+    const inside = at + all.length;
+    const scheme = matchAt(SCHEME, text, inside)?.[0].length ?? 0;
+    return { from: inside + scheme, to: closing(text, inside, slashes + quote), isQuoted: true };
+  }
+  const from = at + (matchAt(SCHEME, text, at)?.[0].length ?? 0);
+  return { from, to: from + (matchAt(BARE, text, from)?.[0].length ?? 0), isQuoted: from > at };
+}
+
+/** Where a quoted value ends; one that is cut off ends with its line. */
+function closing(text: string, from: number, quote: string): number {
+  for (let at = text.indexOf(quote, from); at >= 0; at = text.indexOf(quote, at + 1)) {
+    let slashes = 0;
+    while (text[at - 1 - slashes] === '\\' && at - slashes > from) slashes += 1;
+    if (quote.startsWith('\\') ? slashes === 0 : slashes % 2 === 0) return at;
+  }
+  const lineEnd = text.indexOf('\n', from);
+  return lineEnd < 0 ? text.length : lineEnd;
+}
