@@ -72,7 +72,9 @@ describe('shapes', () => {
     '%s: %s',
     (_, example, pattern, anchors) => {
       expect(new RegExp(pattern).test(example)).toBe(true);
-      expect(anchors.some((anchor) => example.toLowerCase().includes(anchor.toLowerCase()))).toBe(true);
+      const hasAnchor = anchors.some((anchor) => example.toLowerCase().includes(anchor.toLowerCase()));
+      expect(hasAnchor || anchors.length === 0).toBe(true);
+      for (const anchor of anchors) expect(anchor.length).toBeGreaterThan(2);
       const hidden = hideSecrets(example);
       expect(hidden).toMatch(/<secret: \d+ characters>/);
       expect(hideSecrets(hidden)).toBe(hidden);
@@ -175,7 +177,7 @@ describe('in texts', () => {
     expect(hideSettingValue('data_path', 's3://K:abcdef@bucket')).toBe('s3://K:<secret: 6 characters>@bucket');
   });
 
-  it('no text takes more than its length', () => {
+  it('every text takes linear time', () => {
     const hostile = [
       ...[
         'token=',
