@@ -1,6 +1,7 @@
 import { configFinding, flagFinding } from '../../src/knowledge/config-keys.js';
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import { MbfError } from '../../src/model/errors.js';
+import type { Literal } from '../../src/model/literal.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
@@ -95,6 +96,7 @@ class Reading {
   private trees({ trees, notes }: Trees): void {
     let rows = 0;
     for (const tree of trees) {
+      if (isSecretObject(tree)) continue;
       const untracked = untrackedConfig(tree);
       const origin = untracked === undefined ? this.origin() : 'run file';
       flattenSettings(untracked ?? tree, (path, value, at) => {
@@ -118,4 +120,14 @@ class Reading {
       this.sink.note({ kind, text, severity: 'warning', ...this.text.place(at) });
     }
   }
+}
+
+/** A `Secret` of Kubernetes between the objects of a job: all its values are. */
+function isSecretObject(tree: Literal): boolean {
+  if (tree.kind !== 'map') return false;
+  const textOf = (key: string): string | undefined => {
+    const value = tree.entries.find((entry) => entry.key === key)?.value;
+    return value?.kind === 'scalar' ? value.text : undefined;
+  };
+  return textOf('kind') === 'Secret' && textOf('apiVersion') !== undefined;
 }

@@ -1,5 +1,6 @@
 /** One definition of a verb: from it come its help, its arguments, its answer as text and JSON, and its exit code. */
 import { type Command, Option } from 'commander';
+import { hideSecretsIn } from '../knowledge/secrets.js';
 import { toJson } from '../report/json.js';
 import type { Context } from './context.js';
 import { EXIT } from './exit-codes.js';
@@ -163,7 +164,8 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
 ): Promise<Ending> {
   const session = new Session(context, inputs, program);
   try {
-    const result = await ask(inputs, session);
+    // Also what no ingest read: a repository, standard input, a store of an older version.
+    const result = hideSecretsIn(await ask(inputs, session));
     if (result !== undefined) {
       const files = new Map<string, string>();
       const values: Readonly<Record<string, unknown>> = inputs;

@@ -1,5 +1,6 @@
 /** The command line. Errors end here: one message on stderr, one exit code from the table. */
 import { Command, CommanderError } from 'commander';
+import { hideSecrets } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import { maxOf } from '../model/lists.js';
 import { toJson } from '../report/json.js';
@@ -93,10 +94,11 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
   const failure =
     error instanceof MbfError ? error : new MbfError('MBF9001', error instanceof Error ? error.message : String(error));
   const exitCode = EXIT_OF_ERROR[failure.kind];
-  context.err(`mbforensics: error ${failure.code}: ${failure.describe()}\n  ${failure.remedy}\n`);
-  if (json) context.out(errorDocument(failure.code, failure.describe(), failure.remedy, exitCode, failure.place));
+  const text = hideSecrets(failure.describe());
+  context.err(`mbforensics: error ${failure.code}: ${text}\n  ${failure.remedy}\n`);
+  if (json) context.out(errorDocument(failure.code, text, failure.remedy, exitCode, failure.place));
   const stacks = [error, failure.cause].filter((one) => one instanceof Error).map(({ stack }) => stack ?? '');
-  if (debug) context.err(`${stacks.join('\n')}\n`);
+  if (debug) context.err(`${hideSecrets(stacks.join('\n'))}\n`);
   return exitCode;
 }
 

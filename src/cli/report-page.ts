@@ -2,6 +2,7 @@
 import { diagnose } from '../findings/flows/diagnose.js';
 import { describeReport, type RunReport } from '../findings/flows/report.js';
 import { sourceLines } from '../ingest/source-lines.js';
+import { hideSecretsIn } from '../knowledge/secrets.js';
 import type { DiagnoseResult } from '../model/results/common.js';
 import type { DiffResult } from '../model/results/diff.js';
 import type { ReportResult } from '../model/results/report.js';
@@ -31,7 +32,7 @@ export const DRAWN_DEVICES = 4;
 export const program = (): string => `mbforensics ${version()}`;
 
 export function pageOf(report: ReportResult): string {
-  return reportHtml(report, { script: pageScript(), style: STYLE + VIEW_STYLE + MAP_STYLE });
+  return reportHtml(hideSecretsIn(report), { script: pageScript(), style: STYLE + VIEW_STYLE + MAP_STYLE });
 }
 
 export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {

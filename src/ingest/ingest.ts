@@ -479,7 +479,7 @@ class Session {
         status: 'failed',
         sha256: sha256 ?? null,
         error_code: code,
-        error_text: error.inFile(candidate.displayPath).describe(),
+        error_text: asFailure(error.inFile(candidate.displayPath)).text,
         error_offset: place.offset ?? null,
       });
       await insertNotes(store, sourceId, notes);

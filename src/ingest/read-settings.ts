@@ -15,6 +15,7 @@ import { CONFIG_ORIGINS, ENV_ORIGINS, type KeptFinding, type LogPlace } from '..
 import type { Head, ParserSpec, RowSink } from '../model/parser.js';
 import type { FoundFigure, FoundSetting, FoundVariable, SettingsRead } from '../model/settings-read.js';
 import type { Note } from '../model/tables.js';
+import { hidingSecrets } from './derive/hide-secrets.js';
 import { detect } from './detect.js';
 import { bytesAtHand, openSettingsBytes, type SettingsBytes } from './settings-bytes.js';
 
@@ -146,7 +147,7 @@ async function readInto(rows: FileRows, bytes: SettingsBytes, found: FoundFile):
     else if (!found.isNamed) return;
   } else {
     rows.begin(known.parser, bytes.head);
-    await known.parser.parse(bytes.source, rows.sink, { name: known.name });
+    await known.parser.parse(bytes.source, hidingSecrets(rows.sink), { name: known.name });
   }
   if (rows.count > 0 || rows.isWhole || !found.isNamed || rows.fault !== undefined) return;
   throw new MbfError('MBF2202', MISSING[found.as].replace('holds a', 'holds no'));

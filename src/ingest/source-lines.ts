@@ -1,5 +1,6 @@
 /** Lines of a file that was read before, quoted only while it is the file that was read. */
 import { stat } from 'node:fs/promises';
+import { hideSecretsInLines } from '../knowledge/secrets.js';
 import { MbfError } from '../model/errors.js';
 import type { ShownLines } from '../model/results/common.js';
 import { KIB, MIB } from '../model/units.js';
@@ -23,7 +24,7 @@ export async function sourceLines(file: ReadFile, first: number, last: number): 
     if ((await stat(file.path)).size !== file.fileBytes) return none('changed');
     const opened = await openByteSource(file.path);
     try {
-      const lines = await readLines(opened.source, first, last);
+      const lines = hideSecretsInLines(await readLines(opened.source, first, last));
       if (opened.sizeBytes > HASHED_BYTES || file.sha256 === null)
         return { status: 'same_size', first_line: first, lines };
       return (await opened.finish()) === file.sha256 ? { status: 'same', first_line: first, lines } : none('changed');

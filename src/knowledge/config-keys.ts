@@ -2,6 +2,7 @@
 import { literalText, readLiteral } from '../model/literal.js';
 import type { ConfigFinding, ConfigOrigin } from '../model/log-rows.js';
 import { loadData } from './load-data.js';
+import { hideSettingValue } from './secrets.js';
 
 interface Stored {
   readonly sections: readonly {
@@ -129,10 +130,6 @@ function own(table: Readonly<Record<string, string>>, name: string): string | un
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Settings whose value is a secret: the fact that they are set is kept, the value is not. */
-const SECRET =
-  /(?:^|_)(?:api_?key|secret|passw(?:or)?d|credentials?|(?:auth|access|hf|wandb|api)_token|private_key)(?:$|_)/i;
-
 /** Values kept; a tokenizer's chat template or a list of shards is cut here. */
 const MOST_VALUE_CHARS = 4096;
 
@@ -163,7 +160,7 @@ function asList(value: string): string {
 }
 
 /**
- * A row of configuration.
+ * A row of configuration. The value of a secret is not kept: only that it is set, and how long it is.
  *
  * @param value normalised already, see {@link normaliseConfigValue}
  */
@@ -172,7 +169,7 @@ export function configFinding(rawKey: string, value: string | null, origin: Conf
   const parts = pathOf(rawKey);
   if (value === null && parts.length > 1 && dictionary().overrides.has(parts.at(-2)!))
     canonical = parts.slice(-2).join('.');
-  let kept = SECRET.test(parts.at(-1) ?? '') && value !== null ? '(not kept)' : shorten(value);
+  let kept = value === null ? null : shorten(hideSettingValue(rawKey, value));
   const opposite = own(invertedKeys(), canonical);
   if (opposite !== undefined && (kept === 'True' || kept === 'False')) {
     return { row: 'config', key: opposite, rawKey, value: kept === 'True' ? 'False' : 'True', origin };

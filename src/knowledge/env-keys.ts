@@ -4,6 +4,7 @@
  */
 import type { EnvFinding, EnvOrigin } from '../model/log-rows.js';
 import { loadData } from './load-data.js';
+import { hideSettingValue, isSecretName } from './secrets.js';
 
 /**
  * Variables that carry the allocator's settings, in the order torch looks them up; the first that is set wins.
@@ -20,13 +21,13 @@ export const ALLOCATOR_VARIABLES: readonly string[] = [
 export const keptEnv = (): readonly string[] =>
   Object.values(loadData('env-keys') as Readonly<Record<string, readonly string[]>>).flat();
 
-/** Never kept, whatever the list has: secrets. */
-const SECRET = /TOKEN(?!IZERS)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:_|$)|PRIVATE|COOKIE|AUTH/i;
+/** Never kept, whatever the list has: what may be a secret, as a variable that nobody here knows. */
+const DOUBTFUL = /TOKEN(?!IZERS)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:_|$)|PRIVATE|COOKIE|AUTH/i;
 
 let kept: { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] } | undefined;
 
 export function keepsEnv(key: string): boolean {
-  if (SECRET.test(key)) return false;
+  if (DOUBTFUL.test(key) || isSecretName(key)) return false;
   if (kept === undefined) {
     const names = keptEnv();
     kept = {
@@ -43,7 +44,8 @@ export const MOST_ENV_CHARS = 1024;
 /** A row for a variable, or null if it is not kept. `value` null: unset. */
 export function envFinding(key: string, value: string | null, origin: EnvOrigin): EnvFinding | null {
   if (!keepsEnv(key)) return null;
-  const cut = value !== null && value.length > MOST_ENV_CHARS ? `${value.slice(0, MOST_ENV_CHARS)}…` : value;
+  const hidden = value === null ? null : hideSettingValue(key, value);
+  const cut = hidden !== null && hidden.length > MOST_ENV_CHARS ? `${hidden.slice(0, MOST_ENV_CHARS)}…` : hidden;
   return { row: 'env', key, value: cut, origin };
 }
 

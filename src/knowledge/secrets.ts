@@ -163,7 +163,7 @@ function isSecretValue(value: string, strength: Strength, isQuoted: boolean): bo
   return isQuoted || !/^[A-Z]?[a-z]{1,15}[.!?]?$/.test(value);
 }
 
-/** The value of a setting or variable as it may be kept: whole, with secrets in it hidden, or hidden itself. */
+/** The value of a setting or variable as it may be kept: hidden as a whole by its name, or with the secrets in it. */
 export function hideSettingValue(name: string, value: string): string {
   const strength = strengthOf(name);
   if (strength === undefined || !isSecretValue(value, strength, true)) return hideSecrets(value);
@@ -227,6 +227,51 @@ export function hideSecrets(text: string): string {
   return hidden + text.slice(at);
 }
 
+/** The names of a value in rows of settings. */
+const NAME_FIELDS = ['rawKey', 'raw_key', 'key', 'name'];
+
+/** A document or row with each of its texts as {@link hideSecrets}; what has none of them is the same object. */
+export function hideSecretsIn<T>(value: T): T {
+  return hiddenIn(value) as T;
+}
+
+function hiddenIn(value: unknown): unknown {
+  if (typeof value === 'string') return hideSecrets(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const first = value.findIndex((item) => hiddenIn(item) !== item);
+    return first < 0 ? value : value.map(hiddenIn);
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  const record = value as Readonly<Record<string, unknown>>;
+  const settingName = NAME_FIELDS.map((field) => record[field]).find((name) => typeof name === 'string');
+  let changed: Record<string, unknown> | undefined;
+  for (const [key, old] of Object.entries(record)) {
+    const isSetting = key === 'value' && typeof old === 'string' && typeof settingName === 'string';
+    const hidden = isSetting ? hideSettingValue(settingName, old) : hiddenIn(old);
+    if (hidden === old) continue;
+    changed ??= { ...record };
+    changed[key] = hidden;
+  }
+  return changed ?? value;
+}
+
+/** Lines that follow each other. There are as many as before, also where a key had several. */
+export function hideSecretsInLines(lines: readonly string[]): readonly string[] {
+  const text = lines.join('\n');
+  const spans = findSecrets(text);
+  if (spans.length === 0) return lines;
+  let hidden = '';
+  let at = 0;
+  for (const { start, end } of spans) {
+    const breaks = text.slice(start, end).split('\n').length - 1;
+    hidden += text.slice(at, start) + secretText(end - start) + '\n'.repeat(breaks);
+    at = end;
+  }
+  return (hidden + text.slice(at)).split('\n');
+}
+
 function merged(spans: readonly SecretSpan[]): SecretSpan[] {
   const sorted = spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
   const kept: SecretSpan[] = [];
@@ -248,9 +293,9 @@ const isNameUnit = (unit: number): boolean =>
 
 /** What {@link secretText} writes. */
 const HIDDEN = /<secret: \d{1,16} characters?>/y;
-/** What may be between a name and its value; a bracket closes `environ["X"]`. */
+/** What may be between a name and its value; a bracket closes `environ["X"]`, and dots fill Megatron's `arguments`. */
 const ASSIGNED =
-  /(?:\\{0,3}["'`])?\]?[ \t]{0,8}(?::[ \t]{0,4}(?:Optional\[)?str\]?(?: \| None)?[ \t]{0,4}=|[:=!]?={1,3}>?|:-?|%3[DA])[ \t]{0,8}/iy;
+  /(?:\\{0,3}["'`])?\]?[ \t]{0,8}(?::[ \t]{0,4}(?:Optional\[)?str\]?(?: \| None)?[ \t]{0,4}=|[:=!]?={1,3}>?|:-?|%3[DA]|[ \t]\.{3,80}(?=[ \t]))[ \t]{0,8}/iy;
 /** Between a flag and its value, in a command line, in a list of its words, in a process's own (with NULs). */
 const FLAG_VALUE = /["']?[,\s\0]{1,12}(?!["']?-)/y;
 /** `{name: HF_TOKEN, value: x}` of Kubernetes. */

@@ -1,6 +1,7 @@
 /** Nested settings as rows: values by path, for any source format. */
 import { configFinding } from '../knowledge/config-keys.js';
 import { envFinding } from '../knowledge/env-keys.js';
+import { isSecretName, secretText } from '../knowledge/secrets.js';
 import { type Literal, literalText, wordText } from '../model/literal.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding } from '../model/log-rows.js';
 
@@ -53,9 +54,26 @@ export function flattenSettings(value: Literal, emit: EmitSetting, path: readonl
       return;
     }
     if (node.entries.length === 0 && where.length > 0) give(where, literalText(node), at);
-    for (const entry of node.entries) walk(entry.value, [...where, entry.key], entry.at);
+    const secret = node.kind === 'map' ? secretEntry(node.entries) : undefined;
+    for (const entry of node.entries) {
+      if (entry === secret) give([...where, entry.key], secretText(literalText(entry.value)?.length ?? 0), entry.at);
+      else walk(entry.value, [...where, entry.key], entry.at);
+    }
   };
   walk(value, path, value.at);
+}
+
+type Entries = Extract<Literal, { kind: 'map' }>['entries'];
+
+/** The value of `{name: HF_TOKEN, value: x}`, as Kubernetes lists variables. */
+function secretEntry(entries: Entries): Entries[number] | undefined {
+  const textOf = (key: string): string | null | undefined => {
+    const value = entries.find((entry) => entry.key === key)?.value;
+    return value?.kind === 'scalar' ? literalText(value) : undefined;
+  };
+  const name = textOf('name') ?? textOf('key');
+  const isSecret = typeof name === 'string' && isSecretName(name) && typeof textOf('value') === 'string';
+  return isSecret ? entries.find((entry) => entry.key === 'value') : undefined;
 }
 
 function objectText(node: Extract<Literal, { kind: 'map' | 'call' }>): string | undefined {

@@ -161,7 +161,7 @@ describe('values', () => {
   });
 
   it('secrets are not kept', () => {
-    expect(configFinding('logger.wandb_api_key', 'abcdef', 'run file').value).toBe('(not kept)');
+    expect(configFinding('logger.wandb_api_key', 'abcdef', 'run file').value).toBe('<secret: 6 characters>');
     for (const name of ['WANDB_API_KEY', 'HF_TOKEN', 'NCCL_SECRET', 'NEMO_AUTH', 'DS_PRIVATE_KEY', 'AWS_SESSION']) {
       expect(keepsEnv(name), name).toBe(false);
     }

@@ -246,7 +246,7 @@ describe('arguments of Hugging Face', () => {
     expect(configOf(rows).map(({ key, value }) => [key, value])).toEqual([
       ['micro_batch_size', '2'],
       ['bf16', 'True'],
-      ['hf_token', '(not kept)'],
+      ['hf_token', '<secret: 6 characters>'],
       ['output_dir', null],
       ['hidden_size', '4096'],
     ]);

@@ -13,6 +13,7 @@ import { ContentKeys, type StackKeys } from '../content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
 import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
 import { DumpedState, StepAnnotations } from './dumped-state.js';
+import { hidingSecrets } from './hide-secrets.js';
 import { type DeviceLives, deriveLives } from './trace-lives.js';
 import { TraceSpool } from './trace-spool.js';
 
@@ -60,7 +61,7 @@ export interface DerivedSink extends Omit<RowSink, 'snapshot' | 'logRow' | 'prof
 /** The sink to give to a parser. `end` after its last row. */
 export function deriving(sink: DerivedSink): RowSink & { end(): void } {
   const texts = new TextBatches(sink);
-  return {
+  const rows = hidingSecrets({
     note: (note) => sink.note(note),
     incident: (row) => sink.incident(row),
     logRow: (finding, place) => texts.row(finding, place),
@@ -69,8 +70,8 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
     attempt: (row) => sink.attempt(row),
     snapshot: async (dictionary) =>
       derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary),
-    end: () => texts.end(),
-  };
+  });
+  return { ...rows, end: () => texts.end() };
 }
 
 const NO_BYTES = { reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };

@@ -2,6 +2,7 @@
  * Rows of a text, put into columns where the file is decoded: of millions of figures the writer then copies whole
  * columns, and a thread sends buffers instead of objects.
  */
+import { hideSecrets } from '../../knowledge/secrets.js';
 import { ColumnBatch, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
 import type {
   ConfigFinding,
@@ -146,7 +147,7 @@ export class TextBatches {
     if (known !== undefined) return known;
     const id = this.textIds.size;
     this.textIds.set(text, id);
-    this.newTexts.push(text);
+    this.newTexts.push(hideSecrets(text));
     return id;
   }
 

@@ -1,5 +1,6 @@
 import { PARSERS } from '../../../../parsers/index.js';
 import { classify } from '../../../findings/verdict/classify.js';
+import { hidingSecrets } from '../../../ingest/derive/hide-secrets.js';
 import { insertLines } from '../../../ingest/insert-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
@@ -50,7 +51,7 @@ async function readIncidents({ source, name }: TextInput): Promise<IncidentRow[]
     profilerMemory: () => undefined,
     snapshot: () => Promise.reject(new Error('a text holds no snapshot')),
   };
-  const { rank, rankOrigin } = await parser.parse(source, taken, { name }).catch((error: unknown) => {
+  const { rank, rankOrigin } = await parser.parse(source, hidingSecrets(taken), { name }).catch((error: unknown) => {
     throw error instanceof MbfError ? error.inFile(name) : error;
   });
   // Lines without a rank of their own are of the rank that wrote the file.
