@@ -2,6 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
+import { maskedCrc } from '../../parsers/tensorboard/masked-crc.js';
+import { createRandom } from '../../samples/generate/simulate/random.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import { changed, jsonLines, smallExport, sqliteBytes } from './nsys-export.js';
 import { type Dict, entry, frame, snapshot, snapshotPickle } from './small-snapshot.js';
@@ -9,18 +11,14 @@ import { type Dict, entry, frame, snapshot, snapshotPickle } from './small-snaps
 const ALL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const HEX = '0123456789abcdef';
 
-/** Random characters that differ from run to run of the generator only by the seed. */
+/** Random characters, the same for the same seed. */
 class Random {
-  private state: number;
+  private readonly next: () => number;
   constructor(seed: number) {
-    this.state = seed >>> 0 || 1;
+    this.next = createRandom(seed);
   }
   take(count: number, of = ALL): string {
-    let text = '';
-    for (let i = 0; i < count; i++) {
-      this.state = (Math.imul(this.state, 1_664_525) + 1_013_904_223) >>> 0;
-      text += of[(this.state >>> 8) % of.length];
-    }
+    const text = Array.from({ length: count }, () => of[Math.floor(this.next() * of.length)]).join('');
     // A value of one kind of letter only is prose.
     return of === HEX ? text : `${text.slice(0, -3)}q7Z`;
   }
@@ -33,7 +31,7 @@ interface Planted {
   readonly secret: string;
 }
 
-type Kind = (random: Random) => Planted;
+export type Kind = (random: Random) => Planted;
 
 const named =
   (name: string, length = 24): Kind =>
@@ -84,13 +82,13 @@ export interface PlantedRun {
   readonly secrets: readonly string[];
 }
 
-/** Writes the files below `directory`, with every kind in each of them. */
-export function writePlantedRun(directory: string, seed: number): PlantedRun {
+/** Writes the files below `directory`, with each of `kinds` in each of them. */
+export function writePlantedRun(directory: string, seed: number, kinds = KINDS): PlantedRun {
   const secrets: string[] = [];
   const files: string[] = [];
   const random = new Random(seed);
   const all = (): Planted[] =>
-    KINDS.map((kind, i) => {
+    kinds.map((kind, i) => {
       const planted = plantedOf(kind, random);
       secrets.push(planted.secret);
       return { ...planted, name: planted.name === 'remark' ? `remark_${i}` : planted.name };
@@ -101,6 +99,7 @@ export function writePlantedRun(directory: string, seed: number): PlantedRun {
     writeFileSync(path, content);
     files.push(path);
   };
+  const isShaped = ({ name }: Planted): boolean => name.startsWith('remark');
   const variable = ({ name, text }: Planted): string => `${name.toUpperCase()}=${text}`;
 
   put('train.log', logText(all(), all(), all(), all()));
@@ -148,7 +147,11 @@ export function writePlantedRun(directory: string, seed: number): PlantedRun {
     'env.txt',
     ['PATH=/usr/bin', 'HOME=/root', 'RANK=0', 'WORLD_SIZE=8', 'NCCL_DEBUG=INFO', 'SLURM_JOB_ID=1', 'HOSTNAME=node1']
       .concat(all().map(variable))
-      .concat(all().map(({ text }, i) => `NCCL_REMARK_${i}=${text}`))
+      .concat(
+        all()
+          .filter(isShaped)
+          .map(({ text }, i) => `NCCL_REMARK_${i}=${text}`),
+      )
       .join('\n'),
   );
   const wandb = 'wandb/run-20261120_101112-ab12cd34/files';
@@ -172,7 +175,7 @@ export function writePlantedRun(directory: string, seed: number): PlantedRun {
         host: 'node1',
       },
       args: all().flatMap(({ name, text }) => [`--${name}`, text]),
-      git: { remote: `https://somebody:${random.take(20)}@github.com/a/b.git`, commit: random.take(40, HEX) },
+      git: { remote: `https://somebody:${random.take(20)}@github.com/a/b.git`, commit: '0123456789'.repeat(4) },
       ...{ gpu: 'NVIDIA H100', gpu_count: 8 },
     }),
   );
@@ -180,15 +183,22 @@ export function writePlantedRun(directory: string, seed: number): PlantedRun {
   put(
     'sacct.json',
     JSON.stringify({
+      meta: { slurm: { release: '24.05.4' } },
       jobs: [
         {
-          ...{ job_id: 4711, name: `train ${all().map(variable).join(' ')}`, state: { current: ['OUT_OF_MEMORY'] } },
+          ...{
+            association: {},
+            exit_code: { return_code: { number: 1 } },
+            required: {},
+            job_id: 4711,
+            name: `train ${all().map(variable).join(' ')}`,
+            state: { current: ['OUT_OF_MEMORY'] },
+          },
           comment: { job: all().map(variable).join(' '), administrator: '', system: '' },
           submit_line: `sbatch --export=ALL,${all().map(variable).join(',')} x.sh`,
           ...{ steps: [], nodes: 'node07', time: { elapsed: 10, start: 1_790_000_000, end: 1_790_000_010 } },
         },
       ],
-      meta: { slurm: { version: { major: '23', minor: '02', micro: '1' } } },
     }),
   );
   put(
@@ -305,11 +315,11 @@ export function writePlantedRun(directory: string, seed: number): PlantedRun {
     ].join('\n'),
   );
   put(
-    'golden_values.json',
-    JSON.stringify({
-      schema: 'mbforensics/golden@1',
-      ...{ name: all().map(variable).join(' '), run: { name: 'x', settings: settings(all()) } },
-    }),
+    'events.out.tfevents.1760000000.node-3.99.0',
+    tensorboardFile([
+      ['args', JSON.stringify({ per_device_train_batch_size: 2, ...settings(all()) })],
+      ...all().map(({ name, text }): [string, string] => [name, text]),
+    ]),
   );
   return { files, secrets };
 }
@@ -336,10 +346,42 @@ function logText(...parts: readonly (readonly Planted[])[]): string {
       '  File "/work/train.py", line 12, in main',
       `    model = load(${planted.name.startsWith('remark') ? 'path' : planted.name}="${planted.text}")`,
       '  File "/work/model.py", line 34, in load',
-      `    return fetch("${planted.text}", ${planted.name.startsWith('remark') ? 'path' : planted.name}='${planted.text}')`,
+      `    return fetch("${planted.name.startsWith('remark') ? planted.text : 'x'}", ${planted.name.startsWith('remark') ? 'path' : planted.name}='${planted.text}')`,
       `torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity; 70.00 GiB already allocated; 1.00 GiB free; 75.00 GiB reserved in total by PyTorch) ${bare(planted)}`,
     ]),
   ].join('\n');
+}
+
+/** Texts by their tags, as TensorBoard's writers have them. */
+function tensorboardFile(texts: readonly (readonly [string, string])[]): Buffer {
+  const varint = (value: number): number[] =>
+    value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+  const field = (number: number, data: Uint8Array | string): Buffer =>
+    Buffer.concat([Buffer.from([...varint(number * 8 + 2), ...varint(data.length)]), Buffer.from(data as string)]);
+  const record = (data: Uint8Array): Buffer => {
+    const bytes = Buffer.alloc(data.length + 16);
+    bytes.writeUInt32LE(data.length, 0);
+    bytes.writeUInt32LE(maskedCrc(bytes.subarray(0, 8)), 8);
+    bytes.set(data, 12);
+    bytes.writeUInt32LE(maskedCrc(data), data.length + 12);
+    return bytes;
+  };
+  const event = ([tag, text]: readonly [string, string]): Buffer =>
+    record(
+      field(
+        5,
+        field(
+          1,
+          Buffer.concat([
+            field(1, `${tag}/text_summary`),
+            field(8, Buffer.concat([Buffer.from([8, 7]), field(8, text)])),
+            field(9, field(1, field(1, 'text'))),
+          ]),
+        ),
+      ),
+    );
+  const version = record(Buffer.concat([Buffer.from([9, 0, 0, 0, 0, 0, 0, 0, 0]), field(3, 'brain.Event:2')]));
+  return Buffer.concat([version, ...texts.map(event)]);
 }
 
 const MARK = 8;
@@ -364,10 +406,12 @@ export class SecretSearch {
     const latin = typeof content === 'string' ? content : Buffer.from(content).toString('latin1');
     const found: string[] = [];
     for (const text of latin.includes('\0') ? [latin, latin.replaceAll('\0', '')] : [latin]) {
-      for (let at = 0; at + MARK <= text.length && found.length < 40; at++) {
-        const secret = this.marks.get(text.slice(at, at + MARK));
-        if (secret !== undefined)
-          found.push(`${secret} in ${JSON.stringify(text.slice(Math.max(0, at - 80), at + 40))}`);
+      for (const { 0: word, index } of text.matchAll(/[A-Za-z0-9+/]{8,}/g)) {
+        for (let at = 0; at + MARK <= word.length && found.length < 40; at++) {
+          const secret = this.marks.get(word.slice(at, at + MARK));
+          const from = Math.max(0, index + at - 80);
+          if (secret !== undefined) found.push(`${secret} in ${JSON.stringify(text.slice(from, index + at + 40))}`);
+        }
       }
     }
     return found;

@@ -1,0 +1,39 @@
+import { KINDS } from '../support/planted-secrets.js';
+import { testPlantedRun } from './planted-run.js';
+
+testPlantedRun({
+  seed: 2,
+  kinds: KINDS,
+  verbs: [
+    ...[
+      'diagnose',
+      'config',
+      'env',
+      'log',
+      'memory',
+      'iterations',
+      'sources',
+      'runs',
+      'lint',
+      'advise',
+      'nsys',
+    ].flatMap((verb) => [[verb], [verb, '--json']]),
+    ...['outside', 'profile', 'snapshots', 'timeline', 'allocations', 'state', 'peak', 'attribute'].map((verb) => [
+      verb,
+    ]),
+    ...[1, 2, 3, 4, 5].map((n) => ['show', `E${n}`]),
+    ['show', 'E1', '--json'],
+    ['diagnose', '--md'],
+    ['report', '-o', 'OUT/report.html', '--force'],
+    ['export', '--as', 'parquet', '-o', 'OUT/tables'],
+    ['export', '--as', 'csv', '-o', 'OUT/csv'],
+    ['RUN'],
+    ['config', 'RUN'],
+    ['env', 'RUN', '--json'],
+    ['explain', 'text', 'RUN/train.log', '--json'],
+    ['explain', 'formats', 'RUN/train.log', '--json'],
+    ['explain', 'formats', 'RUN/launch.sbatch'],
+    ['lint', 'RUN/config.json', '--json'],
+    ['estimate', '--config', 'RUN/model_config.yaml', '--json'],
+  ],
+});
