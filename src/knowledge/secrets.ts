@@ -174,8 +174,7 @@ const KEY_LINE = 64;
 const KEY_LINES = /^[A-Za-z0-9+/]{64}/m;
 
 /**
- * Most texts have none, and all texts take this time: a regular expression with so many
- * alternatives takes 50 ns a character, this 2 ns.
+ * All texts take this time, and hardly one has a secret. A regular expression of all anchors takes 50 ns a character.
  */
 function hasAnyAnchor(text: string): boolean {
   const { beginnings, anchors } = detector();

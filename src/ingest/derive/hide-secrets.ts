@@ -38,7 +38,7 @@ export function hidingSecrets(sink: RowSink): RowSink {
   };
 }
 
-/** Millions of rows have no text, or one that `derive-text.ts` looks at. */
+/** Rows that may come in millions are passed on: `derive-text.ts` looks at their texts. */
 function hiddenRow(finding: KeptFinding): KeptFinding {
   switch (finding.row) {
     case 'iteration':

@@ -1,6 +1,7 @@
 /** No secret of a file is in the store or in an answer. The long form, with all kinds, is secrets.full.test.ts. */
-import { KINDS } from '../support/planted-secrets.js';
+
 import { testPlantedRun } from './planted-run.js';
+import { KINDS } from './planted-secrets.js';
 
 testPlantedRun({
   seed: 1,

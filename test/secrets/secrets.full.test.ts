@@ -1,5 +1,5 @@
-import { KINDS } from '../support/planted-secrets.js';
 import { testPlantedRun } from './planted-run.js';
+import { KINDS } from './planted-secrets.js';
 
 testPlantedRun({
   seed: 2,

@@ -3,13 +3,13 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { buildCli, type Cli } from '../support/cli.js';
-import { KINDS, type Kind, SecretSearch, writePlantedRun } from '../support/planted-secrets.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { KINDS, type Kind, SecretSearch, writePlantedRun } from './planted-secrets.js';
 
 export interface PlantedTest {
   readonly seed: number;
   readonly kinds: readonly Kind[];
-  /** Arguments; `RUN` and `OUT` stand for the run's directory and one for what is written. */
+  /** Arguments; `RUN` is the run's directory, `OUT` one for what is written. */
   readonly verbs: readonly (readonly string[])[];
 }
 

@@ -5,8 +5,8 @@ import { stringify } from 'yaml';
 import { maskedCrc } from '../../parsers/tensorboard/masked-crc.js';
 import { createRandom } from '../../samples/generate/simulate/random.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
-import { changed, jsonLines, smallExport, sqliteBytes } from './nsys-export.js';
-import { type Dict, entry, frame, snapshot, snapshotPickle } from './small-snapshot.js';
+import { changed, jsonLines, smallExport, sqliteBytes } from '../support/nsys-export.js';
+import { type Dict, entry, frame, snapshot, snapshotPickle } from '../support/small-snapshot.js';
 
 const ALL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const HEX = '0123456789abcdef';
@@ -263,7 +263,7 @@ export function writePlantedRun(directory: string, seed: number, kinds = KINDS):
           list.map((planted) => ({ ...message.rows[0]!, text: `Started ${variable(planted)}` })),
         ),
       },
-      NOTES_OF_SOMEBODY: {
+      USER_NOTES: {
         columns: { name: 'TEXT', value: 'TEXT', note: 'TEXT' },
         rows: list.map((planted) => ({ name: planted.name, value: planted.text, note: `x ${variable(planted)}` })),
       },
@@ -404,16 +404,16 @@ export class SecretSearch {
   /** The first 40 secrets of a text, with what is before and after them. */
   in(content: string | Uint8Array): string[] {
     const latin = typeof content === 'string' ? content : Buffer.from(content).toString('latin1');
-    const found: string[] = [];
+    const places: string[] = [];
     for (const text of latin.includes('\0') ? [latin, latin.replaceAll('\0', '')] : [latin]) {
       for (const { 0: word, index } of text.matchAll(/[A-Za-z0-9+/]{8,}/g)) {
-        for (let at = 0; at + MARK <= word.length && found.length < 40; at++) {
+        for (let at = 0; at + MARK <= word.length && places.length < 40; at++) {
           const secret = this.marks.get(word.slice(at, at + MARK));
           const from = Math.max(0, index + at - 80);
-          if (secret !== undefined) found.push(`${secret} in ${JSON.stringify(text.slice(from, index + at + 40))}`);
+          if (secret !== undefined) places.push(`${secret} in ${JSON.stringify(text.slice(from, index + at + 40))}`);
         }
       }
     }
-    return found;
+    return places;
   }
 }
