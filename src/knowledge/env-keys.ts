@@ -21,7 +21,7 @@ export const ALLOCATOR_VARIABLES: readonly string[] = [
 export const keptEnv = (): readonly string[] =>
   Object.values(loadData('env-keys') as Readonly<Record<string, readonly string[]>>).flat();
 
-/** Never kept, whatever the list has: what may be a secret, as a variable that nobody here knows. */
+/** Never kept, whatever the list has: what may be a secret. */
 const DOUBTFUL = /TOKEN(?!IZERS)|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|(?:^|_)KEY(?:_|$)|PRIVATE|COOKIE|AUTH/i;
 
 let kept: { readonly names: ReadonlySet<string>; readonly prefixes: readonly string[] } | undefined;
