@@ -1,6 +1,8 @@
 /** The process as the verbs see it: the only place that reads the environment. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { visibleText } from '../model/escape-controls.js';
+import { forTerminal } from '../report/screen.js';
 
 export interface Context {
   /** For programs that a verb starts: git, the launch command of a bisection. */
@@ -18,16 +20,27 @@ export interface Context {
   readonly hasColor: boolean;
   /** Whether the locale can show more than ASCII. */
   readonly unicode: boolean;
-  out(content: string | Uint8Array): void;
+  /** Text of a result. Of this and of `err`, nothing reaches the terminal but what `forTerminal` lets through. */
+  out(text: string): void;
+  /** A result that is not text, as it is. */
+  bytes(content: Uint8Array): void;
   /** Waits until all of `out` is written. */
   written(): Promise<void>;
-  err(content: string | Uint8Array): void;
+  err(text: string): void;
+  /** Replaces the line of `progress` on standard error. */
+  progressLine(text: string): void;
+  /** Output of a program that the user had started, as it is, on standard error. */
+  echo(content: Uint8Array): void;
 }
 
 export type ColorWhen = 'auto' | 'always' | 'never';
 
 export function processContext(color: ColorWhen = 'auto'): Context {
   const { env, stdout, stderr } = process;
+  // https://no-color.org
+  const allowed = !env['NO_COLOR'] && env['TERM'] !== 'dumb';
+  const hasColor = color === 'auto' ? stdout.isTTY === true && allowed : color === 'always';
+  const errorColor = color === 'auto' ? stderr.isTTY === true && allowed : color === 'always';
   return {
     env,
     db: env['MBF_DB'] || 'mbforensics.duckdb',
@@ -35,14 +48,15 @@ export function processContext(color: ColorWhen = 'auto'): Context {
     progress: stderr.isTTY === true && !env['CI'] ? 'line' : 'lines',
     isTerminal: stdout.isTTY === true,
     columns: (stdout.isTTY === true ? stdout.columns : Number(env['COLUMNS'])) || 100,
-    // https://no-color.org
-    hasColor:
-      color === 'auto' ? stdout.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb' : color === 'always',
+    hasColor,
     unicode: isUnicode(env['LC_ALL'] || env['LC_CTYPE'] || env['LANG']),
-    out: (content) => void stdout.write(content),
+    out: (text) => void stdout.write(forTerminal(text, hasColor)),
+    bytes: (content) => void stdout.write(content),
     written: () =>
       new Promise((done, fail) => void stdout.write('', (error) => (error == null ? done() : fail(error)))),
-    err: (content) => void stderr.write(content),
+    err: (text) => void stderr.write(forTerminal(text, errorColor)),
+    progressLine: (text) => void stderr.write(`\r\u001b[K${visibleText(text)}`),
+    echo: (content) => void stderr.write(content),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Golden values as a file of a repository. */
+
 import { MbfError } from '../model/errors.js';
+import { visibleJson } from '../model/escape-controls.js';
 import type { GoldenDocument, Measurement } from '../model/measurement.js';
 import { statusWords } from '../model/status-words.js';
 
@@ -19,7 +21,7 @@ export function demandEnded(runs: readonly Measurement[], force: boolean): void 
 /** One run a line: a repository shows what changed. */
 export function documentText({ runs, ...head }: GoldenDocument): string {
   const top = JSON.stringify({ ...head, runs: [] }, null, 2).replace(/\[\]\n\}$/, '');
-  return `${top}[\n${runs.map((run) => runText(run)).join(',\n')}\n  ]\n}\n`;
+  return visibleJson(`${top}[\n${runs.map((run) => runText(run)).join(',\n')}\n  ]\n}\n`);
 }
 
 /** One field a line. */

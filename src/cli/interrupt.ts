@@ -1,5 +1,6 @@
 /** Ctrl-C and other signals that end the process: temporary files go, and one line reports what is kept. */
 import { constants } from 'node:os';
+import { visibleText } from '../model/escape-controls.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -29,7 +30,7 @@ function end(signal: NodeJS.Signals): void {
     .filter((text) => text !== undefined);
   const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
   process.stderr.write(
-    `${clear}mbforensics: interrupted; ${kept.length === 0 ? 'nothing is kept' : kept.join('; ')}\n`,
+    `${clear}mbforensics: interrupted; ${kept.length === 0 ? 'nothing is kept' : visibleText(kept.join('; '))}\n`,
   );
   process.exit(128 + constants.signals[signal]);
 }

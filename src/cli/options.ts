@@ -214,6 +214,11 @@ export const MARKDOWN = option(
   'also write it as Markdown, for an issue or the summary of a job; - is standard output',
 );
 
+export const CSV_RAW = flag(
+  '--csv-raw',
+  "csv: exact cells, without a ' in front of what a spreadsheet takes for a formula, and with invisible characters",
+);
+
 export const HTML = option(
   '--html <file>',
   'also write it as one page that opens without a network; - is standard output',

@@ -22,6 +22,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
+import { visibleLines } from '../model/escape-controls.js';
 import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
 
@@ -53,8 +54,9 @@ export function gathering(out: (text: string) => void): TextSink {
   };
 }
 
-export function standardOutput(context: Context): TextSink {
-  return gathering((text) => context.out(text));
+/** `exact`: data of the user, in which nothing is escaped. */
+export function standardOutput(context: Context, exact = false): TextSink {
+  return gathering((text) => (exact ? context.bytes(Buffer.from(text)) : context.out(text)));
 }
 
 /**
@@ -215,12 +217,12 @@ export async function writeReport(file: string, content: string, context: Contex
   else await writeWhole(file, content, true);
 }
 
-/** A text as a whole, in place of what is there with `force`. */
+/** A text as a whole, in place of what is there with `force`; as on a screen, nothing in it is invisible. */
 export async function writeWhole(file: string, content: string, force: boolean): Promise<void> {
   const { parent, name } = placeOf(file);
   await withWorkDirectory(parent, file, async (directory) => {
     const work = join(directory, name);
-    await writeTextFile(work, file, (sink) => sink.write(content));
+    await writeTextFile(work, file, (sink) => sink.write(visibleLines(content)));
     putInPlace(work, file, force);
   });
 }

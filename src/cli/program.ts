@@ -24,7 +24,8 @@ A path is diagnosed. Several paths are one run; - is standard input.
 
 /** The program with its options, and no verb. */
 function bareProgram(host: Host): Command {
-  const { columns } = host.context;
+  const { context } = host;
+  const { columns } = context;
   return new Command('mbforensics')
     .usage('[PATH...] | VERB [options]')
     .description('Why did this training run fail with "CUDA out of memory", and what fixes it?')
@@ -34,7 +35,12 @@ function bareProgram(host: Host): Command {
     .on('option:debug', host.debug)
     .helpCommand(false)
     .showHelpAfterError('(see --help)')
-    .configureOutput({ getOutHelpWidth: () => columns, getErrHelpWidth: () => columns })
+    .configureOutput({
+      getOutHelpWidth: () => columns,
+      getErrHelpWidth: () => columns,
+      writeOut: (text) => context.out(text),
+      writeErr: (text) => context.err(text),
+    })
     .configureHelp({ subcommandTerm: (command) => command.name(), styleTitle: bold })
     .exitOverride();
 }

@@ -16,7 +16,9 @@ export interface Progress extends IngestProgress {
   end(): void;
 }
 
-export function progressOf({ err, progress }: Pick<Context, 'err' | 'progress'>, quiet = false): Progress | undefined {
+type Output = Pick<Context, 'err' | 'progress' | 'progressLine'>;
+
+export function progressOf({ err, progress, progressLine }: Output, quiet = false): Progress | undefined {
   if (quiet || progress === 'none') return undefined;
   const begun = performance.now();
   const total = { files: 0, bytes: 0 };
@@ -47,7 +49,7 @@ export function progressOf({ err, progress }: Pick<Context, 'err' | 'progress'>,
     if (now - last < INTERVAL_MS) return;
     last = now;
     isShown = true;
-    err(`\r\u001b[K${text}`);
+    progressLine(text);
   };
   return {
     files: add,
@@ -67,7 +69,7 @@ export function progressOf({ err, progress }: Pick<Context, 'err' | 'progress'>,
     },
     derive: () => show('analysing …'),
     end() {
-      if (isShown) err('\r\u001b[K');
+      if (isShown) progressLine('');
       isShown = false;
     },
   };

@@ -1,4 +1,9 @@
-/** JSON for machines: one document, big integers as numbers while they are exact and as text beyond 2^53. */
+import { visibleJson } from '../model/escape-controls.js';
+
+/**
+ * JSON for machines: one document, big integers as numbers while they are exact and as text beyond 2^53. Invisible
+ * characters have the form `\u009b`.
+ */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(
     value,
@@ -9,5 +14,5 @@ export function toJson(value: unknown): string {
     },
     2,
   );
-  return `${text}\n`;
+  return `${visibleJson(text)}\n`;
 }

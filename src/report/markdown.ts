@@ -10,7 +10,7 @@ const LONGEST = 2_000;
  * position (mathematics, mentions, addresses) become entities.
  */
 export function mdText(text: string): string {
-  const line = printable(text.replaceAll(/\s+/g, ' ').trim()).replaceAll(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd');
+  const line = printable(text.replaceAll(/\s+/g, ' ').trim());
   const cut = line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1).replace(/[\ud800-\udbff]$/, '')}…`;
   return cut
     .replaceAll('&', '&amp;')
@@ -38,9 +38,7 @@ export function mdCode(text: string): string {
 
 /** Lines as they are, in a fence longer than any that they hold. `indent`: of the list item they belong to. */
 export function mdFence(lines: readonly string[], language: string, indent = ''): string[] {
-  const plain = lines.map((line) =>
-    printable(line.replaceAll('\t', '  ')).replaceAll(/[\p{Cs}\ufffe\uffff]/gu, '\ufffd'),
-  );
+  const plain = lines.map((line) => printable(line.replaceAll('\t', '  ')));
   const runs = plain.flatMap((line) => [...line.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(Math.max(2, maxOf(runs)) + 1);
   return [`${fence}${language}`, ...plain.map((line) => line.slice(0, LONGEST)), fence].map((line) => indent + line);

@@ -73,7 +73,7 @@ GPU utilization −6.1 %; max\\_alloc +6.0 %; max\\_reserved: the current values
 describe('markdown', () => {
   it('escapes what means something', () => {
     expect(mdText(HOSTILE)).toBe(
-      '\\\\x1b\\[31m\\|\\`&lt;script&gt;alert(1)&lt;/script&gt;\\`\\| \\# heading \\]\\]&gt; &amp; "q" \'s\' \\*\\*b\\*\\* \\_i\\_ \\[x\\](http&#58;//e.vil) &#64;all &#36;x&#36; \\\\x00��',
+      '\\\\x1b\\[31m\\|\\`&lt;script&gt;alert(1)&lt;/script&gt;\\`\\| \\# heading \\]\\]&gt; &amp; "q" \'s\' \\*\\*b\\*\\* \\_i\\_ \\[x\\](http&#58;//e.vil) &#64;all &#36;x&#36; \\\\x00\\\\u\\{d800\\}\\\\u\\{fffe\\}',
     );
     expect(mdLine('- item')).toBe('\\- item');
     expect(mdLine('1. item')).toBe('1\\. item');

@@ -110,7 +110,7 @@ describe('folded stacks', () => {
 
   it('are read back to the frames they were made of, where those are plain', () => {
     expect(foldedFrame('forward core/layers.py:12')).toBe('forward core/layers.py:12');
-    expect(foldedFrame('a;b\nc')).toBe('a\\x3bb\\x0ac');
+    expect(foldedFrame('a;b\nc')).toBe('a\\x3bb\\u{a}c');
     expect(foldedFrame('operator() 12')).toBe('operator()_12');
     expect(foldedFrame('x'.repeat(100_000))).toHaveLength(100_000);
   });

@@ -2,6 +2,7 @@
  * A comparison as JUnit XML, as Jenkins, GitLab and GitHub actions read it: a test case for every check of the gate,
  * for how the run ended and for the contract. Without times: the same result gives the same file.
  */
+import { visibleLines } from '../../model/escape-controls.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import { failsGate, figuresOf, isListed, remarkOf, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
@@ -117,17 +118,12 @@ function checkCase(check: CompareCheck, { preset }: ReportedComparison): TestCas
   };
 }
 
-/** What XML 1.0 cannot hold even escaped, halves of surrogate pairs included, becomes U+FFFD. */
+/** XML 1.0 cannot hold control characters or halves of surrogate pairs, not even escaped. */
 function content(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-      .replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\ufffe\uffff\p{Cs}]/gu, '\ufffd')
-      .replaceAll('\r', '\n')
-      .replaceAll('&', '&amp;')
-      .replaceAll('<', '&lt;')
-      .replaceAll('>', '&gt;')
-  );
+  return visibleLines(text.replaceAll('\r', '\n'))
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;');
 }
 
 /** On one line: a parser would make a blank of a line break. */

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
+import { visibleJson } from '../../model/escape-controls.js';
 import { element, type SafeHtml, trusted } from './html.js';
 
 /**
@@ -11,8 +12,8 @@ import { element, type SafeHtml, trusted } from './html.js';
  * source sees.
  */
 export function jsonBlock(id: string, value: unknown): SafeHtml {
-  const json = JSON.stringify(value).replaceAll(
-    /[<>&\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+  const json = visibleJson(JSON.stringify(value)).replaceAll(
+    /[<>&]/g,
     (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
   return element('script', { type: 'application/json', id }, trusted(json));

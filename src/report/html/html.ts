@@ -3,7 +3,7 @@
  * not escaped does not compile. Pure.
  */
 
-import { visibleText } from '../../model/escape-controls.js';
+import { visibleLines } from '../../model/escape-controls.js';
 
 declare const isSafe: unique symbol;
 /** Markup whose texts and attributes are escaped. */
@@ -23,7 +23,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** A text or an attribute's value that renders as itself. */
 export function text(value: string | number): SafeHtml {
-  return visibleText(String(value), '\t\n').replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!) as SafeHtml;
+  return visibleLines(String(value)).replaceAll(/[&<>"']/g, (sign) => ENTITIES[sign]!) as SafeHtml;
 }
 
 /** Elements without an end tag. */

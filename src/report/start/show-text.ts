@@ -150,7 +150,7 @@ function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult
         .map((line) => `    ${line}`),
     );
   if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
-  const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
+  const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${printable(literal(value))}`);
   pushAll(lines, ['', ...paragraph(`  query ${query.name} with ${params.join(', ')}`)]);
   pushAll(
     lines,

@@ -1,4 +1,5 @@
 /** Rows of a query in the formats of `mbforensics sql --format`. */
+import { visibleJson, visibleLines } from '../../model/escape-controls.js';
 import { maxOf } from '../../model/lists.js';
 import type { SqlLibraryResult, SqlResult } from '../../model/results/common.js';
 import { wrap } from '../plain-text.js';
@@ -38,18 +39,31 @@ export function sqlTable(result: SqlResult): string {
   return `${table(columns, rows)}${more}`;
 }
 
-/** RFC 4180: quoted where needed, CRLF-free, NULL as the empty field. */
-export function csvLine(cells: readonly unknown[]): string {
+/**
+ * RFC 4180: quoted where needed, CRLF-free, NULL as the empty field. Unless cells are to be `exact`, invisible
+ * characters except tabs and line ends are shown as `\u{1b}`, and what a spreadsheet takes for a formula gets a `'` in
+ * front, as OWASP recommends.
+ */
+export function csvLine(cells: readonly unknown[], exact = false): string {
   const fields = cells.map((cell) => {
     const text = cell === null || cell === undefined ? '' : cellText(cell);
-    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    const field = exact || typeof cell === 'number' || typeof cell === 'bigint' ? text : guarded(visibleLines(text));
+    return /[",\n\r]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
   });
   return `${fields.join(',')}\n`;
 }
 
+/** What a formula begins with, in the forms of wide characters too; a number is none. */
+const FORMULA = /^[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]/;
+const NUMBER = /^[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?$/;
+
+function guarded(text: string): string {
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+}
+
 export function jsonLine(columns: readonly { readonly name: string }[], row: readonly unknown[]): string {
   const entries = columns.map((column, i) => [column.name, jsonValue(row[i])] as const);
-  return `${JSON.stringify(Object.fromEntries(entries))}\n`;
+  return `${visibleJson(JSON.stringify(Object.fromEntries(entries)))}\n`;
 }
 
 function jsonValue(value: unknown): unknown {

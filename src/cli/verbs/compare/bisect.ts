@@ -76,7 +76,7 @@ const run = defineVerb({
     { command, criterion, like, allowChange, mostRuns, timeoutMs, output, quiet, ...given },
     session,
   ): Promise<TriageResult> {
-    const { env, err } = session.context;
+    const { env, err, echo } = session.context;
     const tolerances = parseTolerances(given.tolerance);
     const allowed = parseAllowedChanges(allowChange);
     const repository = await openRepository('.', env);
@@ -112,7 +112,7 @@ const run = defineVerb({
         output,
         env,
       },
-      echo: quiet ? () => {} : err,
+      echo: quiet ? () => {} : echo,
       begin: ({ checks }) => {
         const detects = detectableWords(checks, goldenEvidence);
         if (detects !== null) err(`${detects}\n`);

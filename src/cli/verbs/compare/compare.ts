@@ -10,6 +10,7 @@ import { compareMarkdown } from '../../../report/compare/compare-markdown.js';
 import { compareSarif } from '../../../report/compare/compare-sarif.js';
 import { compareText } from '../../../report/compare/compare-text.js';
 import { wordedComparison } from '../../../report/compare/worded-comparison.js';
+import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -94,7 +95,7 @@ export const verb = defineVerb({
   reports: {
     markdown: (result) => compareMarkdown(result),
     junit: (result) => compareJunit(result),
-    sarif: (result) => `${JSON.stringify(compareSarif(result), null, 2)}\n`,
+    sarif: (result) => toJson(compareSarif(result)),
   },
   exitCode: ({ verdict }) => EXIT_OF[verdict],
 });

@@ -14,6 +14,7 @@ import { compareSarif } from '../../../report/compare/compare-sarif.js';
 import { gateText } from '../../../report/compare/gate-text.js';
 import { wordedComparison } from '../../../report/compare/worded-comparison.js';
 import { gateSummary } from '../../../report/compare/worded-gate.js';
+import { toJson } from '../../../report/json.js';
 import { openWithoutTables } from '../../../store/open-store.js';
 import type { Store } from '../../../store/store.js';
 import { defineVerb } from '../../define-verb.js';
@@ -118,7 +119,7 @@ export const verb = defineVerb({
   reports: {
     markdown: (result) => compareMarkdown(result),
     junit: (result) => compareJunit(result),
-    sarif: (result) => `${JSON.stringify(compareSarif(result), null, 2)}\n`,
+    sarif: (result) => toJson(compareSarif(result)),
   },
   exitCode: ({ verdict }) => EXIT_OF[verdict],
 });

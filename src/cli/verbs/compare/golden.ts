@@ -11,6 +11,7 @@ import {
   removeGolden,
 } from '../../../findings/compare/golden/golden-store.js';
 import { MbfError } from '../../../model/errors.js';
+import { visibleJson } from '../../../model/escape-controls.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
 import { goldenChangeText } from '../../../report/compare/golden-change-text.js';
 import { goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
@@ -163,8 +164,8 @@ function changed(what: GoldenChangeResult['change'], name: string, runs: number,
 }
 
 function textAs(form: (typeof FORMS)[number], { name, runs }: MeasuredRuns): string {
-  if (form === 'mlm') return writeMegatronGolden(runs[0]!);
-  if (form === 'bridge') return writeBridgeGolden(runs[0]!);
+  if (form === 'mlm') return visibleJson(writeMegatronGolden(runs[0]!));
+  if (form === 'bridge') return visibleJson(writeBridgeGolden(runs[0]!));
   return documentText({ schema: 'mbforensics/golden@1', name, written_at: new Date().toISOString(), runs });
 }
 

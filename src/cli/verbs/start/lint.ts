@@ -25,6 +25,7 @@ import type { AdviceChange } from '../../../model/results/advise.js';
 import { LINT_SEVERITIES, type LintResult, type LintSeverity } from '../../../model/results/lint.js';
 import { VERSION_NAMES, type VersionName } from '../../../model/results/log.js';
 import type { SettingsRead } from '../../../model/settings-read.js';
+import { toJson } from '../../../report/json.js';
 import { lintText } from '../../../report/start/lint-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
@@ -84,7 +85,7 @@ export const verb = defineVerb({
   reports: {
     async sarif({ result, rules }) {
       const { lintSarif } = await import('../../../report/start/lint-sarif.js');
-      return `${JSON.stringify(lintSarif(result, rules), null, 2)}\n`;
+      return toJson(lintSarif(result, rules));
     },
   },
   exitCode({ result: { findings, unknown } }, { strict }) {

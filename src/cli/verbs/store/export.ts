@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { listSnapshots } from '../../../findings/run/names/snapshots.js';
 import { MbfError } from '../../../model/errors.js';
+import { visibleJson } from '../../../model/escape-controls.js';
 import {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -13,7 +14,7 @@ import { wholeTable } from '../../../store/whole-table.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { openStore } from '../../open-store.js';
-import { flag, operand, option, type Values } from '../../options.js';
+import { CSV_RAW, flag, operand, option, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
 import { demandSnapshots, type Session } from '../../session.js';
 import { resourcesOf, type Target } from '../../target.js';
@@ -54,6 +55,7 @@ const OPTIONS = {
     'a table or view of the store; all: each into a file of its own in the directory --output',
   ),
   query: option('--query <select>', 'the rows of one SELECT'),
+  csvRaw: CSV_RAW,
 };
 type Options = Values<typeof OPTIONS> & { readonly json: boolean };
 
@@ -105,6 +107,7 @@ interface RowsPlan extends Plan {
   readonly kind: 'rows';
   readonly table: string | undefined;
   readonly query: string | undefined;
+  readonly csvRaw: boolean;
 }
 interface SnapshotPlan extends Plan {
   readonly kind: 'snapshot';
@@ -146,8 +149,9 @@ function planOf(options: Options, context: Context): RowsPlan | SnapshotPlan {
     if (BINARY_FORMATS.includes(format) && context.isTerminal)
       return wrong(`${format} is binary and standard output is a terminal; name a file with --output`);
   } else if (output === '') return wrong('--output is empty');
-  const { force } = options;
-  if (isRows) return { kind: 'rows', format, output, force, table, query };
+  const { force, csvRaw } = options;
+  if (csvRaw && format !== 'csv') return wrong('--csv-raw is an option of --as csv');
+  if (isRows) return { kind: 'rows', format, output, force, table, query, csvRaw };
   if (options.device !== undefined && !/^\d{1,4}$/.test(options.device))
     return wrong(`invalid --device ${JSON.stringify(options.device)}; expected a device number`);
   const device = options.device === undefined ? undefined : Number(options.device);
@@ -210,7 +214,7 @@ async function exportSnapshotAs(
     const exported = await exportSnapshot(store, about, moment);
     noteMissing(context, exported.missing, exported.moment);
     const fill = async (sink: TextSink): Promise<void> => {
-      for await (const piece of exported.pieces) sink.write(piece);
+      for await (const piece of exported.pieces) sink.write(visibleJson(piece));
     };
     if (output === undefined) return toStandardOutput(standardOutput(context), fill);
     return writeFile({ ...plan, output }, async (work) => {
@@ -237,7 +241,7 @@ async function exportSnapshotAs(
     });
   if (!(content instanceof Uint8Array))
     return toStandardOutput(standardOutput(context), (sink) => writeLines(sink, content));
-  context.out(content);
+  context.bytes(content);
   return undefined;
 }
 
@@ -275,7 +279,7 @@ async function encode(live: LiveStacks, format: ExportFormat, states: boolean): 
     const { speedscope } = await import('../../../report/store/export/speedscope.js');
     const file = speedscope(live, exporter);
     const stacks = new Set(live.devices.flatMap((device) => device.samples.map((sample) => sample.stack))).size;
-    return { content: [`${JSON.stringify(file)}\n`], stacks, sumBytes };
+    return { content: [`${visibleJson(JSON.stringify(file))}\n`], stacks, sumBytes };
   }
   const { pprof } = await import('../../../report/store/export/pprof.js');
   const stacks = live.devices.reduce((sum, device) => sum + device.samples.length, 0);
@@ -347,16 +351,16 @@ async function exportRows(
   const select = selectOf(plan, relations);
   if (output !== undefined)
     return writeFile({ ...plan, output }, async (work) => ({
-      rows: await writeRows(await storeFor(files.parentOf(work)), select, format, work, output),
+      rows: await writeRows(await storeFor(files.parentOf(work)), select, plan, work, output),
     }));
   if (format === 'csv') {
-    const sink = files.standardOutput(context);
-    await writeCsv(opened.store, select, sink);
+    const sink = files.standardOutput(context, plan.csvRaw);
+    await writeCsv(opened.store, select, sink, plan.csvRaw);
     sink.end();
   } else
     await files.withWorkDirectory(tmpdir(), tmpdir(), async (directory) => {
       const work = join(directory, 'export');
-      await writeRows(await storeFor(directory), select, format, work, 'standard output');
+      await writeRows(await storeFor(directory), select, plan, work, 'standard output');
       await files.sendFile(work);
     });
   return undefined;
@@ -391,7 +395,7 @@ async function exportTables(
     for (const table of relations) {
       const file = join(work, nameOf(table));
       const shown = join(output, nameOf(table));
-      const rows = await writeRows(await storeFor(directory), wholeTable(table), format, file, shown);
+      const rows = await writeRows(await storeFor(directory), wholeTable(table), plan, file, shown);
       tables.push({ table, file: join(output, nameOf(table)), bytes: sizeOf(file), rows });
     }
     putDirectoryInPlace(work, output, relations.map(nameOf), plan.force);
@@ -406,7 +410,7 @@ async function exportTables(
 async function writeRows(
   store: Store,
   select: string,
-  format: ExportFormat,
+  { format, csvRaw }: Pick<RowsPlan, 'format' | 'csvRaw'>,
   work: string,
   shown: string,
 ): Promise<number> {
@@ -414,7 +418,7 @@ async function writeRows(
     const { writeTextFile } = await import('../../output-file.js');
     let rows = 0;
     await writeTextFile(work, shown, async (sink) => {
-      rows = await writeCsv(store, select, sink);
+      rows = await writeCsv(store, select, sink, csvRaw);
     });
     return rows;
   }
@@ -429,14 +433,19 @@ async function writeRows(
   }
 }
 
-async function writeCsv(store: Store, select: string, sink: TextSink): Promise<number> {
+async function writeCsv(store: Store, select: string, sink: TextSink, exact: boolean): Promise<number> {
   const { streamReadOnly } = await import('../../../store/read-only-sql.js');
   const { csvLine } = await import('../../../report/store/sql-text.js');
   const { columns, rows } = await streamReadOnly(store, select);
-  sink.write(csvLine(columns.map((column) => column.name)));
+  sink.write(
+    csvLine(
+      columns.map((column) => column.name),
+      exact,
+    ),
+  );
   let count = 0;
   for await (const row of rows) {
-    sink.write(csvLine(row));
+    sink.write(csvLine(row, exact));
     count += 1;
   }
   return count;

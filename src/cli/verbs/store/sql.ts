@@ -3,7 +3,7 @@ import type { SqlResult } from '../../../model/results/common.js';
 import { toJson } from '../../../report/json.js';
 import { csvLine, jsonLine, SQL_FORMATS, sqlLibraryText, sqlTable } from '../../../report/store/sql-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { countOrAll, flag, oneOf, operand, option, text } from '../../options.js';
+import { CSV_RAW, countOrAll, flag, oneOf, operand, option, text } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'sql',
@@ -19,6 +19,7 @@ export const verb = defineVerb({
       countOrAll,
       '1000',
     ),
+    csvRaw: CSV_RAW,
     list: flag('--list', 'the views and macros of the analysis library, with their columns'),
   },
   examples: [
@@ -29,7 +30,7 @@ export const verb = defineVerb({
     'sql "SELECT * FROM incident" runs/llama3-70b-sft --format jsonl',
     'sql - --format csv < query.sql',
   ],
-  async ask({ statement, path, format: wanted, limit, list, json }, session) {
+  async ask({ statement, path, format: wanted, limit, csvRaw, list, json }, session) {
     if (list) {
       const { describeLibrary } = await import('../../../store/install-library.js');
       return { library: describeLibrary() };
@@ -37,14 +38,17 @@ export const verb = defineVerb({
     if (statement === undefined)
       throw new MbfError('MBF1001', 'no statement was given; --list shows the named queries');
     const format = json ? 'json' : oneOf(SQL_FORMATS)(wanted, '--format');
+    if (csvRaw && format !== 'csv') throw new MbfError('MBF1001', '--csv-raw is an option of --format csv');
     const select = statement === '-' ? await readInput() : statement;
     const { context } = session;
     const { store } = await session.store(path);
     const { runReadOnly, streamReadOnly } = await import('../../../store/read-only-sql.js');
     if (format === 'csv' || format === 'jsonl') {
       const { columns, rows } = await streamReadOnly(store, select);
-      if (format === 'csv') context.out(csvLine(columns.map((column) => column.name)));
-      for await (const row of rows) context.out(format === 'csv' ? csvLine(row) : jsonLine(columns, row));
+      const out = csvRaw ? (line: string) => context.bytes(Buffer.from(line)) : context.out;
+      const line = (row: readonly unknown[]) => (format === 'csv' ? csvLine(row, csvRaw) : jsonLine(columns, row));
+      if (format === 'csv') out(line(columns.map((column) => column.name)));
+      for await (const row of rows) out(line(row));
       return undefined;
     }
     const result: SqlResult = {

@@ -1,4 +1,5 @@
 /** Folded stacks: one line a stack, root first, its bytes last; what flamegraph.pl, inferno and speedscope read. */
+import { visibleText } from '../../../model/escape-controls.js';
 import type { LiveDevice, LiveSample, LiveStacks } from '../../../model/results/export.js';
 
 export interface FoldedOptions {
@@ -18,9 +19,9 @@ export interface Folded {
 
 /**
  * Lines in descending order of bytes. Stacks with the same text are one line. Where more than one device has live
- * memory, the device is the root frame. The format lacks escapes: a `;` inside a frame is written `\x3b`, a control
- * character `\xNN`, and a blank before a number at a frame's end becomes `_`, because flamegraph.pl takes `frame 12 34`
- * for a line with two weights.
+ * memory, the device is the root frame. The format lacks escapes: a `;` inside a frame is written `\x3b`, an
+ * invisible character `\u{1b}`, and a blank before a number at a frame's end becomes `_`, because
+ * flamegraph.pl takes `frame 12 34` for a line with two weights.
  */
 export function foldedStacks(live: LiveStacks, options: FoldedOptions): Folded {
   const texts = live.frames.map((frame) => foldedFrame(frame.text));
@@ -52,13 +53,5 @@ function prefixes(device: LiveDevice, several: boolean, sample: LiveSample, opti
 
 /** One frame as folded stacks can hold it. */
 export function foldedFrame(text: string): string {
-  return (
-    text
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go
-      .replace(/[;\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (char) => {
-        const code = char.charCodeAt(0);
-        return code < 256 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16)}`;
-      })
-      .replace(/\s(\d+(?:\.\d*)?)$/, '_$1')
-  );
+  return visibleText(text.replaceAll(';', '\\x3b')).replace(/\s(\d+(?:\.\d*)?)$/, '_$1');
 }
