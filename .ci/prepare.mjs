@@ -1,14 +1,25 @@
-// Makes a checkout ready for `npm start`, `npm test`, `npm link` and `npm pack`: installs if node_modules is missing or
-// older than the lock file, then builds. Plain JavaScript without dependencies, since on a fresh clone there are none.
+// Makes a checkout ready for `npm start`, `npm test`, `npm link` and `npm pack`: installs what the lock file lists
+// unless it is installed already, then builds. Plain JavaScript without dependencies: a fresh clone has none.
 import { execFileSync } from 'node:child_process';
-import { existsSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-// npm writes this file at the end of every install, so a broken install counts as none.
-const stamp = join(root, 'node_modules', '.package-lock.json');
+
+/** Whether every package has the version and the hash of the lock file. Those for other platforms are optional. */
+function isInstalled() {
+  // npm writes this file at the end of every install, so a broken install counts as none.
+  const installed = join(root, 'node_modules', '.package-lock.json');
+  if (!existsSync(installed)) return false;
+  const packagesOf = (file) => JSON.parse(readFileSync(file, 'utf8')).packages;
+  const there = packagesOf(installed);
+  return Object.entries(packagesOf(join(root, 'package-lock.json'))).every(
+    ([place, { integrity, optional }]) =>
+      place === '' || (place in there ? there[place].integrity === integrity : optional === true),
+  );
+}
 
 // Settings of the npm that runs this, such as --global of `npm link`, are not those of the install below.
 const env = Object.fromEntries(
@@ -27,11 +38,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`mbforensics needs Node 20.19 or newer; this is ${process.versions.node}.`);
   process.exit(2);
 }
-if (!existsSync(stamp) || statSync(stamp).mtimeMs < statSync(join(root, 'package-lock.json')).mtimeMs) {
+if (!isInstalled()) {
   console.error('installing dependencies …');
-  // Not `npm ci`: it refuses a lock file that lacks another platform's optional binary, and not every registry carries
-  // them all. Versions come from the lock file all the same, which --no-save leaves as it is.
-  run(npm, ['install', '--no-save', '--no-audit', '--no-fund', '--loglevel=error']);
-  utimesSync(stamp, new Date(), new Date());
+  // Nothing is installed that differs from the hashes of the lock file.
+  run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
 }
 run(npm, ['run', '--silent', 'build']);

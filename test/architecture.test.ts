@@ -221,6 +221,12 @@ describe('the process', () => {
     ['its environment is read', /process\.env\b|\benv\b[^;]*\} = process\b/, ['src/cli/context.ts']],
     ['its arguments are read', /process\.argv\b/, ENTRY],
     ['it ends', /process\.exit(?:Code)?\b/, ['src/cli/interrupt.ts', ...ENTRY]],
+    // Besides the context: a signal, before the modules are loaded, the bytes of a Parquet file.
+    [
+      'its output is written',
+      /\b(?:stdout|stderr)\.write\(|\bconsole\.\w+\(/,
+      ['context', 'interrupt', 'main', 'output-file'].map((name) => `src/cli/${name}.ts`),
+    ],
   ])('%s at one place', (_, pattern, places) => {
     const own = product.filter((file) => !file.startsWith('samples'));
     expect(own.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8'))).sort()).toEqual(places);
