@@ -3,6 +3,7 @@
 // `npm install -g --offline FILE` and `tar xzf FILE` install it. The argument `--only linux-x64` makes an archive of
 // that platform alone. Native packages are fetched from the registry of npm; their hashes must be those of the lock.
 import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   cpSync,
   existsSync,
@@ -117,6 +118,8 @@ function makeBundle(platforms, work) {
   const options = [...equal, '--mode=u=rwX,go=rX', '--format=ustar', '--use-compress-program=gzip -n'];
   execFileSync('tar', [...options, '-cf', target, '-C', work, top]);
   console.log(`${target}  ${(statSync(target).size / 1e6).toFixed(1)} MB`);
+  // As sha256sum prints it, to compare a copy on another machine.
+  console.log(`sha256  ${createHash('sha256').update(readFileSync(target)).digest('hex')}`);
 }
 
 const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;

@@ -1,4 +1,4 @@
-/** What is installed beside our own code: pinned by hash on every platform, runs nothing, may be used. */
+/** Packages that are installed with ours: pinned by hash on every platform, without scripts, under known licences. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -44,17 +44,17 @@ describe('the lock file', () => {
   it('has the packages of all platforms', () => {
     const isLocked = (place: string, name: string): boolean =>
       `${place}/node_modules/${name}` in locked || `node_modules/${name}` in locked;
-    const missing = packages.flatMap(([place, { optionalDependencies = {} }]) =>
+    const unlocked = packages.flatMap(([place, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter((name) => !isLocked(place, name)),
     );
-    expect(missing).toEqual([]);
+    expect(unlocked).toEqual([]);
     const natives = packages.filter(([place]) => place.startsWith('node_modules/@duckdb/node-bindings-'));
     const platforms = natives.flatMap(([, { os = [], cpu = [] }]) => os.map((system) => `${system}-${cpu[0]}`));
     for (const platform of ['linux-x64', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'win32-x64'])
       expect(platforms).toContain(platform);
   });
 
-  it('has no package with a script that runs when it is installed', () => {
+  it('lists only packages without a script that runs when it is installed', () => {
     expect(placesWhere(({ hasInstallScript = false }) => hasInstallScript)).toEqual([]);
     const runsScript = (place: string): boolean => {
       if (!existsSync(join(repoRoot, place, 'package.json'))) return false;

@@ -212,6 +212,7 @@ describe('names that no terminal should see', () => {
   });
 
   it('of files that are written are escaped too', () => {
+    ask('gate', RUN, '--baseline', 'gate.json', '--update', '--force');
     ask('compare', RUN, '--golden', 'base', '--junit', 'c.xml', '--markdown', 'c.md', '--sarif', 'c.sarif');
     ask('export', '--as', 'csv', '--table', 'all', '-o', 'tables', '--force');
     ask('export', '-o', 'p.svg', '--force');
