@@ -1,5 +1,6 @@
 /** Most texts are plain ASCII and need no closer look. */
 const IS_PLAIN = /^[ -~]*$/;
+const ARE_PLAIN_LINES = /^[\t\n -~]*$/;
 
 /**
  * Characters that a reader does not see, or that change how others are shown: control characters, marks of direction,
@@ -30,13 +31,14 @@ export function visibleText(text: string): string {
 
 /** {@link visibleText} of several lines. */
 export function visibleLines(text: string): string {
-  return text.replace(INVISIBLE_IN_LINES, asCodePoint);
+  return ARE_PLAIN_LINES.test(text) ? text : text.replace(INVISIBLE_IN_LINES, asCodePoint);
 }
 
 const asCodePoint = (character: string): string => `\\u{${character.codePointAt(0)!.toString(16)}}`;
 
 /** A document of JSON with the same value, and without these characters, which occur only in its strings. */
 export function visibleJson(json: string): string {
+  if (ARE_PLAIN_LINES.test(json)) return json;
   return json.replace(INVISIBLE_IN_LINES, (character) => {
     const units = Array.from({ length: character.length }, (_, i) => character.charCodeAt(i));
     return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
