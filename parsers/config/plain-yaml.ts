@@ -19,7 +19,7 @@ interface Line {
 const MOST_DEPTH = 50;
 const MOST_CHARS = MIB;
 
-const KEY = /^([A-Za-z_][\w./-]*):(?: +(.*))?$/;
+const KEY = /^([A-Za-z_][\w./-]*):(?: +([^ ].*|))?$/;
 /** What may follow a value. */
 const COMMENT = ' *(?: #.*)?$';
 const DOUBLE = new RegExp(`^"([^"\\\\]*)"${COMMENT}`);

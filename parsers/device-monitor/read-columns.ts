@@ -41,7 +41,10 @@ export class DmonReader implements LineReader {
       return;
     }
     const { names, meanings } = this;
-    const cells = text.trim().split(text.includes(',') ? /\s*,\s*/ : /\s+/, MOST_COLUMNS * 2);
+    const cells = text
+      .trim()
+      .split(text.includes(',') ? ',' : /\s+/, MOST_COLUMNS * 2)
+      .map((cell) => cell.trim());
     // The last column of pmon is the command, and whatever it holds.
     if (this.isPmon && cells.length > names.length)
       cells.splice(names.length - 1, cells.length, cells.slice(names.length - 1).join(' '));

@@ -7,7 +7,7 @@ import type { SampleWriter } from './sample-writer.js';
 /** `name{labels} value time`, labels and time not always. */
 const SAMPLE =
   /^([A-Za-z_:][\w:]{0,200})(?:\{((?:[^"}]|"(?:[^"\\]|\\.){0,4096}"){0,4096})\})? {1,8}([-+]?[\w.+-]{1,40})(?: {1,8}(-?[\d.]{1,24}))?\s{0,8}$/;
-const LABEL = /([A-Za-z_]\w{0,100})\s{0,8}=\s{0,8}"((?:[^"\\]|\\.){0,4096})"/g;
+const LABEL = /(?<!\w)([A-Za-z_]\w{0,100})\s{0,8}=\s{0,8}"((?:[^"\\]|\\.){0,4096})"/g;
 const MOST_KNOWN = 4096;
 
 /** Whether a line can be one of the Prometheus text format. */

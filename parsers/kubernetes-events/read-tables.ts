@@ -3,7 +3,7 @@ import type { ClusterWriter, Place, PodPlace } from './cluster-writer.js';
 
 /** Header of `kubectl get events` and `kubectl events`, also over all namespaces and `-o wide`. */
 export const EVENTS_HEADER =
-  /^(?:NAMESPACE {2,80})?LAST SEEN {2,20}TYPE {2,20}REASON {2,60}OBJECT(?: {2,200}[A-Z ]{2,40}){0,8}\s{0,20}$/;
+  /^(?:NAMESPACE {2,80})?LAST SEEN {2,20}TYPE {2,20}REASON {2,60}OBJECT(?: {2,200}[A-Z]{2,20}(?: [A-Z]{2,20}){0,2}){0,8}\s{0,20}$/;
 /** First line of `kubectl describe`. */
 export const DESCRIBE_BEGIN = /^Name: {2,60}(\S{1,260})$/;
 const MOST_CELLS = 32;
@@ -65,7 +65,7 @@ function hostOfSource(source: string): string | null {
 
 const TOP = /^([A-Z][A-Za-z -]{1,40}):(?: {1,60}(.{0,2000}))?$/;
 const INNER = /^( {2,12})([^\s:][^:]{0,200}):(?: {1,60}(.{0,2000}))?$/;
-const EVENT_ROW = /^ {2,6}(Normal|Warning) {2,60}(\S{1,80}) {2,60}(\S.{0,60}?) {2,60}(\S.{0,253}?) {2,60}(.{0,4000})$/;
+const EVENT_ROW = /^ {2,6}(Normal|Warning) {2,60}(\S{1,80}) {2,60}(\S(?: ?\S){0,60}) {2,60}(\S(?: ?\S){0,253}) {2,60}(\S.{0,3999})$/;
 
 interface State {
   readonly at: Place;

@@ -48,7 +48,7 @@ function placeholder(name: string, units: string): string {
 
 /** Compiles a pattern of `src/knowledge/oom-messages.yaml`; `units` is a key of its units. */
 export function compilePattern(pattern: string, units: string): CompiledPattern {
-  const parts = pattern.split(/\{([^}]+)\}/);
+  const parts = pattern.split(/\{([^{}]+)\}/);
   const captures: Capture[] = [];
   let source = '';
   let literal = '';

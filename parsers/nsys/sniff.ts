@@ -8,7 +8,7 @@ const NAME = /\.(?:sqlite|nsys-sqlite)$/i;
 /** The beginning of a record of the JSON export: the string table, or an event with its type and one object. */
 const STRINGS = /^\s*\{"data":\s*\["/;
 const STRING_LINE = /^\s*\{"type":\s*"String","id":\s*"/;
-const EVENT = /(?:^|\n)\s*\{"Type":\s*\d+,\s*"\w+Event":\s*\{/;
+const EVENT = /(?:^|\n)[ \t\r]{0,64}\{"Type":\s{0,16}\d{1,9},\s{0,16}"\w{1,64}Event":\s{0,16}\{/;
 
 export function sniff({ bytes, name }: Head): Sniff {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');

@@ -67,7 +67,7 @@ export function countNodes(list: string): number | null {
   if (list === '' || list.length > 16_384 || /none assigned/i.test(list)) return null;
   let count = 0;
   let isWhole = true;
-  const bare = list.replace(/[^,[\]]{0,200}\[([\d,-]{1,8192})\][^,[\]]{0,200}(?:,|$)/g, (_whole, ranges: string) => {
+  const bare = list.replace(/(?<![^,])[^,[\]]{0,200}\[([\d,-]{1,8192})\][^,[\]]{0,200}(?:,|$)/g, (_whole, ranges: string) => {
     for (const range of ranges.split(',')) {
       const [from = '', to = from] = range.split('-');
       const size = Number(to) - Number(from) + 1;

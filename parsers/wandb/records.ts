@@ -219,7 +219,7 @@ function header(pbf: PbfReader, end: number): Versions {
       if (inner === 1) producer = readText(pbf, last, MOST_TEXT_BYTES);
     });
   });
-  return versionsOf(producer.replace(/\+.*$/s, ''), undefined, undefined);
+  return versionsOf(producer.split('+', 1)[0], undefined, undefined);
 }
 
 function versionsOf(wandb = '', python = '', transformers = ''): Versions {

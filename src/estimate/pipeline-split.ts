@@ -100,7 +100,7 @@ export function readLayout(text: string): readonly string[] | null {
     }
   }
   let written: string | null = plain;
-  for (const repeated of [/\(([^)]+)\)\*(\d{1,5})/g, /(.)\*(\d{1,5})/g]) written = repeatAll(written, repeated);
+  for (const repeated of [/\(([^()]+)\)\*(\d{1,5})/g, /(.)\*(\d{1,5})/g]) written = repeatAll(written, repeated);
   return written !== null && /^[Etm|L]+$/.test(written) ? written.split('|') : null;
 }
 

@@ -28,7 +28,7 @@ function isNothing(value: unknown): boolean {
 
 function asNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined;
-  if (typeof value !== 'string' || !/^\s*[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(value))
+  if (typeof value !== 'string' || !/^\s*[+-]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i.test(value))
     return undefined;
   return Number(value.replaceAll('_', ''));
 }

@@ -7,7 +7,7 @@ import type { Knob } from './knobs/knob.js';
 const plain = (text: string): string =>
   text
     .trim()
-    .replace(/=.*$/s, '')
+    .split('=', 1)[0]!
     .replace(/^-+/, '')
     .replaceAll(/[-_\s]/g, '')
     .toLowerCase();
@@ -37,6 +37,6 @@ export function findKnobs(asked: string): readonly Knob[] {
 
 /** Short names are in lower case in the dictionary. */
 function canonicalOf(asked: string): string {
-  const key = asked.replace(/=.*$/s, '');
+  const key = asked.split('=', 1)[0]!;
   return canonicalConfigKey(isKnownConfigKey(key) ? key : key.toLowerCase());
 }

@@ -19,7 +19,7 @@ const TORCH_DTYPES: Readonly<Record<string, string>> = {
 };
 
 const PLAIN = /^[\w.:,/+@%=-]+$/;
-const NUMBER = /^-?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+const NUMBER = /^-?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
 
 export function shellValue(value: string): string {
   return PLAIN.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;

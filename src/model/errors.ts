@@ -169,12 +169,15 @@ export class MbfError extends Error {
       .filter((part) => part !== '')
       .join(' ');
     // A parser's mark below a line of the statement points at nothing once both are one line.
-    const message = this.message.replace(/\n\s*\^\s*$/, '').replace(/\s*\n\s*/g, ' ');
+    const lastLine = Math.max(0, this.message.trimEnd().lastIndexOf('\n'));
+    const message = this.message.slice(lastLine).trim() === '^' ? this.message.slice(0, lastLine) : this.message;
     return oneLine(where === '' ? message : `${where}: ${message}`);
   }
 }
 
 /** An error is one line and moves no cursor: file names may contain line breaks and escape sequences. */
 function oneLine(text: string): string {
-  return escapeControls(text.replace(/\s*[\r\n]+\s*/g, ' '));
+  const [first = '', ...others] = text.split(/[\r\n]+/);
+  if (others.length === 0) return escapeControls(text);
+  return escapeControls([first.trimEnd(), ...others.map((line) => line.trim())].filter((line) => line !== '').join(' '));
 }

@@ -279,7 +279,7 @@ export interface NsysDiagnosticRow {
 
 /** The profiler's messages about missing events: every count is then a lower bound. */
 export const LOST_EVENTS =
-  /not all .* (?:have been|were) collected|events might be missing|\blost\b|dropped|out of order|buffer overflow/i;
+  /not all .{0,200} (?:have been|were) collected|events might be missing|\blost\b|dropped|out of order|buffer overflow/i;
 
 /** Errors of CUPTI and numbers of collected events, which the profiler reports as information. */
 const CAPTURE_FAULTS =

@@ -84,7 +84,7 @@ export function wrap(text: string, width: number, indent = ''): string[] {
   const lines: string[] = [];
   let line = '';
   let words = 0;
-  for (const [, blanks = '', word = ''] of text.matchAll(/( *)([^ ]+)/g)) {
+  for (const [, blanks = '', word = ''] of text.matchAll(/(?<! )( *)([^ ]+)/g)) {
     if (words > 0 && line.length + blanks.length + word.length > width) {
       lines.push(line);
       line = indent + word;

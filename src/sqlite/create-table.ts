@@ -81,7 +81,7 @@ function columnOf(tokens: readonly Token[], sql: string, isStrict: boolean): Col
   let at = typeEnd(tokens);
   let type = typeText(tokens.slice(1, at), sql);
   const isGenerated = /(?:^|\s)generated\s+always$/i.test(type) && isWord(tokens[at], 'AS');
-  if (isGenerated) type = type.replace(/\s*generated\s+always$/i, '');
+  if (isGenerated) type = type.replace(/generated\s+always$/i, '').trimEnd();
 
   let isStored = true;
   let isKey = false;

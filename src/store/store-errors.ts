@@ -32,8 +32,8 @@ const STATEMENT_ERROR =
 export function duckdbMessage(error: Error): string {
   return error.message
     .replace(/^Failed to extract statements: /, '')
-    .replace(/\s*See also https?:\/\/\S+/, '')
-    .replace(/\s*However, you would be able to open this database in read-only mode.*/, '')
+    .replace(/\s{0,8}See also https?:\/\/\S+/, '')
+    .replace(/\s{0,8}However, you would be able to open this database in read-only mode.*/, '')
     .trim();
 }
 

@@ -43,7 +43,7 @@ const NOISE_FILES = [
  * frames of a stack with C++ frames.
  */
 const MACHINERY =
-  /^(?:_?Py[A-Z_]\w*|py(?:main|run|thread)_\w+|run_(?:mod|eval_code_obj)|(?:method|cfunction|builtin|bound|slot|type|object|partial|context)_\w*(?:call|vacall|run|tp_\w+)\w*|do_call_core|thread_run|thread_start|start_thread|execute_native_thread_routine|pthread_\w+|clone\d?|__libc_init_first|dynamo_\w*eval\w*|c10::impl::(?:wrap_kernel_functor_unboxed_|make_boxed_from_unboxed_functor|BoxedKernelWrapper))(?:$|[.<(])/;
+  /^(?:_?Py[A-Z_]\w*|py(?:main|run|thread)_\w+|run_(?:mod|eval_code_obj)|(?:method|cfunction|builtin|bound|slot|type|object|partial|context)_\w{0,80}(?:call|run|tp_\w)\w{0,80}|do_call_core|thread_run|thread_start|start_thread|execute_native_thread_routine|pthread_\w+|clone\d?|__libc_init_first|dynamo_\w{0,80}eval\w{0,80}|c10::impl::(?:wrap_kernel_functor_unboxed_|make_boxed_from_unboxed_functor|BoxedKernelWrapper))(?:$|[.<(])/;
 
 /**
  * What layer a frame is of. `noise`: unwinder, interpreter, dispatcher. `native`: any other C++ frame. `runtime`:
@@ -158,12 +158,15 @@ function isNoise(frame: Frame): boolean {
  * Inductor's folder carries the user's name; the file's name is a hash of its content, equal on all ranks, of which
  * eight characters identify it.
  */
-const INDUCTOR_FILE = /^.*\/torchinductor(?:_[^/]*)?\/(?:[^/]+\/)*(\w{8})\w*(?=\.py$)/;
+const INDUCTOR_FOLDER = /^torchinductor(?:_|$)/;
+const INDUCTOR_FILE = /^(\w{8})\w*\.py$/;
 
 /** A frame as one line: the file's last three segments are enough to find it, whatever the installation. */
 export function frameText(frame: Frame): string {
-  const path = frame.filename.replaceAll('\\', '/').replace(INDUCTOR_FILE, 'torchinductor/$1*');
-  const file = path.split('/').slice(-3).join('/');
+  const segments = frame.filename.replaceAll('\\', '/').split('/');
+  const hash = INDUCTOR_FILE.exec(segments.at(-1)!)?.[1];
+  const isInductor = hash !== undefined && segments.slice(1, -1).some((segment) => INDUCTOR_FOLDER.test(segment));
+  const file = isInductor ? `torchinductor/${hash}*.py` : segments.slice(-3).join('/');
   const place = file === '' || file === '??' ? '' : ` ${file}${frame.line > 0 ? `:${frame.line}` : ''}`;
   return `${frame.name}${place}`;
 }

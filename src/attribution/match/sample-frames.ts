@@ -2,8 +2,6 @@
 
 import type { CompiledRules, FrameMatches } from './compile-rules.js';
 
-const PLACE = /^(.*?)\s+(\S+?)(?::(\d+))?$/s;
-
 export interface WrittenFrame {
   readonly name: string;
   /** Empty where none is written. */
@@ -14,11 +12,12 @@ export interface WrittenFrame {
 /** C++ names have spaces of their own: a frame's file is its last word, if that looks like one. */
 export function sampleFrames(frames: readonly string[]): WrittenFrame[] {
   return frames.map((text) => {
-    const match = PLACE.exec(text.trim());
-    const path = match?.[2];
-    if (match === null || path === undefined || !/[./\\<]/.test(path) || /[()]/.test(path))
-      return { name: text.trim(), path: '', line: null };
-    return { name: match[1]!, path, line: match[3] === undefined ? null : Number(match[3]) };
+    const written = text.trim();
+    const place = written.split(/\s+/).at(-1)!;
+    const [, path = '', line] = /^(.+?)(?::(\d+))?$/.exec(place) ?? [];
+    const name = written.slice(0, written.length - place.length).trimEnd();
+    if (name === '' || !/[./\\<]/.test(path) || /[()]/.test(path)) return { name: written, path: '', line: null };
+    return { name, path, line: line === undefined ? null : Number(line) };
   });
 }
 

@@ -13,7 +13,7 @@ export function parseRules(text: string, file: string): UserRule[] {
     throw new MbfError('MBF2601', `${line}${message}`, { file });
   };
   const [error] = document.errors;
-  if (error !== undefined) return fail(error.message.split('\n', 1)[0]!.replace(/ at line \d+.*$/, ''), error.pos[0]);
+  if (error !== undefined) return fail(error.message.split('\n', 1)[0]!.replace(/ at line \d.*$/, ''), error.pos[0]);
   const root = document.contents;
   const list = isMap(root) ? root.get('rules', true) : undefined;
   if (!isMap(root) || root.items.length !== 1 || list === undefined) return fail('the file must hold one key, rules');

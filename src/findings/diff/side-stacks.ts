@@ -84,7 +84,7 @@ export class FrameTable {
  */
 function nativeName(name: string): string {
   const plain = name
-    .replace(/ \[clone [^\]]*\]/g, '')
+    .replace(/ \[clone [^\]]{0,200}\]/g, '')
     .replace(/\.(?:llvm|constprop|isra|part|cold)\b.*$/, '')
     .replaceAll('(anonymous namespace)', '{anonymous}');
   const end = plain.search(/[(<]/);
@@ -189,7 +189,7 @@ function siteIndex(frames: readonly FrameInfo[]): number {
   if (user >= 0) return user;
   const python = frames.findIndex((frame) => frame.role === 'torch');
   if (python >= 0) return python;
-  const node = frames.findIndex((frame) => /Backward\w*::apply$/.test(frame.name));
+  const node = frames.findIndex((frame) => /Backward\w{0,100}::apply$/.test(frame.name));
   if (node >= 0) return node;
   // The outermost: what is inside it (`empty_strided`) serves every operator.
   const operator = frames.findLastIndex((frame) => frame.name.startsWith('_ops::'));

@@ -22,7 +22,7 @@ const TITLES: Readonly<Record<Framework, string>> = {
 
 /** Megatron-Core of a framework's release; undefined where the table has none. */
 export function coreOfFramework(name: Framework, version: string): string | undefined {
-  const release = /\d+\.\d+/.exec(version)?.[0];
+  const release = /\d{1,9}\.\d{1,9}/.exec(version)?.[0];
   const table = coreVersions()[name];
   return release !== undefined && table !== undefined && Object.hasOwn(table, release) ? table[release] : undefined;
 }

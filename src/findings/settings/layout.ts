@@ -48,7 +48,7 @@ export function layoutFits(
     /^E[tm]*L$/.test(flat) &&
     (layers === null || count('t') === layers) &&
     count('m') === mtp &&
-    !/m.*t/.test(flat) &&
+    !flat.includes('mt') &&
     predictors.length <= 1 &&
     // In the last virtual stage of its rank, and on the first rank only where that is its last.
     stages.slice(0, stages.length - pp).every((stage) => !stage.includes('m'))

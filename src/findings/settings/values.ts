@@ -14,7 +14,7 @@ export function plainWord(value: string | null): string {
 }
 
 export function asNumber(value: string | null): number | null {
-  if (value === null || !/^\s*[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[-+]?\d{1,3})?\s*$/i.test(value)) return null;
+  if (value === null || !/^\s*[-+]?(?:\d[\d_]*(?:\.\d*)?|\.\d+)(?:e[-+]?\d{1,3})?\s*$/i.test(value)) return null;
   return Number(value.replaceAll('_', ''));
 }
 

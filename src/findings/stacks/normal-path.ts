@@ -4,7 +4,8 @@
  */
 
 /** Dynamo's and Inductor's generated modules are named after a hash of their content, so no two builds share a name. */
-const INDUCTOR = /(?:^|\/)torchinductor[^/]*\/(?:.*\/)?[^/]+\.py$|(?:^|\/)([a-z2-7]{2})\/c\1[a-z2-7]{40,}\.py$/;
+const INDUCTOR_FOLDER = /(?:^|\/)torchinductor[^/]*\//;
+const INDUCTOR = /(?:^|\/)([a-z2-7]{2})\/c\1[a-z2-7]{40,}\.py$/;
 const INDUCTOR_HASHED = /(?:^|\/)([a-z2-7]{2})\/c[a-z2-7]{50,}\.py$/;
 const FX_FILE = /(?:^|\/)fx_generated_[^/]*\.py$/;
 const TRITON = /(?:^|\/)\.?triton\/(?:cache\/)?[A-Za-z0-9_-]{20,}\/([^/]+\.py)$/;
@@ -24,7 +25,8 @@ export function normalPath(filename: string): string {
     // `<frozen importlib._bootstrap>`, `<string>`; counters behind the bracket are no part of the name.
     return /^<[^>]*>/.exec(path)?.[0] ?? path;
   }
-  if (INDUCTOR.test(path) || INDUCTOR_HASHED.test(path)) return '<inductor>';
+  const isInductor = path.endsWith('.py') && INDUCTOR_FOLDER.test(path);
+  if (isInductor || INDUCTOR.test(path) || INDUCTOR_HASHED.test(path)) return '<inductor>';
   if (FX_FILE.test(path)) return '<fx>';
   if (IPYTHON.test(path)) return '<ipython-input>';
   const triton = TRITON.exec(path);

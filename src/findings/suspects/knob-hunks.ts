@@ -128,10 +128,10 @@ function changesOf(byKey: ByKey): { readonly change: ChangedValue; readonly plac
 
 const lastPart = (key: string): string => key.split('.').at(-1)!.replaceAll('-', '_');
 
-const VALUE = `("(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*'|\\[[^\\]]*\\]|\\([^)]*\\)|[^\\s,;#)}\\\\]+)`;
+const VALUE = `("(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*'|\\[[^\\]]{0,400}\\]|\\([^)]{0,400}\\)|[^\\s,;#)}\\\\]+)`;
 /** `key: value`, `"key": value`, `key = value`, `a.b.key=value`, `export KEY=value`, `key: int = value`. */
 const ASSIGNED = new RegExp(
-  `(?<![\\w.-])["']?([A-Za-z_][\\w.-]*)["']?(?:\\s*:\\s*[A-Za-z_][\\w.\\[\\], |]*?)?\\s*[:=]\\s*(?![=:])${VALUE}`,
+  `(?<![\\w.-])["']?([A-Za-z_][\\w.-]*)["']?(?:\\s{0,40}:\\s{0,40}[A-Za-z_][\\w.\\[\\], |]{0,100}?)?\\s{0,40}[:=]\\s{0,200}(?![=:])${VALUE}`,
   'g',
 );
 /** `--key value`, `--key=value`, `--key`. */

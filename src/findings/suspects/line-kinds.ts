@@ -77,7 +77,7 @@ const NO_CODE = /[`$?\u2010-\u2bff]|!(?!=)|^>>>|^\.\.\. |^> |^<\/|^- [A-Za-z]/;
 function isProse(plain: string, normal: string): boolean {
   if (NO_CODE.test(plain)) return true;
   // A text over several lines: its words are for people.
-  if (/^[rbfu]*""[,)]*$/i.test(plain)) return /\w+ \w+/.test(normal) || /^[rbfu]*"{2,3}$/i.test(normal);
+  if (/^[rbfu]*""[,)]*$/i.test(plain)) return /\w \w/.test(normal) || /^[rbfu]*"{2,3}$/i.test(normal);
   return TWO_WORDS.test(plain) || HEADING.test(plain) || ARGUMENT.test(plain);
 }
 

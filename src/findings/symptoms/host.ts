@@ -27,7 +27,7 @@ const PEAKS: readonly (readonly [RegExp, number])[] = [
   [/b300/i, 2250],
   [/b200/i, 2250],
   [/h20\b/i, 148],
-  [/h[128]00.*pcie/i, 756],
+  [/h[128]00.{0,60}pcie/i, 756],
   [/h[128]00/i, 989],
   [/a[18]00/i, 312],
   [/l40s/i, 362],

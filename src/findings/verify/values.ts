@@ -16,7 +16,7 @@ export function sameValue(a: string | null, b: string | null): boolean {
 export function allocatorParts(text: string | null): readonly string[] {
   if (text === null) return [];
   return text
-    .split(/,(?![^[]*\])/)
+    .split(/,(?![^[\]]{0,400}\])/)
     .map((part) => part.replaceAll(/\s+/g, ''))
     .filter((part) => part !== '');
 }

@@ -210,7 +210,7 @@ function settingTable({ settings, targets, whole_step: step }: WhatIfResult): st
 /** `a:1,b:2` as `a:1,` and ` b:2`; lists in brackets stay together, shortened if they must be. */
 function settingLines(setting: string): string[] {
   if (setting.length <= SETTING_WIDTH) return [setting];
-  const parts = setting.split(/,(?![^[]*\])/);
+  const parts = setting.split(/,(?![^[\]]{0,400}\])/);
   return parts.map((part, i) => {
     const text = `${i === 0 ? '' : ' '}${part}${i === parts.length - 1 ? '' : ','}`;
     return text.length <= SETTING_WIDTH ? text : `${text.slice(0, SETTING_WIDTH - 1)}…`;

@@ -58,7 +58,7 @@ export const DEEPSPEED_ESTIMATE: BlockFormat = {
         const { host = '', device = '', options = '' } = ROW.exec(text)?.groups ?? {};
         if (options === '') return rows > 0 ? 'over' : 'foreign';
         rows += 1;
-        const where = options.replaceAll(/\s*,\s*|\s+/g, ',').replace(/,$/, '');
+        const where = options.replaceAll(/[\s,]+/g, ',').replace(/,$/, '');
         for (const [name, printed] of [
           ['device', device],
           ['host', host],

@@ -55,7 +55,7 @@ function* pairs(text: string, pattern: RegExp): Generator<readonly [string, stri
   for (const [, name = '', value = ''] of text.matchAll(pattern)) yield [name, value];
 }
 
-const SIMPLE_FIELD = /([a-z][\w/]{0,60})=([^\s,=]{1,32})/g;
+const SIMPLE_FIELD = /(?<![\w/])([a-z][\w/]{0,60})=([^\s,=]{1,32})/g;
 const JSON_FIELD = /"([a-z][\w/]{0,60})": "?([^",{}]{1,32})"?(?=[,}])/g;
 
 export const FAIRSEQ_SIMPLE: LineFormat = {

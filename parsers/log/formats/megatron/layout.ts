@@ -3,7 +3,7 @@ import type { LineFormat } from '../contract.js';
 import { emitLayout } from '../layout-findings.js';
 import { snake } from './theory.js';
 
-const SIZE = /(?:and )?([a-z][a-z -]{2,60}?)[ -]sizes?: (None|\[[\d, ]{0,60}\]|\d{1,9})/g;
+const SIZE = /(?<![a-z])(?:and )?([a-z][a-z -]{2,60}?)[ -]sizes?: (None|\[[\d, ]{0,60}\]|\d{1,9})/g;
 
 /**
  * The banner of `initialize_megatron`, by clause. Banners grew: `model-parallel` alone, then tensor, pipeline, context,

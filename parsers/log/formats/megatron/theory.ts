@@ -4,7 +4,7 @@ import { GIB, MIB } from '../units.js';
 /** `weight and optimizer` → `weight_and_optimizer`, `in-flight` → `in_flight`. */
 export const snake = (words: string): string => words.trim().toLowerCase().replaceAll(/[ -]+/g, '_');
 
-const PART = /([a-z][a-z ]{1,60})=(\d{1,12}\.\d{1,4}) ([MG])i?B/g;
+const PART = /(?<![a-z])([a-z][a-z ]{1,60})=(\d{1,12}\.\d{1,4}) ([MG])i?B/g;
 
 export const THEORY_LINES: readonly LineFormat[] = [
   {

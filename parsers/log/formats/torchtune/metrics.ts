@@ -6,7 +6,7 @@ import { GB, GIB, memoryFigure } from '../units.js';
 
 const PRODUCER = 'torchtune';
 
-const FIELD = /([A-Za-z_][\w./-]{0,60}):([^\s:]{1,40})/g;
+const FIELD = /(?<![\w./-])([A-Za-z_][\w./-]{0,60}):([^\s:]{1,40})/g;
 const MEMORY: Readonly<Record<string, string>> = {
   peak_memory_active: 'max_active',
   peak_memory_alloc: 'max_allocated',

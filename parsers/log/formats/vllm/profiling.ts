@@ -64,7 +64,7 @@ const PAIR_DEVICE: ReadonlyMap<string, readonly [metric: string, moment: string]
   ['total_gpu_memory', ['device_total', MOMENT]],
   ['initial_memory_usage', ['device_used', 'before vLLM memory profiling']],
 ]);
-const PAIR = /([a-z_]{4,40})=(-?\d{1,6}\.\d{1,4})(?:Gi[bB])?/g;
+const PAIR = /(?<![a-z_])([a-z_]{4,40})=(-?\d{1,6}\.\d{1,4})(?:Gi[bB])?/g;
 
 export const VLLM_PROFILING_PAIRS: LineFormat = {
   form: 'line',

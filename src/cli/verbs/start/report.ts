@@ -14,7 +14,7 @@ import { DRAWN_DEVICES, pageOf, pairReport, reportOf } from '../../report-page.j
 import type { Session } from '../../session.js';
 
 /** Every page has it, and no other file: a page may be replaced by a page. */
-const OURS = /<meta name="generator" content="mbforensics|<svg [^>]*data-generator="mbforensics/;
+const OURS = /<meta name="generator" content="mbforensics|<svg [^>]{0,1000}data-generator="mbforensics/;
 const DEFAULT_FILE = 'report.html';
 
 interface ReportAnswer {
