@@ -65,7 +65,8 @@ function hostOfSource(source: string): string | null {
 
 const TOP = /^([A-Z][A-Za-z -]{1,40}):(?: {1,60}(.{0,2000}))?$/;
 const INNER = /^( {2,12})([^\s:][^:]{0,200}):(?: {1,60}(.{0,2000}))?$/;
-const EVENT_ROW = /^ {2,6}(Normal|Warning) {2,60}(\S{1,80}) {2,60}(\S(?: ?\S){0,60}) {2,60}(\S(?: ?\S){0,253}) {2,60}(\S.{0,3999})$/;
+const EVENT_ROW =
+  /^ {2,6}(Normal|Warning) {2,60}(\S{1,80}) {2,60}(\S(?: ?\S){0,60}) {2,60}(\S(?: ?\S){0,253}) {2,60}(\S.{0,3999})$/;
 
 interface State {
   readonly at: Place;

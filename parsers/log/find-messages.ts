@@ -290,7 +290,11 @@ function contextNames(draft: Draft, squashed: Squashed, nextStart: number): stri
   return names;
 }
 
-const EXCEPTION_BEFORE = /([A-Za-z_][\w.]{0,120}(?:Error|Exception|OutOfResources)|Exception)['"(:\s]{0,6}$/;
+/** How the other pattern ends; most heads have no exception before them. */
+const EXCEPTION_END = /(?:Error|Exception|OutOfResources)['"(:\s]{0,6}$/;
+const LONGEST_END = 'OutOfResources'.length + 6;
+const EXCEPTION_BEFORE =
+  /(?<![A-Za-z_])([A-Za-z_][\w.]{0,120}(?:Error|Exception|OutOfResources)|Exception)['"(:\s]{0,6}$/;
 const EXCEPTION_LEADING = /^[\s>#|'"`]{0,20}([A-Za-z_][\w.]{0,120}(?:Error|Exception|OutOfResources)|Exception): /;
 /** Text allowed between an exception's name and the head: `CUDA error: ` before a library's status. */
 const BETWEEN = /(?:CUDA error|cuDNN error|cuBLAS Error|cuDNN Error|CUDA Error)[:\s]{0,3}$/;
@@ -302,7 +306,7 @@ function exceptionBefore(squashed: Squashed, start: number, rawStart: number): {
   const lineStart = squashed.lineStarts[lineAt(squashed, rawStart)]!;
   let before = squashed.raw.slice(Math.max(lineStart, rawStart - 160), rawStart);
   before = before.replace(BETWEEN, '');
-  const match = EXCEPTION_BEFORE.exec(before);
+  const match = EXCEPTION_END.test(before.slice(-LONGEST_END)) ? EXCEPTION_BEFORE.exec(before) : null;
   const glued = squashed.text.slice(Math.max(0, start - 60), start).replace(/(?:CUDAerror|cuDNNerror)?[:([]{0,3}$/, '');
   const known = GRAMMAR.exception_classes.find((name) => glued.endsWith(name));
   // A class wrapped over two lines, or glued to the line before it, is known by its own name only.

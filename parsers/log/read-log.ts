@@ -73,10 +73,24 @@ export function logVocabulary(formats: readonly LogFormat[]): LogVocabulary {
   const literals = literalsOf(formats);
   return { literals, scanner: new LiteralScanner(literals.map(({ literal }) => literal)) };
 }
+const MOST_REMEMBERED = 64;
+
 /** Whether a line begins a traceback or contains the message of a failure; a hint about memory is none. */
-function isTrouble(text: string, mask: number): boolean {
-  if ((mask & (ASSERT_BIT | TRACEBACK_BIT)) !== 0) return true;
-  return findMessages([text], mask).some(({ kind }) => kind !== 'negative_text' && kind !== 'note');
+class Trouble {
+  /** All ranks print one message: the answers for the last texts. */
+  private readonly known = new Map<string, boolean>();
+
+  isIn(text: string, mask: number): boolean {
+    if ((mask & (ASSERT_BIT | TRACEBACK_BIT)) !== 0) return true;
+    const key = `${mask} ${text}`;
+    let answer = this.known.get(key);
+    if (answer === undefined) {
+      answer = findMessages([text], mask).some(({ kind }) => kind !== 'negative_text' && kind !== 'note');
+      if (this.known.size >= MOST_REMEMBERED) this.known.clear();
+      this.known.set(key, answer);
+    }
+    return answer;
+  }
 }
 
 const EVERYTHING = logVocabulary(LOG_FORMATS);
@@ -143,6 +157,7 @@ class LogReader {
   private readonly joiner: IncidentJoiner;
   private readonly attempts: AttemptTracker;
   private readonly localRanks = new LocalRanks();
+  private readonly trouble = new Trouble();
   private readonly output: LogOutput;
   private readonly literals: readonly Literal[];
   private readonly scanner: LiteralScanner;
@@ -155,21 +170,24 @@ class LogReader {
   private base = 0;
   private line = 1;
   private label: PrefixRule | null | undefined;
-  /** Next anchor at or after `position`, and its families; -1: none before `hitLimit`. */
+  /** Next anchor at or after `position`, its literals and families; -1: none before the limit. */
   private hit = -2;
+  private hitLiterals: readonly number[] = [];
   private hitMask = 0;
+  /** Next hit of the scanner alone; infinite: none before the limit. */
+  private scanned = -1;
   /** Of the line whose part was read last, if that was not the line's last part. */
   private linePrefix: LinePrefix | null = null;
   private feedAt = -1;
   private returnAt = -1;
   /** Next line that begins with {@link KILLED}; the index of its literal. */
   private killedAt = -1;
-  private readonly killed: number;
+  private readonly killed: readonly number[];
 
   constructor(output: LogOutput, { literals, scanner }: LogVocabulary) {
     this.output = output;
     this.literals = [...literals, { literal: 'Killed', mask: 0, formats: KILLED_FORMATS }];
-    this.killed = literals.length;
+    this.killed = [literals.length];
     this.scanner = scanner;
     this.attempts = new AttemptTracker((row) => output.attempt?.(row));
     this.assembly = new MessageAssembly(
@@ -220,6 +238,7 @@ class LogReader {
       this.position -= keep;
       this.floor -= keep;
       this.hit = -2;
+      this.scanned = -1;
     }
     return this.end;
   }
@@ -257,6 +276,7 @@ class LogReader {
       this.tally.look(this.buffer, 0, this.end);
     }
     this.hit = -2;
+    this.scanned = -1;
     this.killedAt = -1;
     this.feedAt = -1;
     this.returnAt = -1;
@@ -276,17 +296,20 @@ class LogReader {
   }
 
   private scanFrom(from: number, limit: number): void {
-    this.hit = this.scanner.next(this.buffer, from, limit, this.end);
+    // What was scanned without a hit is not scanned again: a log may have ten thousand lines of `Killed` alone.
+    if (this.scanned < from) {
+      const at = this.scanner.next(this.buffer, from, limit, this.end);
+      this.scanned = at < 0 ? Number.POSITIVE_INFINITY : at;
+    }
     if (this.killedAt < from) {
       const at = this.buffer.subarray(0, this.end).indexOf(KILLED, Math.max(0, from - 1));
       this.killedAt = at < 0 ? Number.POSITIVE_INFINITY : at + 1;
     }
-    if (this.killedAt < limit && (this.hit < 0 || this.killedAt < this.hit)) {
-      this.hit = this.killedAt;
-      this.scanner.found.splice(0, this.scanner.found.length, this.killed);
-    }
+    const isKilled = this.killedAt < limit && this.killedAt < this.scanned;
+    this.hit = isKilled ? this.killedAt : Number.isFinite(this.scanned) ? this.scanned : -1;
+    this.hitLiterals = isKilled ? this.killed : this.scanner.found;
     this.hitMask = 0;
-    if (this.hit >= 0) for (const index of this.scanner.found) this.hitMask |= this.literals[index]!.mask;
+    if (this.hit >= 0) for (const index of this.hitLiterals) this.hitMask |= this.literals[index]!.mask;
   }
 
   /**
@@ -359,7 +382,7 @@ class LogReader {
     this.findHit(limit);
     while (this.hit >= 0 && this.hit < next) {
       mask |= this.hitMask & ~EXCEPTION_BIT;
-      for (const index of this.scanner.found) {
+      for (const index of this.hitLiterals) {
         const hitFormats = this.literals[index]!.formats;
         if (formats === NO_FORMATS) formats = hitFormats;
         else if (formats !== hitFormats && hitFormats.some((format) => !formats.includes(format))) {
@@ -383,7 +406,7 @@ class LogReader {
     };
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
-    if (mask !== 0 && isTrouble(segment.text, mask)) this.attempts.trouble(this.line);
+    if (mask !== 0 && this.trouble.isIn(segment.text, mask)) this.attempts.trouble(this.line);
     this.assembly.feed(segment);
     this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
     this.formats.feed(segment, formats);

@@ -67,15 +67,18 @@ export function countNodes(list: string): number | null {
   if (list === '' || list.length > 16_384 || /none assigned/i.test(list)) return null;
   let count = 0;
   let isWhole = true;
-  const bare = list.replace(/(?<![^,])[^,[\]]{0,200}\[([\d,-]{1,8192})\][^,[\]]{0,200}(?:,|$)/g, (_whole, ranges: string) => {
-    for (const range of ranges.split(',')) {
-      const [from = '', to = from] = range.split('-');
-      const size = Number(to) - Number(from) + 1;
-      if (!(size > 0) || size > 1_000_000) isWhole = false;
-      count += size;
-    }
-    return '';
-  });
+  const bare = list.replace(
+    /(?<![^,])[^,[\]]{0,200}\[([\d,-]{1,8192})\][^,[\]]{0,200}(?:,|$)/g,
+    (_whole, ranges: string) => {
+      for (const range of ranges.split(',')) {
+        const [from = '', to = from] = range.split('-');
+        const size = Number(to) - Number(from) + 1;
+        if (!(size > 0) || size > 1_000_000) isWhole = false;
+        count += size;
+      }
+      return '';
+    },
+  );
   if (/[[\]]/.test(bare)) return null;
   count += bare.split(',').filter((name) => name.trim() !== '').length;
   return isWhole && count > 0 ? count : null;

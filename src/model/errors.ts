@@ -179,5 +179,7 @@ export class MbfError extends Error {
 function oneLine(text: string): string {
   const [first = '', ...others] = text.split(/[\r\n]+/);
   if (others.length === 0) return escapeControls(text);
-  return escapeControls([first.trimEnd(), ...others.map((line) => line.trim())].filter((line) => line !== '').join(' '));
+  return escapeControls(
+    [first.trimEnd(), ...others.map((line) => line.trim())].filter((line) => line !== '').join(' '),
+  );
 }

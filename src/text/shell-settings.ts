@@ -128,7 +128,7 @@ class ShellReader {
   // ---- scheduler directives
 
   directives(text: string): void {
-    const pattern = /^[ \t]{0,8}#(SBATCH|PBS)[ \t]+(\S.{0,1999})$/gm;
+    const pattern = /^[ \t]{0,8}#(SBATCH|PBS)[ \t]+(.{1,2000})$/gm;
     for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
       const at = match.index + match[0].length - match[2]!.length;
       if (match[1] === 'SBATCH') {

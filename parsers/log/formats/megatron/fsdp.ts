@@ -11,7 +11,8 @@ export const FSDP_LINES: readonly LineFormat[] = [
     source: 'megatron/training/arguments.py: validate_args; bridge/training/config.py: ConfigContainer.validate',
     anchors: [' is required for Megatron'],
     fields: { key: 'the setting', value: 'what it is now' },
-    pattern: /(?<![\w.])(?<key>[A-Za-z_][\w.]{1,80})=(?<value>[^\s=;,]{1,60}) is required for Megatron[- ]FSDP\. Activating/g,
+    pattern:
+      /(?<![\w.])(?<key>[A-Za-z_][\w.]{1,80})=(?<value>[^\s=;,]{1,60}) is required for Megatron[- ]FSDP\. Activating/g,
     read({ key = '', value }, emit) {
       emit({
         row: 'config',
