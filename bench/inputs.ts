@@ -1,11 +1,12 @@
 /** The files that are measured: made once, kept in the scratch directory, and read once before every use. */
 import { createReadStream, existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { oomMessage } from '../src/allocator/oom-message.js';
 import { GIB, KIB, MIB } from '../src/model/units.js';
 import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, requirePython, Skip } from './case.js';
+import { HOSTILE_LINES } from './hostile-lines.js';
 import { nsysExportSql } from './nsys-export.js';
 
 const RECORD_CHILD = join(packageRoot(), 'dist', 'bench', 'record-child.js');
@@ -99,6 +100,15 @@ export async function logInput(context: BenchContext, megabytes: number, kind: '
     } finally {
       await handle.close();
     }
+  });
+}
+
+/** One of {@link HOSTILE_LINES}, repeated. */
+export async function hostileLogInput(context: BenchContext, name: string, bytes: number): Promise<Input> {
+  const unit = HOSTILE_LINES[name]!;
+  const index = Object.keys(HOSTILE_LINES).indexOf(name);
+  return prepared(join(context.directory, `hostile-${index}-${bytes}.out`), async (partial) => {
+    await writeFile(partial, unit.repeat(Math.ceil(bytes / Buffer.byteLength(unit))));
   });
 }
 

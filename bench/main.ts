@@ -13,6 +13,7 @@ import { bisectCase } from './cases/bisect.js';
 import { compareCase } from './cases/compare.js';
 import { decodeCase } from './cases/decode.js';
 import { formatsCase } from './cases/formats.js';
+import { hostileLogsCase } from './cases/hostile-logs.js';
 import { ingestCase } from './cases/ingest.js';
 import { jsonCase } from './cases/json.js';
 import { lintCase } from './cases/lint.js';
@@ -42,6 +43,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
   { case: attributeCase, events: [1_000_000] },
   { case: pictureCase, events: [1_000_000, 10_000_000] },
   { case: logCase, events: [] },
+  { case: hostileLogsCase, events: [] },
   { case: textCase, events: [] },
   { case: formatsCase, events: [] },
   { case: nsysCase, events: [3_000_000] },
@@ -54,7 +56,7 @@ const CASES: readonly { readonly case: Case; readonly events: readonly number[] 
 const FULL = { repeat: 5, ranks: 1024, logMegabytes: 256, textMegabytes: 500 };
 const SMALL = { repeat: 3, ranks: 16, logMegabytes: 16, textMegabytes: 16, events: [100_000] };
 
-const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [picture] [log] [text] [formats] [nsys] [model] [many-ranks] [lint] [options]
+const USAGE = `usage: npm run bench -- [ingest] [ranks] [decode] [json] [query] [replay] [attribute] [picture] [log] [hostile-logs] [text] [formats] [nsys] [model] [many-ranks] [lint] [options]
 
   --events N,…   entries of the snapshots, kernels of the Nsight Systems export
   --ranks N      ranks of the run of many-ranks
