@@ -290,7 +290,7 @@ function contextNames(draft: Draft, squashed: Squashed, nextStart: number): stri
   return names;
 }
 
-/** How the other pattern ends; most heads have no exception before them. */
+/** How {@link EXCEPTION_BEFORE} ends: a cheap test that most heads fail. */
 const EXCEPTION_END = /(?:Error|Exception|OutOfResources)['"(:\s]{0,6}$/;
 const LONGEST_END = 'OutOfResources'.length + 6;
 const EXCEPTION_BEFORE =
