@@ -5,7 +5,7 @@ import type { Literal } from '../../src/model/literal.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
-import { readShellSettings } from '../../src/text/shell-settings.js';
+import { readShellSettings, type ShellCut } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
 import { readJson } from './json.js';
 import { readPlainYaml } from './plain-yaml.js';
@@ -40,7 +40,7 @@ class Reading {
     switch (this.kind) {
       case 'script':
         refuse(bytes, MOST_YAML_BYTES);
-        for (const { finding, at } of readShellSettings(text)) this.give(finding, at);
+        for (const { finding, at } of readShellSettings(text, (cut) => this.cutShort(cut))) this.give(finding, at);
         break;
       case 'environ':
         this.environment(readEnviron(text), 'process environ');
@@ -77,6 +77,16 @@ class Reading {
       format: `config.${this.kind}`,
     };
     this.sink.logRow(finding, place);
+  }
+
+  /** What a limit left out; what was read before it stays. */
+  private cutShort({ what, at }: ShellCut): void {
+    this.sink.note({
+      kind: 'config_cut',
+      severity: 'warning',
+      text: `Not read in full: ${what}.`,
+      ...this.text.place(at),
+    });
   }
 
   private environment(entries: readonly EnvEntry[], origin: EnvOrigin): void {

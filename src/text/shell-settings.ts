@@ -16,10 +16,11 @@ import { evaluateArithmetic } from './shell-arithmetic.js';
 import {
   joinMapped,
   type MappedText,
+  MOST_WORDS,
   mapped,
   placeOf,
   type ShellWord,
-  shellTokens,
+  shellStatements,
   sliceMapped,
   type WordPart,
   wordText,
@@ -39,6 +40,14 @@ const MOST_SETTINGS = 20_000;
  */
 const MOST_VALUE = 65_536;
 const MOST_EXPANDED = 1024 * 1024;
+/** Characters that `NAME+=more` copies, all appends of a text together. */
+const MOST_APPENDED = 8 * 1024 * 1024;
+
+/** What a text has too much of, and where reading it fully ended. What was read before counts. */
+export interface ShellCut {
+  readonly what: string;
+  readonly at: number;
+}
 
 interface Variable {
   /** Every value assigned, the newest last; arrays by their words. */
@@ -50,12 +59,16 @@ interface Variable {
   isUsed: boolean;
 }
 
-/** Settings of a shell text, in the order of their places. */
-export function readShellSettings(text: string): ShellSetting[] {
+/**
+ * Settings of a shell text, in the order of their places. Its time is linear in the text; `onCut` receives the first
+ * limit that it exceeds.
+ */
+export function readShellSettings(text: string, onCut?: (cut: ShellCut) => void): ShellSetting[] {
   const reader = new ShellReader();
   reader.directives(text);
   reader.read(mapped(text, 0), 0);
   reader.readUnused();
+  if (reader.cut !== null) onCut?.(reader.cut);
   return reader.settings.sort((a, b) => a.at - b.at);
 }
 
@@ -101,7 +114,11 @@ class ShellReader {
   readonly settings: ShellSetting[] = [];
   private readonly variables = new Map<string, Variable>();
   private readonly seen = new Set<string>();
+  cut: ShellCut | null = null;
   private expanded = 0;
+  private appended = 0;
+  /** Of the statement that is read. */
+  private at = 0;
   /** Variables the command being read expanded first. */
   private newlyUsed: Variable[] = [];
   /** Open `if` and `case`. */
@@ -110,11 +127,19 @@ class ShellReader {
   // ---- rows
 
   private give(finding: ConfigFinding | EnvFinding | null, at: number): void {
-    if (finding === null || this.settings.length >= MOST_SETTINGS) return;
+    if (finding === null) return;
+    if (this.settings.length >= MOST_SETTINGS) {
+      this.cutShort(`more than ${MOST_SETTINGS} settings; further ones were left out`, at);
+      return;
+    }
     const identity = `${at} ${finding.row} ${finding.key} ${finding.value}`;
     if (this.seen.has(identity)) return;
     this.seen.add(identity);
     this.settings.push({ finding, at });
+  }
+
+  private cutShort(what: string, at = this.at): void {
+    this.cut ??= { what, at };
   }
 
   private env(name: string, value: string | null, at: number): void {
@@ -128,13 +153,11 @@ class ShellReader {
   // ---- scheduler directives
 
   directives(text: string): void {
-    const pattern = /^[ \t]{0,8}#(SBATCH|PBS)[ \t]+(.{1,2000})$/gm;
+    const pattern = /^[ \t]{0,8}#(SBATCH|PBS)[ \t]{1,64}(\S.{0,1999})$/gm;
     for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
       const at = match.index + match[0].length - match[2]!.length;
       if (match[1] === 'SBATCH') {
-        const words = shellTokens(mapped(match[2]!, at)).flatMap((token) =>
-          token.kind === 'word' ? [token.word] : [],
-        );
+        const words = [...shellStatements(mapped(match[2]!, at))].flatMap((statement) => statement.words);
         this.slurmOptions(words.map((word) => this.plain(word)));
       } else {
         const nodes = /(?:select|nodes)=(\d{1,6})/.exec(match[2]!)?.[1];
@@ -189,34 +212,31 @@ class ShellReader {
   // ---- statements
 
   read(source: MappedText, nested: number): void {
-    let words: ShellWord[] = [];
     let isConditional = false;
-    for (const token of shellTokens(source)) {
-      if (token.kind === 'word') {
-        words.push(token.word);
-        continue;
-      }
+    for (const { words, operator, cutAt } of shellStatements(source)) {
+      if (cutAt >= 0)
+        this.cutShort(`a command of more than ${MOST_WORDS} words; its further words were left out`, cutAt);
+      if (words.length > 0) this.at = words[0]!.at;
       this.statement(words, isConditional, nested);
-      words = [];
-      isConditional = token.text === '&&' || token.text === '||';
+      isConditional = operator === '&&' || operator === '||';
     }
-    this.statement(words, isConditional, nested);
   }
 
   private statement(all: readonly ShellWord[], isConditional: boolean, nested: number): void {
-    let words = all;
+    let from = 0;
     for (;;) {
-      const first = words[0] === undefined ? '' : wordText(words[0]);
+      const first = all[from] === undefined ? '' : wordText(all[from]!);
       if (OPENERS.has(first)) {
         this.depth += 1;
         // `if X=1 command`: the condition is a command; `case … in` is none.
-        words = first === 'if' ? words.slice(1) : [];
+        from = first === 'if' ? from + 1 : all.length;
       } else if (CLOSERS.has(first)) {
         this.depth = Math.max(0, this.depth - 1);
-        words = words.slice(1);
-      } else if (KEYWORDS.has(first) || /^\+{1,8}$/.test(first)) words = words.slice(1);
+        from += 1;
+      } else if (KEYWORDS.has(first) || /^\+{1,8}$/.test(first)) from += 1;
       else break;
     }
+    const words = from === 0 ? all : all.slice(from);
     const unsure = isConditional || this.depth > 0;
     let index = 0;
     const assigned: { name: string; value: string; at: number }[] = [];
@@ -257,14 +277,26 @@ class ShellReader {
     const before = this.variables.get(name);
     const old = before?.values.at(-1);
     const text = value.map((item) => item.text).join(' ');
-    if (text.length > MOST_VALUE) return;
+    if (text.length > MOST_VALUE) {
+      this.cutShort(`a value of more than ${MOST_VALUE} characters; its variable was not followed`);
+      return;
+    }
     if (before === undefined || old === undefined) {
       this.variables.set(name, { values: [value], isArray, isAmbiguous: false, isUsed: false });
       return;
     }
     if (isAppended) {
-      const length = old.reduce((sum, item) => sum + item.text.length, 0);
-      if (length + text.length > MOST_VALUE) return;
+      if (this.appended > MOST_APPENDED) {
+        this.cutShort('too many long values that are appended to; further appends were left out');
+        return;
+      }
+      const length = sizeOf(old);
+      this.appended += old.length;
+      if (length + text.length > MOST_VALUE) {
+        this.cutShort(`a value of more than ${MOST_VALUE} characters; what was appended beyond was left out`);
+        return;
+      }
+      this.appended += length;
       before.values[before.values.length - 1] =
         isArray || before.isArray ? [...old, ...value] : [joinMapped([...old, ...value])];
       return;
@@ -289,12 +321,19 @@ class ShellReader {
     if (variable === undefined) return fallback === null ? null : [this.expandFallback(fallback)];
     if (variable.isAmbiguous) return null;
     const value = variable.values.at(-1)!;
+    if (!this.expands(value)) return null;
     if (fallback !== null && value.every((item) => item.text === '')) return [this.expandFallback(fallback)];
-    this.expanded += value.reduce((sum, item) => sum + item.text.length, 0);
-    if (this.expanded > MOST_EXPANDED) return null;
     if (!variable.isUsed) this.newlyUsed.push(variable);
     variable.isUsed = true;
     return value;
+  }
+
+  /** Counts a value that is copied; false if the copies of a text are too many. */
+  private expands(value: readonly MappedText[]): boolean {
+    if (this.expanded <= MOST_EXPANDED) this.expanded += sizeOf(value);
+    if (this.expanded <= MOST_EXPANDED) return true;
+    this.cutShort(`variables that expand to more than ${MOST_EXPANDED} characters; further ones stay as written`);
+    return false;
   }
 
   private partValue(part: Exclude<WordPart, { kind: 'text' }>): readonly MappedText[] | null {
@@ -310,7 +349,8 @@ class ShellReader {
   private expandFallback(fallback: MappedText): MappedText {
     const match = /^\$\{?([A-Za-z_]\w{0,99})\}?$/.exec(fallback.text);
     const value = match === null ? undefined : this.variables.get(match[1]!);
-    return value === undefined || value.isAmbiguous ? fallback : joinMapped(value.values.at(-1)!);
+    if (value === undefined || value.isAmbiguous || !this.expands(value.values.at(-1)!)) return fallback;
+    return joinMapped(value.values.at(-1)!);
   }
 
   /** As in an assignment: no splitting. */
@@ -555,6 +595,11 @@ class ShellReader {
       }
     }
   }
+}
+
+/** Characters of a value, each item with one more: items may be empty. */
+function sizeOf(value: readonly MappedText[]): number {
+  return value.reduce((sum, item) => sum + item.text.length + 1, 0);
 }
 
 function baseName(word: MappedText): string {

@@ -15,15 +15,26 @@ export function mapped(text: string, at: number): MappedText {
   return { text, pieces: [[0, at]] };
 }
 
+/**
+ * Empty parts add no piece, and what continues in the source stays one piece: `V2=$V1`, `V3=$V2`, … would otherwise each
+ * have one piece more than the one before, which is quadratic.
+ */
 export function joinMapped(parts: readonly MappedText[]): MappedText {
   if (parts.length === 1) return parts[0]!;
   const pieces: (readonly [number, number])[] = [];
   let length = 0;
+  let shift = Number.NaN;
   for (const part of parts) {
-    for (const [index, at] of part.pieces) pieces.push([length + index, at]);
+    if (part.text === '') continue;
+    for (const [index, at] of part.pieces) {
+      if (at - (length + index) === shift) continue;
+      shift = at - (length + index);
+      pieces.push([length + index, at]);
+    }
     length += part.text.length;
   }
-  return { text: parts.map((part) => part.text).join(''), pieces: pieces.length === 0 ? [[0, 0]] : pieces };
+  const text = parts.map((part) => part.text).join('');
+  return { text, pieces: pieces.length > 0 ? pieces : [[0, parts[0] === undefined ? 0 : placeOf(parts[0], 0)]] };
 }
 
 /** The source position of character `index` of the text. */
@@ -78,24 +89,38 @@ export interface ShellWord {
   readonly array: readonly ShellWord[] | null;
 }
 
-export type ShellToken =
-  | { readonly kind: 'word'; readonly word: ShellWord }
-  | { readonly kind: 'operator'; readonly text: string };
+/** The words up to an operator. */
+export interface ShellStatement {
+  readonly words: readonly ShellWord[];
+  /** The operator that ends it; empty at the end of the text. */
+  readonly operator: string;
+  /** Index in the source from which words were left out, because there were too many; -1 if all are here. */
+  readonly cutAt: number;
+}
 
 const BLANK = new Set([' ', '\t', '\r']);
 const OPERATORS = new Set(['\n', ';', '&', '|', '(', ')', '<', '>']);
 /** Brackets and quotes inside a substitution are followed this deep; deeper ones are taken as they come. */
 const MOST_NESTED = 32;
 
-/** Words and operators of a shell text. */
-export function shellTokens(source: MappedText): ShellToken[] {
-  return new Lexer(source).tokens();
+/** Words of one statement and their parts together. The longest launch commands have a few thousand. */
+export const MOST_WORDS = 100_000;
+
+/** Statements of a shell text, one at a time: a text of 4 MiB can have two million words. */
+export function shellStatements(source: MappedText): Generator<ShellStatement> {
+  return new Lexer(source).statements();
 }
 
 class Lexer {
   private readonly source: MappedText;
   private readonly text: string;
   private at = 0;
+  /** Words and parts of the statement so far, and where the first was left out. */
+  private size = 0;
+  private cutAt = -1;
+  /** Bounds of the last word that was kept. */
+  private wordFrom = -1;
+  private wordTo = -1;
   private readonly heredocs: { readonly end: string; readonly tabs: boolean }[] = [];
 
   constructor(source: MappedText) {
@@ -103,9 +128,17 @@ class Lexer {
     this.text = source.text;
   }
 
-  tokens(): ShellToken[] {
-    const result: ShellToken[] = [];
+  *statements(): Generator<ShellStatement> {
     const { text } = this;
+    let words: ShellWord[] = [];
+    const ended = (operator: string): ShellStatement => {
+      const statement = { words, operator, cutAt: this.cutAt };
+      words = [];
+      this.size = 0;
+      this.cutAt = -1;
+      this.wordTo = -1;
+      return statement;
+    };
     while (this.at < text.length) {
       const char = text[this.at]!;
       if (BLANK.has(char)) this.at += 1;
@@ -113,16 +146,31 @@ class Lexer {
       else if (char === '#') this.skipTo('\n');
       else if (char === '\n') {
         this.at += 1;
-        result.push({ kind: 'operator', text: '\n' });
+        yield ended('\n');
         this.skipHeredocs();
-      } else if (char === '<' || char === '>') this.redirection(result);
+      } else if (char === '<' || char === '>') this.redirection(words);
       else if (OPERATORS.has(char)) {
         const double = text[this.at + 1] === char && (char === '&' || char === '|' || char === ';');
         this.at += double ? 2 : 1;
-        result.push({ kind: 'operator', text: double ? char + char : char });
-      } else result.push({ kind: 'word', word: this.word() });
+        yield ended(double ? char + char : char);
+      } else {
+        const from = this.at;
+        this.keep(words, this.word(), from);
+        this.wordFrom = from;
+        this.wordTo = this.at;
+      }
     }
-    return result;
+    yield ended('');
+  }
+
+  /** Adds a word or a part, unless the statement has too many. */
+  private keep<Item>(items: Item[], item: Item, from: number): void {
+    if (this.size >= MOST_WORDS) {
+      if (this.cutAt < 0) this.cutAt = placeOf(this.source, from);
+      return;
+    }
+    this.size += 1;
+    items.push(item);
   }
 
   private skipTo(char: string): void {
@@ -148,7 +196,7 @@ class Lexer {
     const parts: WordPart[] = [];
     let from = this.at;
     const flush = (): void => {
-      if (this.at > from) parts.push({ kind: 'text', value: this.slice(from, this.at), isQuoted: false });
+      if (this.at > from) this.keep(parts, { kind: 'text', value: this.slice(from, this.at), isQuoted: false }, from);
     };
     while (this.at < text.length) {
       const char = text[this.at]!;
@@ -162,7 +210,7 @@ class Lexer {
       if (char === '\\') {
         flush();
         if (!this.skipsLineBreak()) {
-          parts.push({ kind: 'text', value: this.slice(this.at + 1, this.at + 2), isQuoted: true });
+          this.keep(parts, { kind: 'text', value: this.slice(this.at + 1, this.at + 2), isQuoted: true }, this.at);
           this.at = Math.min(this.at + 2, text.length);
         }
         from = this.at;
@@ -171,7 +219,8 @@ class Lexer {
         from = this.at + 1;
         const end = text.indexOf("'", from);
         this.at = end < 0 ? text.length : end + 1;
-        parts.push({ kind: 'text', value: this.slice(from, end < 0 ? text.length : end), isQuoted: true });
+        const value = this.slice(from, end < 0 ? text.length : end);
+        this.keep(parts, { kind: 'text', value, isQuoted: true }, from);
         from = this.at;
       } else if (char === '"') {
         flush();
@@ -201,7 +250,7 @@ class Lexer {
       else if (char === '\\' && this.skipsLineBreak()) continue;
       else if (char === '#') this.skipTo('\n');
       else if (OPERATORS.has(char)) this.at += 1;
-      else words.push(this.word());
+      else this.keep(words, this.word(), this.at);
     }
     return words;
   }
@@ -211,7 +260,7 @@ class Lexer {
     const { text } = this;
     let from = this.at;
     const flush = (): void => {
-      parts.push({ kind: 'text', value: this.slice(from, this.at), isQuoted: true });
+      this.keep(parts, { kind: 'text', value: this.slice(from, this.at), isQuoted: true }, from);
     };
     while (this.at < text.length) {
       const char = text[this.at]!;
@@ -224,7 +273,8 @@ class Lexer {
         flush();
         if (!this.skipsLineBreak()) {
           const isEscape = '$`"\\'.includes(text[this.at + 1] ?? '');
-          parts.push({ kind: 'text', value: this.slice(this.at + (isEscape ? 1 : 0), this.at + 2), isQuoted: true });
+          const value = this.slice(this.at + (isEscape ? 1 : 0), this.at + 2);
+          this.keep(parts, { kind: 'text', value, isQuoted: true }, this.at);
           this.at = Math.min(this.at + 2, text.length);
         }
         from = this.at;
@@ -242,7 +292,7 @@ class Lexer {
     const { text } = this;
     const start = this.at;
     const opaque = (): void => {
-      parts.push({ kind: 'text', value: this.slice(start, this.at), isQuoted: true });
+      this.keep(parts, { kind: 'text', value: this.slice(start, this.at), isQuoted: true }, start);
     };
     if (text[start] === '`') {
       const end = text.indexOf('`', start + 1);
@@ -255,14 +305,15 @@ class Lexer {
       let end = start + 2;
       while (end < text.length && text[end] !== "'") end += text[end] === '\\' ? 2 : 1;
       this.at = Math.min(end + 1, text.length);
-      parts.push({ kind: 'text', value: this.slice(start + 2, Math.min(end, text.length)), isQuoted: true });
+      const value = this.slice(start + 2, Math.min(end, text.length));
+      this.keep(parts, { kind: 'text', value, isQuoted: true }, start);
       return;
     }
     if (next === '(' || next === '{') {
       this.at = this.closing(start + 1);
       const raw = this.slice(start, this.at);
       if (raw.text.startsWith('$((') && raw.text.endsWith('))')) {
-        parts.push({ kind: 'arithmetic', expression: raw.text.slice(3, -2), raw, isQuoted });
+        this.keep(parts, { kind: 'arithmetic', expression: raw.text.slice(3, -2), raw, isQuoted }, start);
         return;
       }
       const match =
@@ -273,14 +324,9 @@ class Lexer {
       }
       const [, name, array, operator, fallback] = match;
       const offset = raw.text.length - 1 - (fallback ?? '').length;
-      parts.push({
-        kind: 'variable',
-        name: name!,
-        raw,
-        fallback: operator === undefined ? null : sliceMapped(raw, offset, raw.text.length - 1),
-        isArray: array !== undefined,
-        isQuoted,
-      });
+      const fallbackText = operator === undefined ? null : sliceMapped(raw, offset, raw.text.length - 1);
+      const isArray = array !== undefined;
+      this.keep(parts, { kind: 'variable', name: name!, raw, fallback: fallbackText, isArray, isQuoted }, start);
       return;
     }
     const name = /^[A-Za-z_]\w{0,99}/.exec(text.slice(start + 1, start + 101))?.[0];
@@ -290,7 +336,8 @@ class Lexer {
       return;
     }
     this.at = start + 1 + name.length;
-    parts.push({ kind: 'variable', name, raw: this.slice(start, this.at), fallback: null, isArray: false, isQuoted });
+    const raw = this.slice(start, this.at);
+    this.keep(parts, { kind: 'variable', name, raw, fallback: null, isArray: false, isQuoted }, start);
   }
 
   /** Index behind the bracket that closes the one at `open`. */
@@ -315,11 +362,11 @@ class Lexer {
     return text.length;
   }
 
-  private redirection(result: ShellToken[]): void {
+  private redirection(words: ShellWord[]): void {
     const { text } = this;
     // The number of a file descriptor belongs to the redirection.
-    const last = result.at(-1);
-    if (last?.kind === 'word' && /^\d$/.test(text[this.at - 1] ?? '') && wordText(last.word).length === 1) result.pop();
+    const { wordFrom, wordTo } = this;
+    if (wordTo === this.at && wordTo - wordFrom === 1 && /^\d$/.test(text[wordFrom]!)) words.pop();
     const match = /^(<<-?(?!<)|<<<|[<>]\(|[<>]{1,2}[&|]?)/.exec(text.slice(this.at, this.at + 4))![0];
     if (match.endsWith('(')) {
       this.at = this.closing(this.at + 1);
