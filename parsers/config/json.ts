@@ -1,6 +1,6 @@
 import { MbfError } from '../../src/model/errors.js';
 import { readLiteralAt } from '../../src/model/literal.js';
-import type { TreeNote, Trees } from './yaml.js';
+import type { TreeNote, Trees } from '../../src/text/plain-yaml.js';
 
 /**
  * Reads one JSON value (trailing commas and comments at line starts tolerated, as DeepSpeed users write them), and

@@ -5,15 +5,15 @@ import type { Literal } from '../../src/model/literal.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
+import type { Trees } from '../../src/text/plain-yaml.js';
+import { readPlainYaml } from '../../src/text/plain-yaml.js';
 import { readShellSettings, type ShellCut } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
 import { readJson } from './json.js';
-import { readPlainYaml } from './plain-yaml.js';
 import { MOST_YAML_BYTES, PlacedText, refuse } from './read-text.js';
 import type { ConfigKind } from './sniff.js';
 import { readToml } from './toml.js';
 import { untrackedConfig } from './tracked-config.js';
-import type { Trees } from './yaml.js';
 
 /** Reads a whole file of a kind that was recognised. */
 export function readConfig(kind: ConfigKind, name: string, bytes: Buffer, sink: RowSink): Promise<ParseSummary> {

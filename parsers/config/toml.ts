@@ -1,5 +1,5 @@
 import { type Literal, type LiteralEntry, readLiteral } from '../../src/model/literal.js';
-import type { Trees } from './yaml.js';
+import type { Trees } from '../../src/text/plain-yaml.js';
 
 /** A list whose end is on a later line. */
 interface Pending {

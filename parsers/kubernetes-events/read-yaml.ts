@@ -1,27 +1,24 @@
 import { member } from '../../src/text/json-items.js';
 import { utf8 } from '../../src/text/text-lines.js';
+import type { YamlFault } from '../../src/text/yaml.js';
 import type { ClusterWriter, Place } from './cluster-writer.js';
 import { EVENT_WORDS } from './event-rules.js';
 import { takeObject } from './take-object.js';
 
-/** Of one object; a pod has 10 KB. The tree of a YAML takes some hundred times its bytes. */
+/** Of one object; a pod has 10 KB. */
 const MOST_OBJECT_BYTES = 512 * 1024;
-const DEEP = /[[{][[{\s]{200}/;
-
-/** Reads one YAML text into plain values, or throws. */
-export type ParseYaml = (text: string) => unknown;
-
 /**
- * The library, loaded with the first file that needs it. Aliases are refused: kubectl writes none, and they multiply.
+ * What all objects of a file together may make the library build, in marks of `checkYaml`: at most 4 s for a file of
+ * 4 MiB. Objects that need the library have a mark in ten bytes; most of a list need none. Damage takes longest.
  */
-export async function loadYaml(): Promise<ParseYaml> {
-  const { parseDocument } = await import('yaml');
-  return (text) => {
-    const document = parseDocument(text, { logLevel: 'silent', uniqueKeys: false });
-    if (document.errors.length > 0) throw document.errors[0]!;
-    return document.toJS({ maxAliasCount: 0 });
-  };
-}
+const MOST_MARKS = 300_000;
+const MARKS_A_BYTE = 0.1;
+const DAMAGE_WEIGHT = 4;
+
+/** What reads YAML, loaded with the first file that needs it. */
+export type YamlText = typeof import('../../src/text/yaml.js');
+
+export const loadYaml = (): Promise<YamlText> => import('../../src/text/yaml.js');
 
 /**
  * Objects of `kubectl get … -o yaml`: documents between `---`, and the items of a list, which begin with `- ` at one
@@ -29,11 +26,12 @@ export async function loadYaml(): Promise<ParseYaml> {
  * other.
  */
 export class YamlReader {
-  /** Objects that are invalid YAML, or too large. */
+  /** Objects that are invalid YAML, too large, or too many to read. */
   damaged = 0;
   damagedAt: Place | null = null;
   private readonly writer: ClusterWriter;
-  private readonly parse: ParseYaml;
+  private readonly yaml: YamlText;
+  private marks = MOST_MARKS;
   private lines: string[] = [];
   private bytes = 0;
   private at: Place = { line: 1, offset: 0 };
@@ -41,9 +39,9 @@ export class YamlReader {
   private indent = -1;
   private isBetween = true;
 
-  constructor(writer: ClusterWriter, parse: ParseYaml) {
+  constructor(writer: ClusterWriter, yaml: YamlText) {
     this.writer = writer;
-    this.parse = parse;
+    this.yaml = yaml;
   }
 
   take(text: string, line: number, offset: number): void {
@@ -95,24 +93,25 @@ export class YamlReader {
 
   private flush(): void {
     const { bytes, at, writer } = this;
-    const text = this.lines.join('\n');
+    const indent = Math.max(0, this.indent);
+    const text = joined(this.lines, indent);
     this.discard();
     if (bytes === 0) return;
+    this.marks += bytes * MARKS_A_BYTE;
     // Nine of ten events report that something was pulled, created or started; reading them as YAML would take most of
     // the time.
     if (/^ {0,10}(?:- )?kind: Event\s{0,8}$/m.test(text) && !EVENT_WORDS.test(text)) {
       writer.objects += 1;
       return;
     }
-    if (bytes > MOST_OBJECT_BYTES || DEEP.test(text)) {
+    if (bytes > MOST_OBJECT_BYTES) {
       this.blame(at);
       return;
     }
     let value: unknown;
     try {
-      value = this.parse(utf8(text));
+      value = this.read(utf8(text));
     } catch {
-      // Any error of the library, including a stack overflow.
       this.blame(at);
       return;
     }
@@ -126,8 +125,35 @@ export class YamlReader {
     }
   }
 
+  /** Throws where the text is no YAML, has aliases, which kubectl never writes, or would take too long. */
+  private read(text: string): unknown {
+    const { checkYaml, plainYamlValue, YAML_LIMITS, yamlDocument, yamlValue } = this.yaml;
+    const plain = plainYamlValue(text);
+    if (plain !== undefined) return plain;
+    const marks = checkYaml(text, Math.min(YAML_LIMITS.marks, this.marks));
+    if (typeof marks !== 'number') throw new Error(marks.what);
+    this.marks -= marks;
+    const document = yamlDocument(text, 'MBF2951');
+    const [damage] = document.errors;
+    if (damage !== undefined) {
+      this.marks -= marks * (DAMAGE_WEIGHT - 1);
+      throw damage;
+    }
+    const fault: YamlFault = (what) => {
+      throw new Error(what);
+    };
+    return yamlValue(document, 'MBF2951', fault, false);
+  }
+
   private blame(at: Place): void {
     this.damaged += 1;
     this.damagedAt ??= at;
   }
+}
+
+/** Lines of an object, without the indentation of its list: what reads plain YAML expects none. */
+function joined(lines: readonly string[], indent: number): string {
+  const prefix = ' '.repeat(indent);
+  const isIndented = indent > 0 && lines.every((line) => line.startsWith(prefix) || line.trim() === '');
+  return (isIndented ? lines.map((line) => line.slice(indent)) : lines).join('\n');
 }

@@ -2,10 +2,10 @@
  * What a functional test of Megatron-LM asks of its runs: `model_config.yaml` next to its golden values. Upstream:
  * `tests/functional_tests/python_test_utils/test_pretraining_regular_pipeline.py`, `shell_test_utils/run_ci_test.sh`.
  */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { parse } from 'yaml';
 import { MbfError } from '../model/errors.js';
+import { yamlDocument, yamlValue } from '../text/yaml.js';
 
 export interface UpstreamTest {
   readonly metrics: readonly string[];
@@ -26,13 +26,18 @@ export function testNextTo(golden: string): string | undefined {
 /** Throws MBF1003 and MBF2801. */
 export function readUpstreamTest(file: string): UpstreamTest {
   if (!existsSync(file)) throw new MbfError('MBF1003', 'no such file', { file });
-  const text = readFileSync(file, 'utf8');
-  if (text.length > MOST_BYTES) throw new MbfError('MBF2801', 'too large for the configuration of a test', { file });
+  const { size } = statSync(file);
+  if (size > MOST_BYTES) throw new MbfError('MBF2801', 'too large for the configuration of a test', { file });
   let config: unknown;
   try {
-    config = parse(text, { logLevel: 'silent' });
+    const document = yamlDocument(readFileSync(file, 'utf8'), 'MBF2801');
+    const [fault] = document.errors;
+    if (fault !== undefined) throw new MbfError('MBF2801', fault.message.split('\n')[0]!, {}, fault);
+    config = yamlValue(document, 'MBF2801', (what) => {
+      throw new MbfError('MBF2801', what);
+    });
   } catch (error) {
-    throw new MbfError('MBF2801', error instanceof Error ? error.message.split('\n')[0]! : 'no YAML', { file }, error);
+    throw error instanceof MbfError ? error.inFile(file) : error;
   }
   if (typeof config !== 'object' || config === null || Array.isArray(config))
     throw new MbfError('MBF2801', 'not the configuration of a test: an object is expected', { file });

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readPlainYaml } from '../../parsers/config/plain-yaml.js';
 import { readYaml } from '../../parsers/config/yaml.js';
+import { readPlainYaml } from '../../src/text/plain-yaml.js';
 
 const KEYS = 'a b c d _target_ x.y a-b k/l "q" << 1 A#'
   .split(' ')
@@ -108,7 +108,7 @@ describe('plain YAML', () => {
       '"a": 1\n',
       'a: !!python/tuple [1]\n',
       'a: 1\r\n',
-      `a: ${'x'.repeat(2 ** 20)}\n`,
+      `a: ${'x'.repeat(2 ** 22)}\n`,
       Array.from({ length: 60 }, (_, i) => `${' '.repeat(i)}a:\n`).join(''),
     ])
       expect(readPlainYaml(text), text.slice(0, 40)).toBeNull();

@@ -1,13 +1,19 @@
 /** The attribution rules of a user: a YAML file whose rules have the same format as the built-in ones. */
-import { isMap, isScalar, LineCounter, parseDocument, type YAMLMap } from 'yaml';
+import { isMap, isScalar, LineCounter, type YAMLMap } from 'yaml';
 import { MbfError } from '../../model/errors.js';
+import { MIB } from '../../model/units.js';
+import { yamlDocument, yamlValue } from '../../text/yaml.js';
 import { checkRule, checkSamples, RULE_KEYS } from './check-rule.js';
 import type { UserRule } from './rule.js';
+
+/** The built-in rules, of all frameworks, have a tenth of one MiB. */
+const MOST_BYTES = 4 * MIB;
 
 /** Throws MBF2601 with the line of the first thing that is wrong. */
 export function parseRules(text: string, file: string): UserRule[] {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
+  if (text.length > MOST_BYTES) throw new MbfError('MBF2601', `is larger than ${MOST_BYTES / MIB} MiB`, { file });
+  const document = asOfFile(file, () => yamlDocument(text, 'MBF2601', lines));
   const fail = (message: string, offset?: number): never => {
     const line = offset === undefined ? '' : `line ${lines.linePos(offset).line}: `;
     throw new MbfError('MBF2601', `${line}${message}`, { file });
@@ -17,8 +23,8 @@ export function parseRules(text: string, file: string): UserRule[] {
   const root = document.contents;
   const list = isMap(root) ? root.get('rules', true) : undefined;
   if (!isMap(root) || root.items.length !== 1 || list === undefined) return fail('the file must hold one key, rules');
-  const rules: unknown = document.toJS({ maxAliasCount: 100 }) as unknown;
-  const found = (rules as { rules: unknown }).rules;
+  const content = asOfFile(file, () => yamlValue(document, 'MBF2601', fail));
+  const found = (content as { readonly rules: unknown }).rules;
   if (!Array.isArray(found) || found.length === 0) return fail('rules must be a list of at least one rule');
   const ids = new Set<string>();
   return found.map((rule: unknown, i) => {
@@ -37,4 +43,13 @@ export function parseRules(text: string, file: string): UserRule[] {
     ids.add(checked.id);
     return checked;
   });
+}
+
+/** Errors of the reader know no file. */
+function asOfFile<Result>(file: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof MbfError && error.place.file === undefined ? error.inFile(file) : error;
+  }
 }

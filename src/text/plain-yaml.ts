@@ -1,12 +1,23 @@
 /**
  * YAML as configurations mostly have it: block mappings and lists, scalars of one line, lists of scalars in brackets.
- * It gives exactly what `yaml.ts` gives, or null for any text it does not fully understand (anchors, tags, texts over
+ * It gives exactly what `parsers/config/yaml.ts` gives, or null for any text it does not fully understand (anchors, tags, texts over
  * several lines, keys in quotes or set twice, tabs, damage), which the library then reads. The library takes a third of
  * the time in which one configuration is read and judged.
  */
-import type { Literal, LiteralEntry } from '../../src/model/literal.js';
-import { MIB } from '../../src/model/units.js';
-import type { Trees } from './yaml.js';
+import type { Literal, LiteralEntry } from '../model/literal.js';
+import { MIB } from '../model/units.js';
+
+/** An irregularity that does not prevent reading. */
+export interface TreeNote {
+  readonly kind: string;
+  readonly text: string;
+  readonly at: number;
+}
+
+export interface Trees {
+  readonly trees: readonly Literal[];
+  readonly notes: readonly TreeNote[];
+}
 
 interface Line {
   readonly indent: number;
@@ -17,7 +28,7 @@ interface Line {
 
 /** What is deeper or longer is for the library to judge. */
 const MOST_DEPTH = 50;
-const MOST_CHARS = MIB;
+const MOST_CHARS = 4 * MIB;
 
 const KEY = /^([A-Za-z_][\w./-]*):(?: +([^ ].*|))?$/;
 /** What may follow a value. */
