@@ -9,6 +9,7 @@ const HEAD_BYTES = 65_536;
 export const configParser: ParserSpec = {
   id: 'config',
   title: 'configuration, launch script or environment',
+  buildsTree: true,
   sniff: sniffConfig,
   async parse(source, sink, context) {
     const bytes = await readAll(source, context);

@@ -13,6 +13,7 @@ import { takeObject } from './take-object.js';
 export const kubernetesEvents: ParserSpec = {
   id: 'kubernetes-events',
   title: 'events and pods of Kubernetes (kubectl)',
+  buildsTree: true,
   sniff: sniffCluster,
   parse,
 };

@@ -13,6 +13,7 @@ import { recogniseAccounting, sniffAccounting } from './sniff.js';
 export const slurmAccounting: ParserSpec = {
   id: 'slurm-accounting',
   title: 'accounting of Slurm (sacct, seff)',
+  buildsTree: true,
   sniff: sniffAccounting,
   parse,
 };

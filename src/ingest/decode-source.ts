@@ -1,4 +1,5 @@
 /** One opened file through its parser, whichever thread does it. */
+import { MbfError } from '../model/errors.js';
 import type { ParseContext, ParserSpec, ParseSummary } from '../model/parser.js';
 import type { OpenedSource } from './byte-source.js';
 import { type DerivedSink, deriving } from './derive/derive-snapshot.js';
@@ -17,7 +18,11 @@ export async function decodeSource(
   context: ParseContext,
 ): Promise<DecodedSource> {
   const derived = deriving(sink);
-  const summary = await parser.parse(opened.source, derived, context);
+  const summary = await parser.parse(opened.source, derived, context).catch((error: unknown) => {
+    // Of the engine: calls too deep, a text or a list too long. It is the file that asks for it.
+    if (!(error instanceof RangeError)) throw error;
+    throw new MbfError('MBF2011', `nests too deep or is too large to be read (${error.message})`, {}, error);
+  });
   derived.end();
   for (const note of opened.notes()) sink.note(note);
   return { summary, sha256: await opened.finish() };

@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import type { ParseContext, ParserSpec } from '../model/parser.js';
 import { type OpenedSource, openByteSource } from './byte-source.js';
-import { type DecodeThread, decodesInThread } from './decode-in-thread.js';
+import { type DecodeThread, threadFor } from './decode-in-thread.js';
 import { type DecodedSource, decodeSource } from './decode-source.js';
 import type { DerivedSink } from './derive/derive-snapshot.js';
 import { type Claim, detect } from './detect.js';
@@ -66,9 +66,9 @@ export async function examine(
     const { parser, claims } = detection;
     const name = basename(path);
     const { sizeBytes, mtimeMs } = opened;
-    const decoding = decodesInThread(sizeBytes)
-      ? thread.start({ path, parser: parser.id, name, sizeBytes, mtimeMs, ...options })
-      : undefined;
+    const kind = threadFor(parser, sizeBytes, opened.compression !== 'none');
+    const job = { path, parser: parser.id, name, sizeBytes, mtimeMs, ...options };
+    const decoding = kind === undefined ? undefined : thread.start(job, kind);
     const decode: Recognised['decode'] = (sink, context) =>
       decoding?.run(sink, context) ?? decodeSource(parser, opened, sink, { ...context, ...options, name });
     return { ...common, status: 'recognised', parser, claims, decode };

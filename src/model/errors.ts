@@ -48,6 +48,9 @@ export const ERROR_REMEDIES = {
   MBF2009: 'Ingest again once the writer has finished.',
   MBF2010:
     'This version reads text logs, metrics, configurations, memory snapshots and nsys exports; ingest those, unpacked.',
+  MBF2011:
+    'Ingest the file that the run wrote; no format that is read needs as much memory. The other files were read.',
+  MBF2012: 'Ingest the file that the run wrote; no format that is read takes as long. The other files were read.',
   // input: pickles; from MBF2105 on, snapshots in any encoding
   MBF2101: REMEDY_RECOPY,
   MBF2102: 'A memory snapshot never needs this opcode. Do not load this file with Python: it may run code.',

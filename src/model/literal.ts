@@ -19,6 +19,10 @@ export interface LiteralEntry {
 
 const MOST_DEPTH = 64;
 const MOST_ITEMS = 100_000;
+/** Of the text of a call inside a list or map. */
+const MOST_CALL = 65_536;
+/** Of a key that is a collection. */
+const MOST_KEY = 200;
 const CLOSES: Readonly<Record<string, string>> = { '[': ']', '(': ')', '{': '}' };
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
 
@@ -99,8 +103,9 @@ class Reader {
     let index = at;
     // An enum member, `<AttnBackend.auto: 5>`, has separators inside.
     if (text[at] === '<') {
-      const end = text.indexOf('>', at);
-      if (end > 0 && end - at < 200) index = end + 1;
+      // Only so far: a text of `<` alone would be searched to its end for each.
+      const end = text.slice(at, at + 200).indexOf('>');
+      if (end > 0) index = at + end + 1;
     }
     while (index < text.length && !stops.includes(text[index]!) && text[index] !== '(') index += 1;
     const name = text.slice(at, index).trim();
@@ -146,6 +151,7 @@ class Reader {
       this.items += 1;
       const at = this.at;
       const first = this.value(depth + 1, close === '}' ? ',:}' : close === ')' ? ',=)' : ',]');
+      const keyEnd = this.at;
       this.space();
       const separator = text[this.at];
       const isPair = (close === '}' && separator === ':') || (close === ')' && separator === '=');
@@ -157,7 +163,9 @@ class Reader {
       }
       this.at += 1;
       const value = this.value(depth + 1, close === '}' ? ',}' : ',)');
-      result.push({ key: first.kind === 'scalar' ? first.text : (literalText(first) ?? ''), at, value });
+      // A key that is a collection stays as it is written: its text form would double its quotes at every level.
+      const key = first.kind === 'scalar' ? first.text : text.slice(at, Math.min(keyEnd, at + MOST_KEY)).trim();
+      result.push({ key, at, value });
     }
   }
 }
@@ -206,7 +214,8 @@ const NUMBER = /^-?(?:\d{1,15}|\d{1,12}\.\d{1,12})$/;
 function asJson(value: Literal): unknown {
   if (value.kind === 'list') return value.items.map(asJson);
   if (value.kind === 'map') return Object.fromEntries(value.entries.map((entry) => [entry.key, asJson(entry.value)]));
-  if (value.kind === 'call') return literalText(value);
+  // Its quotes are escaped once more in each list or map around it, which doubles the text at every level.
+  if (value.kind === 'call') return literalText(value)?.slice(0, MOST_CALL);
   if (value.isQuoted) return value.text;
   const word = wordText(value.text);
   if (word === 'True' || word === 'False') return word === 'True';

@@ -176,6 +176,8 @@ export interface ParseSummary {
 export interface ParserSpec {
   readonly id: Format;
   readonly title: string;
+  /** Its files are read into a tree of values, which may take far more memory than their bytes. */
+  readonly buildsTree?: boolean;
   /** Never throws and never reads on. */
   sniff(head: Head): Sniff;
   /** Throws an {@link MbfError} without `file` on bad input. */
