@@ -10,7 +10,7 @@ import { readPlainYaml } from '../../src/text/plain-yaml.js';
 import { readShellSettings, type ShellCut } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
 import { readJson } from './json.js';
-import { MOST_YAML_BYTES, PlacedText, refuse } from './read-text.js';
+import { MOST_BYTES, MOST_TEXT_BYTES, PlacedText, refuse } from './read-text.js';
 import type { ConfigKind } from './sniff.js';
 import { readToml } from './toml.js';
 import { untrackedConfig } from './tracked-config.js';
@@ -37,9 +37,9 @@ class Reading {
 
   async read(bytes: number): Promise<ParseSummary> {
     const { text } = this.text;
+    refuse(bytes, this.kind.endsWith('json') ? MOST_BYTES : MOST_TEXT_BYTES);
     switch (this.kind) {
       case 'script':
-        refuse(bytes, MOST_YAML_BYTES);
         for (const { finding, at } of readShellSettings(text, (cut) => this.cutShort(cut))) this.give(finding, at);
         break;
       case 'environ':
@@ -57,7 +57,6 @@ class Reading {
         this.trees(readJson(text));
         break;
       default:
-        refuse(bytes, MOST_YAML_BYTES);
         // The library with the first text that needs it: loading it takes a good part of a start.
         this.trees(readPlainYaml(text) ?? (await import('./yaml.js')).readYaml(text));
     }

@@ -3,8 +3,8 @@ import type { ByteSource, ParseContext } from '../../src/model/parser.js';
 
 /** A configuration of a thousand ranks with every default spelt out has less than one MiB. */
 export const MOST_BYTES = 32 * 1024 * 1024;
-/** The tree of a YAML takes some hundred times its bytes in memory. */
-export const MOST_YAML_BYTES = 4 * 1024 * 1024;
+/** Of all but JSON, whose values are counted: the rows of a text take thirty times its bytes in memory. */
+export const MOST_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** The whole file; configurations are small, so that nothing needs to stream. */
 export async function readAll(source: ByteSource, context: ParseContext): Promise<Buffer> {

@@ -14,7 +14,7 @@ const MOST_DEPTH = 64;
 /**
  * Upstream keeps at most 10,000 steps of three values; a file of more than this is none, and would not fit into memory.
  */
-const MOST_VALUES = 4_000_000;
+const MOST_VALUES = 1_000_000;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORDS: readonly (readonly [string, JsonValue])[] = [

@@ -83,12 +83,16 @@ export class DecodeThread {
   private readonly links = new Map<ThreadKind, ThreadLink>();
   private readonly limits: Readonly<Record<ThreadKind, ThreadLimits>>;
 
-  constructor(limits: Readonly<Record<ThreadKind, ThreadLimits>> = THREAD_LIMITS) {
+  private readonly program: URL;
+
+  /** `program`: what the thread runs. */
+  constructor(limits: Readonly<Record<ThreadKind, ThreadLimits>> = THREAD_LIMITS, program: URL = THREAD) {
     this.limits = limits;
+    this.program = program;
   }
 
   start(job: DecoderJob, kind: ThreadKind = 'bulk'): Decoding {
-    const link = getOrAdd(this.links, kind, () => new ThreadLink(this.limits[kind]));
+    const link = getOrAdd(this.links, kind, () => new ThreadLink(this.limits[kind], this.program));
     link.post(job);
     return { run: (sink, context) => receive(link, sink, context) };
   }
@@ -166,9 +170,11 @@ class ThreadLink {
   /** Files that were posted and have not ended, the one that is being decoded first. */
   private readonly jobs: DecoderJob[] = [];
   private running: Running | undefined;
+  private readonly program: URL;
 
-  constructor(limits: ThreadLimits) {
+  constructor(limits: ThreadLimits, program: URL) {
     this.limits = limits;
+    this.program = program;
   }
 
   post(job: DecoderJob): void {
@@ -223,7 +229,7 @@ class ThreadLink {
     const workerData: DecoderLink = { taken: taken.buffer as SharedArrayBuffer, buffers: port2 };
     const { heapMib } = this.limits;
     const resourceLimits = heapMib === undefined ? {} : { maxOldGenerationSizeMb: heapMib };
-    const worker = new Worker(THREAD, { workerData, transferList: [port2], resourceLimits });
+    const worker = new Worker(this.program, { workerData, transferList: [port2], resourceLimits });
     const running: Running = {
       worker,
       taken,

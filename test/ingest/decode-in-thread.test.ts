@@ -4,7 +4,7 @@
  */
 import { appendFileSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { torchSnapshot } from '../../parsers/torch-snapshot/index.js';
@@ -212,6 +212,81 @@ describe('when it goes wrong', () => {
   it('reports a bug as a bug', async () => {
     const path = samples[0]!;
     await expect(thread.start({ ...job(path), parser: 'none' }).run(nothing, {})).rejects.toThrow('no parser none');
+  });
+});
+
+describe('a file that takes too much', () => {
+  const rows: string[] = [];
+  const kept: DerivedSink = {
+    note: () => undefined,
+    incident: () => undefined,
+    textRows: () => undefined,
+    textRow: (finding) => void rows.push(JSON.stringify(finding)),
+    attempt: () => undefined,
+    snapshot: () => Promise.reject(new Error('no snapshot is expected')),
+  };
+
+  function config(name: string, text: string): DecoderJob {
+    const path = join(directory, name);
+    writeFileSync(path, text);
+    return { ...job(path), parser: 'config', name };
+  }
+
+  const good = (): DecoderJob => config('good.yaml', 'num_layers: 4\nhidden_size: 64\nmicro_batch_size: 1\n');
+  /** Valid, and 100 MB as values. */
+  const large = (): DecoderJob =>
+    config('env.txt', Array.from({ length: 400_000 }, (_, i) => `NCCL_K${i}=${i}\n`).join(''));
+
+  it('has failed when it exhausts the heap of its thread, and the files behind it are decoded', async () => {
+    const limits = { heapMib: 24, silentMs: 60_000 };
+    const limited = new inThread.DecodeThread({ bulk: limits, guarded: limits });
+    try {
+      const [bad, fine] = [large(), good()];
+      const started = [bad, fine].map((file) => limited.start(file, 'guarded'));
+      for (const [i, decoding] of started.entries()) {
+        rows.length = 0;
+        if (i % 2 === 0) await expect(decoding.run(kept, {})).rejects.toMatchObject({ code: 'MBF2011' });
+        else {
+          await decoding.run(kept, {});
+          expect(rows).toHaveLength(3);
+        }
+      }
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('has failed when it makes no progress, and the files behind it are decoded', async () => {
+    const program = join(directory, 'thread.mjs');
+    writeFileSync(
+      program,
+      `import { parentPort } from 'node:worker_threads';
+parentPort.on('message', ({ name }) => {
+  if (name === 'endless.yaml') for (;;);
+  parentPort.postMessage({ type: 'done', summary: { rank: null, rankOrigin: null }, sha256: name });
+});
+`,
+    );
+    const limits = { heapMib: 256, silentMs: 3000 };
+    const limited = new inThread.DecodeThread({ bulk: limits, guarded: limits }, pathToFileURL(program));
+    try {
+      const fine = good();
+      const [endless, next] = [config('endless.yaml', 'num_layers: 4\n'), fine].map((file) => limited.start(file));
+      await expect(endless!.run(kept, {})).rejects.toMatchObject({ code: 'MBF2012' });
+      expect((await next!.run(kept, {})).sha256).toBe('good.yaml');
+      expect((await limited.start(fine).run(kept, {})).sha256).toBe('good.yaml');
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it('is guarded from a smaller size on where its format is read into a tree, and where it is compressed', () => {
+    const { threadFor, GUARDED_FROM_BYTES } = inThread;
+    const tree = { buildsTree: true };
+    expect(threadFor(tree, GUARDED_FROM_BYTES - 1, false)).toBeUndefined();
+    expect(threadFor(tree, GUARDED_FROM_BYTES, false)).toBe('guarded');
+    expect(threadFor(tree, 100, true)).toBe('guarded');
+    expect(threadFor({}, GUARDED_FROM_BYTES, true)).toBeUndefined();
   });
 });
 

@@ -1,13 +1,13 @@
 /**
  * Files of at most 4 MB that ask for much memory or time (`limit-inputs.ts`), each read by a process of its own beside a
- * log. The bounds here are a guard against hangs, three times the goal of 5 s and 600 MB: `MBF_LIMITS_TABLE=1` prints
- * what each took, MBF_LIMITS_MAIN names the `main.js` of another build to compare with, and MBF_LIMITS_ONLY a part of
+ * log. The bounds here are a guard against hangs, three times the goal of 5 s and 600 MB: MBF_LIMITS_TABLE
+ * names a file for what each took, MBF_LIMITS_MAIN names the `main.js` of another build to compare with, and MBF_LIMITS_ONLY a part of
  * the names.
  */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { buildCli } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { INGESTED, type LimitInput, RULES } from './limit-inputs.js';
@@ -45,7 +45,7 @@ interface Outcome {
 }
 
 const script = process.env['MBF_LIMITS_MAIN'] ?? buildCli().script;
-const rows: string[] = [];
+const table = process.env['MBF_LIMITS_TABLE'];
 
 function run(args: readonly string[]): Outcome {
   rmSync(usageFile, { force: true });
@@ -62,9 +62,8 @@ function run(args: readonly string[]): Outcome {
 
 function expectBounded(name: string, { status, stdout, stderr, usage, seconds }: Outcome, said: string): void {
   const figures = usage === undefined ? '-' : `${usage.cpuS.toFixed(1)} s CPU, ${Math.round(usage.rssMb)} MB`;
-  rows.push(
-    `${name.padEnd(48)} exit ${String(status).padEnd(4)} ${figures.padEnd(22)} ${seconds.toFixed(1)} s  ${said}`,
-  );
+  const row = `${name.padEnd(48)} exit ${String(status).padEnd(4)} ${figures.padEnd(22)} ${seconds.toFixed(1)} s  ${said}`;
+  if (table !== undefined) appendFileSync(table, `${row}\n`);
   const text = `${stdout}${stderr}`;
   expect(text).not.toMatch(/bug in mbforensics|FATAL ERROR|\n\s+at .{1,300}\.c?js:/);
   // Undefined: the process was killed, or aborted.
@@ -74,10 +73,6 @@ function expectBounded(name: string, { status, stdout, stderr, usage, seconds }:
 
 const chosen = (inputs: readonly LimitInput[]): LimitInput[] =>
   inputs.filter(({ name }) => name.includes(process.env['MBF_LIMITS_ONLY'] ?? ''));
-
-afterAll(() => {
-  if (process.env['MBF_LIMITS_TABLE'] !== undefined) process.stdout.write(`${rows.join('\n')}\n`);
-});
 
 describe('an input of at most 4 MB', () => {
   it.each(chosen(INGESTED))(
