@@ -15,6 +15,9 @@ import type { ConfigKind } from './sniff.js';
 import { readToml } from './toml.js';
 import { untrackedConfig } from './tracked-config.js';
 
+/** Of one environment; a process has some hundred. */
+const MOST_VARIABLES = 20_000;
+
 /** Reads a whole file of a kind that was recognised. */
 export function readConfig(kind: ConfigKind, name: string, bytes: Buffer, sink: RowSink): Promise<ParseSummary> {
   return new Reading(kind, name, new PlacedText(bytes), sink).read(bytes.length);
@@ -92,7 +95,17 @@ class Reading {
     const variables = new Map(entries.map(({ name, value }) => [name, value]));
     this.rank = rankOfEnvironment(variables);
     this.host = variables.get('SLURMD_NODENAME') ?? variables.get('HOSTNAME') ?? null;
-    for (const { name, value, at } of entries) this.give(envFinding(name, value, origin), at);
+    let kept = 0;
+    for (const { name, value, at } of entries) {
+      const finding = envFinding(name, value, origin);
+      if (finding === null) continue;
+      kept += 1;
+      if (kept > MOST_VARIABLES) {
+        this.cutShort({ what: `more than ${MOST_VARIABLES} variables; further ones were left out`, at });
+        break;
+      }
+      this.give(finding, at);
+    }
   }
 
   /** Settings written by the run take precedence over settings meant for it. */

@@ -176,17 +176,19 @@ export const INGESTED: readonly LimitInput[] = [
   {
     name: 'json items of a list',
     file: 'pods.json',
-    make: () => `{"kind":"List","items":[${fill('{"kind":"Pod"},')}{}]}`,
+    make: () => `{"kind":"List","items":[{"kind":"Pod","spec":{"containers":[]}},${fill('{"kind":"Pod"},')}{}]}`,
   },
   {
     name: 'json items with keys of their own',
     file: 'pods.json',
-    make: () => `{"kind":"List","apiVersion":"v1","items":[{"kind":"Pod","a":[${numbered((i) => `{"k${i}":1},`)}1]}]}`,
+    make: () =>
+      `{"kind":"List","apiVersion":"v1","items":[{"kind":"Pod","spec":{"containers":[]}},{"kind":"Pod","a":[${numbered((i) => `{"k${i}":1},`)}1]}]}`,
   },
   {
     name: 'json nested items',
     file: 'pods.json',
-    make: () => `{"kind":"List","apiVersion":"v1","items":[{"kind":"Pod","a":${fill('[')}`,
+    make: () =>
+      `{"kind":"List","apiVersion":"v1","items":[{"kind":"Pod","spec":{"containers":[]}},{"kind":"Pod","a":${fill('[')}`,
   },
   {
     name: 'slurm json',

@@ -52,7 +52,7 @@ function run(args: readonly string[]): Outcome {
   const started = performance.now();
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', hook, script, ...args], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: 240_000,
     killSignal: 'SIGKILL',
     maxBuffer: 64 * 1024 * 1024,
   });
