@@ -125,7 +125,7 @@ export class YamlReader {
     }
   }
 
-  /** Throws where the text is no YAML, has aliases, which kubectl never writes, or would take too long. */
+  /** Throws where the text is invalid YAML, has aliases, which kubectl never writes, or would take too long. */
   private read(text: string): unknown {
     const { checkYaml, plainYamlValue, YAML_LIMITS, yamlDocument, yamlValue } = this.yaml;
     const plain = plainYamlValue(text);

@@ -3,9 +3,9 @@
  * is done in little more than half of it, and of many files each is decoded while the one before it is committed. One
  * thread serves a whole ingest: starting it and compiling its code takes as long as decoding 100,000 entries.
  *
- * It also keeps a file from taking the whole ingest with it. A thread that runs out of memory, or that sends nothing for
- * too long, is ended: its file has failed, and a new thread reads those after it. Formats that are read into a tree have
- * a thread with less memory, from a smaller size on.
+ * It also keeps a file from taking the whole ingest with it. A thread that runs out of memory, or that sends nothing
+ * for too long, is ended: its file has failed, and a new thread reads those after it. Formats that are read into a tree
+ * have a thread with less memory, from a smaller size on.
  */
 import { availableParallelism } from 'node:os';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';

@@ -16,8 +16,8 @@ export function mapped(text: string, at: number): MappedText {
 }
 
 /**
- * Empty parts add no piece, and what continues in the source stays one piece: `V2=$V1`, `V3=$V2`, … would otherwise each
- * have one piece more than the one before, which is quadratic.
+ * Empty parts add no piece, and what continues in the source stays one piece: `V2=$V1`, `V3=$V2`, … would otherwise
+ * each have one piece more than the one before, which is quadratic.
  */
 export function joinMapped(parts: readonly MappedText[]): MappedText {
   if (parts.length === 1) return parts[0]!;

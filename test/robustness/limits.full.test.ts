@@ -1,8 +1,8 @@
 /**
- * Files of at most 4 MB that ask for much memory or time (`limit-inputs.ts`), each read by a process of its own beside a
- * log. The bounds here are a guard against hangs, three times the goal of 5 s and 600 MB: MBF_LIMITS_TABLE
- * names a file for what each took, MBF_LIMITS_MAIN names the `main.js` of another build to compare with, and MBF_LIMITS_ONLY a part of
- * the names.
+ * Files of at most 4 MB that ask for much memory or time (`limit-inputs.ts`), each read by a process of its own together
+ * with a log. The bounds here are a guard against hangs, three times the goal of 5 s and 600 MB: MBF_LIMITS_TABLE
+ * names a file for what each took, MBF_LIMITS_MAIN names the `main.js` of another build to compare with, and
+ * MBF_LIMITS_ONLY a part of the names.
  */
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -60,9 +60,9 @@ function run(args: readonly string[]): Outcome {
   return { status, stdout, stderr, usage, seconds: (performance.now() - started) / 1000 };
 }
 
-function expectBounded(name: string, { status, stdout, stderr, usage, seconds }: Outcome, said: string): void {
+function expectBounded(name: string, { status, stdout, stderr, usage, seconds }: Outcome, detail: string): void {
   const figures = usage === undefined ? '-' : `${usage.cpuS.toFixed(1)} s CPU, ${Math.round(usage.rssMb)} MB`;
-  const row = `${name.padEnd(48)} exit ${String(status).padEnd(4)} ${figures.padEnd(22)} ${seconds.toFixed(1)} s  ${said}`;
+  const row = `${name.padEnd(48)} exit ${String(status).padEnd(4)} ${figures.padEnd(22)} ${seconds.toFixed(1)} s  ${detail}`;
   if (table !== undefined) appendFileSync(table, `${row}\n`);
   const text = `${stdout}${stderr}`;
   expect(text).not.toMatch(/bug in mbforensics|FATAL ERROR|\n\s+at .{1,300}\.c?js:/);
