@@ -1,8 +1,8 @@
 /**
  * YAML as configurations mostly have it: block mappings and lists, scalars of one line, lists of scalars in brackets.
  * The result is that of `parsers/config/yaml.ts`, or null for any text it does not fully understand (anchors, tags,
- * texts over several lines, keys in quotes or set twice, tabs, damage), which the library then reads. The library takes a third of
- * the time in which one configuration is read and judged.
+ * texts over several lines, keys in quotes or set twice, tabs, damage), which the library then reads. The library takes
+ * a third of the time in which one configuration is read and judged.
  */
 import type { Literal, LiteralEntry } from '../model/literal.js';
 import { MIB } from '../model/units.js';

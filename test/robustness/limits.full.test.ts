@@ -1,7 +1,7 @@
 /**
- * Files of at most 4 MB that ask for much memory or time (`limit-inputs.ts`), each read by a process of its own together
- * with a log. The bounds here are a guard against hangs, three times the goal of 5 s and 600 MB: MBF_LIMITS_TABLE
- * names a file for what each took, MBF_LIMITS_MAIN names the `main.js` of another build to compare with, and
+ * Files of at most 4 MB that ask for much memory or time (`limit-inputs.ts`), each read by a process of its own, with a
+ * log in the same directory. The bounds are a guard against hangs, three times the goal of 5 s and 600 MB.
+ * MBF_LIMITS_TABLE names a file for what each took, MBF_LIMITS_MAIN the `main.js` of another build to compare with, and
  * MBF_LIMITS_ONLY a part of the names.
  */
 import { spawnSync } from 'node:child_process';
