@@ -4,7 +4,7 @@
  * the library alone). From the sources (tests, development) the JSON of the last build is read if it is not older than
  * its source (the attribution rules take 200 ms to parse), else the YAML or TSV file itself.
  */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { parseTsv } from './parse-tsv.js';
@@ -21,6 +21,14 @@ const loaded = new Map<string, unknown>();
 export function loadData(name: string): unknown {
   if (!loaded.has(name)) loaded.set(name, readData(name));
   return loaded.get(name);
+}
+
+/** The names of all data files, sorted. */
+export function dataNames(): string[] {
+  const folder = fileURLToPath(new URL('../knowledge/', import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'));
+  const names = files.flatMap((file) => /^(.+)\.(?:json|yaml|tsv)$/.exec(file)?.[1] ?? []);
+  return [...new Set(names)].sort();
 }
 
 function readData(name: string): unknown {

@@ -153,6 +153,10 @@ export const VERBS = {
     summary: 'write a flame graph (SVG), pprof, speedscope, memory_viz, Parquet, CSV',
     load: () => import('./store/export.js'),
   },
+  redact: {
+    summary: 'copy a run without names and secrets, to attach it to an issue',
+    load: () => import('./store/redact.js'),
+  },
   completion: {
     summary: 'print shell completion for bash, zsh or fish, or the man page',
     load: () => import('./store/completion.js'),
@@ -237,6 +241,7 @@ export const PARTS: Readonly<Partial<Record<VerbName, Readonly<Record<string, Ve
   bisect: { triage: 'triage' },
   estimate: { residual: 'residual' },
   doctor: { completion: 'completion' },
+  export: { redact: 'redact' },
   explain: { knobs: 'knobs', rules: 'rules', stack: 'explain-stack', text: 'classify', formats: 'formats' },
   runs: { sources: 'sources' },
 };

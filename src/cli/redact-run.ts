@@ -1,0 +1,206 @@
+/** Copies of runs without names; loaded only by verbs that make one. */
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { diagnose } from '../findings/flows/diagnose.js';
+import { discover } from '../ingest/discover.js';
+import { MbfError } from '../model/errors.js';
+import type { RedactionReport, RedactResult } from '../model/results/redact.js';
+import { Pseudonyms } from '../redact/pseudonyms.js';
+import {
+  collectNames,
+  inspectFiles,
+  type KnownNames,
+  leftovers,
+  type Redaction,
+  writeBundle,
+  writeReport,
+} from '../redact/redact.js';
+import { wordDiagnosis } from '../report/verdict/word-verdict.js';
+import { oneCharAByte, utf8 } from '../text/text-lines.js';
+import { onInterrupt } from './interrupt.js';
+import { writing } from './output-file.js';
+import { pathStore } from './path-store.js';
+import type { Session } from './session.js';
+
+const LEAST_KEY_BYTES = 16;
+
+/** The key of `--key FILE`: a names file of an earlier bundle, or any file; a new one without. */
+export function readKey(file: string | undefined): Buffer {
+  if (file === undefined) return randomBytes(32);
+  let content: Buffer;
+  try {
+    if (!statSync(file).isFile()) throw new MbfError('MBF1003', 'is not a regular file', { file });
+    content = readFileSync(file);
+  } catch (cause) {
+    if (cause instanceof MbfError) throw cause;
+    throw new MbfError('MBF1003', 'no key can be read from it', { file }, cause as Error);
+  }
+  const stored = /^\{\s*"key":\s*"([0-9a-f]{32,128})"/.exec(content.toString('latin1', 0, 400))?.[1];
+  if (stored !== undefined) return Buffer.from(stored, 'hex');
+  if (content.length < LEAST_KEY_BYTES)
+    throw new MbfError('MBF1001', `a key has at least ${LEAST_KEY_BYTES} bytes`, { file });
+  return content;
+}
+
+/** Writes the bundle of `paths` to the new directory `directory`. */
+export async function redactPaths(
+  paths: readonly string[],
+  directory: string,
+  key: Buffer,
+  session: Session,
+): Promise<Redaction & { readonly leftOver: RedactionReport['suspicious'] }> {
+  const known = await knownNames(paths, session);
+  const discovery = await discover(paths);
+  const first = await inspectFiles(discovery);
+  const { names, inputs } = await collectNames(first, known);
+  if (inputs.files.length === 0)
+    throw new MbfError('MBF2008', inputs.leftOut[0]?.why ?? 'nothing to redact was found', { file: paths.join(', ') });
+  const redaction = await writeBundle(inputs, names, new Pseudonyms(key), directory);
+  const check = await checkBundle([directory], new Set(redaction.report.replacements));
+  return { ...redaction, leftOver: check };
+}
+
+/** Frames and hosts as the rows of these files have them. */
+async function knownNames(paths: readonly string[], session: Session): Promise<KnownNames> {
+  const opened = await pathStore(paths, session.context);
+  try {
+    const frames = await opened.store.all('redact.frames');
+    const hosts = await opened.store.all('redact.hosts');
+    return { frames, hosts: hosts.map(({ host }) => host) };
+  } finally {
+    await opened.close();
+  }
+}
+
+/** What still looks like a name in the files. */
+export async function checkBundle(
+  paths: readonly string[],
+  replacements: ReadonlySet<string> = new Set(),
+): Promise<RedactionReport['suspicious']> {
+  const inputs = await inspectFiles(await discover(paths));
+  const all = { ...inputs, replacements: new Set([...inputs.replacements, ...replacements]) };
+  const { names, suspicious } = await collectNames(all, { frames: [], hosts: [] });
+  return leftovers(names, suspicious).map(({ text, kind }) => ({ text: utf8(text), kind }));
+}
+
+/** `redact RUN -o DIR`: the bundle, its report, the file of names, and whether the diagnosis is the same. */
+export async function redactRun(
+  paths: readonly string[],
+  { output, key }: { readonly output: string; readonly key: string | undefined },
+  session: Session,
+): Promise<RedactResult> {
+  const directory = resolve(output);
+  const namesFile = `${directory}-names.json`;
+  if (existsSync(directory)) throw new MbfError('MBF1007', 'the directory exists', { file: output });
+  if (existsSync(namesFile)) throw new MbfError('MBF1007', 'the file exists', { file: `${output}-names.json` });
+  const secret = readKey(key);
+  const removeAll = (): undefined => {
+    rmSync(directory, { recursive: true, force: true });
+    rmSync(namesFile, { force: true });
+  };
+  writing(output, () => mkdirSync(directory));
+  const forget = onInterrupt(removeAll);
+  try {
+    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, session);
+    const differences = await differencesOf(paths, directory, (text) => rewriter.restore(text), session);
+    const complete: RedactionReport = {
+      ...report,
+      suspicious: leftOver,
+      diagnosis: differences.length === 0 ? 'equal' : 'different',
+    };
+    writing(output, () => writeReport(directory, complete));
+    const shown = Object.fromEntries(Object.entries(names).map(([text, original]) => [utf8(text), utf8(original)]));
+    const content = `${JSON.stringify({ key: secret.toString('hex'), names: shown }, null, 1)}\n`;
+    writing(namesFile, () => writeFileSync(namesFile, content, { mode: 0o600, flag: 'wx' }));
+    return {
+      schema: 'mbforensics/redact@1',
+      directory: output,
+      names_file: `${output}-names.json`,
+      report: complete,
+      differences,
+    };
+  } catch (error) {
+    removeAll();
+    throw error;
+  } finally {
+    forget();
+  }
+}
+
+/** Fields that name the run itself, or depend on its place. */
+const OF_THE_PLACE = /"(?:run|root|path|file|commands?|created_at|touched_at|content_key|sha256)":/;
+
+/** Where the diagnosis of the bundle differs from that of the original, names mapped back. */
+async function differencesOf(
+  paths: readonly string[],
+  directory: string,
+  restore: (text: string) => string,
+  session: Session,
+): Promise<string[]> {
+  const original = await diagnosisOf(paths, session);
+  const redacted = await diagnosisOf([directory], session);
+  const differences: string[] = [];
+  const walk = (a: unknown, b: unknown, path: string): void => {
+    if (differences.length >= 20 || OF_THE_PLACE.test(`"${path.slice(path.lastIndexOf('.') + 1)}":`)) return;
+    if (typeof a === 'string' && typeof b === 'string') {
+      if (plain(a) !== plain(utf8(restore(oneCharAByte(b)))) && plain(a) !== plain(b)) differences.push(path);
+    } else if (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null) {
+      for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
+        walk((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name], `${path}.${name}`);
+    } else if (a !== b) differences.push(path);
+  };
+  walk(original, redacted, '');
+  return differences;
+}
+
+/** Secrets are masked in a bundle, and named by their length in a store. */
+function plain(text: string): string {
+  return text.replace(/<secret: (\d+) characters?>/g, (_, length: string) => 'x'.repeat(Number(length)));
+}
+
+async function diagnosisOf(paths: readonly string[], session: Session): Promise<unknown> {
+  const opened = await pathStore(paths, session.context);
+  try {
+    const options = { capacityBytes: undefined, advises: true, failedSources: opened.failed };
+    const result = wordDiagnosis(await diagnose(opened.store, opened.runId, opened.run, options));
+    // Sentences name the run.
+    const name = JSON.stringify(opened.run).slice(1, -1).replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+    const text = JSON.stringify(result).replaceAll(new RegExp(`(?<![\\w.-])${name}(?![\\w-])`, 'g'), 'RUN');
+    return JSON.parse(text) as unknown;
+  } finally {
+    await opened.close();
+  }
+}
+
+/**
+ * The operands of a verb with `--redact`: a bundle of them in a temporary directory, removed when the verb ends. The
+ * run has its redacted name.
+ */
+export async function redactedOperands(
+  paths: readonly string[],
+  key: string | undefined,
+  session: Session,
+): Promise<readonly string[]> {
+  if (paths.length === 0 || paths.includes('-') || paths.some((path) => !existsSync(path)))
+    throw new MbfError('MBF1001', '--redact reads the files again: name paths');
+  const folder = mkdtempSync(join(tmpdir(), 'mbforensics-'));
+  const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
+  const forget = onInterrupt(removeFolder);
+  session.keep({
+    close: async () => {
+      forget();
+      removeFolder();
+    },
+  });
+  const work = join(folder, 'work');
+  mkdirSync(work);
+  const { report, rewriter } = await redactPaths(paths, work, readKey(key), session);
+  writeReport(work, report);
+  const { renameSync } = await import('node:fs');
+  const name = utf8(rewriter.rewrite(oneCharAByte(basename(resolve(paths[0]!))))) || 'run';
+  const place = join(folder, name === 'work' ? 'run' : name);
+  renameSync(work, place);
+  return [place];
+}

@@ -1,0 +1,53 @@
+import { MbfError } from '../../../model/errors.js';
+import type { RedactResult } from '../../../model/results/redact.js';
+import { redactText } from '../../../report/store/redact-text.js';
+import { defineVerb } from '../../define-verb.js';
+import { EXIT } from '../../exit-codes.js';
+import { flag, operand, option } from '../../options.js';
+import { KEY } from '../../redact-option.js';
+
+export const verb = defineVerb({
+  name: 'redact',
+  operands: { run: operand('<path...>', 'files and directories of one run') },
+  options: {
+    output: option('-o, --output <dir>', 'the new directory'),
+    key: KEY,
+    check: flag('--check', 'write nothing; exit 1 if the files have what looks like a name or a key'),
+  },
+  examples: [
+    'redact runs/llama3-70b-sft -o for-the-issue',
+    'redact runs/tuesday -o tuesday --key for-the-issue-names.json',
+    'redact for-the-issue --check',
+  ],
+  notes: `The copy has other names for users, hosts, paths, projects, private code and ids, and no secrets. They have the
+length of the original, and the diagnosis is compared with that of the original. DIR-names.json beside the directory
+has the key and the original names: keep it.`,
+  async ask({ run, output, key, check }, session): Promise<RedactResult> {
+    const { checkBundle, redactRun } = await import('../../redact-run.js');
+    if (!check) {
+      if (output === undefined) throw new MbfError('MBF1001', 'name the new directory with --output, or give --check');
+      return redactRun(run, { output, key }, session);
+    }
+    if (output !== undefined) throw new MbfError('MBF1001', '--check writes nothing, so it goes without --output');
+    const suspicious = await checkBundle(run);
+    return {
+      schema: 'mbforensics/redact@1',
+      directory: run.join(', '),
+      names_file: null,
+      report: {
+        schema: 'mbforensics/redaction@1',
+        ...{ files: [], left_out: [], kinds: [], replacements: [], suspicious, diagnosis: 'not compared' },
+      },
+      differences: [],
+    };
+  },
+  render: (result) => redactText(result),
+  exitCode: ({ report, names_file: namesFile }) =>
+    namesFile === null
+      ? report.suspicious.length > 0
+        ? EXIT.finding
+        : EXIT.done
+      : report.diagnosis === 'different'
+        ? EXIT.finding
+        : EXIT.done,
+});
