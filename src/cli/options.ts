@@ -218,6 +218,15 @@ export const CSV_RAW = flag(
   '--csv-raw',
   "csv: exact cells, without a ' in front of what a spreadsheet takes for a formula, and with invisible characters",
 );
+export const KEY = option(
+  '--key <file>',
+  'names file of an earlier `redact`, or any secret file: the same names again',
+);
+/** Verbs with these options read a copy without names; see `Session`. */
+export const REDACT = {
+  redact: flag('--redact', 'without names of users, hosts, paths, projects and private code, for sharing'),
+  key: KEY,
+};
 
 export const HTML = option(
   '--html <file>',

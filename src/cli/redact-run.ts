@@ -1,6 +1,6 @@
 /** Copies of runs without names; loaded only by verbs that make one. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { diagnose } from '../findings/flows/diagnose.js';
@@ -142,16 +142,21 @@ async function differencesOf(
   const original = await diagnosisOf(paths, session);
   const redacted = await diagnosisOf([directory], session);
   const differences: string[] = [];
+  const isSame = (a: string, b: string): boolean => {
+    const shown = plain(a);
+    const restored = plain(utf8(restore(oneCharAByte(b))));
+    return shown === restored || shown === plain(b) || original.nameless(shown) === redacted.nameless(restored);
+  };
   const walk = (a: unknown, b: unknown, path: string): void => {
     if (differences.length >= 20 || OF_THE_PLACE.test(`"${path.slice(path.lastIndexOf('.') + 1)}":`)) return;
     if (typeof a === 'string' && typeof b === 'string') {
-      if (plain(a) !== plain(utf8(restore(oneCharAByte(b)))) && plain(a) !== plain(b)) differences.push(path);
+      if (!isSame(a, b)) differences.push(path);
     } else if (typeof a === 'object' && typeof b === 'object' && a !== null && b !== null) {
       for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
         walk((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name], `${path}.${name}`);
     } else if (a !== b) differences.push(path);
   };
-  walk(original, redacted, '');
+  walk(original.result, redacted.result, '');
   return differences;
 }
 
@@ -160,29 +165,32 @@ function plain(text: string): string {
   return text.replace(/<secret: (\d+) characters?>/g, (_, length: string) => 'x'.repeat(Number(length)));
 }
 
-async function diagnosisOf(paths: readonly string[], session: Session): Promise<unknown> {
+/** `nameless` takes the name of the run out of a text: the directory of a bundle has another one. */
+async function diagnosisOf(
+  paths: readonly string[],
+  session: Session,
+): Promise<{ readonly result: unknown; nameless(text: string): string }> {
   const opened = await pathStore(paths, session.context);
   try {
     const options = { capacityBytes: undefined, advises: true, failedSources: opened.failed };
     const result = wordDiagnosis(await diagnose(opened.store, opened.runId, opened.run, options));
-    // Sentences name the run.
-    const name = JSON.stringify(opened.run).slice(1, -1).replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
-    const text = JSON.stringify(result).replaceAll(new RegExp(`(?<![\\w.-])${name}(?![\\w-])`, 'g'), 'RUN');
-    return JSON.parse(text) as unknown;
+    const name = opened.run.replaceAll(/[.*+?^${}()|[\]\\/]/g, String.raw`\$&`);
+    const pattern = new RegExp(`(?<![\\w.-])${name}(?![\\w-])`, 'g');
+    return { result, nameless: (text) => text.replaceAll(pattern, 'RUN') };
   } finally {
     await opened.close();
   }
 }
 
 /**
- * The operands of a verb with `--redact`: a bundle of them in a temporary directory, removed when the verb ends. The
- * run has its redacted name.
+ * A copy of the paths of one run, in a temporary directory that is removed when the verb ends. It has the run's name,
+ * redacted. `cacheDir` is for its store.
  */
-export async function redactedOperands(
+export async function redactedCopy(
   paths: readonly string[],
   key: string | undefined,
   session: Session,
-): Promise<readonly string[]> {
+): Promise<{ readonly path: string; readonly cacheDir: string }> {
   if (paths.length === 0 || paths.includes('-') || paths.some((path) => !existsSync(path)))
     throw new MbfError('MBF1001', '--redact reads the files again: name paths');
   const folder = mkdtempSync(join(tmpdir(), 'mbforensics-'));
@@ -198,9 +206,9 @@ export async function redactedOperands(
   mkdirSync(work);
   const { report, rewriter } = await redactPaths(paths, work, readKey(key), session);
   writeReport(work, report);
-  const { renameSync } = await import('node:fs');
-  const name = utf8(rewriter.rewrite(oneCharAByte(basename(resolve(paths[0]!))))) || 'run';
-  const place = join(folder, name === 'work' ? 'run' : name);
-  renameSync(work, place);
-  return [place];
+  const name = utf8(rewriter.rewrite(oneCharAByte(basename(resolve(paths[0]!)))));
+  const path = join(folder, 'run', name);
+  mkdirSync(join(folder, 'run'));
+  renameSync(work, path);
+  return { path, cacheDir: join(folder, 'cache') };
 }

@@ -17,6 +17,12 @@ export interface CommonOptions {
   readonly wait: string | undefined;
 }
 
+/** Of verbs with `--redact`. */
+interface RedactOptions {
+  readonly redact?: boolean;
+  readonly key?: string | undefined;
+}
+
 type Closable = { close(): Promise<void> };
 
 export class Session {
@@ -29,8 +35,11 @@ export class Session {
   /** For standard error, after the answer. */
   readonly remarks: string[] = [];
   readonly #opened: Closable[] = [];
+  /** Set by `--redact`: paths are read from copies without names, made with this key. */
+  readonly #redaction: { readonly key: string | undefined } | undefined;
 
-  constructor(context: Context, common: CommonOptions, program: Command) {
+  constructor(context: Context, common: CommonOptions & RedactOptions, program: Command) {
+    this.#redaction = common.redact === true ? { key: common.key } : undefined;
     this.context = context;
     this.common = common;
     this.program = program;
@@ -66,10 +75,20 @@ export class Session {
     if (failed.length > 0) this.hasFailed = true;
   }
 
+  /** With `--redact` a copy of what the operands name, in a directory that is removed when the verb ends. */
+  async #redacted(operands: Operands): Promise<{ readonly operands: Operands; readonly context: Context }> {
+    if (this.#redaction === undefined) return { operands, context: this.context };
+    const { redactedCopy } = await import('./redact-run.js');
+    const paths = operands === undefined ? [] : typeof operands === 'string' ? [operands] : operands;
+    const { path, cacheDir } = await redactedCopy(paths, this.#redaction.key, this);
+    return { operands: path, context: { ...this.context, cacheDir } };
+  }
+
   /** What the operands mean, opened. */
   async target(operand: Operands): Promise<Target> {
     const { openTarget } = await import('./target.js');
-    const opened = await openTarget(operand, this.common, this.context);
+    const { operands, context } = await this.#redacted(operand);
+    const opened = await openTarget(operands, this.common, context);
     this.note(opened);
     return this.keep(opened);
   }
@@ -99,7 +118,8 @@ export class Session {
   /** The store itself, or that of a path; files that could not be read do not count. */
   async store(path: string | undefined): Promise<OpenedStore> {
     const { openTargetStore } = await import('./target.js');
-    return this.keep(await openTargetStore(path, this.common, this.context));
+    const { operands, context } = await this.#redacted(path);
+    return this.keep(await openTargetStore(operands as string | undefined, this.common, context));
   }
 
   /** Two operands, opened when they are used; files that could not be read do not count. */

@@ -3,9 +3,11 @@
  * one character a byte, so that places are bytes. All expressions are linear: every quantifier is bounded, or its
  * characters cannot begin what follows.
  */
+import { keepsEnv } from '../knowledge/env-keys.js';
 import { findSecrets } from '../knowledge/secrets.js';
 import type { NameKind, Names } from './names.js';
-import { vocabulary } from './vocabulary.js';
+import { BASE64, decodedText } from './rewriter.js';
+import { lower, vocabulary } from './vocabulary.js';
 
 /** Settings, variables and columns whose values are names; compared in lower case without signs. */
 const VALUES: Readonly<Record<string, NameKind>> = Object.fromEntries(
@@ -19,7 +21,10 @@ const VALUES: Readonly<Record<string, NameKind>> = Object.fromEntries(
       ],
       ['host', 'slurmnodelist slurmsubmithost allocnode rdzvendpoint masterport hostip nodeip podip machine rdzvhost'],
       ['name', 'partition slurmjobpartition cluster slurmclustername clustername jobname slurmjobname comment'],
-      ['name', 'wandbentity wandbproject wandbexpname wandbname wandbrunname wandbgroup wandbrungroup wandbtags entity'],
+      [
+        'name',
+        'wandbentity wandbproject wandbexpname wandbname wandbrunname wandbgroup wandbrungroup wandbtags entity',
+      ],
       ['name', 'project projectname runname displayname expname experiment experimentname mlflowexperiment'],
       ['name', 'image containerimage container bucket namespace podname pod service serviceaccount registry'],
       ['name', 'branch gitbranch remote giturl gitremote repository repo remoteurl dataset datasetname datapath'],
@@ -42,7 +47,8 @@ const PATH = /(?<![\w.~:/\\-])(?:~|\.{1,2}|[A-Za-z]:)?(?:[/\\]{1,2}[^\s/\\'"`()[
 const RELATIVE =
   /(?<![\w./\\-])[\w.@+~-]{1,100}(?:[/\\]{1,2}[\w.@+~-]{1,100}){1,30}\.(?:py|ya?ml|json|jsonl|sh|sbatch|log|out|err|txt|pickle|pkl|pt|pth|bin|idx|nemo|ckpt|safetensors|parquet|toml|cfg|csv|cpp|cc|cu|h|so|gz|sqlite)\b/g;
 const HOME = /[/\\](?:home|homes|Users|users|user|u)[/\\]{1,2}([^\s/\\'"`()[\]{}<>|:;,=]{1,64})/g;
-const URL_ = /\b([a-z][a-z0-9+]{1,15}):\/\/(?:([^\s/@'"<>]{1,200})@)?([\w.-]{1,253})(?::\d{1,5})?((?:\/[^\s'"<>?#]{0,1000})?)/g;
+const URL_ =
+  /\b([a-z][a-z0-9+]{1,15}):\/\/(?:([^\s/@'"<>]{1,200})@)?([\w.-]{1,253})(?::\d{1,5})?((?:\/[^\s'"<>?#]{0,1000})?)/g;
 const BUCKETS = /^(?:s3|s3a|gs|gcs|az|abfss?|wasbs?|swift|hdfs|oss|cos|r2|weka|file)$/;
 const AT = /(?<![\w.%+-])([A-Za-z][\w.+-]{0,63})@([A-Za-z][\w-]{0,62}(?:\.[\w-]{1,62}){0,6})/g;
 /** A domain of at least three labels, or two with a common ending. */
@@ -51,7 +57,7 @@ const DOMAIN =
 const IPV4 = /(?<![\w.=-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])/g;
 const IPV6 = /(?<![\w:.])(?:[0-9a-f]{1,4}:){2,7}(?::?[0-9a-f]{1,4}){1,7}(?![\w:.])/gi;
 const MAC = /(?<![\w:-])(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}(?![\w:-])/gi;
-const UUID = /(?<![0-9a-f-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-f-])/gi;
+const UUID = /(?<![0-9a-f])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-f-])/gi;
 /** Commits, keys, digests. */
 const HEX = /(?<![\w])(?:[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{32})(?![\w])/g;
 /** `host:port`, and NCCL's `host:pid:thread`. */
@@ -62,9 +68,14 @@ const NODES = /(?<![\w./-])([A-Za-z][A-Za-z0-9-]{1,60})\[\d{1,6}(?:[-,]\d{1,6}){
 /** `File "train.py", line 3, in step`, and the line of source below it. */
 const TRACEBACK = /File "([^"\n]{1,1000})", line \d{1,7}(?:, in ([\w<>.]{1,200}))?/g;
 /** `_target_: acme.models.Router`, `<class 'acme.Router'>`, `acme.errors.RouterError: …`. */
-const DOTTED = /(?:_target_["']?[:=]\s{0,4}["']?|<(?:class|function|enum) '?|^|\s)((?:[A-Za-z_]\w{1,60}\.){1,12}[A-Za-z_]\w{1,60})(?=["'>:\s]|$)/g;
+const DOTTED =
+  /(?:_target_["']?[:=]\s{0,4}["']?|<(?:class|function|enum) '?|^|\s)((?:[A-Za-z_]\w{1,60}\.){1,12}[A-Za-z_]\w{1,60})(?=["'>:\s]|$)/g;
 const USER_ID = /\b(?:UserId|GroupId|User|uid|gid)=(?:\d{1,10}\()?([A-Za-z][\w.-]{0,63})/g;
 const FLAG = /(?:^|\s)-([AJpuwM])[\s=]?([A-Za-z][\w.,[\]-]{1,100})/g;
+/** Runs of Weights & Biases: in URLs, and in names of directories. */
+const RUN_ID = /(?:\/runs\/|run-\d{8}_\d{6}-|run-)([a-z0-9]{8})(?![A-Za-z0-9])/g;
+/** A line of an environment. */
+const VARIABLE = /^\s{0,16}(?:export\s|declare -x\s)?([A-Z][A-Z0-9_]{2,80})=(.{2,4000})/;
 const JOB = /(?:job[ _-]?id|jobid|slurm[-_]|array[ _-]?job|StepId|JOB|job)[\s=:"'#-]{0,4}(\d{4,12})(?!\d)/gi;
 
 const groupsOf = (pattern: RegExp, text: string): IterableIterator<RegExpMatchArray> => text.matchAll(pattern);
@@ -95,6 +106,14 @@ export class NameCollector {
     if (text.includes('.')) this.#dots(text);
     if (text.includes(':') || text.includes('-')) this.#ids(text);
     if (KEY.test(text)) this.#settings(text);
+    const variable = VARIABLE.exec(text);
+    if (variable !== null && !keepsEnv(variable[1]!)) names.name(variable[2]!, 'name');
+    if (text.includes('run'))
+      for (const [, id] of groupsOf(RUN_ID, text)) if (/\d/.test(id!) && /[a-z]/.test(id!)) names.whole(id!, 'id');
+    for (const [coded] of groupsOf(BASE64, text)) {
+      const decoded = decodedText(coded);
+      if (decoded !== undefined) this.take(decoded);
+    }
     for (const match of groupsOf(HEX, text)) if (/\d/.test(match[0])) names.whole(match[0], 'id');
   }
 
@@ -166,7 +185,7 @@ export class NameCollector {
   /** The value of a setting, a variable or a column. */
   setting(key: string, value: string): void {
     const last = key.slice(key.lastIndexOf('.') + 1);
-    const kind = VALUES[last.toLowerCase().replace(/[^a-z]/g, '')];
+    const kind = VALUES[lower(last).replace(/[^a-z]/g, '')];
     if (kind === undefined || /^(?:null|None|True|False|true|false|auto|-?\d[\d.e+-]*)$/.test(value)) {
       if (kind === 'job' && /^\d{4,12}$/.test(value)) this.#names.whole(value, 'job');
       return;
@@ -207,7 +226,7 @@ export class NameCollector {
     const first = parts[0]!;
     if (packages.has(first) || namespaces.has(first) || /^\d/.test(first)) return;
     // Settings are dotted too: `model.tensor_model_parallel_size`.
-    if (words.has(first.toLowerCase()) && parts.length === 2) return;
+    if (words.has(lower(first)) && parts.length === 2) return;
     for (const part of parts) this.#names.name(part, 'code');
   }
 

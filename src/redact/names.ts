@@ -2,21 +2,10 @@
  * What identifies somebody, as it is met in the files of a run. Words are parts of names, and are replaced wherever
  * they occur. Whole texts (hosts, addresses, ids) are replaced as a whole.
  */
-import { vocabulary, wordsOf } from './vocabulary.js';
+import { lower, vocabulary, wordsOf } from './vocabulary.js';
 
 /** In the order of the report. */
-export const NAME_KINDS = [
-  'secret',
-  'user',
-  'host',
-  'domain',
-  'address',
-  'id',
-  'job',
-  'path',
-  'name',
-  'code',
-] as const;
+export const NAME_KINDS = ['secret', 'user', 'host', 'domain', 'address', 'id', 'job', 'path', 'name', 'code'] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
 
 /** Shorter words are parts of too many others. */
@@ -35,14 +24,16 @@ export class Names {
   readonly #replacements: ReadonlySet<string>;
 
   constructor(replacements: ReadonlySet<string> = new Set()) {
-    this.#replacements = replacements;
+    this.#replacements = new Set(
+      [...replacements].flatMap((text) => [text, ...wordsOf(text).map((word) => lower(word))]),
+    );
   }
 
   /** A name of any kind: its words that identify somebody. True if it has one. */
   name(text: string, kind: NameKind): boolean {
     let isKnown = true;
     for (const cased of wordsOf(text)) {
-      const word = cased.toLowerCase();
+      const word = lower(cased);
       if (this.keeps(word)) continue;
       isKnown = false;
       const into = word.length < LEAST_WORD ? this.shortWords : this.words;
@@ -54,7 +45,8 @@ export class Names {
   /** A user or a group. A short or ordinary one is replaced only where it stands as a user. */
   user(text: string): void {
     if (vocabulary().users.has(text) || !/[A-Za-z\x80-\xff]/.test(text)) return;
-    const isDistinct = wordsOf(text).some((word) => word.length >= LEAST_WORD && !this.keeps(word.toLowerCase()));
+    if (wordsOf(text).some((word) => this.#isReplacement(lower(word)))) return;
+    const isDistinct = wordsOf(text).some((word) => word.length >= LEAST_WORD && !this.keeps(lower(word)));
     if (isDistinct) this.name(text, 'user');
     else this.#add(this.ordinary, text, 'user');
   }
@@ -66,7 +58,7 @@ export class Names {
 
   /** A host, and its name without a number, as lists of nodes write it (`h100-dgx-[001-016]`). */
   host(text: string): void {
-    if (!/[A-Za-z]/.test(text) || vocabulary().domains.includes(text.toLowerCase())) return;
+    if (!/[A-Za-z]/.test(text) || vocabulary().domains.includes(lower(text))) return;
     const [first = '', ...domain] = text.split('.');
     if (domain.length > 0) this.domain(domain.join('.'));
     // A single ordinary word (`node`, `worker`) is no host.
@@ -81,10 +73,10 @@ export class Names {
   }
 
   domain(text: string): void {
-    const lower = text.toLowerCase();
-    const isPublic = vocabulary().domains.some((known) => lower === known || lower.endsWith(`.${known}`));
+    const name = lower(text);
+    const isPublic = vocabulary().domains.some((known) => name === known || name.endsWith(`.${known}`));
     if (isPublic) return;
-    const labels = lower.split('.');
+    const labels = name.split('.');
     // The last label is public (`com`, `internal`).
     for (const label of labels.slice(0, -1)) this.name(label, 'domain');
   }
@@ -94,7 +86,12 @@ export class Names {
   }
 
   keeps(word: string): boolean {
-    return word.length < 2 || vocabulary().words.has(word) || this.#replacements.has(word);
+    return word.length < 2 || vocabulary().words.has(word) || this.#isReplacement(word);
+  }
+
+  /** A secret is replaced by as many `x`. */
+  #isReplacement(word: string): boolean {
+    return this.#replacements.has(word) || /^x{4,}$/.test(word);
   }
 
   get size(): number {

@@ -6,7 +6,7 @@
 import { MbfError } from '../model/errors.js';
 import { readDatabaseHeader } from '../sqlite/database-header.js';
 import { Varint } from '../sqlite/varint.js';
-import type { Rewrite } from './rewrite-file.js';
+import { isText, type Rewrite } from './rewrite-text.js';
 
 interface Bytes {
   readAt(target: Uint8Array, position: number): number;
@@ -59,7 +59,8 @@ class Patcher {
 
   run(): void {
     const roots = [1];
-    for (let root = roots.pop(); root !== undefined; root = roots.pop()) this.#tree(root, root === 1 ? roots : undefined);
+    for (let root = roots.pop(); root !== undefined; root = roots.pop())
+      this.#tree(root, root === 1 ? roots : undefined);
     const zeros = Buffer.alloc(this.#pageSize);
     for (let page = 2; page <= this.#pages; page += 1) {
       if (this.#used[page] === 1) continue;
@@ -223,7 +224,7 @@ class Patcher {
       // Blobs hold texts too, in exports of some versions.
       if (type >= 12 && length > 0 && roots === undefined) {
         const text = record.toString('latin1', at, at + length);
-        if (type % 2 === 1 || !/[\x00-\x08\x0e-\x1f]/.test(text)) {
+        if (type % 2 === 1 || isText(text)) {
           const replaced = this.#rewrite(text);
           if (replaced !== text) record.write(replaced, at, 'latin1');
         }

@@ -6,7 +6,7 @@
  */
 import { createHmac } from 'node:crypto';
 import type { Names } from './names.js';
-import { vocabulary } from './vocabulary.js';
+import { lower, vocabulary } from './vocabulary.js';
 
 /** Without vowels no replacement is a word, and none of them names a part of a model by chance. */
 const LETTERS = 'bcdfghjkmnpqrstvwxz';
@@ -41,9 +41,7 @@ export class Pseudonyms {
       let text = '';
       for (let i = 0; i < word.length; i += 1)
         text +=
-          literal !== undefined && i >= at && i < at + literal.length
-            ? word[i]!
-            : LETTERS[bytes[i]! % LETTERS.length]!;
+          literal !== undefined && i >= at && i < at + literal.length ? word[i]! : LETTERS[bytes[i]! % LETTERS.length]!;
       const isFree =
         !words.has(text) &&
         !names.words.has(text) &&
@@ -91,7 +89,7 @@ export class Pseudonyms {
    */
   host(host: string): string {
     return host.replace(/[A-Za-z\x80-\xff]+/g, (word) => {
-      const bytes = this.#bytes('host', word.toLowerCase(), 0);
+      const bytes = this.#bytes('host', lower(word), 0);
       return [...word]
         .map((letter, i) => {
           const replaced = LETTERS[bytes[i]! % LETTERS.length]!;

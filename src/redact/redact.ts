@@ -17,8 +17,8 @@ import { oneCharAByte, utf8 } from '../text/text-lines.js';
 import { NameCollector } from './collect-names.js';
 import { NAME_KINDS, type NameKind, Names } from './names.js';
 import type { Pseudonyms } from './pseudonyms.js';
-import { Rewriter } from './rewriter.js';
 import { type FileForm, formOf, rewriteFile, visitTexts } from './rewrite-file.js';
+import { Rewriter } from './rewriter.js';
 import { suspiciousWords } from './suspicious.js';
 
 /** Inside a bundle. It has no original name. */
@@ -128,14 +128,15 @@ export async function collectNames(
   for (const input of inputs.files) {
     const { displayPath } = input.candidate;
     progress?.(displayPath);
-    collector.segments(oneCharAByte(displayPath), 'path');
+    collector.take(`/${oneCharAByte(displayPath)}`);
     try {
       await withSource(input.candidate, (opened) =>
         visitTexts(opened.source, input.form, (text) => {
           // A line is short; a text of many lines may be a file in a column of a database.
           for (const line of text.split('\n')) {
             collector.take(line.endsWith('\r') ? line.slice(0, -1) : line);
-            for (const word of suspiciousWords(line, inputs.replacements)) if (suspicious.size < 1000) suspicious.add(word);
+            for (const word of suspiciousWords(line, inputs.replacements))
+              if (suspicious.size < 1000) suspicious.add(word);
           }
         }),
       );
@@ -203,14 +204,18 @@ export async function writeBundle(
       names: pairs.filter((pair) => pair.kind === kind).length,
       replaced: rewriter.counts.byKind.get(kind) ?? 0,
     })),
-    replacements: [...new Set([...replacements, ...pairs.map(({ text }) => text)])].sort(),
+    replacements: [
+      ...new Set([...replacements, ...pairs.filter(({ kind }) => kind !== 'secret').map(({ text }) => text)]),
+    ].sort(),
     suspicious: [],
     diagnosis: 'not compared',
   };
   return {
     report,
     rewriter,
-    names: Object.fromEntries(pairs.filter(({ kind }) => kind !== 'secret').map(({ text, original }) => [text, original])),
+    names: Object.fromEntries(
+      pairs.filter(({ kind }) => kind !== 'secret').map(({ text, original }) => [text, original]),
+    ),
   };
 }
 

@@ -7,9 +7,7 @@ import { MbfError } from '../model/errors.js';
 import type { ByteSource } from '../model/parser.js';
 import { patchDatabase } from './patch-database.js';
 import { rewriteLog, rewriteRecords } from './rewrite-records.js';
-
-/** Text with one character a byte, to text of equal length. */
-export type Rewrite = (text: string) => string;
+import type { Rewrite } from './rewrite-text.js';
 
 export type FileForm = 'text' | 'pickle' | 'sqlite' | 'records' | 'wandb';
 
@@ -22,7 +20,7 @@ export function formOf(head: Uint8Array, format: string): FileForm | undefined {
   if (head[0] === 0x80) return 'pickle';
   // A page of torch's viewer has the pickle as base64.
   if (format === 'torch-snapshot' && !/^\s*[[{]/.test(start)) return undefined;
-  return head.includes(0) || /^(?:\xff\xfe|\xfe\xff|PAR1|PK\x03\x04)/.test(start) ? undefined : 'text';
+  return head.includes(0) || /^(?:\xff\xfe|\xfe\xff|PAR1|PK)/.test(start) ? undefined : 'text';
 }
 
 /** Writes the rewritten content of `source` to the new file `path`. */
@@ -133,11 +131,7 @@ const STOP = 0x2e;
 const MOST_OPERAND = 64 * 1024 * 1024;
 
 /** Visits the texts of a pickle; what `rewrite` returns, of equal length, is written in their place. */
-async function rewritePickle(
-  source: ByteSource,
-  write: (bytes: Uint8Array) => void,
-  rewrite: Rewrite,
-): Promise<void> {
+async function rewritePickle(source: ByteSource, write: (bytes: Uint8Array) => void, rewrite: Rewrite): Promise<void> {
   let buffer = Buffer.allocUnsafe(2 * BLOCK_BYTES);
   let at = 0;
   let end = 0;

@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { maskedCrc } from '../../parsers/tensorboard/masked-crc.js';
 import { MbfError } from '../model/errors.js';
 import type { ByteSource } from '../model/parser.js';
-import type { Rewrite } from './rewrite-file.js';
+import { isText, type Rewrite } from './rewrite-text.js';
 
 type Write = (bytes: Uint8Array) => void;
 
@@ -78,7 +78,8 @@ function chunksOf(file: Buffer, grid: number): Chunk[] {
     const length = file.readUInt16LE(at + 4);
     const type = file[at + 6]!;
     const end = at + HEADER + length;
-    if (length + HEADER > left || end > file.length || crc32(file.subarray(at + 6, end)) !== file.readUInt32LE(at)) break;
+    if (length + HEADER > left || end > file.length || crc32(file.subarray(at + 6, end)) !== file.readUInt32LE(at))
+      break;
     chunks.push({ at, length, type });
     at = end;
   }
@@ -91,8 +92,7 @@ function rewriteMessage(bytes: Buffer, rewrite: Rewrite, depth: number): void {
   if (fields !== undefined && depth < MOST_DEPTH)
     for (const { start, end } of fields) rewriteMessage(bytes.subarray(start, end), rewrite, depth + 1);
   const text = bytes.toString('latin1');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they tell bytes from text
-  if (depth === 0 || /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(text)) return;
+  if (depth === 0 || !isText(text)) return;
   const replaced = rewrite(text);
   if (replaced !== text) bytes.write(replaced, 0, 'latin1');
 }

@@ -5,11 +5,11 @@
 import { findSecrets } from '../knowledge/secrets.js';
 import type { NameKind, Names } from './names.js';
 import type { Pseudonyms } from './pseudonyms.js';
-import { WORD } from './vocabulary.js';
+import { lower, upper, WORD } from './vocabulary.js';
 
 /** Letters and digits, and UTF-8 sequences of letters. */
 const RUN = /(?:[A-Za-z0-9]|[\xc3-\xdf][\x80-\xbf]|[\xe3-\xed][\x80-\xbf]{2})+/g;
-const BASE64 = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
+export const BASE64 = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
 /** What stands before the name of a user or a group. */
 const AS_USER =
   /(?:user(?:_?(?:name|id))?|owner|author|log_?(?:in|name)|account|group(?:_?(?:name|id))?|reservation|wckey|uid|gid)["']?\s{0,4}[:=(]{1,2}\s{0,4}["']?(?:\d{1,10}\()?$|[-][-]?(?:user|account|reservation|A|u)[ =]$/i;
@@ -19,6 +19,8 @@ interface Replacement {
   readonly original: string;
   readonly text: string;
   readonly kind: NameKind;
+  /** Replaced only where a user or a group stands. */
+  readonly isOrdinary?: boolean;
 }
 
 /** What was replaced, and how often. */
@@ -30,7 +32,6 @@ export interface Counts {
 export class Rewriter {
   readonly #words = new Map<string, Replacement>();
   readonly #shortWords = new Map<string, Replacement>();
-  readonly #ordinary = new Map<string, Replacement>();
   /** Texts by their first run, the longest first. */
   readonly #texts = new Map<string, Replacement[]>();
   readonly counts: Counts = { byKind: new Map(), total: 0 };
@@ -45,10 +46,11 @@ export class Rewriter {
     words(names.words, this.#words);
     words(names.shortWords, this.#shortWords);
     for (const [text, kind] of names.ordinary)
-      this.#ordinary.set(text, {
+      this.#addText({
         original: text,
-        text: text.replaceAll(WORD, (word) => inCaseOf(word, pseudonyms.word(word.toLowerCase(), names))),
+        text: text.replaceAll(WORD, (word) => inCaseOf(word, pseudonyms.word(lower(word), names))),
         kind,
+        isOrdinary: true,
       });
     for (const [text, kind] of names.texts)
       this.#addText({ original: text, text: replacementOf(text, kind, pseudonyms), kind });
@@ -69,17 +71,15 @@ export class Rewriter {
 
   /** Replacements with what they replace, in lower case where the case varies. */
   pairs(): Replacement[] {
-    return [
-      ...this.#words.values(),
-      ...this.#shortWords.values(),
-      ...this.#ordinary.values(),
-      ...[...this.#texts.values()].flat(),
-    ];
+    return [...this.#words.values(), ...this.#shortWords.values(), ...[...this.#texts.values()].flat()];
   }
 
   /** The text with the original names again, apart from secrets. */
   restore(text: string): string {
-    this.#inverse ??= Rewriter.#ofPairs(this.pairs().map((pair) => ({ ...pair, original: pair.text, text: pair.original })), this);
+    this.#inverse ??= Rewriter.#ofPairs(
+      this.pairs().map((pair) => ({ ...pair, original: pair.text, text: pair.original })),
+      this,
+    );
     return this.#inverse.rewrite(text);
   }
 
@@ -88,7 +88,6 @@ export class Rewriter {
     for (const pair of pairs) {
       if (of.#words.has(pair.text)) inverse.#words.set(pair.original, pair);
       else if (of.#shortWords.has(pair.text)) inverse.#shortWords.set(pair.original, pair);
-      else if (of.#ordinary.has(pair.text)) inverse.#ordinary.set(pair.original, pair);
       else if (pair.kind !== 'secret') inverse.#addText(pair);
     }
     inverse.#sortTexts();
@@ -124,9 +123,14 @@ export class Rewriter {
     run: string,
     put: (at: number, length: number, replaced: string, kind: NameKind) => void,
   ): boolean {
-    for (const { original, text: replaced, kind } of this.#texts.get(run) ?? []) {
+    for (const { original, text: replaced, kind, isOrdinary } of this.#texts.get(run) ?? []) {
       if (!text.startsWith(original, at)) continue;
       const after = text[at + original.length];
+      if (isOrdinary === true) {
+        const before = text[at - 1] ?? '';
+        const isPath = before === '/' || before === '\\' || after === '@';
+        if (!isPath && !AS_USER.test(text.slice(Math.max(0, at - 48), at))) continue;
+      }
       // A stem of hosts is followed by the number.
       if (kind !== 'host' && kind !== 'secret' && after !== undefined && /[A-Za-z0-9]/.test(after)) continue;
       put(at, original.length, replaced, kind);
@@ -139,35 +143,25 @@ export class Rewriter {
       isReplaced = true;
     };
     for (const { 0: word, index } of run.matchAll(WORD)) {
-      const lower = word.toLowerCase();
-      const known = this.#words.get(lower);
+      const folded = lower(word);
+      const known = this.#words.get(folded);
       if (known !== undefined) {
         replace(known, index, word);
         continue;
       }
-      const short = this.#shortWords.get(lower);
+      const short = this.#shortWords.get(folded);
       if (short !== undefined) {
         const before = text[at + index - 1] ?? '';
         const after = text[at + index + word.length] ?? '';
         if (JOINS.test(before) || JOINS.test(after)) replace(short, index, word);
       }
     }
-    if (isReplaced) return true;
-    const ordinary = this.#ordinary.get(run);
-    if (ordinary !== undefined) {
-      const before = text[at - 1] ?? '';
-      const isPath = before === '/' || before === '\\' || text[at + run.length] === '@';
-      if (isPath || AS_USER.test(text.slice(Math.max(0, at - 48), at))) {
-        put(at, run.length, ordinary.text, ordinary.kind);
-        return true;
-      }
-    }
-    return false;
+    return isReplaced;
   }
 
   #base64(text: string): string {
     return text.replace(BASE64, (coded) => {
-      const decoded = printable(coded);
+      const decoded = decodedText(coded);
       if (decoded === undefined) return coded;
       const rewritten = this.rewrite(decoded, true);
       if (rewritten === decoded) return coded;
@@ -211,12 +205,12 @@ function hideSecrets(text: string, count: (kind: NameKind) => void): string {
 
 /** Capitals where the original has them. */
 function inCaseOf(original: string, replaced: string): string {
-  if (original === original.toLowerCase()) return replaced;
-  if (original === original.toUpperCase()) return replaced.toUpperCase();
+  if (original === lower(original)) return replaced;
+  if (original === upper(original)) return upper(replaced);
   return [...replaced]
     .map((letter, i) => {
       const model = original[i]!;
-      return model >= 'A' && model <= 'Z' ? letter.toUpperCase() : letter;
+      return model >= 'A' && model <= 'Z' ? upper(letter) : letter;
     })
     .join('');
 }
@@ -238,9 +232,10 @@ function escapeBefore(text: string, at: number, run: string): number {
 }
 
 /** What a text of base64 stands for, if that is text. */
-function printable(coded: string): string | undefined {
+export function decodedText(coded: string): string | undefined {
   const bytes = Buffer.from(coded, 'base64');
   if (bytes.length < 12) return undefined;
-  for (const byte of bytes) if ((byte < 32 && byte !== 10 && byte !== 13 && byte !== 9) || byte === 127) return undefined;
+  for (const byte of bytes)
+    if ((byte < 32 && byte !== 10 && byte !== 13 && byte !== 9) || byte === 127) return undefined;
   return bytes.toString('latin1');
 }

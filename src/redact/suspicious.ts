@@ -1,4 +1,5 @@
 /** Words that look random: keys and tokens of a form that no list knows. */
+import { decodedText } from './rewriter.js';
 
 const LONG = /(?<![\w+/=-])[A-Za-z0-9+/_-]{20,200}={0,2}(?![\w+/=-])/g;
 /** Bits a character; English and identifiers have under 3.6, random base64 of 32 characters 4.4 and more. */
@@ -10,7 +11,8 @@ export function suspiciousWords(line: string, known: ReadonlySet<string>): strin
     if (!/[a-z]/.test(word) || !/[A-Z]/.test(word) || !/\d/.test(word)) continue;
     // Mangled names of C++, and paths.
     if (word.startsWith('_Z') || (word.match(/[_/-]/g) ?? []).length > word.length / 12) continue;
-    if (!known.has(word) && entropy(word) >= LEAST_ENTROPY) result.push(word);
+    // What base64 stands for is looked at as text.
+    if (!known.has(word) && decodedText(word) === undefined && entropy(word) >= LEAST_ENTROPY) result.push(word);
   }
   return result;
 }

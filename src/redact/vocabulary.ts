@@ -28,6 +28,17 @@ export interface Vocabulary {
 const HIGH = '[\\xc3-\\xdf][\\x80-\\xbf]|[\\xe3-\\xed][\\x80-\\xbf]{2}';
 export const WORD = new RegExp(`(?:[A-Z]?(?:[a-z]|${HIGH})+|[A-Z]+(?![a-z])|[A-Z])`, 'g');
 
+const HIGH_BYTE = /[\x80-\xff]/;
+
+/** Lower case of ASCII letters only: bytes of UTF-8 are no letters by themselves. */
+export function lower(text: string): string {
+  return HIGH_BYTE.test(text) ? text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase()) : text.toLowerCase();
+}
+
+export function upper(text: string): string {
+  return HIGH_BYTE.test(text) ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase()) : text.toUpperCase();
+}
+
 export function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }
@@ -46,7 +57,7 @@ function build(): Vocabulary {
   const literals = new Set<string>();
   const take = (value: unknown, isRule: boolean): void => {
     if (typeof value === 'string') {
-      for (const word of wordsOf(value)) words.add(word.toLowerCase());
+      for (const word of wordsOf(value)) words.add(lower(word));
       if (isRule)
         for (const [, after, before] of value.matchAll(/\*([A-Za-z]{3,40})|([A-Za-z]{3,40})\*/g))
           literals.add((after ?? before)!.toLowerCase());

@@ -3,7 +3,7 @@ import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { GROUP_KEYS, GROUPINGS } from '../../../model/results/peak.js';
 import { peakText } from '../../../report/moment/peak-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { count, countFromOne, flag, MARKDOWN, ONLY_DEVICE, oneOf, option, SNAPSHOT } from '../../options.js';
+import { count, countFromOne, flag, MARKDOWN, ONLY_DEVICE, oneOf, option, REDACT, SNAPSHOT } from '../../options.js';
 import { demandSnapshots } from '../../session.js';
 
 export const verb = defineVerb({
@@ -28,6 +28,7 @@ export const verb = defineVerb({
     ),
     limit: option('--limit <n>', 'groups to show, and a third as many stacks; 0 = all', count, '12'),
     markdown: MARKDOWN,
+    ...REDACT,
   },
   examples: [
     'peak',

@@ -1,7 +1,7 @@
 import { describeLog } from '../../../findings/run/describe-log.js';
 import { logText } from '../../../report/run/log-text.js';
 import { defineVerb } from '../../define-verb.js';
-import { countOrAll, MARKDOWN, option, RUN } from '../../options.js';
+import { countOrAll, MARKDOWN, option, REDACT, RUN } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'log',
@@ -9,6 +9,7 @@ export const verb = defineVerb({
   options: {
     limit: option('--limit <n>', 'memory records in the JSON document; 0 = all', countOrAll, '200000'),
     markdown: MARKDOWN,
+    ...REDACT,
   },
   examples: ['log', 'log runs/llama3-70b-sft', 'log night-shift --json', 'log slurm-4711.out', 'log --markdown run.md'],
   async ask({ run: operand, limit, json }, session) {

@@ -10,7 +10,7 @@ import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
-import { CAPACITY, choice, MARKDOWN, option, RUN, STEP_RANGE } from '../../options.js';
+import { CAPACITY, choice, MARKDOWN, option, REDACT, RUN, STEP_RANGE } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'advise',
@@ -26,6 +26,7 @@ export const verb = defineVerb({
       'all',
     ]),
     markdown: MARKDOWN,
+    ...REDACT,
   },
   examples: [
     'advise',

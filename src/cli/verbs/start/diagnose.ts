@@ -5,7 +5,7 @@ import { diagnoseText } from '../../../report/start/diagnose-text.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { CAPACITY, flag, MARKDOWN, RUN } from '../../options.js';
+import { CAPACITY, flag, MARKDOWN, REDACT, RUN } from '../../options.js';
 import type { Session } from '../../session.js';
 
 interface DiagnoseEachResult {
@@ -23,6 +23,7 @@ export const verb = defineVerb({
     capacity: CAPACITY,
     exitCode: flag('--exit-code', 'exit 1 for an OOM, 3 if the cause is undecided'),
     markdown: MARKDOWN,
+    ...REDACT,
   },
   examples: [
     'diagnose',
@@ -35,7 +36,7 @@ export const verb = defineVerb({
   ],
   notes: `The cause is one of fragmentation, capacity, external_pressure, graph_pools, synchronisation, leak, host_oom,
 not_oom, undecided.`,
-  async ask({ run, each, capacity }, session): Promise<DiagnoseResult | DiagnoseEachResult> {
+  async ask({ run, each, capacity, redact }, session): Promise<DiagnoseResult | DiagnoseEachResult> {
     if (!each) return diagnosed(run, capacity?.bytes, session);
     if (run.length === 0) throw new MbfError('MBF1001', '--each needs paths');
     const runs: DiagnoseResult[] = [];
@@ -43,13 +44,14 @@ not_oom, undecided.`,
       runs.push(await diagnosed([path], capacity?.bytes, session));
       await session.close();
     }
-    return { schema: 'mbforensics/diagnose-each@1', paths: run, runs };
+    const paths = redact ? runs.map((each) => each.run) : run;
+    return { schema: 'mbforensics/diagnose-each@1', paths, runs };
   },
-  render(result, { run, db, full, capacity }) {
+  render(result, { run, db, full, capacity, redact }) {
     const text = (one: DiagnoseResult, operands: readonly string[]): string =>
       diagnoseText(one, { operands, db, capacity: capacity?.text, full });
-    if (!('runs' in result)) return text(result, run);
-    return result.runs.map((one, i) => text(one, [result.paths[i]!])).join('\n');
+    if (!('runs' in result)) return text(result, redact ? [result.run] : run);
+    return result.runs.map((one, i) => text(one, [redact ? one.run : result.paths[i]!])).join('\n');
   },
   reports: {
     markdown: async (result) => {

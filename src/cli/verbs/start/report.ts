@@ -9,7 +9,7 @@ import { pictureLines } from '../../../report/start/picture-lines.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { openInBrowser } from '../../open-in-browser.js';
-import { CAPACITY, countFromOne, flag, operand, option } from '../../options.js';
+import { CAPACITY, countFromOne, flag, operand, option, REDACT } from '../../options.js';
 import { DRAWN_DEVICES, pageOf, pairReport, reportOf } from '../../report-page.js';
 import type { Session } from '../../session.js';
 
@@ -41,6 +41,7 @@ export const verb = defineVerb({
     repo: option('--repo <dir>', 'with --baseline: the repository of both commits; names hunks and settings'),
     devices: option('--devices <n>', 'devices to draw, those that ran out first', countFromOne, String(DRAWN_DEVICES)),
     capacity: CAPACITY,
+    ...REDACT,
     open: flag('--open', 'open it in the browser'),
     force: flag('--force', 'replace a file that report did not write'),
   },
@@ -91,14 +92,16 @@ Pages of other answers: diff --html, bisect report --html, history --html, timel
     };
   },
   document: ({ summary }) => summary,
-  render({ summary, diagnosis }, { run, db, capacity }) {
-    const screen = diagnosis === null ? '' : diagnoseText(diagnosis, { operands: run, db, capacity: capacity?.text });
+  render({ summary, diagnosis }, { run, db, capacity, redact }) {
+    const operands = redact ? [summary.run] : run;
+    const screen = diagnosis === null ? '' : diagnoseText(diagnosis, { operands, db, capacity: capacity?.text });
     return `${screen}${pictureLines(summary).join('\n')}\n`;
   },
   exitCode: () => EXIT.done,
 });
 
 interface Inputs {
+  readonly redact: boolean;
   readonly run: readonly string[];
   readonly baseline: string | undefined;
   readonly repo: string | undefined;
@@ -106,12 +109,13 @@ interface Inputs {
   readonly capacity: { readonly bytes: number } | undefined;
 }
 
-async function runReport({ run, baseline, repo, devices, capacity }: Inputs, session: Session) {
+async function runReport({ run, baseline, repo, devices, capacity, redact }: Inputs, session: Session) {
   const capacityBytes = capacity?.bytes;
   if (baseline === undefined) {
     const target = await session.target(run);
-    return reportOf(target, { capacityBytes, operand: run.length === 1 ? run[0]! : target.run, devices });
+    return reportOf(target, { capacityBytes, operand: run.length === 1 && !redact ? run[0]! : target.run, devices });
   }
+  if (redact) throw new MbfError('MBF1001', '--redact goes without --baseline; redact both runs with one --key');
   const [only, ...others] = run;
   if (only === undefined || others.length > 0 || only === '-')
     throw new MbfError('MBF1001', '--baseline compares two runs: name one run, or one path');

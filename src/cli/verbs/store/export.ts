@@ -14,7 +14,7 @@ import { wholeTable } from '../../../store/whole-table.js';
 import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { openStore } from '../../open-store.js';
-import { CSV_RAW, flag, operand, option, type Values } from '../../options.js';
+import { CSV_RAW, flag, operand, option, REDACT, type Values } from '../../options.js';
 import type { TextSink } from '../../output-file.js';
 import { demandSnapshots, type Session } from '../../session.js';
 import { resourcesOf, type Target } from '../../target.js';
@@ -56,6 +56,7 @@ const OPTIONS = {
   ),
   query: option('--query <select>', 'the rows of one SELECT'),
   csvRaw: CSV_RAW,
+  ...REDACT,
 };
 type Options = Values<typeof OPTIONS> & { readonly json: boolean };
 

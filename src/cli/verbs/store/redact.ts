@@ -3,8 +3,7 @@ import type { RedactResult } from '../../../model/results/redact.js';
 import { redactText } from '../../../report/store/redact-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { flag, operand, option } from '../../options.js';
-import { KEY } from '../../redact-option.js';
+import { flag, KEY, operand, option } from '../../options.js';
 
 export const verb = defineVerb({
   name: 'redact',
