@@ -55,6 +55,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'src/git': ['src/model'],
   'src/store': ['src/model', 'queries'],
   'src/ingest': ['src/model', 'parsers', 'src/store', 'src/allocator', 'src/attribution', 'src/knowledge'],
+  // Reads a run as ingest does, and writes it as files.
+  'src/redact': ['src/model', 'src/knowledge', 'src/text', 'src/sqlite', 'parsers', 'parsers/*', 'src/ingest'],
   queries: [],
   'src/report': ['src/model', 'src/knowledge'],
   'src/cli': [
@@ -64,6 +66,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'src/store',
     'src/ingest',
     'src/git',
+    'src/redact',
     'src/findings/*',
     'src/report',
     'src/allocator',

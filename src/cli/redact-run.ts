@@ -18,11 +18,10 @@ import {
   writeReport,
 } from '../redact/redact.js';
 import { wordDiagnosis } from '../report/verdict/word-verdict.js';
-import { oneCharAByte, utf8 } from '../text/text-lines.js';
+import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
 import { writing } from './output-file.js';
 import { pathStore } from './path-store.js';
-import type { Session } from './session.js';
 
 const LEAST_KEY_BYTES = 16;
 
@@ -49,9 +48,9 @@ export async function redactPaths(
   paths: readonly string[],
   directory: string,
   key: Buffer,
-  session: Session,
+  context: Context,
 ): Promise<Redaction & { readonly leftOver: RedactionReport['suspicious'] }> {
-  const known = await knownNames(paths, session);
+  const known = await knownNames(paths, context);
   const discovery = await discover(paths);
   const first = await inspectFiles(discovery);
   const { names, inputs } = await collectNames(first, known);
@@ -63,8 +62,8 @@ export async function redactPaths(
 }
 
 /** Frames and hosts as the rows of these files have them. */
-async function knownNames(paths: readonly string[], session: Session): Promise<KnownNames> {
-  const opened = await pathStore(paths, session.context);
+async function knownNames(paths: readonly string[], context: Context): Promise<KnownNames> {
+  const opened = await pathStore(paths, context);
   try {
     const frames = await opened.store.all('redact.frames');
     const hosts = await opened.store.all('redact.hosts');
@@ -82,14 +81,14 @@ export async function checkBundle(
   const inputs = await inspectFiles(await discover(paths));
   const all = { ...inputs, replacements: new Set([...inputs.replacements, ...replacements]) };
   const { names, suspicious } = await collectNames(all, { frames: [], hosts: [] });
-  return leftovers(names, suspicious).map(({ text, kind }) => ({ text: utf8(text), kind }));
+  return leftovers(names, suspicious);
 }
 
 /** `redact RUN -o DIR`: the bundle, its report, the file of names, and whether the diagnosis is the same. */
 export async function redactRun(
   paths: readonly string[],
   { output, key }: { readonly output: string; readonly key: string | undefined },
-  session: Session,
+  context: Context,
 ): Promise<RedactResult> {
   const directory = resolve(output);
   const namesFile = `${directory}-names.json`;
@@ -103,16 +102,15 @@ export async function redactRun(
   writing(output, () => mkdirSync(directory));
   const forget = onInterrupt(removeAll);
   try {
-    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, session);
-    const differences = await differencesOf(paths, directory, (text) => rewriter.restore(text), session);
+    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, context);
+    const differences = await differencesOf(paths, directory, (text) => rewriter.restored(text), context);
     const complete: RedactionReport = {
       ...report,
       suspicious: leftOver,
       diagnosis: differences.length === 0 ? 'equal' : 'different',
     };
     writing(output, () => writeReport(directory, complete));
-    const shown = Object.fromEntries(Object.entries(names).map(([text, original]) => [utf8(text), utf8(original)]));
-    const content = `${JSON.stringify({ key: secret.toString('hex'), names: shown }, null, 1)}\n`;
+    const content = `${JSON.stringify({ key: secret.toString('hex'), names }, null, 1)}\n`;
     writing(namesFile, () => writeFileSync(namesFile, content, { mode: 0o600, flag: 'wx' }));
     return {
       schema: 'mbforensics/redact@1',
@@ -137,14 +135,14 @@ async function differencesOf(
   paths: readonly string[],
   directory: string,
   restore: (text: string) => string,
-  session: Session,
+  context: Context,
 ): Promise<string[]> {
-  const original = await diagnosisOf(paths, session);
-  const redacted = await diagnosisOf([directory], session);
+  const original = await diagnosisOf(paths, context);
+  const redacted = await diagnosisOf([directory], context);
   const differences: string[] = [];
   const isSame = (a: string, b: string): boolean => {
     const shown = plain(a);
-    const restored = plain(utf8(restore(oneCharAByte(b))));
+    const restored = plain(restore(b));
     return shown === restored || shown === plain(b) || original.nameless(shown) === redacted.nameless(restored);
   };
   const walk = (a: unknown, b: unknown, path: string): void => {
@@ -168,9 +166,9 @@ function plain(text: string): string {
 /** `nameless` takes the name of the run out of a text: the directory of a bundle has another one. */
 async function diagnosisOf(
   paths: readonly string[],
-  session: Session,
+  context: Context,
 ): Promise<{ readonly result: unknown; nameless(text: string): string }> {
-  const opened = await pathStore(paths, session.context);
+  const opened = await pathStore(paths, context);
   try {
     const options = { capacityBytes: undefined, advises: true, failedSources: opened.failed };
     const result = wordDiagnosis(await diagnose(opened.store, opened.runId, opened.run, options));
@@ -183,32 +181,34 @@ async function diagnosisOf(
 }
 
 /**
- * A copy of the paths of one run, in a temporary directory that is removed when the verb ends. It has the run's name,
- * redacted. `cacheDir` is for its store.
+ * A copy of the paths of one run, in a temporary directory that `close` removes. It has the run's name, redacted.
+ * `cacheDir` is for its store.
  */
 export async function redactedCopy(
   paths: readonly string[],
   key: string | undefined,
-  session: Session,
-): Promise<{ readonly path: string; readonly cacheDir: string }> {
+  context: Context,
+): Promise<{ readonly path: string; readonly cacheDir: string; close(): Promise<void> }> {
   if (paths.length === 0 || paths.includes('-') || paths.some((path) => !existsSync(path)))
     throw new MbfError('MBF1001', '--redact reads the files again: name paths');
   const folder = mkdtempSync(join(tmpdir(), 'mbforensics-'));
   const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
   const forget = onInterrupt(removeFolder);
-  session.keep({
-    close: async () => {
-      forget();
-      removeFolder();
-    },
-  });
-  const work = join(folder, 'work');
-  mkdirSync(work);
-  const { report, rewriter } = await redactPaths(paths, work, readKey(key), session);
-  writeReport(work, report);
-  const name = utf8(rewriter.rewrite(oneCharAByte(basename(resolve(paths[0]!)))));
-  const path = join(folder, 'run', name);
-  mkdirSync(join(folder, 'run'));
-  renameSync(work, path);
-  return { path, cacheDir: join(folder, 'cache') };
+  const close = async (): Promise<void> => {
+    forget();
+    removeFolder();
+  };
+  try {
+    const work = join(folder, 'work');
+    mkdirSync(work);
+    const { report, rewriter } = await redactPaths(paths, work, readKey(key), context);
+    writeReport(work, report);
+    const path = join(folder, 'run', rewriter.rewritten(basename(resolve(paths[0]!))));
+    mkdirSync(join(folder, 'run'));
+    renameSync(work, path);
+    return { path, cacheDir: join(folder, 'cache'), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }

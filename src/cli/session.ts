@@ -80,7 +80,7 @@ export class Session {
     if (this.#redaction === undefined) return { operands, context: this.context };
     const { redactedCopy } = await import('./redact-run.js');
     const paths = operands === undefined ? [] : typeof operands === 'string' ? [operands] : operands;
-    const { path, cacheDir } = await redactedCopy(paths, this.#redaction.key, this);
+    const { path, cacheDir } = this.keep(await redactedCopy(paths, this.#redaction.key, this.context));
     return { operands: path, context: { ...this.context, cacheDir } };
   }
 

@@ -166,7 +166,6 @@ export async function writeBundle(
 ): Promise<Redaction> {
   const rewriter = new Rewriter(names, pseudonyms);
   const rewrite = (text: string): string => rewriter.rewrite(text);
-  const rewritePath = (path: string): string => utf8(rewrite(oneCharAByte(path)));
   const written: RedactedFile[] = [];
   const taken = new Set<string>([REPORT_NAME]);
   for (const { candidate, form, format } of files) {
@@ -174,7 +173,7 @@ export async function writeBundle(
     await withSource(candidate, async (opened) => {
       const isPlain = opened.compression === 'none';
       // Zstandard is only read.
-      const stem = rewritePath(candidate.displayPath).replace(/\.(?:zst|zstd)$/i, '');
+      const stem = rewriter.rewritten(candidate.displayPath).replace(/\.(?:zst|zstd)$/i, '');
       const name = freeName(stem, taken);
       const path = join(directory, name);
       mkdirSync(dirname(path), { recursive: true });
@@ -198,7 +197,10 @@ export async function writeBundle(
   const report: RedactionReport = {
     schema: 'mbforensics/redaction@1',
     files: written,
-    left_out: leftOut.map(({ displayPath, why }) => ({ file: rewritePath(displayPath), why: rewritePath(why) })),
+    left_out: leftOut.map(({ displayPath, why }) => ({
+      file: rewriter.rewritten(displayPath),
+      why: rewriter.rewritten(why),
+    })),
     kinds: NAME_KINDS.map((kind) => ({
       kind,
       names: pairs.filter((pair) => pair.kind === kind).length,
@@ -214,7 +216,7 @@ export async function writeBundle(
     report,
     rewriter,
     names: Object.fromEntries(
-      pairs.filter(({ kind }) => kind !== 'secret').map(({ text, original }) => [text, original]),
+      pairs.filter(({ kind }) => kind !== 'secret').map(({ text, original }) => [utf8(text), utf8(original)]),
     ),
   };
 }
@@ -233,8 +235,8 @@ export function leftovers(
   suspicious: readonly string[],
 ): { readonly text: string; readonly kind: NameKind | 'random' }[] {
   return [
-    ...[...names.texts, ...names.words, ...names.ordinary].map(([text, kind]) => ({ text, kind })),
-    ...suspicious.map((text) => ({ text, kind: 'random' as const })),
+    ...[...names.texts, ...names.words, ...names.ordinary].map(([text, kind]) => ({ text: utf8(text), kind })),
+    ...suspicious.map((text) => ({ text: utf8(text), kind: 'random' as const })),
   ];
 }
 

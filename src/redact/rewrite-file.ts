@@ -159,6 +159,9 @@ async function rewritePickle(source: ByteSource, write: (bytes: Uint8Array) => v
   const fail = (fact: string): never => {
     throw new MbfError('MBF2102', fact, { offset: base + at });
   };
+  const cut = (): never => {
+    throw new MbfError('MBF2101', 'the file ends inside an operand', { offset: base + end });
+  };
   const replace = (from: number, to: number): void => {
     if (from === to) return;
     const text = buffer.toString('latin1', from, to);
@@ -172,14 +175,14 @@ async function rewritePickle(source: ByteSource, write: (bytes: Uint8Array) => v
     const counted = COUNTED.get(code);
     if (plain !== undefined) {
       hasStopped = code === STOP;
-      if (!(await need(1 + plain))) fail('the pickle ends inside an operand');
+      if (!(await need(1 + plain))) cut();
       at += 1 + plain;
     } else if (counted !== undefined) {
       const { bytes, isText } = counted;
-      if (!(await need(1 + bytes))) fail('the pickle ends inside an operand');
+      if (!(await need(1 + bytes))) cut();
       const length = bytes === 8 ? Number(buffer.readBigUInt64LE(at + 1)) : buffer.readUIntLE(at + 1, bytes);
       if (length > MOST_OPERAND) fail(`an operand of ${length} bytes`);
-      if (!(await need(1 + bytes + length))) fail('the pickle ends inside an operand');
+      if (!(await need(1 + bytes + length))) cut();
       if (isText) replace(at + 1 + bytes, at + 1 + bytes + length);
       at += 1 + bytes + length;
     } else if (LINES.has(code)) {

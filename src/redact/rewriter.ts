@@ -3,6 +3,7 @@
  * compound (`ZebraRouter`, `zebra_loss2`), and inside base64. Texts have one character a byte, and keep their length.
  */
 import { findSecrets } from '../knowledge/secrets.js';
+import { oneCharAByte, utf8 } from '../text/text-lines.js';
 import type { NameKind, Names } from './names.js';
 import type { Pseudonyms } from './pseudonyms.js';
 import { lower, upper, WORD } from './vocabulary.js';
@@ -74,7 +75,16 @@ export class Rewriter {
     return [...this.#words.values(), ...this.#shortWords.values(), ...[...this.#texts.values()].flat()];
   }
 
-  /** The text with the original names again, apart from secrets. */
+  /** {@link rewrite} and {@link restore} of an ordinary text. */
+  rewritten(text: string): string {
+    return utf8(this.rewrite(oneCharAByte(text)));
+  }
+
+  restored(text: string): string {
+    return utf8(this.restore(oneCharAByte(text)));
+  }
+
+  /** The text with the original names again, except secrets. */
   restore(text: string): string {
     this.#inverse ??= Rewriter.#ofPairs(
       this.pairs().map((pair) => ({ ...pair, original: pair.text, text: pair.original })),

@@ -19,13 +19,12 @@ export const verb = defineVerb({
     'redact for-the-issue --check',
   ],
   notes: `The copy has other names for users, hosts, paths, projects, private code and ids, and no secrets. They have the
-length of the original, and the diagnosis is compared with that of the original. DIR-names.json beside the directory
-has the key and the original names: keep it.`,
+length of the original, and the diagnosis is compared with that of the original. DIR-names.json has the key and the original names: keep it.`,
   async ask({ run, output, key, check }, session): Promise<RedactResult> {
     const { checkBundle, redactRun } = await import('../../redact-run.js');
     if (!check) {
       if (output === undefined) throw new MbfError('MBF1001', 'name the new directory with --output, or give --check');
-      return redactRun(run, { output, key }, session);
+      return redactRun(run, { output, key }, session.context);
     }
     if (output !== undefined) throw new MbfError('MBF1001', '--check writes nothing, so it goes without --output');
     const suspicious = await checkBundle(run);
