@@ -88,6 +88,10 @@ await page.write({ file: join(dist, 'src', 'report', 'page', 'page.js'), format:
 // The template of new stores; see `src/store/open-store.ts`. Without the last one, it is made from all its statements.
 const template = join(built, '..', 'store', 'new.duckdb');
 rmSync(template, { force: true });
+// Its tables, to compare stores with; see `src/store/check-tables.ts`.
+const { definitionsOf } = await import(pathToFileURL(join(dist, 'src', 'store', 'check-tables.js')).href);
+const { SCHEMA_VERSION } = await import(pathToFileURL(join(dist, 'src', 'store', 'migrations.js')).href);
+writeFileSync(join(built, '..', 'store', 'new-tables.json'), JSON.stringify(await definitionsOf(SCHEMA_VERSION)));
 const { openStore } = await import(pathToFileURL(join(dist, 'src', 'store', 'open-store.js')).href);
 const made = join(dist, 'new.duckdb');
 rmSync(made, { force: true });

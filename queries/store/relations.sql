@@ -5,5 +5,5 @@
 -- @why    An export names what it can export.
 SELECT table_name AS name, table_type = 'VIEW' AS is_view
 FROM information_schema.tables
-WHERE table_catalog = current_database() AND table_schema = 'main'
+WHERE table_catalog NOT IN ('system', 'temp') AND table_schema = 'main'
 ORDER BY table_name

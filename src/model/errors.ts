@@ -117,6 +117,7 @@ export const ERROR_REMEDIES = {
   MBF3004: 'Name a store that mbforensics made, or a new path, with --db.',
   MBF3005: 'Check that the directory exists and is writable and that the disk is not full.',
   MBF3006: 'Check that the directory exists and is writable and that the disk is not full; nothing was left behind.',
+  MBF3007: 'Something other than mbforensics changed this store; ingest the files into a new one with --db.',
   // internal
   MBF9001: 'This is a bug in mbforensics; please report it with the output of --debug.',
 } as const;

@@ -54,7 +54,7 @@ function withoutRows({ columns }: QueryFile): string {
 
 /** The text for a reader: the names of the library stay, since the store has them. */
 export function ownSql(query: QueryFile): string {
-  return composeSql(query, loadQuery, { names: new Set(), get: () => undefined }).trim();
+  return composeSql(query, loadQuery, { names: new Set(), get: () => undefined, schemaViewsIn: () => [] }).trim();
 }
 
 /**
@@ -99,11 +99,17 @@ export function composeSql(
   return withTables(resolve(query, query.statement), tables);
 }
 
-/** The objects that a statement needs, in an order in which they can be created. */
+/** The objects that a statement needs, in an order in which they can be created; those of the schema among them. */
 export function libraryObjectsIn(statement: string, library: Library = loadLibrary()): QueryFile[] {
   const objects = new Map<string, QueryFile>();
   const visit = (sql: string): void => {
-    for (const name of new Set(blankText(sql).match(/[A-Za-z_]\w*/g))) {
+    const bare = blankText(sql);
+    for (const view of library.schemaViewsIn(bare)) {
+      if (objects.has(view.name)) continue;
+      visit(view.statement);
+      objects.set(view.name, view);
+    }
+    for (const name of new Set(bare.match(/[A-Za-z_]\w*/g))) {
       const object = library.get(name.toLowerCase());
       if (object === undefined || objects.has(object.name)) continue;
       visit(object.statement);
@@ -117,8 +123,10 @@ export function libraryObjectsIn(statement: string, library: Library = loadLibra
 const nameOf = (object: QueryFile): string => object.name.split('.')[1]!;
 
 function viewsIn(sql: string, library: Library): QueryFile[] {
-  const names = new Set(blankText(sql).match(/[A-Za-z_]\w*/g));
-  return [...names].flatMap((name) => library.get(name) ?? []).filter((object) => object.kind === 'view');
+  const bare = blankText(sql);
+  const names = new Set(bare.match(/[A-Za-z_]\w*/g));
+  const views = [...names].flatMap((name) => library.get(name) ?? []).filter((object) => object.kind === 'view');
+  return [...library.schemaViewsIn(bare), ...views];
 }
 
 function expandMacros(sql: string, library: Library, resolve: (macro: QueryFile, body: string) => string): string {

@@ -15,7 +15,7 @@ const TABLE = 'mbforensics_library';
 /** Every object, each after those it uses. */
 export function libraryObjects(): readonly QueryFile[] {
   const library = loadLibrary();
-  return libraryObjectsIn([...library.names].sort().join(' '), library);
+  return libraryObjectsIn([...library.names].sort().join(' '), { ...library, schemaViewsIn: () => [] });
 }
 
 /** Of all definitions: a store with another hash has objects of another version. */

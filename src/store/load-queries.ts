@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LIBRARY_TOPIC, parseQueryFile, pathOfQueryName, type QueryFile, queryNameOfPath } from './query-file.js';
+import { schemaViewsIn } from './schema-views.js';
 
 /** The nearest directory above this file that is our package: compiled code is one level deeper than sources. */
 export function packageRoot(): string {
@@ -46,6 +47,8 @@ export function loadAllQueries(root: string = join(packageRoot(), 'queries')): r
 export interface Library {
   readonly names: ReadonlySet<string>;
   get(name: string): QueryFile | undefined;
+  /** The views of the schema itself that a statement reads. */
+  schemaViewsIn(statement: string): readonly QueryFile[];
 }
 
 let library: Library | undefined;
@@ -55,7 +58,8 @@ export function loadLibrary(): Library {
     const topic = LIBRARY_TOPIC.slice(0, -1);
     const files = readdirSync(join(packageRoot(), 'queries', topic)).filter((file) => file.endsWith('.sql'));
     const names = new Set(files.map((file) => queryNameOfPath(`${topic}/${file}`).slice(LIBRARY_TOPIC.length)));
-    library = { names, get: (name) => (names.has(name) ? loadQuery(`${LIBRARY_TOPIC}${name}`) : undefined) };
+    const get: Library['get'] = (name) => (names.has(name) ? loadQuery(`${LIBRARY_TOPIC}${name}`) : undefined);
+    library = { names, get, schemaViewsIn };
   }
   return library;
 }

@@ -1,13 +1,15 @@
 /** Reading the schema version of a file and bringing it up to date, one step and one transaction at a time. */
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { DuckDBTypeId } from './duckdb.js';
 import type { Migration } from './migrations.js';
-import { readTableColumns } from './table-columns.js';
+import { readStoredTables, type StoredTables } from './stored-tables.js';
 
 /** `foreign`: a DuckDB file with foreign tables. Version 0 is an empty database. */
-export type SchemaState = { readonly kind: 'foreign' } | { readonly kind: 'ours'; readonly version: number };
+export type SchemaState =
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'ours'; readonly version: number; readonly tables: StoredTables };
 
 const VERSION_TABLE = 'mbforensics_schema';
+const VERSION_COLUMNS = 'version INTEGER NOT NULL, title VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL';
 
 async function scalar(connection: DuckDBConnection, sql: string): Promise<unknown> {
   const reader = await connection.runAndReadAll(sql);
@@ -15,23 +17,19 @@ async function scalar(connection: DuckDBConnection, sql: string): Promise<unknow
 }
 
 export async function readSchemaState(connection: DuckDBConnection): Promise<SchemaState> {
-  // Not `duckdb_tables()` or `duckdb_columns()`: describing all tables takes 5 and 10 ms.
-  const columns = await readTableColumns(connection, VERSION_TABLE).catch((error: Error) => {
-    if (error.message.startsWith('Catalog Error')) return [];
-    throw error;
-  });
-  const marked = columns.some(({ name, type }) => name === 'version' && type.typeId === DuckDBTypeId.INTEGER);
+  const tables = await readStoredTables(connection);
+  const marked = /\("?version"? INTEGER\b/.test(tables.get(VERSION_TABLE)?.sql ?? '');
   if (!marked) {
     const objects = await scalar(
       connection,
-      'SELECT (SELECT count(*) FROM duckdb_tables() WHERE NOT internal) + (SELECT count(*) FROM duckdb_views() WHERE NOT internal) + (SELECT count(*) FROM duckdb_sequences())',
+      `SELECT (SELECT count(*) FROM system.main.duckdb_tables() WHERE NOT internal)
+         + (SELECT count(*) FROM system.main.duckdb_views() WHERE NOT internal)
+         + (SELECT count(*) FROM system.main.duckdb_sequences())`,
     );
-    return Number(objects) === 0 ? { kind: 'ours', version: 0 } : { kind: 'foreign' };
+    return Number(objects) === 0 ? { kind: 'ours', version: 0, tables } : { kind: 'foreign' };
   }
-  return {
-    kind: 'ours',
-    version: Number(await scalar(connection, `SELECT coalesce(max(version), 0) FROM ${VERSION_TABLE}`)),
-  };
+  const version = await scalar(connection, `SELECT coalesce(max(version), 0) FROM ${VERSION_TABLE}`);
+  return { kind: 'ours', version: Number(version), tables };
 }
 
 /**
@@ -47,9 +45,7 @@ export async function migrate(
     if (step.version <= from) continue;
     await connection.run('BEGIN TRANSACTION');
     try {
-      await connection.run(
-        `CREATE TABLE IF NOT EXISTS ${VERSION_TABLE} (version INTEGER NOT NULL, title VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)`,
-      );
+      await connection.run(`CREATE TABLE IF NOT EXISTS ${VERSION_TABLE} (${VERSION_COLUMNS})`);
       await connection.run(step.sql);
       await connection.run(
         `INSERT INTO ${VERSION_TABLE} VALUES ($version::INTEGER, $title, make_timestamp($micros::BIGINT))`,

@@ -18,12 +18,14 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
 import { GIB, MIB } from '../model/units.js';
+import { changed, checkForWriting, checkTables } from './check-tables.js';
 import { DuckDBInstance } from './duckdb.js';
 import { installLibrary } from './install-library.js';
 import { migrate, readSchemaState } from './migrate.js';
 import { MIGRATIONS, SCHEMA_VERSION } from './migrations.js';
 import { Store } from './store.js';
 import { asStoreError } from './store-errors.js';
+import { type StoredTables, shieldFunctions } from './stored-tables.js';
 
 export type StoreMode = 'read' | 'write';
 
@@ -51,6 +53,10 @@ export interface OpenStoreOptions {
 interface Opened {
   readonly instance: DuckDBInstance;
   readonly connection: DuckDBConnection;
+  /** As the database names the file; where its functions are shielded, see {@link shieldFunctions}. */
+  readonly database: string | undefined;
+  /** As they were checked. */
+  readonly tables?: StoredTables;
 }
 
 /**
@@ -91,14 +97,12 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
   if (openHere.has(file)) throw new MbfError('MBF3001', OPEN_HERE, { file: named });
   openHere.add(file);
   try {
-    const { instance, connection } = await (options.mode === 'write'
-      ? openForWriting(file, options)
-      : openForReading(file, options));
+    const opened = await (options.mode === 'write' ? openForWriting(file, options) : openForReading(file, options));
     const release = () => {
       rmSync(spillDirectory(file), { recursive: true, force: true });
       openHere.delete(file);
     };
-    return new Store({ file: named, mode: options.mode, instance, connection, release });
+    return new Store({ ...opened, file: named, mode: options.mode, release });
   } catch (error) {
     openHere.delete(file);
     const failure = asStoreError(file, error, 'use');
@@ -112,8 +116,8 @@ export async function openScratch(): Promise<Store> {
   const remove = () => rmSync(directory, { recursive: true, force: true });
   try {
     const file = join(directory, 'scratch.duckdb');
-    const { instance, connection } = await openForWriting(file, { mode: 'write', threads: 1 });
-    return new Store({ file, mode: 'write', instance, connection, release: remove });
+    const opened = await openForWriting(file, { mode: 'write', threads: 1 });
+    return new Store({ ...opened, file, mode: 'write', release: remove });
   } catch (error) {
     remove();
     throw error;
@@ -124,7 +128,7 @@ export async function openScratch(): Promise<Store> {
 export async function openWithoutTables(): Promise<Store> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', enable_external_access: 'false' });
   const connection = await instance.connect();
-  return new Store({ file: ':memory:', mode: 'read', instance, connection, release: () => {} });
+  return new Store({ file: ':memory:', mode: 'read', instance, connection, database: undefined, release: () => {} });
 }
 
 /**
@@ -164,8 +168,15 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
   const size = sizeOf(file);
   const isOurs = (size === undefined || size === 0) && (await createStore(file, size === 0, options));
   // Read-only first: opening a stranger's database for writing would already fold its log into it.
-  if (!isOurs) close(await connectChecked(file, options));
-  const opened = await update(await connect(file, options, 'write'), (from) =>
+  if (!isOurs) {
+    const opened = await connectChecked(file, options);
+    try {
+      await checkForWriting(opened.connection, file, opened.tables);
+    } finally {
+      close(opened);
+    }
+  }
+  const opened = await update(await connect(file, options, 'write'), file, (from) =>
     options.migrated?.(file, from, SCHEMA_VERSION),
   );
   // No other process can have the store open now, so its spill directories are left over from ended processes.
@@ -174,7 +185,7 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
 }
 
 /** Brings the schema and the library up to date; closes the store if that fails. */
-async function update(opened: Opened, migrated: (from: number) => void = () => {}): Promise<Opened> {
+async function update(opened: Opened, file: string, migrated: (from: number) => void = () => {}): Promise<Opened> {
   try {
     const state = await readSchemaState(opened.connection);
     if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
@@ -183,15 +194,21 @@ async function update(opened: Opened, migrated: (from: number) => void = () => {
     return opened;
   } catch (error) {
     close(opened);
-    throw error;
+    const failure = asStoreError(file, error, 'use');
+    // Our statements work on every store that we made; something else in this one prevents them.
+    if (failure instanceof MbfError || !(failure instanceof Error)) throw failure;
+    throw changed(file, `cannot be brought up to date: ${failure.message}`, failure);
   }
 }
 
 /**
  * Opened read-only, so that a file we then refuse stays as it was. Throws unless it is a store that this version can
- * use.
+ * use. Nothing that the file defines runs before its tables are known to be ours.
  */
-async function connectChecked(file: string, options: OpenStoreOptions): Promise<Opened & { version: number }> {
+async function connectChecked(
+  file: string,
+  options: OpenStoreOptions,
+): Promise<Opened & { readonly version: number; readonly tables: StoredTables }> {
   await checkMagic(file);
   const opened = await connect(file, options, 'read');
   try {
@@ -200,11 +217,13 @@ async function connectChecked(file: string, options: OpenStoreOptions): Promise<
       const fact = 'it is a DuckDB database that mbforensics did not make; it was left untouched';
       throw new MbfError('MBF3004', fact, { file });
     }
-    if (state.version > SCHEMA_VERSION) {
-      const fact = `its schema is version ${state.version}; this mbforensics knows versions up to ${SCHEMA_VERSION}`;
+    const { version, tables } = state;
+    if (version > SCHEMA_VERSION) {
+      const fact = `its schema is version ${version}; this mbforensics knows versions up to ${SCHEMA_VERSION}`;
       throw new MbfError('MBF3003', fact, { file });
     }
-    return { ...opened, version: state.version };
+    await checkTables(file, version, tables);
+    return { ...opened, version, tables };
   } catch (error) {
     close(opened);
     throw error;
@@ -254,7 +273,7 @@ async function createStore(file: string, replaceEmpty: boolean, options: OpenSto
   try {
     removeWithLog(fresh);
     if (existsSync(TEMPLATE)) writeFileSync(fresh, readFileSync(TEMPLATE), { flush: true });
-    else close(await update(await connect(fresh, options, 'write')));
+    else close(await update(await connect(fresh, options, 'write'), fresh));
     if (replaceEmpty && sizeOf(file) === 0) rmSync(file);
     // A log without its database can never be replayed; DuckDB deletes it too when it creates a file.
     if (sizeOf(file) === undefined) rmSync(`${file}.wal`, { force: true });
@@ -322,7 +341,7 @@ async function connect(file: string, options: OpenStoreOptions, mode: StoreMode)
       await connection.run('SET enable_external_access = false');
     }
     await connection.run('SET lock_configuration = true');
-    return { instance, connection };
+    return { instance, connection, database: mode === 'read' ? await shieldFunctions(connection) : undefined };
   } catch (error) {
     instance?.closeSync();
     throw asStoreError(file, error, 'open');

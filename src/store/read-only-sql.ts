@@ -81,6 +81,7 @@ export async function runReadOnly(
 export async function streamReadOnly(store: Store, text: string): Promise<SqlStream> {
   if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');
   try {
+    await refuseActingObjects(store);
     const stream = await store.openStream((connection, prefix) =>
       prefix === '' ? prepareReading(connection, text) : connection.prepare(prefix + text),
     );
@@ -100,6 +101,7 @@ export async function streamReadOnly(store: Store, text: string): Promise<SqlStr
 export async function copyToParquet(store: Store, text: string, file: string): Promise<number> {
   if (store.mode !== 'read') throw new Error('a user statement needs a store opened for reading');
   try {
+    await refuseActingObjects(store);
     const stream = await store.openStream(async (connection, prefix) => {
       const prepared = await prepareReading(connection, text);
       const type = prepared.statementType;
@@ -119,6 +121,23 @@ export async function copyToParquet(store: Store, text: string, file: string): P
     return rows;
   } catch (error) {
     throw asSqlError(store, error);
+  }
+}
+
+/**
+ * A user's statement may read what a stranger's store defines, except where that calls what a statement may not: it
+ * would run as soon as it is named. Describing the functions takes 30 ms, which our own queries need not spend.
+ */
+async function refuseActingObjects(store: Store): Promise<void> {
+  const objects = await store.select(
+    `SELECT 'view' AS kind, view_name AS name, "sql" AS text FROM system.main.duckdb_views() WHERE NOT internal
+     UNION ALL
+     SELECT 'macro', function_name, macro_definition FROM system.main.duckdb_functions() WHERE NOT internal`,
+  );
+  for (const { kind, name, text } of objects) {
+    const acting = ACTING_CALL.exec(blankText(String(text)));
+    if (acting !== null)
+      throw new MbfError('MBF3007', `its ${kind} ${name} calls ${acting[1]}()`, { file: store.file });
   }
 }
 
@@ -170,7 +189,7 @@ function asSqlError(store: Store, error: unknown): unknown {
   const known = asStoreError(store.file, error, 'use');
   if (known instanceof MbfError || !(error instanceof Error)) return known;
   const message = duckdbMessage(error);
-  return message.startsWith('Permission Error')
+  return message.startsWith('Permission Error') || message.includes('in system catalog')
     ? new MbfError('MBF1005', message, {}, error)
     : new MbfError('MBF1006', message, {}, error);
 }

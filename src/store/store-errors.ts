@@ -26,7 +26,7 @@ const PATTERNS: readonly (readonly [RegExp, ErrorCode])[] = [
 
 /** Errors about a statement, whose text may well contain any of the words above (`user_metadata_id` did). */
 const STATEMENT_ERROR =
-  /^(Failed to extract statements: )?(Parser|Syntax|Binder|Catalog|Conversion|Constraint|Permission|Invalid Input|Invalid Type|Mismatch Type|Not implemented|Out of Range|Dependency|TransactionContext) Error/;
+  /^(Failed to extract statements: )?(Parser|Syntax|Binder|Catalog|Conversion|Constraint|Permission|Invalid Input|Invalid Type|Mismatch Type|Not implemented|Out of Range|Dependency) Error/;
 
 /** DuckDB's message without its class name and its link to a page that a login node cannot open. */
 export function duckdbMessage(error: Error): string {

@@ -14,6 +14,7 @@ import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asStoreError } from './store-errors.js';
+import { readStoredTables, type StoredTables, searchPath } from './stored-tables.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
 import type { SqlValue } from './to-duckdb.js';
@@ -23,6 +24,10 @@ interface StoreParts {
   readonly mode: 'read' | 'write';
   readonly instance: DuckDBInstance;
   readonly connection: DuckDBConnection;
+  /** Its name, where statements find the functions of DuckDB before those of the store; see `shieldFunctions`. */
+  readonly database: string | undefined;
+  /** The tables as they were when the store was opened, where that is known. */
+  readonly tables?: StoredTables;
   /** Removes the files next to the store and allows it to be opened again. */
   readonly release: () => void;
 }
@@ -32,6 +37,10 @@ const MOST_ROWS_KEPT = 256;
 const MOST_ANSWERS_KEPT = 100;
 
 const NO_TABLES: ReadonlySet<string> = new Set();
+
+function emptyOf(tables: StoredTables): ReadonlySet<string> {
+  return new Set([...tables].filter(([, { isEmpty }]) => isEmpty).map(([name]) => name));
+}
 
 interface OpenAppender {
   readonly flush: () => void;
@@ -62,6 +71,7 @@ export class Store {
     this.file = parts.file;
     this.mode = parts.mode;
     this.parts = parts;
+    if (parts.tables !== undefined) this.emptyTables = Promise.resolve(emptyOf(parts.tables));
   }
 
   /**
@@ -218,10 +228,9 @@ export class Store {
   /** Those that are known to be: in a transaction, those that were before it and were not written since. */
   private async tablesWithoutRows(): Promise<ReadonlySet<string>> {
     if (this.inTransaction && this.emptyTables === undefined) return NO_TABLES;
-    this.emptyTables ??= this.select(
-      `SELECT table_name FROM duckdb_tables()
-       WHERE database_name = current_database() AND schema_name = 'main' AND NOT temporary AND estimated_size = 0`,
-    ).then((rows) => new Set(rows.map((row) => String(row['table_name'])).filter((name) => !this.shadows.has(name))));
+    this.emptyTables ??= this.guard(() => readStoredTables(this.parts.connection)).then(
+      (tables) => new Set([...emptyOf(tables)].filter((name) => !this.shadows.has(name))),
+    );
     try {
       return await this.emptyTables;
     } catch (error) {
@@ -300,9 +309,9 @@ export class Store {
    */
   async shadowColumn(table: string, column: string, fresh: string, keys: readonly string[]): Promise<void> {
     await this.unshadow(table);
-    const [row] = await this.select('SELECT current_database() AS name');
+    const [row] = await this.select('SELECT database_name FROM duckdb_databases() WHERE NOT internal');
     // By its full name: within the view, the bare one is the view.
-    const base = `"${String(row!['name']).replaceAll('"', '""')}".main.${table}`;
+    const base = `"${String(row!['database_name']).replaceAll('"', '""')}".main.${table}`;
     await this.run(
       `CREATE TEMP VIEW ${table} AS
        SELECT base.* REPLACE (coalesce(fresh.${column}, base.${column}) AS ${column})
@@ -394,7 +403,7 @@ export class Store {
     if (this.inTransaction) throw new Error('a transaction is open');
     const query = loadQuery(name);
     return this.guard(async () => {
-      const connection = await this.parts.instance.connect();
+      const connection = await this.connect();
       try {
         const prepared = await connection.prepare(composedQuery(name));
         try {
@@ -439,7 +448,7 @@ export class Store {
     return this.guard(async () => {
       this.flushAppenders();
       if (this.inTransaction) return this.register(await openResultStream(this.parts.connection, false, prepare));
-      const connection = await this.parts.instance.connect();
+      const connection = await this.connect();
       try {
         return this.register(await openResultStream(connection, true, prepare));
       } catch (error) {
@@ -495,6 +504,13 @@ export class Store {
         prepared.destroySync();
       }
     });
+  }
+
+  /** A further connection. */
+  private async connect(): Promise<DuckDBConnection> {
+    const connection = await this.parts.instance.connect();
+    if (this.parts.database !== undefined) await connection.run(searchPath(this.parts.database));
+    return connection;
   }
 
   /** DuckDB's appenders do not look for TEMP tables by themselves. */

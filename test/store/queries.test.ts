@@ -15,6 +15,7 @@ import {
   type QueryFile,
   queryNameOfPath,
 } from '../../src/store/query-file.js';
+import { schemaViews } from '../../src/store/schema-views.js';
 import { PARAMETER_TYPES } from '../../src/store/to-duckdb.js';
 import { repoRoot } from './scratch.js';
 
@@ -34,6 +35,10 @@ describe('queries/', () => {
   beforeAll(async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
     await migrate(connection, 0, MIGRATIONS);
+    // Queries read tables only: what a store has under the name of a view may be a stranger's.
+    const views = await connection.runAndReadAll('SELECT view_name FROM duckdb_views() WHERE NOT internal');
+    expect(views.getRows().length).toBe(schemaViews().size);
+    for (const [name] of views.getRows()) await connection.run(`DROP VIEW "${String(name)}"`);
     const typeName = (type: DuckDBType) => String(type).replace(/^ENUM\(.*\)$/, 'ENUM');
     describeColumns = async (query) => {
       const values = query.params.map((param) => `${param.name} := ${SAMPLES.get(param.type)}::${param.type}`);
