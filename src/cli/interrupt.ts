@@ -1,6 +1,7 @@
 /** Ctrl-C and other signals that end the process: temporary files go, and one line reports what is kept. */
 import { constants } from 'node:os';
 import { visibleText } from '../model/escape-controls.js';
+import { removeTemporaryFiles } from '../store/temporary-files.js';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -28,6 +29,7 @@ function end(signal: NodeJS.Signals): void {
     .toReversed()
     .map((cleanup) => cleanup())
     .filter((text) => text !== undefined);
+  removeTemporaryFiles();
   const clear = process.stderr.isTTY ? '\r\u001b[K' : '';
   process.stderr.write(
     `${clear}mbforensics: interrupted; ${kept.length === 0 ? 'nothing is kept' : visibleText(kept.join('; '))}\n`,

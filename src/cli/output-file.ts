@@ -11,9 +11,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
-  realpathSync,
   renameSync,
   rmdirSync,
   rmSync,
@@ -23,6 +21,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import { visibleLines } from '../model/escape-controls.js';
+import { makeTemporaryDirectory } from '../store/temporary-files.js';
 import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
 
@@ -68,7 +67,7 @@ export async function withWorkDirectory<Result>(
   shown: string,
   work: (directory: string) => Promise<Result>,
 ): Promise<Result> {
-  const directory = writing(shown, () => mkdtempSync(join(realpathSync(parent), '.mbforensics-')));
+  const directory = writing(shown, () => makeTemporaryDirectory(parent, true));
   const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
   const forget = onInterrupt(remove);
   try {

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import { constants, createWriteStream, existsSync, rmSync } from 'node:fs';
-import { access, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { asFailure } from '../ingest/as-failure.js';
 import { discover } from '../ingest/discover.js';
@@ -16,6 +16,7 @@ import { MbfError } from '../model/errors.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
 import type { Store } from '../store/store.js';
+import { makeTemporaryDirectory, sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
 import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
 import { openStore } from './open-store.js';
@@ -82,29 +83,36 @@ export async function pathStore(
   if (paths.includes('-')) return inputStore(paths, context, resources);
   for (const path of paths)
     if (!existsSync(path)) throw new MbfError('MBF1003', 'no such file or directory', { file: path });
-  const { directory, temporary } = await cacheDirectory(context);
-  const file = join(directory, `${await contentKey(paths)}.duckdb`);
+  const name = `${await contentKey(paths)}.duckdb`;
+  const cache = await cacheDirectory(context);
+  let place = cache === undefined ? temporaryPlace() : { directory: cache, dispose: async () => {} };
   let result: IngestResult | undefined;
-  if (!existsSync(file)) {
-    // Made next to its place and renamed, so that a killed verb does not leave half a store under a valid name.
-    const work = `${file}.${process.pid}.tmp`;
-    const forget = onInterrupt(() => removeStore(work));
-    try {
-      result = await ingestAll(paths, work, context);
-      if (!existsSync(work)) throw nothingUsable(paths, result);
-      await rename(work, file);
-    } finally {
-      forget();
-      removeStore(work);
+  try {
+    if (!existsSync(join(place.directory, name))) {
+      try {
+        result = await makeStore(paths, join(place.directory, name), context);
+      } catch (error) {
+        if (place.directory !== cache || !isWithoutSpace(error)) throw error;
+        context.err(`${cache} has no room for the store of these files; for this answer it is in ${tmpdir()}\n`);
+        place = temporaryPlace();
+        result = await makeStore(paths, join(place.directory, name), context);
+      }
+      if (place.directory === cache) await prune(cache);
     }
-    if (!temporary) await prune(directory);
+  } catch (error) {
+    await place.dispose();
+    throw error;
   }
+  const { dispose } = place;
   // What this version has just ingested lacks nothing.
   const open = result === undefined ? openStore : openWhole;
-  const store = await open(file, { mode: 'read', ...resources });
-  const dispose = async (): Promise<void> => {
-    if (temporary) await rm(directory, { recursive: true, force: true });
-  };
+  let store: Store;
+  try {
+    store = await open(join(place.directory, name), { mode: 'read', ...resources });
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
   try {
     // By its number, as all later questions ask for it.
     const run = await store.one('store.runs', { run_id: ONLY_RUN });
@@ -123,25 +131,61 @@ export async function pathStore(
   }
 }
 
+/** Made next to its place and renamed, so that a killed verb does not leave half a store under a valid name. */
+async function makeStore(paths: readonly string[], file: string, context: Context): Promise<IngestResult> {
+  const directory = dirname(file);
+  sweepTemporaryFiles(directory);
+  const work = temporaryName(file, 'new', directory);
+  const forget = onInterrupt(() => removeStore(work));
+  try {
+    const result = await ingestAll(paths, work, context);
+    if (!existsSync(work)) throw nothingUsable(paths, result);
+    await rename(work, file);
+    return result;
+  } finally {
+    forget();
+    removeStore(work);
+  }
+}
+
+/** A home over its quota, a full or read-only disk: another directory may have room. */
+function isWithoutSpace(error: unknown): error is MbfError {
+  const isOfStore = error instanceof MbfError && error.code === 'MBF3005';
+  return (
+    isOfStore && /no space|quota|file too large|read-only|permission|EDQUOT|EFBIG|EROFS|EACCES/i.test(error.message)
+  );
+}
+
+interface Place {
+  readonly directory: string;
+  readonly dispose: () => Promise<void>;
+}
+
+function temporaryPlace(): Place {
+  const directory = makeTemporaryDirectory();
+  const remove = (): undefined => void rmSync(directory, { recursive: true, force: true });
+  const forget = onInterrupt(remove);
+  return {
+    directory,
+    dispose: async () => {
+      forget();
+      remove();
+    },
+  };
+}
+
 /** Standard input as a file of the run: it is read once, and a file is what parsers read twice. */
 async function inputStore(paths: readonly string[], context: Context, resources: StoreResources): Promise<PathStore> {
-  const folder = await mkdtemp(join(tmpdir(), 'mbforensics-'));
-  const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
-  const forget = onInterrupt(removeFolder);
+  const { directory: folder, dispose } = temporaryPlace();
   try {
     const input = join(folder, STANDARD_INPUT);
     await pipeline(process.stdin, createWriteStream(input));
     const cacheDir = join(folder, 'cache');
     const named = paths.map((path) => (path === '-' ? input : path));
     const opened = await pathStore(named, { ...context, cacheDir }, resources);
-    const dispose = async (): Promise<void> => {
-      forget();
-      removeFolder();
-    };
     return { ...opened, ...openedStore(opened.store, opened.failed, dispose) };
   } catch (error) {
-    forget();
-    removeFolder();
+    await dispose();
     throw error;
   }
 }
@@ -173,15 +217,15 @@ async function ingestAll(paths: readonly string[], work: string, context: Contex
   }
 }
 
-async function cacheDirectory(context: Context): Promise<{ directory: string; temporary: boolean }> {
+/** Undefined where it cannot be written: a home over its quota (login nodes) must not prevent an answer. */
+async function cacheDirectory(context: Context): Promise<string | undefined> {
   const directory = join(context.cacheDir, 'paths');
   try {
     await mkdir(directory, { recursive: true });
     await access(directory, constants.W_OK | constants.X_OK);
-    return { directory, temporary: false };
+    return directory;
   } catch {
-    // A home that cannot be written (login nodes over quota) must not prevent an answer.
-    return { directory: await mkdtemp(join(tmpdir(), 'mbforensics-')), temporary: true };
+    return undefined;
   }
 }
 

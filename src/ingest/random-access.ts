@@ -2,22 +2,13 @@
  * Bytes of one file by position. A compressed file is first unpacked into the system's folder of temporary files, since
  * its format lacks positions.
  */
-import {
-  closeSync,
-  fstatSync,
-  mkdtempSync,
-  openSync,
-  readSync,
-  rmSync,
-  type Stats,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, rmSync, type Stats, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import type { ByteSource, RandomAccess } from '../model/parser.js';
 import { MIB } from '../model/units.js';
+import { makeTemporaryDirectory } from '../store/temporary-files.js';
 
 export interface OpenedRandomAccess extends RandomAccess {
   /** Throws MBF2009 if the file is not the one that was opened any more. */
@@ -25,9 +16,16 @@ export interface OpenedRandomAccess extends RandomAccess {
   close(): void;
 }
 
-/** @throws {MbfError} MBF2007 if it cannot be opened. `named` is the file whose neighbours `siblingBytes` looks at. */
-export function openRandomAccess(path: string, named = path): OpenedRandomAccess {
-  const fd = asReadError(undefined, () => openSync(path, 'r'));
+/** @throws {MbfError} MBF2007 if it cannot be opened. */
+export function openRandomAccess(path: string): OpenedRandomAccess {
+  return randomAccessOf(
+    asReadError(undefined, () => openSync(path, 'r')),
+    path,
+  );
+}
+
+/** `named` is the file whose neighbours `siblingBytes` looks at. */
+function randomAccessOf(fd: number, named: string): OpenedRandomAccess {
   const opened = fstatSync(fd);
   let isOpen = true;
   const check = (): void => {
@@ -56,35 +54,31 @@ export function openRandomAccess(path: string, named = path): OpenedRandomAccess
   };
 }
 
-/** {@link openRandomAccess} of what `source` inflates to; `close` removes the copy. `named` is the compressed file. */
+/**
+ * {@link openRandomAccess} of what `source` inflates to; `named` is the compressed file. The copy is deleted while it is
+ * open, so that it goes with the process whatever happens: a killed ingest left up to 64 GiB.
+ */
 export async function unpackForRandomAccess(source: ByteSource, named: string): Promise<OpenedRandomAccess> {
-  const directory = mkdtempSync(join(tmpdir(), 'mbforensics-'));
+  let fd: number | undefined;
   try {
-    const path = join(directory, 'unpacked');
-    const fd = openSync(path, 'wx');
+    const directory = makeTemporaryDirectory();
     try {
-      const piece = new Uint8Array(4 * MIB);
-      for (;;) {
-        const length = await source.read(piece, 0);
-        if (length === 0) break;
-        for (let written = 0; written < length; ) written += writeSync(fd, piece, written, length - written);
-      }
+      fd = openSync(join(directory, 'unpacked'), 'wx+');
     } finally {
-      closeSync(fd);
+      rmSync(directory, { recursive: true, force: true });
     }
-    const opened = openRandomAccess(path, named);
-    return {
-      ...opened,
-      close() {
-        opened.close();
-        rmSync(directory, { recursive: true, force: true });
-      },
-    };
+    const piece = new Uint8Array(4 * MIB);
+    for (;;) {
+      const length = await source.read(piece, 0);
+      if (length === 0) break;
+      for (let written = 0; written < length; ) written += writeSync(fd, piece, written, length - written);
+    }
+    return randomAccessOf(fd, named);
   } catch (error) {
-    rmSync(directory, { recursive: true, force: true });
-    if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') {
-      throw new MbfError('MBF2007', `cannot be unpacked: no space left in ${tmpdir()}`, {}, error);
-    }
+    if (fd !== undefined) closeSync(fd);
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new MbfError('MBF3005', `cannot be unpacked: no space is left in ${tmpdir()}`, { file: named }, error);
     throw error;
   }
 }

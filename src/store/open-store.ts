@@ -1,19 +1,23 @@
 /** Opening the one DuckDB file: modes, limits, locks, and refusing whatever is not a store of ours. */
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   constants as fs,
   linkSync,
-  mkdtempSync,
+  lstatSync,
+  openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  readSync,
   realpathSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { MbfError } from '../model/errors.js';
@@ -26,6 +30,7 @@ import { MIGRATIONS, SCHEMA_VERSION } from './migrations.js';
 import { Store } from './store.js';
 import { asStoreError } from './store-errors.js';
 import { type StoredTables, shieldFunctions } from './stored-tables.js';
+import { makeTemporaryDirectory, sweepTemporaryFiles, temporaryName } from './temporary-files.js';
 
 export type StoreMode = 'read' | 'write';
 
@@ -81,7 +86,7 @@ const TEMPLATE = new URL('../store/new.duckdb', import.meta.url);
 /** The store of a snapshot with 100,000 entries. */
 const SMALL_STORE_BYTES = 32 * MIB;
 
-/** Leftovers of a creation that never finished are swept after this long; a creation takes milliseconds. */
+/** What older versions left of a creation that never finished is swept after this long. */
 const STALE_CREATION_MS = 10 * 60 * 1000;
 
 /**
@@ -112,7 +117,7 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
 
 /** A store in a temporary directory, for questions about rows that no store has. It is deleted when it is closed. */
 export async function openScratch(): Promise<Store> {
-  const directory = mkdtempSync(join(realpathSync(tmpdir()), 'mbforensics-'));
+  const directory = makeTemporaryDirectory();
   const remove = () => rmSync(directory, { recursive: true, force: true });
   try {
     const file = join(directory, 'scratch.duckdb');
@@ -149,7 +154,7 @@ function physicalPath(file: string): string {
 
 /** Per process, because two readers spilling into one directory overwrite each other's files. */
 function spillDirectory(file: string): string {
-  return `${file}.${process.pid}.tmp`;
+  return temporaryName(file, 'tmp', dirname(file));
 }
 
 async function openForReading(file: string, options: OpenStoreOptions): Promise<Opened> {
@@ -180,7 +185,8 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
     options.migrated?.(file, from, SCHEMA_VERSION),
   );
   // No other process can have the store open now, so its spill directories are left over from ended processes.
-  sweep(file, /\.\d+\.tmp$/, 0);
+  sweep(file, /\.(?:\w+-)?\d+(?:-\w+)?\.tmp$/, 0);
+  sweepTemporaryFiles(dirname(file));
   return opened;
 }
 
@@ -210,6 +216,7 @@ async function connectChecked(
   options: OpenStoreOptions,
 ): Promise<Opened & { readonly version: number; readonly tables: StoredTables }> {
   await checkMagic(file);
+  checkLogs(file);
   const opened = await connect(file, options, 'read');
   try {
     const state = await readSchemaState(opened.connection);
@@ -253,10 +260,43 @@ async function checkMagic(file: string): Promise<void> {
   }
 }
 
+/** The files that DuckDB reads with a database, by what follows its name. */
+const LOGS = ['.wal', '.wal.checkpoint', '.wal.recovery'];
+
+/** The first record of a log is its version: field 100, of type 98. */
+const LOG_HEAD = Buffer.from([100, 0, 98]);
+
+/**
+ * DuckDB waits for a pipe in place of its log, writes through a link, and deletes a log that is none without a word.
+ * Refused instead: MBF3004, and MBF3002 for a log that is none, since rows may be lost.
+ */
+function checkLogs(file: string): void {
+  for (const suffix of LOGS) {
+    const log = file + suffix;
+    const stat = lstatSync(log, { throwIfNoEntry: false });
+    if (stat === undefined) continue;
+    if (!stat.isFile())
+      throw new MbfError('MBF3004', 'it has the name of a log of the store, and is no file', { file: log });
+    if (suffix !== '.wal' || stat.size === 0) continue;
+    const handle = openSync(log, 'r');
+    try {
+      const head = Buffer.alloc(LOG_HEAD.length);
+      readSync(handle, head, 0, head.length, 0);
+      if (!head.equals(LOG_HEAD)) throw new MbfError('MBF3002', 'it is not a log of DuckDB', { file: log });
+    } finally {
+      closeSync(handle);
+    }
+  }
+}
+
 /** Undefined if the file does not exist; throws MBF3005 or MBF3004 if the path cannot be a store. */
 function sizeOf(file: string): number | undefined {
   const stat = statSync(file, { throwIfNoEntry: false });
-  if (stat === undefined) return undefined;
+  if (stat === undefined) {
+    if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return undefined;
+    // Not created in its place: the link may be a leftover, or of a file system that is not mounted.
+    throw new MbfError('MBF3005', `it is a link to ${readlinkSync(file)}, which does not exist`, { file });
+  }
   if (stat.isDirectory()) throw new MbfError('MBF3005', 'the path is a directory', { file });
   if (!stat.isFile()) throw new MbfError('MBF3004', 'the path is not a regular file', { file });
   return stat.size;
@@ -268,7 +308,8 @@ function sizeOf(file: string): number | undefined {
  * exists. False where another had made it.
  */
 async function createStore(file: string, replaceEmpty: boolean, options: OpenStoreOptions): Promise<boolean> {
-  const fresh = `${file}.${process.pid}.new`;
+  const fresh = temporaryName(file, 'new', dirname(file));
+  sweepTemporaryFiles(dirname(file));
   sweep(file, /\.\d+\.new(\.wal)?$/, STALE_CREATION_MS);
   try {
     removeWithLog(fresh);
@@ -321,7 +362,7 @@ function sweep(file: string, suffix: RegExp, ageMs: number): void {
     for (const entry of readdirSync(directory)) {
       if (!entry.startsWith(`${name}.`) || !suffix.test(entry.slice(name.length))) continue;
       const sibling = join(directory, entry);
-      if (Date.now() - statSync(sibling).mtimeMs >= ageMs) rmSync(sibling, { recursive: true, force: true });
+      if (Date.now() - lstatSync(sibling).mtimeMs >= ageMs) rmSync(sibling, { recursive: true, force: true });
     }
   } catch {
     // Not ours to delete, or gone already.

@@ -2,11 +2,11 @@
  * The entries of one device's trace, kept while a file is decoded: the walks over them go from the last to the first
  * and back again. The newest are in memory, the others in a temporary file, so that a trace may be longer than memory.
  */
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
+import { makeTemporaryDirectory } from '../../store/temporary-files.js';
 import { READ_OFFSET } from '../read-buffer.js';
 
 const CHUNK_ENTRIES = 65_536;
@@ -247,7 +247,7 @@ export class TraceSpool {
 
 /** Deleted while it is open, so that it goes with the process whatever happens. */
 function temporaryFile(): number {
-  const directory = mkdtempSync(join(tmpdir(), 'mbforensics-'));
+  const directory = makeTemporaryDirectory();
   try {
     return openSync(join(directory, 'trace'), 'wx+');
   } finally {

@@ -1,6 +1,7 @@
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import { ingestText } from '../../../report/store/lists-text.js';
+import { sweepTemporaryFiles } from '../../../store/temporary-files.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
 import { ingestPaths } from '../../ingest-paths.js';
@@ -35,6 +36,7 @@ export const verb = defineVerb({
     if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');
     const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common, session.context) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
+    sweepTemporaryFiles();
     const progress = progressOf(session.context, quiet);
     const forget = onInterrupt(
       () => `files that were read whole are kept in ${session.db}; the same command reads the remaining ones`,
