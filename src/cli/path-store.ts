@@ -9,10 +9,11 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { asFailure } from '../ingest/as-failure.js';
-import { discover } from '../ingest/discover.js';
+import { discover, NOT_FOLLOWED } from '../ingest/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
 import { openStore as openWhole, storeToOpen, type WaitingOptions } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';
+import { escapeControls } from '../model/escape-controls.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
 import { SCHEMA_VERSION } from '../store/migrations.js';
 import type { Store } from '../store/store.js';
@@ -83,7 +84,7 @@ export async function pathStore(
   if (paths.includes('-')) return inputStore(paths, context, resources);
   for (const path of paths)
     if (!existsSync(path)) throw new MbfError('MBF1003', 'no such file or directory', { file: path });
-  const name = `${await contentKey(paths)}.duckdb`;
+  const name = `${await contentKey(paths, context)}.duckdb`;
   const cache = await cacheDirectory(context);
   let place = cache === undefined ? temporaryPlace() : { directory: cache, dispose: async () => {} };
   let result: IngestResult | undefined;
@@ -229,8 +230,14 @@ async function cacheDirectory(context: Context): Promise<string | undefined> {
   }
 }
 
-async function contentKey(paths: readonly string[]): Promise<string> {
-  const { candidates, failed } = await discover(paths);
+async function contentKey(paths: readonly string[], context: Context): Promise<string> {
+  const { candidates, failed, skipped } = await discover(paths);
+  for (const { rule, examples, count } of skipped) {
+    if (rule !== NOT_FOLLOWED) continue;
+    const [first] = examples;
+    const more = count > 1 ? ` and ${count - 1} more` : '';
+    context.err(`not followed: ${escapeControls(first!)}${more}; name it as a path, or use ingest --follow-links\n`);
+  }
   const name = basename(resolve(paths[0]!));
   const key = createHash('sha256').update(`${SCHEMA_VERSION} ${PARSER_VERSION} ${name}\n`);
   for (const candidate of candidates) key.update(`${candidate.path} ${candidate.sizeBytes} ${candidate.mtimeMs}\n`);

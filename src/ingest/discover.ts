@@ -30,8 +30,8 @@ export interface Candidate {
 export interface Skipped {
   readonly root: string;
   /**
-   * Id of the skip rule, or `hidden`, `special`, `broken-link`, `outward-link`, `duplicate`, `excluded`, `too-deep`,
-   * `vanished`.
+   * Id of the skip rule, or `hidden`, `special`, `broken-link`, `outward-link`, {@link NOT_FOLLOWED}, `duplicate`,
+   * `excluded`, `too-deep`, `vanished`.
    */
   readonly rule: string;
   readonly why: string;
@@ -58,16 +58,24 @@ export interface Discovery {
 export interface DiscoverOptions {
   /** Paths a walk must not return: the store being written. Compared as real paths. */
   readonly exclude?: readonly string[];
+  /** Whether links out of the argument are followed. */
+  readonly followLinks?: boolean | undefined;
 }
+
+/** The rule of links out of a directory. Their examples are `LINK -> TARGET`, and more of them are given. */
+export const NOT_FOLLOWED = 'not-followed';
 
 /** Deeper than any run directory; bind mounts can nest without a link to notice. */
 const MAX_DEPTH = 64;
 const MAX_EXAMPLES = 3;
+const MAX_LINKS = 20;
 
 /**
  * Walks the arguments in order. Each argument is one run, so a file is returned once per argument even if links or hard
- * links lead to it several times; real entries are preferred to links. Links are followed, except to a directory that
- * contains the argument (`up -> ..` would walk the whole machine).
+ * links lead to it several times; real entries are preferred to links. An argument may be a link. Links met on a walk are
+ * followed below the argument only, unless `followLinks`: a directory from somebody else must not bring files of the
+ * reader into a store that is then passed on. Never followed are those to a directory that contains the argument (`up ->
+ * ..` would walk the whole machine).
  *
  * @throws {MbfError} MBF1003 if an argument does not exist or is neither a file nor a directory, MBF2007 if it cannot
  * be looked at.
@@ -82,7 +90,7 @@ export async function discover(paths: readonly string[], options: DiscoverOption
   for (const root of paths) {
     const { path, stats } = await resolveArgument(root);
     if (stats.isDirectory()) {
-      const walk = await walkDirectory(root, path, identity(stats), excluded);
+      const walk = await walkDirectory(root, path, identity(stats), excluded, options.followLinks === true);
       pushAll(candidates, walk.candidates);
       pushAll(skipped, walk.skipped);
       pushAll(failed, walk.failed);
@@ -120,6 +128,7 @@ async function walkDirectory(
   rootPath: string,
   rootIdentity: string,
   excluded: ReadonlySet<string>,
+  followLinks: boolean,
 ): Promise<Discovery> {
   const candidates: Candidate[] = [];
   const failed: FailedEntry[] = [];
@@ -132,7 +141,7 @@ async function walkDirectory(
   function skip(displayPath: string, rule: string, why: string): void {
     const group = skipped.get(rule) ?? { rule, why, count: 0, examples: [] };
     group.count += 1;
-    if (group.examples.length < MAX_EXAMPLES) group.examples.push(displayPath);
+    if (group.examples.length < (rule === NOT_FOLLOWED ? MAX_LINKS : MAX_EXAMPLES)) group.examples.push(displayPath);
     skipped.set(rule, group);
   }
 
@@ -245,6 +254,8 @@ async function walkDirectory(
     if (rule !== undefined) skip(link.displayPath, rule.id, rule.why);
     else if (stats.isDirectory() && contains(path, rootPath)) {
       skip(link.displayPath, 'outward-link', 'a link to a directory that contains this one');
+    } else if (!followLinks && !contains(rootPath, path)) {
+      skip(`${link.displayPath} -> ${path}`, NOT_FOLLOWED, 'a link out of the directory; --follow-links reads it');
     } else visit(link, path, stats);
   }
 

@@ -10,7 +10,7 @@ import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MbfError } from '../model/errors.js';
 import { getOrAdd } from '../model/group-by.js';
-import { maxOf } from '../model/lists.js';
+import { maxOf, pushAll } from '../model/lists.js';
 import type { Dictionary, ParseContext, ParserSpec } from '../model/parser.js';
 import { pick } from '../model/pick.js';
 import type { IngestResult, IngestSource, NoteResult } from '../model/results/common.js';
@@ -22,7 +22,7 @@ import type { StackKeys } from './content-keys.js';
 import { countAttempts } from './count-attempts.js';
 import { DecodeThread } from './decode-in-thread.js';
 import type { DerivedSink } from './derive/derive-snapshot.js';
-import { type Candidate, discover, type Skipped } from './discover.js';
+import { type Candidate, discover, NOT_FOLLOWED, type Skipped } from './discover.js';
 import { type Examined, examine, type Recognised } from './examine.js';
 import { needsSiblings, rankFromName } from './names/rank-from-name.js';
 import { freeName, planRuns, type RunPlan } from './names/run-names.js';
@@ -65,6 +65,8 @@ export interface IngestOptions {
   readonly each?: boolean | undefined;
   /** Keep every table of an Nsight Systems export. */
   readonly allTables?: boolean | undefined;
+  /** Whether links out of a directory are followed. */
+  readonly followLinks?: boolean | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
   /** Labels blocks and finds the facts of failures once all files are read: both depend on several of a run. */
@@ -106,8 +108,11 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
     const sources: IngestSource[] = [];
     const written = new Set<number>();
     for (const plan of plans) {
-      const { candidates, skipped, failed } = await discover(plan.paths, { exclude: [file, `${file}.wal`] });
-      for (const group of skipped) sources.push(skippedSource(plan.name, group));
+      const { candidates, skipped, failed } = await discover(plan.paths, {
+        exclude: [file, `${file}.wal`],
+        followLinks: options.followLinks,
+      });
+      for (const group of skipped) pushAll(sources, skippedSources(plan.name, group));
       // An empty directory makes neither a store nor a run.
       if (candidates.length === 0 && failed.length === 0) continue;
       if (session === undefined) {
@@ -156,19 +161,27 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
   }
 }
 
-/** Files that are skipped by one rule, as one entry with an example. */
-function skippedSource(run: string, { rule, why, count, examples, root }: Skipped): IngestSource {
-  const note: NoteResult = {
+/**
+ * Files that are skipped by one rule, as one entry with an example. Links that are not followed are named one by one,
+ * with a warning: what they lead to may be the run.
+ */
+function skippedSources(run: string, { rule, why, count, examples, root }: Skipped): IngestSource[] {
+  const isLinks = rule === NOT_FOLLOWED;
+  const note = (of: number): NoteResult => ({
     kind: rule,
-    severity: 'info',
+    severity: isLinks ? 'warning' : 'info',
     text: why,
-    count,
+    count: of,
     device: null,
     seq: null,
     offset: null,
     line: null,
-  };
-  return blank({ name: run }, examples[0] ?? root, { status: 'skipped', notes: [note] });
+  });
+  const entry = (path: string, of: number): IngestSource =>
+    blank({ name: run }, path, { status: 'skipped', notes: [note(of)] });
+  if (!isLinks) return [entry(examples[0] ?? root, count)];
+  const last = examples.length - 1;
+  return examples.map((link, at) => entry(link, at === last ? count - last : 1));
 }
 
 function blank(

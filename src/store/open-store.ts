@@ -275,14 +275,14 @@ function checkLogs(file: string): void {
     const log = file + suffix;
     const stat = lstatSync(log, { throwIfNoEntry: false });
     if (stat === undefined) continue;
-    if (!stat.isFile())
-      throw new MbfError('MBF3004', 'it has the name of a log of the store, and is no file', { file: log });
+    if (!stat.isFile()) throw new MbfError('MBF3004', `its log ${basename(log)} is no regular file`, { file });
     if (suffix !== '.wal' || stat.size === 0) continue;
     const handle = openSync(log, 'r');
     try {
       const head = Buffer.alloc(LOG_HEAD.length);
       readSync(handle, head, 0, head.length, 0);
-      if (!head.equals(LOG_HEAD)) throw new MbfError('MBF3002', 'it is not a log of DuckDB', { file: log });
+      if (!head.equals(LOG_HEAD))
+        throw new MbfError('MBF3002', `its log ${basename(log)} is not one of DuckDB`, { file });
     } finally {
       closeSync(handle);
     }

@@ -28,6 +28,21 @@ const PATTERNS: readonly (readonly [RegExp, ErrorCode])[] = [
 const STATEMENT_ERROR =
   /^(Failed to extract statements: )?(Parser|Syntax|Binder|Catalog|Conversion|Constraint|Permission|Invalid Input|Invalid Type|Mismatch Type|Not implemented|Out of Range|Dependency) Error/;
 
+/** Of values that a statement met, as opposed to its text. */
+const VALUE_ERROR = /^(?:Conversion|Out of Range|Invalid Input|Mismatch Type|Constraint) Error/;
+
+/**
+ * An error of a query that is known to work, on a store that is only read: its values are none that an ingest writes.
+ * Tables are checked when a store is opened; to check every value would take longer than the answer.
+ */
+export function asOddData(file: string, query: string, error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const isNull = error instanceof MbfError && error.code === 'MBF9001';
+  if (!isNull && !VALUE_ERROR.test(error.message)) return error;
+  const fact = `it has values that no ingest writes (${query}): ${duckdbMessage(error)}`;
+  return new MbfError('MBF3002', fact, { file }, error);
+}
+
 /** DuckDB's message without its class name and its link to a page that a login node cannot open. */
 export function duckdbMessage(error: Error): string {
   return error.message

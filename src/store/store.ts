@@ -13,7 +13,7 @@ import type { QueryField } from './query-file.js';
 import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
-import { asStoreError } from './store-errors.js';
+import { asOddData, asStoreError } from './store-errors.js';
 import { readStoredTables, type StoredTables, searchPath } from './stored-tables.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
@@ -267,8 +267,13 @@ export class Store {
   private async rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
     for (const table of query.needs) if (await this.isEmpty(table)) return [];
-    const result = await this.execute(await this.textOf(name), values, query.params);
-    return collectRows(result, columnChecks(query, result));
+    const text = await this.textOf(name);
+    try {
+      const result = await this.execute(text, values, query.params);
+      return await collectRows(result, columnChecks(query, result));
+    } catch (error) {
+      throw this.mode === 'read' ? asOddData(this.file, name, error) : error;
+    }
   }
 
   /** The first row, or undefined if there is none. */

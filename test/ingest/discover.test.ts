@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Discovery, discover } from '../../src/ingest/discover.js';
+import { type Discovery, discover, NOT_FOLLOWED } from '../../src/ingest/discover.js';
 import { SKIP_RULES, skipRuleFor } from '../../src/ingest/skip-rules.js';
 
 let base: string;
@@ -112,7 +112,7 @@ describe('links', () => {
     expect(skips(discovered)).toEqual({ duplicate: 3, 'outward-link': 1, 'broken-link': 2 });
   });
 
-  it('to files and directories elsewhere are followed, but not to one that contains the argument', async () => {
+  it('to files and directories elsewhere are followed when asked, but not to one that contains the argument', async () => {
     put('scratch/logs/a.log');
     put('scratch/one.log');
     put('scratch/weights.pt');
@@ -121,12 +121,20 @@ describe('links', () => {
     symlinkSync(join(base, 'scratch/one.log'), join(base, 'run/one'));
     symlinkSync(join(base, 'scratch/weights.pt'), join(base, 'run/latest'));
     symlinkSync('/', join(base, 'run/root'));
-    const discovered = await discover([join(base, 'run')]);
+    const discovered = await discover([join(base, 'run')], { followLinks: true });
     expect(discovered.candidates.map(({ path, displayPath }) => [displayPath, path])).toEqual([
       ['logs/a.log', join(base, 'scratch/logs/a.log')],
       ['one', join(base, 'scratch/one.log')],
     ]);
     expect(skips(discovered)).toEqual({ checkpoint: 1, 'outward-link': 1 });
+    const cautious = await discover([join(base, 'run'), join(base, 'run/one')]);
+    // An argument may be a link.
+    expect(cautious.candidates.map(({ path }) => path)).toEqual([join(base, 'scratch/one.log')]);
+    expect(skips(cautious)).toEqual({ checkpoint: 1, 'outward-link': 1, 'not-followed': 2 });
+    expect(cautious.skipped.find(({ rule }) => rule === NOT_FOLLOWED)?.examples).toEqual([
+      `logs -> ${join(base, 'scratch/logs')}`,
+      `one -> ${join(base, 'scratch/one.log')}`,
+    ]);
   });
 
   it('two directories that link to each other end', async () => {

@@ -1,5 +1,5 @@
 /**
- * SIGKILL at moments spread over an ingest: the store opens, holds exactly the sources it had finished, and a second
+ * SIGKILL, SIGINT, SIGTERM and SIGHUP at moments spread over an ingest: the store opens, holds exactly the sources it had finished, and a second
  * ingest completes it.
  */
 import { spawn } from 'node:child_process';
@@ -17,12 +17,16 @@ import { entry, frame, segment, snapshot } from '../support/small-snapshot.js';
 import { type Counts, dataCounts, expectSound, runCli, seeded, temporaryDirectory } from './harness.js';
 
 const FILES = 12;
-const KILLS = runs(3, 5, 14);
+const KILLS = Number(process.env['MBF_KILLS'] ?? runs(3, 5, 14));
+/** One after the other: the first cannot be caught, the others are. */
+const SIGNALS = ['SIGKILL', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const root = temporaryDirectory();
 let build = '';
 /** For what is asked after a kill. What is killed is a process of its own. */
 let cli: Cli;
-const env = { XDG_CACHE_HOME: join(root, 'cache'), HOME: root };
+const temporary = join(root, 'temporary');
+mkdirSync(temporary);
+const env = { XDG_CACHE_HOME: join(root, 'cache'), HOME: root, TMPDIR: temporary };
 const ask = (...args: string[]): Answer => cli.run(args, { cwd: root, env });
 /** Wall time of a whole ingest, process start included. */
 let fullMs = 0;
@@ -107,16 +111,18 @@ async function reading<T>(file: string, look: (store: Store) => Promise<T>): Pro
   }
 }
 
-/** Starts an ingest and kills it after `delayMs`; whether it was still running. */
-async function killedIngest(db: string, delayMs: number): Promise<boolean> {
+/** Starts an ingest and ends it by a signal after `delayMs`; whether it was still running. */
+async function killedIngest(db: string, delayMs: number, signal: NodeJS.Signals = 'SIGKILL'): Promise<boolean> {
   const child = spawn(process.execPath, [join(build, 'src', 'cli', 'main.js'), 'ingest', 'run', '--db', db], {
     cwd: root,
     stdio: 'ignore',
+    env: { ...process.env, TMPDIR: temporary },
   });
-  const ended = new Promise<NodeJS.Signals | null>((done) => child.on('close', (_, signal) => done(signal)));
+  // Before its handler is there, a signal ends it by itself; afterwards the exit code says so.
+  const ended = new Promise<boolean>((done) => child.on('close', (code, by) => done(by === signal || code! > 128)));
   await sleep(delayMs);
-  child.kill('SIGKILL');
-  return (await ended) === 'SIGKILL';
+  child.kill(signal);
+  return await ended;
 }
 
 beforeAll(async () => {
@@ -180,7 +186,7 @@ async function expectWholeSourcesOnly(db: string): Promise<string[]> {
   return done;
 }
 
-describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
+describe(`kill -9 and other signals at ${KILLS} moments of an ingest`, () => {
   const finished: number[] = [];
   /** Follows the machine, whose other work comes and goes. */
   let expectedMs = 0;
@@ -192,7 +198,7 @@ describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
     const db = `killed-${i}.duckdb`;
     // The first seventh is the start of the process, where every moment is like the next.
     const share = 0.15 + (0.85 * (i + seeded(i)())) / KILLS;
-    const killed = await killedIngest(db, share * expectedMs);
+    const killed = await killedIngest(db, share * expectedMs, SIGNALS[i % SIGNALS.length]!);
     const done = await expectWholeSourcesOnly(db);
     if (!killed) {
       expect(done).toHaveLength(truth.size);
@@ -211,11 +217,10 @@ describe(`kill -9 at ${KILLS} moments of an ingest`, () => {
       expect(await dataCounts(store)).toEqual(wholeCounts);
       expect(await contents(store)).toEqual(wholeContents);
     });
-    // Nothing is left next to the store: no log, no spill directory. An unfinished store stays there for ten minutes,
-    // since it might still be in the making by another process; then the next writer sweeps it.
-    const leftovers = readdirSync(root).filter((name) => name.startsWith(db));
-    expect(leftovers.filter((name) => !/\.\d+\.new(?:\.wal)?$/.test(name))).toEqual([db]);
-    for (const name of leftovers) rmSync(join(root, name));
+    // Nothing is left next to the store: no log, no spill directory, no unfinished store.
+    expect(readdirSync(root).filter((name) => name.startsWith(db))).toEqual([db]);
+    expect(readdirSync(temporary)).toEqual([]);
+    rmSync(join(root, db));
   });
 
   it('killed again and again, it gets there', async () => {

@@ -55,7 +55,8 @@ export function ingestText(result: IngestResult): string {
       lines.push(
         `${source.status.padEnd(10)} ${printable(source.path)}${source.format === null ? '' : ` · ${source.format}`}${rank}`,
       );
-    }
+    } else if (source.notes.some((note) => note.kind === 'not-followed'))
+      lines.push(`not followed: ${printable(source.path)} (--follow-links)`);
     for (const claim of source.detection ?? [])
       lines.push(`             ${claim.parser} ${claim.score.toFixed(2)}: ${printable(claim.why)}`);
     if (source.error !== null && (source.status === 'failed' || source.detection !== undefined))
@@ -63,7 +64,7 @@ export function ingestText(result: IngestResult): string {
     pushAll(
       lines,
       noteLines(
-        source.notes.filter((note) => note.severity === 'warning'),
+        source.notes.filter((note) => note.severity === 'warning' && note.kind !== 'not-followed'),
         '             ',
       ),
     );

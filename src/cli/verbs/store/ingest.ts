@@ -1,5 +1,7 @@
+import { NOT_FOLLOWED } from '../../../ingest/discover.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
+import { escapeControls } from '../../../model/escape-controls.js';
 import { ingestText } from '../../../report/store/lists-text.js';
 import { sweepTemporaryFiles } from '../../../store/temporary-files.js';
 import { defineVerb } from '../../define-verb.js';
@@ -22,6 +24,7 @@ export const verb = defineVerb({
     label: option('--label <label>', 'a label for the runs, e.g. golden'),
     commit: option('--commit <sha>', 'the commit the runs were made from'),
     allTables: flag('--nsys-all', 'keep every table of Nsight Systems exports, in the schema nsys_raw'),
+    followLinks: flag('--follow-links', 'follow links that lead out of a directory'),
     explain: flag('--explain', 'list for every file which parser was chosen and why'),
     quiet: flag('-q, --quiet', 'no progress'),
   },
@@ -32,7 +35,7 @@ export const verb = defineVerb({
     'ingest runs/x --explain',
   ],
   async ask({ paths, quiet, ...given }, session) {
-    const { run, each, label, commit, allTables, explain } = given;
+    const { run, each, label, commit, allTables, followLinks, explain } = given;
     if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');
     const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common, session.context) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
@@ -42,10 +45,13 @@ export const verb = defineVerb({
       () => `files that were read whole are kept in ${session.db}; the same command reads the remaining ones`,
     );
     try {
-      const how = { run, each, label, commit, allTables, explain };
+      const how = { run, each, label, commit, allTables, followLinks, explain };
       const result = await ingestPaths({ ...how, store, paths, now: new Date(), progress });
-      if (!explain && result.sources.every(({ status }) => status === 'skipped'))
+      if (!explain && result.sources.every(({ status }) => status === 'skipped')) {
+        const links = result.sources.filter((source) => source.notes.some(({ kind }) => kind === NOT_FOLLOWED));
+        for (const { path } of links) session.context.err(`not followed: ${escapeControls(path)} (--follow-links)\n`);
         throw new MbfError('MBF2008', 'nothing usable was found', { file: paths.join(', ') });
+      }
       return { ...result, db: session.db };
     } finally {
       forget();

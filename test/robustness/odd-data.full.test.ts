@@ -1,0 +1,2 @@
+/** The long form of `odd-data.test.ts`. */
+import './odd-data.test.js';
