@@ -149,7 +149,7 @@ async function makeStore(paths: readonly string[], file: string, context: Contex
   }
 }
 
-/** A home over its quota, a full or read-only disk: another directory may have room. */
+/** A home over its quota, a full or read-only disk: another directory may have space. */
 function isWithoutSpace(error: unknown): error is MbfError {
   const isOfStore = error instanceof MbfError && error.code === 'MBF3005';
   return (

@@ -72,10 +72,10 @@ const MAX_LINKS = 20;
 
 /**
  * Walks the arguments in order. Each argument is one run, so a file is returned once per argument even if links or hard
- * links lead to it several times; real entries are preferred to links. An argument may be a link. Links met on a walk are
- * followed below the argument only, unless `followLinks`: a directory from somebody else must not bring files of the
- * reader into a store that is then passed on. Never followed are those to a directory that contains the argument (`up ->
- * ..` would walk the whole machine).
+ * links lead to it several times; real entries are preferred to links. An argument may be a link. Links met on a walk
+ * are followed below the argument only, unless `followLinks`: a directory of another user must not bring files of the
+ * reader into a store that is then passed on. Never followed are those to a directory that contains the argument
+ * (`up -> ..` would walk the whole machine).
  *
  * @throws {MbfError} MBF1003 if an argument does not exist or is neither a file nor a directory, MBF2007 if it cannot
  * be looked at.

@@ -55,8 +55,8 @@ function randomAccessOf(fd: number, named: string): OpenedRandomAccess {
 }
 
 /**
- * {@link openRandomAccess} of what `source` inflates to; `named` is the compressed file. The copy is deleted while it is
- * open, so that it goes with the process whatever happens: a killed ingest left up to 64 GiB.
+ * {@link openRandomAccess} of what `source` inflates to; `named` is the compressed file. The copy is deleted while it
+ * is open, so that it goes with the process whatever happens: a killed ingest left up to 64 GiB.
  */
 export async function unpackForRandomAccess(source: ByteSource, named: string): Promise<OpenedRandomAccess> {
   let fd: number | undefined;

@@ -275,7 +275,7 @@ function checkLogs(file: string): void {
     const log = file + suffix;
     const stat = lstatSync(log, { throwIfNoEntry: false });
     if (stat === undefined) continue;
-    if (!stat.isFile()) throw new MbfError('MBF3004', `its log ${basename(log)} is no regular file`, { file });
+    if (!stat.isFile()) throw new MbfError('MBF3004', `its log ${basename(log)} is not a regular file`, { file });
     if (suffix !== '.wal' || stat.size === 0) continue;
     const handle = openSync(log, 'r');
     try {

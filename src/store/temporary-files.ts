@@ -1,9 +1,9 @@
 /**
- * Names of temporary files, which say whose they are, so that what a killed process left can be removed without
- * touching the files of one that runs.
+ * Names of temporary files. They contain the process that made them, so that files of a killed process can be removed
+ * without touching those of a running one.
  *
- * A tag is HOST-PID-START. HOST stands for the host and its namespace of processes, since directories are shared between
- * hosts and containers; START is when the process began, since numbers of processes are used again.
+ * A tag is HOST-PID-START. HOST is a hash of the host and its namespace of processes, since directories are shared
+ * between hosts and containers; START is when the process began, since numbers of processes are used again.
  */
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs';
@@ -14,14 +14,14 @@ const TAG = '[0-9a-f]{8}-[0-9]{1,10}-[0-9a-z]{1,16}';
 /** `mbforensics-TAG-XXXXXX`, and `FILE.TAG.new` or `.tmp` with a log. */
 const NAMES = new RegExp(`^\\.?mbforensics-(${TAG})-\\w{6}$|\\.(${TAG})\\.(?:new|tmp)(?:\\.wal(?:\\.\\w+)?)?$`);
 
-let own: string | undefined;
+let processTag: string | undefined;
 /** Where this process makes temporary files. */
 const used = new Set<string>();
 
 /** Of this process. */
 export function ownerTag(): string {
-  own ??= `${hostTag()}-${process.pid}-${startOf(process.pid) ?? '0'}`;
-  return own;
+  processTag ??= `${hostTag()}-${process.pid}-${startOf(process.pid) ?? '0'}`;
+  return processTag;
 }
 
 /** `FILE.TAG.SUFFIX`, in `directory`, for a file or directory that is being made. */

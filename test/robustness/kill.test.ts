@@ -1,5 +1,6 @@
 /**
- * SIGKILL, SIGINT, SIGTERM and SIGHUP at moments spread over an ingest: the store opens, holds exactly the sources it had finished, and a second
+ * SIGKILL, SIGINT, SIGTERM and SIGHUP at moments spread over an ingest:
+ * the store opens, holds exactly the sources it had finished, and a second
  * ingest completes it.
  */
 import { spawn } from 'node:child_process';
@@ -99,7 +100,24 @@ async function contents(store: Store): Promise<unknown> {
       'SELECT display_path, kind, incident.rank, requested_bytes FROM incident JOIN source USING (source_id) ORDER BY ALL',
     ),
     await store.select('SELECT display_path, status, sha256, rank FROM source ORDER BY ALL'),
+    await digests(store),
   ];
+}
+
+/** Of the rows of every table, without numbers that an ingest hands out, and times of the ingest. */
+async function digests(store: Store): Promise<unknown> {
+  const tables = await store.select(
+    `SELECT table_name AS name, list(column_name ORDER BY column_index) AS columns
+     FROM duckdb_columns() JOIN duckdb_tables() USING (table_name)
+     WHERE duckdb_columns.schema_name = 'main' AND estimated_size > 0 AND table_name <> 'mbforensics_schema'
+       AND NOT regexp_matches(column_name, '_id$|_at$') GROUP BY ALL ORDER BY ALL`,
+  );
+  const rows: unknown[] = [];
+  for (const { name, columns } of tables) {
+    const list = (columns as string[]).map((column) => `"${column}"`).join(', ');
+    rows.push(name, await store.select(`SELECT count(*) AS n, sum(hash(${list}))::VARCHAR AS digest FROM "${name}"`));
+  }
+  return rows;
 }
 
 async function reading<T>(file: string, look: (store: Store) => Promise<T>): Promise<T> {
@@ -118,7 +136,7 @@ async function killedIngest(db: string, delayMs: number, signal: NodeJS.Signals 
     stdio: 'ignore',
     env: { ...process.env, TMPDIR: temporary },
   });
-  // Before its handler is there, a signal ends it by itself; afterwards the exit code says so.
+  // Before its handler is there, a signal ends it by itself; afterwards it is in the exit code.
   const ended = new Promise<boolean>((done) => child.on('close', (code, by) => done(by === signal || code! > 128)));
   await sleep(delayMs);
   child.kill(signal);

@@ -98,7 +98,6 @@ it(`answers, or one error, with ${MUTATIONS} wrong values`, async () => {
       const form = verb === 'report' ? ['-o', 'page.html', '--force'] : random() < 0.5 ? ['--json'] : [];
       const answer = cli.run([verb, ...form, '--db', 'odd.duckdb'], { cwd: root, env });
       const isBug = answer.status === 70 || answer.status === null || /MBF9001|at .*\.[cm]?js:\d/.test(answer.stderr);
-      if (isBug && process.env['MBF_ODD_DATA']) console.info(column, value, verb, answer.stderr);
       if (isBug) bugs.push(`${column.table}.${column.name} = ${value}: ${verb}: ${answer.stderr.slice(0, 300)}`);
     }
   }

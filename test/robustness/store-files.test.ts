@@ -187,7 +187,7 @@ describe.skipIf(!canMount)('a full disk', () => {
     },
   );
 
-  it('of the cache is no reason not to answer', () => {
+  it('of the cache does not prevent an answer', () => {
     expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', mount]).status).toBe(0);
     try {
       const answer = cli.expect(0, ['snapshots', 'x.pickle'], { cwd: root, env: { ...env, XDG_CACHE_HOME: mount } });
