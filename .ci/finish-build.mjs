@@ -39,8 +39,9 @@ for (const source of filesIn(sources, /\.(yaml|tsv)$/)) {
   mkdirSync(dirname(target), { recursive: true });
   writeFileSync(target, JSON.stringify(source.endsWith('.tsv') ? parseTsv(text) : parse(text)));
 }
-// The generator of samples reads its tables as they are.
-for (const source of filesIn(join(root, 'samples', 'generate'), /\.(sql|tsv)$/)) {
+// The generator of samples, and that of exports for tests, read their tables as they are.
+const tables = [join(root, 'samples', 'generate'), join(root, 'test', 'support')];
+for (const source of tables.flatMap((folder) => filesIn(folder, /\.(sql|tsv)$/))) {
   const target = join(dist, relative(root, source));
   mkdirSync(dirname(target), { recursive: true });
   copyFileSync(source, target);

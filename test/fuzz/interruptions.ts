@@ -1,0 +1,329 @@
+/**
+ * Real ingests that meet what a machine does: signals at any moment, a full disk, files that change while they are
+ * read. Afterwards the store holds what it held before or the whole source, and nothing is left behind.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
+import { createRandom, type Random } from '../../samples/generate/simulate/random.js';
+import { pickled } from '../../samples/generate/write/pickle-writer.js';
+import { packageRoot } from '../../src/store/load-queries.js';
+import { segment, snapshot, trace } from '../support/small-snapshot.js';
+import { contentOf, differingTables } from './compare-stores.js';
+import { pickOf } from './mutate-bytes.js';
+
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
+const MOST_SECONDS = 120;
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+  readonly ms: number;
+  readonly timedOut: boolean;
+}
+
+interface Call {
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly tmp: string;
+  /** Called once the process runs. */
+  readonly meanwhile?: (kill: (signal: NodeJS.Signals) => void) => Promise<void>;
+}
+
+async function call({ args, cwd, tmp, meanwhile }: Call): Promise<Ended> {
+  mkdirSync(tmp, { recursive: true });
+  const start = performance.now();
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: cwd, XDG_CACHE_HOME: join(cwd, 'cache'), TMPDIR: tmp, TZ: 'UTC', CI: '1' },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-4000);
+  });
+  let timedOut = false;
+  const timer = setTimeout(() => {
+    timedOut = true;
+    child.kill('SIGKILL');
+  }, MOST_SECONDS * 1000);
+  const ended = new Promise<Ended>((resolve) => {
+    child.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve({ code, signal, stderr, ms: performance.now() - start, timedOut });
+    });
+  });
+  await meanwhile?.((signal) => child.kill(signal));
+  return ended;
+}
+
+export interface InterruptionResult {
+  readonly what: string;
+  readonly runs: number;
+  /** How often each end was met. */
+  readonly ends: Readonly<Record<string, number>>;
+  /** What broke a rule; empty is good. */
+  readonly faults: readonly string[];
+}
+
+class Tally {
+  readonly ends: Record<string, number> = {};
+  readonly faults: string[] = [];
+  count(end: string): void {
+    this.ends[end] = (this.ends[end] ?? 0) + 1;
+  }
+}
+
+const STACK_TRACE = /\n\s+at .*:\d+:\d+\)?(?:\n|$)/;
+function commonFaults({ code, stderr, timedOut }: Ended): string | undefined {
+  if (timedOut) return `did not end in ${MOST_SECONDS} s`;
+  if (code === 70 || STACK_TRACE.test(stderr)) return `exit ${code}: ${stderr.slice(0, 300)}`;
+  return undefined;
+}
+
+/** Sources that take some tenths of a second each to be read. */
+function makeRuns(root: string): string[] {
+  const sample = join(packageRoot(), 'samples', 'nccl-outside');
+  const files = readdirSync(sample);
+  const nsys = files.find((name) => name.startsWith('nsys'))!;
+  const put = (name: string, file: string, bytes: Uint8Array): string => {
+    const folder = join(root, name);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, file), bytes);
+    return folder;
+  };
+  const log = readFileSync(join(sample, files.find((name) => name.endsWith('.out'))!));
+  const value = snapshot({
+    segments: Array.from({ length: 40 }, (_, i) => segment({ address: 0x7f00_0000_0000 + i * 2 ** 22 })),
+    device_traces: [trace(25_000)],
+  });
+  const export_ = readFileSync(join(sample, nsys));
+  return [
+    put('log', 'train.log', Buffer.concat(Array.from({ length: 60 }, () => log))),
+    put('snapshot', 'snapshot_0.pickle', pickled(value)),
+    put('nsys', 'report.sqlite', gunzipSync(export_)),
+    put('nsys-gz', 'report.sqlite.gz', export_),
+  ];
+}
+
+/** Files of ours in the temporary directory, and next to the store. */
+function leftovers(tmp: string, db: string): string[] {
+  const next = join(db, '..');
+  const name = db.slice(next.length + 1);
+  return [
+    ...(existsSync(tmp) ? readdirSync(tmp) : []),
+    ...readdirSync(next).filter((entry) => entry.startsWith(name) && entry !== name),
+  ];
+}
+
+export async function runKills(count: number, directory: string, seed: number): Promise<InterruptionResult> {
+  const random = createRandom(seed);
+  const tally = new Tally();
+  const root = join(directory, 'kills');
+  mkdirSync(root, { recursive: true });
+  const runs = makeRuns(root);
+  const truth = new Map<string, { ms: number; content: Readonly<Record<string, string>> }>();
+  for (const run of runs) {
+    const db = `${run}.duckdb`;
+    const ended = await call({ args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
+    if (ended.code !== 0) throw new Error(`${run}: exit ${ended.code}: ${ended.stderr}`);
+    truth.set(run, { ms: ended.ms, content: await contentOf(db) });
+  }
+  for (let i = 0; i < count; i++) {
+    const run = runs[i % runs.length]!;
+    const { ms, content } = truth.get(run)!;
+    const signal = pickOf(random, ['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
+    const db = join(root, `killed-${i}.duckdb`);
+    const tmp = join(root, `tmp-${i}`);
+    const args = ['ingest', run, '--db', db];
+    const at = `${signal} after ${Math.round(ms * (0.1 + random()))} ms of ${run.slice(root.length + 1)}`;
+    const delay = Number(/after (\d+)/.exec(at)![1]);
+    const killed = await call({
+      ...{ args, cwd: root, tmp },
+      meanwhile: async (kill) => {
+        await sleep(delay);
+        kill(signal);
+      },
+    });
+    const fault = (what: string): void => void tally.faults.push(`${at}: ${what}`);
+    tally.count(
+      killed.signal === null && killed.code === 0
+        ? 'ended before'
+        : existsSync(db)
+          ? 'store was there'
+          : 'no store yet',
+    );
+    const common = commonFaults(killed);
+    if (common !== undefined) fault(common);
+    // On a signal that can be handled, everything is swept at once.
+    if (signal !== 'SIGKILL' && killed.code !== 0) {
+      const left = leftovers(tmp, db).filter((name) => !name.endsWith('.wal'));
+      if (left.length > 0) fault(`left behind: ${left.join(', ')}`);
+    }
+    // The same user's next ingest is the one that sweeps; temporary folders are known by the process that made them.
+    const again = await call({ args, cwd: root, tmp });
+    if (again.code !== 0) fault(`the second ingest: exit ${again.code}: ${again.stderr.slice(0, 200)}`);
+    else {
+      const differing = differingTables(content, await contentOf(db));
+      if (differing.length > 0) fault(`other content of ${differing.join(', ')}`);
+      const left = leftovers(tmp, db);
+      if (left.length > 0) fault(`left after the next ingest: ${left.join(', ')}`);
+    }
+    for (const path of [db, `${db}.wal`, tmp]) rmSync(path, { recursive: true, force: true });
+  }
+  return { what: 'kills', runs: count, ...tally };
+}
+
+const KIB = 1024;
+
+/** A real file system that is full: mounting one needs root. */
+export async function runDiskFull(
+  count: number,
+  directory: string,
+  seed: number,
+): Promise<InterruptionResult | string> {
+  const random = createRandom(seed);
+  const tally = new Tally();
+  const root = join(directory, 'disk-full');
+  mkdirSync(root, { recursive: true });
+  const disk = join(root, 'disk');
+  mkdirSync(disk, { recursive: true });
+  const mount = (size: number): void =>
+    void execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}k`, 'tmpfs', disk]);
+  const unmount = (): void => void execFileSync('umount', [disk]);
+  try {
+    mount(1024);
+    unmount();
+  } catch (error) {
+    return `disk-full: SKIPPED: no file system can be mounted here (needs root on Linux): ${String(error).split('\n')[0]}`;
+  }
+  const runs = makeRuns(root);
+  const first = join(root, 'first.duckdb');
+  const sample = join(packageRoot(), 'samples', 'leak');
+  const made = await call({ args: ['ingest', sample, '--db', first], cwd: root, tmp: join(root, 'tmp') });
+  if (made.code === null || made.code > 1) throw new Error(`exit ${made.code}: ${made.stderr}`);
+  const before = await contentOf(first);
+  const base = Math.ceil(statSync(first).size / KIB);
+  for (let i = 0; i < count; i++) {
+    const run = runs[i % runs.length]!;
+    const hasStore = random() < 0.7;
+    const free = Math.round(16 * 2 ** (random() * 10));
+    const size = (hasStore ? base : 0) + free;
+    const where = `${run.slice(root.length + 1)} with ${free} KiB free${hasStore ? '' : ', new store'}`;
+    const fault = (what: string): void => void tally.faults.push(`${where}: ${what}`);
+    mount(size);
+    try {
+      const db = join(disk, 'store.duckdb');
+      if (hasStore) copyFileSync(first, db);
+      const tmp = random() < 0.3 ? join(disk, 'tmp') : join(root, 'tmp');
+      let ended: Ended;
+      try {
+        ended = await call({ args: ['ingest', run, '--db', db], cwd: root, tmp });
+      } catch (error) {
+        // The temporary directory itself does not fit.
+        tally.count(`not started: ${(error as NodeJS.ErrnoException).code}`);
+        continue;
+      }
+      tally.count(`exit ${ended.code ?? ended.signal}`);
+      const common = commonFaults(ended);
+      if (common !== undefined) fault(common);
+      if (ended.code === 0) continue;
+      const isFull = ended.code === 5 && ended.stderr.includes('MBF3005');
+      // With the temporary directory on the same disk, an archive that cannot be unpacked is a fault of reading.
+      const isReadError = ended.code === 4 && tmp.startsWith(disk);
+      if (!isFull && !isReadError) fault(`exit ${ended.code}, not 5 with MBF3005: ${ended.stderr.slice(0, 300)}`);
+      if (!hasStore) continue;
+      rmSync(join(disk, 'tmp'), { recursive: true, force: true });
+      const copy = join(root, 'after.duckdb');
+      copyFileSync(db, copy);
+      if (existsSync(`${db}.wal`)) copyFileSync(`${db}.wal`, `${copy}.wal`);
+      const differing = differingTables(before, await contentOf(copy));
+      for (const path of [copy, `${copy}.wal`]) rmSync(path, { force: true });
+      if (differing.length > 0 && ended.code === 5) fault(`the store has other content of ${differing.join(', ')}`);
+    } finally {
+      unmount();
+    }
+  }
+  return { what: 'disk full', runs: count, ...tally };
+}
+
+/** What other processes do to a file that is being read. */
+const CHANGES: Readonly<Record<string, (path: string, random: Random) => void>> = {
+  grow: (path) => appendFileSync(path, Buffer.alloc(100_000, 0x61)),
+  shrink: (path, random) => truncateSync(path, Math.floor(statSync(path).size * random())),
+  empty: (path) => truncateSync(path, 0),
+  rewrite: (path, random) => {
+    const bytes = readFileSync(path);
+    bytes.fill(0x20, Math.floor(bytes.length * random()));
+    writeFileSync(path, bytes);
+  },
+  remove: (path) => rmSync(path),
+  replace: (path) => {
+    writeFileSync(`${path}.new`, 'something else\n');
+    renameSync(`${path}.new`, path);
+  },
+  directory: (path) => {
+    rmSync(path);
+    mkdirSync(path);
+  },
+  unreadable: (path) => execFileSync('chmod', ['000', path]),
+};
+
+export async function runRaces(count: number, directory: string, seed: number): Promise<InterruptionResult> {
+  const random = createRandom(seed);
+  const tally = new Tally();
+  const root = join(directory, 'races');
+  mkdirSync(root, { recursive: true });
+  const runs = makeRuns(root);
+  const tmp = join(root, 'tmp');
+  const usual = await call({ args: ['ingest', runs[1]!, '--db', join(root, 'a.duckdb')], cwd: root, tmp });
+  for (let i = 0; i < count; i++) {
+    const run = runs[i % runs.length]!;
+    const folder = join(root, 'changing');
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder);
+    const [name] = readdirSync(run);
+    const path = join(folder, name!);
+    copyFileSync(join(run, name!), path);
+    const change = pickOf(random, Object.keys(CHANGES));
+    const delay = Math.round(usual.ms * (0.05 + random()));
+    const db = join(root, `raced-${i}.duckdb`);
+    const fault = (what: string): void => void tally.faults.push(`${change} ${name} after ${delay} ms: ${what}`);
+    const ended = await call({
+      ...{ args: ['ingest', random() < 0.5 ? folder : path, '--db', db], cwd: root, tmp },
+      meanwhile: async () => {
+        await sleep(delay);
+        CHANGES[change]!(path, random);
+        // Twice, so that one of them is noticed in the middle.
+        if (change === 'grow') for (let n = 0; n < 5; n++) await sleep(20).then(() => CHANGES['grow']!(path, random));
+      },
+    });
+    tally.count(`exit ${ended.code ?? ended.signal}`);
+    const common = commonFaults(ended);
+    if (common !== undefined) fault(common);
+    else if (![0, 2, 4].includes(ended.code ?? -1)) fault(`exit ${ended.code}: ${ended.stderr.slice(0, 300)}`);
+    if (existsSync(db)) await contentOf(db).catch((error: unknown) => fault(`the store does not open: ${error}`));
+    const left = readdirSync(tmp);
+    if (left.length > 0) {
+      fault(`left behind: ${left.join(', ')}`);
+      for (const entry of left) rmSync(join(tmp, entry), { recursive: true, force: true });
+    }
+    for (const file of [db, `${db}.wal`]) rmSync(file, { force: true });
+  }
+  return { what: 'races', runs: count, ...tally };
+}

@@ -1,0 +1,71 @@
+/** What fuzzing has found stays closed: each input of `found/` again, with all that `npm run fuzz` asks of one. */
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repoRoot, sharedBuild } from '../store/scratch.js';
+
+const FOUND = join(repoRoot, 'test', 'robustness', 'found');
+const directory = mkdtempSync(join(tmpdir(), 'mbf-found-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+interface Result {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function fuzz(...args: string[]): Promise<Result> {
+  const child = spawn(process.execPath, [join(sharedBuild(), 'test', 'fuzz', 'main.js'), ...args], {
+    // A store and a repository are made there.
+    env: { ...process.env, TMPDIR: directory },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  return new Promise((resolve) => {
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}
+
+describe('inputs that fuzzing has found', () => {
+  const files = readdirSync(FOUND).filter((name) => name !== 'index.jsonl');
+  let result: Result;
+  beforeAll(async () => {
+    result = await fuzz('--cases', FOUND);
+  });
+
+  it('all have a line in the index', () => {
+    const lines = readFileSync(join(FOUND, 'index.jsonl'), 'utf8').trim().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { file: string }).file).sort()).toEqual(files.sort());
+  });
+
+  it.each(files)('%s', (file) => {
+    const line = result.stderr.split('\n').find((text) => text.startsWith(`${join(FOUND, file)}: `));
+    expect(line, result.stderr).toBe(`${join(FOUND, file)}: ok`);
+  });
+});
+
+it('a short campaign of every format: nothing', async () => {
+  const args = [
+    '--inputs',
+    '300',
+    '--seed',
+    '7',
+    '--jobs',
+    '2',
+    '--program',
+    '10',
+    '--found',
+    join(directory, 'found'),
+  ];
+  const { code, stdout, stderr } = await fuzz(...args);
+  expect(code, `${stdout}${stderr}`).toBe(0);
+  expect(stdout).toMatch(/^inputs: 300 /m);
+});

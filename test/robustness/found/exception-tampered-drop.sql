@@ -1,0 +1,1 @@
+DROP TABLE run CASCADE; ALTER TABLE source DROP status
