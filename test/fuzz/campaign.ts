@@ -51,7 +51,7 @@ function watch(child: ChildProcess, directory: string, take: (message: FromWorke
     errors = (errors + text).slice(-4000);
   });
   child.on('message', (message: FromWorker) => {
-    if (message.type === 'done' || message.type === 'checked') isDone = true;
+    if (message.type === 'done') isDone = true;
     take(message);
   });
   let last: { n: number; cpu: number } | undefined;
@@ -68,7 +68,7 @@ function watch(child: ChildProcess, directory: string, take: (message: FromWorke
   return new Promise((resolve) => {
     child.on('exit', (code, signal) => {
       clearInterval(timer);
-      if (isDone) return resolve({ finding: undefined, case: undefined });
+      if (isDone || (code === 0 && !isHang)) return resolve({ finding: undefined, case: undefined });
       const current = currentCase(directory);
       const why = /FATAL ERROR: .*|terminate called .*|\w*Error: .*/.exec(errors)?.[0] ?? '';
       const finding: Finding = isHang
@@ -83,17 +83,38 @@ function watch(child: ChildProcess, directory: string, take: (message: FromWorke
   });
 }
 
-/** One input with all that is asked of it, in a process of its own. */
-export async function checkCase(testCase: Case, directory: string): Promise<Finding | undefined> {
-  const child = startWorker();
-  let finding: Finding | undefined;
-  const ended = watch(child, directory, (message) => {
-    if (message.type !== 'checked') return;
-    ({ finding } = message);
-    child.disconnect();
-  });
-  child.send({ type: 'check', directory, case: testCase } satisfies ToWorker);
-  return (await ended).finding ?? finding;
+/** Inputs with all that is asked of each, in one process until it is ended. */
+export class Checker {
+  private readonly directory: string;
+  private child: ChildProcess | undefined;
+  private ended: Promise<Ended> | undefined;
+  private onChecked: ((finding: Finding | undefined) => void) | undefined;
+
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  async check(testCase: Case): Promise<Finding | undefined> {
+    if (this.child === undefined) {
+      this.child = startWorker();
+      this.ended = watch(this.child, this.directory, (message) => {
+        if (message.type === 'checked') this.onChecked?.(message.finding);
+      });
+      void this.ended.then(() => {
+        this.child = undefined;
+      });
+    }
+    const checked = new Promise<Finding | undefined>((resolve) => {
+      this.onChecked = resolve;
+    });
+    this.child.send({ type: 'check', directory: this.directory, case: testCase } satisfies ToWorker);
+    return Promise.race([checked, this.ended!.then(({ finding }) => finding)]);
+  }
+
+  async close(): Promise<void> {
+    this.child?.disconnect();
+    await this.ended;
+  }
 }
 
 export interface CampaignOptions {
@@ -145,12 +166,13 @@ export async function runCampaign(
       if (input === undefined) throw new Error(`a worker could not start: ${finding.what}`);
       if (seen.has(`${input.format} ${finding.key}`)) continue;
       seen.add(`${input.format} ${finding.key}`);
-      const check = join(directory, `check-${job}`);
+      const checker = new Checker(join(directory, `check-${job}`));
       const bytes = await minimise(
         input.bytes,
-        async (candidate) => (await checkCase({ ...input, bytes: candidate }, check))?.kind === finding.kind,
+        async (candidate) => (await checker.check({ ...input, bytes: candidate }))?.kind === finding.kind,
         Math.min(MINIMISE_HANG_MS, Math.max(0, endAt - Date.now())),
       );
+      await checker.close();
       onFinding({ finding, case: { ...input, bytes } });
     }
   };

@@ -160,7 +160,7 @@ export async function runKills(count: number, directory: string, seed: number): 
         kill(signal);
       },
     });
-    const fault = (what: string): void => void tally.faults.push(`${at}: ${what}`);
+    const fault = (what: string): void => void tally.faults.push(`${at}: ${what.replaceAll('\n', ' ')}`);
     tally.count(
       killed.signal === null && killed.code === 0
         ? 'ended before'
@@ -225,7 +225,7 @@ export async function runDiskFull(
     const free = Math.round(16 * 2 ** (random() * 10));
     const size = (hasStore ? base : 0) + free;
     const where = `${run.slice(root.length + 1)} with ${free} KiB free${hasStore ? '' : ', new store'}`;
-    const fault = (what: string): void => void tally.faults.push(`${where}: ${what}`);
+    const fault = (what: string): void => void tally.faults.push(`${where}: ${what.replaceAll('\n', ' ')}`);
     mount(size);
     try {
       const db = join(disk, 'store.duckdb');
@@ -242,7 +242,7 @@ export async function runDiskFull(
       tally.count(`exit ${ended.code ?? ended.signal}`);
       const common = commonFaults(ended);
       if (common !== undefined) fault(common);
-      if (ended.code === 0) continue;
+      if (common !== undefined || ended.code === 0) continue;
       const isFull = ended.code === 5 && ended.stderr.includes('MBF3005');
       // With the temporary directory on the same disk, an archive that cannot be unpacked is a fault of reading.
       const isReadError = ended.code === 4 && tmp.startsWith(disk);

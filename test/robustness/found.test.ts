@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
 
-const FOUND = join(repoRoot, 'test', 'robustness', 'found');
+const CASES = join(repoRoot, 'test', 'robustness', 'found');
 const directory = mkdtempSync(join(tmpdir(), 'mbf-found-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -35,20 +35,20 @@ function fuzz(...args: string[]): Promise<Result> {
 }
 
 describe('inputs that fuzzing has found', () => {
-  const files = readdirSync(FOUND).filter((name) => name !== 'index.jsonl');
+  const files = readdirSync(CASES).filter((name) => name !== 'index.jsonl');
   let result: Result;
   beforeAll(async () => {
-    result = await fuzz('--cases', FOUND);
+    result = await fuzz('--cases', CASES);
   });
 
   it('all have a line in the index', () => {
-    const lines = readFileSync(join(FOUND, 'index.jsonl'), 'utf8').trim().split('\n');
+    const lines = readFileSync(join(CASES, 'index.jsonl'), 'utf8').trim().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { file: string }).file).sort()).toEqual(files.sort());
   });
 
   it.each(files)('%s', (file) => {
-    const line = result.stderr.split('\n').find((text) => text.startsWith(`${join(FOUND, file)}: `));
-    expect(line, result.stderr).toBe(`${join(FOUND, file)}: ok`);
+    const line = result.stderr.split('\n').find((text) => text.startsWith(`${join(CASES, file)}: `));
+    expect(line, result.stderr).toBe(`${join(CASES, file)}: ok`);
   });
 });
 
