@@ -12,7 +12,7 @@ import { SEEDS, type Seed } from './seeds.js';
 import { parquetSeeds, randomTampering, repositorySeeds, storeSeeds } from './states.js';
 
 export interface FuzzFormat {
-  /** Share of the inputs; those that take a tenth of a second have little. */
+  /** Share of the batches. One of a repository, a store or a folder is a single input. */
   readonly weight: number;
   readonly reader: Reader | 'repository' | 'store';
   seeds(directory: string, host: ProgramHost): Seed[] | Promise<Seed[]>;
@@ -62,13 +62,13 @@ export const FORMATS: Readonly<Record<string, FuzzFormat>> = {
   'wandb-folder': of(SEEDS['wandb-folder'], 2, [mutateLines, mutateJson]),
   'nsys-sqlite': of(SEEDS['nsys-sqlite'], 8, [mutateSqlite]),
   'nsys-lines': of(SEEDS['nsys-lines'], 4, [mutateJsonLines, mutateLines]),
-  'nsys-parquet': of(parquetSeeds, 0.6, [mutateParquet], { reader: 'folder' }),
+  'nsys-parquet': of(parquetSeeds, 8, [mutateParquet], { reader: 'folder' }),
   profiler: of(SEEDS.profiler, 4, json),
   compressed: of(SEEDS.compressed, 3, [mutateBytes], { reader: 'file' }),
-  repository: of((directory, host) => repositorySeeds(host, directory), 0.2, [mutateLines, mutateJson], {
+  repository: of((directory, host) => repositorySeeds(host, directory), 3, [mutateLines, mutateJson], {
     reader: 'repository',
   }),
-  store: of((directory, host) => storeSeeds(host, directory), 0.2, [mutateStore], {
+  store: of((directory, host) => storeSeeds(host, directory), 4, [mutateStore], {
     reader: 'store',
     generate: made('tampering.sql', randomTampering),
   }),
