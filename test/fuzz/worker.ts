@@ -21,7 +21,8 @@ import type { Finding, ParserResult, Reader } from './oracle.js';
 import type { Seed } from './seeds.js';
 
 /** Before our modules are loaded: code compiled without counters is never counted. */
-const coverage = new Coverage((url) => /\/(?:parsers|src)\/.*\.js$/.test(url) && !url.includes('node_modules'));
+const ours = ['src', 'parsers'].map((folder) => new URL(`../../${folder}/`, import.meta.url).href);
+const coverage = new Coverage((url) => ours.some((folder) => url.startsWith(folder)));
 
 // A parser that starts a program is a finding, whatever the program. The command line is started outside of `guarded`.
 let isGuarded = false;
@@ -243,8 +244,14 @@ class Campaign {
 
   private async batch(name: string, spec: FuzzFormat, isSingle: boolean): Promise<void> {
     if (!this.seeds.has(name)) await this.load(name, spec);
+    // The seeds may have been the last inputs.
+    if (this.done >= this.options.inputs) return;
     const isSlow = spec.reader === 'repository' || spec.reader === 'store' || spec.reader === 'folder';
-    const size = Math.min(isSlow ? 1 : isSingle ? 2 : BATCH, this.options.inputs - this.done);
+    const size = Math.min(
+      isSlow ? 1 : isSingle ? 2 : BATCH,
+      Math.ceil(this.options.inputs / 50),
+      this.options.inputs - this.done,
+    );
     const batch = Array.from({ length: size }, () => this.make(name, spec));
     for (const input of batch) {
       await this.execute(name, spec, input, this.random() < 1 / TWICE_EVERY);
@@ -281,7 +288,10 @@ class Campaign {
       readdirSync(folder).map((file) => ({ name: seeds[0]?.name ?? file, bytes: readFileSync(join(folder, file)) })),
     );
     if (spec.reader === 'repository' || spec.reader === 'store') return;
-    for (const seed of seeds) await this.execute(name, spec, seed, false);
+    const most = Math.ceil(this.options.inputs / 50);
+    for (const seed of seeds.slice(0, most)) {
+      if (this.done < this.options.inputs) await this.execute(name, spec, seed, false);
+    }
     coverage.take(false);
   }
 
