@@ -2,7 +2,7 @@
 -- @title  The frames of all stacks, without their lines
 -- @col    name     VARCHAR function
 -- @col    filename VARCHAR its file; empty where there is none
--- @why    Only together they tell whether a name is private: `forward` of an installed package is not.
+-- @why    Only both show whether a name is private: `forward` of an installed package is not.
 SELECT DISTINCT name, filename
 FROM frame
 UNION

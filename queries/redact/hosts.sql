@@ -1,7 +1,7 @@
 -- @name   redact.hosts
 -- @title  The hosts that any row names
 -- @col    host VARCHAR
--- @why    Parsers know the host of a line by the place that a launcher gives it, without a word that tells what it is.
+-- @why    Parsers know the host of a line by the place that a launcher gives it, without a word that announces it.
 SELECT DISTINCT host
 FROM (
   SELECT host FROM incident

@@ -1,6 +1,6 @@
 /**
- * What identifies somebody, as it is met in the files of a run. Words are parts of names, and are replaced wherever
- * they occur. Whole texts (hosts, addresses, ids) are replaced as a whole.
+ * Names of persons, sites and projects in the files of a run. Words are parts of names, and are replaced wherever they
+ * occur. Whole texts (hosts, addresses, ids) are replaced as a whole.
  */
 import { lower, vocabulary, wordsOf } from './vocabulary.js';
 
@@ -14,7 +14,7 @@ const LEAST_WORD = 4;
 export class Names {
   /** Word in lower case → what it was first met in. */
   readonly words = new Map<string, NameKind>();
-  /** Words of two and three letters: replaced only beside a sign that joins parts of names (`/_.-`). */
+  /** Words of two and three letters: replaced only next to a sign that joins parts of names (`/_.-`). */
   readonly shortWords = new Map<string, NameKind>();
   /** Replaced as a whole, all letters and digits of it by their kind. */
   readonly texts = new Map<string, NameKind>();
@@ -29,7 +29,7 @@ export class Names {
     );
   }
 
-  /** A name of any kind: its words that identify somebody. True if it has one. */
+  /** A name of any kind: its words that identify. True if it has one. */
   name(text: string, kind: NameKind): boolean {
     let isKnown = true;
     for (const cased of wordsOf(text)) {
@@ -42,7 +42,7 @@ export class Names {
     return !isKnown;
   }
 
-  /** A user or a group. A short or ordinary one is replaced only where it stands as a user. */
+  /** A user or a group. A short or ordinary one is replaced only in places of users. */
   user(text: string): void {
     if (vocabulary().users.has(text) || !/[A-Za-z\x80-\xff]/.test(text)) return;
     if (wordsOf(text).some((word) => this.#isReplacement(lower(word)))) return;
@@ -61,7 +61,7 @@ export class Names {
     if (!/[A-Za-z]/.test(text) || vocabulary().domains.includes(lower(text))) return;
     const [first = '', ...domain] = text.split('.');
     if (domain.length > 0) this.domain(domain.join('.'));
-    // A single ordinary word (`node`, `worker`) is no host.
+    // A single ordinary word (`node`, `worker`) is not a host.
     if (!/[\d-]/.test(first)) {
       this.name(first, 'host');
       return;

@@ -110,7 +110,7 @@ class Patcher {
     const used = new Uint8Array(this.#pageSize);
     for (let i = 0; i < cells && pointers + 2 * i + 2 <= this.#usable; i += 1) {
       const cell = content.readUInt16BE(pointers + 2 * i);
-      if (cell < pointers || cell + 4 > this.#usable) this.#fail(page, 'a cell lies outside its page');
+      if (cell < pointers || cell + 4 > this.#usable) this.#fail(page, 'a cell is outside its page');
       let at = cell;
       if (isInner) {
         pages.push(content.readUInt32BE(at));
@@ -136,7 +136,7 @@ class Patcher {
     this.#compact(content, head, pointers, cells, used);
   }
 
-  /** All space between cells would have to be in the list of free blocks: the content is said to begin with it. */
+  /** All space between cells would have to be in the list of free blocks: the content begins with it. */
   #compact(content: Buffer, head: number, pointers: number, cells: number, used: Uint8Array): void {
     let first = this.#usable;
     for (let at = this.#usable - 1; at >= pointers + 2 * cells; at -= 1) if (used[at] === 1) first = at;
@@ -175,7 +175,7 @@ class Patcher {
     const usable = this.#usable;
     const most = isTable ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23;
     if (payload <= most) {
-      if (at + payload > usable) this.#fail(page, 'a row lies outside its page');
+      if (at + payload > usable) this.#fail(page, 'a row is outside its page');
       const record = content.subarray(at, at + payload);
       this.#texts(record, page, roots);
       return at + payload;
@@ -183,7 +183,7 @@ class Patcher {
     const least = Math.floor(((usable - 12) * 32) / 255) - 23;
     const preferred = least + ((payload - least) % (usable - 4));
     const local = preferred <= most ? preferred : least;
-    if (at + local + 4 > usable) this.#fail(page, 'a row lies outside its page');
+    if (at + local + 4 > usable) this.#fail(page, 'a row is outside its page');
     const record = Buffer.alloc(payload);
     content.copy(record, 0, at, at + local);
     const chain: { readonly page: number; readonly at: number; readonly length: number }[] = [];

@@ -1,7 +1,7 @@
 /**
- * Rewrites the files of a run without what identifies somebody. Two passes: the first collects names from where they
- * stand out (paths, settings, hosts, stacks), the second replaces them wherever they occur. `names.ts` says what a name
- * is, `pseudonyms.ts` by what it is replaced.
+ * Rewrites the files of a run without names and secrets. Two passes: the first collects names where they are distinct
+ * (paths, settings, hosts, stacks), the second replaces them wherever they occur. `names.ts` defines what a name is,
+ * `pseudonyms.ts` what replaces it.
  */
 import { createReadStream, createWriteStream, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ import { type FileForm, formOf, rewriteFile, visitTexts } from './rewrite-file.j
 import { Rewriter } from './rewriter.js';
 import { suspiciousWords } from './suspicious.js';
 
-/** Inside a bundle. It has no original name. */
+/** Inside a bundle. It has none of the original names. */
 export const REPORT_NAME = 'redaction-report.json';
 
 /** A file that can be rewritten. */
@@ -112,7 +112,7 @@ async function withSource<Result>(
   }
 }
 
-/** The first pass: what identifies somebody in these files. Files that cannot be read to their end are given up. */
+/** The first pass: the names in these files. Files that cannot be read to their end are given up. */
 export async function collectNames(
   inputs: Inputs,
   known: KnownNames,

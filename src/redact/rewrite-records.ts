@@ -35,7 +35,7 @@ export async function rewriteRecords(source: ByteSource, write: Write, rewrite: 
 const HEADER = 7;
 const BLOCK = 32_768;
 
-/** A header, then blocks of chunks: checksum, length, type, data. A record is one chunk, or a first, middles and a last. */
+/** A header, then blocks of chunks: checksum, length, type, data. A record is one chunk or several. */
 export async function rewriteLog(source: ByteSource, write: Write, rewrite: Rewrite): Promise<void> {
   const reader = new Reader(source);
   const parts: Buffer[] = [];
@@ -97,7 +97,7 @@ function rewriteMessage(bytes: Buffer, rewrite: Rewrite, depth: number): void {
   if (replaced !== text) bytes.write(replaced, 0, 'latin1');
 }
 
-/** Places of the fields with a length; undefined if the bytes are no message. */
+/** Places of the fields with a length; undefined if the bytes are not a message. */
 function fieldsOf(bytes: Buffer): { readonly start: number; readonly end: number }[] | undefined {
   const fields: { start: number; end: number }[] = [];
   let at = 0;

@@ -3,6 +3,6 @@ export type Rewrite = (text: string) => string;
 
 /** Whether bytes of unknown meaning can be text. */
 export function isText(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they tell bytes from text
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they distinguish bytes from text
   return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(text);
 }

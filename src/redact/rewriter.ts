@@ -1,5 +1,5 @@
 /**
- * Replaces names in text, wherever they occur: beside any sign, behind an escape (`\n`, `%2F`, a colour), inside a
+ * Replaces names in text, wherever they occur: next to any sign, behind an escape (`\n`, `%2F`, a colour), inside a
  * compound (`ZebraRouter`, `zebra_loss2`), and inside base64. Texts have one character a byte, and keep their length.
  */
 import { findSecrets } from '../knowledge/secrets.js';
@@ -11,7 +11,7 @@ import { lower, upper, WORD } from './vocabulary.js';
 /** Letters and digits, and UTF-8 sequences of letters. */
 const RUN = /(?:[A-Za-z0-9]|[\xc3-\xdf][\x80-\xbf]|[\xe3-\xed][\x80-\xbf]{2})+/g;
 export const BASE64 = /[A-Za-z0-9+/_-]{24,}={0,2}/g;
-/** What stands before the name of a user or a group. */
+/** What is in front of the name of a user or a group. */
 const AS_USER =
   /(?:user(?:_?(?:name|id))?|owner|author|log_?(?:in|name)|account|group(?:_?(?:name|id))?|reservation|wckey|uid|gid)["']?\s{0,4}[:=(]{1,2}\s{0,4}["']?(?:\d{1,10}\()?$|[-][-]?(?:user|account|reservation|A|u)[ =]$/i;
 const JOINS = /[/\\_.-]/;
@@ -20,7 +20,7 @@ interface Replacement {
   readonly original: string;
   readonly text: string;
   readonly kind: NameKind;
-  /** Replaced only where a user or a group stands. */
+  /** Replaced only in places of users and groups. */
   readonly isOrdinary?: boolean;
 }
 
@@ -241,7 +241,7 @@ function escapeBefore(text: string, at: number, run: string): number {
   return 0;
 }
 
-/** What a text of base64 stands for, if that is text. */
+/** The text that base64 encodes, if it is text. */
 export function decodedText(coded: string): string | undefined {
   const bytes = Buffer.from(coded, 'base64');
   if (bytes.length < 12) return undefined;

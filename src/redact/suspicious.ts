@@ -11,7 +11,7 @@ export function suspiciousWords(line: string, known: ReadonlySet<string>): strin
     if (!/[a-z]/.test(word) || !/[A-Z]/.test(word) || !/\d/.test(word)) continue;
     // Mangled names of C++, and paths.
     if (word.startsWith('_Z') || (word.match(/[_/-]/g) ?? []).length > word.length / 12) continue;
-    // What base64 stands for is looked at as text.
+    // What base64 encodes is looked at as text.
     if (!known.has(word) && decodedText(word) === undefined && entropy(word) >= LEAST_ENTROPY) result.push(word);
   }
   return result;

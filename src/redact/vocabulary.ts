@@ -1,4 +1,4 @@
-/** Which words of a name identify nobody: those of `src/knowledge`, and lists of directories, code and packages. */
+/** Which words of a name are public: those of `src/knowledge`, and lists of directories, code and packages. */
 import { dataNames, loadData } from '../knowledge/load-data.js';
 
 interface Lists {
@@ -30,7 +30,7 @@ export const WORD = new RegExp(`(?:[A-Z]?(?:[a-z]|${HIGH})+|[A-Z]+(?![a-z])|[A-Z
 
 const HIGH_BYTE = /[\x80-\xff]/;
 
-/** Lower case of ASCII letters only: bytes of UTF-8 are no letters by themselves. */
+/** Lower case of ASCII letters only: single bytes of UTF-8 are not letters. */
 export function lower(text: string): string {
   return HIGH_BYTE.test(text) ? text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase()) : text.toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the tables of a store are those that its version makes. A store can come from any source: a view under the name
- * of a table runs its author's statement when we ask, and a column of another type breaks our queries.
+ * Whether the tables of a store are those that its version makes. A store can come from any source: a view under the
+ * name of a table runs its author's statement when we ask, and a column of another type breaks our queries.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import type { DuckDBConnection } from '@duckdb/node-api';

@@ -81,7 +81,7 @@ export const HOSTILE_NAMES = [
     'a\nb.out',
     '=cmd().csv',
     "'; DROP TABLE source; --.log",
-    'x'.repeat(200) + '.log',
+    `${'x'.repeat(200)}.log`,
     'log-%s-%n.out',
     '\ud83d\ude00.yaml',
   ],

@@ -52,7 +52,7 @@ describe('redact', () => {
     result = cli.expect(0, ['redact', run, '-o', bundle, '--json']).json<RedactResult>();
   });
 
-  it('leaves nothing of what identifies somebody in any file', () => {
+  it('leaves no planted name in any file', () => {
     expect(leftIn(run).length).toBeGreaterThan(100);
     expect(leftIn(bundle)).toEqual([]);
   });
@@ -66,7 +66,7 @@ describe('redact', () => {
     expect(stdout).toContain('zorblatt');
   });
 
-  it('gives the diagnosis of the original, apart from names', () => {
+  it('gives the diagnosis of the original, except names', () => {
     expect(result.differences).toEqual([]);
     expect(result.report.diagnosis).toBe('equal');
   });
@@ -98,9 +98,9 @@ describe('redact', () => {
     expect(filesBelow(again)).toEqual(filesBelow(bundle));
     for (const name of filesBelow(again).filter((each) => !each.endsWith('.gz')))
       expect(readFileSync(join(again, name)).equals(readFileSync(join(bundle, name))), name).toBe(true);
-    const other = join(directory, 'other');
-    cli.expect(0, ['redact', run, '-o', other]);
-    expect(filesBelow(other)).not.toEqual(filesBelow(bundle));
+    const unlike = join(directory, 'unlike');
+    cli.expect(0, ['redact', run, '-o', unlike]);
+    expect(filesBelow(unlike)).not.toEqual(filesBelow(bundle));
   });
 
   it('changes nothing in what it has redacted', () => {
