@@ -92,7 +92,7 @@ async function includedIn(file: string, { directory, environment }: GitPlace): P
 }
 
 /** A file with one path. */
-const pathIn = (file: string): string | undefined => textOf(file, MOST_PATH_BYTES)?.replace(/[\r\n]+$/, '');
+const pathIn = (file: string): string | undefined => textOf(file, MOST_PATH_BYTES)?.split(/[\r\n]/, 1)[0];
 
 function textOf(file: string, mostBytes: number): string | undefined {
   const read = readSmallFile(file, { mostBytes });

@@ -329,7 +329,7 @@ function assignedSecrets(text: string): SecretSpan[] {
     // %26token: the digits belong to the sign.
     if (text[start - 1] === '%') start += 2;
     // `${TOKEN:-value}`: the sign belongs to what follows.
-    let word = text.slice(start, Math.min(end, start + 2 * MOST_NAME)).replace(/[-.]+$/, '');
+    let word = text.slice(start, Math.min(end, start + 2 * MOST_NAME)).replace(/[-.]{1,200}$/, '');
     const isFlag = /^--?[A-Za-z]/.test(word);
     word = word.replace(/^[-.]+/, '');
     const strength = strengthOf(word);

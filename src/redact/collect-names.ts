@@ -95,7 +95,8 @@ export class NameCollector {
     for (const { start, end } of findSecrets(text)) {
       const secret = text.slice(start, end);
       // Short ones could be any word; they are hidden where they are.
-      if (secret.length >= 8 && /\d|[A-Z].*[a-z]|[a-z].*[A-Z]/.test(secret)) names.whole(secret, 'secret');
+      const isMixed = /\d/.test(secret) || (/[a-z]/.test(secret) && /[A-Z]/.test(secret));
+      if (secret.length >= 8 && isMixed) names.whole(secret, 'secret');
     }
     if (this.#isSource) {
       this.#isSource = false;
@@ -160,7 +161,8 @@ export class NameCollector {
     for (const [address] of groupsOf(IPV6, text))
       if (/[a-f]/i.test(address) && (address.match(/:/g) ?? []).length >= 4) names.whole(address, 'address');
     for (const [, host] of groupsOf(PORT, text))
-      if (!SOURCE_FILE.test(host!) && /\d.*-|-.*\d|\./.test(host!)) this.host(host!);
+      if (!SOURCE_FILE.test(host!) && (host!.includes('.') || (/\d/.test(host!) && host!.includes('-'))))
+        this.host(host!);
     for (const [, stem] of groupsOf(NODES, text)) {
       if (/-/.test(stem!)) names.whole(stem!, 'host');
       else names.name(stem!, 'host');
@@ -193,7 +195,9 @@ export class NameCollector {
     if (kind === 'user') {
       for (const user of value.split(/[\s,;()@]+/)) if (!/^\d*$/.test(user)) this.#names.user(user);
     } else if (kind === 'host') {
-      for (const host of value.split(/[\s,;]+(?![^[]*\])/)) this.host(host.replace(/:\d+$/, '').replace(/\[.*/, ''));
+      // Lists of nodes are found by their form.
+      for (const host of value.replace(/\[[\d,-]{0,1000}\]/g, '').split(/[\s,;]{1,8}/))
+        this.host(host.replace(/:\d+$/, ''));
     } else if (kind === 'id') {
       if (/^[\w-]{4,80}$/.test(value)) this.#names.whole(value, 'id');
     } else if (kind !== 'job') this.segments(value, kind);

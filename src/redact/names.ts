@@ -68,7 +68,7 @@ export class Names {
     }
     this.#add(this.texts, first, 'host');
     const stem = /^(.*[A-Za-z-])\d+$/.exec(first)?.[1];
-    if (stem !== undefined && /[A-Za-z].*-|\d/.test(stem)) this.#add(this.texts, stem, 'host');
+    if (stem !== undefined && (stem.includes('-') || /\d/.test(stem))) this.#add(this.texts, stem, 'host');
     else if (stem !== undefined) this.name(stem, 'host');
   }
 

@@ -177,7 +177,7 @@ export class Rewriter {
       if (rewritten === decoded) return coded;
       const isUrl = /[_-]/.test(coded);
       const recoded = Buffer.from(rewritten, 'latin1').toString(isUrl ? 'base64url' : 'base64');
-      const padded = coded.endsWith('=') ? recoded.padEnd(coded.length, '=') : recoded.replace(/=+$/, '');
+      const padded = coded.endsWith('=') ? recoded.padEnd(coded.length, '=') : recoded.replace(/={1,2}$/, '');
       return padded.length === coded.length ? padded : coded.replace(/[^=]/g, 'A');
     });
   }

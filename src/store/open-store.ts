@@ -58,8 +58,8 @@ export interface OpenStoreOptions {
 interface Opened {
   readonly instance: DuckDBInstance;
   readonly connection: DuckDBConnection;
-  /** As the database names the file; where its functions are shielded, see {@link shieldFunctions}. */
-  readonly database: string | undefined;
+  /** Of a store opened for reading, see {@link shieldFunctions}. */
+  readonly searchPath: string | undefined;
   /** As they were checked. */
   readonly tables?: StoredTables;
 }
@@ -133,7 +133,7 @@ export async function openScratch(): Promise<Store> {
 export async function openWithoutTables(): Promise<Store> {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1', enable_external_access: 'false' });
   const connection = await instance.connect();
-  return new Store({ file: ':memory:', mode: 'read', instance, connection, database: undefined, release: () => {} });
+  return new Store({ file: ':memory:', mode: 'read', instance, connection, searchPath: undefined, release: () => {} });
 }
 
 /**
@@ -382,7 +382,7 @@ async function connect(file: string, options: OpenStoreOptions, mode: StoreMode)
       await connection.run('SET enable_external_access = false');
     }
     await connection.run('SET lock_configuration = true');
-    return { instance, connection, database: mode === 'read' ? await shieldFunctions(connection) : undefined };
+    return { instance, connection, searchPath: mode === 'read' ? await shieldFunctions(connection) : undefined };
   } catch (error) {
     instance?.closeSync();
     throw asStoreError(file, error, 'open');

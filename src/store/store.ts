@@ -14,7 +14,7 @@ import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asOddData, asStoreError } from './store-errors.js';
-import { readStoredTables, type StoredTables, searchPath } from './stored-tables.js';
+import { readStoredTables, type StoredTables } from './stored-tables.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
 import type { SqlValue } from './to-duckdb.js';
@@ -24,8 +24,8 @@ interface StoreParts {
   readonly mode: 'read' | 'write';
   readonly instance: DuckDBInstance;
   readonly connection: DuckDBConnection;
-  /** Its name, where statements find the functions of DuckDB before those of the store; see `shieldFunctions`. */
-  readonly database: string | undefined;
+  /** What a further connection runs first; see `shieldFunctions`. */
+  readonly searchPath: string | undefined;
   /** The tables as they were when the store was opened, where that is known. */
   readonly tables?: StoredTables;
   /** Removes the files next to the store and allows it to be opened again. */
@@ -514,7 +514,7 @@ export class Store {
   /** A further connection. */
   private async connect(): Promise<DuckDBConnection> {
     const connection = await this.parts.instance.connect();
-    if (this.parts.database !== undefined) await connection.run(searchPath(this.parts.database));
+    if (this.parts.searchPath !== undefined) await connection.run(this.parts.searchPath);
     return connection;
   }
 

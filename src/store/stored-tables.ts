@@ -29,19 +29,18 @@ export async function readStoredTables(connection: DuckDBConnection): Promise<St
 
 /**
  * Has a connection find the functions of DuckDB before those that the store defines: a macro named `count`, or `+`,
- * would be called by our queries. Nothing but TEMP objects can be created with it. Returns the name of the database.
+ * would be called by our queries. Nothing but TEMP objects can be created with it. Returns the statement, for further
+ * connections. Schemas that are not in the path cannot be named.
  */
 export async function shieldFunctions(connection: DuckDBConnection): Promise<string> {
   const reader = await connection.runAndReadAll(
-    'SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal',
+    `SELECT database_name, schema_name FROM system.main.duckdb_schemas()
+    WHERE NOT internal OR (schema_name = 'main' AND database_name NOT IN ('system', 'temp'))
+    ORDER BY schema_name <> 'main', schema_name`,
   );
-  const database = String(reader.getRows()[0]![0]);
-  await connection.run(searchPath(database));
-  return database;
-}
-
-/** {@link shieldFunctions} for a further connection. */
-export function searchPath(database: string): string {
-  const path = `system.main,"${database.replaceAll('"', '""')}".main`;
-  return `SET search_path = '${path.replaceAll("'", "''")}'`;
+  const quoted = (name: unknown): string => `"${String(name).replaceAll('"', '""')}"`;
+  const schemas = reader.getRows().map(([database, schema]) => `${quoted(database)}.${quoted(schema)}`);
+  const statement = `SET search_path = '${['system.main', ...schemas].join(',').replaceAll("'", "''")}'`;
+  await connection.run(statement);
+  return statement;
 }
