@@ -1,6 +1,6 @@
 /** Copies of runs without names; loaded only by verbs that make one. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { diagnose } from '../findings/flows/diagnose.js';
@@ -13,14 +13,16 @@ import {
   inspectFiles,
   type KnownNames,
   leftovers,
+  REPORT_NAME,
   type Redaction,
   writeBundle,
   writeReport,
 } from '../redact/redact.js';
 import { wordDiagnosis } from '../report/verdict/word-verdict.js';
+import { makeTemporaryDirectory } from '../store/temporary-files.js';
 import type { Context } from './context.js';
 import { onInterrupt } from './interrupt.js';
-import { writing } from './output-file.js';
+import { asOutputError, checkFree, placeOf, withWorkDirectory, writing } from './output-file.js';
 import { pathStore } from './path-store.js';
 
 const LEAST_KEY_BYTES = 16;
@@ -87,45 +89,52 @@ export async function checkBundle(
 /** `redact RUN -o DIR`: the bundle, its report, the file of names, and whether the diagnosis is the same. */
 export async function redactRun(
   paths: readonly string[],
-  { output, key }: { readonly output: string; readonly key: string | undefined },
+  { output, key, force }: { readonly output: string; readonly key: string | undefined; readonly force: boolean },
   context: Context,
 ): Promise<RedactResult> {
-  const directory = resolve(output);
-  const namesFile = `${directory}-names.json`;
-  if (existsSync(directory)) throw new MbfError('MBF1007', 'the directory exists', { file: output });
-  if (existsSync(namesFile)) throw new MbfError('MBF1007', 'the file exists', { file: `${output}-names.json` });
+  const { parent, name } = placeOf(output);
+  const place = join(parent, name);
+  const shownNames = `${output.replace(/\/{1,64}$/, '')}-names.json`;
+  const namesFile = `${place}-names.json`;
+  if (existsSync(place) && !(force && isBundle(place)))
+    throw new MbfError('MBF1007', 'the directory exists, and --force replaces only what redact wrote', {
+      file: output,
+    });
   const secret = readKey(key);
-  const removeAll = (): undefined => {
-    rmSync(directory, { recursive: true, force: true });
-    rmSync(namesFile, { force: true });
-  };
-  writing(output, () => mkdirSync(directory));
-  const forget = onInterrupt(removeAll);
-  try {
-    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, context);
+  if (!force) checkFree(namesFile, false);
+  return withWorkDirectory(parent, output, async (work) => {
+    const directory = join(work, name);
+    writing(output, () => mkdirSync(directory));
+    const { report, rewriter, names, leftOver } = await redactPaths(paths, directory, secret, context).catch(
+      (error) => {
+        throw asOutputError(output, error);
+      },
+    );
     const differences = await differencesOf(paths, directory, (text) => rewriter.restored(text), context);
     const complete: RedactionReport = {
       ...report,
       suspicious: leftOver,
       diagnosis: differences.length === 0 ? 'equal' : 'different',
     };
-    writing(output, () => writeReport(directory, complete));
-    const content = `${JSON.stringify({ key: secret.toString('hex'), names }, null, 1)}\n`;
-    writing(namesFile, () => writeFileSync(namesFile, content, { mode: 0o600, flag: 'wx' }));
+    writing(output, () => {
+      writeReport(directory, complete);
+      const content = `${JSON.stringify({ key: secret.toString('hex'), names }, null, 1)}\n`;
+      writeFileSync(join(work, 'names.json'), content, { mode: 0o600, flag: 'wx' });
+      if (force) rmSync(place, { recursive: true, force: true });
+      renameSync(directory, place);
+      renameSync(join(work, 'names.json'), namesFile);
+    });
     return {
       schema: 'mbforensics/redact@1',
       directory: output,
-      names_file: `${output}-names.json`,
+      names_file: shownNames,
       report: complete,
       differences,
     };
-  } catch (error) {
-    removeAll();
-    throw error;
-  } finally {
-    forget();
-  }
+  });
 }
+
+const isBundle = (directory: string): boolean => existsSync(join(directory, REPORT_NAME));
 
 /** Fields that name the run itself, or depend on its place. */
 const OF_THE_PLACE = /"(?:run|root|path|file|commands?|created_at|touched_at|content_key|sha256)":/;
@@ -191,7 +200,7 @@ export async function redactedCopy(
 ): Promise<{ readonly path: string; readonly cacheDir: string; close(): Promise<void> }> {
   if (paths.length === 0 || paths.includes('-') || paths.some((path) => !existsSync(path)))
     throw new MbfError('MBF1001', '--redact reads the files again: name paths');
-  const folder = mkdtempSync(join(tmpdir(), 'mbforensics-'));
+  const folder = makeTemporaryDirectory(tmpdir());
   const removeFolder = (): undefined => void rmSync(folder, { recursive: true, force: true });
   const forget = onInterrupt(removeFolder);
   const close = async (): Promise<void> => {

@@ -52,7 +52,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
   formats: [[]],
   ingest: [[SAMPLE]],
   export: [[RUN, '--as', 'folded', '--output', 'stacks.folded', '--force']],
-  redact: [[SAMPLE, '-o', 'copy']],
+  redact: [[SAMPLE, '-o', 'copy', '--force']],
   runs: [[]],
   sources: [[]],
   sql: [['SELECT 1 AS one']],

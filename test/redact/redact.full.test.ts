@@ -144,5 +144,6 @@ describe('redact', () => {
     const answer = cli.run(['redact', run, '-o', join(directory, 'new'), '--key', weak]);
     expect(answer.status).toBe(2);
     expect(existsSync(join(directory, 'new'))).toBe(false);
+    expect(cli.run(['redact', run, '-o', run, '--force']).stderr).toContain('MBF1007');
   });
 });

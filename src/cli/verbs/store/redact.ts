@@ -11,6 +11,7 @@ export const verb = defineVerb({
   options: {
     output: option('-o, --output <dir>', 'the new directory'),
     key: KEY,
+    force: flag('--force', 'replace a directory that redact wrote'),
     check: flag('--check', 'write nothing; exit 1 if the files have what looks like a name or a key'),
   },
   examples: [
@@ -20,11 +21,11 @@ export const verb = defineVerb({
   ],
   notes: `The copy has other names for users, hosts, paths, projects, private code and ids, and no secrets. They have the
 length of the original, and the diagnosis is compared with that of the original. DIR-names.json has the key and the original names: keep it.`,
-  async ask({ run, output, key, check }, session): Promise<RedactResult> {
+  async ask({ run, output, key, force, check }, session): Promise<RedactResult> {
     const { checkBundle, redactRun } = await import('../../redact-run.js');
     if (!check) {
       if (output === undefined) throw new MbfError('MBF1001', 'name the new directory with --output, or give --check');
-      return redactRun(run, { output, key }, session.context);
+      return redactRun(run, { output, key, force }, session.context);
     }
     if (output !== undefined) throw new MbfError('MBF1001', '--check writes nothing, so it goes without --output');
     const suspicious = await checkBundle(run);
