@@ -1,6 +1,7 @@
 /** One definition of a verb: from it come its help, its arguments, its answer as text and JSON, and its exit code. */
 import { type Command, Option } from 'commander';
 import { hideSecretsIn } from '../knowledge/secrets.js';
+import { MbfError } from '../model/errors.js';
 import { toJson } from '../report/json.js';
 import type { Context } from './context.js';
 import { EXIT } from './exit-codes.js';
@@ -181,6 +182,10 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
     const code = result === undefined ? EXIT.done : (exitCode?.(result, inputs) ?? EXIT.done);
     if (judges) await context.written();
     return { exitCode: session.hasFailed && !judges ? EXIT.input : code, judges };
+  } catch (error) {
+    // Any program can write values that ours does not, and no check covers all of them.
+    if (error instanceof MbfError || session.givenStore === undefined || !(error instanceof Error)) throw error;
+    throw new MbfError('MBF3008', error.message, { file: session.givenStore }, error);
   } finally {
     await session.close();
   }

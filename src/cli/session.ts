@@ -1,4 +1,5 @@
 /** What a verb opens while it answers. All of it is loaded when it is asked for, and closed when the verb ends. */
+import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { SnapshotFilter } from '../findings/run/names/snapshots.js';
 import type { ChosenDevice } from '../findings/state/choose-snapshot.js';
@@ -32,6 +33,8 @@ export class Session {
   readonly program: Command;
   /** Whether a file of a run could not be read. */
   hasFailed = false;
+  /** The store that `--db` or the default names, once an answer depends on it. */
+  givenStore: string | undefined;
   /** For standard error, after the answer. */
   readonly remarks: string[] = [];
   readonly #opened: Closable[] = [];
@@ -52,6 +55,7 @@ export class Session {
 
   /** Opens that store only for `work`. */
   async inStore<Result>(mode: 'read' | 'write', work: (store: Store) => Promise<Result>): Promise<Result> {
+    this.givenStore = this.db;
     const [{ openStore }, { resourcesOf }] = await Promise.all([import('./open-store.js'), import('./target.js')]);
     const store = await openStore(this.db, { mode, ...resourcesOf(this.common, this.context) });
     try {
@@ -90,6 +94,11 @@ export class Session {
     const { operands, context } = await this.#redacted(operand);
     const opened = await openTarget(operands, this.common, context);
     this.note(opened);
+    return this.#opening(opened);
+  }
+
+  #opening<Opened extends OpenedStore>(opened: Opened): Opened {
+    if (existsSync(this.db) && opened.store.file === realpathSync(this.db)) this.givenStore = this.db;
     return this.keep(opened);
   }
 
@@ -119,12 +128,13 @@ export class Session {
   async store(path: string | undefined): Promise<OpenedStore> {
     const { openTargetStore } = await import('./target.js');
     const { operands, context } = await this.#redacted(path);
-    return this.keep(await openTargetStore(operands as string | undefined, this.common, context));
+    return this.#opening(await openTargetStore(operands as string | undefined, this.common, context));
   }
 
   /** Two operands, opened when they are used; files that could not be read do not count. */
   async two(operands: readonly [string, string]): Promise<TwoTargets> {
     const { twoTargets } = await import('./two-targets.js');
+    if (operands.some((operand) => !existsSync(operand))) this.givenStore = this.db;
     return this.keep(twoTargets(operands, this.common, this.context));
   }
 }

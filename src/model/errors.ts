@@ -118,6 +118,8 @@ export const ERROR_REMEDIES = {
   MBF3005: 'Check that the directory exists and is writable and that the disk is not full.',
   MBF3006: 'Check that the directory exists and is writable and that the disk is not full; nothing was left behind.',
   MBF3007: 'Something other than mbforensics changed this store; ingest the files into a new one with --db.',
+  MBF3008:
+    'The store has a value that mbforensics does not write, or this is a bug: ingest the files into a new store, and report it with the output of --debug if it is repeated.',
   // internal
   MBF9001: 'This is a bug in mbforensics; please report it with the output of --debug.',
 } as const;

@@ -107,6 +107,7 @@ const QUESTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['-o', '-'],
   ],
   completion: [['bash']],
+  redact: [[RUN, '-o', 'copy', '--force']],
   allocations: [[], ['--csv']],
   timeline: [[], ['--csv']],
   log: [[]],
