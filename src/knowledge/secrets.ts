@@ -104,8 +104,20 @@ function partsOf(name: string): string[] {
 /** Longest name that is looked at. */
 const MOST_NAME = 128;
 
+/** By name: files repeat the names of their settings. */
+const strengths = new Map<string, Strength | undefined>();
+const NAMES_KEPT = 10_000;
+
 function strengthOf(name: string): Strength | undefined {
   if (name === '' || name.length > MOST_NAME) return undefined;
+  if (strengths.has(name)) return strengths.get(name);
+  if (strengths.size >= NAMES_KEPT) strengths.clear();
+  const strength = strengthOfName(name);
+  strengths.set(name, strength);
+  return strength;
+}
+
+function strengthOfName(name: string): Strength | undefined {
   const { certain, probable, keyOwners, textTokens, notBefore, qualifiers, sections, together } = detector();
   const sectionEnd = Math.max(name.lastIndexOf('.'), name.lastIndexOf('/'));
   if (

@@ -47,6 +47,10 @@ function hiddenRow(finding: KeptFinding): KeptFinding {
       return finding;
     case 'value':
       return finding.text === undefined ? finding : { ...finding, text: hideSettingValue(finding.name, finding.text) };
+    case 'config':
+    case 'env':
+      // Their values were hidden by `config-keys.ts` and `env-keys.ts`; a log may have hundreds of thousands.
+      return finding;
     default:
       return hideSecretsIn(finding);
   }
