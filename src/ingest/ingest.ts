@@ -43,9 +43,6 @@ const NOT_OURS: ReadonlySet<string> = new Set(['MBF2704', 'MBF2008']);
 /** Names that schedulers, launchers and users give to logs. */
 const NAME_OF_LOG =
   /\.(?:log|out|err|txt|std(?:out|err))(?:\.\d+)?(?:\.(?:gz|zst))?$|(?:^|[/_-])(?:slurm|std(?:out|err))[^/]*$/i;
-/** Most incidents kept per source; a log that repeats one line a million times adds nothing. */
-const MAX_INCIDENTS = 100_000;
-
 /** A store that is opened while the first file is already being decoded. */
 export interface StoreToOpen {
   readonly file: string;
@@ -384,13 +381,9 @@ class Session {
       const texts =
         parser.id === 'torch-snapshot' ? undefined : await TextRowWriter.open(store, this.dictionary, sourceId);
       const nsys = isNsys ? await NsysWriter.open(store, sourceId, oldId) : undefined;
-      let droppedIncidents = 0;
       const sink: DerivedSink = {
         note: (note) => notes.add(note),
-        incident: (row) => {
-          if (incidents.length < MAX_INCIDENTS) incidents.push(row);
-          else droppedIncidents += 1;
-        },
+        incident: (row) => void incidents.push(row),
         textRows: (kind, batch, newTexts) => texts?.textRows(kind, batch, newTexts),
         textRow: (finding, place) => texts?.textRow(finding, place),
         attempt: (row) => texts?.attempt(row),
@@ -421,10 +414,6 @@ class Session {
       const { summary, sha256 } = await decode(sink, context);
       for (const writer of writers) for (const note of await writer.finish(notes.list())) notes.add(note);
       await nsys?.finish();
-      if (droppedIncidents > 0) {
-        const text = `more than ${MAX_INCIDENTS} failure lines; the rest is counted, not kept`;
-        notes.add({ kind: 'incidents_dropped', severity: 'warning', text, count: droppedIncidents });
-      }
       for (const note of (await texts?.finish()) ?? []) notes.add(note);
       // A text among others, such as a licence or /etc/passwd, is not a log.
       const mayBeOther = parser.id === 'log' && !candidate.isNamed && !NAME_OF_LOG.test(candidate.path);

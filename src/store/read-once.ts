@@ -4,18 +4,23 @@ import type { Store } from './store.js';
 /** A command is about one or two runs; one that goes through a thousand keeps no more. */
 const MOST_KEPT = 4;
 
-/** The same reading, but of a store that is open for reading only once a key. */
+/**
+ * The same reading, but only once a key: of a store that is open for reading, and of another one as long as nothing is
+ * written.
+ */
 export function readOnce<Answer, Key extends number | string = number>(
   read: (store: Store, key: Key) => Promise<Answer>,
 ): (store: Store, key: Key) => Promise<Answer> {
-  const known = new WeakMap<Store, Map<Key, Promise<Answer>>>();
+  const known = new WeakMap<Store, { readonly revision: number; readonly answers: Map<Key, Promise<Answer>> }>();
   return (store, key) => {
-    if (store.mode !== 'read') return read(store, key);
-    let answers = known.get(store);
-    if (answers === undefined) {
-      answers = new Map();
-      known.set(store, answers);
+    const revision = store.mode === 'read' ? 0 : store.revision;
+    if (revision === undefined) return read(store, key);
+    let entry = known.get(store);
+    if (entry?.revision !== revision) {
+      entry = { revision, answers: new Map() };
+      known.set(store, entry);
     }
+    const { answers } = entry;
     const kept = answers.get(key);
     if (kept !== undefined) return kept;
     const answer = read(store, key);

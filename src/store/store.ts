@@ -65,6 +65,7 @@ export class Store {
   /** TEMP objects with the names of tables. */
   private readonly shadows = new Map<string, 'TABLE' | 'VIEW'>();
   private inTransaction = false;
+  private writes = 0;
   private closed = false;
 
   constructor(parts: StoreParts) {
@@ -240,7 +241,13 @@ export class Store {
   }
 
   /** Drops the answers that were computed from a table. To be called before its rows change. */
+  /** Changes with every write; undefined inside a transaction, whose writes may be undone. */
+  get revision(): number | undefined {
+    return this.inTransaction ? undefined : this.writes;
+  }
+
   private forget(table: string): void {
+    this.writes += 1;
     // A view of {@link shadowColumn} depends on a table that queries do not name.
     if ([...this.shadows.values()].includes('VIEW')) {
       this.forgetAll();
@@ -255,6 +262,7 @@ export class Store {
   }
 
   private forgetAll(): void {
+    this.writes += 1;
     this.answers.clear();
     this.emptyTables = undefined;
   }

@@ -7,7 +7,7 @@ import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
-import type { Note } from '../../model/tables.js';
+import type { IncidentRow, Note } from '../../model/tables.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
 import { ContentKeys, type StackKeys } from '../content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
@@ -71,7 +71,50 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
     snapshot: async (dictionary) =>
       derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary),
   });
-  return { ...rows, end: () => texts.end() };
+  const incidents = new BoundedIncidents(rows);
+  const end = (): void => {
+    incidents.end();
+    texts.end();
+  };
+  return { ...rows, incident: (row) => incidents.take(row), end };
+}
+
+/**
+ * Incidents kept per source: the first ones, then only those of another launch, kind, rank or device. A log that
+ * repeats one line a million times adds nothing. Each takes 20 KB and a quarter of a millisecond until it is judged.
+ */
+const MANY_INCIDENTS = 4096;
+const MAX_INCIDENTS = 16_384;
+class BoundedIncidents {
+  private readonly sink: Pick<RowSink, 'incident' | 'note'>;
+  private readonly seen = new Set<string>();
+  private kept = 0;
+  private dropped = 0;
+  private firstDropped: IncidentRow | undefined;
+
+  constructor(sink: Pick<RowSink, 'incident' | 'note'>) {
+    this.sink = sink;
+  }
+
+  take(row: IncidentRow): void {
+    const { kept, seen } = this;
+    const identity = `${row.attempt} ${row.kind} ${row.rank} ${row.device}`;
+    if (kept < MANY_INCIDENTS || (kept < MAX_INCIDENTS && !seen.has(identity))) {
+      seen.add(identity);
+      this.kept += 1;
+      this.sink.incident(row);
+    } else {
+      this.dropped += 1;
+      this.firstDropped ??= row;
+    }
+  }
+
+  end(): void {
+    if (this.firstDropped === undefined) return;
+    const text = `more than ${MANY_INCIDENTS} failure lines; repeated ones are counted, not kept`;
+    const { line } = this.firstDropped;
+    this.sink.note({ kind: 'incidents_dropped', severity: 'warning', text, count: this.dropped, line });
+  }
 }
 
 const NO_BYTES = { reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };
