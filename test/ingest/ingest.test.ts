@@ -373,3 +373,15 @@ describe('files', () => {
     }
   });
 });
+
+describe('failure lines without end', () => {
+  it('are kept up to a number, then only those of another rank; the others are counted', async () => {
+    const repeated = '[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n'.repeat(5000);
+    put('train.log', `${repeated}${OOM_LINE}${repeated}`);
+    await run(['train.log']);
+    expect(await count('incident')).toBe(4097);
+    expect(await count('incident', 'rank = 3')).toBe(1);
+    const [note] = await store.select("SELECT count FROM ingest_note WHERE kind = 'incidents_dropped'");
+    expect(Number(note!['count'])).toBe(5904);
+  });
+});
