@@ -207,16 +207,13 @@ export class NameCollector {
     if (/^[\w.-]{2,253}$/.test(text) && !/^\d+(?:\.\d+)*$/.test(text)) this.#names.host(text);
   }
 
-  /** A path; behind the name of a public package, and in Python's own library, all names are public. */
+  /** A path; in installed public packages, and in Python's own library, all names are public. */
   segments(path: string, kind: NameKind): void {
     const names = this.#names;
     const { packages, domains } = vocabulary();
     let before = '';
     for (const segment of path.split(/[/\\]+/)) {
-      if (packages.has(segment) && before !== '') {
-        // A folder of that name may be private as well: only what is installed, or has its known parts, is public.
-        return;
-      }
+      if (packages.has(segment) && /^(?:site|dist)-packages$/.test(before)) return;
       if (/^python\d/.test(segment) && before === 'lib' && !/(?:site|dist)-packages/.test(path)) return;
       if (!domains.includes(segment)) names.name(segment, kind);
       before = segment;
@@ -251,12 +248,11 @@ export class NameCollector {
   }
 }
 
-/** Installed public packages, Python's own library, and checkouts of public packages. */
+/** Installed public packages, and Python's own library. In a checkout, unknown words may be private. */
 export function isPublicFile(file: string): boolean {
   const parts = file.split(/[/\\]+/);
   const { packages } = vocabulary();
   const at = parts.findLastIndex((part) => part === 'site-packages' || part === 'dist-packages');
   if (at >= 0) return packages.has((parts[at + 1] ?? '').replace(/\.py$/, ''));
-  if (/(?:^|[/\\])lib(?:64)?[/\\]python\d|^<(?:frozen|string|eval_with_key)/.test(file)) return true;
-  return parts.slice(0, -1).some((part) => packages.has(part));
+  return /(?:^|[/\\])lib(?:64)?[/\\]python\d|^<(?:frozen|string|eval_with_key)/.test(file);
 }

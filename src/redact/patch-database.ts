@@ -9,6 +9,7 @@ import { Varint } from '../sqlite/varint.js';
 import { isText, type Rewrite } from './rewrite-text.js';
 
 interface Bytes {
+  readonly sizeBytes: number;
   readAt(target: Uint8Array, position: number): number;
   writeAt(bytes: Uint8Array, position: number): void;
 }
@@ -20,22 +21,9 @@ const INNER_INDEX = 2;
 const MOST_PAYLOAD = 256 * 1024 * 1024;
 
 export function patchDatabase(bytes: Bytes, rewrite: Rewrite): void {
-  const size = sizeOf(bytes);
-  const geometry = readDatabaseHeader({ readAt: bytes.readAt, sizeBytes: size, siblingBytes: () => undefined });
+  const { sizeBytes } = bytes;
+  const geometry = readDatabaseHeader({ readAt: bytes.readAt, sizeBytes, siblingBytes: () => undefined });
   new Patcher(bytes, geometry.pageSize, geometry.usableSize, geometry.pages, rewrite).run();
-}
-
-/** Found by halves: the file is open, and only read by position. */
-function sizeOf(bytes: Bytes): number {
-  const probe = Buffer.alloc(1);
-  let low = 0;
-  let high = 2 ** 46;
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if (bytes.readAt(probe, middle) === 1) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 class Patcher {
@@ -61,24 +49,32 @@ class Patcher {
     const roots = [1];
     for (let root = roots.pop(); root !== undefined; root = roots.pop())
       this.#tree(root, root === 1 ? roots : undefined);
+    this.#freeList();
+    this.#pointerMap();
+    // What is left is in no list, as after a crash.
     const zeros = Buffer.alloc(this.#pageSize);
-    for (let page = 2; page <= this.#pages; page += 1) {
-      if (this.#used[page] === 1) continue;
-      const content = this.#page(page);
-      // The first eight bytes of a page of the free list point to others.
-      content.copy(zeros, 0, 0, this.#isTrunk(content) ? this.#pageSize : 0);
-      this.#bytes.writeAt(zeros, (page - 1) * this.#pageSize);
-      zeros.fill(0);
+    for (let page = 2; page <= this.#pages; page += 1)
+      if (this.#used[page] === 0) this.#bytes.writeAt(zeros, (page - 1) * this.#pageSize);
+  }
+
+  /** Trunk pages keep the next trunk, a count and numbers of leaf pages; leaf pages keep nothing. */
+  #freeList(): void {
+    let trunk = this.#page(1).readUInt32BE(32);
+    while (trunk > 1 && trunk <= this.#pages && this.#used[trunk] === 0) {
+      this.#used[trunk] = 1;
+      const content = this.#page(trunk);
+      const count = Math.min(content.readUInt32BE(4), this.#usable / 4 - 2);
+      content.fill(0, 8 + 4 * count, this.#usable);
+      this.#bytes.writeAt(content, (trunk - 1) * this.#pageSize);
+      trunk = content.readUInt32BE(0);
     }
   }
 
-  /** A trunk of the free list has a count, and numbers of pages of the file. */
-  #isTrunk(content: Buffer): boolean {
-    const next = content.readUInt32BE(0);
-    const count = content.readUInt32BE(4);
-    if (next > this.#pages || count === 0 || count > this.#usable / 4 - 2) return false;
-    for (let i = 0; i < count; i += 1) if (content.readUInt32BE(8 + 4 * i) > this.#pages) return false;
-    return content.subarray(8 + 4 * count).every((byte) => byte === 0);
+  /** With auto_vacuum, pages of pointers at equal distances; they hold no text. */
+  #pointerMap(): void {
+    if (this.#page(1).readUInt32BE(52) === 0) return;
+    const distance = Math.floor(this.#usable / 5) + 1;
+    for (let page = 2; page <= this.#pages; page += distance) this.#used[page] = 1;
   }
 
   #page(page: number): Buffer {

@@ -116,7 +116,6 @@ async function withSource<Result>(
 export async function collectNames(
   inputs: Inputs,
   known: KnownNames,
-  progress?: (file: string) => void,
 ): Promise<{ readonly names: Names; readonly inputs: Inputs; readonly suspicious: readonly string[] }> {
   const names = new Names(inputs.replacements);
   const collector = new NameCollector(names);
@@ -127,7 +126,6 @@ export async function collectNames(
   const leftOut = [...inputs.leftOut];
   for (const input of inputs.files) {
     const { displayPath } = input.candidate;
-    progress?.(displayPath);
     collector.take(`/${oneCharAByte(displayPath)}`);
     try {
       await withSource(input.candidate, (opened) =>
@@ -162,14 +160,12 @@ export async function writeBundle(
   names: Names,
   pseudonyms: Pseudonyms,
   directory: string,
-  progress?: (file: string) => void,
 ): Promise<Redaction> {
   const rewriter = new Rewriter(names, pseudonyms);
   const rewrite = (text: string): string => rewriter.rewrite(text);
   const written: RedactedFile[] = [];
   const taken = new Set<string>([REPORT_NAME]);
   for (const { candidate, form, format } of files) {
-    progress?.(candidate.displayPath);
     await withSource(candidate, async (opened) => {
       const isPlain = opened.compression === 'none';
       // Zstandard is only read.

@@ -2,7 +2,7 @@
  * Copies of files with their names replaced. Text keeps its length, so everything else keeps its place: the offsets of
  * lines, the lengths in a pickle, the pages of a database. Nothing but text is touched.
  */
-import { closeSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
 import { MbfError } from '../model/errors.js';
 import type { ByteSource } from '../model/parser.js';
 import { patchDatabase } from './patch-database.js';
@@ -45,7 +45,7 @@ export async function rewriteFile(source: ByteSource, form: FileForm, path: stri
       const writeAt = (bytes: Uint8Array, position: number): void => {
         for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at, bytes.length - at, position + at);
       };
-      patchDatabase({ readAt, writeAt }, rewrite);
+      patchDatabase({ sizeBytes: fstatSync(fd).size, readAt, writeAt }, rewrite);
     }
   } finally {
     closeSync(fd);
@@ -65,7 +65,8 @@ export async function visitTexts(source: ByteSource, form: FileForm, take: (text
   else if (form === 'wandb') await rewriteLog(source, nothing, look);
   else {
     const bytes = await source.randomAccess!();
-    patchDatabase({ readAt: (target, position) => bytes.readAt(target, position), writeAt: nothing }, look);
+    const { sizeBytes } = bytes;
+    patchDatabase({ sizeBytes, readAt: (target, position) => bytes.readAt(target, position), writeAt: nothing }, look);
   }
 }
 

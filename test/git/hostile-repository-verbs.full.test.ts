@@ -16,7 +16,7 @@ import type { BisectReportResult } from '../../src/model/results/bisect.js';
 import { buildCli, environment } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';
-import { repositoryAt } from './repositories.js';
+import { processesWith, repositoryAt } from './repositories.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
 const BASE: TrainingLog = {
@@ -27,6 +27,7 @@ const BASE: TrainingLog = {
 };
 const LATER = PEAKS.map((peak) => ({ ...peak, later: peak.later * 1.1 }));
 
+const GIT = /^(?:\S*\/)?git\0/;
 const cli = buildCli();
 const root = temporaryDirectory();
 const golden = join(root, 'golden.json');
@@ -165,10 +166,12 @@ describe('verbs that ask git', () => {
     const ended = new Promise((done) => {
       child.on('exit', (code, by) => done([code, by]));
     });
-    await expect.poll(() => gitIn(made.root), { timeout: 60_000 }).toEqual([expect.stringContaining('rev-list')]);
+    await expect
+      .poll(() => processesWith(made.root, GIT), { timeout: 60_000 })
+      .toEqual([expect.stringContaining('rev-list')]);
     child.kill(signal);
     expect(await ended).toEqual([null, signal]);
-    await expect.poll(() => gitIn(made.root), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesWith(made.root, GIT), { timeout: 20_000 }).toEqual([]);
   });
 });
 
@@ -198,18 +201,3 @@ describe('bisect run', () => {
     expect(readdirSync(join(steps[0]!.bundle, '..'))).not.toContain('running.json');
   });
 });
-
-/** Command lines of git in a repository. */
-function gitIn(directory: string): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      } catch {
-        // It has ended meanwhile.
-        return '';
-      }
-    })
-    .filter((words) => /^(?:\S*\/)?git\0/.test(words) && words.includes(directory));
-}

@@ -4,17 +4,7 @@
  * in a shared folder, may have all.
  */
 import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitsTouching, suspectCommits } from '../../src/git/commits.js';
@@ -24,7 +14,7 @@ import { openRepository } from '../../src/git/repository.js';
 import { runGit } from '../../src/git/run-git.js';
 import { submodulesOffPin } from '../../src/git/submodules-off-pin.js';
 import type { MbfError } from '../../src/model/errors.js';
-import { gitEnvironment, repositoryAt, scratch, type TestRepository } from './repositories.js';
+import { gitEnvironment, processesWith, repositoryAt, scratch, type TestRepository } from './repositories.js';
 
 const pipe = (path: string): string => {
   rmSync(path, { force: true });
@@ -272,21 +262,6 @@ describe('a call of git', () => {
       ['MBF2961', 'git rev-parse was stopped at 64.00 MiB of memory'],
     ]);
     expect(process.listenerCount('SIGTERM')).toBe(0);
-    await expect.poll(() => runningIn(made.root), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => processesWith(made.root), { timeout: 20_000 }).toEqual([]);
   });
 });
-
-/** Processes that have a word in their command line. */
-function runningIn(word: string): string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-      } catch {
-        // It has ended meanwhile.
-        return '';
-      }
-    })
-    .filter((words) => words.includes(word));
-}

@@ -1,6 +1,6 @@
 /** Real repositories in temporary directories, whatever the settings of who runs the tests. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -73,4 +73,19 @@ export function openTestRepository(root: string): TestRepository {
       return git('rev-parse', 'HEAD').trim();
     },
   };
+}
+
+/** Command lines of running processes that have a word, such as the directory of a repository; of one program, or all. */
+export function processesWith(word: string, program = /^/): string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        // It has ended meanwhile.
+        return '';
+      }
+    })
+    .filter((words) => program.test(words) && words.includes(word));
 }

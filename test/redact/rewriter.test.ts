@@ -37,6 +37,8 @@ describe('names in text', () => {
     ['/home/Müllerowitsch/run', 'llerowitsch'],
     ['/data/秘密計画/run.py', '秘密'],
     ['host dgx-h100-a-017: ok\nhost=dgx-h100-a-017', 'dgx-h100-a'],
+    ['/data/datasets/zebracorp/streaming/quuxly.bin', 'quuxly'],
+    ['/opt/megatron-lm/megatron/core/models/zebracorp/zebracorp_model.py', 'zebracorp'],
     ['inet 10.3.77.9 netmask', '10.3.77.9'],
   ])('%j has none afterwards', (text, planted) => {
     const after = redacted(text);

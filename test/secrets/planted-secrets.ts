@@ -343,9 +343,9 @@ function logText(...parts: readonly (readonly Planted[])[]): string {
     ]),
     ...sources.flatMap((planted) => [
       'Traceback (most recent call last):',
-      '  File "/work/train.py", line 12, in main',
+      '  File "/srv/run/train.py", line 12, in main',
       `    model = load(${planted.name.startsWith('remark') ? 'path' : planted.name}="${planted.text}")`,
-      '  File "/work/model.py", line 34, in load',
+      '  File "/srv/run/model.py", line 34, in load',
       `    return fetch("${planted.name.startsWith('remark') ? planted.text : 'x'}", ${planted.name.startsWith('remark') ? 'path' : planted.name}='${planted.text}')`,
       `torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity; 70.00 GiB already allocated; 1.00 GiB free; 75.00 GiB reserved in total by PyTorch) ${bare(planted)}`,
     ]),

@@ -115,7 +115,11 @@ async function runReport({ run, baseline, repo, devices, capacity, redact }: Inp
     const target = await session.target(run);
     return reportOf(target, { capacityBytes, operand: run.length === 1 && !redact ? run[0]! : target.run, devices });
   }
-  if (redact) throw new MbfError('MBF1001', '--redact goes without --baseline; redact both runs with one --key');
+  if (redact)
+    throw new MbfError(
+      'MBF1001',
+      '--redact cannot be combined with --baseline; run `redact` on both runs with one --key',
+    );
   const [only, ...others] = run;
   if (only === undefined || others.length > 0 || only === '-')
     throw new MbfError('MBF1001', '--baseline compares two runs: name one run, or one path');

@@ -27,7 +27,7 @@ length of the original, and the diagnosis is compared with that of the original.
       if (output === undefined) throw new MbfError('MBF1001', 'name the new directory with --output, or give --check');
       return redactRun(run, { output, key, force }, session.context);
     }
-    if (output !== undefined) throw new MbfError('MBF1001', '--check writes nothing, so it goes without --output');
+    if (output !== undefined) throw new MbfError('MBF1001', '--check cannot be combined with --output');
     const suspicious = await checkBundle(run);
     return {
       schema: 'mbforensics/redact@1',
