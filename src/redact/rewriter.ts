@@ -2,10 +2,12 @@
  * Replaces names in text, wherever they occur: next to any sign, behind an escape (`\n`, `%2F`, a colour), inside a
  * compound (`ZebraRouter`, `zebra_loss2`), and inside base64. Texts have one character a byte, and keep their length.
  */
+import { isUtf8 } from 'node:buffer';
 import { findSecrets } from '../knowledge/secrets.js';
 import { oneCharAByte, utf8 } from '../text/text-lines.js';
 import type { NameKind, Names } from './names.js';
 import type { Pseudonyms } from './pseudonyms.js';
+import { isText } from './rewrite-text.js';
 import { lower, upper, WORD } from './vocabulary.js';
 
 /** Letters and digits, and UTF-8 sequences of letters. */
@@ -241,11 +243,11 @@ function escapeBefore(text: string, at: number, run: string): number {
   return 0;
 }
 
-/** The text that base64 encodes, if it is text. */
+/** The text that base64 encodes, if it is text: the bytes of a path that happens to be base64 are hardly ever. */
 export function decodedText(coded: string): string | undefined {
   const bytes = Buffer.from(coded, 'base64');
-  if (bytes.length < 12) return undefined;
-  for (const byte of bytes)
-    if ((byte < 32 && byte !== 10 && byte !== 13 && byte !== 9) || byte === 127) return undefined;
-  return bytes.toString('latin1');
+  if (bytes.length < 12 || !isUtf8(bytes)) return undefined;
+  const text = bytes.toString('latin1');
+  const letters = text.replace(/[^\x20-\x7e]/g, '').length;
+  return isText(text) && letters >= 0.8 * text.length ? text : undefined;
 }

@@ -11,6 +11,8 @@ export function suspiciousWords(line: string, known: ReadonlySet<string>): strin
     if (!/[a-z]/.test(word) || !/[A-Z]/.test(word) || !/\d/.test(word)) continue;
     // Mangled names of C++, and paths.
     if (word.startsWith('_Z') || (word.match(/[_/-]/g) ?? []).length > word.length / 12) continue;
+    // Identifiers: `KthvalueBackward0_apply_functional`.
+    if ((word.match(/[a-z]{4,}/g) ?? []).join('').length > word.length / 2) continue;
     // What base64 encodes is looked at as text.
     if (!known.has(word) && decodedText(word) === undefined && entropy(word) >= LEAST_ENTROPY) result.push(word);
   }

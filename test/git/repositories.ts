@@ -75,7 +75,7 @@ export function openTestRepository(root: string): TestRepository {
   };
 }
 
-/** Command lines of running processes that have a word, such as the directory of a repository; of one program, or all. */
+/** Command lines of running processes with a word in them, such as a directory; `program` is how they begin. */
 export function processesWith(word: string, program = /^/): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -56,6 +56,7 @@ describe('names in text', () => {
     'model.tensor_model_parallel_size=4 model.recompute_modules=[core_attn]',
     'nvidia-cublas-cu12==12.8.3.14 NCCL version 2.27.5+cuda12.9',
     'See https://pytorch.org/docs/stable/notes/cuda.html#environment-variables',
+    'KthvalueBackward0_apply_functional /opt/megatron-lm/megatron/core/transformer/transformer_block',
     'time (ms) | forward-compute: 12.50 | train/valid/test data iterators: 7.25',
   ])('%j stays', (text) => {
     expect(redacted(text).text).toBe(text);
