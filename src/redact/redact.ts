@@ -63,7 +63,7 @@ export async function inspectFiles({ candidates, skipped, failed }: Discovery): 
       continue;
     }
     if (candidate.files !== undefined) {
-      leftOut.push({ displayPath, why: 'Parquet files are compressed; redact the SQLite export' });
+      leftOut.push({ displayPath, why: 'Parquet files are compressed; export it as SQLite and redact that' });
       continue;
     }
     try {
@@ -75,9 +75,9 @@ export async function inspectFiles({ candidates, skipped, failed }: Discovery): 
         const format = detection.parser.id;
         return { format, form: formOf(bytes, format) };
       });
-      if (kind === undefined) leftOut.push({ displayPath, why: 'no input of this version' });
+      if (kind === undefined) leftOut.push({ displayPath, why: 'not a format that this version reads' });
       else if (kind.form === undefined)
-        leftOut.push({ displayPath, why: `${kind.format} in a form that is not rewritten` });
+        leftOut.push({ displayPath, why: `${kind.format} in a form that cannot be rewritten` });
       else files.push({ candidate, format: kind.format, form: kind.form });
     } catch (error) {
       if (!(error instanceof MbfError)) throw error;

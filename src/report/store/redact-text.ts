@@ -17,7 +17,7 @@ export function redactText({ directory, names_file: namesFile, report, differenc
       if (places > 0) lines.push(`           ${kind.padEnd(8)} ${counted(names, 'name')}, ${counted(places, 'place')}`);
     for (const { file, why } of report.left_out) lines.push(`LEFT OUT   ${printable(file)}  (${printable(why)})`);
     lines.push(
-      `DIAGNOSIS  ${report.diagnosis === 'equal' ? 'equal to that of the original, except names' : 'differs from that of the original:'}`,
+      `DIAGNOSIS  ${report.diagnosis === 'equal' ? 'same as for the original, except for names' : 'differs from the diagnosis of the original:'}`,
     );
     for (const path of differences) lines.push(`           ${printable(path)}`);
     lines.push(`NAMES      ${printable(namesFile)}  (the key and the original names; do not share it)`);
