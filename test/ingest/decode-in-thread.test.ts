@@ -233,9 +233,9 @@ describe('a file that takes too much', () => {
   }
 
   const good = (): DecoderJob => config('good.yaml', 'num_layers: 4\nhidden_size: 64\nmicro_batch_size: 1\n');
-  /** Valid, and 100 MB as values. */
+  /** Within all limits; its tree is larger than the heap of the thread. */
   const large = (): DecoderJob =>
-    config('env.txt', Array.from({ length: 400_000 }, (_, i) => `NCCL_K${i}=${i}\n`).join(''));
+    config('large.yaml', `num_layers: 4\nhidden_size: 64\nmicro_batch_size: 1\nx: [${'{a: b}, '.repeat(18_000)}c]\n`);
 
   it('has failed when it exhausts the heap of its thread, and the files behind it are decoded', async () => {
     const limits = { heapMib: 24, silentMs: 60_000 };
