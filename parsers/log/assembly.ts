@@ -1,3 +1,4 @@
+import { remember } from '../../src/model/group-by.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { type FoundMessage, findMessages } from './find-messages.js';
 import type { LinePrefix } from './strip-prefix.js';
@@ -42,7 +43,10 @@ const MOST_CHARS = 65_536;
 const MOST_SILENT = 4096;
 /** Bounds on all windows together: a log of thousands of ranks, or one made to hurt. */
 const MOST_WINDOWS = 4096;
+/** Of the windows, one in so many is closed where there are too many: to find the oldest takes a look at all. */
+const CLOSED_SHARE = 16;
 const MOST_TOTAL_CHARS = 32 * 1024 * 1024;
+const MOST_REMEMBERED = 64;
 /** A cuBLAS failure this many lines after a device-side assert is its echo. */
 const ASSERT_REACH = 5000;
 
@@ -53,6 +57,8 @@ const ASSERT_REACH = 5000;
  */
 export class MessageAssembly {
   private readonly windows = new Map<string, Window>();
+  /** All ranks print one message: what was found in the last windows. */
+  private readonly known = new Map<string, readonly FoundMessage[]>();
   private readonly emit: (row: IncidentRow) => void;
   private readonly note: (note: Note) => void;
   private recent: Segment[] = [];
@@ -132,16 +138,16 @@ export class MessageAssembly {
   }
 
   private closeOldest(): void {
-    let oldest: Window | null = null;
-    for (const window of this.windows.values()) if (oldest === null || window.touched < oldest.touched) oldest = window;
-    if (oldest === null) return;
-    this.note({
-      kind: 'message_window_full',
-      text: 'More messages were interleaved than are followed at once; one was read before its last line.',
-      severity: 'warning',
-      line: oldest.segments[0]?.line,
-    });
-    this.close(oldest);
+    const windows = [...this.windows.values()].sort((a, b) => a.touched - b.touched);
+    for (const window of windows.slice(0, Math.ceil(windows.length / CLOSED_SHARE))) {
+      this.note({
+        kind: 'message_window_full',
+        text: 'More messages were interleaved than are followed at once; one was read before its last line.',
+        severity: 'warning',
+        line: window.segments[0]?.line,
+      });
+      this.close(window);
+    }
   }
 
   private close(window: Window): void {
@@ -155,11 +161,9 @@ export class MessageAssembly {
     const { segments } = window;
     const flags =
       segments.length > 0 && segments[0]!.line - this.lastAssertLine <= ASSERT_REACH ? ['device_assert'] : [];
-    const messages = findMessages(
-      segments.map(({ text }) => text),
-      window.mask,
-      flags,
-    );
+    const texts = segments.map(({ text }) => text);
+    const key = `${window.mask} ${flags} ${texts.join('\n')}`;
+    const messages = remember(this.known, MOST_REMEMBERED, key, () => findMessages(texts, window.mask, flags));
     let keepFrom = final ? segments.length : Math.max(1, Math.floor(segments.length * 0.75));
     for (const message of messages) {
       if (message.firstLine >= keepFrom) continue;

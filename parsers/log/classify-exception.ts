@@ -1,4 +1,5 @@
 import { constraintOf } from '../../src/knowledge/constraint-texts.js';
+import { remember } from '../../src/model/group-by.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 
 export interface ClassifiedException {
@@ -61,11 +62,19 @@ const RULES: readonly Rule[] = [
  */
 const NO_FAILURE = /^(?:KeyboardInterrupt|GeneratorExit|ChildFailedError)$/;
 
+/** All ranks raise one exception: the answers for the last texts. */
+const known = new Map<string, ClassifiedException | null>();
+const MOST_REMEMBERED = 64;
+
 /**
  * The kind of an exception that no entry of the message grammar covers, or null if it is not a failure. The text is
  * matched before the class: libraries raise `RuntimeError` for everything.
  */
 export function classifyException(name: string | null, message: string): ClassifiedException | null {
+  return remember(known, MOST_REMEMBERED, `${name}\n${message}`, () => classify(name, message));
+}
+
+function classify(name: string | null, message: string): ClassifiedException | null {
   const last = name === null ? '' : name.slice(name.lastIndexOf('.') + 1);
   if (NO_FAILURE.test(last)) return null;
   if (last === 'SystemExit') {

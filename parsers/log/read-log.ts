@@ -1,4 +1,5 @@
 import { oomGrammar } from '../../src/knowledge/oom-messages.js';
+import { remember } from '../../src/model/group-by.js';
 import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
@@ -82,14 +83,9 @@ class Trouble {
 
   isIn(text: string, mask: number): boolean {
     if ((mask & (ASSERT_BIT | TRACEBACK_BIT)) !== 0) return true;
-    const key = `${mask} ${text}`;
-    let answer = this.known.get(key);
-    if (answer === undefined) {
-      answer = findMessages([text], mask).some(({ kind }) => kind !== 'negative_text' && kind !== 'note');
-      if (this.known.size >= MOST_REMEMBERED) this.known.clear();
-      this.known.set(key, answer);
-    }
-    return answer;
+    return remember(this.known, MOST_REMEMBERED, `${mask} ${text}`, () =>
+      findMessages([text], mask).some(({ kind }) => kind !== 'negative_text' && kind !== 'note'),
+    );
   }
 }
 
@@ -410,7 +406,8 @@ class LogReader {
     this.assembly.feed(segment);
     this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
     this.formats.feed(segment, formats);
-    this.line += this.tally.countLines(buffer, position, next, end);
+    // A part that ends at a carriage return, or inside a line, has no line feed.
+    if (next > this.feedAt) this.line += this.tally.countLines(buffer, position, next, end);
     this.position = next;
     this.floor = next;
   }

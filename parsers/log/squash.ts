@@ -24,6 +24,13 @@ const WRAP_COLUMNS = 60;
 /** Between two digits on two lines. */
 export const CUT = '\u0001';
 
+const BACKSLASH = 92;
+/** Of each ASCII code: 1 for white space, 2 for what is dropped. */
+const ASCII = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  return SPACE.test(char) ? 1 : DROPPED.has(char) ? 2 : 0;
+});
+
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /**
@@ -49,21 +56,20 @@ export function squash(lines: readonly string[]): Squashed {
     if (index > 0 && !wrapped) separator = CUT;
     let runStart = start;
     for (; start <= end; start += 1) {
-      const char = start < end ? line[start]! : '';
-      const space = char !== '' && SPACE.test(char);
-      let dropped = char === '' || space || DROPPED.has(char);
+      const code = start < end ? line.charCodeAt(start) : 32;
+      const space = start < end && (code < 128 ? ASCII[code] === 1 : SPACE.test(line[start]!));
+      const dropped = start === end || (code < 128 ? ASCII[code] !== 0 : space || DROPPED.has(line[start]!));
       // `\n` and `\t` of a quoted string are white space too.
-      const escaped = char === '\\' && 'nrt'.includes(line[start + 1] ?? ' ') && start + 1 < end;
-      if (escaped) dropped = true;
+      const escaped = code === BACKSLASH && 'nrt'.includes(line[start + 1] ?? ' ') && start + 1 < end;
       if (!dropped) {
-        if (separator !== '' && isDigit(last) && isDigit(char.charCodeAt(0))) {
+        if (separator !== '' && isDigit(last) && isDigit(code)) {
           kept.push(line.slice(runStart, start), separator);
           positions[count] = base + start;
           count += 1;
           runStart = start;
         }
         separator = '';
-        last = char.charCodeAt(0);
+        last = code;
         positions[count] = base + start;
         count += 1;
         continue;

@@ -167,33 +167,6 @@ export async function insertIncidents(
   );
 }
 
-/** Folds equal notes of one source into one with a count; the first place is kept. */
-export class NoteFolder {
-  private readonly notes = new Map<string, Note & { count: number }>();
-  private dropped = 0;
-
-  add(note: Note): void {
-    const key = `${note.kind}\0${note.text}\0${note.device ?? ''}`;
-    const known = this.notes.get(key);
-    if (known !== undefined) known.count += note.count ?? 1;
-    else if (this.notes.size < 1_000) this.notes.set(key, { ...note, count: note.count ?? 1 });
-    else this.dropped += 1;
-  }
-
-  list(): (Note & { readonly count: number })[] {
-    const list = [...this.notes.values()];
-    if (this.dropped > 0) {
-      list.push({
-        kind: 'notes_dropped',
-        severity: 'warning',
-        text: 'more than 1000 different notes; the rest is only counted',
-        count: this.dropped,
-      });
-    }
-    return list;
-  }
-}
-
 export async function insertNotes(
   store: Store,
   sourceId: number,

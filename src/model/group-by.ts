@@ -22,3 +22,9 @@ export function getOrAdd<Key, Value>(
   map.set(key, made);
   return made;
 }
+
+/** {@link getOrAdd} for answers that repeat: the map is emptied when it has `most` keys. `make` gives no undefined. */
+export function remember<Value>(map: Map<string, Value>, most: number, key: string, make: () => Value): Value {
+  if (map.size >= most && !map.has(key)) map.clear();
+  return getOrAdd(map, key, make);
+}

@@ -13,6 +13,7 @@ import { ContentKeys, type StackKeys } from '../content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
 import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
 import { DumpedState, StepAnnotations } from './dumped-state.js';
+import { NoteFolder } from './fold-notes.js';
 import { hidingSecrets } from './hide-secrets.js';
 import { type DeviceLives, deriveLives } from './trace-lives.js';
 import { TraceSpool } from './trace-spool.js';
@@ -72,11 +73,16 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
       derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary),
   });
   const incidents = new BoundedIncidents(rows);
+  const notes = new NoteFolder();
+  const note = (one: Note): void => {
+    if (one.count !== undefined || notes.add(one)) rows.note(one);
+  };
   const end = (): void => {
     incidents.end();
     texts.end();
+    for (const repeated of notes.repeats()) rows.note(repeated);
   };
-  return { ...rows, incident: (row) => incidents.take(row), end };
+  return { ...rows, incident: (row) => incidents.take(row), note, end };
 }
 
 /**
@@ -84,7 +90,7 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
  * repeats one line a million times adds nothing. Each takes 20 KB and a quarter of a millisecond until it is judged.
  */
 const MANY_INCIDENTS = 4096;
-const MAX_INCIDENTS = 16_384;
+const MAX_INCIDENTS = 8192;
 class BoundedIncidents {
   private readonly sink: Pick<RowSink, 'incident' | 'note'>;
   private readonly seen = new Set<string>();
