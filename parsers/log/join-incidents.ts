@@ -281,6 +281,7 @@ function joinTracebacks(
   attemptAt: (line: number) => number,
 ): Item[] {
   const all = [...items];
+  if (tracebacks.length === 0) return all;
   const index = new LineIndex(items);
   for (const chain of chainsOf(tracebacks)) {
     const members = new Map<Item, Traceback>();

@@ -1,3 +1,4 @@
+const NOTHING = new Uint8Array(0);
 const LF = 10;
 const SPACE = 32;
 const COLON = 58;
@@ -31,7 +32,9 @@ export class RankTally {
       count += 1;
       this.look(bytes, at + 1, end);
     }
-    for (at = bytes.indexOf(LF, at); at >= 0 && at < to; at = bytes.indexOf(LF, at + 1)) count += 1;
+    // Searched to `to`, not on to the next line feed: a progress bar may have none in a megabyte.
+    const rest = at < to ? bytes.subarray(at, to) : NOTHING;
+    for (let feed = rest.indexOf(LF); feed >= 0; feed = rest.indexOf(LF, feed + 1)) count += 1;
     return count;
   }
 

@@ -406,8 +406,7 @@ class LogReader {
     this.assembly.feed(segment);
     this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
     this.formats.feed(segment, formats);
-    // A part that ends at a carriage return, or inside a line, has no line feed.
-    if (next > this.feedAt) this.line += this.tally.countLines(buffer, position, next, end);
+    this.line += this.tally.countLines(buffer, position, next, end);
     this.position = next;
     this.floor = next;
   }
