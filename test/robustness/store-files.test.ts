@@ -129,7 +129,7 @@ if (canMount) spawnSync('umount', [mount]);
 else console.warn('SKIPPED: a full disk needs the right to mount a tmpfs');
 
 describe.skipIf(!canMount)('a full disk', () => {
-  const MOMENTS = Number(process.env['MBF_DISK_MOMENTS'] ?? runs(4, 30, 100));
+  const MOMENTS = Number(process.env['MBF_DISK_MOMENTS'] ?? runs(4, 16, 100));
   const log = join(repoRoot, 'samples', 'leak');
   const from = { cwd: root, env };
   /** A store with a run, and what it holds. */
