@@ -93,6 +93,9 @@ interface RunRow {
   readonly name: string;
   readonly label: string | null;
   readonly commit: string | null;
+  readonly rootPath: string;
+  /** False until its first source is: an ingest that ends early leaves no run without sources. */
+  isStored: boolean;
 }
 
 export async function ingest(options: IngestOptions): Promise<IngestResult> {
@@ -138,6 +141,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
         read += 1;
       }
       early = undefined;
+      if (!run.isStored) continue;
       await countAttempts(session.store, run.runId);
       written.add(run.runId);
     }
@@ -146,10 +150,6 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       await thread.close();
       options.progress?.derive();
       await options.finishRuns?.(session.store, [...written], session.seen);
-      // No verb should take it for the run that was ingested last.
-      await session.store.run(
-        'DELETE FROM run WHERE NOT EXISTS (SELECT 1 FROM source WHERE source.run_id = run.run_id)',
-      );
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
@@ -215,7 +215,7 @@ class Session {
     this.now = options.now;
   }
 
-  /** The row of a run, made if new; label and commit are updated if given. */
+  /** A known run, its label and commit updated if given; a new one is stored with its first source. */
   async openRun(plan: RunPlan): Promise<RunRow> {
     const { store, options, now } = this;
     return store.transaction(async () => {
@@ -238,25 +238,28 @@ class Session {
           name: knownRun.name,
           label: options.label ?? knownRun.label,
           commit: options.commit ?? knownRun.commit,
+          rootPath: knownRun.root,
+          isStored: true,
         };
       }
       const name = plan.named
         ? plan.name
         : freeName(plan.name, plan.rootPath, (wanted) => known.some((run) => run.name === wanted));
       const runId = Math.max(0, maxOf(known.map((run) => run.runId))) + 1;
-      await store.insertRows('run', [
-        {
-          run_id: runId,
-          name,
-          label: options.label ?? null,
-          commit_sha: options.commit ?? null,
-          root_path: plan.rootPath,
-          created_at: now,
-          touched_at: now,
-        },
-      ]);
-      return { runId, name, label: options.label ?? null, commit: options.commit ?? null };
+      const { label = null, commit = null } = options;
+      return { runId, name, label, commit, rootPath: plan.rootPath, isStored: false };
     });
+  }
+
+  /** A transaction that writes a source of a run. */
+  private async writing<T>(run: RunRow, work: () => Promise<T>): Promise<T> {
+    const { isStored } = run;
+    try {
+      return await this.store.transaction(work);
+    } catch (error) {
+      run.isStored = isStored;
+      throw error;
+    }
   }
 
   /**
@@ -372,7 +375,7 @@ class Session {
     const fromName = rankFromName(namedPath, needsSiblings(namedPath) ? await this.siblingNames(candidate.path) : []);
     const isNsys = parser.id === 'nsys';
     const writers: SnapshotWriter[] = [];
-    const source = await store.transaction(async (): Promise<IngestSource> => {
+    const source = await this.writing(run, async (): Promise<IngestSource> => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
       // The facts of its failures are found again; a killed ingest must not leave old ones for those of this file.
       for (const table of ['judged_run', 'oom_fact'])
@@ -472,7 +475,7 @@ class Session {
     sha256: string | undefined,
   ): Promise<IngestSource> {
     const { store } = this;
-    await store.transaction(async () => {
+    await this.writing(run, async () => {
       if (oldId !== undefined) await removeSource(store, oldId);
       const sourceId = await this.nextId('source', 'source_id');
       const { code, place } = error;
@@ -495,13 +498,20 @@ class Session {
     };
   }
 
-  /** `values`: the other columns; those that are missing are NULL. */
+  /** With the run, if this is its first source. `values`: the other columns; those that are missing are NULL. */
   private async insertSource(
     run: RunRow,
     candidate: Candidate,
     values: Readonly<Record<string, string | number | null>>,
   ): Promise<void> {
-    await this.store.insertRows('source', [
+    const { store, now } = this;
+    if (!run.isStored) {
+      const { runId: run_id, name, label, commit: commit_sha, rootPath: root_path } = run;
+      const times = { created_at: now, touched_at: now };
+      await store.insertRows('run', [{ run_id, name, label, commit_sha, root_path, ...times }]);
+      run.isStored = true;
+    }
+    await store.insertRows('source', [
       {
         run_id: run.runId,
         attempt: 1,
@@ -509,7 +519,7 @@ class Session {
         display_path: candidate.displayPath,
         file_bytes: candidate.sizeBytes,
         parser_version: PARSER_VERSION,
-        ingested_at: this.now,
+        ingested_at: now,
         ...values,
       },
     ]);
