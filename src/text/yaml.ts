@@ -121,10 +121,21 @@ function guarded<Result>(text: string, code: ErrorCode, parse: () => Result): Re
   const excess = checkYaml(text);
   if (typeof excess !== 'number') throw new MbfError(code, excess.what, { line: lineOf(text, excess.at) });
   try {
-    return parse();
+    return withoutStacks(parse);
   } catch (error) {
     if (error instanceof RangeError) throw new MbfError(code, DEEP, {}, error);
     throw new MbfError(code, 'is not valid YAML', {}, error);
+  }
+}
+
+/** A text may have an error at each character; the library makes an object of each, and its stack takes the time. */
+function withoutStacks<Result>(work: () => Result): Result {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return work();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
