@@ -17,12 +17,19 @@ export function readYaml(text: string): Trees {
     const fault = document.errors[0];
     if (fault !== undefined) {
       const [at] = fault.pos;
-      notes.push({ kind: 'yaml_error', text: `Not valid YAML: ${fault.message.split('\n')[0]}.`, at });
+      notes.push({ kind: 'yaml_error', text: `Not valid YAML: ${describeFault(fault.message)}.`, at });
     }
     if (document.contents !== null) trees.push(conversion.document(document.contents as Node));
   }
   return { trees, notes };
 }
+
+/** Its first line; the library quotes a whole block of text where it did not expect one. */
+function describeFault(message: string): string {
+  const [first = ''] = message.split('\n');
+  return first.length <= MOST_FAULT_CHARS ? first : `${first.slice(0, MOST_FAULT_CHARS)}…`;
+}
+const MOST_FAULT_CHARS = 200;
 
 class Conversion {
   private readonly notes: TreeNote[];

@@ -115,7 +115,8 @@ export function splitCells(line: string, expected: number, process: number): str
 /** Cells of a row that quotes as RFC 4180 does; null where the quotes are part of a text. */
 function splitQuoted(line: string): string[] | null {
   const cells: string[] = [];
-  const cell = /\s{0,100}(?:"((?:[^"]|""){0,4096})"|([^",]{0,4096}))\s{0,100}(,|$)/y;
+  // White space belongs to one part only: a line of blanks would be divided in every way.
+  const cell = /(?:\s{0,100}"((?:[^"]|""){0,4096})"\s{0,100}|([^",]{0,4096}))(,|$)/y;
   for (let isOpen = true; isOpen && cells.length <= MOST_COLUMNS; ) {
     const match = cell.exec(line);
     if (match === null) return null;

@@ -33,8 +33,8 @@ export class RankTally {
       this.look(bytes, at + 1, end);
     }
     // Searched to `to`, not on to the next line feed: a progress bar may have none in a megabyte.
-    const rest = at < to ? bytes.subarray(at, to) : NOTHING;
-    for (let feed = rest.indexOf(LF); feed >= 0; feed = rest.indexOf(LF, feed + 1)) count += 1;
+    const unread = at < to ? bytes.subarray(at, to) : NOTHING;
+    for (let feed = unread.indexOf(LF); feed >= 0; feed = unread.indexOf(LF, feed + 1)) count += 1;
     return count;
   }
 

@@ -1,6 +1,7 @@
 /** The process as the verbs see it: the only place that reads the environment. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { hideSecrets } from '../knowledge/secrets.js';
 import { visibleText } from '../model/escape-controls.js';
 import { forTerminal } from '../report/screen.js';
 
@@ -26,6 +27,7 @@ export interface Context {
   bytes(content: Uint8Array): void;
   /** Waits until all of `out` is written. */
   written(): Promise<void>;
+  /** Without secrets: an error may quote the file. */
   err(text: string): void;
   /** Replaces the line of `progress` on standard error. */
   progressLine(text: string): void;
@@ -54,7 +56,7 @@ export function processContext(color: ColorWhen = 'auto'): Context {
     bytes: (content) => void stdout.write(content),
     written: () =>
       new Promise((done, fail) => void stdout.write('', (error) => (error == null ? done() : fail(error)))),
-    err: (text) => void stderr.write(forTerminal(text, errorColor)),
+    err: (text) => void stderr.write(forTerminal(hideSecrets(text), errorColor)),
     progressLine: (text) => void stderr.write(`\r\u001b[K${visibleText(text)}`),
     echo: (content) => void stderr.write(content),
   };

@@ -172,7 +172,7 @@ export const duration: Parse<number> = (given, name) => {
 
 /** `2%`, `0.5 %` or `0.02`; a bare number of 1 or more is refused, for it could be either. */
 export const share: Parse<number> = (given, name) => {
-  const match = /^\s*(\d+(?:\.\d+)?|\.\d+)\s*(%?)\s*$/.exec(given);
+  const match = /^(\d+(?:\.\d+)?|\.\d+)\s*(%?)$/.exec(given.trim());
   const value = match === null ? Number.NaN : Number(match[1]) / (match[2] === '%' ? 100 : 1);
   if (!(value >= 0 && (value < 1 || match?.[2] === '%'))) throw wrong(name, given, 'a share such as 2% or 0.02');
   return value;

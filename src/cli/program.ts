@@ -104,7 +104,7 @@ function report(error: unknown, context: Context, { debug, json }: { debug: bool
   context.err(`mbforensics: error ${failure.code}: ${text}\n  ${failure.remedy}\n`);
   if (json) context.out(errorDocument(failure.code, text, failure.remedy, exitCode, failure.place));
   const stacks = [error, failure.cause].filter((one) => one instanceof Error).map(({ stack }) => stack ?? '');
-  if (debug) context.err(`${hideSecrets(stacks.join('\n'))}\n`);
+  if (debug) context.err(`${stacks.join('\n')}\n`);
   return exitCode;
 }
 

@@ -46,7 +46,7 @@ const SIZE_UNITS: ReadonlyMap<string, number> = new Map([
  * for logs, which have their own meanings of MB and GB. Returns undefined for an invalid size.
  */
 export function parseSize(text: string): number | undefined {
-  const match = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(text);
+  const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim());
   if (match === null) return undefined;
   const scale = SIZE_UNITS.get((match[2] || 'b').toLowerCase());
   return scale === undefined ? undefined : Math.round(Number(match[1]) * scale);

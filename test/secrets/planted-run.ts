@@ -1,5 +1,5 @@
 /** Ingests a run with planted secrets, and looks for them in the store and in answers. */
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { buildCli, type Cli } from '../support/cli.js';
@@ -64,6 +64,16 @@ export function testPlantedRun({ seed, kinds, verbs }: PlantedTest): void {
     const { stdout } = cli.expect(0, ['sql', statement, '--db', db, '--format', 'jsonl']);
     expect(search.in(stdout)).toEqual([]);
     expect(stdout).toMatch(/<secret: \d+ characters>/);
+  });
+
+  it('an error that quotes the file has none', () => {
+    const broken = join(root, 'config.yaml');
+    writeFileSync(broken, 'o\n#\npassword=Xk39dLq02mVz\n  - moe_act\n  offload_modules:\nseq_length:\n');
+    for (const args of [['lint'], ['ingest', '--db', join(root, 'broken.duckdb')]]) {
+      const { stdout, stderr } = cli.run([args[0]!, broken, ...args.slice(1)]);
+      expect(stdout + stderr).toContain('password=<secret: 12 characters>');
+      expect(stdout + stderr).not.toContain('Xk39dLq02mVz');
+    }
   });
 
   it.each(verbs.map((args) => [args.join(' '), args] as const))('%s has none', (_, args) => {

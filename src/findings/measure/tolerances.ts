@@ -31,7 +31,7 @@ export const METRIC_NAMES = `${CHECKS.join(', ')}, component:NAME`;
 export function parseTolerances(text: string | undefined): Tolerances {
   const tolerances: Record<string, number> = {};
   for (const part of text === undefined ? [] : text.split(',')) {
-    const match = /^\s*([\w:]{1,60})\s*=\s*(\d{1,3}(?:\.\d{1,6})?)\s*(%?)\s*$/.exec(part);
+    const match = /^([\w:]{1,60})\s*=\s*(\d{1,3}(?:\.\d{1,6})?)\s*(%?)$/.exec(part.trim());
     const value = Number(match?.[2]) / (match?.[3] === '%' ? 100 : 1);
     if (match === null || (match[3] !== '%' && value >= 1))
       throw new MbfError('MBF1001', `--tolerance ${JSON.stringify(part)} is none; write memory=1%,time=3%,loss=5%`);
