@@ -3,9 +3,7 @@ import { literalPatterns, superLinear } from './patterns.js';
 
 /** Patterns whose text is short whatever the files hold. */
 const SHORT_TEXTS: Readonly<Record<string, string>> = {
-  'src/findings/measure/tolerances.ts': 'an argument of the command line',
-  'src/cli/options.ts': 'an argument of the command line',
-  'src/model/units.ts': 'an argument of the command line; a number',
+  'src/model/units.ts': 'a number',
   'src/report/text-pieces.ts': 'a number',
   'src/report/moment/timeline-text.ts': 'a size of our own words',
   'src/report/start/lint-text.ts': 'a source of our own rules',
