@@ -9,7 +9,7 @@ import type { GivenInputs } from './input-keys.js';
 /** The inputs that a recipe of this name sets; nothing for names that are none. */
 export function recipeInputs(recipe: string | undefined): GivenInputs {
   const name = recipe?.replaceAll('-', '_').toLowerCase() ?? '';
-  const half = /(?:^|_)(bf16|fp16)_(?:with_(\w+)_)?mixed$/.exec(name);
+  const half = /(?:^|_)(bf16|fp16)_(?:with_(\w{1,40})_)?mixed$/.exec(name);
   if (half === null) return {};
   const [, base, eight] = half;
   return {

@@ -25,6 +25,7 @@ const SHORT_TEXTS: readonly (readonly [part: string, reason: string])[] = [
   [String.raw`[;\s]*$`, 'the statement of the user'],
   ['(?:raw|mem(?:ory)?|timeline)(?=[._-])[^/]*', 'the name of a file'],
   [`'(?:[^']|'')*'|`, 'the statement of the user'],
+  [String.raw`^(?:DROP VIEW (\w+)|`, 'our own queries'],
   ['^(?:(?!.*lora).*(?:mem|snap|oom).*[-_.])?r', 'the name of a file'],
   [' (.).*$', 'a size of our own words'],
 ];

@@ -6,7 +6,7 @@ import { memoryRank } from '../run/memory-keys.js';
 
 /** Different in every run: not a regression. */
 const VOLATILE =
-  /(?:^|[_.])(?:path|paths|dir|dirs|directory|save|load|log_?dir|name|exp_name|project|entity|id|job_id|run_id|uuid|seed|port|master_port|master_addr|host|hostname|hosts|timestamp|date|time_limit|rank|local_rank|node_rank|pid|user|home|url|commit|branch|output|output_dir|tensorboard_dir|wandb_\w+|slurm_\w+)$/i;
+  /(?:^|[_.])(?:path|paths|dir|dirs|directory|save|load|log_?dir|name|exp_name|project|entity|id|job_id|run_id|uuid|seed|port|master_port|master_addr|host|hostname|hosts|timestamp|date|time_limit|rank|local_rank|node_rank|pid|user|home|url|commit|branch|output|output_dir|tensorboard_dir|wandb_\w{1,100}|slurm_\w{1,100})$/i;
 
 /** Whether a value is a place or a time. */
 const PLACE = /^(?:\/|\.\/|~\/|[a-z]+:\/\/)|\d{4}-\d{2}-\d{2}/;

@@ -12,7 +12,7 @@ export function compareVersions(a: string, b: string): number {
 /** torch 2.1 changed the words of an OOM: `GPU 0 has a total capacity of`. Null where none is of the older kind. */
 export function torchOfMessages(messages: readonly { readonly text: string }[]): string | null {
   const isOld = messages.some(({ text }) =>
-    /already allocated;.*(?:reserved in total by PyTorch|cached\))/s.test(text),
+    /already allocated;.{0,200}(?:reserved in total by PyTorch|cached\))/s.test(text),
   );
   return isOld ? '2.0 or older' : null;
 }
