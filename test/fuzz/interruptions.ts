@@ -21,6 +21,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { createRandom, type Random } from '../../samples/generate/simulate/random.js';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
+import { getOrAdd } from '../../src/model/group-by.js';
 import { packageRoot } from '../../src/store/load-queries.js';
 import { segment, snapshot, trace } from '../support/small-snapshot.js';
 import { contentOf, differingTables } from './compare-stores.js';
@@ -219,17 +220,14 @@ export async function runDiskFull(
   if (made.code === null || made.code > 1) throw new Error(`exit ${made.code}: ${made.stderr}`);
   const before = await contentOf(first);
   const base = Math.ceil(statSync(first).size / KIB);
-  const complete = new Map<string, Readonly<Record<string, string>>>();
-  const completeOf = async (run: string): Promise<Readonly<Record<string, string>>> => {
-    const known = complete.get(run);
-    if (known !== undefined) return known;
-    const db = `${run}.duckdb`;
-    copyFileSync(first, db);
-    await call({ args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
-    const content = await contentOf(db);
-    complete.set(run, content);
-    return content;
-  };
+  const complete = new Map<string, ReturnType<typeof contentOf>>();
+  const completeOf = (run: string) =>
+    getOrAdd(complete, run, async () => {
+      const db = `${run}.duckdb`;
+      copyFileSync(first, db);
+      await call({ args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
+      return contentOf(db);
+    });
   for (let i = 0; i < count; i++) {
     const run = runs[i % runs.length]!;
     const hasStore = random() < 0.7;

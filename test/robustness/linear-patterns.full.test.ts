@@ -4,13 +4,13 @@ import { beforeAll, expect, it } from 'vitest';
 import { buildCli } from '../support/cli.js';
 import { hostileUnits, literalPatterns, type Pattern, searchMs, superLinear } from './patterns.js';
 
-/** Longer than a bounded part can be. Nearly all patterns search it in less; others are tried with a longer text. */
+/** Longer than most bounded parts. Patterns that take more time are tried with a longer text. */
 const FIRST_CHARS = 5000;
 const FIRST_MS = 2;
-/** What few patterns allow: one that accepts the repeated text up to its end has to give it up. */
+/** Few patterns match the second: one that matched all of the repeated text tries its other ways. */
 const TAILS = ['', '\u0001"'];
 const CHARS = 32_768;
-/** Linear, with some 200 steps a character; a pattern may take five times as long. With a square it takes a hundred. */
+/** Linear, with 200 steps a character at most; a pattern may take {@link MOST_TIMES} as long. */
 const LINEAR = /a{0,200}b/;
 const MOST_TIMES = 5;
 
