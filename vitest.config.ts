@@ -1,60 +1,63 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
-import { defineConfig, type ViteUserConfig } from 'vitest/config';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { SkippedReporter } from './test/support/skipped-reporter.js';
 
-/** These start first: a worker that starts a long file last works on alone. The default order is by size. */
-const LONGEST = [
-  ...['planted', 'generated-incidents', 'docs-pages', 'triage', 'verify-fix', 'first-screen', 'install', 'repository'],
-  ...['samples', 'components', 'bombs', 'bisect', 'kill', 'mutants', 'trace', 'log-formats', 'torch-snapshot-json'],
-  ...['diagnose', 'generated-advice', 'composed-logs', 'mutation', 'advice', 'diff', 'causes', 'run-directory'],
-  ...['cli', 'every-verb', 'derive-stored', 'library'],
-];
+const root = import.meta.dirname;
 
+/** Seconds of each test file in the last recorded run: `.ci/run --record`. */
+const SECONDS = new Map(
+  readFileSync(join(root, '.ci', 'test-seconds.tsv'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .map(([file = '', seconds]) => [file, Number(seconds)]),
+);
+
+/** The longest first: a worker that starts a long file last works on alone. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification): number => {
-      const at = LONGEST.indexOf(basename(moduleId).replace(/(\.full)?\.test\.ts$/, ''));
-      return at < 0 ? LONGEST.length : at;
-    };
-    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+    const seconds = ({ moduleId }: TestSpecification): number => SECONDS.get(relative(root, moduleId)) ?? 0;
+    return (await super.sort(files)).toSorted((a, b) => seconds(b) - seconds(a));
   }
 }
 
-/** A long file named on the command line runs, whatever the suite. */
-const NAMES_LONG_FILE = process.argv.some((arg) => arg.includes('.full.test'));
-
-/**
- * With MBF_LONG_FORMS_FOLLOW=1 the quick suite leaves out what the full suite, run after it, runs in its long form: a
- * file `NAME.test.ts` that `NAME.full.test.ts` imports.
- */
-function filesWithLongForm(): string[] {
-  if (process.env['MBF_LONG_FORMS_FOLLOW'] !== '1') return [];
-  const tests = join(import.meta.dirname, 'test');
-  return readdirSync(tests, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.full.test.ts'))
-    .map((name) => ({ long: name, short: name.replace('.full.test.ts', '.test.ts') }))
-    .filter(({ long, short }) =>
-      readFileSync(join(tests, long), 'utf8').includes(`import './${basename(short, '.ts')}.js'`),
-    )
-    .map(({ short }) => `test/${short}`);
+/** Of the commit, so that the tests of two changes differ, and those of one are repeated. */
+function seedOfCommit(): string {
+  const { stdout } = spawnSync('git', ['rev-parse', 'HEAD'], { cwd: root, encoding: 'utf8' });
+  return String(Number.parseInt(stdout?.slice(0, 6) || '1', 16));
 }
 
-/** `quick` is `npm test`: all but `*.full.test.ts`. `full` is `npm run test:full`: only those. */
-export const testConfig = (suite: 'quick' | 'full'): NonNullable<ViteUserConfig['test']> => ({
-  include: [suite === 'full' ? 'test/**/*.full.test.ts' : 'test/**/*.test.ts'],
-  exclude: suite === 'full' || NAMES_LONG_FILE ? [] : ['test/**/*.full.test.ts', ...filesWithLongForm()],
-  // Half the cores would be one on two, and the suites mostly wait for processes.
-  maxWorkers: '100%',
-  // Files of a worker share modules: loading them again for every file took a quarter of a run.
-  isolate: false,
-  sequence: { sequencer: LongestFirst },
-  // Concurrent tests share the queries of one batch.
-  maxConcurrency: 64,
-  // The suites spawn real processes and open real stores; these machines are shared and slow at times.
-  testTimeout: 600_000,
-  hookTimeout: 600_000,
-  env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', MBF_SUITE: NAMES_LONG_FILE ? 'full' : suite },
-});
+const ALL = ['test/**/*.test.ts'];
+const CI = ['test/**/*.ci.test.ts', 'test/**/*.nightly.test.ts'];
+/** By `--mode`: `npm test`, what `.ci/run` adds, `npm run test:nightly`. See `test/support/level.ts`. */
+const FILES: Readonly<Record<string, { readonly include: string[]; readonly exclude: string[] }>> = {
+  test: { include: ALL, exclude: CI },
+  ci: { include: CI, exclude: [] },
+  nightly: { include: ALL, exclude: [] },
+};
 
-export default defineConfig({ test: testConfig('quick') });
+export default defineConfig(({ mode }) => {
+  const isFileNamed = process.argv.some((arg) => /\.(?:ci|nightly)\.test/.test(arg));
+  const seed = process.env['MBF_SEED'] ?? seedOfCommit();
+  return {
+    test: {
+      ...FILES[isFileNamed ? 'nightly' : mode],
+      ...(mode === 'ci' ? { runner: './test/support/nightly-sample.ts' } : {}),
+      reporters: ['default', new SkippedReporter(seed)],
+      // Half the cores would be one on two, and the suites mostly wait for processes.
+      maxWorkers: '100%',
+      // Files of a worker share modules: loading them again for every file took a quarter of a run.
+      isolate: false,
+      sequence: { sequencer: LongestFirst },
+      // Concurrent tests share the queries of one batch.
+      maxConcurrency: 64,
+      // The suites spawn real processes and open real stores; these machines are shared and slow at times.
+      testTimeout: 600_000,
+      hookTimeout: 600_000,
+      env: { TZ: 'UTC', LC_ALL: 'C.UTF-8', MBF_LEVEL: mode === 'nightly' ? 'nightly' : 'change', MBF_SEED: seed },
+    },
+  };
+});

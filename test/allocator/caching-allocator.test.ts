@@ -10,7 +10,7 @@ import { createDriver } from '../../src/allocator/caching/driver.js';
 import { formatOomSize, oomMessage } from '../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import { GIB, KIB, MIB } from '../../src/model/units.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 
 const BASE = 0x1000_0000;
 

@@ -12,7 +12,7 @@ import {
 import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { skipLoudly } from '../support/corpus.js';
-import { describeFull } from '../support/runs.js';
+import { NIGHTLY } from '../support/level.js';
 import { finalState, walkEvents } from '../support/snapshot-rows.js';
 import { allRecordings } from './all-recordings.js';
 import { eventRows, finalStateOf, history, play as playHistory } from './history.js';
@@ -135,7 +135,7 @@ describe('forward from the reconstructed start', () => {
   });
 });
 
-describeFull('recordings of the corpus, there and back', () => {
+describe.runIf(NIGHTLY)('recordings of the corpus, there and back', () => {
   const recordings = allRecordings();
   if (recordings.length === 0) {
     skipLoudly('forward walk', 'the corpus (set MBF_CORPUS) and python3');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../../src/model/units.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 import { checkInvariants, checkOom, history, play } from './history.js';
 
 describe('10,000 random histories over all settings', () => {
@@ -21,7 +21,7 @@ describe('10,000 random histories over all settings', () => {
           if (poolId[0] + poolId[1] > 0) count(`${action} in a private pool`);
         }
       }),
-      { numRuns: runs(600, 3000, 10_000), seed: 20_261_121 },
+      { numRuns: runs(600, 10_000), seed: 20_261_121 },
     );
     // The run is only worth something if it went through the rare paths.
     for (const path of [
@@ -31,6 +31,6 @@ describe('10,000 random histories over all settings', () => {
       'alloc in a private pool',
       'segment_map in a private pool',
     ])
-      expect(seen.get(path), path).toBeGreaterThan(runs(100, 600, 2000));
+      expect(seen.get(path), path).toBeGreaterThan(runs(100, 2000));
   });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs/index.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
+import { buildCli, cliOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RUN = 'capacity';
@@ -61,7 +61,7 @@ const QUESTIONS: Readonly<Record<string, readonly [args: readonly string[], exit
 const ELSEWHERE = ['classify', 'explain-stack', 'triage'];
 
 const cwd = temporaryDirectory();
-const cli = buildCli();
+const cli = cliOf(buildCli().script);
 
 beforeAll(() => {
   cli.expect(0, ['ingest', SAMPLE], { cwd });

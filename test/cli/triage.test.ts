@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { TriageResult } from '../../src/model/results/compare.js';
 import { repoRoot } from '../store/scratch.js';
 import { buildCli, environment } from '../support/cli.js';
-import { describeFull, sampled } from '../support/runs.js';
+import { NIGHTLY, sampled } from '../support/level.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
@@ -220,7 +220,7 @@ describe('triage', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/bad|out of memory/);
   });
 
-  describeFull('everything else is 255, at which git stops', () => {
+  describe.runIf(NIGHTLY)('everything else is 255, at which git stops', () => {
     const expect255 = (args: readonly string[], more: Readonly<Record<string, string>> = {}): string => {
       const answer = cli.run(args, { cwd, env: { ...env, ...more } });
       expect([answer.status, answer.stdout]).toEqual([255, '']);

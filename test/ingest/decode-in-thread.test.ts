@@ -17,7 +17,7 @@ import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/i
 import type { ColumnBatch } from '../../src/model/columns.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { bytesSource, collectDecoded, type Decoded } from '../support/decode.js';
-import { FULL, sampled } from '../support/runs.js';
+import { NIGHTLY } from '../support/level.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
@@ -65,8 +65,8 @@ function samplePickles(): string[] {
 }
 
 const samples = samplePickles();
-const files = FULL ? [...samples, ...sampled(pickles(corpus), 3)] : samples;
-if (FULL && pickles(corpus).length === 0)
+const files = NIGHTLY ? [...samples, ...pickles(corpus)] : samples;
+if (NIGHTLY && pickles(corpus).length === 0)
   console.warn('no corpus (MBF_CORPUS): the decoding thread is tested on samples alone');
 
 /** What ingest's sink is given beyond the rows that the parser makes. */

@@ -23,9 +23,9 @@ import { SEGMENT_TYPES, type TraceAction } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { eventRows, finalStateOf, type History, history, play as playHistory } from '../allocator/history.js';
 import { play, SETTINGS_AND_STEPS, steps } from '../allocator/toy-play.js';
+import { runs } from '../support/level.js';
 import { withLibrary } from '../support/library-sql.js';
 import { newStore } from '../support/new-store.js';
-import { runs } from '../support/runs.js';
 import { type EventRow, walkEvents } from '../support/snapshot-rows.js';
 import { freeByClass, oversizeSlack, partsOf, powerRounding } from '../support/states/state-account.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -417,7 +417,7 @@ describe('lifetimes in the store', () => {
           const toy = play(settings, chosen);
           await expectSameCourse(cutTo({ final: toy.finalState(), entries: toy.events, settings }, cut), pick);
         }),
-        { numRuns: runs(4, 12, 30) },
+        { numRuns: runs(4, 30) },
       );
     });
   }
@@ -427,7 +427,7 @@ describe('lifetimes in the store', () => {
       fc.asyncProperty(history, fc.nat(), fc.nat(), async (past, cut, pick) => {
         await expectSameCourse(cutTo(sampleOf(past), cut), pick);
       }),
-      { numRuns: runs(8, 50, 150) },
+      { numRuns: runs(8, 150) },
     );
   });
 
@@ -451,7 +451,7 @@ describe('lifetimes in the store', () => {
           });
         },
       ),
-      { numRuns: runs(4, 12, 30) },
+      { numRuns: runs(4, 30) },
     );
   });
 

@@ -14,7 +14,7 @@ import type { ByteSource } from '../../src/model/parser.js';
 import { KIB, MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { seeded, temporaryDirectory } from '../robustness/harness.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 import { BASE, smallSnapshot } from '../support/small-snapshot.js';
 
 const root = temporaryDirectory();

@@ -10,8 +10,8 @@ import { openByteSource } from '../../src/ingest/byte-source.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { bytesSource, type Decoded, decode } from '../support/decode.js';
 import { generatePickles } from '../support/generate-pickles.js';
+import { NIGHTLY } from '../support/level.js';
 import { type PythonTruth, pythonTruth } from '../support/python-truth.js';
-import { describeFull } from '../support/runs.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const TABLES = ['segments', 'blocks', 'events', 'annotations', 'ooms', 'extras', 'stacks'] as const;
@@ -106,7 +106,7 @@ if (!hasPython) {
     });
   });
 
-  describeFull('pickles of the corpus', () => {
+  describe.runIf(NIGHTLY)('pickles of the corpus', () => {
     const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
     if (files.length === 0) skipLoudly('decoder truth', 'the corpus (set MBF_CORPUS)');
     it.skipIf(files.length === 0)('decode to the rows CPython finds, every value of them', async () => {

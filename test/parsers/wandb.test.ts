@@ -18,7 +18,7 @@ import { type Scalar, ScalarRows } from '../../src/text/scalars/scalar-rows.js';
 import { splitSystemLabel, systemGauge } from '../../src/text/scalars/system-metrics.js';
 import { type PlacedFinding, placedRows } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 
 const FIXTURES = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), 'fixtures', 'wandb');
 const BLOCK = 32_768;

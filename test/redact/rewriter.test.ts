@@ -6,7 +6,7 @@ import { Names } from '../../src/redact/names.js';
 import { Pseudonyms } from '../../src/redact/pseudonyms.js';
 import { Rewriter } from '../../src/redact/rewriter.js';
 import { oneCharAByte, utf8 } from '../../src/text/text-lines.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 
 const KEY = Buffer.alloc(32, 7);
 

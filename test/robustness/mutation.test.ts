@@ -4,16 +4,16 @@
  */
 import { afterAll, describe, expect, it } from 'vitest';
 import { OP, pickled } from '../../samples/generate/write/pickle-writer.js';
-import { FULL, runs } from '../support/runs.js';
+import { NIGHTLY, runs } from '../support/level.js';
 import { frame, segment, snapshot, trace } from '../support/small-snapshot.js';
 import { corpusPickles, expectSound, openBench, seeded } from './harness.js';
 
-const corpus = FULL ? corpusPickles() : [];
-if (FULL && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
+const corpus = NIGHTLY ? corpusPickles() : [];
+if (NIGHTLY && corpus.length === 0) console.warn('SKIPPED: no corpus (MBF_CORPUS) to mutate; hand-made pickles only');
 
 const OPCODES = Object.values(OP);
-const COUNT = runs(160, 260, 1_000);
-const CHUNKS = runs(2, 2, 5);
+const COUNT = runs(160, 1_000);
+const CHUNKS = runs(2, 5);
 
 const handMade = [2, 4].map((protocol) => ({
   name: `hand-made ${protocol}`,

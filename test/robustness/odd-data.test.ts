@@ -8,14 +8,14 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, it } from 'vitest';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
 import { type Cli, warmCliOf } from '../support/cli.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 import { seeded, temporaryDirectory } from './harness.js';
 
 const root = temporaryDirectory();
 const env = { XDG_CACHE_HOME: join(root, 'cache'), HOME: root };
 const SAMPLES = ['llama3-70b-fragmentation', 'other-process', 'leak'];
 /** All columns have about 700. */
-const MUTATIONS = Number(process.env['MBF_ODD_DATA'] ?? runs(12, 30, 700));
+const MUTATIONS = Number(process.env['MBF_ODD_DATA'] ?? runs(12, 700));
 const VERBS = ['diagnose', 'log', 'peak', 'timeline', 'sources', 'config', 'nsys', 'components', 'advise', 'report'];
 /** A store of many mutations is asked this many of them. */
 const QUESTIONS = 4;

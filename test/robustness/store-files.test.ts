@@ -18,7 +18,7 @@ import { openStore } from '../../src/store/open-store.js';
 import { makeTemporaryDirectory, ownerTag, sweepTemporaryFiles } from '../../src/store/temporary-files.js';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
 import { type Cli, warmCliOf } from '../support/cli.js';
-import { runs } from '../support/runs.js';
+import { runs } from '../support/level.js';
 import { snapshotPickle } from '../support/small-snapshot.js';
 import { temporaryDirectory } from './harness.js';
 
@@ -129,7 +129,7 @@ if (canMount) spawnSync('umount', [mount]);
 else console.warn('SKIPPED: a full disk needs the right to mount a tmpfs');
 
 describe.skipIf(!canMount)('a full disk', () => {
-  const MOMENTS = Number(process.env['MBF_DISK_MOMENTS'] ?? runs(4, 16, 100));
+  const MOMENTS = Number(process.env['MBF_DISK_MOMENTS'] ?? runs(4, 100));
   const log = join(repoRoot, 'samples', 'leak');
   const from = { cwd: root, env };
   /** A store with a run, and what it holds. */

@@ -3,7 +3,20 @@
  * cannot load TypeScript).
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,103 +31,111 @@ export function scratchDirectory(): string {
   return directory;
 }
 
-const CACHE = join(repoRoot, 'node_modules', '.cache');
-
 /**
- * A path for what all test files of this run share, and a later run removes; undefined where the system does not
- * distinguish runs.
+ * Made once and kept under `node_modules`, so that packages resolve: the compiled sources, and what tests of this build
+ * share (stores, generated runs). One folder per content of the sources; those unused for a day are removed.
  */
-export function sharedPath(suffix: string): string | undefined {
-  const run = runId();
-  if (run === undefined) return undefined;
-  mkdirSync(CACHE, { recursive: true });
-  return join(CACHE, `mbforensics-test-run-${run}${suffix}`);
+const CACHE = join(repoRoot, 'node_modules', '.cache', 'mbforensics-tests');
+const UNUSED_MS = 86_400_000;
+
+/** What `tsconfig.build.json` compiles, and what `finish-build.mjs` and the program read. */
+const BUILT_FROM = ['src', 'parsers', 'queries', 'samples', 'bench', 'docs', '.ci', 'test/frozen', 'test/fuzz'];
+const BUILT_FILES = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'CHANGELOG.md'];
+
+/** Names and contents of files and folders, as one key. */
+export function contentKey(paths: readonly string[], more: readonly string[] = []): string {
+  const hash = createHash('sha256').update(JSON.stringify(more));
+  for (const path of paths) {
+    const names = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).sort() : [''];
+    for (const name of names) {
+      const file = join(path, name);
+      if (!statSync(file).isFile() || name.endsWith('.gen.ts')) continue;
+      hash.update(`\0${name}\0`).update(readFileSync(file));
+    }
+  }
+  return hash.digest('hex').slice(0, 24);
 }
-/** How long another worker may take to make something. */
-const MOST_WAIT_MS = 180_000;
+
+let folder: string | undefined;
+
+function buildFolder(): string {
+  if (folder !== undefined) return folder;
+  const paths = [...BUILT_FROM, ...BUILT_FILES].map((name) => join(repoRoot, name));
+  folder = join(CACHE, contentKey(paths, [process.version]));
+  mkdirSync(folder, { recursive: true });
+  utimesSync(folder, new Date(), new Date());
+  return folder;
+}
+
+/** A path for what all test files of one build share. `name` must hold all else that its content depends on. */
+export const sharedPath = (name: string): string => join(buildFolder(), name);
+
 const POLL_MS = 50;
 
-/** Lets `make` create something at `path` once per run of the tests; other callers wait until it exists. */
-export function madeOnce(path: string, make: () => void): void {
-  const done = `${path}.done`;
-  try {
-    mkdirSync(`${path}.begun`);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const until = Date.now() + MOST_WAIT_MS;
-    while (!existsSync(done)) {
-      if (Date.now() > until) throw new Error(`nobody made ${path}`);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+/**
+ * Lets `make` create something at the path that it gets, once for all tests and runs of tests of this build; it is
+ * then moved to `path`. Others wait for it, and take over from a process that ended before it was done.
+ */
+export function madeOnce(path: string, make: (unfinished: string) => void): string {
+  const lock = `${path}.lock`;
+  while (!existsSync(path)) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: 'wx' });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      if (!isAlive(lock)) rmSync(lock, { force: true });
+      else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, POLL_MS);
+      continue;
     }
-    return;
+    try {
+      const unfinished = `${path}.part`;
+      rmSync(unfinished, { recursive: true, force: true });
+      if (!existsSync(path)) {
+        make(unfinished);
+        renameSync(unfinished, path);
+      }
+    } finally {
+      rmSync(lock, { force: true });
+    }
   }
-  make();
-  writeFileSync(done, '');
+  return path;
+}
+
+function isAlive(lock: string): boolean {
+  try {
+    const pid = readFileSync(lock, 'utf8');
+    // Written a moment ago, but not filled yet.
+    if (pid === '') return true;
+    process.kill(Number(pid), 0);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
- * The sources compiled for this run of the tests: by whichever worker needs them first, and kept under `node_modules`
- * so that packages resolve. A build of `dist/` may be older than the sources under test, unless MBF_DIST_IS_NEW=1
- * promises that it was just made of them: then it is copied. It must not be changed.
+ * The sources, compiled by whichever worker needs them first. A build of `dist/` may be older than the sources under
+ * test, unless MBF_DIST_IS_NEW=1 promises that it was just made of them: then it is copied. It must not be changed.
  */
 export function sharedBuild(): string {
-  const outDir = sharedPath('');
-  if (outDir === undefined) return compileSources(`worker-${process.pid}`);
-  madeOnce(outDir, () => {
+  return madeOnce(sharedPath('build'), (outDir) => {
     for (const name of readdirSync(CACHE)) {
-      const of = /^mbforensics-test-run-(\d+)-(\d+)/.exec(name);
-      // Another run may be in progress.
-      if (of !== null && startOf(of[1]!) !== of[2]) rmSync(join(CACHE, name), { recursive: true, force: true });
+      const other = join(CACHE, name);
+      if (Date.now() - statSync(other).mtimeMs > UNUSED_MS) rmSync(other, { recursive: true, force: true });
     }
     if (process.env['MBF_DIST_IS_NEW'] === '1') cpSync(join(repoRoot, 'dist'), outDir, { recursive: true });
     else compileInto(outDir);
   });
-  return outDir;
-}
-
-/**
- * Of the process that started this worker: its number and when it began, in ticks of the system; undefined where the
- * system does not provide it.
- */
-function runId(): string | undefined {
-  const start = startOf(String(process.ppid));
-  return start === undefined ? undefined : `${process.ppid}-${start}`;
-}
-
-/** When a process began, in ticks of the system; undefined if there is none, or the system does not provide it. */
-function startOf(pid: string): string | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ')[19];
-  } catch {
-    return undefined;
-  }
-}
-
-/** A private compiled copy; `name` distinguishes it. */
-function compileSources(name: string): string {
-  const outDir = join(CACHE, `mbforensics-test-${name}`);
-  rmSync(outDir, { recursive: true, force: true });
-  compileInto(outDir);
-  return outDir;
 }
 
 /** Type errors elsewhere do not stop the compiler from emitting. */
 function compileInto(outDir: string): void {
   const tsc = join(repoRoot, 'node_modules', 'typescript', 'bin', 'tsc');
-  const args = [
-    tsc,
-    '-p',
-    'tsconfig.build.json',
-    '--incremental',
-    'false',
-    '--tsBuildInfoFile',
-    'null',
-    '--outDir',
-    outDir,
-  ];
-  const { stdout } = spawnSync(process.execPath, args, { cwd: repoRoot, encoding: 'utf8' });
+  const own = ['--incremental', 'false', '--tsBuildInfoFile', 'null', '--outDir', outDir];
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...own], {
+    cwd: repoRoot,
+    encoding: 'utf8',
+  });
   if (!existsSync(join(outDir, 'src', 'store', 'open-store.js'))) throw new Error(`nothing was compiled: ${stdout}`);
   execFileSync(process.execPath, [join(repoRoot, '.ci', 'finish-build.mjs'), outDir], { cwd: repoRoot });
 }

@@ -1,12 +1,11 @@
 /**
- * The command line as a user has it, built from the sources under test. The first question to each verb is a process of
- * its own, once in a run of the tests; those after it go to one that stays, and runs the same `main.js` with the same
- * arguments, directory and environment (`warm-cli.mjs`).
+ * The command line as a user has it, built from the sources under test. Questions go to one process that stays, and runs
+ * `main.js` with the same arguments, directory and environment (`warm-cli.mjs`); `every-verb.test.ts` starts a process
+ * for each verb.
  */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { sharedBuild, sharedPath } from '../store/scratch.js';
+import { sharedBuild } from '../store/scratch.js';
 import { runWarm } from './warm-process.js';
 
 export interface Answer {
@@ -30,31 +29,8 @@ export interface Cli {
   expect(status: number, args: readonly string[], options?: RunOptions): Answer;
 }
 
-/** The command line of the sources under test, compiled once for all test files of a run. */
-export function buildCli(): Cli {
-  const script = join(sharedBuild(), 'src', 'cli', 'main.js');
-  const kept = warmCliOf(script);
-  return asCli(script, (args, options) =>
-    isFirst(verbOf(args)) ? spawned(script, args, options) : kept.run(args, options),
-  );
-}
-
-const seen = new Set<string>();
-
-/** Whether no test file of this run has asked it anything before. */
-function isFirst(verb: string): boolean {
-  if (seen.has(verb)) return false;
-  seen.add(verb);
-  const mark = /^[a-z-]{0,40}$/.test(verb) ? sharedPath(`.first-${verb}`) : undefined;
-  if (mark === undefined) return true;
-  try {
-    mkdirSync(mark);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
-  }
-}
+/** The command line of the sources under test, compiled once. */
+export const buildCli = (): Cli => warmCliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
 
 /** Every question to the process that stays, but those that need one of their own. */
 export function warmCliOf(script: string): Cli {

@@ -31,7 +31,7 @@ export function consoleBlocksOf(page: string): ConsoleBlock[] {
 export function testConsoleBlocks(page: string): void {
   const directory = temporaryDirectory();
   // What a page asks of a path was read for the page before it, if that asked too.
-  const shared = sharedPath('-pages') ?? directory;
+  const shared = sharedPath('pages');
   let cli: Cli;
   const mbforensics = (words: string): string => {
     const env = { XDG_CACHE_HOME: join(shared, 'cache'), MBF_DB: '' };
@@ -53,7 +53,7 @@ export function testConsoleBlocks(page: string): void {
     symlinkSync(join(repoRoot, 'samples'), join(directory, 'samples'));
     mkdirSync(shared, { recursive: true });
     const first = join(shared, 'first.duckdb');
-    madeOnce(first, () => mbforensics(`${FIRST_INGEST} --db ${first}`));
+    madeOnce(first, (db) => mbforensics(`${FIRST_INGEST} --db ${db}`));
     copyFileSync(first, join(directory, 'mbforensics.duckdb'));
   });
 

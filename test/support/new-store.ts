@@ -2,9 +2,7 @@
  * Stores to fill: as `openStore` makes them, made once and copied. Making one takes twice as long as opening it, and
  * the suites fill hundreds.
  */
-import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { IngestResult } from '../../src/model/results/common.js';
@@ -15,7 +13,7 @@ import { sharedPath } from '../store/scratch.js';
 let empty: Promise<string> | undefined;
 
 async function makeEmpty(): Promise<string> {
-  const path = sharedPath('.duckdb') ?? join(mkdtempSync(join(tmpdir(), 'mbf-empty-')), 'store.duckdb');
+  const path = sharedPath('empty.duckdb');
   if (existsSync(path)) return path;
   const mine = `${path}.${process.pid}`;
   rmSync(mine, { force: true });

@@ -10,7 +10,7 @@ import type { ReplayOutcome } from '../../../src/allocator/replay/replay-outcome
 import { verifyingReplay } from '../../../src/allocator/replay/verifying-replay.js';
 import { ALLOCATOR_VARIANTS } from '../../../src/allocator/variants.js';
 import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
-import { runs } from '../../support/runs.js';
+import { runs } from '../../support/level.js';
 import { type History, history, type Played, play } from '../history.js';
 import { type PreparedRecording, recordPlayed, writesPools } from './played-recording.js';
 

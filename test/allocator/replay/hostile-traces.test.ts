@@ -6,7 +6,7 @@ import { type AllocatorSettings, DEFAULT_SETTINGS, settingsFromConf } from '../.
 import { simulate } from '../../../src/allocator/what-if/simulate.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../../src/model/vocabulary.js';
-import { runs } from '../../support/runs.js';
+import { runs } from '../../support/level.js';
 import { finalState, walkEvents } from '../../support/snapshot-rows.js';
 import { prepare } from './played-recording.js';
 
@@ -32,7 +32,7 @@ function judge(entries: readonly Entry[], settings: AllocatorSettings = DEFAULT_
   return fidelity;
 }
 
-const COUNT = runs(20_000, 40_000, 100_000);
+const COUNT = runs(20_000, 100_000);
 const BASE = 2 ** 45;
 const many = (entry: (i: number) => Entry | readonly Entry[]): Entry[] =>
   Array.from({ length: COUNT }, (_, i) => entry(i)).flatMap((made) =>
@@ -92,7 +92,7 @@ describe('traces that no allocator wrote', () => {
         const { outcome } = judge(entries, settingsFromConf(text));
         expect(outcome.addressMatches).toBeLessThanOrEqual(outcome.allocs);
       }),
-      { numRuns: runs(100, 600, 1500), seed: 20_261_121 },
+      { numRuns: runs(100, 1500), seed: 20_261_121 },
     );
   });
 });

@@ -8,17 +8,21 @@ import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
 import type { VerdictResult as Verdict } from '../../../src/model/results/common.js';
 import type { Cause } from '../../../src/model/vocabulary.js';
 import { type Incident, judgeIncident, VIEWS, type View } from '../../support/generated-incidents.js';
-import { FULL, runs } from '../../support/runs.js';
+import { NIGHTLY, runs } from '../../support/level.js';
 
-const SEEDS = Number(process.env['MBF_INCIDENT_SEEDS'] ?? runs(1, 1, 5));
+const SEEDS = Number(process.env['MBF_INCIDENT_SEEDS'] ?? runs(1, 5));
 const FIRST_SEED = Number(process.env['MBF_INCIDENT_FIRST_SEED'] ?? 5000);
 /** All views where there is time for many seeds; else of each cause the whole and one more, another of the next. */
 const ALTERNATING: readonly View[] = ['logs', 'snapshots', 'ring'];
 function viewsOf(i: number): readonly View[] {
-  if (!FULL) return ['whole'];
+  if (!NIGHTLY) return ['whole'];
   return SEEDS > 1 ? VIEWS : ['whole', ALTERNATING[i % ALTERNATING.length]!];
 }
-const JUDGED: readonly View[] = !FULL ? ['whole'] : SEEDS > 1 ? VIEWS : VIEWS.filter((view) => view !== 'ring-alone');
+const JUDGED: readonly View[] = !NIGHTLY
+  ? ['whole']
+  : SEEDS > 1
+    ? VIEWS
+    : VIEWS.filter((view) => view !== 'ring-alone');
 /** Of every view, over all causes. */
 const LEAST_RIGHT = 0.95;
 

@@ -8,8 +8,8 @@ import { partsOfState, type StateParts, statePartsAt } from '../../../src/findin
 import { deriveOoms } from '../../../src/ingest/derive/derive-ooms.js';
 import { MIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';
+import { runs } from '../../support/level.js';
 import { newStore } from '../../support/new-store.js';
-import { runs } from '../../support/runs.js';
 import { OOM_SEQ, type Segment, stateOf, writeStates } from '../../support/states/hand-made-states.js';
 import {
   freeByClass,

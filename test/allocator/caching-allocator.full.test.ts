@@ -1,2 +1,0 @@
-/** The long form of `caching-allocator.test.ts`. */
-import './caching-allocator.test.js';

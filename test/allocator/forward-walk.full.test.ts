@@ -1,2 +1,0 @@
-/** The long form of `forward-walk.test.ts`. */
-import './forward-walk.test.js';

@@ -1,2 +1,0 @@
-/** The long form of `histories.test.ts`. */
-import './histories.test.js';

@@ -1,2 +1,0 @@
-/** The long form of `generated-histories.test.ts`. */
-import './generated-histories.test.js';

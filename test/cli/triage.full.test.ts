@@ -1,2 +1,0 @@
-/** The long form of `triage.test.ts`. */
-import './triage.test.js';

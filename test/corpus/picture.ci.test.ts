@@ -1,0 +1,133 @@
+/**
+ * What a page draws of real recordings, against the library's macros: the same totals at every mark, stacks that add
+ * up, the peak of `timeline`, and bytes within the budget of a page.
+ */
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ingestPaths } from '../../src/cli/ingest-paths.js';
+import { type DrawnDevice, drawDevice } from '../../src/findings/picture/draw-device.js';
+import { describeTimelines } from '../../src/findings/timeline/timeline.js';
+import { decodeDevice } from '../../src/model/picture/device-bytes.js';
+import { courseOf } from '../../src/model/picture/levels.js';
+import type { Store } from '../../src/store/store.js';
+import { CORPUS, SNAPSHOTS, skipLoudly } from '../support/corpus.js';
+import { newStore } from '../support/new-store.js';
+import { validSnapshots } from '../support/stores.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+
+/** Of a device after gzip: in base64 and with the program and the tables a page stays below 2 MB. */
+const MOST_BYTES = 1_200_000;
+
+/** Directories of a set; of the recordings under many settings each kind of request once, and all with graph pools. */
+function directories(set: string, pick: (name: string, i: number) => boolean): string[] {
+  const root = join(CORPUS, set);
+  if (!existsSync(root)) return [];
+  return readdirSync(root)
+    .filter((name) => statSync(join(root, name)).isDirectory())
+    .filter(pick)
+    .map((name) => join(root, name));
+}
+
+const paths = [
+  ...validSnapshots().map((name) => join(SNAPSHOTS, name)),
+  ...directories('megatron', (name) => existsSync(join(CORPUS, 'megatron', name, 'snapshot.pickle.gz'))),
+  ...directories('lab', (name, i) => i % 8 === 0 || name.includes('graph')),
+];
+
+describe('pictures of real recordings', () => {
+  if (paths.length === 0) {
+    skipLoudly('pictures', 'the corpus (set MBF_CORPUS)');
+    return;
+  }
+  const directory = temporaryDirectory();
+  let store: Store;
+  const drawn: {
+    readonly name: string;
+    readonly snapshotId: number;
+    readonly device: number;
+    readonly of: DrawnDevice;
+  }[] = [];
+
+  beforeAll(async () => {
+    store = await newStore(join(directory, 'store.duckdb'));
+    await ingestPaths({ store, paths, each: true, now: new Date(0) });
+    for (const row of await store.all('snapshot.list', { run_id: null, handle: null }))
+      for (const { device, events, segments } of await store.all('snapshot.devices', {
+        snapshot_id: row.snapshot_id,
+      })) {
+        if (segments === 0 && events === null) continue;
+        const options = { handle: row.handle, title: row.handle, deviceTotalBytes: null };
+        const of = await drawDevice(store, { snapshotId: row.snapshot_id, device, ...options });
+        drawn.push({ name: `${row.handle} device ${device}`, snapshotId: row.snapshot_id, device, of });
+      }
+    return () => store.close();
+  });
+
+  it('are of every recording, and small', () => {
+    expect(drawn.length).toBeGreaterThanOrEqual(paths.length / 2);
+    for (const { name, of } of drawn) expect(gzipSync(of.bytes, { level: 9 }).length, name).toBeLessThan(MOST_BYTES);
+  });
+
+  it('have stacks that add up in every column, and zoom that keeps the highest state', () => {
+    for (const { name, of } of drawn) {
+      const { levels } = decodeDevice(of.bytes, of.page);
+      const [whole] = levels;
+      const most = Math.max(...whole!.active);
+      expect(most, name).toBe(of.page.marks.find(({ kind }) => kind === 'peak')!.bytes);
+      for (const level of levels) {
+        for (let i = 0; i < level.columns; i += 1) {
+          const sum = level.components.reduce((total, component) => total + component[i]!, 0);
+          if (sum !== level.active[i]) expect({ name, level: level.name, column: i, sum }).toEqual(level.active[i]);
+        }
+        expect(Math.max(...level.active), `${name}: ${level.name}`).toBeLessThanOrEqual(most);
+      }
+    }
+  });
+
+  it('have, at every mark, the totals of the library', async () => {
+    let compared = 0;
+    for (const { name, snapshotId, device, of } of drawn) {
+      const { page } = of;
+      if (page.blocks + page.blocksOutside !== page.allBlocks || page.blocksOutside > 0) continue;
+      const { blocks, segments } = decodeDevice(of.bytes, page);
+      const course = courseOf(blocks, segments, page.components.length, page);
+      for (const { seq, kind } of page.marks.slice(0, 8)) {
+        if (seq < page.firstSeq) continue;
+        const [totals] = await store.select(`FROM totals_at(${snapshotId}, ${device}, ${seq})`);
+        const [level] = course.levels([{ from: seq, to: seq, columns: 1 }]);
+        const figures = (name: string): number => Number(totals![name]);
+        expect(
+          {
+            active: level!.active[0],
+            pending: level!.pending[0],
+            reserved: level!.reserved[0],
+            private: [level!.privateReserved[0], level!.privateActive[0]],
+          },
+          `${name}: ${kind} ${seq}`,
+        ).toEqual({
+          active: figures('allocated_bytes') + figures('pending_bytes'),
+          pending: figures('pending_bytes'),
+          reserved: figures('reserved_bytes'),
+          private: [figures('private_reserved_bytes'), figures('private_live_bytes')],
+        });
+        compared += 1;
+      }
+    }
+    expect(compared).toBeGreaterThan(drawn.length);
+  });
+
+  it('have the peak of timeline', async () => {
+    for (const { name, snapshotId, device, of } of drawn) {
+      if (of.page.isDump) continue;
+      const { handle } = of.page;
+      const zoom = { from: undefined, to: undefined };
+      const { snapshots } = await describeTimelines(store, { handle }, { columns: 50, by: 'index', device, zoom });
+      const { marks } = snapshots[0]!.devices[0]!.trace!;
+      const peak = of.page.marks.find(({ kind }) => kind === 'peak')!;
+      expect(peak.bytes, `${name} (${snapshotId})`).toBe(marks.peak_active.bytes);
+      expect(peak.seq, name).toBeLessThanOrEqual(marks.peak_active.last_seq);
+    }
+  });
+});

@@ -1,2 +1,0 @@
-/** The long form of `generated-incidents.test.ts`. */
-import './generated-incidents.test.js';

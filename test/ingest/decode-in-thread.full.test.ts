@@ -1,2 +1,0 @@
-/** The long form of `decode-in-thread.test.ts`. */
-import './decode-in-thread.test.js';

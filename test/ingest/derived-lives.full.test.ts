@@ -1,2 +1,0 @@
-/** The long form of `derived-lives.test.ts`. */
-import './derived-lives.test.js';

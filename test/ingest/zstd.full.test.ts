@@ -1,2 +1,0 @@
-/** The long form of `zstd.test.ts`. */
-import './zstd.test.js';

@@ -1,2 +1,0 @@
-/** The long form of `torch-snapshot-truth.test.ts`. */
-import './torch-snapshot-truth.test.js';

@@ -1,2 +1,0 @@
-/** The long form of `wandb.test.ts`. */
-import './wandb.test.js';

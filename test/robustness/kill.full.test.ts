@@ -1,2 +1,0 @@
-/** The long form of `kill.test.ts`. */
-import './kill.test.js';

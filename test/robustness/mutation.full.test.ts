@@ -1,2 +1,0 @@
-/** The long form of `mutation.test.ts`. */
-import './mutation.test.js';

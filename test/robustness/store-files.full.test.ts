@@ -1,2 +1,0 @@
-/** The long form of `store-files.test.ts`. */
-import './store-files.test.js';

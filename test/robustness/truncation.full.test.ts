@@ -1,2 +1,0 @@
-/** The long form of `truncation.test.ts`. */
-import './truncation.test.js';
