@@ -39,7 +39,7 @@ const CACHE = join(repoRoot, 'node_modules', '.cache', 'mbforensics-tests');
 const UNUSED_MS = 86_400_000;
 
 /** What `tsconfig.build.json` compiles, and what `finish-build.mjs` and the program read. */
-const BUILT_FROM = ['src', 'parsers', 'queries', 'samples', 'bench', 'docs', '.ci', 'test/frozen', 'test/fuzz'];
+const BUILT_FROM = ['src', 'parsers', 'queries', 'samples', 'bench', '.ci', 'test/frozen', 'test/fuzz'];
 const BUILT_FILES = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'CHANGELOG.md'];
 
 /** Names and contents of files and folders, as one key. */
