@@ -207,6 +207,18 @@ describe('calls', () => {
   });
 });
 
+describe('the root', () => {
+  it('has the files and folders that are listed here', () => {
+    const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' });
+    const names = tracked.split('\n').filter((file) => file !== '' && existsSync(join(ROOT, file)));
+    expect([...new Set(names.map((file) => file.replace(/\/.*/, '/')))].sort()).toEqual([
+      ...['.ci/', '.gitignore', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'LICENSE', 'README.md'],
+      ...['SECURITY.md', 'bench/', 'biome.json', 'docs/', 'package-lock.json', 'package.json', 'parsers/', 'queries/'],
+      ...['samples/', 'src/', 'test/', 'tsconfig.build.json', 'tsconfig.json', 'vitest.config.ts'],
+    ]);
+  });
+});
+
 describe('sizes', () => {
   it('no file has more than 700 lines', () => {
     const long = files.filter((file) => readFileSync(join(ROOT, file), 'utf8').split('\n').length - 1 > 700);
