@@ -12,20 +12,36 @@ import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 type Value = string | number | boolean | null | readonly (string | number)[];
 type Settings = Readonly<Record<string, Value>>;
 
+/** The first line of the file: with what it was recorded, and the settings of all models. */
 interface Recorded {
   readonly torch: string;
   readonly transformer_engine: string;
-  readonly versions: readonly string[];
-  /** Of the first version; of the others what differs. */
-  readonly defaults: readonly Settings[];
-  readonly messages: readonly string[];
-  /** Of all models. */
   readonly base: Settings;
-  /** T: TransformerConfig, L: MLATransformerConfig, D: DistributedDataParallelConfig, O: OptimizerConfig. */
-  readonly cases: readonly (readonly ['T' | 'L' | 'D' | 'O', Settings, readonly number[]])[];
 }
 
-const RECORDED = JSON.parse(readFileSync(new URL('megatron-core.json', import.meta.url), 'utf8')) as Recorded;
+/** A line for each release; the defaults of all but the first are those that differ from the first. */
+interface Release {
+  readonly version: string;
+  readonly defaults: Settings;
+}
+
+/** A line for each answer of the releases, with all settings that got it. */
+interface Answer {
+  /** T: TransformerConfig, L: MLATransformerConfig, D: DistributedDataParallelConfig, O: OptimizerConfig. */
+  readonly class: 'T' | 'L' | 'D' | 'O';
+  /** Of each release: `.` accepted, `-` has no such setting, 1, 2, … refused with this one of the messages. */
+  readonly answers: string;
+  readonly messages: readonly string[];
+  readonly settings: readonly Settings[];
+}
+
+const LINES = readFileSync(new URL('megatron-core.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Recorded | Release | Answer);
+const RECORDED = LINES[0] as Recorded;
+const RELEASES = LINES.filter((line) => 'version' in line);
+const ANSWERS = LINES.filter((line) => 'settings' in line);
 const ERRORS = lintRules().filter(({ severity }) => severity === 'error');
 
 const textOf = (value: Value): string | null =>
@@ -39,29 +55,35 @@ const textOf = (value: Value): string | null =>
         ? JSON.stringify(value)
         : String(value);
 
-/** NeMo constructs Megatron-Core's own classes. */
-function factsOf(version: number, kind: string, own: Settings): RawFacts {
-  const { PYTORCH_CUDA_ALLOC_CONF: variable = null, ...given } = own;
-  const defaults = { ...RECORDED.defaults[0], ...(version === 0 ? {} : RECORDED.defaults[version]) };
-  const told: Settings = {
+const explicit = (key: string, value: string | null): ExplicitValue => ({
+  ...{ value, raw_key: key, origin: 'config file', file: 'run.yaml', line: 1 },
+});
+const explicitOf = (settings: Settings): [string, ExplicitValue][] =>
+  Object.entries(settings).map(([key, one]) => [canonicalConfigKey(key), explicit(key, textOf(one))]);
+
+/** What a class has before any setting of a case. */
+function settingsOf({ defaults }: Release, kind: Answer['class']): [string, ExplicitValue][] {
+  return explicitOf({
+    ...RELEASES[0]!.defaults,
     ...defaults,
     // What the class for multi-latent attention has of its own, and what Megatron's trainers turn on with graphs.
     ...(kind === 'L' ? { normalization: 'RMSNorm' } : {}),
     use_te_rng_tracker: true,
     ...('TL'.includes(kind) ? RECORDED.base : {}),
-    ...given,
-  };
-  const explicit = (key: string, value: string | null): ExplicitValue => ({
-    ...{ value, raw_key: key, origin: 'config file', file: 'run.yaml', line: 1 },
   });
+}
+
+/** NeMo constructs Megatron-Core's own classes. */
+function factsOf(release: Release, ofClass: readonly [string, ExplicitValue][], own: Settings): RawFacts {
+  const { PYTORCH_CUDA_ALLOC_CONF: variable = null, ...settings } = own;
   return {
-    settings: new Map(Object.entries(told).map(([key, one]) => [canonicalConfigKey(key), explicit(key, textOf(one))])),
+    settings: new Map([...ofClass, ...explicitOf(settings)]),
     env: new Map(
       variable === null ? [] : [['PYTORCH_CUDA_ALLOC_CONF', explicit('PYTORCH_CUDA_ALLOC_CONF', String(variable))]],
     ),
     env_known: 'whole',
     versions: {
-      megatron_core: RECORDED.versions[version]!,
+      megatron_core: release.version,
       torch: RECORDED.torch,
       transformer_engine: RECORDED.transformer_engine,
     },
@@ -96,23 +118,39 @@ const NOT_FOUND: ReadonlyMap<string, string> = new Map([
   ["NameError: name 'warnings' is not defined", 'core 0.15 fails at its own warning, the cause is that of moe-sp'],
 ]);
 
-describe.each(RECORDED.versions.map((version, index) => [version, index] as const))('Megatron-Core %s', (_, index) => {
-  const judged = RECORDED.cases.flatMap(([kind, settings, outcomes]) => {
-    const outcome = outcomes[index]!;
-    // -1: this release has no such setting.
-    if (outcome < 0) return [];
-    const rules = lint(factsOf(index, kind, settings), ERRORS).findings.map(({ rule }) => rule);
-    return [{ message: RECORDED.messages[outcome - 1] ?? null, rules, text: `${kind} ${JSON.stringify(settings)}` }];
-  });
+interface Judged {
+  /** Null: accepted. */
+  readonly message: string | null;
+  readonly rules: readonly string[];
+  readonly text: string;
+}
 
-  it('was asked often enough, with both answers', () => {
+/** All cases of a release that it has the settings of, with the errors of `lint`. */
+function judge(release: Release, index: number): Judged[] {
+  return ANSWERS.flatMap(({ class: kind, answers, messages, settings }) => {
+    const answer = answers[index]!;
+    if (answer === '-') return [];
+    const message = answer === '.' ? null : messages[Number(answer) - 1]!;
+    const ofClass = settingsOf(release, kind);
+    return settings.map((own) => ({
+      message,
+      rules: lint(factsOf(release, ofClass, own), ERRORS).findings.map(({ rule }) => rule),
+      text: `${kind} ${JSON.stringify(own)}`,
+    }));
+  });
+}
+
+const JUDGED = RELEASES.map((release, i) => [release.version, judge(release, i)] as const);
+
+describe.each(JUDGED)('Megatron-Core %s', (_, judged) => {
+  it('has enough cases with both answers', () => {
     const refused = judged.filter(({ message }) => message !== null).length;
     expect(judged.length).toBeGreaterThan(1000);
     expect(refused).toBeGreaterThan(400);
     expect(judged.length - refused).toBeGreaterThan(600);
   });
 
-  it('refuses nothing that lint lets pass', () => {
+  it('refuses nothing that lint accepts', () => {
     const missed = judged.filter(
       ({ message, rules }) =>
         message !== null && !NOT_FOUND.has(message) && rules.every((rule) => NEVER_HERE.has(rule)),
@@ -120,7 +158,7 @@ describe.each(RECORDED.versions.map((version, index) => [version, index] as cons
     expect(missed.map(({ message, text }) => `${message} ${text}`)).toEqual([]);
   });
 
-  it('lets nothing pass that lint calls an error', () => {
+  it('accepts nothing that lint calls an error', () => {
     const extra = judged.filter(
       ({ message, rules }) => message === null && rules.some((rule) => !REFUSED_LATER.has(rule)),
     );
@@ -128,10 +166,8 @@ describe.each(RECORDED.versions.map((version, index) => [version, index] as cons
   });
 });
 
-it('explains only disagreements that there are', () => {
-  const seen = new Set<string>();
-  for (const [kind, settings, outcomes] of RECORDED.cases)
-    for (const [index, outcome] of outcomes.entries())
-      if (outcome === 0) for (const { rule } of lint(factsOf(index, kind, settings), ERRORS).findings) seen.add(rule);
+it('explains only disagreements that exist', () => {
+  const accepted = JUDGED.flatMap(([, judged]) => judged).filter(({ message }) => message === null);
+  const seen = new Set(accepted.flatMap(({ rules }) => rules));
   expect([...REFUSED_LATER.keys()].filter((rule) => !seen.has(rule))).toEqual([]);
 });
