@@ -1,240 +1,67 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Block } from '../../src/allocator/caching/block.js';
-import {
-  CachingAllocator,
-  type SegmentSnapshot,
-  type TraceEntry,
-} from '../../src/allocator/caching/caching-allocator.js';
+import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
 import { createDriver } from '../../src/allocator/caching/driver.js';
 import { formatOomSize, oomMessage } from '../../src/allocator/oom-message.js';
-import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
+import { roundSize } from '../../src/allocator/rounding.js';
+import { DEFAULT_SETTINGS, readAllocConf, settingsFromConf } from '../../src/allocator/settings.js';
 import { GIB, KIB, MIB } from '../../src/model/units.js';
 import { runs } from '../support/level.js';
+import { checkInvariants, history, play } from './history.js';
 
-const BASE = 0x1000_0000;
-
-function setUp(totalBytes = 64 * GIB, settings: AllocatorSettings = DEFAULT_SETTINGS) {
+function setUp(driver = createDriver({ totalBytes: 64 * GIB })) {
   const trace: TraceEntry<string>[] = [];
-  const driver = createDriver({ totalBytes, baseAddress: BASE });
-  const allocator = new CachingAllocator<string>({ driver, settings, trace: (entry) => trace.push(entry) });
-  const alloc = (bytes: number, stream = 0, stack: string | null = null): Block<string> => {
-    const result = allocator.malloc(bytes, stream, stack);
+  const allocator = new CachingAllocator<string>({ driver, trace: (entry) => trace.push(entry) });
+  const alloc = (bytes: number, stack: string | null = null) => {
+    const result = allocator.malloc(bytes, 0, stack);
     if (!result.ok) throw new Error(`unexpected OOM: ${JSON.stringify(result.oom)}`);
     return result.block;
   };
-  return { allocator, driver, trace, alloc };
+  return { allocator, trace, alloc };
 }
 
-/** `action size` of every entry. */
-function brief(trace: readonly TraceEntry<string>[]): string[] {
-  return trace.map((entry) => `${entry.action} ${entry.sizeBytes}`);
-}
-
-function layout(segments: readonly SegmentSnapshot<string>[]): string[] {
-  return segments.map(
-    (segment) =>
-      `${segment.segmentType}@${segment.addr - BASE}: ` +
-      segment.blocks.map((block) => `${block.state === 'inactive' ? 'free' : 'used'} ${block.sizeBytes}`).join(', '),
-  );
-}
-
-describe('placement and splitting', () => {
-  it('serves one byte with a 512-byte block of a 2 MiB segment', () => {
+describe('stacks', () => {
+  it('of a free are its own, or of the allocation if there is none', () => {
     const { allocator, trace, alloc } = setUp();
-    expect(alloc(1).addr).toBe(BASE);
-    expect(layout(allocator.snapshot())).toEqual([`small@0: used 512, free ${2 * MIB - 512}`]);
-    expect(brief(trace)).toEqual([`segment_alloc ${2 * MIB}`, 'alloc 1']);
-  });
-
-  it('takes exactly 1 MiB from the small pool and one byte more from the large one', () => {
-    const { allocator, alloc } = setUp();
-    alloc(1_048_576);
-    alloc(1_048_577);
-    expect(layout(allocator.snapshot())).toEqual([
-      `small@0: used ${MIB}, free ${MIB}`,
-      `large@${2 * MIB}: used 1049088, free ${20 * MIB - 1_049_088}`,
-    ]);
-  });
-
-  it('rounds before choosing the segment, so that 10 485 759 bytes get 10 MiB and not 20', () => {
-    const { allocator, alloc } = setUp();
-    alloc(10_485_759);
-    expect(layout(allocator.snapshot())).toEqual([`large@0: used ${10 * MIB}`]);
-  });
-
-  it('hands out a whole 20 MiB block for 19 MiB: a remainder of exactly 1 MiB is not cut off', () => {
-    const { allocator, alloc } = setUp();
-    allocator.free(alloc(20 * MIB));
-    expect(alloc(19 * MIB).sizeBytes).toBe(20 * MIB);
-    expect(allocator.statistics.reservedBytes.current).toBe(20 * MIB);
-    expect(allocator.statistics.inactiveSplitBytes.current).toBe(0);
-  });
-
-  it('cuts the remainder off once it is 512 bytes more than 1 MiB', () => {
-    const { allocator, alloc } = setUp();
-    allocator.free(alloc(20 * MIB));
-    expect(alloc(19 * MIB - 512).sizeBytes).toBe(19 * MIB - 512);
-    expect(allocator.statistics.inactiveSplitBytes.current).toBe(MIB + 512);
-  });
-
-  it('asks the driver for multiples of 2 MiB and keeps a 1 MiB leftover with the block', () => {
-    const { allocator, alloc } = setUp();
-    alloc(11 * MIB);
-    expect(layout(allocator.snapshot())).toEqual([`large@0: used ${12 * MIB}`]);
-  });
-
-  it('reuses the front of a freed block, but no hole that is too small', () => {
-    const { allocator, alloc } = setUp();
-    const first = alloc(30 * MIB);
-    alloc(30 * MIB);
-    allocator.free(first);
-    expect(alloc(20 * MIB).addr).toBe(BASE);
-    expect(alloc(12 * MIB).addr).toBe(BASE + 60 * MIB);
-    expect(layout(allocator.snapshot())).toEqual([
-      `large@0: used ${20 * MIB}, free ${10 * MIB}`,
-      `large@${30 * MIB}: used ${30 * MIB}`,
-      `large@${60 * MIB}: used ${12 * MIB}`,
-    ]);
-  });
-
-  it('takes the smallest block that fits, and among equal ones the lowest address', () => {
-    const { allocator, alloc } = setUp();
-    const blocks = [alloc(40 * MIB), alloc(30 * MIB), alloc(30 * MIB)];
-    for (const block of blocks.toReversed()) allocator.free(block);
-    expect(alloc(25 * MIB).addr).toBe(BASE + 40 * MIB);
-  });
-
-  it('never reuses a block of another stream', () => {
-    const { allocator, alloc } = setUp();
-    allocator.free(alloc(30 * MIB, 7));
-    expect(alloc(30 * MIB, 0).addr).toBe(BASE + 30 * MIB);
-    expect(alloc(30 * MIB, 7).addr).toBe(BASE);
-  });
-
-  it.each([
-    [300, 300],
-    [600, 768],
-    [1300, 1536],
-    [3000, 3072],
-    [100, 100],
-  ])('rounds %d MiB to %d MiB with roundup_power2_divisions:[256:1,512:2,1024:4,>:8]', (askedMiB, gotMiB) => {
-    const roundupPower2Divisions = [...new Array<number>(9).fill(1), 2, 4, 8, 8, 8, 8, 8];
-    const { alloc } = setUp(64 * GIB, { ...DEFAULT_SETTINGS, roundupPower2Divisions });
-    expect(alloc(askedMiB * MIB).sizeBytes).toBe(gotMiB * MIB);
-  });
-});
-
-describe('frees', () => {
-  it('joins both neighbours and records requested, then completed', () => {
-    const { allocator, trace, alloc } = setUp();
-    const blocks = [alloc(2 * MIB), alloc(3 * MIB), alloc(4 * MIB)];
-    trace.length = 0;
-    allocator.free(blocks[0]!);
-    allocator.free(blocks[2]!);
-    allocator.free(blocks[1]!);
-    expect(layout(allocator.snapshot())).toEqual([`large@0: free ${20 * MIB}`]);
-    expect(brief(trace.slice(-2))).toEqual([`free_requested ${3 * MIB}`, `free_completed ${3 * MIB}`]);
-  });
-
-  it('carries the stack of the free, or of the allocation if there is none', () => {
-    const { allocator, trace, alloc } = setUp();
-    allocator.free(alloc(512, 0, 'alloc'), 'free');
-    allocator.free(alloc(512, 0, 'alloc'));
+    allocator.free(alloc(512, 'alloc'), 'free');
+    allocator.free(alloc(512, 'alloc'));
     const stacks = trace.filter((entry) => entry.action.startsWith('free')).map((entry) => entry.stack);
     expect(stacks).toEqual(['free', 'free', 'alloc', 'alloc']);
     expect(allocator.snapshot()[0]!.blocks[0]!.stack).toBeNull();
   });
 
-  it('refuses to free a block twice', () => {
-    const { allocator, alloc } = setUp();
-    const block = alloc(512);
-    allocator.free(block);
-    expect(() => allocator.free(block)).toThrow(/inactive block/);
-  });
-});
-
-describe('flush', () => {
-  it('returns wholly free segments: the large pool by stream, size and address, then the small pool', () => {
-    const { allocator, trace, alloc } = setUp();
-    const kept = alloc(2 * MIB);
-    const blocks = [alloc(30 * MIB, 9), alloc(1), alloc(40 * MIB), alloc(32 * MIB), alloc(32 * MIB), alloc(2 * MIB, 9)];
-    for (const block of blocks) allocator.free(block);
+  it('of what a flush gives back are those of its call, or of the request that needs it', () => {
+    const { allocator, trace, alloc } = setUp(createDriver({ totalBytes: 100 * MIB }));
+    allocator.free(alloc(30 * MIB));
     trace.length = 0;
     allocator.flush('flush', 5);
-    expect(trace.map((entry) => [entry.action, entry.stream, entry.sizeBytes / MIB, entry.addr! - BASE])).toEqual([
-      ['segment_free', 0, 32, 92 * MIB],
-      ['segment_free', 0, 32, 124 * MIB],
-      ['segment_free', 0, 40, 52 * MIB],
-      ['segment_free', 9, 20, 156 * MIB],
-      ['segment_free', 9, 30, 20 * MIB],
-      ['segment_free', 0, 2, 50 * MIB],
-    ]);
-    expect(trace.every((entry) => entry.stack === 'flush' && entry.timeUs === 5)).toBe(true);
-    expect(layout(allocator.snapshot())).toEqual([`large@0: used ${2 * MIB}, free ${18 * MIB}`]);
-    allocator.free(kept);
-    allocator.flush();
-    expect(allocator.statistics).toMatchObject({
-      reservedBytes: { current: 0, peak: 176 * MIB },
-      segment: { current: 0, peak: 7 },
-    });
-  });
-
-  it('happens inside a malloc the driver refuses, before the new segment', () => {
-    const { allocator, trace, alloc } = setUp(100 * MIB);
-    for (const block of [alloc(30 * MIB), alloc(40 * MIB)]) allocator.free(block);
+    expect(trace).toMatchObject([{ action: 'segment_free', stack: 'flush', timeUs: 5 }]);
+    allocator.free(alloc(60 * MIB));
     trace.length = 0;
-    const block = alloc(50 * MIB, 0, 'retry');
-    expect(brief(trace)).toEqual([
-      `segment_free ${30 * MIB}`,
-      `segment_free ${40 * MIB}`,
-      `segment_alloc ${50 * MIB}`,
-      `alloc ${50 * MIB}`,
+    alloc(70 * MIB, 'retry');
+    expect(trace.map(({ action, stack }) => `${action} ${stack}`)).toEqual([
+      'segment_free retry',
+      'segment_alloc retry',
+      'alloc retry',
     ]);
-    expect(trace.every((entry) => entry.stack === 'retry')).toBe(true);
-    expect(block.sizeBytes).toBe(50 * MIB);
-    expect(allocator.statistics).toMatchObject({ numAllocRetries: 1, numOoms: 0 });
   });
 });
 
 describe('out of memory', () => {
   it('is a result with the numbers of the message; the trace shows the rounded request and the device free bytes', () => {
-    const trace: TraceEntry<string>[] = [];
     const driver = createDriver({ totalBytes: 100 * MIB, nonTorchBytes: 10 * MIB, otherProcessBytes: 5 * MIB });
-    const allocator = new CachingAllocator<string>({ driver, trace: (entry) => trace.push(entry) });
-    const held = allocator.malloc(2 * MIB, 0);
-    const cached = allocator.malloc(30 * MIB, 0);
-    if (!held.ok || !cached.ok) throw new Error('unexpected OOM');
-    allocator.free(cached.block);
+    const { allocator, trace, alloc } = setUp(driver);
+    alloc(2 * MIB);
+    allocator.free(alloc(30 * MIB));
     trace.length = 0;
     const result = allocator.malloc(65 * MIB + 1, 3, 'here', 77);
-    expect(result).toEqual({
-      ok: false,
-      oom: {
-        requestedBytes: 65 * MIB + 1,
-        roundedBytes: 65 * MIB + 512,
-        segmentBytes: 66 * MIB,
-        stream: 3,
-        deviceTotalBytes: 100 * MIB,
-        deviceFreeBytes: 65 * MIB,
-        processBytes: 30 * MIB,
-        allowedBytes: null,
-        allocatedBytes: 2 * MIB,
-        reservedBytes: 20 * MIB,
-        privatePoolFreeBytes: 0,
-      },
-    });
-    expect(brief(trace)).toEqual([`segment_free ${30 * MIB}`, `oom ${65 * MIB + 512}`]);
-    expect(trace[1]).toEqual({
-      action: 'oom',
-      addr: null,
-      sizeBytes: 65 * MIB + 512,
-      stream: 3,
-      poolId: [0, 0],
-      timeUs: 77,
-      deviceFreeBytes: 65 * MIB,
-      stack: 'here',
-    });
+    const sizes = { requestedBytes: 65 * MIB + 1, roundedBytes: 65 * MIB + 512, segmentBytes: 66 * MIB };
+    const device = { deviceTotalBytes: 100 * MIB, deviceFreeBytes: 65 * MIB, processBytes: 30 * MIB };
+    const held = { allocatedBytes: 2 * MIB, reservedBytes: 20 * MIB, privatePoolFreeBytes: 0 };
+    expect(result).toEqual({ ok: false, oom: { ...sizes, stream: 3, ...device, allowedBytes: null, ...held } });
+    const request = { sizeBytes: 65 * MIB + 512, stream: 3, poolId: [0, 0], timeUs: 77, stack: 'here' };
+    expect(trace).toMatchObject([{ action: 'segment_free', sizeBytes: 30 * MIB }, {}]);
+    expect(trace[1]).toEqual({ action: 'oom', addr: null, deviceFreeBytes: 65 * MIB, ...request });
     expect(allocator.statistics).toMatchObject({ numAllocRetries: 1, numOoms: 1 });
     if (result.ok) return;
     expect(oomMessage(result.oom, 2)).toBe(
@@ -248,7 +75,7 @@ describe('out of memory', () => {
 
   it('counts memory outside the allocator against the same budget', () => {
     const driver = createDriver({ totalBytes: 64 * MIB });
-    const allocator = new CachingAllocator({ driver });
+    const { allocator } = setUp(driver);
     expect(driver.setNonTorchBytes(40 * MIB)).toBe(true);
     expect(allocator.malloc(30 * MIB, 0).ok).toBe(false);
     expect(driver.setNonTorchBytes(30 * MIB)).toBe(true);
@@ -277,26 +104,65 @@ describe('refusals', () => {
   it.each([0, -1, 1.5, Number.NaN, 2 ** 60])('refuses a request of %d bytes', (bytes) => {
     expect(() => setUp().allocator.malloc(bytes, 0)).toThrow(/malloc of/);
   });
+
+  it.each([0, 1.5, Number.NaN])('refuses a memory fraction of %d', (memoryFraction) => {
+    const driver = createDriver({ totalBytes: GIB });
+    expect(() => new CachingAllocator({ driver, memoryFraction })).toThrow(/memory fraction/);
+  });
 });
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Random histories, checked against the slowest implementation that can be written down: no links, no ordered set, only
-// a list of segments with used ranges; gaps are recomputed for every request.
+describe('settings', () => {
+  it.each([
+    ['expandable_segments:true', /neither True nor False/],
+    ['max_split_size_mb:10', /at least 20/],
+    ['max_split_size_mb:32,large_segment_size_mb:64', /below large_segment_size_mb/],
+    ['garbage_collection_threshold:1.5', /between 0 and 1/],
+    ['roundup_power2_divisions:3', /power of two/],
+    ['roundup_power2_divisions:[256:3]', /power of two/],
+    ['large_segment_size_mb:10', /at least 11/],
+    ['expandable_segmants:True', /not a known option/],
+  ])('%s is a problem', (conf, problem) => {
+    expect(readAllocConf(conf).problems.join('; ')).toMatch(problem);
+    expect(() => settingsFromConf(conf)).toThrow(problem);
+  });
 
-interface NaiveSegment {
+  it('are read whole, blanks and options without effect included', () => {
+    expect(readAllocConf('')).toEqual({ settings: DEFAULT_SETTINGS, memoryFraction: null, problems: [] });
+    const conf =
+      ' expandable_segments:True, max_split_size_mb:512 ,roundup_power2_divisions:[64:2,>:4],' +
+      'garbage_collection_threshold:0.8,backend:native,per_process_memory_fraction:0.5';
+    const settings = { expandableSegments: true, maxSplitBytes: 512 * MIB, garbageCollectionThreshold: 0.8 };
+    expect(readAllocConf(conf)).toMatchObject({ settings, memoryFraction: 0.5, problems: [] });
+    expect(settingsFromConf('').maxSplitBytes).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  it('of roundup_power2_divisions leave entries between two listed keys at 0, and fill those below the first', () => {
+    const divisions = (text: string) => settingsFromConf(`roundup_power2_divisions:${text}`).roundupPower2Divisions;
+    expect(divisions('[4:2,32:8]').slice(0, 8)).toEqual([2, 2, 2, 0, 0, 8, 0, 0]);
+    expect(divisions('4')).toEqual(new Array(16).fill(4));
+    expect(roundSize(1200, settingsFromConf('roundup_power2_divisions:2'))).toBe(1536);
+    expect(roundSize(2 * GIB, settingsFromConf('roundup_power2_divisions:8'))).toBe(2 * GIB);
+  });
+});
+
+// The slowest implementation that can be written down: no links, no ordered set, only a list of segments with used
+// ranges; gaps are recomputed for every request.
+
+interface Range {
   readonly addr: number;
   readonly size: number;
-  readonly stream: number;
-  readonly small: boolean;
-  readonly used: { addr: number; size: number }[];
 }
 
-function gapsOf(segment: NaiveSegment): { addr: number; size: number }[] {
-  const gaps: { addr: number; size: number }[] = [];
-  let at = segment.addr;
-  for (const range of [...segment.used, { addr: segment.addr + segment.size, size: 0 }].sort(
-    (a, b) => a.addr - b.addr,
-  )) {
+interface NaiveSegment extends Range {
+  readonly stream: number;
+  readonly small: boolean;
+  readonly used: Range[];
+}
+
+function gapsOf({ addr, size, used }: NaiveSegment): Range[] {
+  const gaps: Range[] = [];
+  let at = addr;
+  for (const range of [...used, { addr: addr + size, size: 0 }].sort((a, b) => a.addr - b.addr)) {
     if (range.addr > at) gaps.push({ addr: at, size: range.addr - at });
     at = range.addr + range.size;
   }
@@ -305,181 +171,80 @@ function gapsOf(segment: NaiveSegment): { addr: number; size: number }[] {
 
 function naiveAllocator(budget: number) {
   let segments: NaiveSegment[] = [];
-  let next = BASE;
+  let next = 2 ** 45;
   const reserved = (): number => segments.reduce((sum, segment) => sum + segment.size, 0);
   const flush = (): void => {
-    segments = segments.filter((segment) => segment.used.length > 0);
+    segments = segments.filter(({ used }) => used.length > 0);
   };
   const malloc = (bytes: number, stream: number): number | null => {
     const size = Math.max(1, Math.ceil(bytes / 512)) * 512;
     const small = size <= MIB;
-    const fits = segments
+    let [place] = segments
       .filter((segment) => segment.stream === stream && segment.small === small)
-      .flatMap((segment) => gapsOf(segment).map((gap) => ({ ...gap, segment })))
+      .flatMap((segment) => gapsOf(segment).map((gap) => ({ ...gap, used: segment.used })))
       .filter((gap) => gap.size >= size)
       .sort((a, b) => a.size - b.size || a.addr - b.addr);
-    let place = fits[0];
     if (place === undefined) {
       const segmentSize = small ? 2 * MIB : size < 10 * MIB ? 20 * MIB : Math.ceil(size / (2 * MIB)) * 2 * MIB;
       if (reserved() + segmentSize > budget) flush();
       if (reserved() + segmentSize > budget) return null;
-      const segment: NaiveSegment = { addr: next, size: segmentSize, stream, small, used: [] };
+      place = { addr: next, size: segmentSize, used: [] };
+      segments.push({ ...place, stream, small });
       next += segmentSize;
-      segments.push(segment);
-      place = { addr: segment.addr, size: segmentSize, segment };
     }
     const rest = place.size - size;
-    const kept = small ? rest < 512 : rest <= MIB;
-    place.segment.used.push({ addr: place.addr, size: kept ? place.size : size });
+    const isWhole = small ? rest < 512 : rest <= MIB;
+    place.used.push({ addr: place.addr, size: isWhole ? place.size : size });
     return place.addr;
   };
   const free = (addr: number): void => {
-    const segment = segments.find((candidate) => candidate.used.some((range) => range.addr === addr))!;
-    const index = segment.used.findIndex((range) => range.addr === addr);
-    segment.used.splice(index, 1);
+    for (const { used } of segments) {
+      const at = used.findIndex((range) => range.addr === addr);
+      if (at >= 0) used.splice(at, 1);
+    }
   };
-  return { malloc, free, flush, reserved, segments: () => segments };
+  return { malloc, free, flush, reserved, gaps: () => segments.flatMap(gapsOf) };
 }
 
-type Step =
-  | { readonly kind: 'malloc'; readonly bytes: number; readonly stream: number }
-  | { readonly kind: 'free'; readonly pick: number }
-  | { readonly kind: 'flush' };
-
-const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
-  {
-    weight: 10,
-    arbitrary: fc.record({
-      kind: fc.constant('malloc' as const),
-      bytes: fc.oneof(
-        fc.integer({ min: 1, max: 4096 }),
-        fc.integer({ min: 1, max: 2 * MIB }),
-        fc.integer({ min: MIB, max: 24 * MIB }),
-        fc.integer({ min: MIB, max: 200 * MIB }),
-        // Round sizes, where the boundaries of the rules and the ties are.
-        fc.integer({ min: 1, max: 40 }).map((halves) => halves * (MIB / 2)),
-      ),
-      stream: fc.constantFrom(0, 0, 0, 94_000_000_000_000),
-    }),
-  },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant('free' as const), pick: fc.nat() }) },
-  { weight: 1, arbitrary: fc.constant({ kind: 'flush' as const }) },
-);
-
-/** What the trace alone says is there: segments, and the requested bytes of every live block. */
-function walk(trace: readonly TraceEntry<string>[]): { segments: Map<number, number>; live: Map<number, number> } {
-  const segments = new Map<number, number>();
-  const live = new Map<number, number>();
-  for (const { action, addr, sizeBytes } of trace) {
-    if (addr === null) continue;
-    if (action === 'segment_alloc') segments.set(addr, sizeBytes);
-    else if (action === 'alloc') {
-      expect(live.has(addr)).toBe(false);
-      live.set(addr, sizeBytes);
-    } else if (action === 'free_completed') {
-      expect(live.get(addr)).toBe(sizeBytes);
-      live.delete(addr);
-    } else if (action === 'segment_free') {
-      expect(segments.get(addr)).toBe(sizeBytes);
-      segments.delete(addr);
-    }
-  }
-  return { segments, live };
-}
-
-function checkState(allocator: CachingAllocator<string>, trace: readonly TraceEntry<string>[], budget: number): void {
-  const segments = allocator.snapshot();
-  const { statistics } = allocator;
-  let end = 0;
-  let inactiveSplit = 0;
-  for (const segment of segments) {
-    expect(segment.addr).toBeGreaterThanOrEqual(end);
-    end = segment.addr + segment.totalBytes;
-    let at = segment.addr;
-    let wasFree = false;
-    for (const block of segment.blocks) {
-      expect(block.addr).toBe(at);
-      expect(block.sizeBytes % 512).toBe(0);
-      at += block.sizeBytes;
-      const isFree = block.state === 'inactive';
-      expect(isFree && wasFree).toBe(false);
-      if (isFree && segment.blocks.length > 1) inactiveSplit += block.sizeBytes;
-      if (isFree && segment.segmentType === 'large') expect(block.sizeBytes).toBeGreaterThan(MIB);
-      if (!isFree) expect(block.requestedBytes).toBeLessThanOrEqual(block.sizeBytes);
-      wasFree = isFree;
-    }
-    expect(at).toBe(end);
-  }
-  const sum = (value: (segment: SegmentSnapshot<string>) => number): number =>
-    segments.reduce((total, segment) => total + value(segment), 0);
-  expect(statistics.reservedBytes.current).toBe(sum((segment) => segment.totalBytes));
-  expect(statistics.allocatedBytes.current).toBe(sum((segment) => segment.allocatedBytes));
-  expect(statistics.activeBytes.current).toBe(sum((segment) => segment.activeBytes));
-  expect(statistics.requestedBytes.current).toBe(sum((segment) => segment.requestedBytes));
-  expect(statistics.inactiveSplitBytes.current).toBe(inactiveSplit);
-  expect(statistics.segment.current).toBe(segments.length);
-  expect(statistics.reservedBytes.peak).toBeLessThanOrEqual(budget);
-
-  const walked = walk(trace);
-  expect([...walked.segments].sort(([a], [b]) => a - b)).toEqual(
-    segments.map((segment) => [segment.addr, segment.totalBytes]),
-  );
-  const active = segments.flatMap((segment) => segment.blocks.filter((block) => block.state !== 'inactive'));
-  expect([...walked.live].sort(([a], [b]) => a - b)).toEqual(active.map((block) => [block.addr, block.requestedBytes]));
-  expect(statistics.allocation.current).toBe(active.length);
-}
-
-describe('random histories', () => {
-  it('keep every invariant, replay from their trace, and agree with the naive allocator', () => {
-    let ooms = 0;
-    let retries = 0;
-    let reused = 0;
+describe('random histories with the default settings', () => {
+  it('keep every invariant, and give the addresses, OOMs and gaps of the naive allocator', () => {
+    const seen = { ooms: 0, retries: 0, reused: 0 };
+    const kinds: ReadonlySet<string> = new Set(['malloc', 'free', 'flush']);
     fc.assert(
-      fc.property(
-        fc.array(stepArbitrary, { minLength: 10, maxLength: 120, size: 'max' }),
-        fc.integer({ min: 64, max: 2048 }),
-        (steps, budgetMiB) => {
-          const budget = budgetMiB * MIB;
-          const { allocator, trace } = setUp(budget);
-          const naive = naiveAllocator(budget);
-          const live: Block<string>[] = [];
-          for (const step of steps) {
-            if (step.kind === 'malloc') {
-              const before = trace.length;
-              const result = allocator.malloc(step.bytes, step.stream);
-              expect(result.ok ? result.block.addr : null).toBe(naive.malloc(step.bytes, step.stream));
-              if (result.ok) live.push(result.block);
-              else ooms += 1;
-              if (result.ok && trace.length === before + 1) reused += 1;
-            } else if (step.kind === 'free') {
-              const [block] = live.splice(live.length === 0 ? 0 : step.pick % live.length, 1);
-              if (block === undefined) continue;
-              naive.free(block.addr);
-              allocator.free(block);
-            } else {
-              naive.flush();
-              allocator.flush();
-            }
-            expect(allocator.statistics.reservedBytes.current).toBe(naive.reserved());
+      fc.property(history, (any) => {
+        const steps = any.steps.filter(({ kind }) => kinds.has(kind));
+        const plain = { conf: '', memoryFraction: undefined, release: '2.7', direction: 'ascending' } as const;
+        const past = { ...any, ...plain, steps };
+        const { allocator, trace } = play(past, (played) => checkInvariants(played, past.budgetMiB * MIB));
+        const naive = naiveAllocator(past.budgetMiB * MIB);
+        let reserved = 0;
+        for (const [index, step] of steps.entries()) {
+          const entries = trace.filter(({ timeUs }) => timeUs === index);
+          for (const { action, sizeBytes } of entries) {
+            if (action === 'segment_alloc') reserved += sizeBytes;
+            else if (action === 'segment_free') reserved -= sizeBytes;
           }
-          retries += allocator.statistics.numAllocRetries - allocator.statistics.numOoms;
-          checkState(allocator, trace, budget);
-          const free = allocator
-            .snapshot()
-            .flatMap((segment) =>
-              segment.blocks
-                .filter((block) => block.state === 'inactive')
-                .map((block) => [block.addr, block.sizeBytes]),
-            );
-          const gaps = naive.segments().flatMap((segment) => gapsOf(segment).map((gap) => [gap.addr, gap.size]));
-          expect(free).toEqual(gaps.sort((a, b) => a[0]! - b[0]!));
-        },
-      ),
+          const last = entries.at(-1);
+          if (step.kind === 'malloc') {
+            expect(naive.malloc(step.bytes, step.stream)).toBe(last!.addr);
+            if (last!.action === 'oom') seen.ooms += 1;
+            else if (entries.length === 1) seen.reused += 1;
+          } else if (step.kind === 'free' && last !== undefined) naive.free(last.addr!);
+          else if (step.kind === 'flush') naive.flush();
+          expect(reserved).toBe(naive.reserved());
+        }
+        seen.retries += allocator.statistics.numAllocRetries - allocator.statistics.numOoms;
+        const blocks = allocator.snapshot().flatMap((segment) => segment.blocks);
+        const free = blocks.filter(({ state }) => state === 'inactive');
+        expect(free.map(({ addr, sizeBytes }) => ({ addr, size: sizeBytes }))).toEqual(
+          naive.gaps().sort((a, b) => a.addr - b.addr),
+        );
+      }),
       { numRuns: runs(200, 1500), seed: 20260822 },
     );
     // The run is only worth something if it went through the rare paths.
-    expect(ooms).toBeGreaterThan(runs(13, 100));
-    expect(retries).toBeGreaterThan(runs(13, 100));
-    expect(reused).toBeGreaterThan(runs(130, 1000));
+    expect(seen.ooms).toBeGreaterThan(runs(13, 100));
+    expect(seen.retries).toBeGreaterThan(runs(13, 100));
+    expect(seen.reused).toBeGreaterThan(runs(130, 1000));
   });
 });
