@@ -6,12 +6,12 @@ import { capturesFor, type Judged, judgeFailures } from '../../../src/findings/v
 import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
 import { BLANK } from '../../../src/findings/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
-import { GIB, MIB } from '../../../src/model/units.js';
+import { GIB } from '../../../src/model/units.js';
 import type { Verdict } from '../../../src/model/verdict.js';
 import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
 import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
 import { COMBINATION_RULES, wordVerdict } from '../../../src/report/verdict/word-verdict.js';
-import { exact, freeSpaceOf, messageFacts, tracedFacts, traceOf } from './facts.js';
+import { exact, messageFacts, tracedFacts, traceOf } from './facts.js';
 import { writeByHand } from './hand-rows.js';
 import { CAUSE_ORDER, judging, type Outcome } from './judging.js';
 
@@ -49,45 +49,6 @@ describe.concurrent('the combination', () => {
     expect(unknown.holds?.confidence).toBe('medium');
     expect(unknown.combination.join(' ')).toContain('Not tested: external pressure.');
     expect(new Set(COMBINATION_RULES.map(({ id }) => id)).size).toBe(COMBINATION_RULES.length);
-  });
-
-  it('is less sure of pieces that add up to hardly more than the request', async () => {
-    const near = tracedFacts({
-      allocated: exact(75 * GIB - 100 * MIB),
-      free: freeSpaceOf({ usable: { bytes: 3 * GIB, largestBytes: GIB, count: 9 } }),
-    });
-    const [judgement, clear] = await judge(near, { ...near, allocated: exact(70 * GIB) });
-    expect(judgement.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
-    expect(judgement.combination.join(' ')).toContain('as good as full');
-    expect(clear.holds).toMatchObject({ cause: 'fragmentation', confidence: 'high' });
-  });
-
-  it('is less sure of pieces where a memory fraction kept the device from serving the request', async () => {
-    const facts = tracedFacts({
-      reserved: exact(39 * GIB),
-      allocated: exact(30 * GIB),
-      deviceFree: exact(38 * GIB),
-      free: freeSpaceOf({ usable: { bytes: 9 * GIB, largestBytes: GIB, count: 30 } }),
-      allowed: exact(40 * GIB),
-    });
-    const [judgement] = await judge(facts);
-    expect(judgement.holds).toMatchObject({ cause: 'fragmentation', confidence: 'medium' });
-    expect(judgement.combination.join(' ')).toContain('without that limit the request is served');
-  });
-
-  it('blames pools that hold nearly all that is free, even where the small rest just so adds up', async () => {
-    const pools = tracedFacts({
-      allocated: exact(50 * GIB),
-      privatePoolFree: exact(24 * GIB),
-      free: freeSpaceOf({ usable: { bytes: 4 * GIB, largestBytes: GIB, count: 9 } }),
-    });
-    const [judgement, evenly] = await judge(pools, {
-      ...pools,
-      allocated: exact(40 * GIB),
-      privatePoolFree: exact(14 * GIB),
-    });
-    expect(judgement.holds).toMatchObject({ cause: 'graph_pools', confidence: 'medium' });
-    expect(evenly.holds?.cause).toBe('fragmentation');
   });
 
   it('is proven where every byte is accounted for, and the message has the device total', async () => {
