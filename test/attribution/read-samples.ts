@@ -34,9 +34,9 @@ function written(shared: Shared, { in: installation, ...sample }: WrittenSample)
   return { ...sample, frames: installation === undefined ? frames : frames.map(located(shared, installation)) };
 }
 
-/** `call`, `apply`, `$name` and `$name word` replaced by their frames. */
+/** Chains, `call`, `apply`, `$name` and `$name word` replaced by their frames. */
 function expand(stacks: Shared['stacks'], frames: readonly string[]): string[] {
-  return frames.flatMap((frame) => {
+  return frames.flatMap(unchained).flatMap((frame) => {
     const [, name, word = ''] = /^(?:\$([\w-]+)(?: (\S+))?|(?:call|apply))$/.exec(frame) ?? [];
     if (name === undefined && frame !== 'call' && frame !== 'apply') return [frame];
     const part = stacks[name ?? frame];
@@ -46,6 +46,13 @@ function expand(stacks: Shared['stacks'], frames: readonly string[]): string[] {
       part.map((inner) => inner.replaceAll('{}', word)),
     );
   });
+}
+
+/** `f ← g FILE` is two frames, both of this file. */
+function unchained(frame: string): string[] {
+  const [, functions, file] = /^(.* ← \S+) (\S+)$/.exec(frame) ?? [];
+  if (functions === undefined) return [frame];
+  return functions.split(' ← ').map((name) => (name === 'call' || name === 'apply' ? name : `${name} ${file}`));
 }
 
 /** Puts the folder of the installation before a relative path. */

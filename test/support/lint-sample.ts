@@ -18,13 +18,16 @@ export interface Sample {
   readonly gpu?: string;
 }
 
-export const SAMPLE_KINDS = ['fails', 'passes', 'unknown'] as const;
+/** Configurations that break a rule, pass it, or leave it undecided. */
+type ByKind<T> = Readonly<Record<'fails' | 'passes' | 'unknown', readonly T[]>>;
 
-/** Of one rule: configurations that break it, pass it, or leave it undecided. */
-export type RuleSamples = Readonly<Record<(typeof SAMPLE_KINDS)[number], readonly Sample[]>>;
+export type RuleSamples = ByKind<Sample>;
 
 /** A sample in a file: its settings, and the other fields of {@link Sample} among them. */
 type Flat = Sample['config'] & Omit<Sample, 'config'>;
+
+/** A rule in a file: `all` is part of each sample, but of those of `alone`. */
+type Written = Partial<ByKind<Flat>> & { readonly all?: Flat; readonly alone?: Partial<ByKind<Flat>> };
 
 function sampleOf({ env, versions, framework, gpu, ...config }: Flat): Sample {
   const context = Object.entries({ env, versions, framework, gpu }).filter(([, value]) => value !== undefined);
@@ -34,12 +37,13 @@ function sampleOf({ env, versions, framework, gpu, ...config }: Flat): Sample {
 /** By rule, of one file of `test/findings/lint/samples`. */
 export function lintSamples(topic: string): ReadonlyMap<string, RuleSamples> {
   const file = new URL(`../findings/lint/samples/${topic}.yaml`, import.meta.url);
-  const rules = parse(readFileSync(file, 'utf8')) as Readonly<Record<string, readonly Record<string, Flat>[]>>;
+  const rules = parse(readFileSync(file, 'utf8')) as Readonly<Record<string, Written>>;
   return new Map(
-    Object.entries(rules).map(([id, entries]) => {
-      const common = Object.assign({}, ...entries.map(({ all }) => all));
-      const of = (kind: string): Sample[] =>
-        entries.flatMap(({ [kind]: own }) => (own === undefined ? [] : [sampleOf({ ...common, ...own })]));
+    Object.entries(rules).map(([id, { all, alone = {}, ...own }]) => {
+      const of = (kind: keyof RuleSamples): Sample[] => [
+        ...(own[kind] ?? []).map((sample) => sampleOf({ ...all, ...sample })),
+        ...(alone[kind] ?? []).map(sampleOf),
+      ];
       return [id, { fails: of('fails'), passes: of('passes'), unknown: of('unknown') }];
     }),
   );
