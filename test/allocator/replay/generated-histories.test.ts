@@ -12,17 +12,12 @@ import { ALLOCATOR_VARIANTS } from '../../../src/allocator/variants.js';
 import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
 import { runs } from '../../support/level.js';
 import { type History, history, type Played, play } from '../history.js';
-import { type PreparedRecording, recordPlayed, writesPools } from './played-recording.js';
+import { type PreparedRecording, recordPlayed, withoutPools, writesPools } from './played-recording.js';
 
 const SEED = 20_261_121;
 
 function histories(count: number): History[] {
   return fc.sample(history, { numRuns: count, seed: SEED });
-}
-
-/** Without the steps that begin and end captures and uses of a pool. */
-function withoutPools(past: History): History {
-  return { ...past, steps: past.steps.filter(({ kind }) => kind !== 'pool' && kind !== 'release_pool') };
 }
 
 const usesPools = ({ steps }: History): boolean => steps.some(({ kind }) => kind === 'pool');

@@ -29,6 +29,11 @@ export function writesPools({ release }: History): boolean {
   return release === '2.12' || release === '2.13';
 }
 
+/** Without the steps that begin and end captures and uses of a pool. */
+export function withoutPools(past: History): History {
+  return { ...past, steps: past.steps.filter(({ kind }) => kind !== 'pool' && kind !== 'release_pool') };
+}
+
 /**
  * `skip`: so many of the first entries are lost. `withStacks`: stacks show which segments the program itself gave back.
  * Everything else comes from the walk back, as it does for a file.
