@@ -1,7 +1,7 @@
-/** Runs ingested as a user would, and what the symptom rules see of them. */
+/** Runs in a store, and what the symptom rules see of them. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PARSERS } from '../../../parsers/index.js';
 import { measureRun } from '../../../src/findings/flows/measure-run.js';
 import { readSymptomEvidence } from '../../../src/findings/flows/read-symptom-evidence.js';
@@ -13,8 +13,8 @@ import { openStore } from '../../../src/store/open-store.js';
 import { newStore } from '../../support/new-store.js';
 import { diagnose } from '../verdict/worded.js';
 
-/** Files by name, or a directory that is there. */
-export type RunFiles = Readonly<Record<string, string | Uint8Array>> | string;
+/** Files by name. */
+export type RunFiles = Readonly<Record<string, string | Uint8Array>>;
 
 export interface Observed {
   /** Evidence of a run of the store; `baseline`: another one by its name. */
@@ -26,19 +26,28 @@ export interface Observed {
 export async function observe(runs: Readonly<Record<string, RunFiles>>): Promise<Observed> {
   const root = mkdtempSync(join(tmpdir(), 'mbf-symptoms-'));
   const file = join(root, 'store.duckdb');
-  const written = await newStore(file, { threads: 1 });
-  for (const [name, files] of Object.entries(runs)) {
-    const path = typeof files === 'string' ? files : join(root, name);
-    if (typeof files !== 'string') {
-      mkdirSync(path);
-      for (const [file, content] of Object.entries(files)) writeFileSync(join(path, file), content);
-    }
-    const { sources } = await ingest({ store: written, parsers: PARSERS, paths: [path], run: name, now: new Date(0) });
-    // A sample's truth.json is meant to be read by nobody.
-    const failed = sources.find(({ path: file, error }) => error !== null && !file.endsWith('truth.json'));
-    if (failed !== undefined) throw new Error(`${failed.path}: ${failed.error!.text}`);
+  const store = await newStore(file, { threads: 1 });
+  for (const [run, files] of Object.entries(runs)) {
+    const path = join(root, run);
+    mkdirSync(path);
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
+    const { sources } = await ingest({ store, parsers: PARSERS, paths: [path], run, now: new Date(0) });
+    for (const source of sources)
+      if (source.error !== null) throw new Error(`${run}: ${source.path}: ${source.error.text}`);
   }
-  await written.close();
+  await store.close();
+  const observed = await observedStore(file);
+  return {
+    ...observed,
+    async close() {
+      await observed.close();
+      rmSync(dirname(file), { recursive: true, force: true });
+    },
+  };
+}
+
+/** The runs of a store that exists. */
+export async function observedStore(file: string): Promise<Observed> {
   const store = await openStore(file, { mode: 'read', threads: 1 });
   const ids = new Map((await store.all('store.runs', { run_id: null })).map(({ run_id, name }) => [name, run_id]));
   const read = async (run: string, baseline?: string): Promise<SymptomEvidence> => {
@@ -54,14 +63,11 @@ export async function observe(runs: Readonly<Record<string, RunFiles>>): Promise
       known.set(key, evidence);
       return evidence;
     },
-    async close() {
-      await store.close();
-      rmSync(root, { recursive: true, force: true });
-    },
+    close: () => store.close(),
   };
 }
 
-/** What one rule says of a run; undefined: nothing. */
+/** What one rule finds in a run; undefined: nothing. */
 export function hitOf(evidence: SymptomEvidence, id: string): SymptomHit | undefined {
   return findSymptoms(evidence).find((hit) => hit.id === id);
 }
@@ -69,21 +75,4 @@ export function hitOf(evidence: SymptomEvidence, id: string): SymptomHit | undef
 /** The answer of one rule in a word; `silent` where it does not fire. */
 export function answer(evidence: SymptomEvidence, id: string): SymptomHit['confirmation'] | 'silent' {
   return hitOf(evidence, id)?.confirmation ?? 'silent';
-}
-
-/** A process's whole environment, as the kernel has it in /proc/PID/environ. */
-export function envDump(variables: Readonly<Record<string, string>>, rank = 0): string {
-  return Object.entries({ PATH: '/usr/bin', HOSTNAME: 'node-1', RANK: String(rank), ...variables })
-    .map(([key, value]) => `${key}=${value}\0`)
-    .join('');
-}
-
-/** How Python ends where a check of the configuration fails. */
-export function raised(error: string, rank = 0): string[] {
-  return [
-    `[rank${rank}]: Traceback (most recent call last):`,
-    `[rank${rank}]:   File "/opt/megatron/core/transformer/transformer_config.py", line 900, in __post_init__`,
-    `[rank${rank}]:     raise ValueError(`,
-    `[rank${rank}]: ${error}`,
-  ];
 }
