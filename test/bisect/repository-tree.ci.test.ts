@@ -25,11 +25,7 @@ describe('a built repository', () => {
   });
 
   function launch(directory: string, output: string): number | null {
-    const env = {
-      ...process.env,
-      ...repository.environment,
-      MBF_OUTPUT_DIR: output,
-    };
+    const env = { ...process.env, ...repository.environment, MBF_OUTPUT_DIR: output };
     return spawnSync(join(directory, 'launch.sh'), { env, encoding: 'utf8' }).status;
   }
 

@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import type { BisectReportResult } from '../../src/model/results/bisect.js';
 
 /** What the training of a commit does. */
-export interface State {
+interface State {
   readonly peakMib: number;
   readonly stepMs: number;
   /** More at each step. */
   readonly leakMib: number;
-  readonly ending: 'completed' | 'capacity' | 'fragmentation' | 'other_process' | 'broken' | 'empty' | 'cut' | 'failed';
+  readonly ending: 'completed' | 'capacity' | 'fragmentation' | 'other_process' | 'broken' | 'empty' | 'cut';
   /** Share of the launches that end with a timeout of NCCL. */
   readonly flaky: number;
   /** As `arguments` of the log prints them; `printed: false` leaves them out. */
@@ -25,43 +25,31 @@ export interface State {
   readonly runNoise: number;
 }
 
-export const BASE: State = {
-  peakMib: 50_000,
-  stepMs: 1000,
-  leakMib: 0,
-  ending: 'completed',
-  flaky: 0,
+const BASE: State = {
+  ...{ peakMib: 50_000, stepMs: 1000, leakMib: 0, ending: 'completed', flaky: 0, printed: true },
+  ...{ stepNoise: 0.01, runNoise: 0.003 },
   settings: {
-    num_layers: '24',
-    hidden_size: '2048',
-    num_attention_heads: '16',
-    seq_length: '4096',
-    micro_batch_size: '1',
-    global_batch_size: '64',
-    world_size: '8',
-    tensor_model_parallel_size: '2',
-    pipeline_model_parallel_size: '1',
-    bf16: 'True',
-    recompute_granularity: 'None',
+    ...{ num_layers: '24', hidden_size: '2048', num_attention_heads: '16', seq_length: '4096', micro_batch_size: '1' },
+    ...{ global_batch_size: '64', world_size: '8', tensor_model_parallel_size: '2', pipeline_model_parallel_size: '1' },
+    ...{ bf16: 'True', recompute_granularity: 'None' },
   },
-  printed: true,
-  stepNoise: 0.01,
-  runNoise: 0.003,
 };
 
+/** `peak` and `step`: more than in the base state, relative. */
+type Change = Partial<State> & { readonly peak?: number; readonly step?: number };
+
 export interface Scenario {
-  readonly name: string;
   readonly on: string;
   /** The first commit that is bad, from 0 to 99. */
   readonly planted: number;
-  /** What commit `i` does, given what the one before did. */
-  readonly at: (i: number, before: State) => State;
+  /** Changes of the base state, by the commits that have them. */
+  readonly at: Readonly<Record<string, Change>>;
   readonly subjects?: Readonly<Record<number, string>>;
-  /** Commits on a branch that is merged at `into`. */
+  /** Commits on a branch that is merged at `to`. */
   readonly branch?: { readonly from: number; readonly to: number };
-  readonly options?: readonly string[];
+  readonly options?: string;
   /** The state of a run for `--like`. */
-  readonly like?: State;
+  readonly like?: Change;
   readonly goldenRuns?: number;
   /**
    * `named`: the planted commit with at least medium confidence. `held`: the planted commit is named, or among those
@@ -74,6 +62,24 @@ export interface Scenario {
 }
 
 const COMMITS = 100;
+
+const changed = (state: State, { peak, step, settings, ...change }: Change): State => ({
+  ...{ ...state, ...change, settings: { ...state.settings, ...settings } },
+  ...(peak === undefined ? {} : { peakMib: BASE.peakMib * (1 + peak) }),
+  ...(step === undefined ? {} : { stepMs: BASE.stepMs * (1 + step) }),
+});
+
+function hasCommit(commits: string, i: number): boolean {
+  const [, from, sign, to] = /^(\d+)([-/])(\d*)$/.exec(commits)!;
+  return sign === '/' ? i % Number(to) === Number(from) : i >= Number(from) && i <= Number(to || COMMITS);
+}
+
+/** What commit `i` does. */
+const stateOf = ({ at }: Scenario, i: number): State =>
+  Object.entries(at).reduce(
+    (state, [commits, change]) => (hasCommit(commits, i) ? changed(state, change) : state),
+    BASE,
+  );
 
 const TRAINER = String.raw`
 import { createHash } from 'node:crypto';
@@ -122,9 +128,6 @@ process.exit(code);
 export interface Outcome {
   readonly report: BisectReportResult;
   readonly planted: string;
-  readonly shas: readonly string[];
-  /** What git calls the first bad commit; null where it is left with several. */
-  readonly firstBad: string | null;
   readonly output: string;
   /** Points of `history --bisect`. */
   readonly runs: number;
@@ -143,8 +146,7 @@ export function bisectScenario(script: string, directory: string, scenario: Scen
   };
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: repository, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
-  const states: State[] = [];
-  for (let i = 0; i < COMMITS; i += 1) states.push(scenario.at(i, states[i - 1] ?? BASE));
+  const states = Array.from({ length: COMMITS }, (_, i) => stateOf(scenario, i));
   git('init', '-q', '-b', 'main');
   execFileSync('git', ['fast-import', '--quiet'], { cwd: repository, env, input: history(scenario, states) });
   git('checkout', '-q', 'main');
@@ -152,13 +154,9 @@ export function bisectScenario(script: string, directory: string, scenario: Scen
   writeFileSync(join(directory, 'train.mjs'), TRAINER);
   const train = (state: State, name: string): string => {
     writeFileSync(join(directory, `${name}.json`), JSON.stringify(state));
-    spawnSync(process.execPath, [
-      join(directory, 'train.mjs'),
-      `${directory}/${name}.json`,
-      join(directory, name),
-      name,
-    ]);
-    return join(directory, name);
+    const output = join(directory, name);
+    spawnSync(process.execPath, [join(directory, 'train.mjs'), `${output}.json`, output, name]);
+    return output;
   };
   const tool = (...args: string[]): string =>
     execFileSync(process.execPath, [script, ...args], { cwd: repository, env, encoding: 'utf8' });
@@ -167,26 +165,19 @@ export function bisectScenario(script: string, directory: string, scenario: Scen
     tool('golden', 'add', train(states[0]!, `golden-${run}`), '--name', 'good', '--db', db);
   const golden = join(directory, 'golden.json');
   tool('golden', 'export', golden, '--name', 'good', '--db', db);
-  const like = scenario.like === undefined ? [] : ['--like', train(scenario.like, 'like')];
+  const like = scenario.like === undefined ? [] : ['--like', train(changed(BASE, scenario.like), 'like')];
   git('bisect', 'start', 'main', shas[0]!);
-  const command = ['bisect', 'run', '--golden', golden, '--on', scenario.on, ...like, ...(scenario.options ?? [])];
+  const options = scenario.options?.split(' ') ?? [];
+  const command = ['bisect', 'run', '--golden', golden, '--on', scenario.on, ...like, ...options];
   const answer = spawnSync(
     'git',
     ['bisect', 'run', process.execPath, script, ...command, '--quiet', '--', process.execPath, 'train.mjs'],
     { cwd: repository, env, encoding: 'utf8', maxBuffer: 2 ** 28 },
   );
   const report = JSON.parse(tool('bisect', 'report', '--json')) as BisectReportResult;
-  const first = /^# first bad commit: \[([0-9a-f]+)\]/m.exec(git('bisect', 'log'))?.[1] ?? null;
-  const runs = (JSON.parse(tool('history', '--bisect', '--json')) as { readonly points: readonly unknown[] }).points
-    .length;
-  return {
-    runs,
-    report,
-    planted: shas[scenario.planted]!,
-    shas,
-    firstBad: first,
-    output: answer.stdout + answer.stderr,
-  };
+  const { points } = JSON.parse(tool('history', '--bisect', '--json')) as { readonly points: readonly unknown[] };
+  const planted = shas[scenario.planted]!;
+  return { report, planted, runs: points.length, output: answer.stdout + answer.stderr };
 }
 
 function subjectsOf(log: string): string[] {
