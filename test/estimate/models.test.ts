@@ -2,6 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { GivenInputs } from '../../src/estimate/input-keys.js';
 import { completeInputs } from '../../src/estimate/inputs.js';
 import { estimateMegatronBridge } from '../../src/estimate/megatron-bridge.js';
 import { estimateMegatronLm } from '../../src/estimate/megatron-lm.js';
@@ -9,7 +11,16 @@ import { estimateStages } from '../../src/estimate/stages/estimate-stages.js';
 import type { UpstreamEstimate } from '../../src/estimate/upstream.js';
 import { GIB } from '../../src/model/units.js';
 import { repoRoot } from '../store/scratch.js';
-import { MODELS, type TrainedModel } from './models.js';
+
+interface TrainedModel {
+  readonly name: string;
+  readonly layout: string;
+  readonly given: GivenInputs;
+}
+
+const { models: MODELS } = parse(readFileSync(new URL('models.yaml', import.meta.url), 'utf8'), { merge: true }) as {
+  readonly models: readonly TrainedModel[];
+};
 
 const gib = (bytes: number): string => (bytes / GIB).toFixed(2);
 

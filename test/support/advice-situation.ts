@@ -1,5 +1,6 @@
 /** A situation to give advice on, from a configuration and the memory figures of a verdict. */
-
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { findInput } from '../../src/estimate/input-keys.js';
 import { missingInputs } from '../../src/estimate/inputs.js';
 import { readInputs } from '../../src/estimate/read-inputs.js';
@@ -19,74 +20,11 @@ export interface SituationOptions {
   readonly limitGib?: number;
 }
 
-/** Llama 3 70B as published: 32 GPUs, TP4 PP4 VPP5 DP2. */
-export const LLAMA_70B: Sample['config'] = {
-  num_layers: 80,
-  hidden_size: 8192,
-  ffn_hidden_size: 28672,
-  num_attention_heads: 64,
-  num_query_groups: 8,
-  gated_linear_unit: true,
-  normalization: 'RMSNorm',
-  add_bias_linear: false,
-  vocab_size: 128256,
-  share_embeddings_and_output_weights: false,
-  seq_length: 4096,
-  micro_batch_size: 1,
-  global_batch_size: 32,
-  world_size: 32,
-  tensor_model_parallel_size: 4,
-  pipeline_model_parallel_size: 4,
-  virtual_pipeline_model_parallel_size: 5,
-  context_parallel_size: 1,
-  pipeline_dtype: 'bfloat16',
-  sequence_parallel: true,
-  bf16: true,
-  use_distributed_optimizer: true,
-  use_precision_aware_optimizer: false,
-  optimizer: 'adam',
-  recompute_granularity: null,
-  attention_dropout: 0,
-  hidden_dropout: 0,
-  transformer_impl: 'transformer_engine',
-  overlap_p2p_comm: true,
-};
-
-/** Qwen3-30B-A3B on eight GPUs: 128 experts over EP 8. */
-export const QWEN_30B: Sample['config'] = {
-  num_layers: 48,
-  hidden_size: 2048,
-  ffn_hidden_size: 6144,
-  num_attention_heads: 32,
-  num_query_groups: 4,
-  kv_channels: 128,
-  gated_linear_unit: true,
-  normalization: 'RMSNorm',
-  add_bias_linear: false,
-  vocab_size: 151936,
-  share_embeddings_and_output_weights: false,
-  num_moe_experts: 128,
-  moe_ffn_hidden_size: 768,
-  moe_router_topk: 8,
-  moe_grouped_gemm: true,
-  seq_length: 4096,
-  micro_batch_size: 1,
-  global_batch_size: 8,
-  world_size: 8,
-  tensor_model_parallel_size: 1,
-  pipeline_model_parallel_size: 1,
-  context_parallel_size: 1,
-  expert_model_parallel_size: 8,
-  expert_tensor_parallel_size: 1,
-  bf16: true,
-  use_distributed_optimizer: true,
-  use_precision_aware_optimizer: true,
-  optimizer: 'adam',
-  recompute_granularity: null,
-  attention_dropout: 0,
-  hidden_dropout: 0,
-  transformer_impl: 'transformer_engine',
-};
+const MODELS = parse(readFileSync(new URL('advice-models.yaml', import.meta.url), 'utf8')) as Readonly<
+  Record<'llama' | 'qwen', Sample['config']>
+>;
+export const LLAMA_70B = MODELS.llama;
+export const QWEN_30B = MODELS.qwen;
 
 export function situationOf(sample: Sample, options: SituationOptions = {}): Situation {
   const facts = factsOfSample({ framework: 'megatron-bridge', gpu: 'h100-80gb', ...sample });
