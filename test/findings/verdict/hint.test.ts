@@ -1,19 +1,13 @@
 /** PyTorch's own advice, held against figures and configuration. */
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { allowedSteps, judgeHint as findHint } from '../../../src/findings/verdict/hint.js';
-import type { HintResult, VerdictResult as Verdict } from '../../../src/model/results/common.js';
+import type { HintResult } from '../../../src/model/results/common.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
 import { wordHint } from '../../../src/report/verdict/word-verdict.js';
-import { scratchDirectory } from '../../store/scratch.js';
-import { ingested } from '../../support/new-store.js';
-import { expectScreen } from '../../support/screen.js';
 import { exact, messageFacts, tracedFacts } from './facts.js';
-import { diagnose } from './worded.js';
 
 function judgeHint(...question: Parameters<typeof findHint>): HintResult | null {
   const hint = findHint(...question);
@@ -80,27 +74,6 @@ describe('the hint', () => {
   });
 });
 
-const FRAGMENTED =
-  '[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. ' +
-  'Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the allocated memory 60.00 GiB is allocated by PyTorch, and 16.00 GiB is reserved by PyTorch but unallocated.';
-const QUOTED =
-  ' If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.';
-
-async function verdictOf(script: string, log = '', advice = QUOTED): Promise<Verdict> {
-  const root = realpathSync(scratchDirectory());
-  mkdirSync(join(root, 'run'));
-  writeFileSync(join(root, 'run', 'train.log'), `${log}${FRAGMENTED}${advice}\n`);
-  writeFileSync(join(root, 'run', 'launch.sbatch'), `#!/bin/bash\n#SBATCH --nodes=1\n${script}\n`);
-  const { store } = await ingested(join(root, 'store.duckdb'), [join(root, 'run')]);
-  try {
-    const result = await diagnose(store, 1, 'run');
-    expectScreen(result);
-    return result.verdicts[0]!;
-  } finally {
-    await store.close();
-  }
-}
-
 describe('advice', () => {
   const constraint = { text: 'NCCL user buffers forbid it: drop one of the two', source: 'run.yaml line 3' };
   const cure = 'PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True';
@@ -127,39 +100,5 @@ describe('advice', () => {
       'raise or drop max_split_size_mb; expandable_segments:True makes it unnecessary',
       'resume from the last checkpoint',
     ]);
-  });
-});
-
-describe('a message without the hint', () => {
-  it('is not judged as if it had one: torch 2.14 leaves it out with expandable segments on', async () => {
-    const command = 'srun python pretrain_gpt.py';
-    expect((await verdictOf(command)).hint).not.toBeNull();
-    const verdict = await verdictOf(command, '', '');
-    expect(verdict.hint).toBeNull();
-    expect(JSON.stringify(verdict)).not.toContain("PyTorch's hint");
-  });
-});
-
-describe('a configuration that forbids expandable segments', () => {
-  it('is found with its place, and the advice changes with it', async () => {
-    const buffers = await verdictOf('srun python pretrain_gpt.py --use-nccl-ub --tensor-model-parallel-size 4');
-    expect(buffers.hint).toMatchObject({
-      verdict: 'forbidden',
-      source: expect.stringMatching(/launch\.sbatch line \d/),
-    });
-    expect(buffers.hint!.text).toContain('before torch 2.11');
-    expect(buffers.next.join(' ')).not.toContain('PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True');
-    expect(buffers.next.join(' ')).toContain('drop one of the two');
-  });
-
-  it('reports what CUDA graphs need next to it, and nothing where they have it', async () => {
-    const command = 'srun python pretrain_gpt.py --cuda-graph-impl transformer_engine --tensor-model-parallel-size 4';
-    const graphs = await verdictOf(command);
-    expect(graphs.hint).toMatchObject({ verdict: 'forbidden' });
-    expect(graphs.hint!.text).toContain('only together with NCCL_GRAPH_REGISTER=0');
-    const settled = await verdictOf(`export NCCL_GRAPH_REGISTER=0\n${command}`);
-    expect(settled.hint!.verdict).not.toBe('forbidden');
-    const none = await verdictOf('srun python pretrain_gpt.py --cuda-graph-impl none --tensor-model-parallel-size 4');
-    expect(none.hint!.verdict).not.toBe('forbidden');
   });
 });
