@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { advise } from '../../../src/findings/advice/advise.js';
 import type { AdviceChange, AdviceFix } from '../../../src/model/results/advise.js';
 import { cpuMs } from '../../support/cpu-time.js';
@@ -259,228 +260,50 @@ describe('advice on generated configurations', () => {
 
 /** Families that constraints can stand against: seen open and forbidden. */
 const BOTH_WAYS = [
-  'activation-offload',
-  'cp',
-  'expandable-segments',
-  'fine-grained-offload',
-  'optimizer-offload',
-  'pp',
-  'recompute-full',
-  'recompute-mlp',
-  'recompute-moe',
-  'recompute-moe-act',
-  'recompute-shared-experts',
-  'tp',
+  ...'activation-offload cp expandable-segments fine-grained-offload optimizer-offload pp recompute-full'.split(' '),
+  ...'recompute-mlp recompute-moe recompute-moe-act recompute-shared-experts tp'.split(' '),
 ];
 /** The others. */
 const OPEN = [
-  'fp8-parameters',
-  'empty-unused-memory',
-  'expert-capacity',
-  'moe-permute-fusion',
-  'sequence-length',
-  'weight-gradient-fusion',
-  'avoid-record-streams',
-  'bf16-gradients',
-  'bf16-moments',
-  'cross-entropy-fusion',
-  'distributed-optimizer',
-  'ep',
-  'graph-stream-reuse',
-  'graphs-off',
-  'megatron-fsdp',
-  'micro-batch',
-  'nvls-off',
-  'packed-length',
-  'precision-aware-optimizer',
-  'recompute-core-attn',
-  'recompute-mla-up-proj',
-  'sequence-parallel',
+  ...'fp8-parameters empty-unused-memory expert-capacity moe-permute-fusion sequence-length weight-gradient-fusion'.split(
+    ' ',
+  ),
+  ...'avoid-record-streams bf16-gradients bf16-moments cross-entropy-fusion distributed-optimizer ep'.split(' '),
+  ...'graph-stream-reuse graphs-off megatron-fsdp micro-batch nvls-off packed-length precision-aware-optimizer'.split(
+    ' ',
+  ),
+  ...'recompute-core-attn recompute-mla-up-proj sequence-parallel'.split(' '),
 ];
 
-interface Case {
-  readonly config: Config;
+/** A configuration in `oracle-cases.yaml`, and the other fields of a question among its settings. */
+interface Case extends Config {
   readonly env?: Env;
   readonly versions?: Versions;
   readonly capability?: number | null;
   readonly framework?: About['framework'];
+  readonly also?: readonly string[];
 }
 
-const SELECTIVE = (...modules: string[]): Config => ({
-  recompute_granularity: 'selective',
-  recompute_modules: modules,
-});
-const FULL: Config = { recompute_granularity: 'full', recompute_method: 'uniform', recompute_num_layers: 1 };
-const TE: Config = { cuda_graph_impl: 'transformer_engine', cuda_graph_modules: ['attn'], use_te_rng_tracker: true };
-const EXPANDS: Env = { PYTORCH_CUDA_ALLOC_CONF: 'expandable_segments:True' };
-const FINE: Config = { fine_grained_activation_offloading: true, offload_modules: ['core_attn'] };
-const OVERLAP: Config = {
-  overlap_moe_expert_parallel_comm: true,
-  num_moe_experts: 8,
-  expert_model_parallel_size: 2,
-  world_size: 8,
-  moe_token_dispatcher_type: 'alltoall',
-};
-const HOST: Config = {
-  optimizer_cpu_offload: true,
-  use_distributed_optimizer: true,
-  use_precision_aware_optimizer: true,
-};
-const FSDP: Config = { use_megatron_fsdp: true, ckpt_format: 'fsdp_dtensor' };
-
-/** A model that breaks nothing. */
-const SOUND: Config = {
-  num_layers: 32,
-  num_attention_heads: 32,
-  num_query_groups: 8,
-  seq_length: 4096,
-  world_size: 8,
-  micro_batch_size: 1,
-  global_batch_size: 64,
-  bf16: true,
-  hidden_dropout: 0,
-  attention_dropout: 0,
-  pipeline_dtype: 'bfloat16',
-};
-
-/** For each constraint a configuration that breaks it, and nothing else unless `also` says so. */
-const BROKEN: Readonly<Record<string, Case & { readonly also?: readonly string[] }>> = {
-  'offload-pp': { config: { cpu_offloading: true, pipeline_model_parallel_size: 2 } },
-  'offload-layers': { config: { cpu_offloading: true, cpu_offloading_num_layers: 32 } },
-  'offload-recompute': { config: { cpu_offloading: true, ...SELECTIVE('mlp') } },
-  'offload-graphs': { config: { cpu_offloading: true, ...TE } },
-  'offload-fine': { config: { cpu_offloading: true, ...FINE }, versions: { core: '0.16.0', te: '2.9' } },
-  'fine-te': { config: { ...FINE, transformer_impl: 'local' }, versions: { te: '2.9' } },
-  'fine-te-env': { config: FINE, versions: { te: '2.10.0' } },
-  'fine-modules': { config: { ...FINE, offload_modules: [] }, versions: { te: '2.9' } },
-  'fine-attnproj': { config: { ...FINE, offload_modules: ['attn_proj'] }, versions: { te: '2.9' } },
-  'fine-moe-recompute': {
-    config: { ...FINE, offload_modules: ['expert_fc1'], ...SELECTIVE('moe'), num_moe_experts: 8 },
-    versions: { te: '2.9' },
-  },
-  'fine-mhc': { config: { ...FINE, ...SELECTIVE('mhc') }, versions: { te: '2.9' } },
-  'fine-fused': { config: { ...FINE, offload_modules: ['fused_group_mlp'] }, versions: { te: '2.9' } },
-  'fine-graphs': { config: { ...FINE, ...TE, cuda_graph_impl: 'local' }, versions: { te: '2.9' } },
-  'fine-numbers': { config: { ...FINE, activation_offload_fraction: 1.5 }, versions: { te: '2.9' } },
-  stash: { config: { moe_paged_stash: true } },
-  'rc-gran': { config: { recompute_granularity: 'some' } },
-  'rc-method': { config: { recompute_granularity: 'full', recompute_num_layers: 1 } },
-  'rc-layers': { config: { recompute_granularity: 'full', recompute_method: 'block' } },
-  'rc-sel-method': { config: { ...SELECTIVE('mlp'), recompute_method: 'block' } },
-  'rc-modules': { config: SELECTIVE('attention') },
-  'rc-moeact': { config: { ...SELECTIVE('moe_act'), num_moe_experts: 8 } },
-  'rc-mla': { config: SELECTIVE('mla_up_proj') },
-  'rc-shared': { config: { ...SELECTIVE('shared_experts'), moe_shared_expert_overlap: true } },
-  'rc-fp8': { config: { ...SELECTIVE('layernorm'), fp8: 'hybrid' }, versions: { te: '2.9' } },
-  'rc-dist-sp': {
-    config: { ...FULL, distribute_saved_activations: true, sequence_parallel: true, tensor_model_parallel_size: 2 },
-    env: { CUDA_DEVICE_MAX_CONNECTIONS: '1' },
-  },
-  'rc-moe-layer': { config: { ...FULL, moe_layer_recompute: true } },
-  'rc-ep-overlap': { config: { ...OVERLAP, ...SELECTIVE('moe') }, versions: { torch: '2.9' } },
-  'ep-overlap-misc': {
-    config: { ...OVERLAP, moe_token_dispatcher_type: 'allgather' },
-    versions: { torch: '2.9' },
-  },
-  'graph-full-rc': { config: { ...TE, ...FULL } },
-  'graph-moe-rc': {
-    config: { ...TE, cuda_graph_modules: ['attn', 'moe_router'], ...SELECTIVE('moe'), num_moe_experts: 8 },
-  },
-  'graph-dropout-rc': { config: { ...TE, ...SELECTIVE('core_attn'), attention_dropout: 0.1 } },
-  'graph-moe': { config: { ...TE, cuda_graph_modules: ['moe'], num_moe_experts: 8 } },
-  'graph-nan': { config: { cuda_graph_impl: 'full_iteration' } },
-  'graph-rng': { config: { ...TE, use_te_rng_tracker: false }, framework: 'megatron-bridge' },
-  'graph-nccl-te': { config: TE, env: EXPANDS, versions: { core: '0.16.0' } },
-  'graph-nccl-local': {
-    config: { ...TE, cuda_graph_impl: 'local' },
-    env: EXPANDS,
-    versions: { core: '0.18.1' },
-  },
-  'graph-expand-old': { config: TE, env: { ...EXPANDS, NCCL_GRAPH_REGISTER: '0' }, versions: { core: '0.15.2' } },
-  'graph-wgrad': {
-    config: { ...TE, delay_wgrad_compute: true, gradient_accumulation_fusion: true },
-    versions: { te: '2.11' },
-  },
-  'graph-packing': { config: { ...TE, packed_sequence_size: 4096 }, framework: 'megatron-bridge' },
-  'ub-expand': { config: { nccl_ub: true }, env: EXPANDS, versions: { torch: '2.10.0' } },
-  'ub-manual': { config: { fsdp_manual_registration: true } },
-  'fsdp-conn': { config: FSDP, env: { CUDA_DEVICE_MAX_CONNECTIONS: '1' } },
-  'tp-conn': { config: { tensor_model_parallel_size: 2 } },
-  'fsdp-ckpt': { config: { use_megatron_fsdp: true, save: '/checkpoints' } },
-  fsdp2: { config: { use_torch_fsdp2: true, pipeline_model_parallel_size: 2 } },
-  'fsdp-both': { config: { ...FSDP, use_torch_fsdp2: true }, also: ['fsdp2'] },
-  'fsdp-v2': { config: { ...FSDP, megatron_fsdp_version: 2, num_moe_experts: 8 }, framework: 'megatron-bridge' },
-  'do-pao': { config: { use_precision_aware_optimizer: true } },
-  'do-dtypes': { config: { exp_avg_dtype: 'bfloat16' } },
-  'oo-pao': { config: { optimizer_cpu_offload: true, use_distributed_optimizer: true } },
-  'oo-fp8': { config: { ...HOST, fp8: 'hybrid', fp8_recipe: 'tensorwise', fp8_param_gather: true } },
-  'oo-wd': { config: { ...HOST, decoupled_weight_decay: false } },
-  'oo-wrap': { config: { ...HOST, optimizer_skip_megatron_wrapping: true } },
-  'oo-fraction': { config: { ...HOST, optimizer_offload_fraction: 1.5 } },
-  'oo-dist': { config: { optimizer_cpu_offload: true }, framework: 'megatron-bridge' },
-  apg: { config: { overlap_param_gather: true, use_distributed_optimizer: true } },
-  fp8pg: { config: { fp8: 'hybrid', fp8_param_gather: true } },
-  'mx-reuse': {
-    config: { fp8: 'e4m3', fp8_recipe: 'mxfp8', fp8_param_gather: true, use_distributed_optimizer: true },
-    framework: 'megatron-bridge',
-  },
-  'sp-tp': { config: { sequence_parallel: true } },
-  'pp-dtype': { config: { pipeline_model_parallel_size: 2, pipeline_dtype: null }, framework: 'megatron-bridge' },
-  'pp-div': { config: { pipeline_model_parallel_size: 4, num_layers: 30 } },
-  'vpp-div': { config: { pipeline_model_parallel_size: 4, virtual_pipeline_model_parallel_size: 3 } },
-  'vpp-pp': { config: { virtual_pipeline_model_parallel_size: 2 } },
-  'vpp-two': { config: { num_layers_per_virtual_pipeline_stage: 4, num_virtual_stages_per_pipeline_rank: 2 } },
-  'embed-split': {
-    config: {
-      pipeline_model_parallel_size: 4,
-      num_layers: 31,
-      account_for_loss_in_pipeline_split: true,
-      num_layers_in_last_pipeline_stage: 8,
-    },
-  },
-  'heads-tp': {
-    config: { tensor_model_parallel_size: 8, num_attention_heads: 36, num_query_groups: 4 },
-    env: { CUDA_DEVICE_MAX_CONNECTIONS: '1' },
-  },
-  'cp-seq': { config: { context_parallel_size: 4, seq_length: 4100 }, capability: 10 },
-  'cp-a2a-heads': {
-    config: { context_parallel_size: 4, cp_comm_type: ['a2a'], num_attention_heads: 30, num_query_groups: 30 },
-    capability: 10,
-  },
-  hcp: { config: { context_parallel_size: 4, cp_comm_type: ['a2a+p2p'] }, capability: 10 },
-  'cp-sft': { config: { context_parallel_size: 2, packed_sequence_size: 4096 }, framework: 'megatron-bridge' },
-  'pack-mbs': { config: { packed_sequence_size: 4096, micro_batch_size: 2 }, framework: 'megatron-bridge' },
-  'moe-cap': { config: { num_moe_experts: 8, moe_pad_expert_input_to_capacity: true } },
-  'moe-ep': { config: { num_moe_experts: 8, expert_model_parallel_size: 3, world_size: 24, global_batch_size: 24 } },
-  'world-layout': { config: { pipeline_model_parallel_size: 3, num_layers: 30 }, also: ['batch-split'] },
-  'world-experts': { config: { num_moe_experts: 16, expert_model_parallel_size: 16 } },
-  'batch-split': { config: { global_batch_size: 12 } },
-  'te-cross-entropy': {
-    config: { cross_entropy_loss_fusion: true, cross_entropy_fusion_impl: 'te' },
-    versions: { core: '0.19.0' },
-  },
-  'vpp-microbatches': {
-    config: {
-      pipeline_model_parallel_size: 4,
-      virtual_pipeline_model_parallel_size: 2,
-      global_batch_size: 2,
-      num_layers: 32,
-      pipeline_dtype: 'bfloat16',
-    },
-  },
+const { parts, sound, broken } = parse(readFileSync(new URL('oracle-cases.yaml', import.meta.url), 'utf8'), {
+  merge: true,
+}) as {
+  readonly parts: Readonly<Record<'fine' | 'graphs' | 'expands', Case>>;
+  readonly sound: Config;
+  readonly broken: Readonly<Record<string, Case>>;
 };
 
 describe('the oracle', () => {
   const ask = (
     by: typeof violations,
     {
-      config,
       env = {},
       versions = { torch: '2.9', core: '0.17', te: '2.9' },
       capability = 9,
       framework = 'megatron-lm',
+      also: _,
+      ...config
     }: Case,
-  ): string[] => by({ ...SOUND, ...config }, env, versions, { capability }, { framework, envKnown: true });
+  ): string[] => by({ ...sound, ...config }, env, versions, { capability }, { framework, envKnown: true });
 
   it('knows nothing of the sources it is held against', () => {
     expect(readFileSync(new URL('./oracle.ts', import.meta.url), 'utf8')).not.toMatch(
@@ -489,40 +312,44 @@ describe('the oracle', () => {
   });
 
   it('has a broken configuration for each constraint', () => {
-    expect(Object.keys(BROKEN).toSorted()).toEqual(CONSTRAINTS.toSorted());
-    expect(ask(violations, { config: {} })).toEqual([]);
-    expect(ask(possibleViolations, { config: {} })).toEqual([]);
+    expect(Object.keys(broken).toSorted()).toEqual(CONSTRAINTS.toSorted());
+    expect(ask(violations, {})).toEqual([]);
+    expect(ask(possibleViolations, {})).toEqual([]);
   });
 
-  for (const [id, broken] of Object.entries(BROKEN))
-    it(`finds ${id}`, () => {
-      expect(ask(violations, broken).toSorted()).toEqual([id, ...(broken.also ?? [])].toSorted());
-    });
+  it.each(Object.entries(broken))('finds %s', (id, one) => {
+    expect(ask(violations, one).toSorted()).toEqual([id, ...(one.also ?? [])].toSorted());
+  });
 
-  it('answers neither yes nor no where a version, a device, a variable or the framework decides and is unknown', () => {
-    const doubt = (one: Case): string[] => ask(possibleViolations, { versions: {}, ...one });
-    expect(doubt({ config: { nccl_ub: true }, env: EXPANDS })).toEqual(['ub-expand']);
-    expect(doubt({ config: TE, env: EXPANDS })).toEqual(['graph-nccl-te', 'graph-expand-old']);
-    expect(doubt({ config: FINE })).toEqual(['fine-te-env']);
-    expect(doubt({ config: { tensor_model_parallel_size: 2 }, capability: null })).toEqual(['tp-conn']);
-    expect(doubt({ config: { context_parallel_size: 2 }, framework: null })).toEqual(['tp-conn']);
+  const { fine, graphs, expands } = parts;
+  it.each<readonly [Case, readonly string[]]>([
+    [{ nccl_ub: true, ...expands }, ['ub-expand']],
+    [{ ...graphs, ...expands }, ['graph-nccl-te', 'graph-expand-old']],
+    [fine, ['fine-te-env']],
+    [{ tensor_model_parallel_size: 2, capability: null }, ['tp-conn']],
+    [{ context_parallel_size: 2, framework: null }, ['tp-conn']],
+  ])('does not decide %j without versions', (one, ids) => {
+    expect(ask(possibleViolations, { versions: {}, ...one })).toEqual(ids);
+  });
+
+  it('does not decide what depends on unknown variables', () => {
     expect(
-      possibleViolations({ ...SOUND, nccl_ub: true }, {}, {}, { capability: 9 }, { framework: null, envKnown: false }),
+      possibleViolations({ ...sound, nccl_ub: true }, {}, {}, { capability: 9 }, { framework: null, envKnown: false }),
     ).toEqual(['ub-expand']);
   });
 
-  it('knows where versions change the answer', () => {
-    const ub = (torch: string): string[] =>
-      ask(violations, { config: { nccl_ub: true }, env: EXPANDS, versions: { torch } });
-    expect([ub('2.10.1'), ub('2.11.0'), ub('2.12.0a0+git')]).toEqual([['ub-expand'], [], []]);
-    const local = (core: string, capability = 9): string[] =>
-      ask(violations, { config: { ...TE, cuda_graph_impl: 'local' }, env: EXPANDS, versions: { core }, capability });
-    expect([local('0.13.1'), local('0.14.0'), local('0.16.0'), local('0.19.0'), local('0.16.0', 10)]).toEqual([
-      [],
-      ['graph-expand-old'],
-      ['graph-nccl-local'],
-      [],
-      [],
-    ]);
+  const local = { ...graphs, cuda_graph_impl: 'local', ...expands };
+  const buffers = { nccl_ub: true, ...expands };
+  it.each<readonly [Case, readonly string[]]>([
+    [{ ...buffers, versions: { torch: '2.10.1' } }, ['ub-expand']],
+    [{ ...buffers, versions: { torch: '2.11.0' } }, []],
+    [{ ...buffers, versions: { torch: '2.12.0a0+git' } }, []],
+    [{ ...local, versions: { core: '0.13.1' } }, []],
+    [{ ...local, versions: { core: '0.14.0' } }, ['graph-expand-old']],
+    [{ ...local, versions: { core: '0.16.0' } }, ['graph-nccl-local']],
+    [{ ...local, versions: { core: '0.19.0' } }, []],
+    [{ ...local, versions: { core: '0.16.0' }, capability: 10 }, []],
+  ])('knows where versions change the answer: %j', (one, ids) => {
+    expect(ask(violations, one)).toEqual(ids);
   });
 });
