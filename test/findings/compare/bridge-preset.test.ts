@@ -9,42 +9,32 @@ import type { BridgeStep, BridgeValues, StepValue } from '../../../src/model/gol
 import type { CompareCheck } from '../../../src/model/results/compare.js';
 import { bridge, failed, losses, NO_STEP, named } from './outcomes.js';
 
+const times = <Value>(count: number, value: Value): Value[] => Array(count).fill(value);
+
 describe('Megatron Bridge: GPU utilization', () => {
-  const utilization = (
-    golden: readonly (number | null)[],
-    current: readonly (number | null)[],
-    options: BridgeOptions = {},
-  ): { readonly check: CompareCheck; readonly outcome: PresetOutcome } => {
-    const of = (figures: readonly (number | null)[]): BridgeValues =>
-      bridge(losses(figures.length, (i) => ({ gpu_utilization: figures[i]! })));
+  type Figures = readonly (number | null)[];
+  const utilization = (golden: Figures, current: Figures, options: BridgeOptions = {}) => {
+    const of = (figures: Figures) => bridge(losses(figures.length, (i) => ({ gpu_utilization: figures[i]! })));
     const outcome = judgeBridge(of(golden), of(current), options);
     return { check: named(outcome, 'GPU utilization'), outcome };
   };
-  const ten = (head: number, tail: number): number[] => [...Array(7).fill(head), ...Array(3).fill(tail)];
+  const ten = (head: number, tail: number): number[] => [...times(7, head), ...times(3, tail)];
+  const NO_NUMBER = 'GPU utilization: no number';
 
   it('is the mean of the last 30 % of the steps: of 10 from the eighth on', () => {
     const { check } = utilization(ten(1, 400), ten(999, 404));
-    expect(check).toMatchObject({
-      golden: 400,
-      current: 404,
-      delta: 4,
-      unit: 'TFLOP/s/GPU',
-      tolerance: 0.05,
-      status: 'pass',
-    });
+    expect(check).toMatchObject({ golden: 400, current: 404, delta: 4, unit: 'TFLOP/s/GPU', tolerance: 0.05 });
+    expect(check).toMatchObject({ status: 'pass', reason: 'mean of positions 7 to 10 of 10 golden steps' });
     expect(check.relative).toBeCloseTo(0.01, 12);
-    expect(check.reason).toBe('mean of positions 7 to 10 of 10 golden steps');
   });
 
   it('leaves out one step at least', () => {
-    expect(utilization([1, 400], [9999, 400], { skip_first_percent_time: 0 }).check).toMatchObject({
-      golden: 400,
-      current: 400,
-    });
+    const { check } = utilization([1, 400], [9999, 400], { skip_first_percent_time: 0 });
+    expect(check).toMatchObject({ golden: 400, current: 400 });
     // Of a single step nothing is left: NaN passes.
-    const { check, outcome } = utilization([400], [1]);
-    expect(check).toMatchObject({ golden: null, current: null, status: 'pass', gate: true });
-    expect(outcome.notes.join()).toContain('GPU utilization: no number');
+    const single = utilization([400], [1]);
+    expect(single.check).toMatchObject({ golden: null, current: null, status: 'pass', gate: true });
+    expect(single.outcome.notes.join()).toContain(NO_NUMBER);
   });
 
   it.each([
@@ -58,53 +48,43 @@ describe('Megatron Bridge: GPU utilization', () => {
     expect(outcome.passed).toBe(status === 'pass');
   });
 
-  it('takes positions as Python slices do', () => {
-    const [golden, current] = [
-      [1, 2, 3, 4, 5],
-      [10, 20, 30, 40, 50],
-    ];
-    const window = (start: number | null, end: number | null): unknown => {
-      const options = { eval_time_start_step: start, eval_time_end_step: end };
-      const { check } = utilization(golden, current, options);
-      return [check.golden, check.current, check.status];
-    };
-    expect(window(1, 3)).toEqual([2.5, 25, 'improvement']);
-    expect(window(0, null)).toEqual([3, 30, 'improvement']);
-    expect(window(-2, null)).toEqual([4.5, 45, 'improvement']);
-    expect(window(1, -1)).toEqual([3, 30, 'improvement']);
-    expect(window(-99, 99)).toEqual([3, 30, 'improvement']);
-    expect(window(4, 2)).toEqual([null, null, 'pass']);
-    expect(window(7, null)).toEqual([null, null, 'pass']);
+  // As Python slices do.
+  it.each([
+    [1, 3, 2.5],
+    [0, null, 3],
+    [-2, null, 4.5],
+    [1, -1, 3],
+    [-99, 99, 3],
+    [4, 2, null],
+    [7, null, null],
+  ])('positions %s to %s have a mean of %s', (start, end, mean) => {
+    const options = { eval_time_start_step: start, eval_time_end_step: end };
+    const { check } = utilization([1, 2, 3, 4, 5], [10, 20, 30, 40, 50], options);
+    const expected = mean === null ? [null, null, 'pass'] : [mean, 10 * mean, 'improvement'];
+    expect([check.golden, check.current, check.status]).toEqual(expected);
   });
 
   it('counts positions in numerical order of the golden steps', () => {
     const step = (loss: number, gpu: number): BridgeStep => ({ ...NO_STEP, lm_loss: loss, gpu_utilization: gpu });
-    const golden = bridge([], {
-      steps: new Map([
-        [9, step(1, 100)],
-        [2, step(3, 1)],
-        [10, step(0.5, 200)],
-      ]),
-    });
+    const steps = [[9, step(1, 100)] as const, [2, step(3, 1)] as const, [10, step(0.5, 200)] as const];
+    const golden = bridge([], { steps: new Map(steps) });
     const outcome = judgeBridge(golden, golden, { eval_time_start_step: 1 });
     expect(named(outcome, 'GPU utilization').golden).toBe(150);
   });
 
   it('leaves NaN and missing figures out of the mean', () => {
-    const missing = [...Array(7).fill(400), 400, null, 404];
-    expect(utilization(missing, ten(400, 402)).check).toMatchObject({ golden: 402, current: 402, status: 'pass' });
+    const { check } = utilization([...times(8, 400), null, 404], ten(400, 402));
+    expect(check).toMatchObject({ golden: 402, current: 402, status: 'pass' });
   });
 
-  it('passes without a figure, with a note', () => {
-    for (const [golden, current] of [
-      [ten(400, 400), Array(10).fill(null)],
-      [Array(10).fill(null), ten(400, 400)],
-    ] as const) {
-      const { check, outcome } = utilization(golden, current);
-      expect(check).toMatchObject({ status: 'pass', gate: true, delta: null });
-      expect(check.reason).toContain('no number, which passes upstream');
-      expect(outcome.notes.join()).toContain('GPU utilization: no number');
-    }
+  it.each([
+    ['of the run', ten(400, 400), times(10, null)],
+    ['of golden', times(10, null), ten(400, 400)],
+  ])('passes without a figure %s, with a note', (_, golden, current) => {
+    const { check, outcome } = utilization(golden, current);
+    expect(check).toMatchObject({ status: 'pass', gate: true, delta: null });
+    expect(check.reason).toContain('no number, which passes upstream');
+    expect(outcome.notes.join()).toContain(NO_NUMBER);
   });
 
   it('passes where golden is nothing', () => {
@@ -113,129 +93,116 @@ describe('Megatron Bridge: GPU utilization', () => {
 
   it('reports the time of a step without judging it', () => {
     const slow = judgeBridge(bridge(losses(10)), bridge(losses(10, () => ({ step_ms: 9000 }))));
-    expect(named(slow, 'elapsed time per iteration (ms)')).toMatchObject({
-      golden: 1000,
-      current: 9000,
-      unit: 'ms',
-      tolerance: null,
-      status: 'info',
-      gate: false,
-    });
+    const expected = { golden: 1000, current: 9000, unit: 'ms', tolerance: null, status: 'info', gate: false };
+    expect(named(slow, 'elapsed time per iteration (ms)')).toMatchObject(expected);
     expect(slow.passed).toBe(true);
   });
 });
 
 describe('Megatron Bridge: memory', () => {
-  const memory = (
-    golden: Partial<BridgeValues>,
-    current: Partial<BridgeValues>,
-    options: BridgeOptions = {},
-  ): PresetOutcome => judgeBridge(bridge(losses(10), golden), bridge(losses(10), current), options);
-  const all = { alloc: 20, max_alloc: 40, max_reserved: 60 };
+  const NAMES = ['alloc', 'max_alloc', 'max_reserved'] as const;
+  type Memory = readonly [alloc: number | null, maxAlloc: number | null, maxReserved: number | null];
+  const memory = (golden: Memory, current: Memory, options: BridgeOptions = {}): PresetOutcome => {
+    const of = (figures: Memory) =>
+      bridge(losses(10), Object.fromEntries(NAMES.map((name, i) => [name, figures[i]])) as Partial<BridgeValues>);
+    return judgeBridge(of(golden), of(current), options);
+  };
+  const ALL: Memory = [20, 40, 60];
 
-  it('passes 5 % either way', () => {
-    expect(failed(memory(all, all))).toEqual([]);
-    expect(failed(memory(all, { alloc: 21, max_alloc: 38, max_reserved: 63 }))).toEqual([]);
-    const outcome = memory(all, { alloc: 21.01, max_alloc: 37.99, max_reserved: 63.01 });
-    expect(failed(outcome)).toEqual(['alloc', 'max_alloc', 'max_reserved']);
-    expect(outcome.checks.filter(({ unit }) => unit === 'GB').map(({ status }) => status)).toEqual([
-      'regression',
-      'improvement',
-      'regression',
-    ]);
-    expect(named(outcome, 'max_alloc')).toMatchObject({ golden: 40, current: 37.99, tolerance: 0.05, gate: true });
-    expect(
-      failed(memory(all, { alloc: 21.01, max_alloc: 37.99, max_reserved: 63.01 }, { memory_threshold: 0.1 })),
-    ).toEqual([]);
+  // 5 % pass either way. Where golden is 0 the figure itself is the difference. A run that lacks a figure of golden
+  // fails: at the first two upstream stops.
+  it.each<[Memory, Memory, string, BridgeOptions?]>([
+    [ALL, ALL, ''],
+    [ALL, [21, 38, 63], ''],
+    [ALL, [21.01, 37.99, 63.01], 'alloc,max_alloc,max_reserved'],
+    [ALL, [21.01, 37.99, 63.01], '', { memory_threshold: 0.1 }],
+    [ALL, [20, 40, null], 'max_reserved'],
+    [ALL, [null, 40, 60], 'alloc'],
+    [ALL, [null, null, null], 'alloc,max_alloc,max_reserved'],
+    [[0, 40, 60], [0.05, 40, 60], ''],
+    [[0, 40, 60], [0.06, 40, 60], 'alloc'],
+    [[Number.NaN, 40, 60], ALL, ''],
+    [[20, 40, null], [20, 40, 999], ''],
+  ])('of golden %j and now %j these fail: "%s"', (golden, current, expected, options) => {
+    expect(failed(memory(golden, current, options)).join()).toBe(expected);
   });
 
-  it.each([{ max_alloc: 40, max_reserved: 60 }, { alloc: 20, max_reserved: 60 }, { max_reserved: 60 }, {}])(
+  it('has a status and a reason for each figure', () => {
+    const outcome = memory(ALL, [21.01, 37.99, 63.01]);
+    const statuses = NAMES.map((name) => named(outcome, name)).map(({ unit, status }) => `${status} ${unit}`);
+    expect(statuses).toEqual(['regression GB', 'improvement GB', 'regression GB']);
+    expect(named(outcome, 'max_alloc')).toMatchObject({ golden: 40, current: 37.99, tolerance: 0.05, gate: true });
+    expect(named(memory(ALL, [20, 40, null]), 'max_reserved').reason).toContain('fails upstream');
+    expect(named(memory(ALL, [null, null, null]), 'alloc').reason).toContain('stops with an error');
+    expect(memory([Number.NaN, 40, 60], ALL).notes.join()).toContain('alloc: no number');
+    const unjudged = named(memory([20, 40, null], [20, 40, 999]), 'max_reserved');
+    expect(unjudged).toMatchObject({ status: 'skipped', gate: false, current: 999 });
+  });
+
+  it.each<[Memory]>([[[null, 40, 60]], [[20, null, 60]], [[null, null, 60]], [[null, null, null]]])(
     'is skipped as a whole if golden has only %j',
     (golden) => {
-      const outcome = memory(golden, { alloc: 90, max_alloc: 90, max_reserved: 90 });
-      for (const name of ['alloc', 'max_alloc', 'max_reserved']) {
-        expect(named(outcome, name)).toMatchObject({ status: 'skipped', gate: false });
-      }
+      const outcome = memory(golden, [90, 90, 90]);
+      for (const name of NAMES) expect(named(outcome, name)).toMatchObject({ status: 'skipped', gate: false });
       expect(outcome.notes).toEqual(['the golden values lack alloc or max_alloc: upstream judges no memory then']);
       expect(outcome.passed).toBe(true);
     },
   );
-
-  it('judges the reserved peak only if golden has it, and then wants it', () => {
-    const without = memory({ alloc: 20, max_alloc: 40 }, { ...all, max_reserved: 999 });
-    expect(named(without, 'max_reserved')).toMatchObject({ status: 'skipped', gate: false, current: 999 });
-    expect(without.passed).toBe(true);
-    const missing = memory(all, { alloc: 20, max_alloc: 40 });
-    expect(failed(missing)).toEqual(['max_reserved']);
-    expect(named(missing, 'max_reserved').reason).toContain('fails upstream');
-  });
-
-  it('fails a run that lacks the others, at which upstream stops', () => {
-    expect(failed(memory(all, { max_alloc: 40, max_reserved: 60 }))).toEqual(['alloc']);
-    expect(failed(memory(all, {}))).toEqual(['alloc', 'max_alloc', 'max_reserved']);
-    expect(named(memory(all, {}), 'alloc').reason).toContain('stops with an error');
-  });
-
-  it('takes the figure itself for the difference where golden is 0, and passes NaN', () => {
-    expect(failed(memory({ ...all, alloc: 0 }, { ...all, alloc: 0.05 }))).toEqual([]);
-    expect(failed(memory({ ...all, alloc: 0 }, { ...all, alloc: 0.06 }))).toEqual(['alloc']);
-    const nan = memory({ ...all, alloc: Number.NaN }, all);
-    expect(nan.passed).toBe(true);
-    expect(nan.notes.join()).toContain('alloc: no number');
-  });
 });
 
 describe('Megatron Bridge: the loss', () => {
-  const curves = (
-    golden: readonly (StepValue | null)[],
-    current: readonly (StepValue | null)[],
-    options: BridgeOptions = {},
-  ): PresetOutcome => {
-    const of = (curve: readonly (StepValue | null)[]): BridgeValues =>
-      bridge(curve.map((lm_loss) => ({ lm_loss, step_ms: 1, gpu_utilization: 1 })));
+  type Curve = readonly (StepValue | null)[];
+  const curves = (golden: Curve, current: Curve, options: BridgeOptions = {}): PresetOutcome => {
+    const of = (curve: Curve) => bridge(curve.map((lm_loss) => ({ lm_loss, step_ms: 1, gpu_utilization: 1 })));
     return judgeBridge(of(golden), of(current), { skip_first_percent_loss: 0, ...options });
   };
+  const ofCheck = (name: string, ...question: Parameters<typeof curves>): CompareCheck =>
+    named(curves(...question), `lm loss: ${name}`);
   const falling = Array.from({ length: 20 }, (_, i) => 10 - 0.25 * i);
+  /** The first `count` losses are others. */
+  const withFirst = (count: number, other: (loss: number) => number, curve: readonly number[] = falling): number[] =>
+    curve.map((loss, i) => (i < count ? other(loss) : loss));
 
   it('is skipped in the first fifth of the steps', () => {
     // Of 20 points four are skipped, of 19 three (3.8).
-    const wrong = (count: number): number[] => falling.map((loss, i) => (i < count ? 99 : loss));
     const judged = (total: number, count: number): PresetOutcome =>
-      judgeBridge(bridge(losses(total)), bridge(losses(total, (i) => ({ lm_loss: wrong(count)[i]! }))));
-    expect(failed(judged(20, 4))).toEqual([]);
-    expect(failed(judged(20, 5))).toContain('lm loss: correlation');
-    expect(failed(judged(19, 3))).toEqual([]);
-    expect(failed(judged(19, 4))).toContain('lm loss: correlation');
+      judgeBridge(bridge(losses(total)), bridge(losses(total, (i) => ({ lm_loss: withFirst(count, () => 99)[i]! }))));
+    for (const [total, count] of [[20, 4] as const, [19, 3] as const]) {
+      expect(failed(judged(total, count))).toEqual([]);
+      expect(failed(judged(total, count + 1))).toContain('lm loss: correlation');
+    }
     expect(named(judged(20, 0), 'lm loss: points').reason).toContain('0 of 16 steps');
   });
 
   it('has to correlate', () => {
     // Deviations of golden (-1.5, -0.5, 0.5, 1.5): square sum 5. Last two swapped: products 2.25 + 0.25 + 0.75 + 0.75 =
     // 4 → 0.8.
-    const check = named(curves([1, 2, 3, 4], [1, 2, 4, 3]), 'lm loss: correlation');
+    const check = ofCheck('correlation', [1, 2, 3, 4], [1, 2, 4, 3]);
     expect(check).toMatchObject({ golden: null, status: 'regression', gate: true, unit: '1' });
     expect(check.current).toBeCloseTo(0.8, 12);
     expect(check.reason).toBe('Pearson over 4 steps, 0.95 wanted');
-    expect(named(curves([1, 2, 3, 4], [1, 2, 4, 3], { correlation_threshold: 0.79 }), check.name).status).toBe('pass');
+    const options = { correlation_threshold: 0.79 };
+    expect(ofCheck('correlation', [1, 2, 3, 4], [1, 2, 4, 3], options).status).toBe('pass');
     // Twice the loss correlates, and is wrong elsewhere.
-    const twice = curves(
-      falling,
-      falling.map((loss) => 2 * loss),
-    );
-    expect(failed(twice)).toEqual(['lm loss: points', 'lm loss: final']);
+    expect(
+      failed(
+        curves(
+          falling,
+          withFirst(20, (loss) => 2 * loss),
+        ),
+      ),
+    ).toEqual(['lm loss: points', 'lm loss: final']);
   });
 
-  it('passes a correlation that is no number', () => {
-    for (const [golden, current] of [
-      [Array(10).fill(3), Array(10).fill(3)],
-      [[3], [3]],
-      [falling, [...falling.slice(0, 10), null, ...falling.slice(11)]],
-    ] as const) {
-      const outcome = curves(golden, current);
-      expect(named(outcome, 'lm loss: correlation')).toMatchObject({ status: 'pass', current: null });
-      expect(outcome.notes.join()).toContain('lm loss: correlation: no number');
-      expect(outcome.passed).toBe(true);
-    }
+  it.each<[string, Curve, Curve]>([
+    ['two flat curves', times(10, 3), times(10, 3)],
+    ['one point', [3], [3]],
+    ['a curve with a gap', falling, falling.with(10, null as never)],
+  ])('passes a correlation that is no number: of %s', (_, golden, current) => {
+    const outcome = curves(golden, current);
+    expect(named(outcome, 'lm loss: correlation')).toMatchObject({ status: 'pass', current: null });
+    expect(outcome.notes.join()).toContain('lm loss: correlation: no number');
+    expect(outcome.passed).toBe(true);
   });
 
   // Tolerance by the golden loss: above 2.0, above 0.5, and below.
@@ -246,23 +213,18 @@ describe('Megatron Bridge: the loss', () => {
     [0.5, 0.02],
     [-0.5, 0.02],
   ])('of %f may differ by %f', (golden, tolerance) => {
-    const points = (factor: number): string => {
-      const outcome = curves(Array(10).fill(golden), Array(10).fill(golden * factor), { final_loss_tolerance: 9 });
-      return named(outcome, 'lm loss: points').status;
-    };
-    expect(points(1 + 0.999 * tolerance)).toBe('pass');
-    expect(points(1 + 1.001 * tolerance)).toBe('regression');
-    expect(points(1 - 1.001 * tolerance)).toBe('regression');
+    const points = (share: number): string =>
+      ofCheck('points', times(10, golden), times(10, golden * (1 + share * tolerance)), { final_loss_tolerance: 9 })
+        .status;
+    expect([0.999, 1.001, -1.001].map(points)).toEqual(['pass', 'regression', 'regression']);
   });
 
   it('may differ at a tenth of the points', () => {
     const of = (count: number): CompareCheck =>
-      named(
-        curves(
-          falling,
-          falling.map((loss, i) => (i < count ? loss * 1.2 : loss)),
-        ),
-        'lm loss: points',
+      ofCheck(
+        'points',
+        falling,
+        withFirst(count, (loss) => loss * 1.2),
       );
     expect(of(2)).toMatchObject({ current: 0.1, tolerance: 0.1, status: 'pass' });
     expect(of(3)).toMatchObject({ current: 0.15, status: 'regression' });
@@ -270,54 +232,46 @@ describe('Megatron Bridge: the loss', () => {
   });
 
   it('takes the figure itself for the difference where golden is 0', () => {
-    const of = (current: number): string => named(curves([0, 0], [current, current]), 'lm loss: points').status;
-    expect([of(0), of(0.02), of(0.021), of(-0.021)]).toEqual(['pass', 'pass', 'regression', 'regression']);
+    const of = (current: number): string => ofCheck('points', [0, 0], [current, current]).status;
+    expect([0, 0.02, 0.021, -0.021].map(of)).toEqual(['pass', 'pass', 'regression', 'regression']);
   });
 
   it('lets points without a number pass', () => {
-    const gone = falling.map((loss, i) => (i % 2 === 0 ? null : loss));
-    const outcome = curves(falling, gone);
-    expect(outcome.passed).toBe(true);
-    expect(named(outcome, 'lm loss: points').reason).toContain('10 of them: no number');
-    expect(
-      curves(
-        falling.map(() => Number.NaN),
-        falling,
-      ).passed,
-    ).toBe(true);
-    expect(
-      curves(
-        falling,
-        falling.map(() => 'nan' as const),
-      ).passed,
-    ).toBe(true);
+    const gone = curves(
+      falling,
+      falling.map((loss, i) => (i % 2 === 0 ? null : loss)),
+    );
+    expect(gone.passed).toBe(true);
+    expect(named(gone, 'lm loss: points').reason).toContain('10 of them: no number');
+    expect(curves(times(20, Number.NaN), falling).passed).toBe(true);
+    expect(curves(falling, times(20, 'nan')).passed).toBe(true);
   });
 
-  it('has to end where golden ends', () => {
-    const ends = (golden: number, current: number): CompareCheck =>
-      named(curves([...falling, golden], [...falling, current]), 'lm loss: final');
-    expect(ends(100, 105)).toMatchObject({ golden: 100, current: 105, tolerance: 0.05, status: 'pass' });
-    expect(ends(100, 95).status).toBe('pass');
-    expect(ends(100, 105.01).status).toBe('regression');
-    expect(ends(100, 94.99).status).toBe('regression');
-    expect(ends(0, 0.05).status).toBe('pass');
-    expect(ends(0, -0.06).status).toBe('regression');
-    // Divided by golden, not by its size: a negative one lets everything pass.
-    expect(ends(-4, 100).status).toBe('pass');
-    expect(ends(4, Number.NaN).status).toBe('pass');
+  // Divided by golden, not by its size: a negative one lets everything pass.
+  it.each([
+    [100, 105, 'pass'],
+    [100, 95, 'pass'],
+    [100, 105.01, 'regression'],
+    [100, 94.99, 'regression'],
+    [0, 0.05, 'pass'],
+    [0, -0.06, 'regression'],
+    [-4, 100, 'pass'],
+    [4, Number.NaN, 'pass'],
+  ])('has to end where golden ends: %f, now %f: %s', (golden, current, status) => {
+    const check = ofCheck('final', [...falling, golden], [...falling, current]);
+    expect(check).toMatchObject({ golden, tolerance: 0.05, status });
+    if (!Number.isNaN(current)) expect(check.current).toBe(current);
   });
 
   it('may have outliers beyond three standard deviations at a tenth of the points', () => {
     // 100 residuals, one of them 1: mean 0.01, σ ≈ 0.0995, 0.99 > 0.298.
-    const flat = Array(100).fill(5) as number[];
+    const flat = times(100, 5);
     const outliers = (count: number, options: BridgeOptions = {}): CompareCheck =>
-      named(
-        curves(
-          flat,
-          flat.map((loss, i) => (i < count ? loss + 1 : loss)),
-          options,
-        ),
-        'lm loss: outliers',
+      ofCheck(
+        'outliers',
+        flat,
+        withFirst(count, (loss) => loss + 1, flat),
+        options,
       );
     expect(outliers(1)).toMatchObject({ current: 0.01, tolerance: 0.1, status: 'pass' });
     // p ones of 1: (1 − p) > 3 √(p (1 − p)) as long as p < 1/10. At 9 %: 0.91 > 0.8585.
@@ -330,29 +284,25 @@ describe('Megatron Bridge: the loss', () => {
   });
 
   it('cannot be judged without golden steps, where upstream stops', () => {
-    const outcome = judgeBridge(bridge([], { alloc: 1, max_alloc: 1 }), bridge(losses(5), { alloc: 1, max_alloc: 1 }));
+    const none = (alloc: number) => bridge([], { alloc, max_alloc: 1 });
+    const outcome = judgeBridge(none(1), bridge(losses(5), { alloc: 1, max_alloc: 1 }));
     expect(outcome).toMatchObject({ passed: true, undecided: true });
     expect(outcome.checks.filter(({ status }) => status === 'undecided')).toHaveLength(5);
-    expect(judgeBridge(bridge([], { alloc: 1, max_alloc: 1 }), bridge([], { alloc: 2, max_alloc: 1 }))).toMatchObject({
-      passed: false,
-      undecided: false,
-    });
+    expect(judgeBridge(none(1), none(2))).toMatchObject({ passed: false, undecided: false });
     expect(curves(falling, falling, { skip_first_percent_loss: 1 })).toMatchObject({ passed: true, undecided: true });
   });
 
   it('leaves out golden steps without a loss, and reports that upstream does not', () => {
     const golden = bridge([{ gpu_utilization: 1 }, ...losses(10)]);
-    const outcome = judgeBridge(golden, golden);
-    expect(outcome.passed).toBe(true);
-    expect(outcome.notes).toContain(
-      '1 golden step without a loss left out; upstream stops at such a file with an error',
-    );
+    const { passed, notes } = judgeBridge(golden, golden);
+    expect(passed).toBe(true);
+    expect(notes).toContain('1 golden step without a loss left out; upstream stops at such a file with an error');
   });
 
   it('goes on with NaN where the run has no such step', () => {
-    const outcome = judgeBridge(bridge(losses(10)), bridge(losses(8)));
-    expect(outcome.passed).toBe(true);
-    expect(outcome.notes[0]).toBe('of 2 golden steps the current values have nothing; upstream goes on with NaN');
+    const { passed, notes } = judgeBridge(bridge(losses(10)), bridge(losses(8)));
+    expect(passed).toBe(true);
+    expect(notes[0]).toBe('of 2 golden steps the current values have nothing; upstream goes on with NaN');
   });
 });
 
@@ -363,7 +313,7 @@ describe('Megatron Bridge: gradient norms', () => {
   it('fail if any is NaN or infinite, at steps that golden lacks too', () => {
     expect(named(norms([1, 2.5, null, 1, 1]), 'grad norm')).toMatchObject({ status: 'pass', gate: true, current: 2.5 });
     for (const odd of [Number.NaN, Infinity, 'nan'] as const) {
-      const outcome = norms([1, 1, 1, 1, 1, 1, odd]);
+      const outcome = norms([...times(6, 1), odd]);
       expect(failed(outcome)).toEqual(['grad norm']);
       expect(named(outcome, 'grad norm').reason).toContain('1 of 7 steps NaN or infinite, first at step 6');
     }
@@ -371,6 +321,6 @@ describe('Megatron Bridge: gradient norms', () => {
   });
 
   it('are not asked for', () => {
-    expect(named(norms([null, null, null, null, null]), 'grad norm')).toMatchObject({ status: 'skipped', gate: false });
+    expect(named(norms(times(5, null)), 'grad norm')).toMatchObject({ status: 'skipped', gate: false });
   });
 });

@@ -25,7 +25,7 @@ interface FailedTruth extends RankTruth {
   readonly failing_function: string;
 }
 /** The ranks that ran out of memory. */
-const FAILED = sample.ranks.filter(({ ending }) => ending === 'oom') as readonly FailedTruth[];
+const FAILED = sample.ranks.filter(({ ending }) => ending === 'oom') as unknown as readonly FailedTruth[];
 
 const sampleFiles = (wanted: (name: string) => boolean): Files =>
   Object.fromEntries(

@@ -123,7 +123,7 @@ export function factsFrom(base: 'traced' | 'message', written: Written): OomFact
     if (key !== 'run') return [key, changes];
     return [
       key,
-      runSideOf(changes['early'] === undefined ? changes : { early: { source, ...(changes['early'] as never) } }),
+      runSideOf(changes['early'] === undefined ? changes : { early: { source, ...(changes['early'] as object) } }),
     ];
   });
   return (isExact ? tracedFacts : messageFacts)(Object.fromEntries(facts));
