@@ -1,7 +1,7 @@
 /**
  * Real bisections of recorded histories: 40 commits that move, rename and configure, some that die of the network or do
  * not build, one slowed by a straggler, and one that made the runs worse. The other histories are bisected in
- * `planted.full.test.ts`.
+ * `planted.ci.test.ts`.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,14 +1,16 @@
 /**
- * Repositories to bisect, as `samples/generate/repository/` makes them: what they promise of every commit is true of
- * its run, and our judge finds what was planted.
+ * Repositories to bisect, as `samples/generate/repository/` makes them: the same wherever they are built, run by
+ * `launch.sh`, bisected by git; and what they promise of every commit is true of its run.
  */
-import { mkdtempSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type BuiltCommit,
   type BuiltRepository,
   buildRepository,
+  checkOut,
 } from '../../samples/generate/repository/build-repository.js';
 import { choose } from '../../samples/generate/repository/choose.js';
 import { FACTS, REPOSITORY_KINDS, type RepositoryKind } from '../../samples/generate/repository/facts.js';
@@ -16,11 +18,11 @@ import { REFACTORS } from '../../samples/generate/repository/refactors.js';
 import type { Trained } from '../../samples/generate/repository/train.js';
 import { sharedBuild } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
-import { NIGHTLY } from '../support/level.js';
+import { NIGHTLY, sampled } from '../support/level.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { expectFound, expectNoSites } from './planted.js';
 
 const work = temporaryDirectory();
+const compiled = sharedBuild();
 const newDirectory = (): string => mkdtempSync(join(work, 'repository-'));
 
 describe('the table of regressions', () => {
@@ -43,7 +45,8 @@ async function trainAll(repository: BuiltRepository): Promise<Run[]> {
   return runs;
 }
 
-describe.each(REPOSITORY_KINDS)('a repository of kind %s', (kind: RepositoryKind) => {
+// All 41 commits of a repository are trained: some kinds with each change.
+describe.each(sampled(REPOSITORY_KINDS, 2))('a repository of kind %s', (kind: RepositoryKind) => {
   let repository: BuiltRepository;
   let runs: Run[];
 
@@ -57,20 +60,8 @@ describe.each(REPOSITORY_KINDS)('a repository of kind %s', (kind: RepositoryKind
     expect(commits).toHaveLength(41);
     expect(new Set(commits.map(({ sha }) => sha)).size).toBe(41);
     const present = new Set(commits.map((commit) => commit.kind));
-    const kinds = [
-      ...REFACTORS,
-      'bump',
-      'docs',
-      'tests',
-      'config',
-      'config_small',
-      'flaky',
-      'broken',
-      'straggler',
-      'fix',
-      'planted',
-    ];
-    for (const wanted of kinds) expect(present, wanted).toContain(wanted);
+    const others = 'bump docs tests config config_small flaky broken straggler fix planted'.split(' ');
+    for (const wanted of [...REFACTORS, ...others]) expect(present, wanted).toContain(wanted);
     const flaky = commits.filter((commit) => commit.kind === 'flaky').length;
     expect(flaky === 2 || flaky === 3).toBe(true);
     for (const near of [-1, 0, 1]) expect(commits[planted.index + near]!.spoiled).toBe('never');
@@ -121,12 +112,127 @@ describe.each(REPOSITORY_KINDS)('a repository of kind %s', (kind: RepositoryKind
   });
 });
 
-describe('git bisect run with our judge', () => {
-  const oom = NIGHTLY ? ([['oom', 101]] as const) : [];
-  it.each([...oom, ['component', 104] as const])('%s (repository %i): names the planted commit', async (kind, seed) => {
-    const directory = newDirectory();
-    const repository = await buildRepository(directory, { kind, seed }, sharedBuild());
-    await expectFound(buildCli(), directory, repository);
-    await expectNoSites(buildCli(), directory, repository.refactors.slice(0, 1), repository);
+describe('a built repository', () => {
+  let repository: BuiltRepository;
+  beforeAll(async () => {
+    repository = await buildRepository(newDirectory(), { seed: 2, kind: 'memory' }, compiled);
   });
+
+  function launch(directory: string, output: string): number | null {
+    const env = { ...process.env, ...repository.environment, MBF_OUTPUT_DIR: output };
+    return spawnSync(join(directory, 'launch.sh'), { env, encoding: 'utf8' }).status;
+  }
+
+  const gitIn = (directory: string, ...args: string[]): string => {
+    const { status, stdout, stderr } = spawnSync('git', args, { cwd: directory, encoding: 'utf8' });
+    if (status !== 0) throw new Error(`git ${args.join(' ')}: ${stderr}`);
+    return stdout.trim();
+  };
+
+  it('is the same wherever it is built', async () => {
+    const again = await buildRepository(newDirectory(), { seed: 2, kind: 'memory' }, compiled);
+    expect(again.commits).toEqual(repository.commits);
+    expect(again.planted).toEqual(repository.planted);
+    const other = await buildRepository(newDirectory(), { seed: 3, kind: 'memory' });
+    expect(other.commits[0]!.sha).not.toBe(repository.commits[0]!.sha);
+  });
+
+  it('trains by launch.sh as `train` does, at any commit, and leaves the checkout clean', async () => {
+    const { directory, planted, commits } = repository;
+    for (const at of [planted.index - 1, planted.index, 0]) {
+      const { sha } = commits[at]!;
+      await checkOut(repository, sha);
+      const output = newDirectory();
+      expect(launch(directory, output)).toBe(0);
+      const expected = newDirectory();
+      await repository.train(sha, 1, expected);
+      expect(readdirSync(output).sort()).toEqual(readdirSync(expected).sort());
+      for (const name of readdirSync(output)) {
+        expect(readFileSync(join(output, name)).equals(readFileSync(join(expected, name))), name).toBe(true);
+      }
+      expect(gitIn(directory, 'status', '--porcelain')).toBe('');
+    }
+  });
+
+  it('takes another time in another launch of the same commit, and the same memory', async () => {
+    const { sha } = repository.commits[0]!;
+    const [first, second] = await Promise.all([1, 2].map((attempt) => repository.train(sha, attempt, newDirectory())));
+    expect(second!.peakBytes).toBe(first!.peakBytes);
+    expect(second!.medianStepUs).not.toBe(first!.medianStepUs);
+    expect(second!.medianStepUs! / first!.medianStepUs! - 1).toBeLessThan(0.02);
+  });
+
+  it('can be launched in a worktree', () => {
+    const tree = join(newDirectory(), 'tree');
+    gitIn(repository.directory, 'worktree', 'add', '--quiet', '--detach', tree, repository.planted.sha);
+    expect(launch(tree, newDirectory())).toBe(0);
+    gitIn(repository.directory, 'worktree', 'remove', '--force', tree);
+  });
+
+  it('leaves runs that can be ingested without a failed source', async () => {
+    const runs = newDirectory();
+    // One commit of every kind.
+    const kinds = new Map(repository.commits.map((commit) => [`${commit.kind} ${commit.spoiled}`, commit]));
+    for (const { sha } of NIGHTLY ? repository.commits : kinds.values())
+      await repository.train(sha, 1, join(runs, sha));
+    const database = join(newDirectory(), 'all.duckdb');
+    const names = readdirSync(runs).map((name) => join(runs, name));
+    const { stdout, stderr } = buildCli().expect(0, ['ingest', ...names, '--each', '--db', database]);
+    expect(stdout + stderr).not.toMatch(/failed|error/i);
+    const broken = kinds.get('broken always')!;
+    expect(readdirSync(join(runs, broken.sha))).toHaveLength(1);
+    const flaky = kinds.get('flaky always');
+    if (flaky !== undefined) {
+      const { failures } = buildCli()
+        .expect(0, ['log', join(runs, flaky.sha), '--json'])
+        .json<{ failures?: unknown }>();
+      expect(failures === undefined ? 'timeout' : JSON.stringify(failures)).toContain('timeout');
+    }
+  });
+
+  /** A judge that knows the truth. */
+  function bisect(of: BuiltRepository, limitBytes: number): string {
+    const judge = join(newDirectory(), 'judge.mjs');
+    writeFileSync(
+      judge,
+      `import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+const output = ${JSON.stringify(newDirectory())};
+rmSync(output, { recursive: true, force: true });
+spawnSync('./launch.sh', { env: { ...process.env, MBF_OUTPUT_DIR: output } });
+const path = output + '/truth.json';
+if (!existsSync(path)) process.exit(125);
+const { ranks, numbers } = JSON.parse(readFileSync(path, 'utf8'));
+if (ranks[0].ending !== 'completed') process.exit(125);
+process.exit(numbers.peak_allocated_bytes > ${limitBytes} ? 1 : 0);
+`,
+    );
+    const env = { ...process.env, ...of.environment };
+    gitIn(of.directory, 'bisect', 'start', of.commits.at(-1)!.sha, of.commits[0]!.sha);
+    const { stdout } = spawnSync('git', ['bisect', 'run', process.execPath, judge], {
+      cwd: of.directory,
+      env,
+      encoding: 'utf8',
+    });
+    gitIn(of.directory, 'bisect', 'reset');
+    return stdout;
+  }
+
+  const between = ({ planted: { peakBytes } }: BuiltRepository): number => (peakBytes[0] + peakBytes[1]) / 2;
+
+  it('is bisected by git to the planted commit', () => {
+    expect(bisect(repository, between(repository))).toContain(`${repository.planted.sha} is the first bad commit`);
+  });
+
+  it.each(NIGHTLY ? [2, 3] : [2])(
+    'leaves git with the suspects where the planted one has neighbours that cannot be judged (seed %i)',
+    async (seed) => {
+      const spoiled = await buildRepository(newDirectory(), { seed, kind: 'memory', skippedNeighbour: true }, compiled);
+      expect(spoiled.expectedSuspects.length).toBeGreaterThan(1);
+      expect(spoiled.expectedSuspects).toContain(spoiled.planted.sha);
+      const output = bisect(spoiled, between(spoiled));
+      const list = /The first bad commit could be any of:\n([0-9a-f\n]+)/.exec(output)?.[1] ?? output;
+      expect(list.trim().split('\n').sort()).toEqual([...spoiled.expectedSuspects].sort());
+    },
+  );
 });
