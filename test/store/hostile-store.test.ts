@@ -1,53 +1,23 @@
 /** Stores that another hand changed: refused, or answered as if they had not been; nothing that they define runs. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MbfError } from '../../src/model/errors.js';
-import { migrate } from '../../src/store/migrate.js';
-import { MIGRATIONS } from '../../src/store/migrations.js';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
 import { openStore, type StoreMode } from '../../src/store/open-store.js';
 import { runReadOnly } from '../../src/store/read-only-sql.js';
+import { newStore } from '../support/new-store.js';
+import { onDuckDB, refusal, withMigrations } from './duckdb.js';
 import { scratchDirectory } from './scratch.js';
 
 const RUN = { run_id: 1, name: 'one', root_path: '/', created_at: new Date(0), touched_at: new Date(0) };
 
-let template = '';
-beforeAll(async () => {
-  template = join(mkdtempSync(join(tmpdir(), 'mbf-hostile-')), 'a.duckdb');
-  const store = await openStore(template, { mode: 'write' });
-  await store.insertRows('run', [RUN]);
-  await store.close();
-});
-afterAll(() => rmSync(dirname(template), { recursive: true }));
-
 /** A store with a run, on which statements then ran that are not ours. */
 async function changed(...statements: readonly string[]): Promise<string> {
   const file = join(scratchDirectory(), 'a.duckdb');
-  copyFileSync(template, file);
+  const store = await newStore(file);
+  await store.insertRows('run', [RUN]);
+  await store.close();
   await onDuckDB(file, ...statements);
   return file;
-}
-
-async function onDuckDB(file: string, ...statements: readonly string[]): Promise<void> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  try {
-    for (const sql of statements) await connection.run(sql);
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-async function refusal(work: Promise<unknown>): Promise<MbfError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(MbfError);
-  return error as MbfError;
 }
 
 const MODES: readonly StoreMode[] = ['read', 'write'];
@@ -84,12 +54,7 @@ describe('a store whose tables are not ours', () => {
 
   it('of an older version, before anything in it is changed', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
-    const instance = await DuckDBInstance.create(file);
-    const connection = await instance.connect();
-    await migrate(connection, 0, MIGRATIONS.slice(0, 8));
-    await connection.run('ALTER TABLE event ADD COLUMN further INTEGER DEFAULT 1');
-    connection.closeSync();
-    instance.closeSync();
+    await withMigrations(file, 8, 'ALTER TABLE event ADD COLUMN further INTEGER DEFAULT 1');
     for (const mode of MODES)
       expect((await refusal(openStore(file, { mode }))).message).toBe('not as schema version 8 makes it: table event');
   });
@@ -142,17 +107,14 @@ describe('macros and views of a stranger', () => {
   });
 
   it('are read by a statement of the user, except where they act', async () => {
-    const file = await changed('CREATE VIEW mine AS SELECT name FROM run', 'CREATE MACRO shout(x) AS upper(x)');
-    const store = await openStore(file, { mode: 'read' });
+    const own = ['CREATE VIEW mine AS SELECT name FROM run', 'CREATE MACRO shout(x) AS upper(x)'];
+    const store = await openStore(await changed(...own), { mode: 'read' });
     expect((await runReadOnly(store, 'SELECT shout(name) FROM mine')).rows).toEqual([['ONE']]);
     await store.close();
     for (const sql of [`CREATE VIEW theirs AS FROM ${ACTING}`, `CREATE MACRO theirs() AS TABLE FROM ${ACTING}`]) {
-      const acting = join(scratchDirectory(), 'b.duckdb');
-      copyFileSync(file, acting);
-      await onDuckDB(acting, sql);
-      const opened = await openStore(acting, { mode: 'read' });
+      const opened = await openStore(await changed(...own, sql), { mode: 'read' });
       const error = await refusal(runReadOnly(opened, 'SELECT 1'));
-      expect(error.describe()).toMatch(/b\.duckdb: its (view|macro) theirs calls enable_logging\(\)$/);
+      expect(error.describe()).toMatch(/a\.duckdb: its (view|macro) theirs calls enable_logging\(\)$/);
       await opened.close();
     }
     expect(existsSync('log')).toBe(false);

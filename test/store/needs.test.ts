@@ -1,68 +1,61 @@
 /** Queries that are not run while a table is empty: their answers are the same. */
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { composeSql } from '../../src/store/compose-sql.js';
 import { loadAllQueries, loadLibrary, loadQuery } from '../../src/store/load-queries.js';
-import { openStore } from '../../src/store/open-store.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
-import { repoRoot } from './scratch.js';
+import type { Store } from '../../src/store/store.js';
+import { newStore } from '../support/new-store.js';
+import { copyStore, samplePath } from '../support/stores.js';
+import { type Run, withDuckDB } from './duckdb.js';
+import { scratchDirectory } from './scratch.js';
 
-const cli = buildCli();
-const file = join(temporaryDirectory(), 'store.duckdb');
+const SAMPLES = ['llama3-70b-fragmentation', 'other-process', 'nccl-outside'].map(samplePath);
 const guarded = loadAllQueries().flatMap((query) => query.needs.map((table) => ({ query, table })));
 const questions = guarded.filter(({ query }) => query.kind === undefined);
 const objects = guarded.filter(({ query }) => query.kind !== undefined);
 
 /** What they read is in none of these samples: a limit of a memory fraction, a trace of a leak, pinned memory. */
 const PRINTED_RARELY: ReadonlySet<string> = new Set([
-  'log.device_total',
-  'log.doubtful_memory',
-  'nsys.step_candidates',
-  'replay.printed_limit',
-  'verdict.kept',
+  ...['log.device_total', 'log.doubtful_memory', 'nsys.step_candidates', 'replay.printed_limit', 'verdict.kept'],
   'snapshot.pinned_host_memory',
 ]);
 
-beforeAll(() => {
-  for (const sample of ['llama3-70b-fragmentation', 'other-process', 'nccl-outside'])
-    cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', file, '--quiet']);
-});
+/** The samples as three runs, and what a query gives while a table is empty. */
+const onSamples = (
+  work: (run: Run, without: <T>(table: string, ask: () => Promise<T>) => Promise<T>) => Promise<void>,
+): Promise<void> =>
+  withDuckDB(copyStore(join(scratchDirectory(), 'store.duckdb'), SAMPLES, ['--each']), (run) =>
+    work(run, async (table, ask) => {
+      await run('BEGIN TRANSACTION');
+      await run(`DELETE FROM ${table}`);
+      const answer = await ask();
+      await run('ROLLBACK');
+      return answer;
+    }),
+  );
 
-it('a query has rows with the rows of a table it needs, and none without', async () => {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  const count = async (sql: string): Promise<number> => {
-    const counts = [1, 2, 3].map(async (run) => {
-      const text = sql
-        .replaceAll('$run_ids', `'${run}'`)
-        .replaceAll('$run_id', `${run}::INTEGER`)
-        .replace(/\$\w+/g, 'NULL');
-      return Number((await connection.runAndReadAll(`SELECT count(*) FROM (${text})`)).getRows()[0]![0]);
-    });
-    return (await Promise.all(counts)).reduce((sum, rows) => sum + rows, 0);
-  };
-  try {
+it('a query has rows with the rows of a table it needs, and none without', () =>
+  onSamples(async (run, without) => {
+    const count = async (sql: string): Promise<number> => {
+      const counts = [1, 2, 3].map(async (id) => {
+        const text = sql
+          .replaceAll('$run_ids', `'${id}'`)
+          .replaceAll('$run_id', `${id}::INTEGER`)
+          .replace(/\$\w+/g, 'NULL');
+        return Number((await run(`SELECT count(*) AS n FROM (${text})`))[0]!['n']);
+      });
+      return (await Promise.all(counts)).reduce((sum, rows) => sum + rows, 0);
+    };
     expect(questions.length).toBeGreaterThan(10);
     for (const { query, table } of questions) {
       const sql = composeSql(query);
       if (!PRINTED_RARELY.has(query.name)) expect(await count(sql), query.name).toBeGreaterThan(0);
-      await connection.run('BEGIN TRANSACTION');
-      await connection.run(`DELETE FROM ${table}`);
-      expect(await count(sql), `${query.name} without ${table}`).toBe(0);
-      await connection.run('ROLLBACK');
+      expect(await without(table, () => count(sql)), `${query.name} without ${table}`).toBe(0);
     }
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-});
+  }));
 
-it('an object of the library is without rows where a table it needs is, and has the same columns', async () => {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  try {
+it('an object of the library is without rows where a table it needs is, and has the same columns', () =>
+  onSamples(async (run, without) => {
     expect(objects.length).toBeGreaterThan(5);
     for (const { query, table } of objects) {
       const name = query.name.replace('library.', '');
@@ -73,35 +66,30 @@ it('an object of the library is without rows where a table it needs is, and has 
         composeSql(asked, loadQuery, loadLibrary(), empty),
       );
       const columnsOf = async (sql: string) =>
-        (await connection.runAndReadAll(`DESCRIBE ${sql}`)).getRows().map(([column, type]) => [column, type]);
+        (await run(`DESCRIBE ${sql}`)).map((row) => [row['column_name'], row['column_type']]);
       const [whole, short] = texts as [string, string];
       expect(short.length).toBeLessThan(whole.length);
       expect(await columnsOf(short), query.name).toEqual(await columnsOf(whole));
-      await connection.run('BEGIN TRANSACTION');
-      await connection.run(`DELETE FROM ${table}`);
-      for (const sql of texts) expect((await connection.runAndReadAll(sql)).getRows(), query.name).toEqual([]);
-      await connection.run('ROLLBACK');
+      for (const sql of texts) expect(await without(table, () => run(sql)), query.name).toEqual([]);
     }
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-});
+  }));
 
-it('what an earlier answer was computed from is asked again after a change, in the same store', async () => {
-  const store = await openStore(join(temporaryDirectory(), 'changing.duckdb'), { mode: 'write' });
-  const incident = async () => (await store.all('incident.list', { run_id: 1 })).length;
-  const runs = async () => (await store.all('store.runs', { run_id: null })).map(({ incidents }) => incidents);
-  try {
-    await store.run(`INSERT INTO run (run_id, name, root_path, created_at, touched_at)
-      VALUES (1, 'r', '/r', TIMESTAMP '2024-01-01', TIMESTAMP '2024-01-01')`);
-    await store.run(`INSERT INTO source (source_id, run_id, attempt, path, display_path, status, file_bytes, parser_version,
-      ingested_at) VALUES (1, 1, 1, '/r/a', 'a', 'ingested', 1, 1, TIMESTAMP '2024-01-01')`);
+async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
+  const store = await newStore(join(scratchDirectory(), 'new.duckdb'));
+  await work(store).finally(() => store.close());
+}
+
+it('what an earlier answer was computed from is asked again after a change, in the same store', () =>
+  withStore(async (store) => {
+    const incident = async () => (await store.all('incident.list', { run_id: 1 })).length;
+    const runs = async () => (await store.all('store.runs', { run_id: null })).map(({ incidents }) => incidents);
+    const now = new Date(0);
+    await store.insertRows('run', [{ run_id: 1, name: 'r', root_path: '/r', created_at: now, touched_at: now }]);
+    const file = { path: '/r/a', display_path: 'a', status: 'ingested', file_bytes: 1, parser_version: 1 };
+    await store.insertRows('source', [{ source_id: 1, run_id: 1, attempt: 1, ...file, ingested_at: now }]);
     expect([await incident(), await runs()]).toEqual([0, [0]]);
-    await store.run(
-      `INSERT INTO incident (incident_id, source_id, kind, is_oom, line, last_line, byte_offset, grammar, text)
-      VALUES (1, 1, 'cuda_oom', true, 1, 1, 0, 'g', 'x')`,
-    );
+    const place = { line: 1, last_line: 1, byte_offset: 0, grammar: 'g', text: 'x' };
+    await store.insertRows('incident', [{ incident_id: 1, source_id: 1, kind: 'cuda_oom', is_oom: true, ...place }]);
     expect(await runs()).toEqual([1]);
     await store
       .transaction(async () => {
@@ -114,15 +102,11 @@ it('what an earlier answer was computed from is asked again after a change, in t
     await store.shadow('incident');
     await store.run('DELETE FROM incident');
     expect(await runs()).toEqual([0]);
-  } finally {
-    await store.close();
-  }
-});
+  }));
 
-it('a store knows its empty tables, after changes too, and never in a transaction', async () => {
-  const store = await openStore(join(temporaryDirectory(), 'new.duckdb'), { mode: 'write' });
-  const phase = { source_id: 1, attempt: 1, line: 1, byte_offset: 0, phase: 'training', label: 'x', format: 'f' };
-  try {
+it('a store knows its empty tables, after changes too, and never in a transaction', () =>
+  withStore(async (store) => {
+    const phase = { source_id: 1, attempt: 1, line: 1, byte_offset: 0, phase: 'training', label: 'x', format: 'f' };
     expect(await store.isEmpty('log_phase')).toBe(true);
     await store.transaction(async () => {
       await store.insertRows('log_phase', [phase]);
@@ -132,7 +116,4 @@ it('a store knows its empty tables, after changes too, and never in a transactio
     expect(await store.isEmpty('log_memory')).toBe(true);
     await store.shadow('log_memory');
     expect(await store.isEmpty('log_memory')).toBe(false);
-  } finally {
-    await store.close();
-  }
-});
+  }));

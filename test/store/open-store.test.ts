@@ -12,41 +12,20 @@ import {
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
-import { MbfError } from '../../src/model/errors.js';
+import type { MbfError } from '../../src/model/errors.js';
 import { migrate, readSchemaState } from '../../src/store/migrate.js';
 import { MIGRATIONS, SCHEMA_VERSION } from '../../src/store/migrations.js';
 import { openStore } from '../../src/store/open-store.js';
+import { newStore } from '../support/new-store.js';
+import { onDuckDB, refusal } from './duckdb.js';
 import { scratchDirectory } from './scratch.js';
 
 async function makeStore(file: string): Promise<void> {
   await (await openStore(file, { mode: 'write' })).close();
 }
 
-/** Runs statements on a file with DuckDB alone, behind the store's back. */
-async function withDuckDB(file: string, ...statements: readonly string[]): Promise<unknown[][]> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  try {
-    let rows: unknown[][] = [];
-    for (const sql of statements) rows = (await connection.runAndReadAll(sql)).getRows();
-    return rows;
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
-
-async function failure(work: Promise<unknown>): Promise<MbfError> {
-  const error: unknown = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(MbfError);
-  return error as MbfError;
-}
-
 async function expectRefusal(file: string, code: string, mode: 'read' | 'write' = 'write'): Promise<MbfError> {
-  const error = await failure(openStore(file, { mode }));
+  const error = await refusal(openStore(file, { mode }));
   expect(error.code).toBe(code);
   expect(error.place.file).toBe(file);
   return error;
@@ -88,7 +67,7 @@ describe('openStore', () => {
 
   it('refuses to write through a reader', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
-    await makeStore(file);
+    await (await newStore(file)).close();
     const store = await openStore(file, { mode: 'read' });
     await expect(store.run('DELETE FROM run')).rejects.toThrow(/read-only/);
     await store.close();
@@ -98,7 +77,7 @@ describe('openStore', () => {
     const directory = scratchDirectory();
     const file = join(directory, 'a.duckdb');
     const alias = join(directory, 'b.duckdb');
-    const store = await openStore(file, { mode: 'write' });
+    const store = await newStore(file);
     symlinkSync(file, alias);
     await expectRefusal(file, 'MBF3001');
     await expectRefusal(alias, 'MBF3001', 'read');
@@ -133,7 +112,7 @@ describe('openStore', () => {
   ])('refuses a foreign DuckDB database with %s, and does not change it', async (_, sql) => {
     const directory = scratchDirectory();
     const file = join(directory, 'a.duckdb');
-    await withDuckDB(file, sql);
+    await onDuckDB(file, sql);
     const before = readFileSync(file);
     await expectRefusal(file, 'MBF3004');
     await expectRefusal(file, 'MBF3004', 'read');
@@ -143,8 +122,8 @@ describe('openStore', () => {
 
   it('refuses a store of a newer schema', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
-    await makeStore(file);
-    await withDuckDB(file, `INSERT INTO mbforensics_schema VALUES (${SCHEMA_VERSION + 7}, 'later', now()::TIMESTAMP)`);
+    await (await newStore(file)).close();
+    await onDuckDB(file, `INSERT INTO mbforensics_schema VALUES (${SCHEMA_VERSION + 7}, 'later', now()::TIMESTAMP)`);
     const error = await expectRefusal(file, 'MBF3003');
     expect(error.message).toContain(`version ${SCHEMA_VERSION + 7}`);
     await expectRefusal(file, 'MBF3003', 'read');
@@ -153,91 +132,12 @@ describe('openStore', () => {
   it('brings an older schema up to date even for a reader', async () => {
     const file = join(scratchDirectory(), 'a.duckdb');
     // Version 0: a database in which nothing was made yet.
-    await withDuckDB(file, 'SELECT 1');
+    await onDuckDB(file, 'SELECT 1');
     const store = await openStore(file, { mode: 'read' });
     expect(await store.select('SELECT max(version) AS version FROM mbforensics_schema')).toEqual([
       { version: SCHEMA_VERSION },
     ]);
     await store.close();
-  });
-
-  /**
-   * `fine` if the store opens and holds the rows it had; else the code of the error. A wrong answer or another error
-   * fails.
-   */
-  async function outcome(file: string, rows: number): Promise<string> {
-    try {
-      const store = await openStore(file, { mode: 'read' });
-      try {
-        const [row] = await store.select('SELECT count(*) AS n, sum(length(text)) AS length FROM text_value');
-        expect(row).toEqual({ n: rows, length: rows * 32 });
-        return 'fine';
-      } finally {
-        await store.close();
-      }
-    } catch (error) {
-      if (error instanceof MbfError) return error.code;
-      throw error;
-    }
-  }
-
-  async function makeFilled(file: string, rows: number): Promise<Buffer> {
-    const store = await openStore(file, { mode: 'write' });
-    await store.run(`INSERT INTO text_value SELECT i::INTEGER, md5(i::VARCHAR) FROM range(${rows}) AS rows(i)`);
-    await store.close();
-    return readFileSync(file);
-  }
-
-  it('calls a truncated store damaged, when it opens or when the missing rows are read', async () => {
-    const directory = scratchDirectory();
-    const bytes = await makeFilled(join(directory, 'whole.duckdb'), 20_000);
-    const file = join(directory, 'cut.duckdb');
-    for (const cut of [12, 100, 4096, 8191, 8192, 12_287, 12_288, 12_300, 100_000, 274_432]) {
-      writeFileSync(file, bytes.subarray(0, cut));
-      expect(await outcome(file, 20_000), `cut at ${cut}`).toBe('MBF3002');
-      await expectRefusal(file, 'MBF3002');
-    }
-    for (let cut = 300_000; cut < bytes.length; cut += 50_001) {
-      writeFileSync(file, bytes.subarray(0, cut));
-      expect(['MBF3002', 'fine'], `cut at ${cut}`).toContain(await outcome(file, 20_000));
-    }
-  });
-
-  it('never answers wrongly or crashes on flipped bytes', async () => {
-    const directory = scratchDirectory();
-    const bytes = await makeFilled(join(directory, 'whole.duckdb'), 50_000);
-    const file = join(directory, 'flipped.duckdb');
-    const seen = new Set<string>();
-    for (let at = 20; at < bytes.length; at += Math.ceil(bytes.length / 60)) {
-      writeFileSync(file, Buffer.from(bytes).fill(0xa5, at, at + 64));
-      seen.add(await outcome(file, 50_000));
-    }
-    expect([...seen].sort()).toEqual(['MBF3002', 'fine']);
-  });
-
-  it('survives a garbled or cut log: what it opens is what was committed, or it is damaged', async () => {
-    const directory = scratchDirectory();
-    const complete = join(directory, 'whole.duckdb');
-    await makeFilled(complete, 10);
-    const instance = await DuckDBInstance.create(complete);
-    const connection = await instance.connect();
-    await connection.run(`INSERT INTO text_value SELECT i::INTEGER, md5(i::VARCHAR) FROM range(500) AS rows(i)`);
-    const [bytes, log] = [readFileSync(complete), readFileSync(`${complete}.wal`)];
-    connection.closeSync();
-    instance.closeSync();
-    const file = join(directory, 'a.duckdb');
-    const outcomes = async (damaged: Buffer) => {
-      writeFileSync(file, bytes);
-      writeFileSync(`${file}.wal`, damaged);
-      const before = await outcome(file, 10).catch(() => 'other rows');
-      return before === 'fine' || before === 'MBF3002' ? before : outcome(file, 510);
-    };
-    expect(await outcomes(log)).toBe('fine');
-    for (let at = 0; at < log.length; at += Math.ceil(log.length / 25)) {
-      expect(['fine', 'MBF3002'], `cut at ${at}`).toContain(await outcomes(log.subarray(0, at)));
-      const flipped = Buffer.from(log).fill(0xa5, at, at + 8);
-      expect(['fine', 'MBF3002'], `flipped at ${at}`).toContain(await outcomes(flipped));
-    }
   });
 
   it('reports a path that cannot be a store', async () => {

@@ -1,20 +1,21 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { MbfError } from '../../src/model/errors.js';
 import { openStore } from '../../src/store/open-store.js';
 import { runReadOnly, streamReadOnly } from '../../src/store/read-only-sql.js';
 import type { Store } from '../../src/store/store.js';
+import { newStore } from '../support/new-store.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { refusal as refusalOf } from './duckdb.js';
+import { scratchDirectory } from './scratch.js';
 
-let directory = '';
+const directory = temporaryDirectory();
 let store: Store;
 let before: Buffer;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'mbf-sql-'));
   const file = join(directory, 'a.duckdb');
-  const writer = await openStore(file, { mode: 'write' });
+  const writer = await newStore(file);
   const now = new Date(0);
   await writer.insertRows('run', [{ run_id: 1, name: 'one', root_path: '/', created_at: now, touched_at: now }]);
   await writer.close();
@@ -26,37 +27,22 @@ afterAll(async () => {
   await store.close();
   expect(readFileSync(join(directory, 'a.duckdb')).equals(before)).toBe(true);
   expect(readdirSync(directory)).toEqual(['a.duckdb']);
-  rmSync(directory, { recursive: true });
 });
 
-async function refusal(text: string): Promise<MbfError> {
-  const error: unknown = await runReadOnly(store, text).catch((reason: unknown) => reason);
-  expect(error, text).toBeInstanceOf(MbfError);
-  return error as MbfError;
-}
+const refusal = (text: string) => refusalOf(runReadOnly(store, text), text);
+/** Statements between bars. */
+const statements = (text: string): string[] => text.trim().split(/\s+\|\s+/);
 
 describe('runReadOnly', () => {
   it.each([
-    'SELECT * FROM run',
-    'WITH r AS (FROM run) SELECT name FROM r',
-    'FROM run',
-    'VALUES (1, 2)',
-    'TABLE run',
-    'SELECT 1;',
     ' ; SELECT 1 ;; -- done',
-    '/* first */ SELECT 1 -- then',
-    'DESCRIBE run',
-    'SHOW TABLES',
-    'SHOW ALL TABLES',
-    'SUMMARIZE run',
-    'PRAGMA table_info(run)',
-    'PRAGMA show_tables',
-    'EXPLAIN SELECT * FROM run',
-    'EXPLAIN ANALYZE SELECT * FROM run',
-    'explain (format json) from run',
-    `PIVOT run ON name IN ('one') USING count(*)`,
-    `SELECT 'enable_logging(' AS checkpoint, "query" FROM (SELECT 1 AS "query")`,
-    'SELECT * FROM query_table(["run"]) LIMIT 1',
+    ...statements(`
+      SELECT * FROM run | WITH r AS (FROM run) SELECT name FROM r | FROM run | VALUES (1, 2) | TABLE run | SELECT 1; |
+      /* first */ SELECT 1 -- then | DESCRIBE run | SHOW TABLES | SHOW ALL TABLES | SUMMARIZE run |
+      PRAGMA table_info(run) | PRAGMA show_tables | EXPLAIN SELECT * FROM run | EXPLAIN ANALYZE SELECT * FROM run |
+      explain (format json) from run | PIVOT run ON name IN ('one') USING count(*) |
+      SELECT 'enable_logging(' AS checkpoint, "query" FROM (SELECT 1 AS "query") |
+      SELECT * FROM query_table(["run"]) LIMIT 1`),
   ])('runs %s', async (text) => {
     const result = await runReadOnly(store, text);
     expect(result.columns.length).toBeGreaterThan(0);
@@ -68,13 +54,15 @@ describe('runReadOnly', () => {
     const text = `SELECT name, created_at, 9223372036854775807 AS large, [1.5::DECIMAL(3, 1)] AS list, 1 AS same, 2 AS same FROM run`;
     expect(await runReadOnly(store, text)).toEqual({
       columns: [
-        { name: 'name', type: 'VARCHAR' },
-        { name: 'created_at', type: 'TIMESTAMP' },
-        { name: 'large', type: 'BIGINT' },
-        { name: 'list', type: 'DECIMAL(3,1)[]' },
-        { name: 'same', type: 'INTEGER' },
-        { name: 'same', type: 'INTEGER' },
-      ],
+        'name VARCHAR',
+        'created_at TIMESTAMP',
+        'large BIGINT',
+        'list DECIMAL(3,1)[]',
+        'same INTEGER',
+        'same INTEGER',
+      ]
+        .map((column) => column.split(' '))
+        .map(([name, type]) => ({ name, type })),
       rows: [['one', '1970-01-01T00:00:00Z', 2n ** 63n - 1n, [1.5], 1, 2]],
       truncated: false,
     });
@@ -95,66 +83,28 @@ describe('runReadOnly', () => {
   it.each([
     '',
     ' ; ',
-    '-- nothing',
-    'SELECT 1; SELECT 2',
-    'SELECT 1; DROP TABLE run',
-    `INSERT INTO run SELECT * FROM run`,
-    `INSERT INTO run SELECT * FROM run RETURNING *`,
-    'WITH r AS (FROM run) INSERT INTO run FROM r',
-    `UPDATE run SET name = 'x'`,
-    'DELETE FROM run',
-    'TRUNCATE run',
-    'MERGE INTO run USING run AS other ON run.run_id = other.run_id WHEN MATCHED THEN DELETE',
-    'DROP TABLE run',
-    'CREATE TABLE t (i INTEGER)',
-    'CREATE TEMP TABLE t AS SELECT 1',
-    'CREATE OR REPLACE TEMP VIEW v AS SELECT 1',
-    'CREATE TEMP MACRO f() AS 1',
-    'ALTER TABLE run RENAME TO walk',
-    `COMMENT ON TABLE run IS 'x'`,
-    `COPY run TO 'DIR/out.csv'`,
-    `COPY (SELECT 1) TO 'DIR/out.parquet'`,
-    `COPY run FROM '/etc/passwd'`,
-    `EXPORT DATABASE 'DIR/out'`,
-    `IMPORT DATABASE 'DIR/out'`,
-    `ATTACH 'DIR/other.duckdb' AS other`,
-    `ATTACH ':memory:' AS other`,
-    'DETACH a',
-    'USE memory',
-    'INSTALL httpfs',
-    'LOAD httpfs',
-    `LOAD 'DIR/x.duckdb_extension'`,
-    'SET threads = 1',
-    `SET VARIABLE x = 1`,
-    'RESET threads',
-    'PRAGMA threads = 1',
-    'PRAGMA enable_profiling',
-    'PRAGMA force_checkpoint',
-    'CHECKPOINT',
-    'VACUUM',
-    'ANALYZE',
-    'BEGIN',
-    'COMMIT',
-    'PREPARE p AS SELECT 1',
-    'CALL pragma_version()',
-    'EXPLAIN ANALYZE CREATE TEMP TABLE t AS SELECT 1',
-    'EXPLAIN ANALYZE INSERT INTO run SELECT * FROM run',
-    'EXPLAIN (ANALYZE) DELETE FROM run',
-    'EXPLAIN /* sly */ ANALYZE DELETE FROM run',
-    'EXPLAIN ANALYZE SELECT * FROM enable_profiling()',
-    `SELECT * FROM read_csv('/etc/passwd')`,
-    `SELECT * FROM read_text('/etc/passwd')`,
-    `SELECT * FROM read_blob('/etc/*')`,
-    `SELECT * FROM glob('/etc/*')`,
-    `SELECT * FROM sniff_csv('/etc/passwd')`,
-    `SELECT * FROM read_parquet('https://example.com/x.parquet')`,
-    `SELECT * FROM enable_logging('QueryLog', storage = 'file', storage_config = {'path': 'DIR/log'})`,
-    `SELECT * FROM "enable_logging" /* sly */ ()`,
-    'SELECT * FROM enable_profiling()',
-    'SELECT * FROM force_checkpoint()',
-    `SELECT * FROM query('DELETE FROM run')`,
-    `SELECT nextval('run_ids')`,
-    'SELECT * FROM arrow_scan(1::UBIGINT::POINTER, 1::POINTER, 1::POINTER)',
+    ...statements(`
+      -- nothing | SELECT 1; SELECT 2 | SELECT 1; DROP TABLE run | INSERT INTO run SELECT * FROM run |
+      INSERT INTO run SELECT * FROM run RETURNING * | WITH r AS (FROM run) INSERT INTO run FROM r |
+      UPDATE run SET name = 'x' | DELETE FROM run | TRUNCATE run |
+      MERGE INTO run USING run AS other ON run.run_id = other.run_id WHEN MATCHED THEN DELETE | DROP TABLE run |
+      CREATE TABLE t (i INTEGER) | CREATE TEMP TABLE t AS SELECT 1 | CREATE OR REPLACE TEMP VIEW v AS SELECT 1 |
+      CREATE TEMP MACRO f() AS 1 | ALTER TABLE run RENAME TO walk | COMMENT ON TABLE run IS 'x' |
+      COPY run TO 'DIR/out.csv' | COPY (SELECT 1) TO 'DIR/out.parquet' | COPY run FROM '/etc/passwd' |
+      EXPORT DATABASE 'DIR/out' | IMPORT DATABASE 'DIR/out' | ATTACH 'DIR/other.duckdb' AS other |
+      ATTACH ':memory:' AS other | DETACH a | USE memory | INSTALL httpfs | LOAD httpfs |
+      LOAD 'DIR/x.duckdb_extension' | SET threads = 1 | SET VARIABLE x = 1 | RESET threads | PRAGMA threads = 1 |
+      PRAGMA enable_profiling | PRAGMA force_checkpoint | CHECKPOINT | VACUUM | ANALYZE | BEGIN | COMMIT |
+      PREPARE p AS SELECT 1 | CALL pragma_version() | EXPLAIN ANALYZE CREATE TEMP TABLE t AS SELECT 1 |
+      EXPLAIN ANALYZE INSERT INTO run SELECT * FROM run | EXPLAIN (ANALYZE) DELETE FROM run |
+      EXPLAIN /* sly */ ANALYZE DELETE FROM run | EXPLAIN ANALYZE SELECT * FROM enable_profiling() |
+      SELECT * FROM read_csv('/etc/passwd') | SELECT * FROM read_text('/etc/passwd') |
+      SELECT * FROM read_blob('/etc/*') | SELECT * FROM glob('/etc/*') | SELECT * FROM sniff_csv('/etc/passwd') |
+      SELECT * FROM read_parquet('https://example.com/x.parquet') |
+      SELECT * FROM enable_logging('QueryLog', storage = 'file', storage_config = {'path': 'DIR/log'}) |
+      SELECT * FROM "enable_logging" /* sly */ () | SELECT * FROM enable_profiling() |
+      SELECT * FROM force_checkpoint() | SELECT * FROM query('DELETE FROM run') | SELECT nextval('run_ids') |
+      SELECT * FROM arrow_scan(1::UBIGINT::POINTER, 1::POINTER, 1::POINTER)`),
   ])('refuses %s', async (text) => {
     const error = await refusal(text.replaceAll('DIR', directory));
     expect(error.code).toBe('MBF1005');
@@ -190,10 +140,9 @@ describe('runReadOnly', () => {
   });
 
   it('needs a store opened for reading', async () => {
-    const writer = await openStore(join(directory, 'b.duckdb'), { mode: 'write' });
+    const writer = await newStore(join(scratchDirectory(), 'b.duckdb'));
     await expect(runReadOnly(writer, 'SELECT 1')).rejects.toThrow(/opened for reading/);
     await writer.close();
-    rmSync(join(directory, 'b.duckdb'));
   });
 });
 

@@ -1,12 +1,12 @@
 /** The macro `golden_check` and the verb `compare` come to the same. */
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CompareResult } from '../../src/model/results/compare.js';
 import { buildCli } from '../support/cli.js';
+import { copyStore, samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-import { repoRoot } from './scratch.js';
+import { onDuckDB, type Row } from './duckdb.js';
 
 const cli = buildCli();
 const store = join(temporaryDirectory(), 'runs.duckdb');
@@ -18,19 +18,11 @@ const GOLDEN = {
   'of a snapshot': ['capacity'],
 };
 
-async function query(file: string, statement: string): Promise<Record<string, unknown>[]> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  try {
-    return (await connection.runAndReadAll(statement)).getRowObjectsJson();
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
-}
+const rowsOf = async (file: string, ...statements: readonly string[]): Promise<Row[]> =>
+  (await onDuckDB(file, ...statements)).at(-1)!;
 
 beforeAll(() => {
-  for (const run of RUNS) cli.expect(0, ['ingest', join(repoRoot, 'samples', run), '--db', store, '--quiet']);
+  copyStore(store, RUNS.map(samplePath), ['--each']);
   for (const [name, runs] of Object.entries(GOLDEN))
     for (const run of runs) cli.expect(0, ['golden', 'add', run, '--name', name, '--force', '--db', store]);
 });
@@ -38,35 +30,42 @@ beforeAll(() => {
 /** What compare has of stages and ranks is left to it. */
 const isOfPlace = (name: string): boolean => /:(?:stage|rank) \d+$/.test(name);
 const rounded = (value: unknown): unknown => (typeof value === 'number' ? Number(value.toPrecision(9)) : value);
-const PAIRS = [
-  ['llama3-70b-fragmentation', 'one'],
-  ['llama3-70b-expandable', 'two'],
-  ['leak', 'one'],
-  ['leak', 'of a snapshot'],
-  ['capacity', 'one'],
-  ['capacity', 'of a snapshot'],
-] as const;
+const lineOf = (...cells: readonly unknown[]): string => cells.map(rounded).join(' ');
 
 describe('golden_check', () => {
-  it.each(PAIRS)('of %s against %s has the figures of compare', async (run, golden) => {
+  it.each([
+    ['llama3-70b-fragmentation', 'one'],
+    ['llama3-70b-expandable', 'two'],
+    ['leak', 'one'],
+    ['leak', 'of a snapshot'],
+    ['capacity', 'one'],
+    ['capacity', 'of a snapshot'],
+  ] as const)('of %s against %s has the figures of compare', async (run, golden) => {
     const args = ['compare', run, '--golden', `golden:${golden}`, '--force', '--db', store, '--json'];
     const { checks } = JSON.parse(cli.run(args).stdout) as CompareResult;
     // The component of a refused request is known to the rules of the program only.
     const isRefused = checks.some(({ reason }) => reason?.includes('with what was refused'));
-    const rows = await query(store, `FROM golden_check('${run}') WHERE golden = '${golden}'`);
+    const rows = await rowsOf(store, `FROM golden_check('${run}') WHERE golden = '${golden}'`);
     const theirs = checks
       .filter(({ name }) => !isOfPlace(name) && !(isRefused && name.startsWith('component:')))
-      .map((check) => {
-        const figures = check.name === 'status' ? [null, null] : [check.golden, check.current];
-        const { name, unit, delta, relative, tolerance, noise, gate, status } = check;
-        return [name, unit, ...figures, delta, relative, tolerance, noise, gate, status].map(rounded).join(' ');
+      .map(({ name, unit, golden: wanted, current, delta, relative, tolerance, noise, gate, status }) => {
+        const figures = name === 'status' ? [null, null] : [wanted, current];
+        return lineOf(name, unit, ...figures, delta, relative, tolerance, noise, gate, status);
       });
-    const ours = rows.map((row) => {
-      const { check_name, unit, golden_value, current_value, change, relative, tolerance, noise, is_gate, status } =
-        row;
-      const figures = [check_name, unit, golden_value, current_value, change, relative, tolerance, noise];
-      return [...figures, is_gate, status].map(rounded).join(' ');
-    });
+    const ours = rows.map(({ check_name, unit, golden_value, current_value, change, relative, ...row }) =>
+      lineOf(
+        check_name,
+        unit,
+        golden_value,
+        current_value,
+        change,
+        relative,
+        row['tolerance'],
+        row['noise'],
+        row['is_gate'],
+        row['status'],
+      ),
+    );
     expect(ours.sort()).toEqual(theirs.sort());
     // Of memory lines and snapshots; the reason of a failure is known to the verb only.
     const whys = new Map(checks.map(({ name, why }) => [name, why?.code ?? null]));
@@ -77,26 +76,24 @@ describe('golden_check', () => {
   it('calls a run bad that needs more, is slower, or has lost its loss', async () => {
     const worse = `${store}.worse`;
     copyFileSync(store, worse);
-    const statuses = async (): Promise<Record<string, unknown>> => {
-      const rows = await query(worse, `FROM golden_check('llama3-70b-expandable') WHERE golden = 'one'`);
+    const statuses = async (...before: string[]): Promise<Row> => {
+      const rows = await rowsOf(worse, ...before, `FROM golden_check('llama3-70b-expandable') WHERE golden = 'one'`);
       return Object.fromEntries(rows.map((row) => [row['check_name'], row['status']]));
     };
     expect(await statuses()).toMatchObject({ peak_allocated: 'pass', step_time: 'pass', loss: 'pass', status: 'pass' });
     const ofRun = `source_id IN (SELECT source_id FROM source JOIN run USING (run_id) WHERE name = 'llama3-70b-expandable')`;
-    await query(worse, `UPDATE log_memory SET bytes = bytes * 1.05 WHERE ${ofRun}`);
-    await query(worse, `UPDATE log_iteration SET step_ms = step_ms * 1.2, loss = 'nan'::DOUBLE WHERE ${ofRun}`);
-    expect(await statuses()).toMatchObject({
-      peak_allocated: 'regression',
-      step_time: 'regression',
-      loss: 'regression',
-    });
+    expect(
+      await statuses(
+        `UPDATE log_memory SET bytes = bytes * 1.05 WHERE ${ofRun}`,
+        `UPDATE log_iteration SET step_ms = step_ms * 1.2, loss = 'nan'::DOUBLE WHERE ${ofRun}`,
+      ),
+    ).toMatchObject({ peak_allocated: 'regression', step_time: 'regression', loss: 'regression' });
   });
 
   it('is empty for an unknown run, and without golden values', async () => {
-    expect(await query(store, `FROM golden_check('nothing')`)).toEqual([]);
+    expect(await rowsOf(store, `FROM golden_check('nothing')`)).toEqual([]);
     const bare = `${store}.bare`;
     copyFileSync(store, bare);
-    await query(bare, 'DELETE FROM golden_run');
-    expect(await query(bare, `FROM golden_check('leak')`)).toEqual([]);
+    expect(await rowsOf(bare, 'DELETE FROM golden_run', `FROM golden_check('leak')`)).toEqual([]);
   });
 });

@@ -1,25 +1,30 @@
 /** The macros that compare two runs: what holds of any two, and that they and the verb `diff` have the same figures. */
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { MIB } from '../../src/model/units.js';
 import { buildCli } from '../support/cli.js';
 import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
-import { repoRoot } from './scratch.js';
-
-type Row = Record<string, unknown>;
+import { samplePath, sharedFolder, storeOf } from '../support/stores.js';
+import { onDuckDB, type Row, readDuckDB, readWithStockClient, withNumbers } from './duckdb.js';
+import { scratchDirectory } from './scratch.js';
 
 const cli = buildCli();
-const root = temporaryDirectory();
-const store = join(root, 'runs.duckdb');
 const SAMPLES = ['llama3-70b-fragmentation', 'llama3-70b-expandable', 'capacity'];
-/** Runs of several ranks and sizes; the lines of `two` have moved. */
-const SMALL = ['one', 'two', 'three'];
-const RUNS = [...SAMPLES, ...SMALL];
+/** Snapshots of several ranks and sizes; the lines of `two` have moved. A block: MiB, and its stack. */
+const SMALL: Readonly<Record<string, readonly (readonly SmallBlock[])[]>> = {
+  'one/snapshot_0': [
+    [block(64, 'gemm.py:10', 'train.py:3'), block(8, 'old.py:4')],
+    [{ size: 4 * MIB, state: 'inactive' }],
+  ],
+  'one/snapshot_3': [[block(2, 'gemm.py:10', 'train.py:3')]],
+  'two/snapshot_0': [[block(64, 'gemm.py:12', 'train.py:3'), block(64, 'gemm.py:12', 'train.py:3')], [block(3)]],
+  'two/snapshot_7': [[block(2, 'gemm.py:12', 'train.py:3')]],
+  'three/snapshot_3': [[block(5, 'gemm.py:10', 'train.py:3')]],
+  'three/snapshot_0': [[block(1, 'x.py:1')]],
+};
+const RUNS = [...SAMPLES, 'one', 'two', 'three'];
 const PAIRS = [
   ['llama3-70b-fragmentation', 'llama3-70b-expandable'],
   // Of different ranks and devices.
@@ -29,55 +34,24 @@ const PAIRS = [
   ['three', 'two'],
 ] as const;
 
-const block = (mib: number, ...stack: string[]): SmallBlock => ({ size: mib * MIB, stack });
-
-beforeAll(() => {
-  const files: Record<string, Record<string, readonly (readonly SmallBlock[])[]>> = {
-    one: {
-      'snapshot_0.pickle': [
-        [block(64, 'gemm.py:10', 'train.py:3'), block(8, 'old.py:4')],
-        [{ size: 4 * MIB, state: 'inactive' }],
-      ],
-      'snapshot_3.pickle': [[block(2, 'gemm.py:10', 'train.py:3')]],
-    },
-    two: {
-      'snapshot_0.pickle': [[block(64, 'gemm.py:12', 'train.py:3'), block(64, 'gemm.py:12', 'train.py:3')], [block(3)]],
-      'snapshot_7.pickle': [[block(2, 'gemm.py:12', 'train.py:3')]],
-    },
-    three: {
-      'snapshot_3.pickle': [[block(5, 'gemm.py:10', 'train.py:3')]],
-      'snapshot_0.pickle': [[block(1, 'x.py:1')]],
-    },
-  };
-  for (const sample of SAMPLES) cli.expect(0, ['ingest', join(repoRoot, 'samples', sample), '--db', store, '--quiet']);
-  for (const [run, snapshots] of Object.entries(files)) {
-    mkdirSync(join(root, run));
-    for (const [file, segments] of Object.entries(snapshots))
-      writeFileSync(join(root, run, file), smallSnapshot({ segments }));
-    cli.expect(0, ['ingest', join(root, run), '--db', store, '--quiet']);
-  }
-});
-
-/** As any client of DuckDB runs statements. */
-async function query(file: string, ...statements: readonly string[]): Promise<Row[][]> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  try {
-    const answers: Row[][] = [];
-    for (const statement of statements) {
-      const rows = (await connection.runAndReadAll(statement)).getRowObjectsJson() as Row[];
-      answers.push(
-        rows.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, plain(value)]))),
-      );
-    }
-    return answers;
-  } finally {
-    connection.closeSync();
-    instance.closeSync();
-  }
+function block(mib: number, ...stack: string[]): SmallBlock {
+  return { size: mib * MIB, stack };
 }
 
-const plain = (value: unknown): unknown => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value);
+let store: string;
+beforeAll(() => {
+  const root = sharedFolder('runs-to-compare', (folder) => {
+    for (const [name, segments] of Object.entries(SMALL)) {
+      mkdirSync(join(folder, name, '..'), { recursive: true });
+      writeFileSync(join(folder, `${name}.pickle`), smallSnapshot({ segments }));
+    }
+  });
+  const small = ['one', 'two', 'three'].map((run) => join(root, run));
+  store = storeOf([...SAMPLES.map(samplePath), ...small], ['--each']);
+});
+
+const query = async (...statements: readonly string[]): Promise<Row[][]> =>
+  (await readDuckDB(store, ...statements)).map(withNumbers);
 const sum = (rows: readonly Row[], column: string): number =>
   rows.reduce((total, row) => total + Number(row[column]), 0);
 const call = (macro: string, a: string, b: string): string => `FROM ${macro}('${a}', '${b}')`;
@@ -85,7 +59,7 @@ const call = (macro: string, a: string, b: string): string => `FROM ${macro}('${
 describe('a run and itself', () => {
   it.each(RUNS)('%s has no difference', async (run) => {
     const macros = ['diff_component', 'diff_site', 'diff_size', 'diff_allocator', 'diff_setting', 'diff_step'];
-    const answers = await query(store, ...macros.map((macro) => call(macro, run, run)));
+    const answers = await query(...macros.map((macro) => call(macro, run, run)));
     expect(answers).toEqual(macros.map(() => []));
   });
 });
@@ -93,7 +67,6 @@ describe('a run and itself', () => {
 describe('two runs', () => {
   it.each(PAIRS)('%s and %s: the sums by component, site and size are that of the device', async (a, b) => {
     const [pair, components, sites, sizes] = await query(
-      store,
       `${call('diff_pair', a, b)} WHERE place = 1`,
       call('diff_component', a, b),
       call('diff_site', a, b),
@@ -101,7 +74,6 @@ describe('two runs', () => {
     );
     const { left_snapshot_id, left_device, left_seq, right_snapshot_id, right_device, right_seq } = pair![0]!;
     const [totals] = await query(
-      store,
       `SELECT after.allocated_bytes + after.pending_bytes - before.allocated_bytes - before.pending_bytes AS bytes
        FROM totals_at(${left_snapshot_id}, ${left_device}, ${left_seq}) AS before,
          totals_at(${right_snapshot_id}, ${right_device}, ${right_seq}) AS after`,
@@ -131,7 +103,6 @@ describe('two runs', () => {
     for (const macro of columns) {
       const exclude = macro === 'diff_allocator' || macro === 'diff_setting' ? 'EXCLUDE (place)' : '';
       const [there, back] = await query(
-        store,
         `SELECT * ${exclude} ${call(macro, a, b)}`,
         `SELECT * ${exclude} ${call(macro, b, a)}`,
       );
@@ -145,7 +116,6 @@ describe('two runs', () => {
       .expect(0, ['diff', `run:${a}`, `run:${b}`, '--db', store, '--limit', '0', '--json'])
       .json<SnapshotDiff & { config: { key: string }[]; env: { key: string; a: string | null; b: string | null }[] }>();
     const [pairs, components, sites, allocator, settings] = await query(
-      store,
       `${call('diff_pair', a, b)} ORDER BY place`,
       `${call('diff_component', a, b)} ORDER BY abs(difference_bytes) DESC, right_bytes DESC, component`,
       call('diff_site', a, b),
@@ -184,7 +154,6 @@ describe('two runs', () => {
 
   it('compares the iterations that both printed', async () => {
     const [steps, printed] = await query(
-      store,
       `${call('diff_step', 'llama3-70b-fragmentation', 'llama3-70b-expandable')} ORDER BY iteration`,
       `SELECT iteration, max(step_ms) FILTER (run.name = 'llama3-70b-fragmentation') AS a,
          max(step_ms) FILTER (run.name = 'llama3-70b-expandable') AS b
@@ -201,7 +170,7 @@ describe('two runs', () => {
 
 describe('sites that moved', () => {
   it('are two sites without a match, and one with it', async () => {
-    const [before] = await query(store, call('diff_site', 'one', 'two'));
+    const [before] = await query(call('diff_site', 'one', 'two'));
     const named = (rows: readonly Row[]) =>
       rows.map((row) => [row['left_site'], row['right_site'], row['match'], row['difference_bytes']]);
     expect(named(before!)).toEqual(
@@ -210,27 +179,28 @@ describe('sites that moved', () => {
         [null, 'gemm gemm.py:12', 'only_right', 128 * MIB],
       ]),
     );
-    const copy = join(root, 'matched.duckdb');
+    const copy = join(scratchDirectory(), 'matched.duckdb');
     copyFileSync(store, copy);
-    const [, after] = await query(
+    const [, matched] = await onDuckDB(
       copy,
       `INSERT INTO site_match
        SELECT 'one', 'two', is_right, stack_id, kind, 0, site, 'line_shifted', NULL
        ${call('compared_stack', 'one', 'two')} WHERE site LIKE 'gemm%'`,
       call('diff_site', 'one', 'two'),
     );
-    expect(named(after!)).toEqual(
+    const after = withNumbers(matched!);
+    expect(named(after)).toEqual(
       expect.arrayContaining([['gemm gemm.py:10', 'gemm gemm.py:12', 'line_shifted', 64 * MIB]]),
     );
-    expect(sum(after!, 'difference_bytes')).toBe(sum(before!, 'difference_bytes'));
+    expect(sum(after, 'difference_bytes')).toBe(sum(before!, 'difference_bytes'));
   });
 });
 
 describe('the verb diff', () => {
   it('does not read what a store has under the names of its sides', async () => {
-    const forged = join(root, 'forged.duckdb');
+    const forged = join(scratchDirectory(), 'forged.duckdb');
     copyFileSync(store, forged);
-    await query(
+    await onDuckDB(
       forged,
       `INSERT INTO side_stack VALUES ('#left', NULL, '', 'forged', 'parameter', 1, 1000, 1000)`,
       `INSERT INTO side_setting VALUES ('#right', 'forged', 'forged', 0)`,
@@ -248,15 +218,12 @@ describe('a client that has nothing of ours', () => {
     const statements = ['diff_pair', 'diff_component', 'diff_site', 'diff_size', 'diff_setting', 'diff_step'].map(
       (macro) => `${call(macro, a, b)} ORDER BY ALL`,
     );
-    const script = join(repoRoot, 'test', 'store', 'stock-client.mjs');
-    const printed = execFileSync(process.execPath, [script, store, ...statements], { encoding: 'utf8' });
-    for (const [i, line] of printed.trim().split('\n').entries()) {
+    for (const [i, theirs] of readWithStockClient(store, statements).entries()) {
       const ours = cli
         .expect(0, ['sql', statements[i]!, '--db', store, '--format', 'jsonl'])
         .stdout.trim()
         .split('\n')
         .map((row) => JSON.parse(row) as Row);
-      const theirs = JSON.parse(line) as Row[];
       const spell = (rows: readonly Row[]) =>
         rows.map((row) => Object.entries(row).map(([key, value]) => `${key} ${value === null ? '' : String(value)}`));
       expect(theirs.length, statements[i]).toBeGreaterThan(0);
