@@ -2,9 +2,6 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { configParser } from '../../parsers/config/index.js';
-import { PARSERS } from '../../parsers/index.js';
-import { detect } from '../../src/ingest/detect.js';
 import {
   canonicalConfigKey,
   configFinding,
@@ -13,43 +10,8 @@ import {
   normaliseConfigValue,
 } from '../../src/knowledge/config-keys.js';
 import { envFinding, keepsEnv, MOST_ENV_CHARS } from '../../src/knowledge/env-keys.js';
-import { MbfError } from '../../src/model/errors.js';
-import { type LogRow, placedRow } from '../../src/model/log-rows.js';
-import type { Head, ParseSummary } from '../../src/model/parser.js';
-import type { Note } from '../../src/model/tables.js';
 import { readShellSettings } from '../../src/text/shell-settings.js';
-import { placedRows } from '../support/collect-rows.js';
-import { bytesSource } from '../support/decode.js';
-
-function headOf(name: string, content: string): Head {
-  const bytes = Buffer.from(content);
-  return { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length };
-}
-
-function readerOf(name: string, content: string): string {
-  const detection = detect(PARSERS, headOf(name, content));
-  return detection.status === 'recognised' ? detection.parser.id : detection.status;
-}
-
-interface Parsed {
-  readonly rows: LogRow[];
-  readonly notes: Note[];
-  readonly summary: ParseSummary;
-}
-
-async function parse(name: string, content: string): Promise<Parsed> {
-  const { rows, ...read } = await placedRows(configParser, bytesSource(Buffer.from(content)), name);
-  return { rows: rows.map(({ finding, place }) => placedRow(finding, place)), ...read };
-}
-
-/** `key=value@line`, environment variables with a `$`. */
-function brief(rows: readonly LogRow[]): string[] {
-  return rows.map((row) => {
-    if (row.row === 'config') return `${row.key}=${row.value}@${row.line}`;
-    if (row.row === 'env') return `$${row.key}=${row.value}@${row.line}`;
-    throw new Error(`unexpected row ${row.row}`);
-  });
-}
+import { SEED } from '../support/level.js';
 
 const shell = (text: string): string[] =>
   readShellSettings(text).map(({ finding, at }) => {
@@ -260,34 +222,12 @@ describe('shell text', () => {
   });
 
   it('survives any text', () => {
-    const piece = fc.constantFrom(
-      '$',
-      '{',
-      '}',
-      '(',
-      ')',
-      '"',
-      "'",
-      '\\',
-      '\n',
-      ' ',
-      'A',
-      '=',
-      '--lr',
-      'x.py',
-      '<<',
-      '#',
-      '`',
-      ';',
-      'if',
-      'fi',
-      '${A[@]}',
-    );
+    const piece = fc.constantFrom(...'${}()"\'\\\n A=#`;', '--lr', 'x.py', '<<', 'if', 'fi', '${A[@]}');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         readShellSettings(pieces.join(''));
       }),
-      { numRuns: 500 },
+      { numRuns: 500, seed: SEED },
     );
   });
 
@@ -299,175 +239,5 @@ describe('shell text', () => {
     ['quotes', '"'.repeat(200_001)],
   ])('comes to the end of many %s', (_name, text) => {
     readShellSettings(text);
-  });
-});
-
-const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer
-env_vars:
-  NCCL_NVLS_ENABLE: '0'
-  HF_TOKEN: nono
-model:
-  _target_: megatron.bridge.models.gpt_provider.GPTModelProvider
-  attention_backend:
-    _args_:
-    - 1
-    _call_: true
-    _target_: megatron.core.transformer.enums.AttnBackend
-  bias: !!python/tuple [1, 2]
-  recompute_modules: &modules
-  - core_attn
-  - moe_act
-  offload_modules: *modules
-  seq_length: 6144
-  seq_length: 8192
-`;
-
-describe('configuration files', () => {
-  it('reads a tree of Bridge', async () => {
-    const { rows, notes } = await parse('run_config.yaml', BRIDGE);
-    expect(brief(rows)).toEqual([
-      '_target_=megatron.bridge.training.config.ConfigContainer@1',
-      '$NCCL_NVLS_ENABLE=0@3',
-      'model._target_=megatron.bridge.models.gpt_provider.GPTModelProvider@6',
-      'attention_backend=flash@7',
-      'add_bias_linear=[1,2]@12',
-      'recompute_modules=["core_attn","moe_act"]@13',
-      'offload_modules=["core_attn","moe_act"]@16',
-      'seq_length=8192@18',
-    ]);
-    expect(rows[3]).toMatchObject({ origin: 'run file', format: 'config.bridge-yaml', attempt: 1 });
-    expect(rows.at(-1)!.offset).toBe(BRIDGE.lastIndexOf('  seq_length'));
-    expect(notes.map((note) => note.kind)).toEqual(['duplicate_key']);
-  });
-
-  it('reads the test cases of Megatron-LM', async () => {
-    const text =
-      'ENV_VARS:\n  NCCL_ALGO: Ring\nTEST_TYPE: regular\nMODEL_ARGS:\n  --num-layers: 12\n  --bf16: true\n  --swiglu: false\n  --no-rope-fusion: true\n';
-    const { rows } = await parse('model_config.yaml', text);
-    expect(brief(rows)).toEqual([
-      '$NCCL_ALGO=Ring@2',
-      'TEST_TYPE=regular@3',
-      'num_layers=12@5',
-      'bf16=True@6',
-      'apply_rope_fusion=False@8',
-    ]);
-  });
-
-  it('reads DeepSpeed JSON, with comments and damage', async () => {
-    const text =
-      '{\n  // mine\n  "train_micro_batch_size_per_gpu": 2,\n  "zero_optimization": {"stage": 3,\n    "offload_param": {"device": "cpu"}},\n  "fp16": {"enabled": true';
-    const { rows, notes } = await parse('ds.json', text);
-    expect(brief(rows)).toEqual([
-      'micro_batch_size=2@3',
-      'zero_stage=3@4',
-      'zero_offload_param_device=cpu@5',
-      'fp16=True@6',
-    ]);
-    expect(notes).toMatchObject([{ kind: 'json_error', line: 6 }]);
-  });
-
-  it('reads TOML of torchtitan', async () => {
-    const text =
-      '[training]\nlocal_batch_size = 8 # each\nseq_len = 4096\n\n[parallelism]\ntensor_parallel_degree = 2\n[activation_checkpoint]\nmode = "selective"\n';
-    const { rows } = await parse('llama.toml', text);
-    expect(brief(rows)).toEqual([
-      'micro_batch_size=8@2',
-      'seq_length=4096@3',
-      'tensor_model_parallel_size=2@6',
-      'recompute_granularity=selective@8',
-    ]);
-  });
-
-  it('reads environments with the rank they belong to', async () => {
-    const variables = [
-      'PATH=/bin',
-      'SLURM_PROCID=3',
-      'SLURM_NTASKS=8',
-      'SLURM_NNODES=1',
-      'SLURMD_NODENAME=node7',
-      'NCCL_DEBUG=INFO',
-    ];
-    const copy = await parse('environ', `${variables.join('\0')}\0`);
-    expect(brief(copy.rows)).toEqual([
-      '$SLURM_PROCID=3@1',
-      '$SLURM_NTASKS=8@1',
-      '$SLURM_NNODES=1@1',
-      '$SLURMD_NODENAME=node7@1',
-      '$NCCL_DEBUG=INFO@1',
-    ]);
-    expect(copy.summary).toEqual({ rank: 3, rankOrigin: 'environment:SLURM_PROCID' });
-    expect(copy.rows[0]).toMatchObject({ rank: 3, host: 'node7', origin: 'process environ', format: 'config.environ' });
-
-    // One task per node: torchrun starts the ranks, and Slurm's number is none.
-    const agent = variables.map((line) => line.replace('SLURM_NNODES=1', 'SLURM_NNODES=8'));
-    expect((await parse('9.environ', `${agent.join('\0')}\0`)).summary.rank).toBeNull();
-    expect((await parse('9.environ', `${[...agent, 'RANK=17'].join('\0')}\0`)).summary.rank).toBe(17);
-
-    const dump =
-      'declare -x HOME="/h"\ndeclare -x NCCL_DEBUG="W\\"x"\ndeclare -x PATH="/b"\ndeclare -x PWD="/"\ndeclare -x RANK="2"\n';
-    expect(brief((await parse('env.txt', dump)).rows)).toEqual(['$NCCL_DEBUG=W"x@2', '$RANK=2@5']);
-  });
-
-  it.each([
-    ['run_config.yaml', BRIDGE, 'config'],
-    ['launch.sbatch', '#!/bin/bash\n#SBATCH --nodes=2\ngrep "CUDA out of memory" log\n', 'config'],
-    ['build.sh', '#!/bin/bash\nmake -j8\n', 'skipped'],
-    [
-      'package.json',
-      '{"name": "x", "version": "1", "scripts": {"num_layers": 1, "hidden_size": 2, "seq_length": 3}}',
-      'skipped',
-    ],
-    [
-      'truth.json',
-      '{"num_layers": 1, "hidden_size": 2, "seq_length": 3, "micro_batch_size": 1, "lr": 2, "bf16": true}',
-      'skipped',
-    ],
-    [
-      'result.json',
-      '{"schema": "mbforensics/log@1", "num_layers": 1, "hidden_size": 2, "seq_length": 3, "micro_batch_size": 1, "lr": 1, "fp16": 2}',
-      'skipped',
-    ],
-    ['compose.yaml', 'services:\n  a:\n    image: b\n', 'skipped'],
-    ['notes.yaml', 'seed: 1\nname: x\n', 'skipped'],
-    ['train.log', 'NCCL_DEBUG=INFO\nPATH=/b\nHOME=/h\nPWD=/\nUSER=u\nSHELL=s\n', 'config'],
-    ['slurm-1.out', '+ export NCCL_DEBUG=INFO\n+ torchrun x.py --num-layers 3\n', 'log'],
-    [
-      'slurm-2.out',
-      '#!/bin/bash\nexport NCCL_DEBUG=INFO\nsrun x\ntorch.OutOfMemoryError: CUDA out of memory.\n',
-      'log',
-    ],
-  ])('%s is read by the right parser', (name, content, reader) => {
-    expect(readerOf(name, content)).toBe(reader);
-  });
-
-  it('ends bombs and damage with one error', async () => {
-    const start = 'num_layers: 1\nhidden_size: 2\nseq_length: 3\n';
-    const laughs = Array.from(
-      { length: 12 },
-      (_, i) => `a${i}: &a${i} [${(i === 0 ? 'x' : `*a${i - 1}`).concat(',').repeat(10)}]`,
-    );
-    const cases: readonly (readonly [string, string, string])[] = [
-      ['c.yaml', `${start}x: ${'['.repeat(100_000)}`, 'MBF2201'],
-      ['c.yaml', `${start}${'- '.repeat(100_000)}`, 'MBF2201'],
-      ['c.yaml', `${start}${laughs.join('\n')}\n`, 'MBF2201'],
-      ['c.yaml', `${start}a: &a [*a]\n`, 'MBF2201'],
-      ['c.yaml', start + '# filler\n'.repeat(600_000), 'MBF2201'],
-      ['ds_config.json', `{"train_batch_size": 1, "x": ${'['.repeat(100_000)}`, 'MBF2201'],
-      ['c.yaml', 'nothing: here\n', 'MBF2202'],
-    ];
-    for (const [name, content, code] of cases) {
-      const error = await parse(name, content).then(
-        () => null,
-        (thrown: unknown) => thrown,
-      );
-      expect(error, `${name} ${content.slice(0, 80)}`).toBeInstanceOf(MbfError);
-      expect((error as MbfError).code).toBe(code);
-    }
-  });
-
-  it('keeps the settings before the damage', async () => {
-    const { rows, notes } = await parse('c.yaml', 'num_layers: 1\nhidden_size: 2\nseq_length: 3\nlr: "open\n');
-    expect(brief(rows).slice(0, 3)).toEqual(['num_layers=1@1', 'hidden_size=2@2', 'seq_length=3@3']);
-    expect(notes.map((note) => note.kind)).toContain('yaml_error');
   });
 });

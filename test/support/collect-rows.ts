@@ -5,30 +5,40 @@ import { PARSERS } from '../../parsers/index.js';
 import { logParser } from '../../parsers/log/index.js';
 import { detect } from '../../src/ingest/detect.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { GaugeFinding, KeptFinding, LogPlace, ValueFinding } from '../../src/model/log-rows.js';
+import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { bytesSource } from './decode.js';
 
 export interface Collected {
-  readonly gauges: (GaugeFinding & { readonly place: LogPlace })[];
-  readonly values: (ValueFinding & { readonly place: LogPlace })[];
-  readonly others: KeptFinding[];
-  readonly incidents: IncidentRow[];
-  readonly notes: Note[];
-  summary: ParseSummary | null;
+  readonly rows: readonly PlacedFinding[];
+  readonly incidents: readonly IncidentRow[];
+  readonly notes: readonly Note[];
+  readonly summary: ParseSummary | null;
   /** Code of the error it was refused with. */
-  refused: string | null;
+  readonly refused: string | null;
 }
 
+export const collectRows = (parser: ParserSpec, content: string | Uint8Array, name = 'x', chunkBytes?: number) =>
+  collectFrom(parser, bytesSource(Buffer.from(content), chunkBytes), name);
+
 /** Rethrows everything but an {@link MbfError}. */
-export async function collectRows(
-  parser: ParserSpec,
-  content: string | Uint8Array,
-  { name = 'x', chunkBytes = Number.POSITIVE_INFINITY }: { name?: string; chunkBytes?: number } = {},
-): Promise<Collected> {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  return collectFrom(parser, bytesSource(bytes, chunkBytes), name);
+export async function collectFrom(parser: ParserSpec, source: ByteSource, name: string): Promise<Collected> {
+  const rows: PlacedFinding[] = [];
+  const incidents: IncidentRow[] = [];
+  const notes: Note[] = [];
+  const sink = strictSink({
+    note: (note) => notes.push(note),
+    incident: (row) => incidents.push(row),
+    logRow: (finding, place) => rows.push({ finding, place }),
+  });
+  try {
+    const summary = await parser.parse(source, sink, { name });
+    return { rows, incidents, notes, summary, refused: null };
+  } catch (error) {
+    if (!(error instanceof MbfError)) throw error;
+    return { rows, incidents, notes, summary: null, refused: error.code };
+  }
 }
 
 /** Refuses all rows but those that `kept` takes. */
@@ -84,53 +94,11 @@ export async function logIncidents(
   return { rows, notes, summary: await logParser.parse(source, sink, { name }) };
 }
 
-export async function collectFrom(parser: ParserSpec, source: ByteSource, name: string): Promise<Collected> {
-  const into: Collected = {
-    gauges: [],
-    values: [],
-    others: [],
-    incidents: [],
-    notes: [],
-    summary: null,
-    refused: null,
-  };
-  try {
-    into.summary = await parser.parse(
-      source,
-      strictSink({
-        note: (note) => into.notes.push(note),
-        incident: (row) => into.incidents.push(row),
-        logRow(finding, place) {
-          if (finding.row === 'gauge') into.gauges.push({ ...finding, place });
-          else if (finding.row === 'value') into.values.push({ ...finding, place });
-          else into.others.push(finding);
-        },
-      }),
-      { name },
-    );
-  } catch (error) {
-    if (!(error instanceof MbfError)) throw error;
-    into.refused = error.code;
-  }
-  return into;
-}
-
-/** Id of the parser that the registry gives a file to; null for none. */
+/** Id of the parser that the registry gives a file to; null where it skips the file. */
 export function claimed(content: string | Uint8Array, name: string): string | null {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : Buffer.from(content);
+  const bytes = Buffer.from(content);
   const head = { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length };
   const detection = detect(PARSERS, head);
-  return detection.status === 'recognised' ? detection.parser.id : null;
-}
-
-/** Gauges in short: `device metric bytes`. */
-export function shortGauges({ gauges }: Collected): string[] {
-  return gauges.map(({ metric, bytes, device, gpuId }) => `${device ?? gpuId ?? '-'} ${metric} ${bytes}`);
-}
-
-/** Values in short: `device name value unit`, or the word. */
-export function shortValues({ values }: Collected): string[] {
-  return values.map(({ name, value, unit, text, device }) =>
-    `${device ?? '-'} ${name} ${value ?? text} ${unit ?? ''}`.trim(),
-  );
+  if (detection.status === 'recognised') return detection.parser.id;
+  return detection.status === 'skipped' ? null : detection.status;
 }

@@ -26,10 +26,30 @@ export interface ExpectedIncident {
   readonly processes?: readonly { readonly pid: number; readonly text: string }[];
 }
 
+/** Columns of a row that is written as a list: its kind, these, and a record of what else it has. */
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  value: ['name', 'value', 'unit'],
+  memory: ['metric', 'bytes', 'value', 'unit', 'precisionBytes'],
+  config: ['key', 'rawKey', 'value', 'origin'],
+  env: ['key', 'value', 'origin'],
+  failure: ['kind', 'text'],
+  phase: ['phase', 'label'],
+  launch: ['label'],
+  iteration: ['iteration', 'target'],
+};
+
+function rowOf(stored: LogFinding | readonly unknown[]): LogFinding {
+  if (!Array.isArray(stored)) return stored as LogFinding;
+  const [row, ...cells] = stored as unknown as readonly [string, ...unknown[]];
+  const columns = COLUMNS[row]!;
+  const named = columns.map((name, at) => [name, cells[at]] as const);
+  return { row, ...Object.fromEntries(named), ...(cells[columns.length] as object) } as LogFinding;
+}
+
 interface StoredSample {
   readonly text?: string;
   readonly lines?: readonly string[];
-  readonly rows?: readonly LogFinding[];
+  readonly rows?: readonly (LogFinding | readonly unknown[])[];
   readonly expected?: ExpectedIncident | null;
 }
 
@@ -47,7 +67,7 @@ const stored = (id: string): readonly StoredSample[] => STORED_SAMPLES.get(id) ?
 export const samplesOf = ({ id, form }: LogFormat): LogSample[] =>
   stored(id).map(({ text = EXAMPLES[id]!, lines, rows = [] }) => ({
     lines: lines ?? (form === 'block' ? text.split('\n') : [text]),
-    rows,
+    rows: rows.map(rowOf),
   }));
 
 /** Samples of a wording of `src/knowledge/oom-messages`. */

@@ -1,0 +1,125 @@
+/** `samples/<parser>.yaml`: files as users have them, and what is read of each. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { repoRoot } from '../store/scratch.js';
+import type { Brief } from './brief-rows.js';
+
+export interface Sample {
+  readonly is: string;
+  /** A sample for each row, whose cells are `$1` to `$9` in all that is written here. */
+  readonly each?: readonly (readonly unknown[])[];
+  readonly name?: string;
+  /** With references to the texts of the file, see {@link expanded}. */
+  readonly text: string;
+  /** Everywhere in the text, one after the other; each must occur. */
+  readonly replace?: readonly (readonly [from: string, to: string])[];
+  /** Cut before the last of these words. */
+  readonly before?: string;
+  /** The parser that detection chooses; null for none. */
+  readonly claimed?: string | null;
+  /** The code that it is refused with. */
+  readonly refused?: string;
+  /** Read, or refused with this code. */
+  readonly ends?: string;
+  /** All rows of a kind in short, see `brief-rows.ts`; `+` before the kind: these among others. */
+  readonly rows?: Readonly<Partial<Record<Brief | `+${Brief}`, readonly string[]>>>;
+  /** How many rows of a kind. */
+  readonly count?: Readonly<Record<string, number>>;
+  /** Of the row of a kind at a place (negative: from the end), what it has among others. */
+  readonly at?: Readonly<Record<string, Readonly<Record<string, object>>>>;
+  /** All incidents in their order, each with what it has among others. */
+  readonly incidents?: readonly object[];
+  /** Kinds of all notes, sorted. */
+  readonly notes?: readonly string[];
+  /** All notes in their order, each with what it has among others. */
+  readonly noted?: readonly object[];
+  readonly summary?: object;
+  /** The times of rows of a kind. */
+  readonly times?: Readonly<Record<string, readonly (string | number | null)[]>>;
+  /** In no row. */
+  readonly hides?: string;
+  /** Cut anywhere, it has rows that it has as a whole, and others from one line at most, or is refused. */
+  readonly cuts?: true;
+  /** Read the same with CRLF and a byte order mark, and with CR. */
+  readonly lineEnds?: true;
+}
+
+/** By their names. A record is written as JSON. */
+export type Texts = Readonly<Record<string, unknown>>;
+
+export interface SampleFile {
+  readonly texts: Texts;
+  readonly samples: readonly Sample[];
+  /** The parser that detection chooses for files of other kinds. */
+  readonly claims: readonly (readonly [is: string, text: string, name: string, owner: string | null])[];
+  /** Files that the parser gives a score of 0. */
+  readonly foreign: readonly (readonly [text: string, name: string])[];
+}
+
+const unescaped = (piece: string): string =>
+  piece.replaceAll('\\n', '\n').replaceAll('\\t', '\t').replaceAll('\\0', '\0');
+
+function replaced(text: string, from: string, to: string): string {
+  expect(text).toContain(from);
+  return text.replaceAll(from, to);
+}
+
+function textNamed(reference: string, texts: Texts): string {
+  const [, name = '', form = ''] = /^(.*?)(?: as (.*))?$/s.exec(reference) ?? [];
+  const named = texts[name];
+  if (named === undefined) throw new Error(`no text ${name}`);
+  if (typeof named === 'string') return named;
+  if (!form.endsWith('yaml')) return JSON.stringify(named, null, form === 'a line' ? 0 : 2);
+  return stringify(named, { lineWidth: 0, aliasDuplicateObjects: false, indentSeq: form !== 'flat yaml' });
+}
+
+/** What `«…»` stands for, innermost first: `name`, `name as a line`, `piece*times`, `name¦from=>to¦from=>to`. */
+export function expanded(text: string, texts: Texts): string {
+  const once = text.replaceAll(/«([^«»]*)»/g, (_, reference: string) => {
+    const [, piece, times] = /^(.*)\*(\d+)$/s.exec(reference) ?? [];
+    if (piece !== undefined) return unescaped(String(texts[piece] ?? piece)).repeat(Number(times));
+    const [name = '', ...changes] = reference.split('¦');
+    return changes
+      .map((change) => change.split('=>') as [string, string])
+      .reduce((changed, [from, to]) => replaced(changed, from, to), expanded(textNamed(name, texts), texts));
+  });
+  return once === text ? text : expanded(once, texts);
+}
+
+/** The sample with the cells of a row of `each`. */
+function withCells<Part>(part: Part, cells: readonly unknown[]): Part {
+  if (typeof part === 'string') {
+    if (/^\$\d$/.test(part)) return cells[Number(part[1]) - 1] as Part;
+    return part.replaceAll(/\$(\d)/g, (_, at) => String(cells[Number(at) - 1])) as Part;
+  }
+  if (typeof part !== 'object' || part === null) return part;
+  if (Array.isArray(part)) return part.map((item) => withCells(item, cells)) as Part;
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, withCells(value, cells)])) as Part;
+}
+
+const FOLDER = join(repoRoot, 'test', 'parsers', 'samples');
+export const SAMPLED_PARSERS = readdirSync(FOLDER).map((file) => file.replace('.yaml', ''));
+
+export function readSamples(id: string): SampleFile {
+  const text = readFileSync(join(FOLDER, `${id}.yaml`), 'utf8');
+  const file = parse(text, { merge: true }) as Partial<SampleFile>;
+  const samples = file.samples!.flatMap(
+    ({ each, ...sample }) => each?.map((cells) => withCells(sample, cells)) ?? [sample],
+  );
+  return { texts: {}, claims: [], foreign: [], ...file, samples };
+}
+
+export function textOf(
+  { text, replace = [], before }: Pick<Sample, 'text' | 'replace' | 'before'>,
+  texts: Texts,
+): string {
+  const whole = replace.reduce(
+    (changed, [from, to]) => replaced(changed, expanded(from, texts), expanded(to, texts)),
+    expanded(text, texts),
+  );
+  if (before === undefined) return whole;
+  expect(whole).toContain(before);
+  return whole.slice(0, whole.lastIndexOf(before));
+}
