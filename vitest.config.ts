@@ -51,6 +51,8 @@ export default defineConfig(({ mode }) => {
       maxWorkers: '100%',
       // Files of a worker share modules: loading them again for every file took a quarter of a run.
       isolate: false,
+      // A file that a test compares with must exist; `npm run screens` writes them.
+      update: 'none',
       sequence: { sequencer: LongestFirst },
       // Concurrent tests share the queries of one batch.
       maxConcurrency: 64,

@@ -1,6 +1,6 @@
 /**
- * README and the reference pages agree with the program: console blocks, verbs, exit codes, errors, tables of the
- * store.
+ * README and the reference pages agree with the program: verbs, exit codes, errors, tables of the store. Their console
+ * blocks are compared in `test/screens`.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -10,14 +10,12 @@ import { EXIT } from '../src/cli/exit-codes.js';
 import { ERROR_REMEDIES } from '../src/model/errors.js';
 import { CAUSES } from '../src/model/vocabulary.js';
 import { MIGRATIONS } from '../src/store/migrations.js';
-import { repoRoot as ROOT, sharedBuild } from './store/scratch.js';
-import { testConsoleBlocks } from './support/console-blocks.js';
+import { repoRoot as ROOT } from './store/scratch.js';
+import { buildCli } from './support/cli.js';
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
 describe('README', () => {
-  testConsoleBlocks('README.md');
-
   it('is short', () => {
     expect(readme.split('\n').length - 1).toBeLessThanOrEqual(250);
     expect(Buffer.byteLength(readme)).toBeLessThanOrEqual(16 * 1024);
@@ -34,8 +32,7 @@ describe('README', () => {
   });
 
   it('and docs/verbs.md list the verbs of --help, in its groups and order', () => {
-    const script = join(sharedBuild(), 'src', 'cli', 'main.js');
-    const help = execFileSync(process.execPath, [script, '--help', '--all'], { encoding: 'utf8' });
+    const help = buildCli().expect(0, ['--help', '--all']).stdout;
     const [, ...groups] = help.slice(help.indexOf('\n\n', help.indexOf('--version'))).split(/^(?=[A-Z][A-Za-z ]+:$)/m);
     const verbsOf = (text: string): string[] => [...text.matchAll(/^ {2}([a-z-]+) /gm)].map(([, verb]) => verb!);
     const expected = groups

@@ -16,6 +16,7 @@ import type { DiffSite } from '../../src/model/diff-parts.js';
 import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
+import { goldenFile } from '../screens/golden-file.js';
 import { buildCli } from '../support/cli.js';
 import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -91,53 +92,13 @@ describe('diff', () => {
     });
   });
 
-  it('prints what changed, and what it leaves out, so that the figures add up', () => {
-    expect(text('one/snapshot_0.pickle', 'two/snapshot_0.pickle')).toMatchInlineSnapshot(`
-      "a  snapshot_0.pickle/0/snapshot#1 (one/snapshot_0.pickle) · rank 0 · device 0 · as dumped (no trace)
-      b  snapshot_0.pickle/0/snapshot#1 (two/snapshot_0.pickle) · rank 0 · device 0 · as dumped (no trace)
-
-      active    144.00 MiB → 220.00 MiB  +76.00 MiB
-      reserved  184.00 MiB → 220.00 MiB  +36.00 MiB = allocated +76.00 MiB, pending free 0 B, inactive
-                -40.00 MiB
-
-            change           a           b  blocks  call site
-        +64.00 MiB   96.00 MiB  160.00 MiB   2 → 3  gemm gemm.py:10
-                                                      +64.00 MiB mlp mlp.py:50
-        +20.00 MiB         0 B   20.00 MiB   0 → 1  only in b: new_cache new_cache.py:4
-         -8.00 MiB    8.00 MiB         0 B   1 → 0  only in a: old_cache old_cache.py:4
-        +76.00 MiB  144.00 MiB  220.00 MiB   5 → 6  all active memory (block sizes)
-        2 sites have as many bytes in a as in b
-
-        notes       a has no trace: its state at the dump is used as its peak
-                    b has no trace: its state at the dump is used as its peak
-
-        pool               reserved  of it active  of it free  segments
-        default · large  +36.00 MiB    +76.00 MiB  -40.00 MiB         3
-      "
-    `);
-    expect(text('one/snapshot_0.pickle', 'two/snapshot_0.pickle', '--limit', '1')).toMatchInlineSnapshot(`
-      "a  snapshot_0.pickle/0/snapshot#1 (one/snapshot_0.pickle) · rank 0 · device 0 · as dumped (no trace)
-      b  snapshot_0.pickle/0/snapshot#1 (two/snapshot_0.pickle) · rank 0 · device 0 · as dumped (no trace)
-
-      active    144.00 MiB → 220.00 MiB  +76.00 MiB
-      reserved  184.00 MiB → 220.00 MiB  +36.00 MiB = allocated +76.00 MiB, pending free 0 B, inactive
-                -40.00 MiB
-
-            change           a           b  blocks  call site
-        +64.00 MiB   96.00 MiB  160.00 MiB   2 → 3  gemm gemm.py:10
-                                                      +64.00 MiB mlp mlp.py:50
-        +12.00 MiB                                  2 smaller sites: +20.00 MiB and -8.00 MiB
-        +76.00 MiB  144.00 MiB  220.00 MiB   5 → 6  all active memory (block sizes)
-        (--limit 0 shows all sites)
-        2 sites have as many bytes in a as in b
-
-        notes       a has no trace: its state at the dump is used as its peak
-                    b has no trace: its state at the dump is used as its peak
-
-        pool               reserved  of it active  of it free  segments
-        default · large  +36.00 MiB    +76.00 MiB  -40.00 MiB         3
-      "
-    `);
+  it('prints what changed, and what it leaves out, so that the figures add up', async () => {
+    await expect(text('one/snapshot_0.pickle', 'two/snapshot_0.pickle')).toMatchFileSnapshot(
+      goldenFile('diff-sites.txt'),
+    );
+    await expect(text('one/snapshot_0.pickle', 'two/snapshot_0.pickle', '--limit', '1')).toMatchFileSnapshot(
+      goldenFile('diff-sites-limit-1.txt'),
+    );
     const limited = json('one/snapshot_0.pickle', 'two/snapshot_0.pickle', '--min', '10MiB');
     expect(limited.sites.map((site) => site.delta_bytes / MIB)).toEqual([64, 20]);
     expect(limited.remainder).toMatchObject({ sites: 3, changed: 1, grown_bytes: 0, shrunk_bytes: -8 * MIB });

@@ -2,32 +2,13 @@
 import { describe, expect, it } from 'vitest';
 import { compareMarkdown } from '../../src/report/compare/compare-markdown.js';
 import { mdFence, mdLine, mdText } from '../../src/report/markdown.js';
+import { goldenFile } from '../screens/golden-file.js';
 import { bridge, emptyCompare, HOSTILE, hostileCompare, refused, regression } from '../support/compare-results.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
 
 describe('compareMarkdown', () => {
-  it('puts the verdict first and folds the rest', () => {
-    expect(compareMarkdown(bridge())).toBe(`\
-## mbforensics: regression
-
-run-17 (commit abc1234) against file golden/llama3\\_70b.json, preset bridge
-
-GPU utilization −6.1 %; max\\_alloc +6.0 %; max\\_reserved: the current values have none
-
-| check | golden | current | change | tolerance | status | remark |
-| --- | ---: | ---: | ---: | ---: | --- | --- |
-| <code>GPU utilization (TFLOP/s/GPU)</code> | 709.93 | 666.48 | -43.45, -6.1 % | 5 % | **regression** | mean of steps 35 to 49<br><code>REGRESSION: GPU util dropped 6.12% (current=666.4800%, golden=709.9300%, threshold=5.0%)</code> |
-| <code>alloc</code> | 20.5 GB | 20.6 GB | +0.1 GB, +0.49 % | 5 % | pass |  |
-| <code>max\\_alloc</code> | 55 GB | 58.3 GB | +3.3 GB, +6.0 % | 5 % | **regression** | <code>Memory validation FAILED: 6.00% &gt; 5.0%</code> |
-| <code>max\\_reserved</code> | 60 GB | — | — | 5 % | **regression** | the current values have none, which fails upstream<br><code>Max reserved validation FAILED: metric not found in current logs</code> |
-
-<details><summary>contract: no difference</summary>
-
-- same: model, workload, layout, device, precision
-- unknown in one of the two: revision
-
-</details>
-`);
+  it('puts the verdict first and folds the rest', async () => {
+    await expect(compareMarkdown(bridge())).toMatchFileSnapshot(goldenFile('compare.md'));
   });
 
   it('explains why nothing was judged', () => {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { CheckStatus, CompareCheck, CompareResult } from '../../src/model/results/compare.js';
 import { changeOf, checkFigure, relativeOf, shortCommit, toleranceOf } from '../../src/report/compare/check-words.js';
 import { compareText } from '../../src/report/compare/compare-text.js';
+import { goldenFile } from '../screens/golden-file.js';
 import {
   bridge,
   check,
@@ -35,120 +36,20 @@ function expectFits(text: string): void {
 }
 
 describe('compareText', () => {
-  it('shows a regression', () => {
-    expect(compareText(regression())).toBe(`\
-run-17 (commit abc1234) against golden nightly (commit d34db33, 3 runs)
-VERDICT  regression
-         peak allocated memory grew by 3.30 GiB, 6.0 %, of the 2 % that pass
-
-contract
-  differs   revision   commit run: d34db33 → abc1234
-  same: model, workload, layout, device, precision
-
-  check               golden     current     change          tolerance  status
-  status           completed   completed                                pass
-    50 of 50 iterations
-  peak_allocated   54.80 GiB   58.10 GiB  +3.30 GiB  +6.0 %        2 %  regression
-    rank 0 (stage 0), the largest of 4 ranks; change known to ±51.20 MiB
-  step_time       2,366.6 ms  2,400.1 ms  +33.50 ms  +1.4 %        3 %  undecided
-    a straggler was reported in iterations 20 to 31; change known to ±80.00 ms
-  loss                     —           —          —                     skipped
-    a side prints no loss
-
-by stage and rank
-  check                      golden    current     change          tolerance  status
-  peak_allocated:stage 0  54.80 GiB  58.10 GiB  +3.30 GiB  +6.0 %        2 %  regression
-  the others: 1 pass
-
-informative
-  check                        golden    current     change           tolerance  status
-  peak_reserved             60.00 GiB  62.50 GiB  +2.50 GiB   +4.2 %             info
-  throughput (TFLOP/s/GPU)     402.10     396.50      -5.60   -1.4 %        3 %  pass
-  component:activation      20.00 GiB  23.30 GiB  +3.30 GiB  +16.5 %        2 %  regression
-
-of which    activation +3.30 GiB, workspace -32.00 MiB
-
-     change    golden   current   blocks  call site that grew
-  +3.30 GiB  4.00 GiB  7.30 GiB  32 → 64  forward megatron/core/transformer/mlp.py:123
-                                            +3.30 GiB _forward_mlp …/transformer_layer.py:640
-  1 site shrank by 32.00 MiB
-
-settings that differ, golden → current
-  recompute_granularity: full → (not set)
-
-allocator settings that differ, golden → current
-  PYTORCH_CUDA_ALLOC_CONF: expandable_segments:True → (not set)
-
-environment that differs, golden → current
-  NVTE_FUSED_ATTN: 1 → 0
-
-suspects, the likeliest first
-   1  0.92  3rdparty/Megatron-LM/megatron/core/transformer/mlp.py
-            @@ -120,3 +121,4 @@ def forward(self, hidden_states):
-            it changes the lines of the call site that grew most
-              -        del hidden_states
-              +        self.saved = hidden_states
-            abc1234 Keep the MLP input for the backward pass
-   2  0.40  recompute_granularity
-            full recompute was switched off
-
-  notes       the snapshots are of rank 0 alone
-`);
+  it('shows a regression', async () => {
+    await expect(compareText(regression())).toMatchFileSnapshot(goldenFile('compare-regression.txt'));
   });
 
-  it('explains why nothing was judged, and how to judge anyway', () => {
-    expect(compareText(refused())).toBe(`\
-run-17 against golden nightly (commit d34db33, 3 runs)
-VERDICT  undecided
-REFUSED  not comparable: num_layers 32 → 64, gpu_total_bytes 85899345920 → 151397597184
-         no figure was judged; --force compares them nevertheless
-
-contract
-  BLOCKING  model      num_layers: 32 → 64
-  BLOCKING  device     gpu_total_bytes: 80.00 GiB → 141.00 GiB
-  differs   layout     tp: 2 → 4
-  same: workload
-  unknown in one of the two: precision, revision
-
-  check      golden    current  change     tolerance  status
-  status  completed  completed                        pass
-`);
+  it('explains why nothing was judged, and how to judge anyway', async () => {
+    await expect(compareText(refused())).toMatchFileSnapshot(goldenFile('compare-refused.txt'));
   });
 
-  it("quotes upstream's words of a preset", () => {
-    expect(compareText(bridge())).toBe(`\
-run-17 (commit abc1234) against file golden/llama3_70b.json
-VERDICT  regression                                                                    preset bridge
-         GPU utilization −6.1 %; max_alloc +6.0 %; max_reserved: the current values have none
-
-contract
-  same: model, workload, layout, device, precision
-  unknown in one of the two: revision
-
-  check                           golden  current   change           tolerance  status
-  GPU utilization (TFLOP/s/GPU)   709.93   666.48   -43.45   -6.1 %        5 %  regression
-    mean of steps 35 to 49
-    "REGRESSION: GPU util dropped 6.12% (current=666.4800%, golden=709.9300%, threshold=5.0%)"
-  alloc                          20.5 GB  20.6 GB  +0.1 GB  +0.49 %        5 %  pass
-  max_alloc                        55 GB  58.3 GB  +3.3 GB   +6.0 %        5 %  regression
-    "Memory validation FAILED: 6.00% > 5.0%"
-  max_reserved                     60 GB        —        —                 5 %  regression
-    the current values have none, which fails upstream
-    "Max reserved validation FAILED: metric not found in current logs"
-`);
+  it("quotes upstream's words of a preset", async () => {
+    await expect(compareText(bridge())).toMatchFileSnapshot(goldenFile('compare-bridge.txt'));
   });
 
-  it('is short for an empty result', () => {
-    expect(compareText(emptyCompare())).toBe(`\
-run-17 against golden nightly (1 run)
-VERDICT  undecided
-         no figure is told by both sides
-
-contract
-  unknown in one of the two: model, workload, layout, device, precision, revision
-
-no figures were compared
-`);
+  it('is short for an empty result', async () => {
+    await expect(compareText(emptyCompare())).toMatchFileSnapshot(goldenFile('compare-empty.txt'));
   });
 
   it('does not promise that --force helps where the contract holds', () => {

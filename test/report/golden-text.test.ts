@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Measurement } from '../../src/model/measurement.js';
 import { goldenListText, goldenShowText } from '../../src/report/compare/golden-text.js';
+import { goldenFile } from '../screens/golden-file.js';
 import { gib, goldenList, goldenShow, HOSTILE, measuredRank, measurement, PEAK } from '../support/compare-results.js';
 
 function expectFits(text: string): void {
@@ -35,14 +36,8 @@ const BLANK: Partial<Measurement> = {
 };
 
 describe('goldenListText', () => {
-  it('has a line for each', () => {
-    expect(goldenListText(goldenList())).toBe(`\
-golden values in mbforensics.duckdb
-
-  golden    runs  commit      ended      allocated        step  spread  added
-  nightly      3  d34db33 +1  completed  54.80 GiB  2,366.6 ms  0.21 %  2026-11-20
-  oom-case     1  —           oom                —           —       —  2026-11-21
-`);
+  it('has a line for each', async () => {
+    await expect(goldenListText(goldenList())).toMatchFileSnapshot(goldenFile('golden-list.txt'));
   });
 
   it('explains how to create the first one', () => {
@@ -59,49 +54,13 @@ golden values in mbforensics.duckdb
 });
 
 describe('goldenShowText', () => {
-  it('shows what they hold', () => {
-    expect(goldenShowText(goldenShow())).toBe(`\
-golden nightly: 2 runs, from mbforensics.duckdb
-  job         4 ranks · NVIDIA H100 80GB HBM3 (79.10 GiB) · TP 2 PP 2
-
-  run    commit   ended      iterations  allocated   reserved        step
-  run-1  d34db33  completed        1–50  54.80 GiB  58.80 GiB  2,366.6 ms
-  run-2  d34db33  completed        1–50  54.90 GiB  58.90 GiB  2,366.6 ms
-
-peaks by stage, of the rank that has most
-  stage  ranks    first allocated          allocated           reserved
-  0      0-1    52.80 – 52.90 GiB  54.80 – 54.90 GiB  58.80 – 58.90 GiB
-  1      2-3            38.20 GiB          40.20 GiB          44.20 GiB
-
-components at the peak of run-1/0/snapshot#1, rank 0, device 0: 54.00 GiB active, 58.00 GiB reserved
-  parameter 20.00 GiB, activation 19.50 GiB, optimizer_state 14.00 GiB, unattributed 256.00 MiB,
-  unknown 256.00 MiB
-
-  step time   run-1: 2,366.6 ms ± 5.20 ms; over 40 iterations from 11 to 50, 10 before left out;
-              from 2,358.1 ms to 2,391.4 ms; 402.1 ± 0.9 TFLOP/s/GPU
-              run-2: 2,366.6 ms ± 5.20 ms; over 40 iterations from 11 to 50, 10 before left out;
-              from 2,358.1 ms to 2,391.4 ms; 402.1 ± 0.9 TFLOP/s/GPU
-
-noise between runs
-  metric          runs         low      median        high             spread
-  peak_allocated     2   54.80 GiB   54.85 GiB   54.90 GiB  71.68 MiB, 0.13 %
-  step_time          2  2,366.6 ms  2,368.0 ms  2,369.4 ms    2.00 ms, 0.08 %
-
-  versions    torch 2.6.0, cuda 12.8
-  allocator   expandable_segments:True
-              recorded: expandable_segments=True
-  config      micro_batch_size 1, seq_length 4096, num_layers 32; 3 other settings (--json)
-`);
+  it('shows what they hold', async () => {
+    await expect(goldenShowText(goldenShow())).toMatchFileSnapshot(goldenFile('golden-show.txt'));
   });
 
-  it('is short for a run with few known facts', () => {
+  it('is short for a run with few known facts', async () => {
     const text = goldenShowText(goldenShow({ runs: [measurement('blank', BLANK)], bands: [] }));
-    expect(text).toBe(`\
-golden nightly: 1 run, from mbforensics.duckdb
-
-  run    commit  ended        iterations  allocated  reserved  step
-  blank  —       no_training           —          —         —     —
-`);
+    await expect(text).toMatchFileSnapshot(goldenFile('golden-show-blank.txt'));
     expect(goldenShowText(goldenShow({ runs: [] }))).toContain('it holds no run');
   });
 

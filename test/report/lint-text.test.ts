@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LintFact, LintFinding, LintResult, LintUnknown } from '../../src/model/results/lint.js';
 import { lintSarif } from '../../src/report/start/lint-sarif.js';
 import { lintText } from '../../src/report/start/lint-text.js';
+import { goldenFile } from '../screens/golden-file.js';
 
 const fact = (key: string, value: string | null, rest: Partial<LintFact> = {}): LintFact => ({
   key,
@@ -57,21 +58,8 @@ const RESULT: LintResult = {
 const text = (changes: Partial<LintResult> = {}): string => lintText({ ...RESULT, ...changes });
 
 describe('lint as text', () => {
-  it('shows rule, place, reason, framework message and the fix', () => {
-    expect(text()).toBe(`conf/run_config.yaml, launch.sbatch
-  megatron-bridge 0.6 · torch 2.11 · h100-80gb · environment known in part
-
-error    offload-pp  conf/run_config.yaml:51
-  cpu_offloading: True, pipeline_model_parallel_size: 4 (default, Megatron-LM ModelParallelConfig)
-  cpu_offloading does not work with pipeline parallelism (PP 4).
-  says  "Currently there is no support for Pipeline parallelism with CPU offloading"
-  fix   Drop cpu_offloading.
-  more  mbforensics explain offload-pp
-
-defaults that findings rest on: pipeline_model_parallel_size 4
-
-1 error, 0 warnings, 0 notes; 118 rules on 124 settings
-`);
+  it('shows rule, place, reason, framework message and the fix', async () => {
+    await expect(text()).toMatchFileSnapshot(goldenFile('lint.txt'));
   });
 
   it('names the place of each value, and different spellings', () => {

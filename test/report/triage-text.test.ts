@@ -1,17 +1,12 @@
 /** The lines of `triage`: what `git bisect run` leaves in its log. */
 import { describe, expect, it } from 'vitest';
 import { judgementSentence, triageText } from '../../src/report/compare/triage-text.js';
+import { goldenFile } from '../screens/golden-file.js';
 import { HOSTILE, triage } from '../support/compare-results.js';
 
 describe('triageText', () => {
-  it('ends in the judgement', () => {
-    expect(triageText(triage())).toBe(`\
-bad  (memory)  peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2 %
-  run run-17 (commit abc1234), golden nightly
-  rank 0 prints max_allocated 59494.4 MB after iteration 2  [run-17/train.log:812]
-  three golden runs lie between 54.79 and 54.81 GiB  [golden nightly]
-bad: peak allocated 58.1 GiB against 54.8 GiB: +6.1 %, tolerance 2 %
-`);
+  it('ends in the judgement', async () => {
+    await expect(triageText(triage())).toMatchFileSnapshot(goldenFile('triage.txt'));
   });
 
   it('needs no evidence, and no commit', () => {
