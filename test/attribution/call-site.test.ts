@@ -2,8 +2,10 @@
  * Which line a stack is named by, on stacks as Megatron, Transformer Engine, FSDP, DeepSpeed, Hugging Face and
  * torch.compile leave them.
  */
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';
 import { modulePath, stackModule } from '../../src/attribution/frames/module-path.js';
 
@@ -68,107 +70,12 @@ describe('the call site', () => {
   });
 
   const at = '/usr/lib/python3/dist-packages';
-  it.each([
-    [
-      'apex optimizer state',
-      [
-        `zeros_like ${torch}/_tensor.py:1`,
-        `step ${at}/apex/optimizers/fused_adam.py:180`,
-        'step /opt/megatron-lm/megatron/core/optimizer/optimizer.py:5',
-      ],
-      'apex.optimizers.fused_adam:step',
-    ],
-    [
-      'flash-attn',
-      [
-        `apply ${torch}/autograd/function.py:575`,
-        `_flash_attn_forward ${at}/flash_attn/flash_attn_interface.py:90`,
-        'forward /opt/megatron-lm/megatron/core/transformer/attention.py:4',
-      ],
-      'flash_attn.flash_attn_interface:_flash_attn_forward',
-    ],
-    [
-      'DeepSpeed behind its nvtx decorator',
-      [
-        `wrapped_fn ${at}/deepspeed/utils/nvtx.py:20`,
-        `_allgather_params ${at}/deepspeed/runtime/zero/partition_parameters.py:1200`,
-      ],
-      'deepspeed.runtime.zero.partition_parameters:_allgather_params',
-    ],
-    [
-      'Hugging Face behind accelerate hooks',
-      [
-        `forward ${torch}/nn/modules/linear.py:125`,
-        `_call_impl ${torch}/nn/modules/module.py:1784`,
-        `new_forward ${at}/accelerate/hooks.py:165`,
-        `forward ${at}/transformers/models/llama/modeling_llama.py:240`,
-      ],
-      'transformers.models.llama.modeling_llama:forward',
-    ],
-    [
-      'FSDP inside torch, which owns what it gathers',
-      [
-        `empty ${torch}/_ops.py:1`,
-        `foreach_all_gather ${torch}/distributed/fsdp/_fully_shard/_fsdp_collectives.py:150`,
-        `_pre_forward ${torch}/distributed/fsdp/_fully_shard/_fsdp_state.py:230`,
-        'forward /data/my-model/model.py:9',
-      ],
-      'torch.distributed.fsdp._fully_shard._fsdp_collectives:foreach_all_gather',
-    ],
-    [
-      'the model under an FSDP forward',
-      [
-        `linear ${torch}/nn/functional.py:1`,
-        `forward ${torch}/distributed/fsdp/fully_sharded_data_parallel.py:849`,
-        'run /data/my-model/pkg/train.py:9',
-      ],
-      'pkg.train:run',
-    ],
-    [
-      'einops, decorators and the standard library only pass calls on',
-      [
-        `einsum ${torch}/functional.py:373`,
-        `einsum ${at}/einops/einops.py:939`,
-        'inner /usr/lib/python3.12/contextlib.py:81',
-        'wrapper /opt/megatron-lm/megatron/core/utils.py:7',
-        'forward /opt/megatron-lm/megatron/core/models/gpt/gpt_model.py:4',
-      ],
-      'megatron.core.models.gpt.gpt_model:forward',
-    ],
-    [
-      'what Inductor wrote',
-      [
-        'empty_strided_cuda ??',
-        'call /tmp/torchinductor_someone/z3/cz3vcpgktv5ml3u33u6ylioqz73qzckh5lb5msnz4b7q6gkaykiv.py:812',
-        `run ${torch}/_inductor/utils.py:2128`,
-        'forward /data/my-model/pkg/model.py:9',
-      ],
-      'torchinductor:call',
-    ],
-    ['FX code', ['forward fx_generated_a1b2c3.py:12', `_fn ${torch}/_dynamo/eval_frame.py:574`], 'fx:forward'],
-    ['FX code of older torch', ['forward <eval_with_key>.17:5', `run ${torch}/fx/interpreter.py:146`], 'fx:forward'],
-    [
-      'TorchScript',
-      ['relu code/__torch__/torch/nn/functional.py:5', 'forward code/__torch__/pkg/___torch_mangle_12/block.py:33'],
-      'pkg.block:forward',
-    ],
-    [
-      'an editable torch checkout',
-      ['linear /opt/pytorch/pytorch/torch/nn/functional.py:1', 'forward /opt/pytorch/apps/net.py:2'],
-      'apps.net:forward',
-    ],
-    [
-      'torchtitan, which only begins like torch',
-      ['apply_fsdp /src/torchtitan/torchtitan/models/llama/parallelize.py:3'],
-      'torchtitan.models.llama.parallelize:apply_fsdp',
-    ],
-    ['a script given to python -c', [`zeros ${torch}/_ops.py:1`, '<module> <string>:1'], '<string>:<module>'],
-    [
-      'a method that dataclass compiled',
-      ['__init__ <string>:3', 'build /data/my-model/pkg/state.py:8'],
-      'pkg.state:build',
-    ],
-  ] as const)('names %s', (_what, lines, module) => {
+  const stacks = parse(
+    readFileSync(new URL('call-sites.yaml', import.meta.url), 'utf8')
+      .replaceAll('TORCH/', `${torch}/`)
+      .replaceAll('SITE/', `${at}/`),
+  ) as Readonly<Record<string, { readonly module: string; readonly frames: readonly string[] }>>;
+  it.each(Object.entries(stacks))('names %s', (_, { frames: lines, module }) => {
     const frames = [...CPP, ...stack(...lines)];
     expect(stackModule(frames)).toBe(module);
     const site = siteFrames(frames)[0]!;
@@ -228,20 +135,20 @@ describe('the call site', () => {
     expect(callSite([frame!])).toBe('call torchinductor/cz3vcpgk*.py:812');
   });
 
-  it('finds packages in checkouts whose folders have the same name', () => {
-    const path = (filename: string): string => modulePath({ name: 'f', filename, line: 1 });
-    expect(path('/workspace/megatron/megatron/core/optimizer/__init__.py')).toBe('megatron.core.optimizer:f');
-    expect(path('/opt/NeMo/nemo/collections/nlp/models/language_modeling/megatron/gpt_model.py')).toBe(
-      'nemo.collections.nlp.models.language_modeling.megatron.gpt_model:f',
-    );
-    expect(path('/opt/Megatron-Bridge/src/megatron/bridge/training/train.py')).toBe('megatron.bridge.training.train:f');
-    expect(path('/opt/megatron-lm/megatron/core/extensions/transformer_engine.py')).toBe(
-      'megatron.core.extensions.transformer_engine:f',
-    );
-    expect(path('/data/team/src/mypkg/layers/block.py')).toBe('mypkg.layers.block:f');
-    expect(path('pretrain_gpt.py')).toBe('pretrain_gpt:f');
-    expect(path('/home/someone/train.py')).toBe('someone.train:f');
-    expect(path('/tmp/ipykernel_114/3105878423.py')).toBe('<notebook>:f');
+  it.each([
+    ['/workspace/megatron/megatron/core/optimizer/__init__.py', 'megatron.core.optimizer'],
+    [
+      '/opt/NeMo/nemo/collections/nlp/models/language_modeling/megatron/gpt_model.py',
+      'nemo.collections.nlp.models.language_modeling.megatron.gpt_model',
+    ],
+    ['/opt/Megatron-Bridge/src/megatron/bridge/training/train.py', 'megatron.bridge.training.train'],
+    ['/opt/megatron-lm/megatron/core/extensions/transformer_engine.py', 'megatron.core.extensions.transformer_engine'],
+    ['/data/team/src/mypkg/layers/block.py', 'mypkg.layers.block'],
+    ['pretrain_gpt.py', 'pretrain_gpt'],
+    ['/home/someone/train.py', 'someone.train'],
+    ['/tmp/ipykernel_114/3105878423.py', '<notebook>'],
+  ])('finds the package of %s, in checkouts whose folders have the same name too', (filename, module) => {
+    expect(modulePath({ name: 'f', filename, line: 1 })).toBe(`${module}:f`);
   });
 
   it('holds for any mixture of layers: a Python frame always wins, code over torch, the innermost first', () => {

@@ -42,35 +42,27 @@ describe('rules files', () => {
     ]);
   });
 
+  const one = (lines: string): string => `rules:\n  - id: a\n    component: activation\n    ${lines}`;
   it.each([
     ['rules: [', 'line 1'],
     ['- a', 'the file must hold one key, rules'],
     ['rules: []', 'at least one rule'],
     [
-      'rules:\n  - id: a\n    component: activatoin\n    at: {function: f}',
+      one('at: {function: f}').replace('activation', 'activatoin'),
       'line 3: rule 1: invalid component; expected one of',
     ],
-    ['rules:\n  - id: a\n    component: activation', 'it matches nothing'],
-    ['rules:\n  - id: a\n    component: activation\n    at: {}', 'needs a file, a function, or both'],
-    ['rules:\n  - id: a\n    component: activation\n    at: {func: f}', 'at has no key func'],
-    ['rules:\n  - id: a\n    component: activation\n    at: {function: 3}', 'a pattern must be a text'],
-    [
-      'rules:\n  - id: a\n    component: activation\n    at: {function: f}\n    when: {lifetime: long}',
-      'resident, transient',
-    ],
-    [
-      'rules:\n  - id: a\n    component: activation\n    at: {function: f}\n    when: {min_bytes: -1}',
-      'whole numbers of bytes',
-    ],
+    [one('').trimEnd(), 'it matches nothing'],
+    [one('at: {}'), 'needs a file, a function, or both'],
+    [one('at: {func: f}'), 'at has no key func'],
+    [one('at: {function: 3}'), 'a pattern must be a text'],
+    [one('at: {function: f}\n    when: {lifetime: long}'), 'resident, transient'],
+    [one('at: {function: f}\n    when: {min_bytes: -1}'), 'whole numbers of bytes'],
     [
       'rules:\n  - {id: a, component: input, at: {function: f}}\n  - {id: a, component: input, at: {function: g}}',
       'a second rule a',
     ],
-    [
-      'rules:\n  - id: a\n    component: input\n    at: {function: f}\n    samples: [{frames: []}]',
-      'frames must be a list of texts',
-    ],
-    ['rules:\n  - id: a\n    component: input\n    at: {function: f}\n    extra: 1', 'a rule has no key extra'],
+    [one('at: {function: f}\n    samples: [{frames: []}]'), 'frames must be a list of texts'],
+    [one('at: {function: f}\n    extra: 1'), 'a rule has no key extra'],
   ])('refuses %j', (text, expected) => {
     expect(errorOf(text)).toContain(expected);
   });

@@ -55,7 +55,7 @@ const ENV_FILE = 'environ';
 type SampleValue = Sample['config'][string];
 
 /** As configurations are stored: what Python prints, lists as JSON. */
-function textOf(value: SampleValue): string | null {
+export function textOf(value: SampleValue): string | null {
   if (value === null) return null;
   if (typeof value === 'boolean') return value ? 'True' : 'False';
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : JSON.stringify(value);

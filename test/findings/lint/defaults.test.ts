@@ -10,11 +10,6 @@ import { type Config, type Given, LM, MB, rawFacts } from './raw-facts.js';
 const viewOf = (config: Config, given: Given = {}): View => new View(rawFacts(config, given));
 
 const some = { num_layers: '32' };
-const valueOfKey = (key: string, given: Given = {}, config: Config = some): string | null => {
-  const { by, value } = viewOf(config, given).setting(key);
-  return by === 'unknown' ? '?' : value;
-};
-
 const DEFAULTS = [...defaults().byKey.values()].flat();
 
 describe('defaults', () => {
@@ -35,7 +30,7 @@ describe('defaults', () => {
       }
   });
 
-  it('are those of Megatron-Core, with their class', () => {
+  it('have a source, with the class that they are of', () => {
     expect(viewOf(some, LM).setting('fp8_recipe')).toEqual({
       key: 'fp8_recipe',
       kind: 'setting',
@@ -44,79 +39,74 @@ describe('defaults', () => {
       explicit: null,
       source: 'Megatron-LM megatron/core/transformer/transformer_config.py TransformerConfig',
     });
-    expect(valueOfKey('min_offloaded_tensor_size', MB)).toBe('1048576');
-    expect(valueOfKey('cuda_graph_modules', MB)).toBe('[]');
-    expect(valueOfKey('exp_avg_dtype', MB)).toBe('float32');
   });
 
-  it('differ by framework', () => {
-    expect(valueOfKey('optimizer_offload_fraction', LM)).toBe('1.0');
-    expect(valueOfKey('optimizer_offload_fraction', MB)).toBe('0.0');
-    expect(valueOfKey('cross_entropy_loss_fusion', LM)).toBe('False');
-    expect(valueOfKey('cross_entropy_loss_fusion', MB)).toBe('True');
-    expect(valueOfKey('gradient_accumulation_fusion', LM)).toBe('True');
-    // Bridge looks for what is installed.
-    expect(valueOfKey('gradient_accumulation_fusion', MB)).toBe('?');
-    expect(valueOfKey('check_for_nan_in_grad', { framework: 'nemo' })).toBe('True');
-    expect(valueOfKey('log_interval', { framework: 'nemo' })).toBe('?');
-  });
+  const NEMO = { framework: 'nemo' } as const;
+  const core = (version: string) => ({ ...LM, versions: { megatron_core: version } });
+  const bridge = (version: string) => ({ ...MB, versions: { megatron_bridge: version } });
+  const interleaved = {
+    num_layers: '32',
+    pipeline_model_parallel_size: '4',
+    num_layers_per_virtual_pipeline_stage: '2',
+  };
+  const recipe = { recipe: 'llama3_70b_pretrain_config', cpu_offloading: 'True' };
 
-  it('are unknown where the framework is and frameworks differ', () => {
-    expect(valueOfKey('optimizer_offload_fraction')).toBe('?');
-    expect(valueOfKey('gradient_accumulation_fusion')).toBe('?');
-    expect(valueOfKey('pipeline_model_parallel_size')).toBe('1');
-    expect(valueOfKey('ckpt_format')).toBe('torch_dist');
-    expect(valueOfKey('check_for_nan_in_loss_and_grad')).toBe('True');
-  });
-
-  it('differ by version', () => {
-    const sharding = (version?: string): string | null =>
-      valueOfKey('data_parallel_sharding_strategy', {
-        ...LM,
-        ...(version === undefined ? {} : { versions: { megatron_core: version } }),
-      });
-    expect(sharding('0.17.1')).toBe('no_shard');
-    expect(sharding('0.18.0')).toBe('optim_grads_params');
-    expect(sharding()).toBe('optim_grads_params');
-    expect(valueOfKey('data_parallel_sharding_strategy', MB)).toBe('no_shard');
-    const ranks = (version: string): string | null =>
-      valueOfKey('profile_ranks', { ...MB, versions: { megatron_bridge: version } });
-    expect([ranks('0.3.0'), ranks('0.5.0'), ranks('0.6.1')]).toEqual(['[]', '?', '[0]']);
-  });
-
-  it('follow other settings where arguments are taken back', () => {
-    expect(valueOfKey('overlap_p2p_comm', LM)).toBe('False');
-    expect(valueOfKey('batch_p2p_comm', LM)).toBe('True');
-    const interleaved = {
-      num_layers: '32',
-      pipeline_model_parallel_size: '4',
-      num_layers_per_virtual_pipeline_stage: '2',
-    };
-    expect(valueOfKey('overlap_p2p_comm', LM, interleaved)).toBe('True');
-    expect(valueOfKey('align_param_gather', LM, interleaved)).toBe('True');
-    expect(valueOfKey('batch_p2p_comm', LM, interleaved)).toBe('False');
-    expect(valueOfKey('check_for_nan_in_grad', LM)).toBe('True');
-    expect(valueOfKey('check_for_nan_in_grad', LM, { check_for_nan_in_loss_and_grad: 'False' })).toBe('False');
-  });
-
-  it("are Megatron-Core's after a summary, which prints what differs from it", () => {
-    expect(valueOfKey('cross_entropy_loss_fusion', { ...MB, origin: 'log summary' })).toBe('False');
-  });
-
-  it('are unknown of what describes a model where its class may set it', () => {
-    expect(valueOfKey('hidden_dropout', MB)).toBe('?');
-    expect(valueOfKey('num_moe_experts', { framework: 'nemo' })).toBe('?');
-    expect(valueOfKey('hidden_dropout', { ...MB, origin: 'log summary' })).toBe('0.1');
-    expect(valueOfKey('hidden_dropout', LM)).toBe('0.1');
-    expect(valueOfKey('hidden_dropout')).toBe('0.1');
-  });
-
-  it('are unknown after a banner, and where a command line names a recipe', () => {
-    expect(valueOfKey('pipeline_model_parallel_size', { ...LM, origin: 'log banner' })).toBe('?');
-    const recipe = { recipe: 'llama3_70b_pretrain_config', cpu_offloading: 'True' };
-    expect(valueOfKey('pipeline_model_parallel_size', { ...MB, origin: 'command line' }, recipe)).toBe('?');
-    expect(valueOfKey('pipeline_model_parallel_size', { ...LM, origin: 'command line' }, recipe)).toBe('1');
-  });
+  const ROWS: readonly (readonly [key: string, value: string, given: Given, config?: Config])[] = [
+    // Those of Megatron-Core.
+    ['min_offloaded_tensor_size', '1048576', MB],
+    ['cuda_graph_modules', '[]', MB],
+    ['exp_avg_dtype', 'float32', MB],
+    // They differ by framework. Bridge looks for what is installed.
+    ['optimizer_offload_fraction', '1.0', LM],
+    ['optimizer_offload_fraction', '0.0', MB],
+    ['cross_entropy_loss_fusion', 'False', LM],
+    ['cross_entropy_loss_fusion', 'True', MB],
+    ['gradient_accumulation_fusion', 'True', LM],
+    ['gradient_accumulation_fusion', '?', MB],
+    ['check_for_nan_in_grad', 'True', NEMO],
+    ['log_interval', '?', NEMO],
+    // Where the framework is unknown and frameworks differ, they are unknown.
+    ['optimizer_offload_fraction', '?', {}],
+    ['gradient_accumulation_fusion', '?', {}],
+    ['pipeline_model_parallel_size', '1', {}],
+    ['ckpt_format', 'torch_dist', {}],
+    ['check_for_nan_in_loss_and_grad', 'True', {}],
+    // They differ by version.
+    ['data_parallel_sharding_strategy', 'no_shard', core('0.17.1')],
+    ['data_parallel_sharding_strategy', 'optim_grads_params', core('0.18.0')],
+    ['data_parallel_sharding_strategy', 'optim_grads_params', LM],
+    ['data_parallel_sharding_strategy', 'no_shard', MB],
+    ['profile_ranks', '[]', bridge('0.3.0')],
+    ['profile_ranks', '?', bridge('0.5.0')],
+    ['profile_ranks', '[0]', bridge('0.6.1')],
+    // They follow other settings where arguments are taken back.
+    ['overlap_p2p_comm', 'False', LM],
+    ['batch_p2p_comm', 'True', LM],
+    ['overlap_p2p_comm', 'True', LM, interleaved],
+    ['align_param_gather', 'True', LM, interleaved],
+    ['batch_p2p_comm', 'False', LM, interleaved],
+    ['check_for_nan_in_grad', 'True', LM],
+    ['check_for_nan_in_grad', 'False', LM, { check_for_nan_in_loss_and_grad: 'False' }],
+    // A summary prints what differs from Megatron-Core.
+    ['cross_entropy_loss_fusion', 'False', { ...MB, origin: 'log summary' }],
+    // What describes a model is unknown where its class may set it.
+    ['hidden_dropout', '?', MB],
+    ['num_moe_experts', '?', NEMO],
+    ['hidden_dropout', '0.1', { ...MB, origin: 'log summary' }],
+    ['hidden_dropout', '0.1', LM],
+    ['hidden_dropout', '0.1', {}],
+    // They are unknown after a banner, and where a command line names a recipe.
+    ['pipeline_model_parallel_size', '?', { ...LM, origin: 'log banner' }],
+    ['pipeline_model_parallel_size', '?', { ...MB, origin: 'command line' }, recipe],
+    ['pipeline_model_parallel_size', '1', { ...LM, origin: 'command line' }, recipe],
+  ];
+  it.each(ROWS.map(([key, value, given, config = some]) => [key, value, given, config] as const))(
+    'of %s is %s with %j %j',
+    (key, value, given, config) => {
+      const actual = viewOf(config, given).setting(key);
+      expect(actual.by === 'unknown' ? '?' : actual.value).toBe(value);
+    },
+  );
 });
 
 describe('versions of frameworks', () => {
