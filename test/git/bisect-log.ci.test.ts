@@ -14,25 +14,24 @@ const FIRST_BAD = 11;
 
 /** A line of commits, of which number {@link FIRST_BAD} and those after it are bad. */
 function history(root = scratch()): { one: TestRepository; shas: string[] } {
-  const scratchRepository = repositoryAt(root);
+  const repo = repositoryAt(root);
   const shas = Array.from({ length: COMMITS }, (_, i) =>
-    scratchRepository.commit(`c${i}: [x] # good`, { state: i < FIRST_BAD ? 'good' : 'bad', n: `${i}` }),
+    repo.commit(`c${i}: [x] # good`, { state: i < FIRST_BAD ? 'good' : 'bad', n: `${i}` }),
   );
-  return { one: scratchRepository, shas };
+  return { one: repo, shas };
 }
 
-const read = async (scratchRepository: TestRepository) =>
-  readBisectLog(await openRepository(scratchRepository.root, gitEnvironment()));
+const read = async (repo: TestRepository) => readBisectLog(await openRepository(repo.root, gitEnvironment()));
 
 /** `git bisect run` with a script that judges by the state, and skips some. */
-function runWith(scratchRepository: TestRepository, skip = ''): void {
-  const script = join(scratchRepository.root, '.git', 'judge.sh');
-  scratchRepository.write({
+function runWith(repo: TestRepository, skip = ''): void {
+  const script = join(repo.root, '.git', 'judge.sh');
+  repo.write({
     '.git/judge.sh': `#!/bin/sh\ncase " ${skip} " in *" $(cat n) "*) exit 125;; esac\ngrep -q good state\n`,
   });
   chmodSync(script, 0o755);
   try {
-    scratchRepository.git('bisect', 'run', script);
+    repo.git('bisect', 'run', script);
   } catch {
     // Ends so where only skipped commits are left.
   }
@@ -40,19 +39,19 @@ function runWith(scratchRepository: TestRepository, skip = ''): void {
 
 describe('readBisectLog', () => {
   it('is undefined without a session, and after it', async () => {
-    const { one: scratchRepository, shas } = history();
-    expect(await read(scratchRepository)).toBeUndefined();
-    scratchRepository.git('bisect', 'start', 'HEAD', shas[0]!);
-    expect(await read(scratchRepository)).toBeDefined();
-    scratchRepository.git('bisect', 'reset');
-    expect(await read(scratchRepository)).toBeUndefined();
+    const { one: repo, shas } = history();
+    expect(await read(repo)).toBeUndefined();
+    repo.git('bisect', 'start', 'HEAD', shas[0]!);
+    expect(await read(repo)).toBeDefined();
+    repo.git('bisect', 'reset');
+    expect(await read(repo)).toBeUndefined();
   });
 
   it('reads a finished session, with commits named when it was started', async () => {
-    const { one: scratchRepository, shas } = history();
-    scratchRepository.git('bisect', 'start', 'HEAD', shas[0]!);
-    runWith(scratchRepository);
-    const log = (await read(scratchRepository))!;
+    const { one: repo, shas } = history();
+    repo.git('bisect', 'start', 'HEAD', shas[0]!);
+    runWith(repo);
+    const log = (await read(repo))!;
     expect(log.terms).toEqual({ good: 'good', bad: 'bad' });
     expect(log.first_bad).toBe(shas[FIRST_BAD]);
     expect(log.possible).toEqual([]);
@@ -62,18 +61,18 @@ describe('readBisectLog', () => {
     ]);
     expect(new Set(log.marks.map(({ sha }) => sha)).size).toBe(log.marks.length);
     for (const { mark, sha } of log.marks) expect(mark).toBe(shas.indexOf(sha) < FIRST_BAD ? 'good' : 'bad');
-    const repository = await openRepository(scratchRepository.root, gitEnvironment());
+    const repository = await openRepository(repo.root, gitEnvironment());
     const good = log.marks.flatMap(({ mark, sha }) => (mark === 'good' ? [sha] : []));
     expect((await suspectCommits(repository, log.first_bad!, good)).map(({ sha }) => sha)).toEqual([log.first_bad]);
   });
 
   it('reads a session that goes on', async () => {
-    const { one: scratchRepository, shas } = history();
-    scratchRepository.git('bisect', 'start');
-    scratchRepository.git('bisect', 'bad');
-    scratchRepository.git('bisect', 'good', shas[1]!, shas[2]!);
-    scratchRepository.git('bisect', 'skip');
-    const log = (await read(scratchRepository))!;
+    const { one: repo, shas } = history();
+    repo.git('bisect', 'start');
+    repo.git('bisect', 'bad');
+    repo.git('bisect', 'good', shas[1]!, shas[2]!);
+    repo.git('bisect', 'skip');
+    const log = (await read(repo))!;
     expect(log).toMatchObject({ first_bad: null, possible: [] });
     expect(log.marks.map(({ mark, sha }) => [mark, shas.indexOf(sha)])).toEqual([
       ['bad', COMMITS - 1],
@@ -81,15 +80,15 @@ describe('readBisectLog', () => {
       ['good', 2],
       ['skip', expect.any(Number)],
     ]);
-    const repository = await openRepository(scratchRepository.root, gitEnvironment());
+    const repository = await openRepository(repo.root, gitEnvironment());
     expect(await suspectCommits(repository, shas.at(-1)!, [shas[1]!, shas[2]!])).toHaveLength(COMMITS - 3);
   });
 
   it('reads a session that ends with skipped commits only', async () => {
-    const { one: scratchRepository, shas } = history();
-    scratchRepository.git('bisect', 'start', 'HEAD', shas[0]!);
-    runWith(scratchRepository, '10 11 12');
-    const log = (await read(scratchRepository))!;
+    const { one: repo, shas } = history();
+    repo.git('bisect', 'start', 'HEAD', shas[0]!);
+    runWith(repo, '10 11 12');
+    const log = (await read(repo))!;
     expect(log.first_bad).toBeNull();
     expect(log.possible.map((sha) => shas.indexOf(sha)).sort((a, b) => a - b)).toEqual([10, 11, 12, 13]);
     const skipped = log.marks.flatMap(({ mark, sha }) => (mark === 'skip' ? [shas.indexOf(sha)] : []));
@@ -97,21 +96,21 @@ describe('readBisectLog', () => {
   });
 
   it('reads words of the user’s own', async () => {
-    const { one: scratchRepository, shas } = history();
-    scratchRepository.git('bisect', 'start', '--term-old', 'fast', '--term-new=slow', 'HEAD', shas[0]!, '--');
-    runWith(scratchRepository);
-    const log = (await read(scratchRepository))!;
+    const { one: repo, shas } = history();
+    repo.git('bisect', 'start', '--term-old', 'fast', '--term-new=slow', 'HEAD', shas[0]!, '--');
+    runWith(repo);
+    const log = (await read(repo))!;
     expect(log.terms).toEqual({ good: 'fast', bad: 'slow' });
     expect(log.first_bad).toBe(shas[FIRST_BAD]);
     expect(new Set(log.marks.map(({ mark }) => mark))).toEqual(new Set(['good', 'bad']));
   });
 
   it('reads old and new, which need no announcement', async () => {
-    const { one: scratchRepository, shas } = history();
-    scratchRepository.git('bisect', 'start');
-    scratchRepository.git('bisect', 'new', 'HEAD');
-    scratchRepository.git('bisect', 'old', shas[3]!);
-    const log = (await read(scratchRepository))!;
+    const { one: repo, shas } = history();
+    repo.git('bisect', 'start');
+    repo.git('bisect', 'new', 'HEAD');
+    repo.git('bisect', 'old', shas[3]!);
+    const log = (await read(repo))!;
     expect(log.terms).toEqual({ good: 'old', bad: 'new' });
     expect(log.marks).toEqual([
       { mark: 'bad', sha: shas.at(-1) },
@@ -121,10 +120,10 @@ describe('readBisectLog', () => {
 
   it('reads the session of a linked worktree', async () => {
     const base = scratch();
-    const { one: scratchRepository, shas } = history(join(base, 'main'));
-    scratchRepository.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
-    scratchRepository.git('-C', join(base, 'linked'), 'bisect', 'start', 'HEAD', shas[0]!);
-    expect(await read(scratchRepository)).toBeUndefined();
+    const { one: repo, shas } = history(join(base, 'main'));
+    repo.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
+    repo.git('-C', join(base, 'linked'), 'bisect', 'start', 'HEAD', shas[0]!);
+    expect(await read(repo)).toBeUndefined();
     const linked = await openRepository(join(base, 'linked'), gitEnvironment());
     expect((await readBisectLog(linked))?.marks).toHaveLength(2);
   });

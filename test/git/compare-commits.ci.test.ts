@@ -7,55 +7,58 @@ import { isAncestor, MOST_COMMITS, readCommit, suspectCommits } from '../../src/
 import { compareCommits } from '../../src/git/compare-commits.js';
 import { openRepository, type Repository } from '../../src/git/repository.js';
 import { resolveRevision } from '../../src/git/resolve-revision.js';
-import { MbfError } from '../../src/model/errors.js';
+import type { MbfError } from '../../src/model/errors.js';
 import { type ChangedFile, type CommitComparison, commitsTouching } from '../../src/model/git.js';
 import { gitEnvironment, openTestRepository, repositoryAt, scratch, type TestRepository } from './repositories.js';
 
-const open = (scratchRepository: TestRepository): Promise<Repository> =>
-  openRepository(scratchRepository.root, gitEnvironment());
+type Files = Parameters<TestRepository['write']>[0];
+
+const open = (repo: TestRepository): Promise<Repository> => openRepository(repo.root, gitEnvironment());
+const compared = async (repo: TestRepository, from = 'HEAD~1', to = 'HEAD'): Promise<CommitComparison> =>
+  compareCommits(await open(repo), from, to);
 const numbers = (from: number, to: number): string =>
   Array.from({ length: to - from + 1 }, (_, i) => `line ${from + i}\n`).join('');
 
-async function refusal(promise: Promise<unknown>): Promise<MbfError> {
-  const error = await promise.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(MbfError);
-  return error as MbfError;
+/** A repository with these commits, and their ids. */
+function commits(list: Readonly<Record<string, Files>>, repo = repositoryAt(scratch())) {
+  return { repo, shas: Object.entries(list).map(([subject, files]) => repo.commit(subject, files)) };
 }
 
-function fileOf(comparison: CommitComparison, path: string): ChangedFile {
-  const file = comparison.files.find(
-    (scratchRepository) => scratchRepository.new_path === path || scratchRepository.old_path === path,
+const refusal = (question: Promise<unknown>): Promise<MbfError> =>
+  question.then(
+    () => expect.fail('it was answered'),
+    (error: MbfError) => error,
   );
-  if (file === undefined)
-    throw new Error(
-      `${path} is not among ${JSON.stringify(comparison.files.map((scratchRepository) => scratchRepository.new_path))}`,
-    );
-  return file;
+
+/** `path`, `+added`, `-deleted`, or `from>to`. */
+const namesOf = ({ old_path: from, new_path: to }: ChangedFile): string =>
+  from === null ? `+${to}` : to === null ? `-${from}` : from === to ? from : `${from}>${to}`;
+
+function fileOf({ files }: CommitComparison, path: string): ChangedFile {
+  const file = files.find(({ new_path, old_path }) => new_path === path || old_path === path);
+  return file ?? expect.fail(`${path} is not among ${files.map(({ new_path }) => new_path)}`);
 }
 
 describe('openRepository', () => {
   it('finds the top from any directory inside', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    scratchRepository.commit('first', { 'a/b/c.txt': 'x' });
-    const opened = await openRepository(join(scratchRepository.root, 'a', 'b'), gitEnvironment());
-    expect(opened).toMatchObject({ root: scratchRepository.root, gitDir: join(scratchRepository.root, '.git') });
+    const repo = repositoryAt(scratch());
+    repo.commit('first', { 'a/b/c.txt': 'x' });
+    const opened = await openRepository(join(repo.root, 'a', 'b'), gitEnvironment());
+    expect(opened).toMatchObject({ root: repo.root, gitDir: join(repo.root, '.git') });
   });
 
   it('knows the git directory of a linked worktree, and a bare repository', async () => {
     const base = scratch();
-    const scratchRepository = repositoryAt(join(base, 'main'));
-    const sha = scratchRepository.commit('first', { x: '1' });
-    scratchRepository.git('worktree', 'add', '-q', '-b', 'other', join(base, 'linked'));
+    const repo = repositoryAt(join(base, 'main'));
+    const sha = repo.commit('first', { x: '1' });
+    repo.git('worktree', 'add', '-q', '-b', 'other', join(base, 'linked'));
     const linked = await openRepository(join(base, 'linked'), gitEnvironment());
     expect(linked).toMatchObject({
       root: join(base, 'linked'),
-      gitDir: join(scratchRepository.root, '.git', 'worktrees', 'linked'),
+      gitDir: join(repo.root, '.git', 'worktrees', 'linked'),
     });
     expect(await resolveRevision(linked, 'main')).toBe(sha);
-    scratchRepository.git('clone', '-q', '--bare', scratchRepository.root, join(base, 'bare.git'));
+    repo.git('clone', '-q', '--bare', repo.root, join(base, 'bare.git'));
     const bare = await openRepository(join(base, 'bare.git'), gitEnvironment());
     expect(bare.root).toBe(bare.gitDir);
     expect((await readCommit(bare, 'HEAD')).subject).toBe('first');
@@ -63,8 +66,8 @@ describe('openRepository', () => {
 
   it('is not led astray by variables of a hook', async () => {
     const base = scratch();
-    const [scratchRepository, other] = [repositoryAt(join(base, 'one')), repositoryAt(join(base, 'other'))];
-    const sha = scratchRepository.commit('mine', { x: '1' });
+    const [repo, other] = [repositoryAt(join(base, 'one')), repositoryAt(join(base, 'other'))];
+    const sha = repo.commit('mine', { x: '1' });
     other.commit('theirs', { x: '2' });
     const environment = {
       ...gitEnvironment(),
@@ -72,8 +75,8 @@ describe('openRepository', () => {
       GIT_WORK_TREE: other.root,
       GIT_INDEX_FILE: '/nowhere',
     };
-    const opened = await openRepository(scratchRepository.root, environment);
-    expect(opened.root).toBe(scratchRepository.root);
+    const opened = await openRepository(repo.root, environment);
+    expect(opened.root).toBe(repo.root);
     expect(await resolveRevision(opened, 'HEAD')).toBe(sha);
   });
 
@@ -96,59 +99,42 @@ describe('openRepository', () => {
 
 describe('resolveRevision', () => {
   it('takes ids, their beginnings, branches, tags and expressions', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const first = scratchRepository.commit('first', { x: '1' });
-    scratchRepository.git('tag', '-a', 'v1', '-m', 'tag');
-    const second = scratchRepository.commit('second', { x: '2' });
-    const repository = await open(scratchRepository);
-    for (const [revision, sha] of [
-      [second, second],
-      [second.slice(0, 9), second],
-      ['main', second],
-      ['v1', first],
-      ['HEAD~1', first],
-      ['main^', first],
-    ]) {
-      expect(await resolveRevision(repository, revision!)).toBe(sha);
-    }
+    const repo = repositoryAt(scratch());
+    const first = repo.commit('first', { x: '1' });
+    repo.git('tag', '-a', 'v1', '-m', 'tag');
+    const second = repo.commit('second', { x: '2' });
+    const repository = await open(repo);
+    for (const revision of [second, second.slice(0, 9), 'main'])
+      expect(await resolveRevision(repository, revision)).toBe(second);
+    for (const revision of ['v1', 'HEAD~1', 'main^']) expect(await resolveRevision(repository, revision)).toBe(first);
   });
 
-  it.each([
-    ['nobody'],
-    [''],
-    ['-n1'],
-    ['--all'],
-    ['--output=x'],
-    ['HEAD~1..HEAD'],
-    ['HEAD:x'],
-    ['HEAD\nmain'],
-    ['HEAD\0'],
-    ['0'.repeat(40)],
-    ['f'.repeat(64)],
-  ])('refuses %j', async (revision) => {
-    const scratchRepository = repositoryAt(scratch());
-    scratchRepository.commit('first', { x: '1' });
-    scratchRepository.commit('second', { x: '2' });
-    const error = await refusal(resolveRevision(await open(scratchRepository), revision));
-    expect([error.code, error.kind]).toEqual(['MBF1008', 'usage']);
-    expect(existsSync(join(scratchRepository.root, 'x^{commit}'))).toBe(false);
+  const ODD = ['nobody', '', '-n1', '--all', '--output=x', 'HEAD~1..HEAD', 'HEAD:x', 'HEAD\nmain', 'HEAD\0'];
+
+  it('refuses all else', async () => {
+    const { repo } = commits({ first: { x: '1' }, second: { x: '2' } });
+    for (const revision of [...ODD, '0'.repeat(40), 'f'.repeat(64)]) {
+      const error = await refusal(resolveRevision(await open(repo), revision));
+      expect([revision, error.code, error.kind]).toEqual([revision, 'MBF1008', 'usage']);
+      expect(existsSync(join(repo.root, 'x^{commit}'))).toBe(false);
+    }
   });
 
   it('reports that a clone is shallow', async () => {
     const base = scratch();
-    const scratchRepository = repositoryAt(join(base, 'one'));
-    const first = scratchRepository.commit('first', { x: '1' });
-    scratchRepository.commit('second', { x: '2' });
-    scratchRepository.git('clone', '-q', '--depth=1', `file://${scratchRepository.root}`, join(base, 'shallow'));
+    const repo = repositoryAt(join(base, 'one'));
+    const first = repo.commit('first', { x: '1' });
+    repo.commit('second', { x: '2' });
+    repo.git('clone', '-q', '--depth=1', `file://${repo.root}`, join(base, 'shallow'));
     const error = await refusal(resolveRevision(await openRepository(join(base, 'shallow'), gitEnvironment()), first));
     expect(error.message).toContain('git fetch --unshallow');
   });
 
   it('reads SHA-256 repositories', async () => {
-    const scratchRepository = repositoryAt(scratch(), '--object-format=sha256');
-    const first = scratchRepository.commit('first', { x: '1\n' });
-    const second = scratchRepository.commit('second', { x: '2\n' });
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    const repo = repositoryAt(scratch(), '--object-format=sha256');
+    const first = repo.commit('first', { x: '1\n' });
+    const second = repo.commit('second', { x: '2\n' });
+    const comparison = await compared(repo);
     expect([comparison.from, comparison.to]).toEqual([first, second]);
     expect(first).toHaveLength(64);
     expect(comparison.files[0]?.hunks[0]).toMatchObject({ removed: ['1'], added: ['2'] });
@@ -158,7 +144,7 @@ describe('resolveRevision', () => {
 
 describe('compareCommits', () => {
   it('has hunks without context, with the function they are in', async () => {
-    const scratchRepository = repositoryAt(scratch());
+    const repo = repositoryAt(scratch());
     const source = [
       'import torch',
       'class Layer(torch.nn.Module):',
@@ -171,12 +157,12 @@ describe('compareCommits', () => {
       '        del x',
       '        return y',
     ];
-    const first = scratchRepository.commit('first', { 'm.py': `${source.join('\n')}\n` });
+    const first = repo.commit('first', { 'm.py': `${source.join('\n')}\n` });
     source.splice(8, 1);
     source[7] = '        y = self.a(x).float()';
     source.splice(4, 0, '        self.b = 2', '        self.c = 3');
-    const second = scratchRepository.commit('second', { 'm.py': `${source.join('\n')}\n` });
-    const comparison = await compareCommits(await open(scratchRepository), first, second);
+    const second = repo.commit('second', { 'm.py': `${source.join('\n')}\n` });
+    const comparison = await compared(repo, first, second);
     expect(comparison).toMatchObject({ from: first, to: second, is_ancestor: true, submodules: [] });
     expect(comparison.truncated).toBeUndefined();
     expect(fileOf(comparison, 'm.py').hunks).toEqual([
@@ -192,8 +178,8 @@ describe('compareCommits', () => {
   });
 
   it('distinguishes added, deleted, emptied, binary, mode-only, linked and renamed files', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    scratchRepository.commit('first', {
+    const repo = repositoryAt(scratch());
+    repo.commit('first', {
       'old/name.py': numbers(1, 40),
       'gone.py': 'a\nb\n',
       'empty.py': '',
@@ -203,7 +189,7 @@ describe('compareCommits', () => {
       'end.txt': 'one\ntwo',
       'cut.txt': 'one\ntwo\n',
     });
-    scratchRepository.write({
+    repo.write({
       'old/name.py': null,
       'new/place.py': `${numbers(1, 20)}inserted\n${numbers(21, 40)}`,
       'gone.py': null,
@@ -212,21 +198,22 @@ describe('compareCommits', () => {
       'end.txt': 'one\ntwo\nthree\n',
       'cut.txt': '',
     });
-    chmodSync(join(scratchRepository.root, 'run.sh'), 0o755);
-    rmSync(join(scratchRepository.root, 'link'));
-    symlinkSync('fresh.py', join(scratchRepository.root, 'link'));
-    scratchRepository.commit('second');
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
-    expect(comparison.files.map(({ old_path, new_path }) => [old_path, new_path])).toEqual([
-      ['cut.txt', 'cut.txt'],
-      ['data', 'data'],
-      ['end.txt', 'end.txt'],
-      [null, 'fresh.py'],
-      ['gone.py', null],
-      ['link', 'link'],
-      ['old/name.py', 'new/place.py'],
-      ['run.sh', 'run.sh'],
-    ]);
+    chmodSync(join(repo.root, 'run.sh'), 0o755);
+    rmSync(join(repo.root, 'link'));
+    symlinkSync('fresh.py', join(repo.root, 'link'));
+    repo.commit('second');
+    const comparison = await compared(repo);
+    const changed = [
+      'cut.txt',
+      'data',
+      'end.txt',
+      '+fresh.py',
+      '-gone.py',
+      'link',
+      'old/name.py>new/place.py',
+      'run.sh',
+    ];
+    expect(comparison.files.map(namesOf)).toEqual(changed);
     expect(fileOf(comparison, 'data')).toMatchObject({ binary: true, hunks: [] });
     expect(fileOf(comparison, 'run.sh')).toMatchObject({ binary: false, hunks: [], similarity: null });
     expect(fileOf(comparison, 'gone.py').hunks).toMatchObject([
@@ -243,25 +230,16 @@ describe('compareCommits', () => {
   });
 
   it('reads any file name, and lines that look like headers', async () => {
-    const scratchRepository = repositoryAt(scratch());
+    const repo = repositoryAt(scratch());
     const names = [
-      'a b.py',
-      'b/c b/c.py',
-      'say "hi".py',
-      'tab\there.py',
-      'new\nline.py',
-      'ünï/cødé 漢字.py',
-      'back\\slash.py',
-      ' lead and trail ',
-      '-dash.py',
-      'bell\x07.py',
-      '"quoted"',
+      ...['a b.py', 'b/c b/c.py', 'say "hi".py', 'tab\there.py', 'new\nline.py', 'ünï/cødé 漢字.py'],
+      ...['back\\slash.py', ' lead and trail ', '-dash.py', 'bell\x07.py', '"quoted"'],
     ];
     const before = '-- a/x\n@@ -1 +1 @@\ndiff --git a/q b/q\n:100644 100644 1 2 M\tz\nold\n';
     const after = '++ b/x\n@@ -2 +2 @@\ndiff --git a/r b/r\n\\ No newline at end of file\nnew\n';
-    scratchRepository.commit('first', Object.fromEntries(names.map((name) => [name, before])));
-    scratchRepository.commit('second', Object.fromEntries(names.map((name) => [name, after])));
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    repo.commit('first', Object.fromEntries(names.map((name) => [name, before])));
+    repo.commit('second', Object.fromEntries(names.map((name) => [name, after])));
+    const comparison = await compared(repo);
     expect(comparison.files.map((file) => file.new_path).sort()).toEqual([...names].sort());
     for (const file of comparison.files) {
       expect(file.hunks.flatMap(({ removed }) => removed)).toEqual(before.trimEnd().split('\n'));
@@ -271,74 +249,56 @@ describe('compareCommits', () => {
   });
 
   it('reads renames between such names', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    scratchRepository.commit('first', {
+    const repo = repositoryAt(scratch());
+    repo.commit('first', {
       'tab\told.py': numbers(1, 30),
       'plain.py': numbers(100, 130),
       'd/x b/x.py': numbers(200, 230),
     });
-    scratchRepository.write({ 'tab\told.py': null, 'plain.py': null, 'd/x b/x.py': null });
-    scratchRepository.commit('second', {
+    repo.write({ 'tab\told.py': null, 'plain.py': null, 'd/x b/x.py': null });
+    repo.commit('second', {
       'plain new.py': `${numbers(1, 30)}more\n`,
       'quo"te.py': numbers(100, 130),
       'x b/x b/x.py': `${numbers(200, 230)}more\n`,
     });
-    const { files } = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
-    expect(files.map((file) => [file.old_path, file.new_path, file.hunks.length])).toEqual([
-      ['tab\told.py', 'plain new.py', 1],
-      ['plain.py', 'quo"te.py', 0],
-      ['d/x b/x.py', 'x b/x b/x.py', 1],
-    ]);
+    const { files } = await compared(repo);
+    const renamed = ['tab\told.py>plain new.py', 'plain.py>quo"te.py', 'd/x b/x.py>x b/x b/x.py'];
+    expect(files.map(namesOf)).toEqual(renamed);
+    expect(files.map(({ hunks }) => hunks.length)).toEqual([1, 0, 1]);
   });
 
   it('shows nothing of what settings and attributes would change', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    scratchRepository.commit('first', { 'm.py': numbers(1, 9), '.gitattributes': '*.py diff=odd\n' });
-    scratchRepository.commit('second', { 'm.py': `${numbers(1, 4)}changed\n${numbers(6, 9)}` });
-    const trap = join(scratchRepository.root, 'trap');
-    for (const [key, value] of [
-      ['diff.external', `touch ${trap} #`],
-      ['diff.odd.command', `touch ${trap} #`],
-      ['diff.odd.textconv', `touch ${trap} #`],
-      ['diff.noprefix', 'true'],
-      ['diff.mnemonicPrefix', 'true'],
-      ['diff.context', '9'],
-      ['diff.interHunkContext', '9'],
-      ['diff.ignoreSubmodules', 'all'],
-      ['diff.relative', 'true'],
-      ['color.ui', 'always'],
-      ['color.diff', 'always'],
-      ['log.showSignature', 'true'],
-      ['core.fsmonitor', `touch ${trap} #`],
-      ['core.quotepath', 'true'],
-      ['core.pager', `touch ${trap} #`],
-      ['i18n.logOutputEncoding', 'latin1'],
-      ['format.pretty', 'fuller'],
-      ['log.diffMerges', 'separate'],
-    ]) {
-      scratchRepository.git('config', key!, value!);
-    }
+    const { repo } = commits({
+      first: { 'm.py': numbers(1, 9), '.gitattributes': '*.py diff=odd\n' },
+      second: { 'm.py': `${numbers(1, 4)}changed\n${numbers(6, 9)}` },
+    });
+    const trap = join(repo.root, 'trap');
+    for (const setting of ['diff.external', 'diff.odd.command', 'diff.odd.textconv', 'core.fsmonitor', 'core.pager'])
+      repo.git('config', setting, `touch ${trap} #`);
+    for (const setting of [
+      ...['diff.noprefix=true', 'diff.mnemonicPrefix=true', 'diff.context=9', 'diff.interHunkContext=9'],
+      ...['diff.ignoreSubmodules=all', 'diff.relative=true', 'color.ui=always', 'color.diff=always'],
+      ...['log.showSignature=true', 'core.quotepath=true', 'i18n.logOutputEncoding=latin1', 'format.pretty=fuller'],
+      'log.diffMerges=separate',
+    ])
+      repo.git('config', ...setting.split('='));
     const environment = { ...gitEnvironment(), GIT_EXTERNAL_DIFF: `touch ${trap} #`, GIT_DIFF_OPTS: '--unified=5' };
-    const comparison = await compareCommits(
-      await openRepository(scratchRepository.root, environment),
-      'HEAD~1',
-      'HEAD',
-    );
+    const comparison = await compareCommits(await openRepository(repo.root, environment), 'HEAD~1', 'HEAD');
     expect(comparison.files).toMatchObject([{ new_path: 'm.py', hunks: [{ old_start: 5, removed: ['line 5'] }] }]);
     expect(comparison.commits).toMatchObject([{ subject: 'second', paths: ['m.py'] }]);
     expect(existsSync(trap)).toBe(false);
   });
 
   it('lists commits newest first, and both sides where neither contains the other', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const base = scratchRepository.commit('base', { x: '1\n', y: '1\n' });
-    scratchRepository.git('checkout', '-q', '-b', 'side');
-    const side = scratchRepository.commit('side: ünicode', { 'y z': '2\n', y: null });
-    scratchRepository.git('checkout', '-q', 'main');
-    const main = scratchRepository.commit('main', { x: '2\n' });
-    scratchRepository.git('merge', '-q', '--no-ff', '-m', 'merged', 'side');
-    const merge = scratchRepository.git('rev-parse', 'HEAD').trim();
-    const repository = await open(scratchRepository);
+    const repo = repositoryAt(scratch());
+    const base = repo.commit('base', { x: '1\n', y: '1\n' });
+    repo.git('checkout', '-q', '-b', 'side');
+    const side = repo.commit('side: ünicode', { 'y z': '2\n', y: null });
+    repo.git('checkout', '-q', 'main');
+    const main = repo.commit('main', { x: '2\n' });
+    repo.git('merge', '-q', '--no-ff', '-m', 'merged', 'side');
+    const merge = repo.git('rev-parse', 'HEAD').trim();
+    const repository = await open(repo);
     const straight = await compareCommits(repository, base, merge);
     expect(straight.is_ancestor).toBe(true);
     expect(straight.commits).toMatchObject([
@@ -357,19 +317,19 @@ describe('compareCommits', () => {
   });
 
   it('knows what a merge changes itself, and both names of a rename', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const base = scratchRepository.commit('base', { x: 'base\n', 'old.py': numbers(1, 30) });
-    scratchRepository.git('checkout', '-q', '-b', 'side');
-    scratchRepository.commit('side', { x: 'side\n' });
-    scratchRepository.git('checkout', '-q', 'main');
-    scratchRepository.git('mv', 'old.py', 'new.py');
-    scratchRepository.commit('moved', { x: 'main\n' });
+    const repo = repositoryAt(scratch());
+    const base = repo.commit('base', { x: 'base\n', 'old.py': numbers(1, 30) });
+    repo.git('checkout', '-q', '-b', 'side');
+    repo.commit('side', { x: 'side\n' });
+    repo.git('checkout', '-q', 'main');
+    repo.git('mv', 'old.py', 'new.py');
+    repo.commit('moved', { x: 'main\n' });
     try {
-      scratchRepository.git('merge', '-q', 'side');
+      repo.git('merge', '-q', 'side');
     } catch {
-      scratchRepository.commit('merged by hand', { x: 'both\n' });
+      repo.commit('merged by hand', { x: 'both\n' });
     }
-    const comparison = await compareCommits(await open(scratchRepository), base, 'HEAD');
+    const comparison = await compared(repo, base, 'HEAD');
     expect(comparison.commits.map(({ subject, paths }) => [subject, paths.toSorted()])).toEqual([
       ['merged by hand', ['x']],
       ['moved', ['new.py', 'old.py', 'x']],
@@ -382,23 +342,17 @@ describe('compareCommits', () => {
   });
 
   it('bounds what it reads: large files are data, long lines and long diffs are cut', async () => {
-    const scratchRepository = repositoryAt(scratch());
+    const repo = repositoryAt(scratch());
     const big = Array.from({ length: 150_000 }, (_, i) => `${i}`).join('\n');
-    scratchRepository.commit('first', {
-      'a.csv': 'x\n',
-      'b.txt': 'x\n',
-      'c.txt': 'x\n',
-      'min.js': 'x\n',
-      'z.py': 'x\n',
-    });
-    scratchRepository.commit('second', {
+    repo.commit('first', { 'a.csv': 'x\n', 'b.txt': 'x\n', 'c.txt': 'x\n', 'min.js': 'x\n', 'z.py': 'x\n' });
+    repo.commit('second', {
       'a.csv': 'row of data\n'.repeat(1_000_000),
       'b.txt': big,
       'c.txt': big,
       'min.js': `${'y'.repeat(100_000)}\n`,
       'z.py': 'y\n',
     });
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    const comparison = await compared(repo);
     expect(comparison.truncated).toBe(true);
     expect(fileOf(comparison, 'a.csv')).toMatchObject({ binary: true, hunks: [] });
     const kept = comparison.files.flatMap(({ hunks }) => hunks.flatMap(({ removed, added }) => [...removed, ...added]));
@@ -407,17 +361,17 @@ describe('compareCommits', () => {
     // Edits come before rewrites, whose places are known all the same.
     expect(fileOf(comparison, 'z.py').hunks).toMatchObject([{ removed: ['x'], added: ['y'] }]);
     expect(fileOf(comparison, 'c.txt').hunks).toMatchObject([{ new_start: 1, new_lines: 150_000 }]);
-    const asked = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD', (path) => path === 'c.txt');
+    const asked = await compareCommits(await open(repo), 'HEAD~1', 'HEAD', (path) => path === 'c.txt');
     expect(fileOf(asked, 'c.txt').hunks[0]?.added).toHaveLength(150_000);
   });
 
   it('stops git at 64 MiB and still knows every file', async () => {
-    const scratchRepository = repositoryAt(scratch());
+    const repo = repositoryAt(scratch());
     const row = `${'x'.repeat(99)}\n`;
     const files = Array.from({ length: 24 }, (_, i) => [`f${String(i).padStart(2, '0')}.txt`, row.repeat(35_000)]);
-    scratchRepository.commit('first', { 'z.py': 'x\n' });
-    scratchRepository.commit('second', { ...Object.fromEntries(files), 'z.py': 'y\n' });
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    repo.commit('first', { 'z.py': 'x\n' });
+    repo.commit('second', { ...Object.fromEntries(files), 'z.py': 'y\n' });
+    const comparison = await compared(repo);
     expect(comparison.truncated).toBe(true);
     expect(comparison.files).toHaveLength(25);
     expect(fileOf(comparison, 'z.py').hunks).toEqual([]);
@@ -425,16 +379,16 @@ describe('compareCommits', () => {
   });
 
   it('caps the commits', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const base = scratchRepository.commit('base', { x: '0' });
+    const repo = repositoryAt(scratch());
+    const base = repo.commit('base', { x: '0' });
     const stream = Array.from(
       { length: MOST_COMMITS + 20 },
       (_, i) =>
         `commit refs/heads/many\nmark :${i + 1}\ncommitter T <t@e> ${1_800_000_000 + i} +0000\ndata 2\nc\n` +
         `from ${i === 0 ? base : `:${i}`}\nM 100644 inline f\ndata ${String(i).length}\n${i}\n`,
     ).join('');
-    spawnSync('git', ['fast-import', '--quiet'], { cwd: scratchRepository.root, input: stream, env: gitEnvironment() });
-    const comparison = await compareCommits(await open(scratchRepository), base, 'many');
+    spawnSync('git', ['fast-import', '--quiet'], { cwd: repo.root, input: stream, env: gitEnvironment() });
+    const comparison = await compared(repo, base, 'many');
     expect(comparison.commits).toHaveLength(MOST_COMMITS);
     expect(comparison.commits[0]?.sha).toBe(comparison.to);
     expect(comparison.truncated).toBe(true);
@@ -442,13 +396,13 @@ describe('compareCommits', () => {
 
   it('never fetches: a partial clone without the files is an error', async () => {
     const base = scratch();
-    const scratchRepository = repositoryAt(join(base, 'one'));
-    scratchRepository.git('config', 'uploadpack.allowFilter', 'true');
-    scratchRepository.commit('first', { 'm.py': numbers(1, 30) });
-    scratchRepository.commit('second', { 'm.py': numbers(2, 30) });
-    scratchRepository.commit('third', { 'm.py': numbers(3, 30) });
+    const repo = repositoryAt(join(base, 'one'));
+    repo.git('config', 'uploadpack.allowFilter', 'true');
+    repo.commit('first', { 'm.py': numbers(1, 30) });
+    repo.commit('second', { 'm.py': numbers(2, 30) });
+    repo.commit('third', { 'm.py': numbers(3, 30) });
     const clone = join(base, 'partial');
-    scratchRepository.git('clone', '-q', '--filter=blob:none', `file://${scratchRepository.root}`, clone);
+    repo.git('clone', '-q', '--filter=blob:none', `file://${repo.root}`, clone);
     const error = await refusal(compareCommits(await openRepository(clone, gitEnvironment()), 'HEAD~2', 'HEAD~1'));
     expect(error.code).toBe('MBF1008');
     expect(error.message).toMatch(/^git diff-tree: /);
@@ -466,21 +420,21 @@ describe('submodules', () => {
       inner.commit('inner second', { 'megatron/core/mlp.py': 'def forward(x):\n    y = x.float()\n    return y\n' }),
       inner.commit('inner third', { 'new file.py': 'x = 1\n' }),
     ];
-    const scratchRepository = repositoryAt(join(base, 'one'));
-    scratchRepository.commit('start', { 'a.py': '1\n' });
-    scratchRepository.git('submodule', '--quiet', 'add', '--name', 'mlm', inner.root, '3rdparty/Megatron LM');
-    const checkout = openTestRepository(join(scratchRepository.root, '3rdparty/Megatron LM'));
+    const repo = repositoryAt(join(base, 'one'));
+    repo.commit('start', { 'a.py': '1\n' });
+    repo.git('submodule', '--quiet', 'add', '--name', 'mlm', inner.root, '3rdparty/Megatron LM');
+    const checkout = openTestRepository(join(repo.root, '3rdparty/Megatron LM'));
     checkout.git('checkout', '-q', pins[0]!);
-    scratchRepository.commit('add the submodule');
-    scratchRepository.commit('unrelated', { 'a.py': '2\n' });
+    repo.commit('add the submodule');
+    repo.commit('unrelated', { 'a.py': '2\n' });
     checkout.git('checkout', '-q', pins[2]!);
-    scratchRepository.commit('bump Megatron-LM');
-    return { base, one: scratchRepository, inner, pins };
+    repo.commit('bump Megatron-LM');
+    return { base, one: repo, inner, pins };
   }
 
   it('shows the files inside', async () => {
-    const { one: scratchRepository, pins } = withSubmodule();
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~2', 'HEAD');
+    const { one: repo, pins } = withSubmodule();
+    const comparison = await compared(repo, 'HEAD~2', 'HEAD');
     const path = '3rdparty/Megatron LM';
     expect(comparison.submodules).toEqual([{ path, from: pins[0], to: pins[2], is_readable: true }]);
     expect(comparison.files.map(({ submodule, new_path }) => [submodule, new_path])).toEqual([
@@ -491,69 +445,67 @@ describe('submodules', () => {
     expect(fileOf(comparison, 'megatron/core/mlp.py').hunks).toMatchObject([
       { context: 'def forward(x):', removed: ['    return x'], added: ['    y = x.float()', '    return y'] },
     ]);
-    expect(
-      commitsTouching(comparison.commits, fileOf(comparison, 'new file.py')).map(
-        (scratchRepository) => scratchRepository.subject,
-      ),
-    ).toEqual(['bump Megatron-LM']);
+    expect(commitsTouching(comparison.commits, fileOf(comparison, 'new file.py')).map((repo) => repo.subject)).toEqual([
+      'bump Megatron-LM',
+    ]);
   });
 
   it('finds its history where git keeps it, also from a linked worktree', async () => {
-    const { base, one: scratchRepository } = withSubmodule();
-    scratchRepository.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
+    const { base, one: repo } = withSubmodule();
+    repo.git('worktree', 'add', '-q', '--detach', join(base, 'linked'));
     const linked = await openRepository(join(base, 'linked'), gitEnvironment());
     expect((await compareCommits(linked, 'HEAD~2', 'HEAD')).submodules[0]?.is_readable).toBe(true);
-    scratchRepository.git('submodule', '--quiet', 'deinit', '-f', '--all');
-    rmSync(join(scratchRepository.root, '3rdparty'), { recursive: true });
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~2', 'HEAD');
+    repo.git('submodule', '--quiet', 'deinit', '-f', '--all');
+    rmSync(join(repo.root, '3rdparty'), { recursive: true });
+    const comparison = await compared(repo, 'HEAD~2', 'HEAD');
     expect(comparison.submodules[0]?.is_readable).toBe(true);
     expect(comparison.files).toHaveLength(3);
   });
 
   it('reports that it is missing, or lacks a commit', async () => {
-    const { base, one: scratchRepository, inner } = withSubmodule();
+    const { base, one: repo, inner } = withSubmodule();
     const clone = join(base, 'clone');
-    scratchRepository.git('clone', '-q', scratchRepository.root, clone);
+    repo.git('clone', '-q', repo.root, clone);
     const without = await compareCommits(await openRepository(clone, gitEnvironment()), 'HEAD~2', 'HEAD');
     expect(without.submodules).toMatchObject([{ is_readable: false }]);
     expect(without.files.map(({ submodule }) => submodule)).toEqual(['']);
     // A pin whose commit was never fetched.
     const fourth = inner.commit('inner fourth', { README: 'y\n' });
-    scratchRepository.git('update-index', '--cacheinfo', `160000,${fourth},3rdparty/Megatron LM`);
-    scratchRepository.git('commit', '-q', '-m', 'bump blindly');
-    const blind = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    repo.git('update-index', '--cacheinfo', `160000,${fourth},3rdparty/Megatron LM`);
+    repo.git('commit', '-q', '-m', 'bump blindly');
+    const blind = await compared(repo);
     expect(blind.submodules).toMatchObject([{ to: fourth, is_readable: false }]);
     expect(blind.files).toEqual([]);
   });
 
   it('reports a submodule that is added or removed', async () => {
-    const { one: scratchRepository, pins } = withSubmodule();
-    const repository = await open(scratchRepository);
+    const { one: repo, pins } = withSubmodule();
+    const repository = await open(repo);
     const added = await compareCommits(repository, 'HEAD~3', 'HEAD~2');
     expect(added.submodules).toEqual([{ path: '3rdparty/Megatron LM', from: null, to: pins[0], is_readable: false }]);
     expect(added.files.map(({ new_path }) => new_path)).toEqual(['.gitmodules']);
-    scratchRepository.git('rm', '-q', '-f', '3rdparty/Megatron LM');
-    scratchRepository.commit('vendored', { '3rdparty/Megatron LM': 'a file\n' });
+    repo.git('rm', '-q', '-f', '3rdparty/Megatron LM');
+    repo.commit('vendored', { '3rdparty/Megatron LM': 'a file\n' });
     const gone = await compareCommits(repository, 'HEAD~1', 'HEAD');
     expect(gone.submodules).toMatchObject([{ from: pins[2], to: null }]);
     expect(fileOf(gone, '3rdparty/Megatron LM')).toMatchObject({ old_path: null });
   });
 
   it('follows a submodule of a submodule', async () => {
-    const { base, one: scratchRepository, inner } = withSubmodule();
+    const { base, one: repo, inner } = withSubmodule();
     const deep = repositoryAt(join(base, 'deep'));
     const first = deep.commit('deep first', { 'k.py': '1\n' });
     const second = deep.commit('deep second', { 'k.py': '2\n' });
-    const checkout = openTestRepository(join(scratchRepository.root, '3rdparty/Megatron LM'));
+    const checkout = openTestRepository(join(repo.root, '3rdparty/Megatron LM'));
     checkout.git('submodule', '--quiet', 'add', deep.root, 'third/deep');
     openTestRepository(join(checkout.root, 'third/deep')).git('checkout', '-q', first);
     checkout.commit('with deep');
-    scratchRepository.commit('bump');
+    repo.commit('bump');
     openTestRepository(join(checkout.root, 'third/deep')).git('checkout', '-q', second);
     checkout.commit('deeper');
-    scratchRepository.commit('bump again');
+    repo.commit('bump again');
     expect(inner.root).not.toBe(checkout.root);
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    const comparison = await compared(repo);
     expect(comparison.submodules.map(({ path }) => path)).toEqual([
       '3rdparty/Megatron LM',
       '3rdparty/Megatron LM/third/deep',
@@ -564,22 +516,22 @@ describe('submodules', () => {
   });
 
   it('is moved', async () => {
-    const { one: scratchRepository, pins } = withSubmodule();
-    mkdirSync(join(scratchRepository.root, 'third'));
-    scratchRepository.git('mv', '3rdparty/Megatron LM', 'third/mlm');
-    scratchRepository.commit('moved');
-    renameSync(join(scratchRepository.root, 'a.py'), join(scratchRepository.root, 'b.py'));
-    const comparison = await compareCommits(await open(scratchRepository), 'HEAD~1', 'HEAD');
+    const { one: repo, pins } = withSubmodule();
+    mkdirSync(join(repo.root, 'third'));
+    repo.git('mv', '3rdparty/Megatron LM', 'third/mlm');
+    repo.commit('moved');
+    renameSync(join(repo.root, 'a.py'), join(repo.root, 'b.py'));
+    const comparison = await compared(repo);
     expect(comparison.submodules).toEqual([{ path: 'third/mlm', from: pins[2], to: pins[2], is_readable: true }]);
   });
 });
 
 describe('commits', () => {
   it('reads one and determines ancestors', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const first = scratchRepository.commit('first: "quoted" – ünï\n\nBody.', { x: '1' });
-    const second = scratchRepository.commit('second', { x: '2' });
-    const repository = await open(scratchRepository);
+    const repo = repositoryAt(scratch());
+    const first = repo.commit('first: "quoted" – ünï\n\nBody.', { x: '1' });
+    const second = repo.commit('second', { x: '2' });
+    const repository = await open(repo);
     const commit = await readCommit(repository, 'HEAD~1');
     expect(commit).toEqual({ sha: first, parents: [], subject: 'first: "quoted" – ünï', time_s: expect.any(Number) });
     expect((await readCommit(repository, second)).parents).toEqual([first]);
@@ -590,9 +542,9 @@ describe('commits', () => {
   });
 
   it('lists what a bisection has left', async () => {
-    const scratchRepository = repositoryAt(scratch());
-    const shas = Array.from({ length: 6 }, (_, i) => scratchRepository.commit(`c${i}`, { x: `${i}` }));
-    const repository = await open(scratchRepository);
+    const repo = repositoryAt(scratch());
+    const shas = Array.from({ length: 6 }, (_, i) => repo.commit(`c${i}`, { x: `${i}` }));
+    const repository = await open(repo);
     const left = async (bad: string, ...good: string[]): Promise<string[]> =>
       (await suspectCommits(repository, bad, good)).map(({ subject }) => subject);
     expect(await left(shas[5]!, shas[2]!)).toEqual(['c5', 'c4', 'c3']);
