@@ -1,8 +1,4 @@
-/**
- * What a planted capture must be said to hold, worked out from what was planted by walking over all of it for each
- * question.
- */
-
+/** What a report must find in a planted capture: worked out by walking over all of it for each question. */
 import type { MemoryKind } from '../../../src/model/nsys-rows.js';
 import type {
   DriverOwner,
@@ -31,11 +27,7 @@ const isRecorded = (has: Evidence, pid: number, endNs: number | null): boolean =
   has.hasSnapshots && (has.records?.(pid, endNs) ?? true);
 
 export const ALL_BUT_CHAINS: Evidence = {
-  hasSnapshots: true,
-  hasCalls: true,
-  hasRanges: true,
-  hasChains: false,
-  hasLibraries: true,
+  ...{ hasSnapshots: true, hasCalls: true, hasRanges: true, hasChains: false, hasLibraries: true },
 };
 
 const MIB = 2 ** 20;
@@ -55,12 +47,6 @@ export function knowableOwner(block: PlantedAllocation, has: Evidence): DriverOw
   const byChain = has.hasCalls && has.hasChains;
   const byLibrary = has.hasCalls && has.hasLibraries;
   switch (owner) {
-    case 'pinned':
-      return 'pinned_host';
-    case 'managed':
-    case 'static':
-    case 'async_pool':
-      return owner;
     case 'torch':
       return known(hasSnapshot, 'torch');
     case 'graph':
@@ -75,6 +61,8 @@ export function knowableOwner(block: PlantedAllocation, has: Evidence): DriverOw
     }
     case 'other':
       return unknown;
+    default:
+      return OWNER_NAMES[owner];
   }
 }
 
@@ -115,70 +103,42 @@ export function sharesAt({ truth, recording }: Scenario, pid: number, ns: number
 export const byBytes = (shares: readonly NsysOwnerShare[]): NsysOwnerShare[] =>
   [...shares].sort((a, b) => b.bytes - a.bytes || (a.owner < b.owner ? -1 : 1));
 
-/** Sums by owner, call, thread and ranges; the key is the four of them. */
-export interface GroupSums {
-  allocations: number;
-  allocated: number;
-  peak: number;
-  oom: number | null;
-  end: number;
-}
+/** Sums by owner, call, thread and ranges; the key is the four of them. `oom`: null where it did not run out. */
+export type GroupSums = Readonly<Record<'allocations' | 'allocated' | 'peak' | 'end', number>> & { oom: number | null };
 
 export function addGroup(
   groups: Record<string, GroupSums>,
   key: readonly [owner: string, api: string | null, thread: string | null, ranges: readonly string[]],
-  sums: GroupSums,
+  { allocations, allocated, peak, oom, end }: GroupSums,
 ): void {
   const name = JSON.stringify(key);
-  const known = groups[name] ?? { allocations: 0, allocated: 0, peak: 0, oom: sums.oom === null ? null : 0, end: 0 };
+  const known = groups[name] ?? { allocations: 0, allocated: 0, peak: 0, oom: 0, end: 0 };
   groups[name] = {
-    allocations: known.allocations + sums.allocations,
-    allocated: known.allocated + sums.allocated,
-    peak: known.peak + sums.peak,
-    oom: known.oom === null ? null : known.oom + (sums.oom ?? 0),
-    end: known.end + sums.end,
+    ...{ allocations: known.allocations + allocations, allocated: known.allocated + allocated },
+    ...{ peak: known.peak + peak, end: known.end + end },
+    oom: oom === null || known.oom === null ? null : known.oom + oom,
   };
 }
 
-export function groupsOf(
-  { truth, durationNs }: Scenario,
-  pid: number,
-  peakNs: number,
-  has: Evidence,
-): Record<string, GroupSums> {
+export function groupsOf({ truth, durationNs }: Scenario, pid: number, peakNs: number, has: Evidence) {
   const groups: Record<string, GroupSums> = {};
   const oomNs = truth.oom.pid === pid && has.hasCalls ? truth.oom.atNs : null;
-  for (const block of truth.allocations) {
-    if (block.pid !== pid) continue;
-    const live = (ns: number): number => (isOpenAt(block, ns) ? block.bytes : 0);
+  const add = (key: Parameters<typeof addGroup>[1], allocated: number, live: (ns: number) => number): void => {
+    const moments = { peak: live(peakNs), oom: oomNs === null ? null : live(oomNs), end: live(durationNs) };
+    addGroup(groups, key, { allocations: 1, allocated, ...moments });
+  };
+  for (const block of truth.allocations.filter((one) => one.pid === pid)) {
     const path = has.hasCalls && has.hasRanges ? block.nvtxPath.map(template) : [];
-    const api = has.hasCalls ? plainApi(block.api) : null;
-    addGroup(groups, [knowableOwner(block, has), api, has.hasCalls ? block.threadName : null, path], {
-      allocations: 1,
-      allocated: block.bytes,
-      peak: live(peakNs),
-      oom: oomNs === null ? null : live(oomNs),
-      end: live(durationNs),
-    });
+    const [api, thread] = has.hasCalls ? [plainApi(block.api), block.threadName] : [null, null];
+    const live = (ns: number): number => (isOpenAt(block, ns) ? block.bytes : 0);
+    add([knowableOwner(block, has), api, thread, path], block.bytes, live);
   }
-  for (const free of truth.preCaptureFrees) {
-    if (free.pid !== pid) continue;
-    const live = (ns: number): number => (free.freeNs > ns ? free.bytes : 0);
-    addGroup(groups, [knowableOwnerOfFree(free, has), null, null, []], {
-      allocations: 1,
-      allocated: 0,
-      peak: live(peakNs),
-      oom: oomNs === null ? null : live(oomNs),
-      end: live(durationNs),
-    });
-  }
+  for (const free of truth.preCaptureFrees.filter((one) => one.pid === pid))
+    add([knowableOwnerOfFree(free, has), null, null, []], 0, (ns) => (free.freeNs > ns ? free.bytes : 0));
   return groups;
 }
 
-interface Span {
-  readonly startNs: number;
-  readonly endNs: number;
-}
+type Span = Readonly<Record<'startNs' | 'endNs', number>>;
 
 /**
  * Length of the time in [from, to) at which `isWanted` holds of what is under way, looked at between any two
@@ -205,16 +165,14 @@ function timeWhere(
 
 /** Work of one process by what it is. */
 export function workOf({ recording }: Scenario, pid: number, hasGraphs = true): Record<string, readonly Span[]> {
-  const own = <Row extends Span & { readonly pid: number }>(rows: readonly Row[]): Row[] =>
+  const { kernels, graphs, copies, memsets } = recording;
+  const own = <Row extends { readonly pid: number }>(rows: readonly Row[]): Row[] =>
     rows.filter((row) => row.pid === pid);
-  const kernels = own(recording.kernels);
+  const isOfNccl = ({ shortName }: (typeof kernels)[number]): boolean => shortName.startsWith('nccl');
   return {
-    compute: [
-      ...kernels.filter(({ shortName }) => !shortName.startsWith('nccl')),
-      ...(hasGraphs ? own(recording.graphs) : []),
-    ],
-    communication: kernels.filter(({ shortName }) => shortName.startsWith('nccl')),
-    copy: [...own(recording.copies), ...own(recording.memsets)],
+    compute: [...own(kernels).filter((kernel) => !isOfNccl(kernel)), ...(hasGraphs ? own(graphs) : [])],
+    communication: own(kernels).filter(isOfNccl),
+    copy: [...own(copies), ...own(memsets)],
   };
 }
 
@@ -244,10 +202,7 @@ export function memoryCallsOf({ recording, truth }: Scenario): NsysMemoryCall[] 
     const mine = calls.filter((call) => call.pid === pid && plainApi(call.name) === api);
     const inSteps = mine.filter(({ startNs }) => startNs >= pace![1]!.startNs && startNs < pace!.at(-1)!.endNs);
     actual.push({
-      api,
-      pid,
-      count: mine.length,
-      failed: mine.filter(({ returnValue }) => returnValue === 2).length,
+      ...{ api, pid, count: mine.length, failed: mine.filter(({ returnValue }) => returnValue === 2).length },
       busy_ns: timeWhere({ mine }, 0, Number.MAX_SAFE_INTEGER, (under) => under('mine')),
       longest_ns: Math.max(...mine.map(({ startNs, endNs }) => endNs - startNs)),
       per_step: inSteps.length / (pace!.length - 1),
@@ -261,26 +216,18 @@ export function rangeWorkOf({ recording }: Scenario, text: string): NsysRangeWor
   const ranges = recording.nvtx.filter(
     (range) => range.type === NVTX.pushPop && range.text.toLowerCase().includes(text),
   );
+  const calls = recording.api.filter(({ pid, tid, startNs }) =>
+    ranges
+      .filter((range) => range.pid === pid && range.tid === tid && range.startNs <= startNs)
+      .some(({ endNs }) => endNs === null || endNs > startNs),
+  );
   const isInside = (work: { readonly pid: number; readonly correlation: number }): boolean =>
-    recording.api.some(
-      ({ pid, tid, correlation, startNs }) =>
-        pid === work.pid &&
-        correlation === work.correlation &&
-        ranges.some(
-          (range) =>
-            range.pid === pid &&
-            range.tid === tid &&
-            range.startNs <= startNs &&
-            (range.endNs === null || range.endNs > startNs),
-        ),
-    );
-  const sums = new Map<string, { -readonly [Field in keyof NsysRangeWork]: NsysRangeWork[Field] }>();
-  const add = (work: NsysRangeWork['work'], name: string, { startNs, endNs }: Span, bytes: number | null): void => {
-    const sum = sums.get(`${work} ${name}`) ?? { work, name, count: 0, total_ns: 0, bytes: bytes === null ? null : 0 };
-    sum.count += 1;
-    sum.total_ns += endNs - startNs;
-    sum.bytes = bytes === null ? null : (sum.bytes ?? 0) + bytes;
-    sums.set(`${work} ${name}`, sum);
+    calls.some(({ pid, correlation }) => pid === work.pid && correlation === work.correlation);
+  const sums = new Map<string, NsysRangeWork>();
+  const add = (work: NsysRangeWork['work'], name: string, { startNs, endNs }: Span, added: number | null): void => {
+    const { count, total_ns, bytes } = sums.get(`${work} ${name}`) ?? { count: 0, total_ns: 0, bytes: 0 };
+    const sum = { count: count + 1, total_ns: total_ns + endNs - startNs };
+    sums.set(`${work} ${name}`, { work, name, ...sum, bytes: added === null ? null : (bytes ?? 0) + added });
   };
   for (const kernel of recording.kernels.filter(isInside)) add('kernel', kernel.shortName, kernel, null);
   for (const copy of recording.copies.filter(isInside)) add('memcpy', COPY_NAMES[copy.copyKind]!, copy, copy.bytes);
@@ -289,18 +236,18 @@ export function rangeWorkOf({ recording }: Scenario, text: string): NsysRangeWor
 }
 
 /** The most held in each of equal slices of the time between the first and the last event of the whole report. */
-export function curveOf({ recording, truth }: Scenario, footprint: Footprint, slices: number): number[] {
+export function curveOf({ recording, truth }: Scenario, { pid, kind }: Footprint, slices: number): number[] {
   const times = recording.memory.map(({ startNs }) => startNs);
   const first = Math.min(...times);
   const length = Math.max(...times) - first + 1;
-  const mine = recording.memory.filter(({ pid, kind }) => pid === footprint.pid && kind === footprint.kind);
+  const own = <Row extends { readonly pid: number; readonly kind: string }>(rows: readonly Row[]): Row[] =>
+    rows.filter((row) => row.pid === pid && row.kind === kind);
+  const [mine, blocks, frees] = [own(recording.memory), own(truth.allocations), own(truth.preCaptureFrees)];
   const held = (ns: number): number =>
-    truth.allocations
-      .filter((block) => block.pid === footprint.pid && block.kind === footprint.kind && isOpenAt(block, ns))
-      .reduce((sum, { bytes }) => sum + bytes, 0) +
-    truth.preCaptureFrees
-      .filter((free) => free.pid === footprint.pid && free.kind === footprint.kind && free.freeNs > ns)
-      .reduce((sum, { bytes }) => sum + bytes, 0);
+    [...blocks.filter((block) => isOpenAt(block, ns)), ...frees.filter(({ freeNs }) => freeNs > ns)].reduce(
+      (sum, { bytes }) => sum + bytes,
+      0,
+    );
   return Array.from({ length: slices }, (_, slice) => {
     const isInSlice = (ns: number): boolean => Math.floor(((ns - first) * slices) / length) === slice;
     const inside = mine.map(({ startNs }) => startNs).filter(isInSlice);
@@ -326,16 +273,12 @@ export function stormsOf({ recording }: Scenario): NsysStorm[] {
       const [first] = burst;
       if (first !== undefined && burst.length >= STORM_CALLS) {
         const since = first.startNs - SECOND_NS;
+        const isCause = ({ returnValue, startNs }: typeof first): boolean =>
+          returnValue === 2 && startNs >= since && startNs <= first.startNs;
         actual.push({
-          pid: first.pid,
-          tid,
-          start_ns: first.startNs,
-          end_ns: burst.at(-1)!.endNs,
-          calls: burst.length,
+          ...{ pid: first.pid, tid, start_ns: first.startNs, end_ns: burst.at(-1)!.endNs, calls: burst.length },
           busy_ns: burst.reduce((sum, { startNs, endNs }) => sum + endNs - startNs, 0),
-          is_retry: mine.some(
-            ({ returnValue, startNs }) => returnValue === 2 && startNs >= since && startNs <= first.startNs,
-          ),
+          is_retry: mine.some(isCause),
         });
       }
       burst = [];
@@ -358,16 +301,8 @@ export const COPY_NAMES: Readonly<Record<number, string>> = {
   [COPY.peerToPeer]: 'peer_to_peer',
 };
 
-/** The owner names of the planted truth in this tool's words. */
+/** The owners of the planted truth by the names that a report has for them. */
 export const OWNER_NAMES: Readonly<Record<Owner, DriverOwner>> = {
-  torch: 'torch',
-  nccl: 'nccl',
-  cublas: 'cublas',
-  cudnn: 'cudnn',
-  pinned: 'pinned_host',
-  managed: 'managed',
-  static: 'static',
-  async_pool: 'async_pool',
-  graph: 'graph',
-  other: 'other',
+  ...{ torch: 'torch', nccl: 'nccl', cublas: 'cublas', cudnn: 'cudnn', pinned: 'pinned_host', managed: 'managed' },
+  ...{ static: 'static', async_pool: 'async_pool', graph: 'graph', other: 'other' },
 };

@@ -1,13 +1,9 @@
 /** What is said of events that a report does not have: the settings of its capture, and the profiler's own messages. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type CaptureFacts, notCaptured } from '../../../src/findings/nsys/not-captured.js';
-import { type ScratchStore, scratchStore } from './stored.js';
+import { scratchStore } from './stored.js';
 
-let scratch: ScratchStore;
-beforeAll(async () => {
-  scratch = await scratchStore();
-});
-afterAll(() => scratch.close());
+const scratch = scratchStore();
 
 let sources = 1000;
 async function settings(

@@ -5,23 +5,9 @@ import { DRIVER_OWNERS } from '../../../src/model/results/nsys.js';
 import { MIB } from '../../../src/model/units.js';
 
 const NOTHING: OwnerFacts = {
-  pid: 1,
-  device: 0,
-  kind: 'device',
-  address: 0x7f0000000000,
-  bytes: 3 * MIB,
-  allocNs: 0,
-  freeNs: null,
-  origin: 'traced',
-  isInPool: false,
-  api: 'cudaMalloc',
-  thread: null,
-  library: null,
-  modules: [],
-  ranges: [],
-  isInNccl: false,
-  isTorchSegment: false,
-  hasSnapshot: true,
+  ...{ pid: 1, device: 0, kind: 'device', address: 0x7f0000000000, bytes: 3 * MIB, allocNs: 0, freeNs: null },
+  ...{ origin: 'traced', isInPool: false, api: 'cudaMalloc', thread: null, library: null, modules: [], ranges: [] },
+  ...{ isInNccl: false, isTorchSegment: false, hasSnapshot: true },
 };
 const CUDA = ['/usr/lib/libcuda.so.1', '/opt/venv/lib/libcudart.so.12'];
 

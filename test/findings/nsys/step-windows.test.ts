@@ -1,10 +1,10 @@
 /** Which ranges are taken for training steps, and which never are: `step-windows.yaml`. */
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { demandStepRange, steadyWindow, stepWindows } from '../../../src/findings/nsys/step-windows.js';
 import type { NsysStep } from '../../../src/model/results/nsys.js';
-import { type Range, range, type ScratchStore, scratchStore } from './stored.js';
+import { type Range, range, scratchStore } from './stored.js';
 
 type Drawn = Partial<Range> & { every?: number; first?: number; modulo?: number; ops?: number };
 type Written = readonly [count: number, text: string, from: number, to: number | null, more?: Drawn];
@@ -31,11 +31,7 @@ const FILE = parse(readFileSync(new URL('step-windows.yaml', import.meta.url), '
   readonly cases: readonly Case[];
 } & Readonly<Record<'unnumbered' | 'not_steps' | 'ends' | 'modules', readonly string[]>>;
 
-let scratch: ScratchStore;
-beforeAll(async () => {
-  scratch = await scratchStore();
-});
-afterAll(() => scratch.close());
+const scratch = scratchStore();
 
 const drawn = ([count, text, from, to, options = {}]: Written): Range[] => {
   const { every = 100, first = 0, modulo = Number.POSITIVE_INFINITY, ops = 0, ...more } = options;

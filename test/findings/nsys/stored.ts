@@ -1,9 +1,9 @@
 /** Ranges and work of devices put straight into a store, as an ingest leaves them there. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
 import type { Store } from '../../../src/store/store.js';
 import { newStore } from '../../support/new-store.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 export interface Range {
   readonly pid: number | null;
@@ -34,115 +34,72 @@ export interface ScratchStore {
   /** `unknown`: texts that the report does not have. */
   ranges(ranges: readonly Range[], unknown?: ReadonlySet<string>): Promise<number>;
   work(work: readonly Work[]): Promise<number>;
-  close(): Promise<void>;
 }
 
 export const range = (text: string, startNs: number, endNs: number | null, more: Partial<Range> = {}): Range => ({
-  pid: 1,
-  tid: 1,
-  type: 'push_pop',
-  startNs,
-  endNs,
-  domain: 0,
-  text,
-  ...more,
+  ...{ pid: 1, tid: 1, type: 'push_pop', startNs, endNs, domain: 0, text, ...more },
 });
 
-export async function scratchStore(): Promise<ScratchStore> {
-  const folder = mkdtempSync(join(tmpdir(), 'mbf-nsys-rows-'));
-  const store = await newStore(join(folder, 'store.duckdb'), { threads: 1 });
+/** For all tests of a file. */
+export function scratchStore(): ScratchStore {
+  const folder = temporaryDirectory();
+  let store: Store;
   let sources = 0;
+  beforeAll(async () => {
+    store = await newStore(join(folder, 'store.duckdb'), { threads: 1 });
+  });
+  afterAll(() => store.close());
+  const texts = (source_id: number, all: readonly string[]) =>
+    all.map((text, text_id) => ({ source_id, text_id, text }));
   return {
-    store,
+    get store() {
+      return store;
+    },
     async ranges(ranges, unknown = new Set()) {
-      sources += 1;
-      const source_id = sources;
-      const texts = [...new Set(ranges.flatMap(({ text }) => (text === null ? [] : [text])))];
+      const source_id = ++sources;
+      const names = [...new Set(ranges.flatMap(({ text }) => (text === null ? [] : [text])))];
+      const rows = ranges.map(({ pid, tid, type, startNs, endNs, domain, text }, seq) => ({
+        ...{ source_id, seq, start_ns: startNs, end_ns: endNs, type, pid, tid, end_tid: null, domain, range_id: null },
+        ...{ category: null, text_id: text === null ? null : names.indexOf(text) },
+      }));
       await store.transaction(async () => {
         await store.insertRows(
           'nsys_text',
-          texts.flatMap((text, text_id) => (unknown.has(text) ? [] : [{ source_id, text_id, text }])),
+          texts(source_id, names).filter(({ text }) => !unknown.has(text)),
         );
-        await store.insertRows(
-          'nsys_nvtx',
-          ranges.map(({ pid, tid, type, startNs, endNs, domain, text }, seq) => ({
-            source_id,
-            seq,
-            start_ns: startNs,
-            end_ns: endNs,
-            type,
-            pid,
-            tid,
-            end_tid: null,
-            domain,
-            range_id: null,
-            category: null,
-            text_id: text === null ? null : texts.indexOf(text),
-          })),
-        );
+        await store.insertRows('nsys_nvtx', rows);
       });
       return source_id;
     },
     async work(work) {
-      sources += 1;
-      const source_id = sources;
+      const source_id = ++sources;
       const on = ({ pid, device, startNs, endNs }: Work) => ({
-        source_id,
-        start_ns: startNs,
-        end_ns: endNs,
-        pid,
-        device,
-        context: 1,
-        stream: 7,
-        correlation: null,
+        ...{ source_id, start_ns: startNs, end_ns: endNs, pid, device, context: 1, stream: 7, correlation: null },
       });
       const kernels = work.filter(({ what }) => !['memcpy', 'memset', 'graph'].includes(what));
+      const copies = work.filter(({ what }) => what === 'memcpy' || what === 'memset');
       const names = [...new Set(kernels.flatMap(({ what, completeName }) => [what, completeName ?? what]))];
+      const kernelRows = kernels.map((one) => ({
+        ...{ ...on(one), name_id: names.indexOf(one.what), blocks: 1, threads: 1, registers: null },
+        demangled_id: one.completeName === undefined ? null : names.indexOf(one.completeName),
+        ...{ local_memory_bytes: null, graph_node: null },
+      }));
+      const copyRows = copies.map((one) => ({
+        ...{ ...on(one), operation: one.what, copy_kind: one.what === 'memcpy' ? 'host_to_device' : null, bytes: 1 },
+        ...{ source_kind: null, target_kind: 'device', source_device: null, target_device: null },
+        ...{ migration_cause: null, graph_node: null },
+      }));
+      const graphs = work.filter(({ what }) => what === 'graph');
       await store.transaction(async () => {
-        await store.insertRows(
-          'nsys_text',
-          names.map((text, text_id) => ({ source_id, text_id, text })),
-        );
-        await store.insertRows(
-          'nsys_kernel',
-          kernels.map((one) => ({
-            ...on(one),
-            name_id: names.indexOf(one.what),
-            demangled_id: one.completeName === undefined ? null : names.indexOf(one.completeName),
-            blocks: 1,
-            threads: 1,
-            registers: null,
-            local_memory_bytes: null,
-            graph_node: null,
-          })),
-        );
-        await store.insertRows(
-          'nsys_copy',
-          work
-            .filter(({ what }) => what === 'memcpy' || what === 'memset')
-            .map((one) => ({
-              ...on(one),
-              operation: one.what,
-              copy_kind: one.what === 'memcpy' ? 'host_to_device' : null,
-              bytes: 1,
-              source_kind: null,
-              target_kind: 'device',
-              source_device: null,
-              target_device: null,
-              migration_cause: null,
-              graph_node: null,
-            })),
-        );
+        await store.insertRows('nsys_text', texts(source_id, names));
+        await store.insertRows('nsys_kernel', kernelRows);
+        await store.insertRows('nsys_copy', copyRows);
         await store.insertRows(
           'nsys_graph',
-          work.filter(({ what }) => what === 'graph').map((one) => ({ ...on(one), graph: 1, graph_exec: 1 })),
+          graphs.map((one) => ({ ...on(one), graph: 1, graph_exec: 1 })),
         );
       });
       return source_id;
-    },
-    async close() {
-      await store.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -3,8 +3,10 @@
  * of torch above that.
  */
 import type { CallPath } from '../../../samples/generate/simulate/code-line.js';
+
 import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { Tensor, Traceback } from '../../../samples/generate/simulate/rank-process.js';
+import type { CallChains, ChainCaller } from '../../../samples/generate/write/nsys/call-chains.js';
 import {
   type ApiCall,
   type CopyPlan as Copied,
@@ -20,50 +22,29 @@ import type { Driver } from '../../../src/allocator/caching/driver.js';
 import { roundUp } from '../../../src/allocator/rounding.js';
 import type { MemoryKind } from '../../../src/model/nsys-rows.js';
 import { MIB } from '../../../src/model/units.js';
-import type { CallChains } from './call-chains.js';
-import type { FailedRequest, MemoryEvent, Owner, Recording, ThreadPlan } from './rows.js';
+import type { MemoryEvent, Owner, Recording, ThreadPlan } from './rows.js';
 
-export interface ProcessPlan {
-  readonly pid: number;
-  readonly rank: number;
-  readonly device: number;
-  readonly totalBytes: number;
-  /** Context and modules: memory of the process that no event shows. */
-  readonly contextBytes: number;
+type Numbers<Name extends string> = Readonly<Record<Name, number>>;
+
+/**
+ * `contextBytes`: context and modules, memory of the process that no event shows. `ncclDomain`: `domainId` of NCCL in
+ * this process. `skewUs`: the clock of the snapshot is that much ahead of the report's.
+ */
+export interface ProcessPlan
+  extends Numbers<'pid' | 'rank' | 'device' | 'totalBytes' | 'contextBytes' | 'ncclDomain' | 'skewUs' | 'jitterUs'> {
   readonly threads: Readonly<Record<ThreadName, ThreadPlan>>;
-  /** `domainId` of NCCL in this process. */
-  readonly ncclDomain: number;
   readonly utcEpochNs: bigint;
-  /** The clock of the snapshot is that much ahead of the report's. */
-  readonly skewUs: number;
-  readonly jitterUs: number;
   readonly random: Random;
 }
 
 export type ThreadName = 'main' | 'autograd' | 'nccl' | 'unnamed';
 
-export interface Request {
-  readonly bytes: number;
-  readonly owner: Owner;
-  readonly api: string;
-  /** Default: device. */
-  readonly kind?: MemoryKind;
-  /** An address given back before; default: one never used. */
-  readonly at?: number;
-}
+/** `kind`: default device. `at`: an address given back before; default: one never used. */
+export type Request = Live & { readonly api: string; readonly at?: number };
 
-interface CallOptions {
-  readonly micros?: number;
-  readonly returnValue?: number;
+interface CallOptions extends Partial<Numbers<'micros' | 'returnValue'>> {
   readonly isDriver?: boolean;
   readonly callchain?: number | null;
-}
-
-interface InsideRequest {
-  readonly bytes: number;
-  readonly owner: Owner;
-  readonly kind?: MemoryKind;
-  readonly name?: string;
 }
 
 type CopyPlan = Copied & { readonly api: string };
@@ -88,11 +69,17 @@ type Space = keyof typeof FIRST_ADDRESS;
 const spaceOf = (address: number): Space =>
   address >= FIRST_ADDRESS.device ? 'device' : address >= FIRST_ADDRESS.managed ? 'managed' : 'host';
 
-interface Live {
-  readonly bytes: number;
-  readonly kind: MemoryKind;
+interface Live extends Numbers<'bytes'> {
+  readonly kind?: MemoryKind;
   readonly owner: Owner;
 }
+
+/** Whose stacks the call chains of the samples have. */
+const CALLERS: Readonly<Partial<Record<Owner, ChainCaller>>> = {
+  ...{ torch: 'torch', nccl: 'nccl_connect', cublas: 'cublas', cudnn: 'cudnn', pinned: 'pinned' },
+};
+/** Code of a library that no call chain names. */
+const UNKNOWN_CODE = 0x7ec0_6000_0010;
 
 export function createProcess(plan: ProcessPlan, recording: Recording, chains: CallChains) {
   const { pid, device, random } = plan;
@@ -106,7 +93,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
   /** Ranges given back, by their first address: how long each was when it was first used. */
   const vacant = new Map<number, number>();
   const rangeBytes = new Map<number, number>();
-  const live = new Map<number, Live>();
+  const live = new Map<number, Required<Live>>();
   const streamEnd = new Map<number, number>();
   let pool: PoolState | null = null;
   /** Of live device memory as the driver sees it: pools count as what they hold, not as what is in use. */
@@ -135,6 +122,11 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     return made;
   };
 
+  const chainOf = (owner: Owner, kind: 'malloc' | 'free' = 'malloc'): number | null => {
+    const caller = CALLERS[owner];
+    return caller === undefined ? null : chains.of({ caller, kind });
+  };
+
   /** The driver reports it during the call. */
   const momentIn = ({ startNs, endNs }: ApiCall): number => startNs + Math.floor((endNs - startNs) * 0.7);
 
@@ -144,19 +136,14 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     more: Partial<Pick<MemoryEvent, 'name' | 'stream' | 'pool' | 'startNs'>> = {},
   ): void {
     const { owner, ...facts } = what;
-    const module = made.callchain === null ? null : (chains.of(owner)?.module ?? null);
+    const { callchain, correlation: changed, name: api } = made;
+    const { tid, name: threadName } = here();
+    const caller = chains.frames.find((frame) => frame.callchain === callchain && frame.depth === 1);
     const event: MemoryEvent = {
-      pid,
-      device,
-      startNs: momentIn(made),
-      ...facts,
-      pc: chains.pc(owner),
-      name: null,
-      correlation: made.correlation,
-      stream: null,
-      pool: null,
+      ...{ pid, device, startNs: momentIn(made), ...facts, name: null, correlation: changed, stream: null, pool: null },
+      pc: caller?.address ?? (owner === 'other' ? 0 : UNKNOWN_CODE),
       ...more,
-      label: { owner, api: made.name, nvtxPath: nvtxPath(), tid: here().tid, threadName: here().name, module },
+      label: { owner, api, nvtxPath: nvtxPath(), tid, threadName, module: caller?.module ?? null },
     };
     if (isRecorded()) recording.memory.push(event);
     lastMemoryNs = event.startNs;
@@ -173,14 +160,14 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     return address;
   }
 
-  function open(address: number, block: Live): void {
+  function open(address: number, block: Required<Live>): void {
     if (live.has(address)) throw new Error(`planted process ${pid}: ${address} is in use`);
     live.set(address, block);
     vacant.delete(address);
     if (occupies(block.kind)) usedBytes += block.bytes;
   }
 
-  function close(address: number): Live {
+  function close(address: number): Required<Live> {
     const block = live.get(address);
     if (block === undefined) throw new Error(`planted process ${pid}: ${address} is not in use`);
     live.delete(address);
@@ -189,23 +176,13 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     return block;
   }
 
-  function failed(made: ApiCall, owner: Owner, bytes: number): void {
+  function failed({ name: api, startNs: atNs }: ApiCall, owner: Owner, bytes: number): void {
     const { tid, name: threadName } = here();
-    const request: FailedRequest = {
-      pid,
-      tid,
-      threadName,
-      api: made.name,
-      atNs: made.startNs,
-      bytes,
-      owner,
-      nvtxPath: nvtxPath(),
-    };
-    recording.failures.push(request);
+    recording.failures.push({ pid, tid, threadName, api, atNs, bytes, owner, nvtxPath: nvtxPath() });
   }
 
   function allocate({ bytes, owner, api, kind = 'device', at }: Request): number | null {
-    const callchain = chains.of(owner)?.id ?? null;
+    const callchain = chainOf(owner);
     const micros = some(60, 500);
     if (occupies(kind) && bytes > freeBytes()) {
       failed(call(api, { micros, callchain, returnValue: OUT_OF_MEMORY }), owner, bytes);
@@ -221,7 +198,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
 
   function release(address: number, api: string): void {
     const block = close(address);
-    call(api, { micros: some(15, 120), callchain: chains.of(block.owner)?.id ?? null }, (made) => {
+    call(api, { micros: some(15, 120), callchain: chainOf(block.owner, 'free') }, (made) => {
       memoryEvent(made, { isFree: true, address, ...block });
     });
   }
@@ -257,6 +234,10 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     const { correlation: launched } = call(name, { isDriver });
     return { pid, device, stream, correlation: launched, ...onStream(stream, micros) };
   };
+
+  const waitOf = ({ startNs, endNs, correlation: waited }: ApiCall) => ({
+    ...{ pid, device, startNs, endNs, correlation: waited },
+  });
 
   const times = { now: () => clock, lastMemoryNs: () => lastMemoryNs, pass };
   const torch = createTorch(plan, { allocate, release, freeBytes, ...times });
@@ -316,7 +297,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     /** The driver has the memory back, but no event is recorded. */
     loseFree: (address: number) => void close(address),
     /** A call of the driver's own (module load, graph instantiation) that takes memory on the way. */
-    allocateInside(name: string, requests: readonly InsideRequest[], isDriver = false) {
+    allocateInside(name: string, requests: readonly (Live & { readonly name?: string })[], isDriver = false) {
       const micros = some(900, 2500);
       call(name, { micros, isDriver }, (made) => {
         for (const [i, { bytes, owner, kind = 'device', name: variable = null }] of requests.entries()) {
@@ -358,7 +339,7 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     },
     /** An allocation by the driver's interface that fails, whatever the driver has. */
     fail(bytes: number, owner: Owner, api: string) {
-      const callchain = chains.of(owner)?.id ?? null;
+      const callchain = chainOf(owner);
       const options = { micros: some(200, 600), isDriver: true, callchain, returnValue: OUT_OF_MEMORY };
       failed(call(api, options), owner, bytes);
     },
@@ -381,21 +362,15 @@ export function createProcess(plan: ProcessPlan, recording: Recording, chains: C
     },
     waitFor(stream: number) {
       const waitNs = Math.max(0, (streamEnd.get(stream) ?? 0) - clock);
-      const {
-        startNs,
-        endNs,
-        correlation: waited,
-      } = call('cudaStreamSynchronize_v3020', { micros: 3 + waitNs / 1000 });
-      recording.syncs.push({ pid, device, stream, correlation: waited, startNs, endNs, syncType: 3, event: 0 });
+      const waited = call('cudaStreamSynchronize_v3020', { micros: 3 + waitNs / 1000 });
+      recording.syncs.push({ ...waitOf(waited), stream, syncType: 3, event: 0 });
     },
     /** cudaEventQuery: not ready `times`, then done. */
     poll(times: number) {
       for (let i = 0; i <= times; i += 1)
         call('cudaEventQuery_v3020', { micros: 1, returnValue: i < times ? NOT_READY : 0 });
-      const { startNs, endNs, correlation: waited } = call('cudaEventSynchronize_v3020', { micros: 4 });
-      const where = { pid, device, stream: 7, correlation: waited, startNs, endNs };
-      recording.syncs.push({ ...where, syncType: 1, event: eventId });
-      eventId += 1;
+      const waited = call('cudaEventSynchronize_v3020', { micros: 4 });
+      recording.syncs.push({ ...waitOf(waited), stream: 7, syncType: 1, event: eventId++ });
     },
   };
 }
@@ -427,9 +402,8 @@ function createTorch(plan: ProcessPlan, below: Below) {
   };
   const driver: Driver = {
     malloc(bytes) {
-      const at = forcedAddress;
-      const more = at === null ? {} : { at };
-      const address = below.allocate({ bytes, owner: 'torch', api: 'cudaMalloc_v3020', ...more });
+      const at = forcedAddress === null ? {} : { at: forcedAddress };
+      const address = below.allocate({ bytes, owner: 'torch', api: 'cudaMalloc_v3020', ...at });
       if (address !== null) forcedAddress = null;
       return address;
     },
@@ -438,35 +412,34 @@ function createTorch(plan: ProcessPlan, below: Below) {
       // The entry already exists: torch writes it before it calls the driver. Its moment is known only now.
       if (hasHistory) trace.at(-1)!.timeUs = stamp(below.lastMemoryNs());
     },
-    reserve: unused,
-    map: unused,
-    unmap: unused,
+    ...{ reserve: unused, map: unused, unmap: unused },
     memory: () => ({ totalBytes, freeBytes: below.freeBytes(), processBytes: totalBytes - below.freeBytes() }),
   };
   const allocator = new CachingAllocator<Traceback>({
     driver,
     trace(entry) {
       if (!hasHistory) return;
-      if (entry.action === 'segment_free') trace.push({ ...entry });
-      else
-        trace.push({ ...entry, timeUs: stamp(entry.action === 'segment_alloc' ? below.lastMemoryNs() : below.now()) });
+      const ns = entry.action === 'segment_alloc' ? below.lastMemoryNs() : below.now();
+      trace.push(entry.action === 'segment_free' ? { ...entry } : { ...entry, timeUs: stamp(ns) });
     },
   });
+  const request = (bytes: number, path: CallPath) => {
+    below.pass(3);
+    return allocator.malloc(bytes, 0, { frames: path });
+  };
   return {
     /** From here on the allocator keeps a trace. */
     startHistory() {
       hasHistory = true;
     },
     malloc(bytes: number, path: CallPath): Tensor {
-      below.pass(3);
-      const result = allocator.malloc(bytes, 0, { frames: path });
+      const result = request(bytes, path);
       if (!result.ok) throw new Error(`planted process ${plan.pid}: no memory for ${bytes} bytes`);
       return result.block;
     },
     /** A request that must fail. */
     runOutOfMemory(bytes: number, path: CallPath) {
-      below.pass(3);
-      const result = allocator.malloc(bytes, 0, { frames: path });
+      const result = request(bytes, path);
       if (result.ok) throw new Error(`planted process ${plan.pid}: there was memory for ${bytes} bytes`);
       return result.oom;
     },
@@ -487,12 +460,8 @@ function createTorch(plan: ProcessPlan, below: Below) {
     /** For a snapshot; the trace's stacks and times are those torch would write. */
     state() {
       const { reservedBytes, allocatedBytes } = allocator.statistics;
-      return {
-        trace: trace.map((entry) => ({ ...entry })),
-        segments: allocator.snapshot(),
-        reservedBytes: reservedBytes.current,
-        allocatedBytes: allocatedBytes.current,
-      };
+      const bytes = { reservedBytes: reservedBytes.current, allocatedBytes: allocatedBytes.current };
+      return { trace: trace.map((entry) => ({ ...entry })), segments: allocator.snapshot(), ...bytes };
     },
   };
 }

@@ -3,9 +3,9 @@
  * what is true of it. The same seed gives the same capture.
  */
 import { createRandom, deriveSeed, wholeBetween } from '../../../samples/generate/simulate/random.js';
+import { CallChains } from '../../../samples/generate/write/nsys/call-chains.js';
 import type { CapturedProcess } from '../../../samples/generate/write/nsys/capture.js';
 import { MIB } from '../../../src/model/units.js';
-import { createCallChains } from './call-chains.js';
 import { createProcess, type ProcessPlan, type SimulatedProcess } from './process.js';
 import { type Owner, plantedRecording, type Recording } from './rows.js';
 import { type Ending, train, type Workload } from './training.js';
@@ -16,6 +16,8 @@ export interface PlantedProcess extends CapturedProcess {
   readonly rank: number;
   readonly torch: Ending['torch'];
 }
+
+type SizeName = 'weightBytes' | 'gradBytes' | 'optimizerBytes' | 'activationBytes';
 
 export const PIDS = [4101, 4102] as const;
 /** Snapshot time in µs = (utcEpochNs + start) / 1000 + `SKEW_US`, plus up to `JITTER_US`. */
@@ -39,39 +41,17 @@ export function plantedScenario(seed: number) {
   const utcEpochNs =
     1_780_000_000_000_000_000n + BigInt(some(0, 86_399)) * 1_000_000_000n + BigInt(some(0, 999_999_999));
   const recording = plantedRecording();
-  const chains = createCallChains(recording.frames);
+  const chains = new CallChains();
   /** Segments are multiples of 2 MiB. */
   const gigabytes = (low: number, high: number): number => some(low * 512, high * 512) * 2 * MIB;
-  const workload = (
-    sizes: readonly (readonly [low: number, high: number])[],
-    layers: number,
-    rank: number,
-  ): Workload => {
-    const [weightBytes, gradBytes, optimizerBytes, activationBytes] = sizes.map(([low, high]) => gigabytes(low, high));
-    const bytes = { weightBytes: weightBytes!, gradBytes: gradBytes!, optimizerBytes: optimizerBytes! };
-    return { ...bytes, activationBytes: activationBytes!, layers, ncclFirst: rank === 1, runsOut: rank === 0 };
+  const workload = (sizes: Readonly<Record<SizeName, readonly number[]>>, layers: number, rank: number): Workload => {
+    const bytes = Object.entries(sizes).map(([name, [low, high]]) => [name, gigabytes(low!, high!)] as const);
+    const drawn = Object.fromEntries(bytes) as Record<SizeName, number>;
+    return { ...drawn, layers, ncclFirst: rank === 1, runsOut: rank === 0 };
   };
   const workloads = [
-    workload(
-      [
-        [23, 25],
-        [9, 10],
-        [7, 8],
-        [1.75, 2],
-      ],
-      8,
-      0,
-    ),
-    workload(
-      [
-        [19, 21],
-        [7, 8],
-        [5, 6],
-        [1.25, 1.5],
-      ],
-      6,
-      1,
-    ),
+    workload({ weightBytes: [23, 25], gradBytes: [9, 10], optimizerBytes: [7, 8], activationBytes: [1.75, 2] }, 8, 0),
+    workload({ weightBytes: [19, 21], gradBytes: [7, 8], optimizerBytes: [5, 6], activationBytes: [1.25, 1.5] }, 6, 1),
   ];
   const simulated: SimulatedProcess[] = [];
   const endings: Ending[] = [];
@@ -92,6 +72,7 @@ export function plantedScenario(seed: number) {
     simulated.push(process);
     endings.push(train(process, workloads[rank]!, createRandom(deriveSeed('nsys training', seed, rank))));
   }
+  recording.frames.push(...chains.frames);
   const durationNs = lastNs(recording) + 5_000_000;
   recording.diagnostics.push(...diagnostics(durationNs));
 
@@ -200,7 +181,7 @@ function torchTruth(
       own === pid && owner === 'torch' && startNs <= atNs && (endNs === null || endNs > atNs),
   );
   return {
-    ...{ pid, rank, device, atNs, reservedBytes, allocatedBytes, traceEntries: torch.trace.length },
+    ...{ pid, rank, device, atNs, reservedBytes, allocatedBytes },
     segments: torch.segments.map(({ addr, totalBytes }) => {
       const mine = live.find(({ address }) => address === addr);
       if (mine === undefined) throw new Error(`the segment at ${addr} has no allocation`);

@@ -25,13 +25,9 @@ const NCCL_STREAM = 20;
 export const FIRST_STEP = 101;
 export const LAST_STEP = 104;
 
+type Sizes = Readonly<Record<'weightBytes' | 'gradBytes' | 'optimizerBytes' | 'activationBytes' | 'layers', number>>;
 /** What differs between the ranks. */
-export interface Workload {
-  readonly weightBytes: number;
-  readonly gradBytes: number;
-  readonly optimizerBytes: number;
-  readonly layers: number;
-  readonly activationBytes: number;
+export interface Workload extends Sizes {
   /** NCCL before the weights, so that the same addresses mean other things than in the other process. */
   readonly ncclFirst: boolean;
   /** One retry in the third step, out of memory in the last. */
@@ -50,47 +46,26 @@ const FREE = 'cudaFree_v3020';
 /** The driver deals in pages of 2 MiB. */
 const pages = (bytes: number): number => roundUp(bytes, 2 * MIB);
 
-const line = (name: string, filename: string, number: number, source: string): CodeLine => ({
-  name,
-  filename: `/opt/megatron-lm/${filename}`,
-  line: number,
-  source,
-});
-const TRAIN = line('train', 'megatron/training/training.py', 2229, 'loss_dict, skipped_iter = train_step(');
-const STEP = line('train_step', 'megatron/training/training.py', 1326, 'losses_reduced = forward_backward_func(');
-const LAYER = line(
-  'forward',
-  'megatron/core/transformer/mlp.py',
-  214,
-  'intermediate_parallel, bias = self.linear_fc1(hidden_states)',
-);
-const NORM = line('forward', 'megatron/core/transformer/transformer_layer.py', 512, 'self.input_layernorm(');
-const BACKWARD = line(
-  'backward',
-  'megatron/core/tensor_parallel/layers.py',
-  602,
-  'grad_input = grad_output.matmul(weight)',
-);
-const SETUP = line('setup_model_and_optimizer', 'megatron/training/training.py', 1093, 'model = get_model(');
-const BUFFER = line(
-  '__init__',
-  'megatron/core/distributed/param_and_grad_buffer.py',
-  731,
-  'self.param_data = torch.zeros(',
-);
-const OPTIMIZER = line(
-  '__init__',
-  'megatron/core/optimizer/distrib_optimizer.py',
-  402,
-  'exp_avg = torch.zeros_like(shard)',
-);
-const GATHER = line('step', 'megatron/core/optimizer/distrib_optimizer.py', 2210, 'gathered = torch.empty(size)');
-const VALIDATION = line('evaluate', 'megatron/training/training.py', 2700, 'scratch = torch.empty(size)');
+/** `NAME FILE:LINE CODE` */
+function line(text: string): CodeLine {
+  const [, name = '', file, number, source = ''] = /^(\S+) (\S+):(\d+) (.*)$/.exec(text)!;
+  return { name, filename: `/opt/megatron-lm/megatron/${file}`, line: Number(number), source };
+}
+const TRAIN = line('train training/training.py:2229 loss_dict, skipped_iter = train_step(');
+const STEP = line('train_step training/training.py:1326 losses_reduced = forward_backward_func(');
+const MLP = 'forward core/transformer/mlp.py:214 intermediate_parallel, bias = self.linear_fc1(hidden_states)';
+const NORM = line('forward core/transformer/transformer_layer.py:512 self.input_layernorm(');
+const BACKWARD = line('backward core/tensor_parallel/layers.py:602 grad_input = grad_output.matmul(weight)');
+const SETUP = line('setup_model_and_optimizer training/training.py:1093 model = get_model(');
+const BUFFER = line('__init__ core/distributed/param_and_grad_buffer.py:731 self.param_data = torch.zeros(');
+const OPTIMIZER = line('__init__ core/optimizer/distrib_optimizer.py:402 exp_avg = torch.zeros_like(shard)');
+const GATHER = line('step core/optimizer/distrib_optimizer.py:2210 gathered = torch.empty(size)');
+const VALIDATION = line('evaluate training/training.py:2700 scratch = torch.empty(size)');
 /** Innermost first. */
 export const PATHS = {
   weights: [BUFFER, SETUP],
   optimizer: [OPTIMIZER, SETUP],
-  forward: [LAYER, STEP, TRAIN],
+  forward: [line(MLP), STEP, TRAIN],
   norm: [NORM, STEP, TRAIN],
   backward: [BACKWARD, STEP, TRAIN],
   gather: [GATHER, STEP, TRAIN],
@@ -127,13 +102,8 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
 
   const channels: number[] = [];
   const initNccl = (): void => {
-    process.range(
-      'ncclCommInitRank',
-      () => {
-        for (const mebibytes of [2, 4, 4, 8, 10]) channels.push(ncclBuffer(mebibytes * MIB));
-      },
-      nccl,
-    );
+    const sizes = [2, 4, 4, 8, 10];
+    process.range('ncclCommInitRank', () => channels.push(...sizes.map((mib) => ncclBuffer(mib * MIB))), nccl);
     // Without a range, only the thread and the call chain identify the owner.
     process.on('nccl', () => {
       for (let i = 0; i < 2; i += 1) channels.push(ncclBuffer(10 * MIB));
@@ -175,12 +145,11 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
 
   const setUp = (bootstrapBuffer: number): void => {
     process.range('model setup', () => {
+      const variable = { owner: 'static', kind: 'device_static' } as const;
+      const lut = { ...variable, bytes: 4 * MIB, name: 'activation_lut' };
       process.allocateInside(
         'cuModuleLoadDataEx',
-        [
-          { bytes: 4 * MIB, owner: 'static', kind: 'device_static', name: 'activation_lut' },
-          { bytes: 64 * KIB, owner: 'static', kind: 'device_static', name: 'tile_counters' },
-        ],
+        [lut, { ...variable, bytes: 64 * KIB, name: 'tile_counters' }],
         true,
       );
       const parts = work.ncclFirst ? [initNccl, buildModel] : [buildModel, initNccl];
@@ -195,15 +164,9 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
     process.on('unnamed', () => process.allocate({ bytes: pages(some(280, 320) * MIB), owner: 'other', api: MALLOC }));
   };
 
+  const alone = { sourceDevice: null, targetDevice: null, api: 'cudaMemcpyAsync_v3020' };
   const loadBatch = (): void => {
-    const async = 'cudaMemcpyAsync_v3020';
-    const up = {
-      api: async,
-      copyKind: COPY.hostToDevice,
-      targetKind: 'device',
-      sourceDevice: null,
-      targetDevice: null,
-    } as const;
+    const up = { ...alone, copyKind: COPY.hostToDevice, targetKind: 'device' } as const;
     process.copy({ ...up, bytes: 32 * MIB, sourceKind: 'pinned' }, COPY_STREAM);
     process.copy({ ...up, bytes: some(100, 900) * KIB, sourceKind: 'pageable' }, COPY_STREAM);
   };
@@ -214,15 +177,11 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
 
   /** Workspaces the libraries take for themselves, in their first step. */
   const firstUse = (): void => {
-    const ask = (owner: 'cublas' | 'cudnn', bytes: number) => (): void => {
-      process.allocate({ bytes, owner, api: MALLOC });
+    const ask = (owner: 'cublas' | 'cudnn', name: string, bytes: number) => (): void => {
+      process.library(owner, name, () => void process.allocate({ bytes, owner, api: MALLOC }));
     };
-    process.range(nextOp('aten::bmm'), () =>
-      process.library('cublas', 'cublasGemmStridedBatchedEx', ask('cublas', 32 * MIB)),
-    );
-    process.range(nextOp('aten::cudnn_convolution'), () =>
-      process.library('cudnn', 'cudnnBackendExecute', ask('cudnn', 108 * MIB)),
-    );
+    process.range(nextOp('aten::bmm'), ask('cublas', 'cublasGemmStridedBatchedEx', 32 * MIB));
+    process.range(nextOp('aten::cudnn_convolution'), ask('cudnn', 'cudnnBackendExecute', 108 * MIB));
     process.range('ncclAllReduce', () => channels.push(ncclBuffer(6 * MIB)), nccl);
     process.on('nccl', () => {
       process.range('ncclAllReduce', () => channels.push(ncclBuffer(4 * MIB), ncclBuffer(4 * MIB)), nccl);
@@ -272,19 +231,13 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
     process.range('optimizer.step', () => {
       process.memset(some(1, 4) * MIB, COMPUTE_STREAM);
       for (let i = 0; i < 4; i += 1) process.launch(ADAM, COMPUTE_STREAM, some(400, 900));
-      const between = { sourceKind: 'device', targetKind: 'device', api: 'cudaMemcpyAsync_v3020' } as const;
-      const alone = { sourceDevice: null, targetDevice: null };
+      const between = { sourceKind: 'device', targetKind: 'device' } as const;
       process.copy({ ...between, ...alone, copyKind: COPY.deviceToDevice, bytes: 256 * MIB }, COMPUTE_STREAM);
       const peerCopy = { sourceDevice: plan.device, targetDevice: 1 - plan.device, api: 'cudaMemcpyPeerAsync_v4000' };
       process.copy({ ...between, ...peerCopy, copyKind: COPY.peerToPeer, bytes: 16 * MIB }, COPY_STREAM);
     });
-    const down = {
-      copyKind: COPY.deviceToHost,
-      sourceKind: 'device',
-      targetKind: 'pinned',
-      sourceDevice: null,
-    } as const;
-    process.copy({ ...down, targetDevice: null, api: 'cudaMemcpyAsync_v3020', bytes: 4 * KIB }, COMPUTE_STREAM);
+    const down = { ...alone, copyKind: COPY.deviceToHost, sourceKind: 'device', targetKind: 'pinned' } as const;
+    process.copy({ ...down, bytes: 4 * KIB }, COMPUTE_STREAM);
     process.launchGraph(3, 4, COMPUTE_STREAM);
     process.poll(some(4, 9));
     process.waitFor(COMPUTE_STREAM);
@@ -296,11 +249,8 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
       const { addr, sizeBytes } = validation!;
       torch.free(validation!);
       torch.emptyCache();
-      process.range(
-        'ncclAllReduce',
-        () => process.release(ncclBuffer(sizeBytes - some(40, 90) * 2 * MIB, addr), FREE),
-        nccl,
-      );
+      const between = (): void => process.release(ncclBuffer(sizeBytes - some(40, 90) * 2 * MIB, addr), FREE);
+      process.range('ncclAllReduce', between, nccl);
       torch.nextSegmentAt(addr);
       validation = torch.malloc(sizeBytes, PATHS.validation);
       let lost = 0;
@@ -336,13 +286,9 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
           process.launch(GEMM, COMPUTE_STREAM, some(900, 2500));
         });
       }
-      process.on('nccl', () => {
-        process.range(
-          'ncclAllReduce',
-          () => process.allocate({ bytes: pages(process.freeBytes() + 256 * MIB), owner: 'nccl', api: MALLOC }),
-          nccl,
-        );
-      });
+      const tooMuch = () =>
+        process.allocate({ bytes: pages(process.freeBytes() + 256 * MIB), owner: 'nccl', api: MALLOC });
+      process.on('nccl', () => process.range('ncclAllReduce', tooMuch, nccl));
       const segmentBytes = process.freeBytes() + 512 * MIB;
       process.range('ncclMemAlloc', () => process.fail(segmentBytes, 'nccl', 'cuMemCreate'), nccl);
       process.range(nextOp('aten::cat'), () => {

@@ -11,14 +11,13 @@ type Numbers<Name extends string> = Readonly<Record<Name, number>>;
 /**
  * `end: 'replaced'`: its free is missing, and `endNs` is when the address was given out again. `api`: the call as
  * StringIds has it. `nvtxPath`: of the calling thread, outermost first. `module`: library in the call chain (only
- * schema 3.28 has chains). `isInPool`: a part of a cudaMallocAsync pool, not memory of its own.
+ * schema 3.28 has chains).
  */
 export type PlantedAllocation = Numbers<'rank'> &
   Pick<MemoryEvent, 'pid' | 'device' | 'kind' | 'address' | 'bytes' | 'startNs' | 'correlation'> &
   MemoryEvent['label'] & {
     readonly endNs: number | null;
     readonly end: 'freed' | 'replaced' | 'live';
-    readonly isInPool: boolean;
   };
 
 /** A free of what was allocated before the capture: its bytes belong to the starting footprint. */
@@ -37,7 +36,7 @@ export function walkAllocations(events: readonly MemoryEvent[], rankOf: (pid: nu
   const preCaptureFrees: PreCaptureFree[] = [];
   let open: typeof allocations = [];
   for (const event of inOrder(events)) {
-    const { pid, device, kind, address, bytes, startNs, correlation, isFree, pool, label } = event;
+    const { pid, device, kind, address, bytes, startNs, correlation, isFree, label } = event;
     const old = open.find((block) => block.pid === pid && block.address === address);
     if (old !== undefined) {
       open = open.filter((block) => block !== old);
@@ -46,8 +45,7 @@ export function walkAllocations(events: readonly MemoryEvent[], rankOf: (pid: nu
     }
     const what = { pid, device, kind, address, bytes };
     if (!isFree) {
-      const common = { startNs, correlation, isInPool: pool !== null, ...label, endNs: null, end: 'live' as const };
-      const block = { rank: rankOf(pid), ...what, ...common };
+      const block = { rank: rankOf(pid), ...what, startNs, correlation, ...label, endNs: null, end: 'live' as const };
       open.push(block);
       allocations.push(block);
     } else if (old === undefined) {
@@ -60,17 +58,14 @@ type Walk = ReturnType<typeof walkAllocations>;
 
 /** Bytes live just after `ns`, or at the start (before anything) for null. */
 function liveAt(walk: Walk, pid: number, kind: MemoryKind, ns: number | null): Map<Owner, number> {
+  const at = ns ?? Number.NEGATIVE_INFINITY;
+  const live = [
+    ...walk.allocations.filter(({ startNs, endNs }) => startNs <= at && (endNs === null || endNs > at)),
+    ...walk.preCaptureFrees.filter(({ freeNs }) => freeNs > at),
+  ];
   const sums = new Map<Owner, number>();
-  const add = (owner: Owner, bytes: number): void => {
+  for (const { owner, bytes } of live.filter((one) => one.pid === pid && one.kind === kind))
     sums.set(owner, (sums.get(owner) ?? 0) + bytes);
-  };
-  for (const block of walk.allocations) {
-    if (block.pid !== pid || block.kind !== kind || ns === null || block.startNs > ns) continue;
-    if (block.endNs === null || block.endNs > ns) add(block.owner, block.bytes);
-  }
-  for (const free of walk.preCaptureFrees) {
-    if (free.pid === pid && free.kind === kind && (ns === null || free.freeNs > ns)) add(free.owner, free.bytes);
-  }
   return sums;
 }
 
@@ -81,29 +76,19 @@ export function ownersAt(walk: Walk, pid: number, ns: number | null): BytesByOwn
 function footprint(walk: Walk, events: readonly MemoryEvent[], pid: number, device: number, kind: MemoryKind) {
   const mine = inOrder(events).filter((event) => event.pid === pid && event.device === device && event.kind === kind);
   const sum = (ns: number | null): number => [...liveAt(walk, pid, kind, ns).values()].reduce((a, b) => a + b, 0);
-  const inPool = (ns: number): number => {
-    const parts = walk.allocations.filter((block) => block.pid === pid && block.kind === kind && block.isInPool);
-    const here = parts.filter(({ startNs, endNs }) => startNs <= ns && (endNs === null || endNs > ns));
-    return here.reduce((bytes, block) => bytes + block.bytes, 0);
-  };
   const startBytes = sum(null);
   let peakBytes = startBytes;
-  let plainPeakBytes = startBytes;
   let peakNs: number | null = null;
   for (const { startNs } of mine) {
     const now = sum(startNs);
-    if (now > peakBytes) {
-      peakBytes = now;
-      peakNs = startNs;
-    }
-    plainPeakBytes = Math.max(plainPeakBytes, now - inPool(startNs));
+    if (now <= peakBytes) continue;
+    peakBytes = now;
+    peakNs = startNs;
   }
+  const frees = mine.filter(({ isFree }) => isFree).length;
   const endBytes = sum(Number.POSITIVE_INFINITY);
   return {
-    ...{ pid, device, kind, startBytes, peakBytes, peakNs, endBytes, plainPeakBytes },
-    allocations: mine.filter(({ isFree }) => !isFree).length,
-    frees: mine.filter(({ isFree }) => isFree).length,
-    plainEndBytes: endBytes - inPool(Number.POSITIVE_INFINITY),
+    ...{ pid, device, kind, startBytes, peakBytes, peakNs, endBytes, allocations: mine.length - frees, frees },
   };
 }
 export type Footprint = ReturnType<typeof footprint>;
@@ -134,14 +119,6 @@ export function truthOf(
     pools: processes.flatMap(({ plan: { pid, device } }) => poolTruth(recording, pid, device)),
     failedCalls: failedCalls(recording),
     steps: byPid((pid) => steps(recording, pid)),
-    kernels: totals(recording.kernels, ({ pid, shortName, startNs, endNs }) => ({
-      ...{ key: { pid, name: shortName }, add: { totalNs: endNs - startNs } },
-    })),
-    copies: totals(recording.copies, ({ pid, copyKind, sourceKind, bytes }) => ({
-      ...{ key: { pid, copyKind, sourceKind }, add: { bytes } },
-    })),
-    /** ns in which at least one kernel ran. */
-    kernelBusyNs: byPid((pid) => busyNs(recording, pid)),
   };
 }
 
@@ -170,34 +147,4 @@ function steps({ nvtx }: Recording, pid: number) {
     if (owner !== pid || type !== NVTX.pushPop || index === undefined || endNs === null) return [];
     return [{ index: Number(index), startNs, endNs }];
   });
-}
-
-/** Rows with equal keys: how many, and the sums of what they add. */
-function totals<Row, Key extends object, Part extends string>(
-  rows: readonly Row[],
-  split: (row: Row) => { readonly key: Key; readonly add: Numbers<Part> },
-): (Key & { count: number } & Record<Part, number>)[] {
-  const groups = new Map<string, Key & { count: number } & Record<Part, number>>();
-  for (const { key, add } of rows.map(split)) {
-    const name = JSON.stringify(key);
-    const zeros = Object.fromEntries(Object.keys(add).map((part) => [part, 0])) as Record<Part, number>;
-    const total = groups.get(name) ?? { ...key, count: 0, ...zeros };
-    groups.set(name, total);
-    const sums: Record<string, number> = total;
-    sums['count'] = total.count + 1;
-    for (const [part, amount] of Object.entries<number>(add)) sums[part] = sums[part]! + amount;
-  }
-  return [...groups.values()];
-}
-
-/** Length of the union: kernels of several streams run at once. */
-function busyNs({ kernels }: Recording, pid: number): number {
-  let busy = 0;
-  let reached = Number.NEGATIVE_INFINITY;
-  const ofProcess = kernels.filter((kernel) => kernel.pid === pid).sort((a, b) => a.startNs - b.startNs);
-  for (const { startNs, endNs } of ofProcess) {
-    busy += Math.max(0, endNs - Math.max(startNs, reached));
-    reached = Math.max(reached, endNs);
-  }
-  return busy;
 }

@@ -12,6 +12,9 @@ const TORCH_CPU = `${SITE}/torch/lib/libtorch_cpu.so`;
 const NCCL = `${SITE}/nvidia/nccl/lib/libnccl.so.2`;
 const LIBC = '/usr/lib/x86_64-linux-gnu/libc.so.6';
 
+/** The planted captures of the tests have two more. */
+export type ChainCaller = DriverCaller | 'cudnn' | 'pinned';
+
 type Frames = readonly (readonly [symbol: string, module: string])[];
 
 const ALLOCATOR = 'c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator';
@@ -33,8 +36,11 @@ const ENGINE: Frames = [
   ['start_thread', LIBC],
 ];
 
+/** A library without symbols has an address instead. */
+const STRIPPED: Frames = [['0x7ec000029d90', LIBC]];
+
 /** Innermost first, below the CUDA runtime. Torch is further out in NCCL's and cuBLAS' own, too. */
-const CHAINS: Readonly<Record<DriverCaller, Readonly<Record<DriverCall['kind'], Frames>>>> = {
+const CHAINS: Readonly<Record<ChainCaller, Readonly<Record<DriverCall['kind'], Frames>>>> = {
   torch: { malloc: [...ASKING, ...PYTHON], free: [...FLUSHING, ...PYTHON] },
   torch_backward: { malloc: [...ASKING, ...ENGINE], free: [...FLUSHING, ...ENGINE] },
   nccl_init: always([
@@ -62,6 +68,13 @@ const CHAINS: Readonly<Record<DriverCaller, Readonly<Record<DriverCall['kind'], 
     ['at::cuda::getCurrentCUDABlasHandle', TORCH],
     ...PYTHON,
   ]),
+  cudnn: always([
+    ['cudnnBackendExecute', `${SITE}/nvidia/cudnn/lib/libcudnn_graph.so.9`],
+    ['at::native::cudnn_convolution', TORCH],
+    ...PYTHON,
+    ...STRIPPED,
+  ]),
+  pinned: always([['at::cuda::CachingHostAllocatorImpl::allocate_host_memory', TORCH], ...PYTHON, ...STRIPPED]),
 };
 
 function always(frames: Frames): Readonly<Record<DriverCall['kind'], Frames>> {
@@ -73,7 +86,7 @@ export class CallChains {
   readonly frames: Frame[] = [];
   private readonly numbers = new Map<string, number>();
 
-  of({ caller, kind }: Pick<DriverCall, 'caller' | 'kind'>): number {
+  of({ caller, kind }: { readonly caller: ChainCaller; readonly kind: DriverCall['kind'] }): number {
     const key = `${caller} ${kind}`;
     const known = this.numbers.get(key);
     if (known !== undefined) return known;
@@ -82,7 +95,8 @@ export class CallChains {
     const call: Frames = [[kind === 'malloc' ? 'cudaMalloc' : 'cudaFree', RUNTIME]];
     for (const [depth, [symbol, module]] of [...call, ...CHAINS[caller][kind]].entries()) {
       const address = CallChains.address(callchain, depth);
-      this.frames.push({ callchain, depth, symbol, module, isUnresolved: false, address });
+      const isUnresolved = symbol.startsWith('0x');
+      this.frames.push({ callchain, depth, symbol, module, isUnresolved, address });
     }
     return callchain;
   }
