@@ -1,7 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: shell text
 
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import {
   canonicalConfigKey,
   configFinding,
@@ -13,6 +15,13 @@ import { envFinding, keepsEnv, MOST_ENV_CHARS } from '../../src/knowledge/env-ke
 import { readShellSettings } from '../../src/text/shell-settings.js';
 import { SEED } from '../support/level.js';
 
+/** Cases as data, see `config-cases.yaml`. */
+const cases = parse(readFileSync(new URL('config-cases.yaml', import.meta.url), 'utf8')) as {
+  readonly keys: Readonly<Record<string, readonly string[]>>;
+  readonly values: readonly (readonly [text: string, value: string | null])[];
+  readonly shell: readonly { readonly is: string; readonly text: string; readonly settings: readonly string[] }[];
+};
+
 const shell = (text: string): string[] =>
   readShellSettings(text).map(({ finding, at }) => {
     const line = text.slice(0, at).split('\n').length;
@@ -20,44 +29,8 @@ const shell = (text: string): string[] =>
   });
 
 describe('canonical keys', () => {
-  it.each([
-    ['--tensor-model-parallel-size', 'tensor_model_parallel_size'],
-    ['model.tensor_model_parallel_size', 'tensor_model_parallel_size'],
-    ['recipe.trainer.strategy.tensor_model_parallel_size', 'tensor_model_parallel_size'],
-    ['model_parallel_size', 'tensor_model_parallel_size'],
-    ['-tp', 'tensor_model_parallel_size'],
-    ['parallelism.tensor_parallel_degree', 'tensor_model_parallel_size'],
-    ['batch_size', 'micro_batch_size'],
-    ['dataset.batch_size', 'batch_size'],
-    ['train_micro_batch_size_per_gpu', 'micro_batch_size'],
-    ['model.encoder_seq_length', 'seq_length'],
-    ['trainer.devices', 'nproc_per_node'],
-    ['devices', 'devices'],
-    ['trainer.max_steps', 'train_iters'],
-    ['zero_optimization.stage', 'zero_stage'],
-    ['pipeline.stage', 'pipeline.stage'],
-    ['fp16.enabled', 'fp16'],
-    ['flops_profiler.enabled', 'flops_profiler.enabled'],
-    ['zero_optimization.offload_optimizer.device', 'zero_offload_optimizer_device'],
-    ['optimizer.lr', 'lr'],
-    ['model.optim.lr', 'lr'],
-    ['optimizer.params.lr', 'lr'],
-    ['cuda_graph_scope', 'cuda_graph_modules'],
-    ['recipe.model.config.recompute_granuality', 'recompute_granularity'],
-    ['model.activations_checkpoint_granularity', 'recompute_granularity'],
-    ['--use-nccl-ub', 'nccl_ub'],
-    ['tokenizer.vocab_size', 'tokenizer.vocab_size'],
-    ['model.vocab_size', 'vocab_size'],
-    ['model.data.validation_ds.global_batch_size', 'validation_ds.global_batch_size'],
-    ['vision_config.hidden_size', 'vision_config.hidden_size'],
-    ['text_config.hidden_size', 'hidden_size'],
-    ['aio_config.block_size', 'aio.block_size'],
-    ['model._target_', 'model._target_'],
-    ['callbacks.0.gc_interval_train', 'manual_gc_interval'],
-    ['my.own_setting', 'own_setting'],
-    ['constructor', 'constructor'],
-    ['__proto__', '__proto__'],
-  ])('%s → %s', (raw, key) => {
+  const spelled = Object.entries(cases.keys).flatMap(([key, spellings]) => spellings.map((raw) => [raw, key] as const));
+  it.each(spelled)('%s → %s', (raw, key) => {
     expect(canonicalConfigKey(raw)).toBe(key);
   });
 
@@ -78,22 +51,7 @@ describe('canonical keys', () => {
 });
 
 describe('values', () => {
-  it.each([
-    ['True', 'True'],
-    ['true', 'True'],
-    ['None', null],
-    ['null', null],
-    ['~', null],
-    ['1.0e-05', '1.0e-05'],
-    ["'yes: no'", 'yes: no'],
-    ['torch.bfloat16', 'bfloat16'],
-    ['<AttnBackend.auto: 5>', 'auto'],
-    ["['core_attn', 'mlp']", '["core_attn","mlp"]'],
-    ['(0.9, 0.95)', '[0.9,0.95]'],
-    ["{'a': None, 'b': True}", '{"a":null,"b":true}'],
-    ['[unclosed', '[unclosed'],
-    ['a (b) c', 'a (b) c'],
-  ])('%s → %s', (text, value) => {
+  it.each(cases.values)('%s → %s', (text, value) => {
     expect(normaliseConfigValue(text)).toBe(value);
   });
 
@@ -133,92 +91,8 @@ describe('values', () => {
 });
 
 describe('shell text', () => {
-  it('follows assignments, arrays and continuations to the line a setting is written on', () => {
-    const text = [
-      '#!/bin/bash',
-      '#SBATCH --nodes=6 --ntasks-per-node=4',
-      '#SBATCH --gres=gpu:h100:4 # each',
-      'TP=2',
-      'ARGS=(',
-      '  --num-layers 30 # layers',
-      '  --no-rope-fusion',
-      ')',
-      'MORE="--seq-length ${SEQ:-2048} \\',
-      '  --micro-batch-size=3"',
-      'export NCCL_DEBUG=WARN WANDB_API_KEY=nono',
-      'NVTE_FUSED_ATTN=1 srun -N 5 torchrun --nproc-per-node 4 pretrain_gpt.py \\',
-      '  "${ARGS[@]}" $MORE --tensor-model-parallel-size "$TP" --exit-interval $STOP',
-    ].join('\n');
-    expect(shell(text)).toEqual([
-      'nnodes=6@2',
-      'ntasks_per_node=4@2',
-      'gpus_per_node=4@3',
-      'num_layers=30@6',
-      'apply_rope_fusion=False@7',
-      'seq_length=2048@9',
-      'micro_batch_size=3@10',
-      '$NCCL_DEBUG=WARN@11',
-      '$NVTE_FUSED_ATTN=1@12',
-      'nnodes=5@12',
-      'nproc_per_node=4@12',
-      'tensor_model_parallel_size=2@13',
-      'exit_interval=$STOP@13',
-    ]);
-  });
-
-  it('computes with whole numbers', () => {
-    const text =
-      'GPUS=8\nN=$(( GPUS * 4 ))\npython t.py --global-batch-size $((N*(2+1)/2)) --lr $((X*2)) --seq-length "$((1/0))"\n';
-    expect(shell(text)).toEqual(['global_batch_size=48@3', 'lr=$((X*2))@3', 'seq_length=$((1/0))@3']);
-  });
-
-  it('keeps both branches, and resolves no variable that they set differently', () => {
-    const text = [
-      'if [ "$GPU" = h100 ]; then',
-      '  export NCCL_NVLS_ENABLE=1; CP=2',
-      'else',
-      '  export NCCL_NVLS_ENABLE=0; CP=4',
-      'fi',
-      'python train.py --context-parallel-size $CP',
-    ].join('\n');
-    expect(shell(text)).toEqual(['$NCCL_NVLS_ENABLE=1@2', '$NCCL_NVLS_ENABLE=0@4', 'context_parallel_size=$CP@6']);
-  });
-
-  it('reads overrides, nested shells, containers and mpirun', () => {
-    expect(shell("bash -c 'python t.py ++model.recompute_modules=[mlp] ~model.fp8 train.train_iters=7'")).toEqual([
-      'recompute_modules=["mlp"]@1',
-      'fp8=null@1',
-      'train_iters=7@1',
-    ]);
-    expect(shell('docker run -e NCCL_DEBUG=INFO --env=HF_TOKEN=x image python t.py --bf16')).toEqual([
-      '$NCCL_DEBUG=INFO@1',
-      'bf16=True@1',
-    ]);
-    expect(shell('mpirun -np 16 -x NCCL_DEBUG=WARN python t.py --bf16')).toEqual([
-      'ntasks=16@1',
-      '$NCCL_DEBUG=WARN@1',
-      'bf16=True@1',
-    ]);
-  });
-
-  it('leaves comments, here-documents and other programs alone', () => {
-    const text = [
-      '# export NCCL_DEBUG=INFO',
-      'cat <<EOF > other.sh',
-      'export NCCL_DEBUG=INFO',
-      'python t.py --num-layers 3',
-      'EOF',
-      'ls --color=auto --num-layers 4',
-      'export NCCL_DEBUG=WARN',
-    ].join('\n');
-    expect(shell(text)).toEqual(['$NCCL_DEBUG=WARN@7']);
-  });
-
-  it('reads arguments that another script expands', () => {
-    expect(shell('MODEL_ARGS=(\n  --num-layers 3\n  --swiglu\n)\n')).toEqual([
-      'num_layers=3@2',
-      'gated_linear_unit=True@3',
-    ]);
+  it.each(cases.shell.map((sample) => [sample.is, sample] as const))('%s', (_, { text, settings }) => {
+    expect(shell(text)).toEqual(settings);
   });
 
   it('survives any text', () => {
