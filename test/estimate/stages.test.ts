@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GivenInputs } from '../../src/estimate/input-keys.js';
-import { bytesOf, GUIDE, LLAMA3_70B, perLayer, stagesOf, TINY } from './given.js';
+import { bytesOf, GPT3_7B, GUIDE, LLAMA3_70B, perLayer, stagesOf, TINY } from './given.js';
 
 const only = (given: GivenInputs) => stagesOf(given).stages[0]!;
 
@@ -292,23 +292,6 @@ describe('refused', () => {
 
 /** Bytes of golden runs of Megatron-LM, and decimal GB of the memory guide; docs/estimator.md has the whole table. */
 describe('published measurements', () => {
-  const GPT3_7B: GivenInputs = {
-    num_layers: 32,
-    hidden_size: 4096,
-    num_attention_heads: 32,
-    num_query_groups: 8,
-    seq_length: 8192,
-    vocab_size: 131073,
-    share_embeddings_and_output_weights: false,
-    position_embedding_type: 'learned_absolute',
-    hidden_dropout: 0.1,
-    attention_dropout: 0.1,
-    global_batch_size: 8,
-    world: 8,
-    dist_opt: true,
-    bf16: true,
-    mbs: 2,
-  };
   const off = (estimate: number, measured: number): number => Math.abs(estimate / measured - 1);
 
   it('gpt3_7b on TP 4: peak, first step, and what stays, each within 1 %', () => {

@@ -20,11 +20,14 @@ export interface SituationOptions {
   readonly limitGib?: number;
 }
 
-const MODELS = parse(readFileSync(new URL('advice-models.yaml', import.meta.url), 'utf8')) as Readonly<
-  Record<'llama' | 'qwen', Sample['config']>
->;
-export const LLAMA_70B = MODELS.llama;
-export const QWEN_30B = MODELS.qwen;
+const FILE = readFileSync(new URL('advice-models.yaml', import.meta.url), 'utf8');
+export const {
+  llama: LLAMA_70B,
+  qwen: QWEN_30B,
+  qwen_printed: QWEN_PRINTED,
+} = parse(FILE) as Readonly<Record<'llama' | 'qwen', Sample['config']>> & {
+  readonly qwen_printed: Readonly<Record<string, string | number>>;
+};
 
 export function situationOf(sample: Sample, options: SituationOptions = {}): Situation {
   const facts = factsOfSample({ framework: 'megatron-bridge', gpu: 'h100-80gb', ...sample });

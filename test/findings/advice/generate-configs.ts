@@ -2,6 +2,8 @@
  * Configurations of trainings as they are run, and failures of them: models of known shapes, cut, stored and captured
  * in every way that the oracle allows. The same seed gives the same configuration.
  */
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { createRandom, type Random } from '../../../samples/generate/simulate/random.js';
 import { findInput } from '../../../src/estimate/input-keys.js';
 import { readInputs } from '../../../src/estimate/read-inputs.js';
@@ -41,89 +43,8 @@ interface Shape {
   readonly eps?: readonly number[];
 }
 
-const dense = (layers: number, hidden: number, heads: number, groups: number, ffn: number): Values => ({
-  num_layers: layers,
-  hidden_size: hidden,
-  num_attention_heads: heads,
-  num_query_groups: groups,
-  ffn_hidden_size: ffn,
-});
-const experts = (count: number, topk: number, ffn: number): Values => ({
-  num_moe_experts: count,
-  moe_router_topk: topk,
-  moe_ffn_hidden_size: ffn,
-  moe_router_load_balancing_type: ['aux_loss'],
-});
-const LATENT: Values = {
-  multi_latent_attention: true,
-  kv_lora_rank: 512,
-  qk_head_dim: 128,
-  qk_pos_emb_head_dim: 64,
-  v_head_dim: 128,
-};
-const firstDense = (layers: number, count: number): Values => ({
-  moe_layer_freq: Array.from({ length: layers }, (_, i) => (i < count ? 0 : 1)),
-});
-
-const SHAPES: readonly Shape[] = [
-  { name: 'llama3-8b', values: dense(32, 4096, 32, 8, 14336), tps: [1, 2, 4], pps: [1, 1, 2, 4] },
-  { name: 'llama3-70b', values: dense(80, 8192, 64, 8, 28672), tps: [2, 4, 8], pps: [1, 2, 4, 8] },
-  { name: 'llama3-405b', values: dense(126, 16384, 128, 8, 53248), tps: [4, 8], pps: [1, 2, 6, 8, 9, 16] },
-  {
-    name: 'gpt-2b',
-    values: { ...dense(24, 2048, 16, 16, 8192), share_embeddings_and_output_weights: true },
-    tps: [1, 2],
-    pps: [1, 1, 2],
-  },
-  {
-    name: 'qwen3-30b',
-    values: { ...dense(48, 2048, 32, 4, 6144), ...experts(128, 8, 768) },
-    tps: [1, 2, 4],
-    pps: [1, 1, 2, 4],
-    eps: [1, 2, 4, 8, 16],
-  },
-  {
-    name: 'qwen3-235b',
-    values: { ...dense(94, 4096, 64, 4, 12288), ...experts(128, 8, 1536) },
-    tps: [1, 2, 4],
-    pps: [1, 2, 8, 16],
-    eps: [4, 8, 16, 32],
-  },
-  {
-    name: 'mixtral-8x7b',
-    values: { ...dense(32, 4096, 32, 8, 14336), ...experts(8, 2, 14336) },
-    tps: [1, 2, 4],
-    pps: [1, 2, 4, 8],
-    eps: [1, 2, 4, 8],
-  },
-  {
-    name: 'deepseek-v3',
-    values: {
-      ...dense(61, 7168, 128, 128, 18432),
-      ...experts(256, 8, 2048),
-      ...LATENT,
-      q_lora_rank: 1536,
-      ...firstDense(61, 3),
-      moe_shared_expert_intermediate_size: 2048,
-    },
-    tps: [1, 2, 4, 8],
-    pps: [1, 4, 8, 16],
-    eps: [8, 16, 32, 64],
-  },
-  {
-    name: 'deepseek-v2-lite',
-    values: {
-      ...dense(27, 2048, 16, 16, 10944),
-      ...experts(64, 6, 1408),
-      ...LATENT,
-      ...firstDense(27, 1),
-      moe_shared_expert_intermediate_size: 2816,
-    },
-    tps: [1, 2],
-    pps: [1, 1, 3],
-    eps: [1, 4, 8],
-  },
-];
+/** In the order in which seeds have chosen them. */
+const SHAPES = parse(readFileSync(new URL('shapes.yaml', import.meta.url), 'utf8')) as readonly Shape[];
 
 const GPUS = [
   { name: 'NVIDIA A100-SXM4-80GB', capability: 8, bytes: 85_094_825_984 },

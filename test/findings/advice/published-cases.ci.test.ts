@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
 import { repoRoot } from '../../store/scratch.js';
+import { QWEN_PRINTED } from '../../support/advice-situation.js';
 import { buildCli } from '../../support/cli.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { oomLines, trainingLog } from '../../support/training-log.js';
@@ -137,7 +138,7 @@ describe('Qwen3-30B-A3B on 8 GPUs, out of memory by capacity', () => {
     mkdirSync(run);
     writeFileSync(
       join(run, 'train.log'),
-      trainingLog({ iterations: 3, finished: false, arguments: QWEN, after: oomLines(0, 2, 76.5, 0.4) }),
+      trainingLog({ iterations: 3, finished: false, arguments: QWEN_PRINTED, after: oomLines(0, 2, 76.5, 0.4) }),
     );
     advice = adviceOn(run);
   });
@@ -171,48 +172,3 @@ describe('Qwen3-30B-A3B on 8 GPUs, out of memory by capacity', () => {
     expect(`${none?.why} ${JSON.stringify(none?.evidence)}`).toMatch(/48.*24 layers.*70\.3 GB/);
   });
 });
-
-/** Arguments as Megatron-LM prints them. */
-const QWEN = {
-  world_size: 8,
-  num_layers: 48,
-  hidden_size: 2048,
-  ffn_hidden_size: 6144,
-  num_attention_heads: 32,
-  num_query_groups: 4,
-  group_query_attention: 'True',
-  kv_channels: 128,
-  num_experts: 128,
-  moe_router_topk: 8,
-  moe_ffn_hidden_size: 768,
-  moe_grouped_gemm: 'True',
-  moe_token_dispatcher_type: 'alltoall',
-  tensor_model_parallel_size: 1,
-  pipeline_model_parallel_size: 1,
-  context_parallel_size: 1,
-  expert_model_parallel_size: 8,
-  expert_tensor_parallel_size: 1,
-  sequence_parallel: 'False',
-  data_parallel_size: 8,
-  micro_batch_size: 1,
-  global_batch_size: 8,
-  seq_length: 4096,
-  max_position_embeddings: 4096,
-  padded_vocab_size: 151936,
-  bf16: 'True',
-  fp16: 'False',
-  optimizer: 'adam',
-  use_distributed_optimizer: 'True',
-  use_precision_aware_optimizer: 'False',
-  optimizer_cpu_offload: 'False',
-  // Its default, which says nothing while offload is off.
-  optimizer_offload_fraction: '1.0',
-  cpu_offloading: 'False',
-  recompute_granularity: 'None',
-  swiglu: 'True',
-  normalization: 'RMSNorm',
-  add_bias_linear: 'False',
-  untie_embeddings_and_output_weights: 'True',
-  transformer_impl: 'transformer_engine',
-  cuda_graph_impl: 'none',
-};
