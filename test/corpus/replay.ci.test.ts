@@ -113,11 +113,7 @@ describe('recordings of the corpus, replayed', () => {
           label,
           mismatches: outcome.mismatches,
           difference: finalDifference(outcome.allocator.snapshot(), dump),
-        }).toEqual({
-          label,
-          mismatches: [],
-          difference: null,
-        });
+        }).toEqual({ label, mismatches: [], difference: null });
         expect(outcome.addressMatches, label).toBe(outcome.allocs);
         expect(outcome.driverEntryMismatches, label).toBe(0);
         sum.cuts += 1;
