@@ -8,74 +8,63 @@ import {
   readSettings,
 } from '../../../src/findings/run/config.js';
 import { describeEnv } from '../../../src/findings/run/env.js';
-import { CONFIG_ORIGINS } from '../../../src/model/log-rows.js';
+import { CONFIG_ORIGINS, type LogRow } from '../../../src/model/log-rows.js';
 import type { EnvResult } from '../../../src/model/results/log.js';
 import type { FoundSetting } from '../../../src/model/settings-read.js';
 import { configText } from '../../../src/report/run/config-text.js';
 import { envText } from '../../../src/report/run/env-text.js';
-import { RUN, type TextSource, withTextRuns } from '../../support/text-run.js';
+import { type Row, RUN, rowOf, withTextRuns } from '../../support/text-run.js';
 
-function found(
-  key: string,
-  value: string | null,
-  origin: (typeof CONFIG_ORIGINS)[number],
-  more: Partial<FoundSetting> = {},
-): FoundSetting {
-  return {
-    key,
-    rawKey: key,
-    value,
-    origin,
-    precedence: CONFIG_ORIGINS.indexOf(origin),
-    attempt: 1,
-    file: 'a.log',
-    line: 1,
-    ...more,
-  };
+/** `KEY VALUE ORIGIN` and further fields, in words as {@link rowOf} reads them. */
+function found(text: string): FoundSetting {
+  const row = rowOf(`config ${text}`) as Extract<LogRow, { row: 'config' }>;
+  const { row: _, ...setting } = row;
+  return { ...{ attempt: 1, file: 'a.log', line: 1, precedence: CONFIG_ORIGINS.indexOf(row.origin) }, ...setting };
 }
+const configOf = (...texts: readonly string[]) => effectiveConfig(texts.map(found));
 
 describe('effectiveConfig', () => {
   it('takes the strongest origin of the latest attempt, and of equal ones the later place', () => {
-    const config = effectiveConfig([
-      found('seq_length', '1', 'log dump'),
-      found('seq_length', '2', 'command line', { attempt: 2 }),
-      found('seq_length', '3', 'command line', { attempt: 2, line: 9 }),
-      found('hidden_size', '10', 'run file'),
-      found('hidden_size', '11', 'log dump'),
-    ]);
+    const config = configOf(
+      'seq_length 1 log_dump',
+      'seq_length 2 command_line attempt=2',
+      'seq_length 3 command_line attempt=2 line=9',
+      'hidden_size 10 run_file',
+      'hidden_size 11 log_dump',
+    );
     expect(config.entry('seq_length')).toMatchObject({ value: '3', origin: 'command line', attempt: 2, line: 9 });
     expect(config.entry('hidden_size')).toMatchObject({ value: '11', origin: 'log dump' });
     expect(config.entry('nothing')).toBeUndefined();
   });
 
   it('lists what origins of one attempt tell differently, not what they only spell differently', () => {
-    const config = effectiveConfig([
-      found('bf16', 'True', 'log dump'),
-      found('bf16', 'true', 'config file'),
-      found('recompute_method', 'None', 'log dump'),
-      found('recompute_method', null, 'config file'),
-      found('lr', '3e-4', 'log dump'),
-      found('lr', '0.0003', 'command line'),
-      found('micro_batch_size', '2', 'log dump'),
-      found('micro_batch_size', '4', 'command line'),
+    const config = configOf(
+      'bf16 True log_dump',
+      'bf16 true config_file',
+      'recompute_method None log_dump',
+      'recompute_method null config_file',
+      'lr 3e-4 log_dump',
+      'lr 0.0003 command_line',
+      'micro_batch_size 2 log_dump',
+      'micro_batch_size 4 command_line',
       // Another launch may differ.
-      found('micro_batch_size', '8', 'log dump', { attempt: 0 }),
-    ]);
+      'micro_batch_size 8 log_dump attempt=0',
+    );
     expect(config.conflicts.map(({ key, values }) => [key, values.map(({ value }) => value)])).toEqual([
       ['micro_batch_size', ['2', '4']],
     ]);
   });
 
   it('keeps the paths of a key that a tree repeats, and only there', () => {
-    const config = effectiveConfig([
-      found('_target_', 'a.Model', 'run file', { rawKey: 'model._target_' }),
-      found('_target_', 'b.Data', 'run file', { rawKey: 'dataset._target_' }),
-      found('some_new_option', '1', 'command line', { rawKey: '--some-new-option' }),
-      found('some_new_option', '1', 'run file', { rawKey: 'model.some_new_option' }),
+    const config = configOf(
+      '_target_ a.Model run_file rawKey=model._target_',
+      '_target_ b.Data run_file rawKey=dataset._target_',
+      'some_new_option 1 command_line rawKey=--some-new-option',
+      'some_new_option 1 run_file rawKey=model.some_new_option',
       // One thing wherever it stands.
-      found('seq_length', '4096', 'run file', { rawKey: 'model.seq_length' }),
-      found('seq_length', '8192', 'run file', { rawKey: 'dataset.seq_length', line: 2 }),
-    ]);
+      'seq_length 4096 run_file rawKey=model.seq_length',
+      'seq_length 8192 run_file rawKey=dataset.seq_length line=2',
+    );
     expect(config.settings.map(({ key }) => key)).toEqual([
       'seq_length',
       'dataset._target_',
@@ -87,7 +76,7 @@ describe('effectiveConfig', () => {
 
   it('puts what bears on memory first, in the order it is asked for', () => {
     const keys = ['zzz', 'recompute_granularity', 'aaa', 'tensor_model_parallel_size', 'micro_batch_size'];
-    const { settings } = effectiveConfig(keys.map((key) => found(key, '1', 'log dump')));
+    const { settings } = configOf(...keys.map((key) => `${key} 1`));
     expect(settings.map(({ key, memory }) => [key, memory])).toEqual([
       ['tensor_model_parallel_size', true],
       ['micro_batch_size', true],
@@ -117,18 +106,18 @@ it.each([
 
 describe('diffConfig', () => {
   it('shows what differs and what only one has', () => {
-    const here = effectiveConfig([
-      found('zzz', 'a', 'log dump'),
-      found('micro_batch_size', '1', 'log dump'),
-      found('bf16', 'True', 'log dump'),
-      found('only_here', 'x', 'log dump'),
-    ]);
-    const there = effectiveConfig([
-      found('zzz', 'b', 'log dump'),
-      found('micro_batch_size', '2', 'run file'),
-      found('bf16', 'true', 'run file'),
-      found('only_there', 'y', 'run file'),
-    ]);
+    const here = configOf(
+      'zzz a log_dump',
+      'micro_batch_size 1 log_dump',
+      'bf16 True log_dump',
+      'only_here x log_dump',
+    );
+    const there = configOf(
+      'zzz b log_dump',
+      'micro_batch_size 2 run_file',
+      'bf16 true run_file',
+      'only_there y run_file',
+    );
     const diff = diffConfig(here, there, 'other');
     expect(diff.different).toEqual([
       {
@@ -148,19 +137,13 @@ describe('diffConfig', () => {
 });
 
 describe('config of stored runs', () => {
-  const config = (key: string, value: string | null): NonNullable<TextSource['rows']>[number] => ({
-    row: 'config',
-    key,
-    rawKey: `--${key}`,
-    value,
-    origin: 'log dump',
-  });
+  const HOSTILE: Row = { ...(rowOf('config - x') as Row & { row: 'config' }), key: 'hostile\u001b[2J', value: 'x\ny' };
 
   it('compares two runs of one store, and prints both', async () => {
     await withTextRuns(
       [
-        [{ path: 'a.log', rows: [config('micro_batch_size', '1'), config('hostile\u001b[2J', 'x\ny')] }],
-        [{ path: 'b.log', rows: [config('micro_batch_size', '4')] }],
+        [{ path: 'a.log', rows: ['config micro_batch_size 1', HOSTILE] }],
+        [{ path: 'b.log', rows: ['config micro_batch_size 4'] }],
       ],
       async (store) => {
         const here = { run: RUN, found: await readSettings(store, 1) };
@@ -185,10 +168,7 @@ describe('config of stored runs', () => {
 });
 
 describe('env', () => {
-  const env = (key: string, value: string | null, origin: string, more: object = {}) =>
-    ({ row: 'env', key, value, origin, ...more }) as NonNullable<TextSource['rows']>[number];
-
-  async function envOf(...rows: readonly NonNullable<TextSource['rows']>[number][]): Promise<EnvResult> {
+  async function envOf(...rows: readonly string[]): Promise<EnvResult> {
     return withTextRuns([[{ path: 'a.log', rows }]], async (store) => {
       const result = await describeEnv(store, 1, RUN);
       expect(envText(result)).not.toMatch(/undefined|NaN|\[object/);
@@ -197,21 +177,18 @@ describe('env', () => {
   }
 
   it('takes what a process had before what a script meant it to have', async () => {
-    const result = await envOf(
-      env('NCCL_ALGO', 'Ring', 'script'),
-      env('NCCL_ALGO', 'Tree', 'process environ', { rank: 0 }),
-    );
+    const result = await envOf('env NCCL_ALGO Ring script', 'env NCCL_ALGO Tree process_environ rank=0');
     expect(result.variables).toMatchObject([{ key: 'NCCL_ALGO', value: 'Tree', origin: 'process environ' }]);
   });
 
   it('names the ranks that differ and those that lack a variable', async () => {
     const conf = 'PYTORCH_CUDA_ALLOC_CONF';
     const result = await envOf(
-      ...[0, 1, 2].map((rank) => env(conf, 'expandable_segments:True', 'env dump', { rank })),
-      env(conf, 'max_split_size_mb:64', 'env dump', { rank: 4 }),
+      ...[0, 1, 2].map((rank) => `env ${conf} expandable_segments:True env_dump rank=${rank}`),
+      `env ${conf} max_split_size_mb:64 env_dump rank=4`,
       // Rank 3 was captured, and has no such variable.
-      ...[0, 1, 2, 3, 4].map((rank) => env('NCCL_DEBUG', 'INFO', 'env dump', { rank })),
-      env('NVTE_FLASH_ATTN', '1', 'script'),
+      ...[0, 1, 2, 3, 4].map((rank) => `env NCCL_DEBUG INFO env_dump rank=${rank}`),
+      'env NVTE_FLASH_ATTN 1 script',
     );
     expect(result.captured_ranks).toEqual([0, 1, 2, 3, 4]);
     const [nccl, nvte, allocator] = result.variables;
@@ -229,7 +206,7 @@ describe('env', () => {
   });
 
   it('claims no absence where no environment was captured', async () => {
-    const result = await envOf(env('NCCL_DEBUG', 'INFO', 'script'), env('OMP_NUM_THREADS', null, 'script'));
+    const result = await envOf('env NCCL_DEBUG INFO script', 'env OMP_NUM_THREADS null script');
     expect(result.variables.flatMap(({ not_set_on }) => not_set_on)).toEqual([]);
     expect(result.variables[1]).toMatchObject({ key: 'OMP_NUM_THREADS', value: null });
     expect(envText(result)).toContain('(unset)');

@@ -3,52 +3,23 @@ import { describe, expect, it } from 'vitest';
 import { measureRun } from '../../../src/findings/flows/measure-run.js';
 import { describeIterations } from '../../../src/findings/run/iterations.js';
 import { megatronValuesOf } from '../../../src/model/upstream-values-of.js';
-import { RUN, type TextSource, withTextRuns } from '../../support/text-run.js';
-
-type Step = NonNullable<TextSource['rows']>[number];
-const step = (iteration: number, rest: Partial<Extract<Step, { row: 'iteration' }>> = {}): Step => ({
-  row: 'iteration',
-  iteration,
-  target: null,
-  ...rest,
-});
-const memory = (iteration: number, metric: string, bytes: number): Step => ({
-  row: 'memory',
-  metric,
-  bytes,
-  value: bytes,
-  unit: 'bytes',
-  precisionBytes: 0,
-  iteration,
-});
+import { type Row, RUN, type TextSource, withTextRuns } from '../../support/text-run.js';
 
 /** Every tenth iteration, with all there is to say of it. */
 const LOG: TextSource = {
   path: 'train.log',
-  rows: [10, 20, 30].map((iteration) =>
-    step(iteration, {
-      target: 100,
-      stepMs: 1000 + iteration,
-      loss: 3,
-      skippedIterations: 0,
-      globalBatchSize: 512,
-      timeUs: iteration * 1e6,
-    }),
+  rows: [10, 20, 30].map(
+    (i) => `iteration ${i} ${1000 + i} loss=3 skippedIterations=0 globalBatchSize=512 timeUs=${i * 1e6}`,
   ),
 };
 const EVERY = Array.from({ length: 30 }, (_, i) => i + 1);
 /** Every iteration, but the time of every tenth only. */
 const EVENTS: TextSource = {
-  path: 'events.out.tfevents.1',
-  format: 'tensorboard',
-  clock: 'utc',
-  rows: EVERY.map((iteration) =>
-    step(iteration, {
-      loss: 3 - iteration / 100,
-      timeUs: iteration * 1e6 + 7_200_000_000,
-      ...(iteration % 10 === 0 ? { stepMs: 2000 + iteration } : {}),
-    }),
-  ),
+  ...{ path: 'events.out.tfevents.1', format: 'tensorboard', clock: 'utc' },
+  rows: EVERY.map((i) => {
+    const time = i % 10 === 0 ? 2000 + i : '-';
+    return `iteration ${i} ${time} target=null loss=${3 - i / 100} timeUs=${i * 1e6 + 7_200_000_000}`;
+  }),
 };
 const described = (sources: readonly TextSource[]) =>
   withTextRuns([sources], (store) => describeIterations(store, 1, RUN));
@@ -74,14 +45,8 @@ describe('iterations of a run with metrics', () => {
   it('are gathered from files that hold a curve each, the fullest first', async () => {
     const curve = (path: string, rows: TextSource['rows']): TextSource => ({ path, format: 'scalars', rows: rows! });
     const rows = await listed([
-      curve(
-        'loss.csv',
-        [1, 2, 3].map((iteration) => step(iteration, { loss: 1 })),
-      ),
-      curve(
-        'time.csv',
-        [1, 2].map((iteration) => step(iteration, { stepMs: 500, loss: 9 })),
-      ),
+      curve('loss.csv', ['iteration 1 - loss=1', 'iteration 2 - loss=1', 'iteration 3 - loss=1']),
+      curve('time.csv', ['iteration 1 500 loss=9', 'iteration 2 500 loss=9']),
     ]);
     expect(rows.map(({ iteration, loss, step_ms }) => [iteration, loss, step_ms])).toEqual([
       [1, 1, 500],
@@ -91,11 +56,7 @@ describe('iterations of a run with metrics', () => {
   });
 
   it('stay apart by launch', async () => {
-    const second: TextSource = {
-      path: 'slurm-2.out',
-      attempt: 2,
-      rows: [1, 2].map((iteration) => step(iteration, { stepMs: 10 })),
-    };
+    const second: TextSource = { path: 'slurm-2.out', attempt: 2, rows: ['iteration 1 10', 'iteration 2 10'] };
     const rows = await listed([LOG, second, { ...EVENTS, attempt: 2, rows: EVENTS.rows!.slice(0, 3) }]);
     expect(rows.map(({ attempt, iteration }) => [attempt, iteration])).toEqual([
       [1, 10],
@@ -108,37 +69,20 @@ describe('iterations of a run with metrics', () => {
     expect(rows[3]).toMatchObject({ loss: 2.99, step_ms: 10 });
   });
 
-  it("give Megatron-LM's golden values at every step, as upstream takes them", () =>
-    withTextRuns(
-      [
-        [
-          LOG,
-          {
-            ...EVENTS,
-            rows: [
-              ...EVENTS.rows!,
-              ...EVERY.flatMap((iteration) => [
-                memory(iteration, 'allocated', 1000 + iteration),
-                memory(iteration, 'max_allocated', 2000 + iteration),
-              ]),
-              { row: 'value' as const, name: 'iteration.num zeros', value: 17, unit: null, iteration: 5 },
-            ],
-          },
-        ],
-      ],
-      async (store) => {
-        const { metrics } = megatronValuesOf(await measureRun(store, 1, RUN));
-        expect([...metrics.keys()].sort()).toEqual([
-          'iteration-time',
-          'lm loss',
-          'mem-allocated-bytes',
-          'mem-max-allocated-bytes',
-          'num-zeros',
-        ]);
-        const loss = metrics.get('lm loss')!;
-        expect([loss.start_step, loss.end_step, loss.step_interval, loss.values.size]).toEqual([1, 30, 1, 30]);
-        expect(metrics.get('mem-max-allocated-bytes')!.values.get(7)).toBe(2007);
-        expect(metrics.get('num-zeros')!.values).toEqual(new Map([[5, 17]]));
-      },
-    ));
+  it("give Megatron-LM's golden values at every step, as upstream takes them", () => {
+    const memory = EVERY.flatMap((i) => [
+      `memory 0 ${i} allocated ${1000 + i} rank=null`,
+      `memory 0 ${i} max_allocated ${2000 + i} rank=null`,
+    ]);
+    const zeros: Row = { row: 'value', name: 'iteration.num zeros', value: 17, unit: null, iteration: 5 };
+    return withTextRuns([[LOG, { ...EVENTS, rows: [...EVENTS.rows!, ...memory, zeros] }]], async (store) => {
+      const { metrics } = megatronValuesOf(await measureRun(store, 1, RUN));
+      const names = ['iteration-time', 'lm loss', 'mem-allocated-bytes', 'mem-max-allocated-bytes', 'num-zeros'];
+      expect([...metrics.keys()].sort()).toEqual(names);
+      const loss = metrics.get('lm loss')!;
+      expect([loss.start_step, loss.end_step, loss.step_interval, loss.values.size]).toEqual([1, 30, 1, 30]);
+      expect(metrics.get('mem-max-allocated-bytes')!.values.get(7)).toBe(2007);
+      expect(metrics.get('num-zeros')!.values).toEqual(new Map([[5, 17]]));
+    });
+  });
 });
