@@ -1,8 +1,69 @@
 /** What stacks alone do not tell, on programs small enough to know the answer by construction. */
-import { describe, expect, it } from 'vitest';
-import { NO_RUN_FIGURES } from '../../../src/attribution/blocks/attribution.js';
-import type { Act } from '../../support/recorded-program.js';
-import { attributed } from './attributed.js';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PARSERS } from '../../../parsers/index.js';
+import { labelAt, NO_RUN_FIGURES, type RunFigures } from '../../../src/attribution/blocks/attribution.js';
+import { compiledRules } from '../../../src/attribution/built-in-rules.js';
+import { attributeDevice } from '../../../src/findings/attribution/attribute-device.js';
+import { ingest } from '../../../src/ingest/ingest.js';
+import type { Store } from '../../../src/store/store.js';
+import { newStore } from '../../support/new-store.js';
+import { type Act, type BeforeBlock, recordProgram } from '../../support/recorded-program.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
+
+const directory = temporaryDirectory();
+/** One for all programs: each is a snapshot of a run of its own. */
+let store: Store;
+let programs = 0;
+beforeAll(async () => {
+  store = await newStore(join(directory, 'store.duckdb'), { threads: 1 });
+});
+afterAll(() => store.close());
+
+interface Label {
+  readonly component: string;
+  readonly sub: string;
+  readonly by: string;
+}
+
+/** The label of every block, by the names of blocks from before the recording and of allocations. */
+async function attributed(
+  acts: readonly Act[],
+  before: readonly BeforeBlock[] = [],
+  run?: RunFigures,
+): Promise<Record<string, Label>> {
+  programs += 1;
+  const folder = join(directory, String(programs));
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'snapshot_0.pickle'), recordProgram(acts, before));
+  await ingest({ store, parsers: PARSERS, paths: [folder], now: new Date() });
+  const of = await attributeDevice(store, { snapshotId: programs, device: 0 }, compiledRules(), run);
+  const names = [...before.map(({ name }) => name), ...acts.flatMap((act) => ('alloc' in act ? [act.alloc] : []))];
+  expect(of.lives.count).toBe(names.length);
+  return Object.fromEntries(
+    names.map((name, row) => {
+      const { component, sub_component: sub, by } = labelAt(of, row);
+      return [name, { component, sub, by }];
+    }),
+  );
+}
+
+/** `a[12].#` is a1.0, a1.1, a1.2, a2.0, …: one of the characters in brackets, and the number of a parameter. */
+function namesOf(pattern: string): string[] {
+  const [whole, one] = /\[(\w+)\]|#/.exec(pattern) ?? [];
+  if (whole === undefined) return [pattern];
+  return [...(one ?? '012')].flatMap((character) => namesOf(pattern.replace(whole, character)));
+}
+
+/** `component`, `component/sub`, `component by source`. */
+function expectLabels(actual: Readonly<Record<string, Label>>, expected: Readonly<Record<string, string>>): void {
+  for (const [pattern, label] of Object.entries(expected)) {
+    const { sub, by, component } = /^(?<component>\w+)(?:\/(?<sub>\w+))?(?: by (?<by>\w+))?$/.exec(label)!.groups!;
+    for (const name of namesOf(pattern))
+      expect(actual[name], name).toMatchObject({ component, ...(sub && { sub }), ...(by && { by }) });
+  }
+}
 
 const TORCH = '/usr/lib/python3.12/site-packages/torch';
 const CALL = [`_call_impl ${TORCH}/nn/modules/module.py:1750`, `_wrapped_call_impl ${TORCH}/nn/modules/module.py:1739`];
@@ -33,6 +94,9 @@ const SIZES = [30 * MIB, 12 * MIB, 5 * MIB];
 const alloc = (name: string, bytes: number, stack: readonly string[]): Act => ({ alloc: name, bytes, stack });
 const free = (name: string): Act => ({ free: name });
 
+/** An optimizer step that allocates for itself only. */
+const end = (n: number): Act[] => [alloc(`t${n}`, MIB, scratch), free(`t${n}`)];
+
 /** Parameters w0…, one forward pass, a backward pass with gradients g0… and gradients of activations. */
 function built(): Act[] {
   return SIZES.map((bytes, i) => alloc(`w${i}`, bytes, build(10 + i)));
@@ -51,21 +115,13 @@ function pass(n: number): Act[] {
 
 describe('backward', () => {
   it('distinguishes gradients of parameters from those of activations by what the optimizer still finds', async () => {
-    const attribution = await attributed([...built(), ...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)]);
-    for (const i of [0, 1, 2]) {
-      expect(attribution[`w${i}`]).toMatchObject({ component: 'parameter', by: 'rule' });
-      expect(attribution[`a1.${i}`]).toMatchObject({ component: 'activation', by: 'rule' });
-      expect(attribution[`g1.${i}`]).toMatchObject({
-        component: 'gradient',
-        sub: 'parameter_gradient',
-        by: 'inference',
-      });
-      expect(attribution[`d1.${i}`]).toMatchObject({
-        component: 'activation',
-        sub: 'activation_gradient',
-        by: 'inference',
-      });
-    }
+    const attribution = await attributed([...built(), ...pass(1), ...end(0), ...pass(2)]);
+    expectLabels(attribution, {
+      'w#': 'parameter by rule',
+      'a1.#': 'activation by rule',
+      'g1.#': 'gradient/parameter_gradient by inference',
+      'd1.#': 'activation/activation_gradient by inference',
+    });
   });
 
   it('knows the gradient that a pipeline stage keeps for the stage before it', async () => {
@@ -75,26 +131,26 @@ describe('backward', () => {
       alloc('received', 9 * MIB, RECEIVE),
       ...pass(1),
       alloc('kept', 9 * MIB, ENGINE),
-      alloc('t', MIB, scratch),
-      free('t'),
+      ...end(0),
       ...pass(2),
     ]);
-    expect(attribution['received']).toMatchObject({ component: 'communication', by: 'rule' });
-    expect(attribution['kept']).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
-    // One that is as large as a parameter stays that parameter's.
-    expect(attribution['g1.1']).toMatchObject({ component: 'gradient', sub: 'parameter_gradient' });
+    // The gradient g1.1 is as large as a parameter, and stays that of the parameter.
+    expectLabels(attribution, {
+      received: 'communication by rule',
+      kept: 'activation/activation_gradient',
+      'g1.1': 'gradient/parameter_gradient',
+    });
   });
 
   it('goes by the sizes of parameters where the trace ends inside', async () => {
     const cut = pass(1).slice(0, 3 + 2);
     const attribution = await attributed([...built(), ...cut, { oom: MIB }]);
-    expect(attribution['g1.0']).toMatchObject({ component: 'gradient' });
-    expect(attribution['d1.0']).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
+    expectLabels(attribution, { 'g1.0': 'gradient', 'd1.0': 'activation/activation_gradient' });
   });
 
   it('infers nothing where no stacks were recorded at all', async () => {
     const attribution = await attributed([alloc('x', MIB, ENGINE), alloc('y', MIB, ENGINE), free('x')]);
-    expect(attribution['x']).toMatchObject({ component: 'unattributed', by: 'none' });
+    expectLabels(attribution, { x: 'unattributed by none' });
   });
 });
 
@@ -120,12 +176,11 @@ describe('gradients under an optimizer whose step allocates nothing', () => {
         free(`last${n}`),
       ]);
       const attribution = await attributed([...built(), ...acts]);
-      for (const n of [1, 2, 3]) {
-        for (const name of grads(n)) expect(attribution[name], name).toMatchObject({ component: 'gradient' });
-        for (const i of [0, 1, 2])
-          expect(attribution[`d${n}.${i}`]).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
-      }
-      for (const n of [1, 2]) expect(attribution[`last${n}`]).toMatchObject({ component: 'activation' });
+      expectLabels(attribution, {
+        'g[123].#': 'gradient',
+        'd[123].#': 'activation/activation_gradient',
+        'last[12]': 'activation',
+      });
     },
   );
 
@@ -138,9 +193,7 @@ describe('gradients under an optimizer whose step allocates nothing', () => {
       ...grads(10 * n).map(free),
     ]);
     const attribution = await attributed([...built(), ...acts, ...pass(30)]);
-    for (const n of [10, 20, 30])
-      for (const name of grads(n)) expect(attribution[name], name).toMatchObject({ component: 'gradient' });
-    for (const i of [0, 1, 2]) expect(attribution[`a11.${i}`]).toMatchObject({ component: 'activation' });
+    expectLabels(attribution, { 'g[123]0.#': 'gradient', 'a11.#': 'activation' });
   });
 
   it('are not what the engine still holds when an optimizer begins', async () => {
@@ -148,23 +201,18 @@ describe('gradients under an optimizer whose step allocates nothing', () => {
       ...pass(n),
       ...tail(n),
       free(`last${n}`),
-      alloc(`t${n}`, MIB, scratch),
-      free(`t${n}`),
+      ...end(n),
       ...grads(n).map(free),
     ]);
     const attribution = await attributed([...built(), ...acts, ...pass(3)]);
-    for (const n of [1, 2]) {
-      for (const name of grads(n)) expect(attribution[name]).toMatchObject({ component: 'gradient' });
-      expect(attribution[`last${n}`]).toMatchObject({ component: 'activation', sub: 'activation_gradient' });
-    }
+    expectLabels(attribution, { 'g[12].#': 'gradient', 'last[12]': 'activation/activation_gradient' });
   });
 
   it('are known where the parameters are from before the recording, and show which these are', async () => {
     const copies = [0, 1].flatMap((copy) => SIZES.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes })));
     const acts = [1, 2].flatMap((n) => [...pass(n), ...grads(n).map(free)]);
     const attribution = await attributed([...acts, ...pass(3)], copies);
-    for (const n of [1, 2])
-      for (const name of grads(n)) expect(attribution[name]).toMatchObject({ component: 'gradient' });
+    expectLabels(attribution, { 'g[12].#': 'gradient' });
     const count = (component: string) => copies.filter(({ name }) => attribution[name]!.component === component).length;
     expect([count('parameter'), count('optimizer_state')]).toEqual([3, 3]);
   });
@@ -178,16 +226,11 @@ describe('gradients under an optimizer whose step allocates nothing', () => {
     const acts = [1, 2].flatMap((n): Act[] => [
       ...pass(n),
       ...copy(n),
-      alloc(`t${n}`, MIB, scratch),
-      free(`t${n}`),
+      ...end(n),
       ...SIZES.map((_, i) => free(`f${n}.${i}`)),
     ]);
     const attribution = await attributed([...built(), ...acts, ...pass(3)]);
-    for (const n of [1, 2])
-      for (const i of [0, 1, 2]) {
-        expect(attribution[`g${n}.${i}`]).toMatchObject({ component: 'gradient' });
-        expect(attribution[`f${n}.${i}`]).toMatchObject({ component: 'gradient', sub: 'gradient_copy' });
-      }
+    expectLabels(attribution, { 'g[12].#': 'gradient', 'f[12].#': 'gradient/gradient_copy' });
   });
 });
 
@@ -200,10 +243,7 @@ describe('optimizer states', () => {
 
   it.each(['lines', 'turns'] as const)('are the first and the second moment, by %s', async (order) => {
     const attribution = await attributed([...built(), ...pass(1), ...states(order), ...pass(2)]);
-    for (const i of [0, 1, 2]) {
-      expect(attribution[`m${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg' });
-      expect(attribution[`v${i}`]).toMatchObject({ component: 'optimizer_state', sub: 'exp_avg_sq' });
-    }
+    expectLabels(attribution, { 'm#': 'optimizer_state/exp_avg', 'v#': 'optimizer_state/exp_avg_sq' });
   });
 
   it('of an optimizer of the user’s own are what outlives its step', async () => {
@@ -213,10 +253,7 @@ describe('optimizer states', () => {
       ...SIZES.flatMap((bytes, i) => [alloc(`t${i}`, bytes, step(30)), alloc(`m${i}`, bytes, step(31)), free(`t${i}`)]),
       ...pass(2),
     ]);
-    for (const i of [0, 1, 2]) {
-      expect(attribution[`m${i}`]).toMatchObject({ component: 'optimizer_state' });
-      expect(attribution[`t${i}`]).toMatchObject({ component: 'temporary' });
-    }
+    expectLabels(attribution, { 'm#': 'optimizer_state', 't#': 'temporary' });
   });
 
   it('are not the parameters that an optimizer writes anew', async () => {
@@ -228,11 +265,7 @@ describe('optimizer states', () => {
         free(n === 1 ? `w${i}` : `w${n - 1}.${i}`),
       ]);
     const attribution = await attributed([...built(), ...pass(1), ...one(1), ...pass(2), ...one(2), ...pass(3)]);
-    for (const n of [1, 2])
-      for (const i of [0, 1, 2]) {
-        expect(attribution[`w${n}.${i}`]).toMatchObject({ component: 'parameter', sub: 'replaced_in_step' });
-        expect(attribution[`m${n}.${i}`]).toMatchObject({ component: 'optimizer_state' });
-      }
+    expectLabels(attribution, { 'w[12].#': 'parameter/replaced_in_step', 'm[12].#': 'optimizer_state' });
   });
 });
 
@@ -242,17 +275,12 @@ describe('memory from before the recording', () => {
 
   it('is the parameters where it has the sizes of the gradients', async () => {
     const second = { name: 'other', bytes: 3 * MIB };
-    const attribution = await attributed(
-      [...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)],
-      [...copies(1), second],
-    );
-    for (const i of [0, 1, 2])
-      expect(attribution[`b0.${i}`]).toMatchObject({ component: 'parameter', by: 'inference' });
-    expect(attribution['other']).toMatchObject({ component: 'before_recording', by: 'none' });
+    const attribution = await attributed([...pass(1), ...end(0), ...pass(2)], [...copies(1), second]);
+    expectLabels(attribution, { 'b0.#': 'parameter by inference', other: 'before_recording by none' });
   });
 
   it('is parameters and states where it has those sizes three times, and the trace makes no states', async () => {
-    const attribution = await attributed([...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)], copies(3));
+    const attribution = await attributed([...pass(1), ...end(0), ...pass(2)], copies(3));
     const count = (component: string) => Object.values(attribution).filter((one) => one.component === component).length;
     expect(count('parameter')).toBe(3);
     expect(count('optimizer_state')).toBe(6);
@@ -273,6 +301,9 @@ describe('memory from before the recording', () => {
     free(`e${n}`),
     free(`a${n}`),
   ];
+  /** The same, with gradients that stay until they are set to zero. */
+  const made = (n: number): Act[] => kept(n).filter((act) => !('free' in act && act.free.startsWith('g')));
+  const zeroed = (names: string): Act[] => MANY.map((_, i) => free(`${names}.${i}`));
   const sets = (...ratios: number[]) =>
     ratios.flatMap((ratio, copy) => MANY.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes: bytes * ratio })));
   const sums = (
@@ -307,9 +338,7 @@ describe('memory from before the recording', () => {
 
   it('has master weights and moments at twice the bytes', async () => {
     const older = sets(1, 2, 2, 2);
-    const made = (n: number): Act[] => kept(n).filter((act) => !('free' in act && act.free.startsWith('g')));
-    const zeroed = (n: number): Act[] => MANY.map((_, i) => free(`g${n}.${i}`));
-    const attribution = await attributed([...made(1), ...zeroed(1), ...made(2), ...zeroed(2), ...made(3)], older);
+    const attribution = await attributed([...made(1), ...zeroed('g1'), ...made(2), ...zeroed('g2'), ...made(3)], older);
     expect(sums(attribution, older)).toEqual({ parameter: 109, optimizer_state: 654 });
     const subs = new Set(older.map(({ name }) => attribution[name]!.sub));
     expect(subs).toEqual(new Set(['by_size', 'master_param', 'exp_avg', 'exp_avg_sq']));
@@ -317,19 +346,14 @@ describe('memory from before the recording', () => {
 
   it('is gradients where a set is freed between the passes', async () => {
     const older = sets(1, 1, 1);
-    const made = (n: number): Act[] => kept(n).filter((act) => !('free' in act && act.free.startsWith('g')));
-    const zeroed = (names: string): Act[] => MANY.map((_, i) => free(`${names}.${i}`));
     const attribution = await attributed([...zeroed('b2'), ...made(1), ...zeroed('g1'), ...made(2)], older);
     expect(sums(attribution, older)).toEqual({ parameter: 109, optimizer_state: 109, gradient: 109 });
-    expect(attribution['b2.0']).toMatchObject({ component: 'gradient' });
+    expectLabels(attribution, { 'b2.0': 'gradient' });
   });
 
   it('stays what it is where only some sizes agree', async () => {
-    const attribution = await attributed(
-      [...pass(1), alloc('t', MIB, scratch), free('t'), ...pass(2)],
-      [{ name: 'b', bytes: SIZES[1]! }],
-    );
-    expect(attribution['b']).toMatchObject({ component: 'before_recording' });
+    const attribution = await attributed([...pass(1), ...end(0), ...pass(2)], [{ name: 'b', bytes: SIZES[1]! }]);
+    expectLabels(attribution, { b: 'before_recording' });
   });
 
   it('is Megatron’s buffers where the run prints so many parameters', async () => {
@@ -343,9 +367,11 @@ describe('memory from before the recording', () => {
       ].map((block) => ({ ...block, bytes: 512 * Math.ceil(block.bytes / 512) })),
       { ...NO_RUN_FIGURES, rankParameters: count },
     );
-    expect(attribution['params']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
-    expect(attribution['grads']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
-    expect(attribution['other']).toMatchObject({ component: 'before_recording' });
+    expectLabels(attribution, {
+      params: 'parameter/param_buffer',
+      grads: 'gradient/main_grad_buffer',
+      other: 'before_recording',
+    });
   });
 });
 
@@ -359,13 +385,12 @@ describe('buffers of Megatron’s DDP', () => {
 
   it('are parameters first and gradients second', async () => {
     const attribution = await attributed([alloc('p', 100 * MIB, buffer(750)), alloc('g', 200 * MIB, buffer(764))]);
-    expect(attribution['p']).toMatchObject({ component: 'parameter', sub: 'param_buffer' });
-    expect(attribution['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+    expectLabels(attribution, { p: 'parameter/param_buffer', g: 'gradient/main_grad_buffer' });
   });
 
   it('are gradients where there is one', async () => {
     const attribution = await attributed([alloc('g', 200 * MIB, buffer(764))]);
-    expect(attribution['g']).toMatchObject({ component: 'gradient', sub: 'main_grad_buffer' });
+    expectLabels(attribution, { g: 'gradient/main_grad_buffer' });
   });
 });
 
@@ -381,9 +406,7 @@ describe('the output projection', () => {
       alloc('head', 4 * MIB, [...linear, ...model]),
       alloc('loss', 512, ['cross_entropy /home/u/loss.py:1', ...MAIN]),
     ]);
-    expect(attribution['in']).toMatchObject({ component: 'activation' });
-    expect(attribution['block']).toMatchObject({ component: 'activation' });
-    expect(attribution['head']).toMatchObject({ component: 'logits_loss', sub: 'output_projection' });
+    expectLabels(attribution, { in: 'activation', block: 'activation', head: 'logits_loss/output_projection' });
   });
 
   it('is nothing in a model without blocks', async () => {
@@ -391,7 +414,7 @@ describe('the output projection', () => {
       alloc('a', MIB, [...linear, ...model]),
       alloc('b', MIB, [...linear, ...model]),
     ]);
-    expect(attribution['b']).toMatchObject({ component: 'activation' });
+    expectLabels(attribution, { b: 'activation' });
   });
 });
 
@@ -401,8 +424,7 @@ describe('pools, workspaces and what is held', () => {
       { alloc: 'a', bytes: MIB, stack: forward(1), pool: [0, 1] },
       alloc('b', MIB, forward(1)),
     ]);
-    expect(attribution['a']).toMatchObject({ component: 'graph_pool', sub: 'activation' });
-    expect(attribution['b']).toMatchObject({ component: 'activation' });
+    expectLabels(attribution, { a: 'graph_pool/activation', b: 'activation' });
   });
 
   it('knows the workspace of cuBLAS by its size and its life', async () => {
@@ -415,15 +437,13 @@ describe('pools, workspaces and what is held', () => {
       alloc('again', 64 * MIB, forward(9)),
       free('again'),
     ]);
-    expect(attribution['odd']).toMatchObject({ component: 'workspace', sub: 'cublas' });
-    expect(attribution['hopper']).toMatchObject({ component: 'workspace', sub: 'cublas' });
-    expect(attribution['tensor']).toMatchObject({ component: 'activation' });
+    expectLabels(attribution, { odd: 'workspace/cublas', hopper: 'workspace/cublas', tensor: 'activation' });
   });
 
   it('takes no cache for workspaces', async () => {
     const kept = [0, 1, 2].map((i) => alloc(`c${i}`, 32 * MIB, forward(9)));
     const attribution = await attributed([alloc('out', 64 * MIB, forward(9)), ...kept, free('out')]);
-    for (const i of [0, 1, 2]) expect(attribution[`c${i}`]).toMatchObject({ component: 'activation' });
+    expectLabels(attribution, { 'c#': 'activation' });
   });
 
   it.each(['serving', 'training'] as const)('knows a cache that grows by concatenation: %s', async (kind) => {
@@ -440,24 +460,19 @@ describe('pools, workspaces and what is held', () => {
       ]);
     const acts = Array.from({ length: 8 }, (_, n) => [...token(n), ...(kind === 'training' ? pass(n) : [])]).flat();
     const attribution = await attributed([...built(), ...acts]);
-    const cache =
-      kind === 'serving' ? { component: 'kv_cache' } : { component: 'activation', sub: 'held_across_steps' };
-    for (const layer of layers) {
-      for (const n of [0, 3, 7]) expect(attribution[`k${n}.${layer}`]).toMatchObject(cache);
-      expect(attribution[`s3.${layer}`]).toMatchObject({ component: 'activation', by: 'rule' });
-      expect(attribution[`h3.${layer}`]).toMatchObject({ component: 'activation', by: 'rule' });
-    }
+    expectLabels(attribution, {
+      'k[037].[01]': kind === 'serving' ? 'kv_cache' : 'activation/held_across_steps',
+      '[sh]3.[01]': 'activation by rule',
+    });
   });
 
   it('knows the youngest blocks of a line whose blocks are all held', async () => {
-    const end = (n: number): Act[] => [alloc(`t${n}`, MIB, scratch), free(`t${n}`)];
     const steps = [1, 2, 3, 4].flatMap((n) => [...pass(n), alloc(`f${n}`, MIB, forward(60)), ...end(n)]);
     const attribution = await attributed([...built(), ...steps]);
-    for (const n of [1, 2, 3, 4]) expect(attribution[`f${n}`]).toMatchObject({ sub: 'held_across_steps' });
+    for (const name of namesOf('f[1234]')) expect(attribution[name]).toMatchObject({ sub: 'held_across_steps' });
   });
 
   it('marks activations that outlive two steps', async () => {
-    const end = (n: number): Act[] => [alloc(`t${n}`, MIB, scratch), free(`t${n}`)];
     const attribution = await attributed([
       ...built(),
       ...pass(1),
@@ -471,7 +486,7 @@ describe('pools, workspaces and what is held', () => {
       ...end(3),
       ...pass(4),
     ]);
-    expect(attribution['kept']).toMatchObject({ component: 'activation', sub: 'held_across_steps' });
+    expectLabels(attribution, { kept: 'activation/held_across_steps' });
     expect(attribution['loop']!.sub).not.toBe('held_across_steps');
   });
 });
