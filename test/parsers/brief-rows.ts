@@ -32,6 +32,14 @@ const BRIEF = {
   settings: setting,
   memory: (row: KeptFinding) =>
     row.row === 'memory' ? `${row.metric} ${row.bytes} ±${row.precisionBytes} @${row.iteration}` : undefined,
+  /** What was measured, by whom, and when. */
+  places: (row: KeptFinding, { rank, host }: LogPlace) => {
+    if (row.row !== 'memory') return undefined;
+    return [row.metric, rank === null ? '' : `rank ${rank}`, host === null ? '' : `on ${host}`, row.moment ?? '']
+      .filter((word) => word !== '')
+      .join(' ');
+  },
+  metrics: (row: KeptFinding) => (row.row === 'memory' ? row.metric : undefined),
   iterations: (row: KeptFinding) => (row.row === 'iteration' ? iteration(row) : undefined),
 } as const;
 export type Brief = keyof typeof BRIEF;

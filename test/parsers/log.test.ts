@@ -6,6 +6,7 @@ import { LINE_LABELS, SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
 import { findLineLabel, stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { logIncidents } from '../support/collect-rows.js';
 import { bytesSource } from '../support/decode.js';
+import { readSamples, textOf } from './sample-files.js';
 
 const parse = async (content: string | Uint8Array, readBytes = 65_536) => {
   const { rows, ...read } = await logIncidents(bytesSource(Buffer.from(content), readBytes));
@@ -122,22 +123,6 @@ describe('prefixes', () => {
 });
 
 describe('reading a log', () => {
-  it('gives line, offset, rank, time and text of a message', async () => {
-    const log = `first\nübung\n[rank4]: ${oom(3, 512)}\nlast\n`;
-    const { rows } = await parse(log);
-    expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({
-      kind: 'cuda_oom',
-      rank: 4,
-      device: 3,
-      line: 3,
-      lastLine: 3,
-      offset: Buffer.from('first\nübung\n').length,
-      exception: 'torch.OutOfMemoryError',
-      text: oom(3, 512),
-    });
-  });
-
   it('does not mix ranks whose lines interleave', async () => {
     const message = (rank: number): string[] => [
       `[rank${rank}]: Traceback (most recent call last):`,
@@ -159,6 +144,14 @@ describe('reading a log', () => {
     }
   });
 
+  it('takes a watchdog for one incident of each of 600 ranks', async () => {
+    const { texts } = readSamples('log');
+    const lines = textOf({ text: '«watchdog interleaved plainly 0-599»' }, texts).split('\n').slice(0, 1800);
+    expect((await parse(lines.join('\n'))).rows.map(({ rank }) => rank)).toEqual(
+      Array.from({ length: 600 }, (_, rank) => rank),
+    );
+  });
+
   it('keeps following a rank while two thousand others write', async () => {
     const otherRanks = Array.from({ length: 2000 }, (_, rank) => `[rank${rank + 10}]:   File "train.py", line ${rank}`);
     const log = [
@@ -172,21 +165,6 @@ describe('reading a log', () => {
     expect(rows[0]?.bytes.requested?.text).toBe('2.00 GiB');
   });
 
-  it('finds all messages of a glued line, each with its rank', async () => {
-    const { rows } = await parse(`[rank0]: ${oom(0, 10)}[rank1]: ${oom(1, 20)}[rank2]: ${oom(2, 30)}\n`);
-    expect(rows.map(({ rank, device, bytes }) => [rank, device, bytes.requested?.text])).toEqual([
-      [0, 0, '10.00 MiB'],
-      [1, 1, '20.00 MiB'],
-      [2, 2, '30.00 MiB'],
-    ]);
-    expect(rows[1]?.rankOrigin).toBe('inline:[rankN]:');
-  });
-
-  it('keeps every place of a repeated message', async () => {
-    const { rows } = await parse(`${oom(0, 10)}\nwandb: ${oom(0, 10)}\n${'x\n'.repeat(50)}${oom(0, 10)}\n`);
-    expect(rows.map(({ line }) => line)).toEqual([1, 2, 53]);
-  });
-
   it('reads through colours, progress bars, NULs, CRLF and invalid UTF-8', async () => {
     const bar = Array.from({ length: 200 }, (_, at) => `\r ${at}%|###| ${at}/200`).join('');
     const log = Buffer.concat([
@@ -198,44 +176,6 @@ describe('reading a log', () => {
     const { rows } = await parse(log);
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatchObject({ rank: 5, device: 5, line: 3 });
-  });
-
-  it('finds a message between carriage returns, with its line', async () => {
-    const { rows } = await parse(`a\n 10%|#  |\r${oom(1, 3)}\r 20%|## |\nb\n`);
-    expect(rows).toHaveLength(1);
-    expect(rows[0]).toMatchObject({ line: 2, device: 1, text: oom(1, 3) });
-  });
-
-  it('counts an allocation retry as a note, not as a failure', async () => {
-    const { rows, notes } = await parse(
-      '[W922 05:15:28.1 CUDACachingAllocator.cpp:1] memory allocation failed with OOM on device 1 while trying to allocate 5 bytes (free: 1, total: 2).\n',
-    );
-    expect(rows).toEqual([]);
-    expect(notes).toEqual([expect.objectContaining({ kind: 'allocation_retry', line: 1, device: 1 })]);
-  });
-
-  it('takes a page that the driver refused to map for such a retry, with its place', async () => {
-    const { rows, notes } = await parse(
-      'step 4\n[W1003 09:12:44.5 CUDACachingAllocator.cpp:497] expandable_segments: memory mapping failed with OOM on device 3 while trying to map 20971520 bytes (free: 10485760, total: 85017493504).\n',
-    );
-    expect(rows).toEqual([]);
-    expect(notes).toEqual([expect.objectContaining({ kind: 'allocation_retry', line: 2, device: 3 })]);
-  });
-
-  it('leaves out values that NVML could not determine, with a note', async () => {
-    const { rows, notes } = await parse(
-      `${oom(0, 1)} Including non-PyTorch memory, this process has 17179869184.00 GiB memory in use.\n`,
-    );
-    expect(rows[0]?.bytes.process).toBeUndefined();
-    expect(notes.map(({ kind }) => kind)).toEqual(['impossible_figure']);
-  });
-
-  it('takes a cuBLAS failure after a device-side assert for its echo', async () => {
-    const assert = 'Indexing.cu:1: indexSelect: block: [0,0,0], thread: [1,0,0] Assertion `i < n` failed.\n';
-    const failure = 'RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`\n';
-    const frames = '  File "x.py", line 1\n'.repeat(300);
-    expect((await parse(assert + frames + failure)).rows.map(({ kind }) => kind)).toEqual(['cublas_not_oom']);
-    expect((await parse(frames + failure)).rows.map(({ kind }) => kind)).toEqual(['cublas']);
   });
 
   it('does not depend on where reads end', async () => {
@@ -266,14 +206,6 @@ describe('reading a log', () => {
       [1, 3],
     ]);
     expect(notes.map(({ kind }) => kind)).toContain('long_line');
-  });
-
-  it('gives the rank that wrote it only if the prefixes contain it', async () => {
-    expect((await parse('[rank3]: a\n[rank3]: b\nc\n')).summary).toEqual({ rank: 3, rankOrigin: 'prefix:[rankN]:' });
-    expect((await parse('[rank3]: a\n[rank4]: b\n')).summary.rank).toBeNull();
-    expect((await parse('a\nb\nc\n[rank3]: d\n')).summary.rank).toBeNull();
-    expect((await parse(' 2: a\n 2: b\n')).summary).toEqual({ rank: 2, rankOrigin: 'prefix:srun' });
-    expect((await parse('')).summary).toEqual({ rank: null, rankOrigin: null });
   });
 });
 

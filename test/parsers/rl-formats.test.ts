@@ -29,8 +29,6 @@ function read(lines: readonly string[]): Read {
 
 const iterationsOf = ({ rows }: Read) => rows.filter((row) => row.row === 'iteration');
 const memoryOf = ({ rows }: Read) => rows.filter((row) => row.row === 'memory');
-const valuesOf = ({ rows }: Read, name: string) =>
-  rows.filter((row) => row.row === 'value').filter((row) => row.name === name);
 const GIB = 1024 ** 3;
 const ESCAPE = String.fromCharCode(27);
 const coloured = (prefix: string): string => `${ESCAPE}[36m${prefix}${ESCAPE}[0m `;
@@ -56,38 +54,6 @@ describe('formats of reinforcement learning', () => {
     ];
     for (const { id, anchors } of REINFORCEMENT_LEARNING_FORMATS)
       for (const anchor of anchors) for (const line of ordinary) expect(line, `${id}: ${anchor}`).not.toContain(anchor);
-  });
-
-  it('separates the workers of a trainer from those of its engine', () => {
-    const trainer = (rank: number): string =>
-      coloured(`(MegatronPolicyWorker[rank=${rank}] pid=${4100 + rank}, ip=10.0.0.3)`);
-    const engine = (pid: number, tp: number): string =>
-      `${coloured(`(RayWorkerWrapper pid=${pid})`)}(Worker_TP${tp} pid=${pid}) `;
-    const log = read([
-      'Connected to Ray cluster.',
-      '========================= Step 9/10 =========================',
-      `${trainer(0)}GPU Memory before optimizer offload: 18.50GB allocated, 63.75GB reserved`,
-      `${engine(700, 0)}INFO 05-24 20:53:41 [gpu_worker.py:298] Available KV cache memory: 10.50 GiB`,
-      '\u{1f4ca} Training Results:',
-      `${trainer(1)}GPU Memory before optimizer offload: 19.50GB allocated, 64.75GB reserved [repeated 7x across cluster] (Ray deduplicates logs by default. Set RAY_DEDUP_LOGS=0 to disable log deduplication)`,
-      '  \u2022 Loss: 0.0125',
-      `${engine(701, 1)}INFO 05-24 20:53:42 [gpu_worker.py:117] Sleep mode freed 52.25 GiB memory, 1.25 GiB memory is still in use.`,
-      '  \u2022 Total step time: 64.75s',
-      '(raylet, ip=10.0.0.3) Spilled 2048 MiB, 1 objects, write throughput 512 MiB/s.',
-      '(autoscaler +1m2s) Tip: use `ray status` to view detailed cluster status.',
-    ]);
-    expect(memoryOf(log).map((row) => [row.line, row.metric, row.bytes, row.rank, row.host, row.moment])).toEqual([
-      [3, 'allocated', 18.5 * GIB, 0, '10.0.0.3', 'before optimizer offload'],
-      [3, 'reserved', 63.75 * GIB, 0, '10.0.0.3', 'before optimizer offload'],
-      // One row, though the line also represents the other ranks that printed it.
-      [6, 'allocated', 19.5 * GIB, 1, '10.0.0.3', 'before optimizer offload'],
-      [6, 'reserved', 64.75 * GIB, 1, '10.0.0.3', 'before optimizer offload'],
-      [8, 'device_used', 1.25 * GIB, null, null, 'after vLLM sleep'],
-    ]);
-    expect(valuesOf(log, 'vllm.kv_cache').map((row) => [row.value, row.rank])).toEqual([[10.5 * GIB, null]]);
-    // The driver's block goes on through the lines of its workers.
-    expect(valuesOf(log, 'nemo_rl.loss').map((row) => row.value)).toEqual([0.0125]);
-    expect(valuesOf(log, 'nemo_rl.time.total_step_time').map((row) => row.value)).toEqual([64.75]);
   });
 
   it('distinguishes writers by the prefixes of their lines', () => {
@@ -173,38 +139,6 @@ describe('formats of reinforcement learning', () => {
       return [metric.slice(0, at), Number(metric.slice(at + 1))] as const;
     });
     expect(metricRows).toEqual(expected);
-  });
-
-  it('takes no step from prose, and no validation for training', () => {
-    const log = read([
-      'step:3 - see the notes',
-      'we resume at step:4 - actor/ is read from disk',
-      'step:0 - val-core/gsm8k/acc/mean@1:0.25',
-    ]);
-    expect(iterationsOf(log)).toEqual([]);
-    expect(log.rows.filter((row) => row.row === 'phase').map((row) => [row.phase, row.iteration])).toEqual([
-      ['eval', 0],
-    ]);
-  });
-
-  it('sees a process end that cannot take its memory back', () => {
-    const { incidents } = read([
-      "(MegatronTrainRayActor pid=5) [Rank 0] Memory-Usage before wake_up model: {'gpu': '0', 'total_GB': 79.11, 'free_GB': 1.93, 'used_GB': 77.18}",
-      '(MegatronTrainRayActor pid=5) [torch_memory_saver.cpp] CUresult error: 2 (out of memory)  file=csrc/utils.h func=cu_mem_create line=194',
-      'The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits with a connection error code 2. End of file. There are some potential root causes. (1) The process is killed by SIGKILL by OOM killer due to high memory usage.',
-    ]);
-    expect(incidents.filter(({ line }) => line === 2).map(({ kind }) => kind)).toEqual(['cuda_oom_driver']);
-    // Guesses of Ray are not evidence of the host's memory.
-    expect(incidents.filter(({ kind }) => kind === 'host_oom')).toEqual([]);
-  });
-
-  it('reads rank, device and moment from a line that names them', () => {
-    const log = read([
-      "(MegatronTrainRayActor pid=5) [2025-12-17 14:10:28] memory_utils.py:60 - [Rank 9] Memory-Usage after offload model: {'gpu': '1', 'total_GB': 79.0, 'free_GB': 70.5, 'used_GB': 8.5, 'allocated_GB': 0.5, 'reserved_GB': 1.0}",
-    ]);
-    expect(memoryOf(log).map((row) => [row.metric, row.rank, row.rankOrigin, row.device])).toEqual(
-      ['device_total', 'device_free', 'device_used', 'allocated', 'reserved'].map((metric) => [metric, 9, 'line', 1]),
-    );
   });
 
   it.each([

@@ -31,6 +31,7 @@ export interface Sample {
   readonly at?: Readonly<Record<string, Readonly<Record<string, object>>>>;
   /** All incidents in their order, each with what it has among others. */
   readonly incidents?: readonly object[];
+  readonly attempts?: number;
   /** Kinds of all notes, sorted. */
   readonly notes?: readonly string[];
   /** All notes in their order, each with what it has among others. */
@@ -67,15 +68,32 @@ function replaced(text: string, from: string, to: string): string {
 }
 
 function textNamed(reference: string, texts: Texts): string {
-  const [, name = '', form = ''] = /^(.*?)(?: as (.*))?$/s.exec(reference) ?? [];
+  const [, name = '', form = ''] = /^(\w+)(?: (.*))?$/s.exec(reference) ?? [];
   const named = texts[name];
   if (named === undefined) throw new Error(`no text ${name}`);
-  if (typeof named === 'string') return named;
-  if (!form.endsWith('yaml')) return JSON.stringify(named, null, form === 'a line' ? 0 : 2);
-  return stringify(named, { lineWidth: 0, aliasDuplicateObjects: false, indentSeq: form !== 'flat yaml' });
+  if (typeof named === 'string') return form === '' ? named : linesAs(form, expanded(named, texts));
+  if (!form.endsWith('yaml')) return JSON.stringify(named, null, form === 'as a line' ? 0 : 2);
+  return stringify(named, { lineWidth: 0, aliasDuplicateObjects: false, indentSeq: form !== 'as flat yaml' });
 }
 
-/** What `«…»` stands for, innermost first: `name`, `name as a line`, `piece*times`, `name¦from=>to¦from=>to`. */
+const PREFIXES: Readonly<Record<string, (rank: number) => string>> = {
+  interleaved: (rank) => `[rank${rank}]: `,
+  'interleaved by srun': (rank) => `${rank}: `,
+  'interleaved plainly': () => '',
+};
+
+/** `behind PREFIX`, or `interleaved 0-3`: every line once for each rank, with its number for RANK. */
+function linesAs(form: string, text: string): string {
+  const lines = text.replace(/\n$/, '').split('\n');
+  if (form.startsWith('behind ')) return lines.map((line) => `${form.slice(7)}${line}\n`).join('');
+  const [, how = '', first, last] = /^(.*) (\d+)-(\d+)$/.exec(form) ?? [];
+  const ranks = Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i);
+  const ofRank = (line: string, rank: number): string =>
+    `${PREFIXES[how]!(rank)}${line.replaceAll('RANK', `${rank}`)}\n`;
+  return lines.flatMap((line) => ranks.map((rank) => ofRank(line, rank))).join('');
+}
+
+/** What `«…»` stands for, innermost first: `name`, `name as a line` (see {@link textNamed}), `piece*times`, `name¦from=>to¦from=>to`. */
 export function expanded(text: string, texts: Texts): string {
   const once = text.replaceAll(/«([^«»]*)»/g, (_, reference: string) => {
     const [, piece, times] = /^(.*)\*(\d+)$/s.exec(reference) ?? [];

@@ -94,8 +94,9 @@ describe.each(SAMPLED_PARSERS)('%s', (id) => {
       }
     for (const [kind, expected] of Object.entries(times))
       expect(ofKind(kind).map(({ place }) => place.timeUs)).toEqual(expected.map(microseconds));
-    const { incidents, notes, noted, summary, hides } = sample;
+    const { incidents, attempts, notes, noted, summary, hides } = sample;
     if (incidents !== undefined) expect(all.incidents.map(withStart(text))).toMatchObject(known(incidents));
+    if (attempts !== undefined) expect(all.attempts).toHaveLength(attempts);
     if (notes !== undefined) expect(all.notes.map(({ kind }) => kind).sort()).toEqual(notes);
     if (noted !== undefined) expect(all.notes).toMatchObject(known(noted));
     if (summary !== undefined) expect(all.summary).toMatchObject(known(summary));

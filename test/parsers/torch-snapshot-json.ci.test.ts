@@ -83,7 +83,7 @@ for n in range(1, len(sys.argv), 3):
     with open(sys.argv[n + 1], 'w') as f: f.write(json.dumps(d, indent=int(sys.argv[n + 2]) or None, ensure_ascii=sys.argv[n + 2] != '1'))
 `;
 
-import { NIGHTLY, sampled } from '../support/level.js';
+import { SEED, sampled } from '../support/level.js';
 import { entry, frame, segment, snapshot, trace } from '../support/small-snapshot.js';
 
 if (!hasPython) {
@@ -139,7 +139,7 @@ if (!hasPython) {
     });
   });
 
-  describe.runIf(NIGHTLY)('the corpus', () => {
+  describe('the corpus', () => {
     const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
     if (files.length === 0) skipLoudly('JSON of the corpus', 'the corpus (set MBF_CORPUS)');
     it.skipIf(files.length === 0)('converted to JSON gives the rows of the pickles', async () => {

@@ -1,7 +1,33 @@
 import { describe, expect, it } from 'vitest';
+import type { Segment } from '../../parsers/log/assembly.js';
 import { isUserCode, readException } from '../../parsers/log/exception-line.js';
+import { ANCHORS } from '../../parsers/log/find-messages.js';
+import { SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
+import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { TRACEBACK_ANCHORS, type Traceback, TracebackAssembly } from '../../parsers/log/tracebacks.js';
-import { segmentsOf } from '../support/join-incidents.js';
+
+/** The segments of a text, as the reader cuts them (without carriage returns and overlong lines). */
+function segmentsOf(text: string, srunLabelled = false): Segment[] {
+  const lines = text.split('\n');
+  let offset = 0;
+  return lines.map((line, index) => {
+    const prefix = stripPrefix(line, srunLabelled ? SRUN_LABEL : null);
+    const nextOffset = offset + Buffer.byteLength(line) + 1;
+    const mask = ANCHORS.reduce((bits, anchor) => (line.includes(anchor.literal) ? bits | anchor.mask : bits), 0);
+    const segment: Segment = {
+      text: line.slice(prefix.end),
+      prefix,
+      line: index + 1,
+      offset,
+      nextOffset,
+      mask,
+      deviceAssert: line.includes('device-side assert'),
+      continues: false,
+    };
+    offset = nextOffset;
+    return segment;
+  });
+}
 
 function read(text: string, srunLabelled = false): Traceback[] {
   const tracebacks: Traceback[] = [];

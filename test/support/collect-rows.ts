@@ -5,7 +5,7 @@ import { PARSERS } from '../../parsers/index.js';
 import { logParser } from '../../parsers/log/index.js';
 import { detect } from '../../src/ingest/detect.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
+import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { IncidentRow, Note } from '../../src/model/tables.js';
 import { bytesSource } from './decode.js';
@@ -14,6 +14,7 @@ export interface Collected {
   readonly rows: readonly PlacedFinding[];
   readonly incidents: readonly IncidentRow[];
   readonly notes: readonly Note[];
+  readonly attempts: readonly AttemptRow[];
   readonly summary: ParseSummary | null;
   /** Code of the error it was refused with. */
   readonly refused: string | null;
@@ -27,17 +28,19 @@ export async function collectFrom(parser: ParserSpec, source: ByteSource, name: 
   const rows: PlacedFinding[] = [];
   const incidents: IncidentRow[] = [];
   const notes: Note[] = [];
+  const attempts: AttemptRow[] = [];
   const sink = strictSink({
     note: (note) => notes.push(note),
     incident: (row) => incidents.push(row),
+    attempt: (row) => attempts.push(row),
     logRow: (finding, place) => rows.push({ finding, place }),
   });
   try {
     const summary = await parser.parse(source, sink, { name });
-    return { rows, incidents, notes, summary, refused: null };
+    return { rows, incidents, notes, attempts, summary, refused: null };
   } catch (error) {
     if (!(error instanceof MbfError)) throw error;
-    return { rows, incidents, notes, summary: null, refused: error.code };
+    return { rows, incidents, notes, attempts, summary: null, refused: error.code };
   }
 }
 

@@ -1,108 +1,15 @@
-/**
- * What the samples of the formats around Megatron cannot show: prefixes and colours, ranks that interleave, and that
- * the facts known of the corpus's logs come out.
- */
+/** Logs of the corpus: the facts known of them come out, and no figure is left unread. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { OTHER_FORMATS } from '../../parsers/log/formats/other.js';
-import { readLogBytes } from '../../parsers/log/read-log.js';
-import { type LogRow, placedRow } from '../../src/model/log-rows.js';
+import { openByteSource } from '../../src/ingest/byte-source.js';
+import type { LogRow } from '../../src/model/log-rows.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
-
-function rowsOf(log: string | Buffer): LogRow[] {
-  const rows: LogRow[] = [];
-  readLogBytes(Buffer.from(log), {
-    incident() {},
-    note() {},
-    logRow: (finding, place) => rows.push(placedRow(finding, place)),
-  });
-  return rows;
-}
+import { readLogRows, unreadFigures } from './read-log.js';
 
 const memoryOf = (rows: readonly LogRow[]) => rows.filter((row) => row.row === 'memory');
 const valuesOf = (rows: readonly LogRow[], name: string) =>
   rows.filter((row) => row.row === 'value').filter((row) => row.name === name);
-
-describe('formats around Megatron', () => {
-  it('have ids of their own and anchors that do not slow every line down', () => {
-    const ids = OTHER_FORMATS.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    for (const { anchors } of OTHER_FORMATS)
-      for (const anchor of anchors) {
-        expect(Buffer.byteLength(anchor)).toBeGreaterThanOrEqual(8);
-        // Nearly every line of NCCL, of a Python logger and of DeepSpeed contains these.
-        for (const common of ['NCCL INFO', '[INFO] [logging.py', ' - INFO - ']) expect(common).not.toContain(anchor);
-      }
-  });
-
-  it("give the moment of DeepSpeed's memory despite its logger's prefixes and a warning in between", () => {
-    const stamp = (line: number, text: string) =>
-      `2: [2023-05-01 10:00:00,12${line % 10}] [INFO] [utils.py:${line}:see_memory_usage] ${text}`;
-    const rows = rowsOf(
-      [
-        stamp(781, 'Before initializing optimizer states'),
-        '2: /opt/torch/cuda/memory.py:373: FutureWarning: memory_cached has been renamed',
-        '2:   warnings.warn(',
-        '3: unrelated',
-        stamp(782, 'MA 1.5 GB         Max_MA 2.0 GB         CA 3.25 GB         Max_CA 3 GB '),
-        stamp(789, 'CPU Virtual Memory:  used = 40.5 GB, percent = 8.0%'),
-        '2: MA 1.5 GB         Max_MA 2.0 GB         CA 3.25 GB         Max_CA 3 GB ',
-      ].join('\n'),
-    );
-    const memory = memoryOf(rows);
-    const moment = 'see_memory_usage: Before initializing optimizer states';
-    expect(memory.map((row) => [row.metric, row.moment, row.rank])).toEqual([
-      ...['allocated', 'max_allocated', 'reserved', 'max_reserved', 'host_used'].map((metric) => [metric, moment, 2]),
-      ...['allocated', 'max_allocated', 'reserved', 'max_reserved'].map((metric) => [metric, undefined, 2]),
-    ]);
-    // `2.0` is round(2.004, 2) as well as round(1.995, 2).
-    expect(memory[1]).toMatchObject({ bytes: 2 * 1024 ** 3, precisionBytes: 0.005 * 1024 ** 3 });
-    expect(memory[3]).toMatchObject({ bytes: 3 * 1024 ** 3, precisionBytes: 0.5 * 1024 ** 3 });
-  });
-
-  it("read torchtitan's coloured step lines", () => {
-    const csi = String.fromCharCode(27);
-    const colour = (code: number, text: string) => `${csi}[${code}m${text}`;
-    const rows = rowsOf(
-      `[rank5]:[titan] 2025-12-01 01:02:03,456 - root - INFO - ${[
-        colour(31, 'step: 10  '),
-        colour(32, 'loss:  9.5000  '),
-        colour(38, 'grad_norm:  2.2500  '),
-        colour(36, 'memory: 70.25GiB(88.70%)  '),
-        colour(34, 'tps: 12,345  '),
-        colour(35, 'tflops: 410.50  '),
-        colour(33, 'mfu: 41.50%'),
-      ].join('')}${csi}[39m`,
-    );
-    expect(rows).toMatchObject([
-      { row: 'iteration', iteration: 10, loss: 9.5, gradNorm: 2.25, tflopsPerGpu: 410.5, rank: 5 },
-      { row: 'memory', metric: 'max_reserved', bytes: Math.round(70.25 * 1024 ** 3), iteration: 10, rank: 5 },
-    ]);
-  });
-
-  it('separate the memory summaries of two ranks', () => {
-    const table = (allocated: number) => [
-      '|===========================================================================|',
-      '|                  PyTorch CUDA memory summary, device ID 0                 |',
-      '|---------------------------------------------------------------------------|',
-      '|            CUDA OOMs: 0            |        cudaMalloc retries: 2         |',
-      '|===========================================================================|',
-      '|        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  |',
-      '|---------------------------------------------------------------------------|',
-      `| Allocated memory      |  ${allocated} MiB |  50000 MiB |   1000 GiB |    900 GiB |`,
-      '|===========================================================================|',
-    ];
-    const [one, two] = [table(11_111), table(22_222)];
-    const rows = rowsOf(one!.flatMap((line, index) => [`0: ${line}`, `1: ${two![index]}`]).join('\n'));
-    const allocated = memoryOf(rows).filter((row) => row.metric === 'allocated');
-    expect(allocated.map((row) => [row.rank, row.value])).toEqual([
-      [0, 11_111],
-      [1, 22_222],
-    ]);
-    expect(memoryOf(rows).filter((row) => row.metric === 'alloc_retries')).toHaveLength(2);
-  });
-});
 
 interface Facts {
   readonly deepspeed_see_memory_usage?: {
@@ -133,7 +40,7 @@ describe('logs of the corpus', () => {
   }
   const logs = metas.map((meta) => {
     const { expected } = JSON.parse(readFileSync(join(folder, meta), 'utf8')) as { readonly expected: Facts };
-    return { expected, rows: rowsOf(readFileSync(join(folder, meta.replace(/\.meta\.json$/, '')))) };
+    return { expected, rows: readLogRows(readFileSync(join(folder, meta.replace(/\.meta\.json$/, '')))) };
   });
 
   it("give DeepSpeed's memory reports", () => {
@@ -211,4 +118,13 @@ describe('logs of the corpus', () => {
     }
     expect(known.length).toBeGreaterThan(0);
   });
+
+  it.each(readdirSync(folder).filter((name) => !name.endsWith('.json')))(
+    'leave no figures unread: %s',
+    async (name) => {
+      const opened = await openByteSource(join(folder, name));
+      const left = await unreadFigures(opened.source, name).finally(() => opened.close());
+      expect(left.map(({ topic, line, text }) => `${topic}, line ${line}: ${text}`)).toEqual([]);
+    },
+  );
 });

@@ -10,7 +10,6 @@ import { openByteSource } from '../../src/ingest/byte-source.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { bytesSource, type Decoded, decode } from '../support/decode.js';
 import { generatePickles } from '../support/generate-pickles.js';
-import { NIGHTLY } from '../support/level.js';
 import { type PythonTruth, pythonTruth } from '../support/python-truth.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -106,7 +105,7 @@ if (!hasPython) {
     });
   });
 
-  describe.runIf(NIGHTLY)('pickles of the corpus', () => {
+  describe('pickles of the corpus', () => {
     const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
     if (files.length === 0) skipLoudly('decoder truth', 'the corpus (set MBF_CORPUS)');
     it.skipIf(files.length === 0)('decode to the rows CPython finds, every value of them', async () => {
