@@ -57,13 +57,8 @@ export function smallExport(options: ExportOptions = {}): Tables {
   const { id, rows: strings } = stringTable();
   const named: Readonly<Record<string, Cell>> = {
     ...{ vm: VM, pid: globalPid(PID), tid: globalTid(PID, TID), nextTid: globalTid(PID, TID + 1) },
-    ...{
-      other: globalPid(77),
-      otherTid: globalTid(77, 77),
-      host,
-      normalized: String(isNormalized),
-      shift: String(shiftNs),
-    },
+    ...{ other: globalPid(77), otherTid: globalTid(77, 77), host },
+    ...{ normalized: String(isNormalized), shift: String(shiftNs) },
   };
   const many = 'many_'.repeat(60);
   const plain = (text: string): string => text.replaceAll('\\n', '\n').replaceAll('\\t', '\t').replace('MANY', many);
@@ -82,21 +77,19 @@ export function smallExport(options: ExportOptions = {}): Tables {
     StringIds: { columns: { id: 'INTEGER PRIMARY KEY', value: 'TEXT' }, rows: [] },
   };
   let last = tables['StringIds']!;
-  for (const line of SMALL.flatMap((text) =>
-    text.endsWith('$environment')
-      ? environment.map((variable) => text.replace('$environment', `'${variable}`))
-      : [text],
-  )) {
+  const lines = SMALL.flatMap((text) => {
+    const isRepeated = text.endsWith('$environment');
+    return isRepeated ? environment.map((variable) => text.replace('$environment', `'${variable}`)) : [text];
+  });
+  for (const line of lines) {
     const [name = '', ...cells] = line.split('\t');
     if (name === '') {
       last.rows.push(Object.fromEntries(Object.keys(last.columns).map((column, i) => [column, cell(cells[i] ?? '~')])));
       continue;
     }
     const columns = cells[0]!.split(' ').map((text) => text.split(':'));
-    last = {
-      columns: Object.fromEntries(columns.map(([c, type = 'INTEGER']) => [c, type.replaceAll('_', ' ')])),
-      rows: [],
-    };
+    const types = columns.map(([column, type = 'INTEGER']) => [column, type.replaceAll('_', ' ')]);
+    last = { columns: Object.fromEntries(types), rows: [] };
     tables[name] = last;
   }
   // The exporter numbers the launched process's environment with all other texts, and no table refers to it.
@@ -167,15 +160,11 @@ export async function writeParquetFolder(
     for (const [name, { columns, rows }] of Object.entries(tables)) {
       const list = Object.entries(columns).map(([column, declared]) => {
         const values = rows.map((row) => row[column] ?? null);
-        return `${quoted(column)} ${typeOf(column, declared, values, integers, dictionaries)}`;
+        return `${quoted(column)} ${typeOf(column, declared, values, { integers, dictionaries })}`;
       });
       await connection.run(`CREATE TABLE ${quoted(name)} (${list.join(', ')})`);
-      const literals = rows.map(
-        (row) =>
-          `(${Object.keys(columns)
-            .map((column) => literal(row[column] ?? null))
-            .join(', ')})`,
-      );
+      const cells = (row: Row): string[] => Object.keys(columns).map((column) => literal(row[column] ?? null));
+      const literals = rows.map((row) => `(${cells(row).join(', ')})`);
       if (rows.length > 0) await connection.run(`INSERT INTO ${quoted(name)} VALUES ${literals.join(', ')}`);
       const file = join(directory, `${name}.parquet`).replaceAll("'", "''");
       await connection.run(`COPY ${quoted(name)} TO '${file}' (FORMAT parquet, ROW_GROUP_SIZE 2048)`);
@@ -190,9 +179,9 @@ function typeOf(
   column: string,
   declared: string,
   values: readonly Cell[],
-  integers: 'INTEGER' | 'BIGINT',
-  dictionaries: boolean,
+  spelling: Required<ParquetSpelling>,
 ): string {
+  const { integers, dictionaries } = spelling;
   if (/REAL/.test(declared)) return 'DOUBLE';
   if (/TEXT/.test(declared)) {
     const texts = [...new Set(values.filter((value) => typeof value === 'string'))];
@@ -222,7 +211,8 @@ export interface JsonSpelling {
 
 type Json = Readonly<Record<string, unknown>>;
 
-type Fields = (row: Row, names: Readonly<Record<string, string>>) => Json;
+type Names = Readonly<Record<string, string>>;
+type Fields = (row: Row, names: Names) => Json;
 
 /** 64-bit integers are strings and 32-bit ones numbers; what is missing is left out. */
 const fieldsOf =
@@ -237,28 +227,35 @@ const fieldsOf =
     return Object.fromEntries(entries);
   };
 
-const CUDA_EVENT = {
-  start: 'startNs',
-  end: 'endNs',
-  correlationId: 'correlationId',
-  deviceId: 'deviceId',
-  contextId: 'contextId',
-  streamId: 'streamId',
-  globalPid: 'globalPid',
-};
-const unchanged = (...names: readonly string[]): Record<string, string> =>
-  Object.fromEntries(names.map((name) => [name, name]));
-const capital = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
-const MEMORY_FIELDS = [
-  ...['globalPid', 'deviceId', 'contextId', 'address', 'pc', 'bytes', 'memKind', 'memoryOperationType', 'name'],
-  ...['operationType', 'poolType', 'correlationId', 'streamId'],
-];
-const POOL_FIELDS = [
-  'localMemoryPoolAddress',
-  'localMemoryPoolReleaseThreshold',
-  'localMemoryPoolSize',
-  'localMemoryPoolUtilizedSize',
-];
+/** `COLUMN` or `COLUMN:NAME`, where the record has another name. */
+const names = (text: string): Names => Object.fromEntries(text.split(' ').map((one) => `${one}:${one}`.split(':')));
+const capitals = (all: Names): Names =>
+  Object.fromEntries(Object.keys(all).map((name) => [name, name.slice(0, 1).toUpperCase() + name.slice(1)]));
+
+const CALL = names('start:startNs end:endNs correlationId globalTid nameId:name returnValue eventClass');
+const CUDA_EVENT = names('start:startNs end:endNs correlationId deviceId contextId streamId globalPid');
+const NVTX = names(
+  'start:Timestamp end:EndTimestamp globalTid:GlobalTid endGlobalTid:EndGlobalTid domainId:DomainId rangeId:RangeId text:Text textId:TextId',
+);
+const MEMORY = names(
+  'globalPid deviceId contextId address pc bytes memKind memoryOperationType name operationType poolType correlationId streamId',
+);
+const POOL = names(
+  'localMemoryPoolAddress localMemoryPoolReleaseThreshold localMemoryPoolSize localMemoryPoolUtilizedSize',
+);
+/** Of the device: type, table, name of the record, its fields and class. */
+const WORK = (
+  [
+    [79, 'KERNEL', 'kernel', 'demangledName shortName mangledName registersPerThread localMemoryTotal', 3],
+    [80, 'MEMCPY', 'memcpy', 'bytes:sizebytes copyKind srcKind dstKind srcDeviceId dstDeviceId', 1],
+    [80, 'MEMSET', 'memset', 'bytes:sizebytes value memKind', 2],
+    [106, 'SYNCHRONIZATION', 'sync', 'syncType', 5],
+    [130, 'GRAPH_TRACE', 'graphTrace', 'graphId graphExecId', 6],
+  ] as const
+).map(([type, table, sub, text, eventClass]) => {
+  const sizes = table === 'KERNEL' ? names('gridX gridY gridZ blockX blockY blockZ') : {};
+  return { type, table: `CUPTI_ACTIVITY_KIND_${table}`, sub, fields: { ...names(text), ...sizes }, eventClass };
+});
 
 export function jsonLines(
   tables: Tables,
@@ -275,9 +272,7 @@ export function jsonLines(
   if (strings === 'table') lines.push({ data: texts.map(({ value }) => value) });
   else for (const { id, value } of texts) lines.push({ type: 'String', id: String(id), value });
   const threads = rows('ThreadNames').map(({ nameId, priority, globalTid: thread }) => ({
-    nameIdx: String(nameId),
-    priority: String(priority),
-    globalTid: String(thread),
+    ...{ nameIdx: String(nameId), priority: String(priority), globalTid: String(thread) },
   }));
   lines.push({ data: threads });
   for (const { globalPid: process, name } of rows('PROCESSES')) {
@@ -285,75 +280,38 @@ export function jsonLines(
     const event = { GlobalPid: String(process), Command: name, Args: ['argv-secret'], NsTime: true };
     lines.push({ Type: 27, CommEvent: { ...event, ...environment } });
   }
-  const call = { start: 'startNs', end: 'endNs', correlationId: 'correlationId', globalTid: 'globalTid' };
-  const api = { ...call, nameId: 'name', returnValue: 'returnValue', eventClass: 'eventClass' };
-  for (const row of rows('CUPTI_ACTIVITY_KIND_RUNTIME')) lines.push({ Type: 48, TraceProcessEvent: fields(row, api) });
-  for (const row of rows('CUBLAS_EVENTS')) lines.push({ Type: 48, TraceProcessEvent: fields(row, api) });
+  for (const row of [...rows('CUPTI_ACTIVITY_KIND_RUNTIME'), ...rows('CUBLAS_EVENTS')])
+    lines.push({ Type: 48, TraceProcessEvent: fields(row, CALL) });
   // A mark of the tracer itself, which does not become a row.
   lines.push({ Type: 47, TraceProcessEvent: { startNs: '1', endNs: '1', eventClass: 6, globalTid: '281' } });
-  const work = (type: number, name: string, sub: string, more: Readonly<Record<string, string>>, eventClass: number) =>
-    rows(name).forEach((row) => {
+  for (const { type, table, sub, fields: more, eventClass } of WORK)
+    for (const row of rows(table))
       lines.push({ Type: type, CudaEvent: { ...fields(row, CUDA_EVENT), eventClass, [sub]: fields(row, more) } });
-    });
-  const kernel = unchanged('demangledName', 'shortName', 'mangledName', 'registersPerThread', 'localMemoryTotal');
-  const sizes = unchanged('gridX', 'gridY', 'gridZ', 'blockX', 'blockY', 'blockZ');
-  work(79, 'CUPTI_ACTIVITY_KIND_KERNEL', 'kernel', { ...kernel, ...sizes }, 3);
-  const copy = unchanged('copyKind', 'srcKind', 'dstKind', 'srcDeviceId', 'dstDeviceId');
-  work(80, 'CUPTI_ACTIVITY_KIND_MEMCPY', 'memcpy', { bytes: 'sizebytes', ...copy }, 1);
-  work(80, 'CUPTI_ACTIVITY_KIND_MEMSET', 'memset', { bytes: 'sizebytes', value: 'value', memKind: 'memKind' }, 2);
-  work(106, 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION', 'sync', { syncType: 'syncType' }, 5);
-  work(130, 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE', 'graphTrace', unchanged('graphId', 'graphExecId'), 6);
   for (const row of rows('NVTX_EVENTS')) {
-    const event = fields(row, {
-      start: 'Timestamp',
-      end: 'EndTimestamp',
-      globalTid: 'GlobalTid',
-      endGlobalTid: 'EndGlobalTid',
-      domainId: 'DomainId',
-      rangeId: 'RangeId',
-      text: 'Text',
-      textId: 'TextId',
-    });
-    lines.push({ Type: row['eventType'], NvtxEvent: { Type: row['eventType'], ...event, NsTime: true } });
+    const type = row['eventType'];
+    lines.push({ Type: type, NvtxEvent: { Type: type, ...fields(row, NVTX), NsTime: true } });
   }
-  const device = (type: number, wrapper: string, row: Row): void =>
-    void lines.push(memoryRecord(type, wrapper, row, memory, fields));
-  for (const row of rows('CUDA_GPU_MEMORY_USAGE_EVENTS')) device(117, 'CudaDeviceMemoryUsage', row);
-  for (const row of rows('CUDA_GPU_MEMORY_POOL_EVENTS')) device(129, 'CudaDeviceMemoryPool', row);
+  for (const row of rows('CUDA_GPU_MEMORY_USAGE_EVENTS'))
+    lines.push({ Type: 117, ...memoryRecord('CudaDeviceMemoryUsageEvent', row, memory, fields) });
+  for (const row of rows('CUDA_GPU_MEMORY_POOL_EVENTS'))
+    lines.push({ Type: 129, ...memoryRecord('CudaDeviceMemoryPoolEvent', row, memory, fields) });
   for (const { timestamp, severity, text } of rows('DIAGNOSTIC_EVENT')) {
-    const time = { Time: String(timestamp), Type: 'TargetTimestamp', NsTime: true };
-    const event = { Timestamp: time, Source: 'Analysis', Level: severity === 2 ? 'Warning' : 'Info', Text: text };
-    lines.push({ Type: 49, DiagnosticEvent: event });
+    const event = { Source: 'Analysis', Level: severity === 2 ? 'Warning' : 'Info', Text: text };
+    lines.push({ Type: 49, DiagnosticEvent: { Timestamp: targetTime(timestamp!), ...event } });
   }
   return `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
 }
 
-function memoryRecord(
-  type: number,
-  wrapper: string,
-  row: Row,
-  spelling: NonNullable<JsonSpelling['memory']>,
-  fields: Fields,
-): Json {
-  const pool = fields(row, unchanged(...POOL_FIELDS));
-  switch (spelling) {
-    case 'columns':
-      return {
-        Type: type,
-        [`${wrapper}Event`]: { ...fields(row, { start: 'startNs', ...unchanged(...MEMORY_FIELDS) }), ...pool },
-      };
-    case 'capitals': {
-      const memoryFields = fields(row, Object.fromEntries(MEMORY_FIELDS.map((name) => [name, capital(name)])));
-      const pools = fields(row, Object.fromEntries(POOL_FIELDS.map((name) => [name, capital(name)])));
-      const Timestamp = { Time: String(row['start']), Type: 'TargetTimestamp', NsTime: true };
-      return { Type: type, GpuMemoryEvent: { Timestamp, ...memoryFields, ...pools } };
-    }
-    case 'nested': {
-      const outer = fields(row, CUDA_EVENT);
-      const inner = fields(row, unchanged(...MEMORY_FIELDS.filter((name) => !(name in CUDA_EVENT))));
-      return { Type: type, CudaEvent: { ...outer, memory: { ...inner, pool } } };
-    }
-  }
+const targetTime = (ns: Cell): Json => ({ Time: String(ns), Type: 'TargetTimestamp', NsTime: true });
+
+function memoryRecord(wrapper: string, row: Row, spelling: JsonSpelling['memory'], fields: Fields): Json {
+  if (spelling === 'capitals')
+    return {
+      GpuMemoryEvent: { Timestamp: targetTime(row['start']!), ...fields(row, capitals({ ...MEMORY, ...POOL })) },
+    };
+  if (spelling !== 'nested') return { [wrapper]: fields(row, { start: 'startNs', ...MEMORY, ...POOL }) };
+  const inner = Object.fromEntries(Object.entries(MEMORY).filter(([name]) => !(name in CUDA_EVENT)));
+  return { CudaEvent: { ...fields(row, CUDA_EVENT), memory: { ...fields(row, inner), pool: fields(row, POOL) } } };
 }
 
 // ---- Zstandard ---------------------------------------------------------------------------------------------------
@@ -380,6 +338,9 @@ const isText = (name: string): boolean => /^(?:name|demangled|text|symbol|module
 /** Every row of a source by table, texts instead of their numbers, in no order but their own; `seq` only orders. */
 export async function storedRows(store: Store, sourceId: number): Promise<Stored> {
   const texts: Record<string, string[]> = {};
+  const read = async (name: string, list: string, table = name): Promise<void> => {
+    texts[name] = await asLines(store, `SELECT ${list} FROM ${table} AS r`, sourceId);
+  };
   for (const { table, columns } of Object.values(NSYS_LAYOUTS)) {
     const names = columns.map(({ name }) => name).filter((name) => name !== 'source_id');
     const list = names.map((name) =>
@@ -387,13 +348,12 @@ export async function storedRows(store: Store, sourceId: number): Promise<Stored
         ? `(SELECT text FROM nsys_text AS t WHERE t.source_id = r.source_id AND t.text_id = r.${name}) AS ${name}`
         : `r.${name}`,
     );
-    texts[table] = await asLines(store, `SELECT ${list.join(', ')} FROM ${table} AS r`, sourceId);
+    await read(table, list.join(', '));
   }
-  for (const table of SMALL_TABLES)
-    texts[table] = await asLines(store, `SELECT r.* EXCLUDE (source_id) FROM ${table} AS r`, sourceId);
-  texts['nsys_table'] = await asLines(store, 'SELECT r.name, r.row_count FROM nsys_table AS r', sourceId);
-  texts['nsys_report'] = await asLines(store, 'SELECT r.* EXCLUDE (source_id, form) FROM nsys_report AS r', sourceId);
-  texts['log_env'] = await asLines(store, 'SELECT r.key, r.value, r.rank, r.host FROM env_value AS r', sourceId);
+  for (const table of SMALL_TABLES) await read(table, 'r.* EXCLUDE (source_id)');
+  await read('nsys_table', 'r.name, r.row_count');
+  await read('nsys_report', 'r.* EXCLUDE (source_id, form)');
+  await read('log_env', 'r.key, r.value, r.rank, r.host', 'env_value');
   return texts;
 }
 
@@ -405,7 +365,7 @@ async function asLines(store: Store, sql: string, sourceId: number): Promise<str
 /** Every text of every table of a store, whatever its schema. */
 export async function allTexts(store: Store): Promise<string[]> {
   const columns = await store.select(
-    "SELECT table_schema AS s, table_name AS t, column_name AS c FROM information_schema.columns WHERE data_type = 'VARCHAR' AND (table_schema, table_name) IN (SELECT (table_schema, table_name) FROM information_schema.tables WHERE table_type = 'BASE TABLE')",
+    "SELECT table_schema AS s, table_name AS t, column_name AS c FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name) WHERE data_type = 'VARCHAR' AND table_type = 'BASE TABLE'",
   );
   const texts = new Set<string>();
   for (const { s, t, c } of columns) {

@@ -8,39 +8,12 @@ import { type IngestOptions, ingest } from '../../../src/ingest/ingest.js';
 import type { IngestResult, IngestSource } from '../../../src/model/results/common.js';
 import type { Store } from '../../../src/store/store.js';
 import { newStore } from '../new-store.js';
-import {
-  allTexts,
-  put,
-  type Stored,
-  sqliteBytes,
-  storedRows,
-  type Tables,
-  writeParquetFolder,
-} from '../nsys-export.js';
+import { allTexts, put, sqliteBytes, storedRows, type Tables, writeParquetFolder } from '../nsys-export.js';
 
 type Fields = Record<string, unknown>;
+type Options = Partial<IngestOptions>;
 
-export interface NsysStore {
-  /** A directory and a store for each test of a suite. */
-  storeForEach(): void;
-  /** The same for all of them: their files have different names. */
-  storeForAll(): void;
-  at(path: string): string;
-  put(path: string, content: string | Uint8Array): void;
-  select(sql: string): Promise<Fields[]>;
-  run(paths: readonly string[], options?: Partial<IngestOptions>): Promise<IngestResult>;
-  /** Ingests a file as a run of its own. */
-  take(path: string, options?: Partial<IngestOptions>): Promise<IngestSource>;
-  /** Writes an export and ingests it: a folder of Parquet files if it ends in `_pqtdir`, else a SQLite file. */
-  takeTables(path: string, tables: Tables, options?: Partial<IngestOptions>): Promise<IngestSource>;
-  report(path?: string): Promise<Fields>;
-  rowsOf(path: string): Promise<Stored>;
-  count(table: string, where?: string): Promise<number>;
-  /** No text of the store contains one of these. */
-  expectNone(secrets: readonly string[]): Promise<void>;
-}
-
-export function nsysStore(): NsysStore {
+export function nsysStore() {
   let root = '';
   let store: Store;
   const open = async (): Promise<void> => {
@@ -52,45 +25,50 @@ export function nsysStore(): NsysStore {
     rmSync(root, { recursive: true, force: true });
   };
   const at = (path: string): string => join(root, path);
-  const run: NsysStore['run'] = (paths, options = {}) =>
+  const run = (paths: readonly string[], options: Options = {}): Promise<IngestResult> =>
     ingest({ store, parsers: PARSERS, paths: paths.map(at), now: new Date(0), ...options });
-  const take: NsysStore['take'] = async (path, options) => {
+  /** Ingests a file as a run of its own. */
+  const take = async (path: string, options?: Options): Promise<IngestSource> => {
     const { sources } = await run([path], options);
     expect(sources).toHaveLength(1);
     return sources[0]!;
   };
   return {
+    /** A directory and a store for each test of a suite. */
     storeForEach() {
       beforeEach(open);
       afterEach(close);
     },
+    /** The same for all of them: their files have different names. */
     storeForAll() {
       beforeAll(open);
       afterAll(close);
     },
     at,
-    put: (path, content) => void put(at(path), content),
-    select: (sql) => store.select(sql),
+    put: (path: string, content: string | Uint8Array) => void put(at(path), content),
+    select: (sql: string): Promise<Fields[]> => store.select(sql),
     run,
     take,
-    async takeTables(path, tables, options) {
+    /** Writes an export and ingests it: a folder of Parquet files if it ends in `_pqtdir`, else a SQLite file. */
+    async takeTables(path: string, tables: Tables, options?: Options): Promise<IngestSource> {
       if (path.endsWith('_pqtdir')) await writeParquetFolder(at(path), tables);
       else put(at(path), sqliteBytes(tables));
       return take(path, options);
     },
-    async report(path = 'a.sqlite') {
+    async report(path = 'a.sqlite'): Promise<Fields> {
       const sql = 'SELECT r.* FROM nsys_report AS r JOIN source USING (source_id) WHERE path = $path';
       return (await store.select(sql, { path: at(path) }))[0]!;
     },
-    async rowsOf(path) {
+    async rowsOf(path: string) {
       const [row] = await store.select('SELECT source_id FROM source WHERE path = $path', { path: at(path) });
       return storedRows(store, Number(row!['source_id']));
     },
-    async count(table, where = 'true') {
+    async count(table: string, where = 'true'): Promise<number> {
       const [row] = await store.select(`SELECT count(*) AS n FROM ${table} WHERE ${where}`);
       return Number(row!['n']);
     },
-    async expectNone(secrets) {
+    /** No text of the store contains one of these. */
+    async expectNone(secrets: readonly string[]): Promise<void> {
       const texts = await allTexts(store);
       for (const secret of secrets) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
     },
