@@ -1,13 +1,14 @@
 /**
  * Recordings of the corpus as plain rows, read by Python so that tests of the allocator depend on no parser of ours.
  */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AllocatorSettings, settingsFromSnapshot } from '../../src/allocator/settings.js';
+import { CORPUS, hasPython, SNAPSHOTS, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
 import { python } from '../support/python-truth.js';
 import type { SnapshotRows } from '../support/snapshot-rows.js';
 
-/**
- * Prints the recordings of a pickle as rows. An unpickler of its own, so that this test depends on no parser of
- * ours.
- */
+/** Prints the recordings of a pickle with at least 50 entries as rows. */
 const DECODE = `
 import json, pickle, sys
 class R(pickle.Unpickler):
@@ -45,4 +46,33 @@ export interface Recording extends SnapshotRows {
 
 export function decode(path: string): { settings: Record<string, string>; recordings: Recording[] } {
   return JSON.parse(python(DECODE, [path]));
+}
+
+export interface CorpusRecording {
+  readonly name: string;
+  /** What an independent decoder found in the trace. */
+  readonly truth: NonNullable<Truth['traces']>[string];
+  readonly recording: Recording;
+  readonly settings: AllocatorSettings;
+  /** What the corpus calls synthetic contradicts the allocator's rules. */
+  readonly synthetic: boolean;
+}
+
+/** Empty without the corpus or Python. */
+export function allRecordings(): CorpusRecording[] {
+  if (!hasPython || snapshotPickles().length === 0) return [];
+  const notes = readFileSync(join(CORPUS, 'README.md'), 'utf8');
+  const synthetics = new Set([...notes.matchAll(/`([^`]+)` is synthetic/g)].map((match) => match[1]));
+  return snapshotPickles().flatMap((name) => {
+    const traces = truthOf(name).traces ?? {};
+    if (!Object.values(traces).some((trace) => trace.entries >= 50)) return [];
+    const { settings, recordings } = decode(join(SNAPSHOTS, name));
+    return recordings.map((recording) => ({
+      name,
+      truth: traces[recording.device]!,
+      recording,
+      settings: settingsFromSnapshot(new Map(Object.entries(settings))),
+      synthetic: synthetics.has(name.replace(/\.\w+$/, '')),
+    }));
+  });
 }

@@ -7,8 +7,8 @@ import { alignLaunches, type MetricsSpan } from '../../src/ingest/align-launches
 import { ingest } from '../../src/ingest/ingest.js';
 import { METRICS_FORMATS } from '../../src/model/vocabulary.js';
 import { loadQuery } from '../../src/store/load-queries.js';
-import { openStore } from '../../src/store/open-store.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 
 const HOUR = 3_600_000_000;
 const span = (sourceId: number, from: number, to: number): MetricsSpan => ({
@@ -16,48 +16,28 @@ const span = (sourceId: number, from: number, to: number): MetricsSpan => ({
   firstUs: from * HOUR,
   lastUs: to * HOUR,
 });
-const attemptsOf = (spans: readonly MetricsSpan[], trained: readonly number[], newest = trained.at(-1) ?? 1) => {
-  const { attempts, shift } = alignLaunches(spans, trained, newest);
-  return { attempts: Object.fromEntries(attempts), shift };
-};
+/** Of an hour each. */
+const three = (...starts: [number, number, number]): MetricsSpan[] =>
+  starts.map((start, i) => span(i + 1, start, start + 1));
+
+const UNTIMED: MetricsSpan = { sourceId: 9, firstUs: null, lastUs: null };
 
 describe('metrics next to logs', () => {
-  it('of the only launch are the only launch', () => {
-    expect(attemptsOf([span(7, 0, 1)], [1])).toEqual({ attempts: { 7: 1 }, shift: 0 });
-  });
-
-  it('of several launches go with the launches that trained, newest with newest', () => {
+  // The spans, the launches that trained, and the newest launch; `attempts` by source, `shift` of the others.
+  it.each([
+    ['of the only launch are the only launch', [span(7, 0, 1)], [1], 1, { 7: 1 }, 0],
     // The second of four launches failed before its first iteration and left no metrics.
-    expect(attemptsOf([span(1, 0, 1), span(2, 5, 6), span(3, 8, 9)], [1, 3, 4])).toEqual({
-      attempts: { 1: 1, 2: 3, 3: 4 },
-      shift: 0,
-    });
-  });
-
-  it('that overlap in time are of one launch', () => {
-    expect(attemptsOf([span(1, 0, 4), span(2, 1, 3), span(3, 5, 6)], [1, 2])).toEqual({
-      attempts: { 1: 1, 2: 1, 3: 2 },
-      shift: 0,
-    });
-  });
-
-  it('of launches whose logs are gone come before, and move the others up', () => {
-    expect(attemptsOf([span(1, 0, 1), span(2, 2, 3), span(3, 4, 5)], [1])).toEqual({
-      attempts: { 1: 1, 2: 2, 3: 3 },
-      shift: 2,
-    });
-  });
-
-  it('without a log that trained go with the newest launch', () => {
-    expect(attemptsOf([span(1, 0, 1)], [], 3)).toEqual({ attempts: { 1: 3 }, shift: 0 });
-    expect(attemptsOf([span(1, 0, 1), span(2, 2, 3)], [], 1)).toEqual({ attempts: { 1: 1, 2: 2 }, shift: 1 });
-  });
-
-  it('without times go with the newest, and none at all move nothing', () => {
-    const untimed: MetricsSpan = { sourceId: 9, firstUs: null, lastUs: null };
-    expect(attemptsOf([span(1, 0, 1), untimed], [1, 2])).toEqual({ attempts: { 1: 2, 9: 2 }, shift: 0 });
-    expect(attemptsOf([untimed], [1])).toEqual({ attempts: { 9: 1 }, shift: 0 });
-    expect(attemptsOf([], [1, 2])).toEqual({ attempts: {}, shift: 0 });
+    ['go with the launches that trained, newest with newest', three(0, 5, 8), [1, 3, 4], 4, { 1: 1, 2: 3, 3: 4 }, 0],
+    ['that overlap are of one', [span(1, 0, 4), span(2, 1, 3), span(3, 5, 6)], [1, 2], 2, { 1: 1, 2: 1, 3: 2 }, 0],
+    ['without their logs come before, and move the others up', three(0, 2, 4), [1], 1, { 1: 1, 2: 2, 3: 3 }, 2],
+    ['without a log that trained go with the newest launch', [span(1, 0, 1)], [], 3, { 1: 3 }, 0],
+    ['without a log that trained, of two', [span(1, 0, 1), span(2, 2, 3)], [], 1, { 1: 1, 2: 2 }, 1],
+    ['without times go with the newest', [span(1, 0, 1), UNTIMED], [1, 2], 2, { 1: 2, 9: 2 }, 0],
+    ['without times, alone', [UNTIMED], [1], 1, { 9: 1 }, 0],
+    ['that are none at all move nothing', [], [1, 2], 2, {}, 0],
+  ] as const)('%s', (_, spans, trained, newest, attempts, shift) => {
+    const aligned = alignLaunches(spans, trained, newest);
+    expect([Object.fromEntries(aligned.attempts), aligned.shift]).toEqual([attempts, shift]);
   });
 
   it('never get a launch below the first, keep their order, and move the others only as far as needed', () => {
@@ -95,7 +75,7 @@ describe('metrics next to logs', () => {
       const rows = [1, 2, 3].map((step) => `${1_760_000_000 + launch * 10_000 + step},${step},${10 - step}`);
       writeFileSync(join(run, `run-${launch}-tag-lm loss.csv`), `Wall time,Step,Value\n${rows.join('\n')}\n`);
     };
-    const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
+    const store = await newStore(join(directory, 'store.duckdb'));
     const attempts = async (): Promise<Record<string, number>> => {
       await ingest({ store, parsers: PARSERS, paths: [run], now: new Date() });
       const rows = await store.select('SELECT display_path, attempt FROM source ORDER BY display_path');

@@ -3,8 +3,8 @@
  * those.
  */
 import { appendFileSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { torchSnapshot } from '../../parsers/torch-snapshot/index.js';
@@ -16,19 +16,19 @@ import { type DecoderJob, DictionaryCursor, ReceivedDictionary } from '../../src
 import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/ingest/derive/derive-snapshot.js';
 import type { ColumnBatch } from '../../src/model/columns.js';
 import type { RowSink } from '../../src/model/parser.js';
+import { sharedBuild } from '../store/scratch.js';
+import { SNAPSHOTS, snapshotPickles } from '../support/corpus.js';
 import { bytesSource, collectDecoded, type Decoded } from '../support/decode.js';
 import { NIGHTLY } from '../support/level.js';
+import { samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
-
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const SAMPLES = join(ROOT, 'samples');
-const corpus = join(resolve(ROOT, process.env['MBF_CORPUS'] ?? '../shared/corpus'), 'snapshots');
 
 let inThread: typeof InThread;
 const directory = temporaryDirectory();
 let thread: InThread.DecodeThread;
 beforeAll(async () => {
-  inThread = (await import(join(ROOT, 'dist', 'src', 'ingest', 'decode-in-thread.js'))) as typeof InThread;
+  const file = join(sharedBuild(), 'src', 'ingest', 'decode-in-thread.js');
+  inThread = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as typeof InThread;
 });
 beforeEach(() => {
   thread = new inThread.DecodeThread();
@@ -40,34 +40,19 @@ function job(path: string): DecoderJob {
   return { path, parser: 'torch-snapshot', name: 'x', sizeBytes: Number(size), mtimeMs: Number(mtimeNs) / 1e6 };
 }
 
-function pickles(from: string): string[] {
-  try {
-    return readdirSync(from)
-      .filter((name) => /\.(pickle|pkl)$/.test(name) && !name.includes('pointer'))
-      .map((name) => join(from, name));
-  } catch {
-    return [];
-  }
-}
-
 /** Snapshots of the samples as they were before they were compressed. */
-function samplePickles(): string[] {
-  const unpacked = temporaryDirectory();
-  return ['capacity', 'leak'].flatMap((name) =>
-    readdirSync(join(SAMPLES, name))
-      .filter((file) => file.endsWith('.pickle.gz'))
-      .map((file) => {
-        const path = join(unpacked, `${name}-${file.replace(/\.gz$/, '')}`);
-        writeFileSync(path, gunzipSync(readFileSync(join(SAMPLES, name, file))));
-        return path;
-      }),
-  );
-}
-
-const samples = samplePickles();
-const files = NIGHTLY ? [...samples, ...pickles(corpus)] : samples;
-if (NIGHTLY && pickles(corpus).length === 0)
-  console.warn('no corpus (MBF_CORPUS): the decoding thread is tested on samples alone');
+const samples = ['capacity', 'leak'].flatMap((name) =>
+  readdirSync(samplePath(name))
+    .filter((file) => file.endsWith('.pickle.gz'))
+    .map((file) => {
+      const path = join(directory, `${name}-${file.replace(/\.gz$/, '')}`);
+      writeFileSync(path, gunzipSync(readFileSync(join(samplePath(name), file))));
+      return path;
+    }),
+);
+const [first = '', second = ''] = samples;
+const corpus = NIGHTLY ? snapshotPickles().filter((name) => !name.includes('pointer')) : [];
+const files = [...samples, ...corpus.map((name) => join(SNAPSHOTS, name))];
 
 /** What ingest's sink is given beyond the rows that the parser makes. */
 interface Extra {
@@ -152,79 +137,71 @@ it.each(files)('sends the rows of %s', async (path) => {
 });
 
 it('decodes files in the order they were started in, however late their rows are taken', async () => {
-  const [first, second] = samples;
   const packed = join(directory, 'packed.pickle.gz');
-  writeFileSync(packed, gzipSync(readFileSync(first!)));
-  const paths = [first!, second!, packed, first!];
+  writeFileSync(packed, gzipSync(readFileSync(first)));
+  const paths = [first, second, packed, first];
   const started = paths.map((path) => thread.start(job(path)));
   for (const [i, decoding] of started.entries()) {
     const sent = await collect((sink) => decoding.run(sink, {}));
-    expect(comparable(sent)).toEqual(comparable(await inPlace(i === 2 ? first! : paths[i]!)));
+    expect(comparable(sent)).toEqual(comparable(await inPlace(i === 2 ? first : paths[i]!)));
   }
 });
 
+/** Takes no snapshot and keeps nothing, but for what is given. */
+const sinkOf = (kept: Partial<DerivedSink>): DerivedSink => ({
+  note: () => undefined,
+  incident: () => undefined,
+  textRows: () => undefined,
+  textRow: () => undefined,
+  attempt: () => undefined,
+  snapshot: () => Promise.reject(new Error('no snapshot is expected')),
+  ...kept,
+});
+
 describe('when it goes wrong', () => {
-  const nothing: DerivedSink = {
-    note: () => undefined,
-    incident: () => undefined,
-    textRows: () => undefined,
-    textRow: () => undefined,
-    attempt: () => undefined,
-    snapshot: () => Promise.reject(new RangeError('the store says no')),
-  };
+  const nothing = sinkOf({ snapshot: () => Promise.reject(new RangeError('the store says no')) });
 
   it('gives the same error, with its place, and continues with the next file', async () => {
     const path = join(directory, 'cut.pickle');
-    const [sample] = samples;
-    const bytes = readFileSync(sample!);
+    const bytes = readFileSync(first);
     const middle = Math.floor(bytes.length / 2);
     writeFileSync(path, bytes.subarray(0, middle));
-    const [cut, whole] = [thread.start(job(path)), thread.start(job(sample!))];
+    const [cut, whole] = [thread.start(job(path)), thread.start(job(first))];
     await expect(collect((sink) => cut.run(sink, {}))).rejects.toMatchObject({
       code: 'MBF2101',
       place: { offset: middle },
     });
-    expect(comparable(await collect((sink) => whole.run(sink, {})))).toEqual(comparable(await inPlace(sample!)));
+    expect(comparable(await collect((sink) => whole.run(sink, {})))).toEqual(comparable(await inPlace(first)));
   });
 
   it('passes on what the sink throws, and goes on with the next file', async () => {
-    const [path] = samples;
-    const [refused, next] = [thread.start(job(path!)), thread.start(job(path!))];
+    const [refused, next] = [thread.start(job(first)), thread.start(job(first))];
     await expect(refused.run(nothing, {})).rejects.toThrow('the store says no');
-    expect(comparable(await collect((sink) => next.run(sink, {})))).toEqual(comparable(await inPlace(path!)));
+    expect(comparable(await collect((sink) => next.run(sink, {})))).toEqual(comparable(await inPlace(first)));
   });
 
   it('ends when closed, even with files left in its queue', async () => {
-    const [path] = samples;
-    for (let i = 0; i < 3; i++) thread.start(job(path!));
+    for (let i = 0; i < 3; i++) thread.start(job(first));
     await thread.close();
     await thread.close();
   });
 
   it('notices another file under the same name', async () => {
     const path = join(directory, 'moved.pickle');
-    copyFileSync(samples[0]!, path);
+    copyFileSync(first, path);
     const before = job(path);
     appendFileSync(path, 'x');
     await expect(thread.start(before).run(nothing, {})).rejects.toMatchObject({ code: 'MBF2009' });
   });
 
   it('reports a bug as a bug', async () => {
-    const path = samples[0]!;
-    await expect(thread.start({ ...job(path), parser: 'none' }).run(nothing, {})).rejects.toThrow('no parser none');
+    await expect(thread.start({ ...job(first), parser: 'none' }).run(nothing, {})).rejects.toThrow('no parser none');
   });
 });
 
 describe('a file that takes too much', () => {
   const rows: string[] = [];
-  const kept: DerivedSink = {
-    note: () => undefined,
-    incident: () => undefined,
-    textRows: () => undefined,
-    textRow: (finding) => void rows.push(JSON.stringify(finding)),
-    attempt: () => undefined,
-    snapshot: () => Promise.reject(new Error('no snapshot is expected')),
-  };
+  const kept = sinkOf({ textRow: (finding) => void rows.push(JSON.stringify(finding)) });
 
   function config(name: string, text: string): DecoderJob {
     const path = join(directory, name);

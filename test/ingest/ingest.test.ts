@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { type IngestOptions, ingest } from '../../src/ingest/ingest.js';
 import type { IngestResult } from '../../src/model/results/common.js';
-import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';
+import { newStore } from '../support/new-store.js';
 import { BASE, type SmallSnapshot, smallSnapshot } from '../support/small-snapshot.js';
 
 let root = '';
@@ -36,40 +36,25 @@ async function run(paths: readonly string[], options: Partial<IngestOptions> = {
 const statuses = (result: IngestResult): Record<string, string> =>
   Object.fromEntries(result.sources.map((source) => [source.path, source.status]));
 
+/** `name status` of each source. */
+const lines = (result: IngestResult): string[] => result.sources.map(({ path, status }) => `${path} ${status}`);
+const column = async (sql: string): Promise<unknown[]> => (await store.select(sql)).map((row) => Object.values(row)[0]);
+const handles = (): Promise<unknown[]> => column('SELECT handle FROM snapshot ORDER BY handle');
+
 async function count(table: string, where = 'true'): Promise<number> {
   const [row] = await store.select(`SELECT count(*) AS n FROM ${table} WHERE ${where}`);
   return Number(row!['n']);
 }
 
 const DATA_TABLES = [
-  'snapshot',
-  'snapshot_feature',
-  'snapshot_setting',
-  'snapshot_pool',
-  'snapshot_device',
-  'snapshot_action',
-  'trace_oom',
-  'event_extra',
-  'annotation',
-  'event',
-  'segment',
-  'block',
-  'incident',
-  'incident_value',
-  'ingest_note',
-  'source',
-  'run',
-  'attempt',
-  'text_value',
-  'frame',
-  'stack',
-  'stack_frame',
-] as const;
+  ...['snapshot', 'snapshot_feature', 'snapshot_setting', 'snapshot_pool', 'snapshot_device', 'snapshot_action'],
+  ...['trace_oom', 'event_extra', 'annotation', 'event', 'segment', 'block', 'incident', 'incident_value'],
+  ...['ingest_note', 'source', 'run', 'attempt', 'text_value', 'frame', 'stack', 'stack_frame'],
+];
 
 async function counts(): Promise<Record<string, number>> {
-  const rowCounts: Record<string, number> = {};
-  for (const table of DATA_TABLES) rowCounts[table] = await count(table);
-  return rowCounts;
+  const columns = DATA_TABLES.map((table) => `(SELECT count(*) FROM ${table}) AS ${table}`);
+  return (await store.select(`SELECT ${columns.join(', ')}`))[0] as Record<string, number>;
 }
 
 /** Rows of sources or snapshots that no longer exist. */
@@ -101,22 +86,20 @@ const SMALL: SmallSnapshot = {
 
 beforeEach(async () => {
   root = realpathSync(scratchDirectory());
-  store = await openStore(at('store.duckdb'), { mode: 'write' });
+  store = await newStore(at('store.duckdb'));
 });
-afterEach(async () => {
-  await store.close();
-});
+afterEach(() => store.close());
 
 describe('a second ingest', () => {
   it('leaves unchanged files as they are, rows, ids and notes', async () => {
     put('run/snapshot_0.pickle', smallSnapshot({ ...SMALL, top: { color: 'red' } }));
     put('run/train.log', OOM_LINE);
     const first = await run(['run']);
-    expect(statuses(first)).toEqual({ 'snapshot_0.pickle': 'ingested', 'train.log': 'ingested' });
+    expect(lines(first)).toEqual(['snapshot_0.pickle ingested', 'train.log ingested']);
     const before = await counts();
     const ids = await store.select('SELECT source_id, sha256, ingested_at FROM source ORDER BY source_id');
     const second = await run(['run']);
-    expect(statuses(second)).toEqual({ 'snapshot_0.pickle': 'unchanged', 'train.log': 'unchanged' });
+    expect(lines(second)).toEqual(['snapshot_0.pickle unchanged', 'train.log unchanged']);
     expect(await counts()).toEqual(before);
     expect(await store.select('SELECT source_id, sha256, ingested_at FROM source ORDER BY source_id')).toEqual(ids);
     const strip = (result: IngestResult) => result.sources.map(({ status: _, ...rest }) => rest);
@@ -132,11 +115,7 @@ describe('a second ingest', () => {
     put('run/snapshot_0.pickle', smallSnapshot({ segments: [[{ size: 2_097_152 }]], entries: [] }));
     appendFileSync(at('run/train.log'), 'iteration 7\n');
     const result = await run(['run']);
-    expect(statuses(result)).toEqual({
-      'snapshot_0.pickle': 'ingested',
-      'snapshot_1.pickle': 'unchanged',
-      'train.log': 'ingested',
-    });
+    expect(lines(result)).toEqual(['snapshot_0.pickle ingested', 'snapshot_1.pickle unchanged', 'train.log ingested']);
     expect(await orphans()).toEqual([]);
     const before = await counts();
     expect(before).toMatchObject({ source: 3, snapshot: 2, event: 2, segment: 3, block: 4, incident: 1, run: 1 });
@@ -144,10 +123,7 @@ describe('a second ingest', () => {
       'SELECT reserved_bytes, events FROM snapshot_device JOIN snapshot USING (snapshot_id) WHERE rank = 0',
     );
     expect(device).toEqual({ reserved_bytes: 2_097_152, events: null });
-    expect((await store.select('SELECT handle FROM snapshot ORDER BY handle')).map((row) => row['handle'])).toEqual([
-      'run/0/snapshot#1',
-      'run/1/snapshot#1',
-    ]);
+    expect(await handles()).toEqual(['run/0/snapshot#1', 'run/1/snapshot#1']);
   });
 
   it('reads unchanged bytes again for a newer parser', async () => {
@@ -155,7 +131,7 @@ describe('a second ingest', () => {
     await run(['run']);
     const before = await counts();
     await store.run('UPDATE source SET parser_version = 0');
-    expect(statuses(await run(['run']))).toEqual({ 'snapshot_0.pickle': 'ingested' });
+    expect(lines(await run(['run']))).toEqual(['snapshot_0.pickle ingested']);
     expect(await counts()).toEqual(before);
     expect(await orphans()).toEqual([]);
   });
@@ -168,7 +144,7 @@ describe('a second ingest', () => {
     const before = await counts();
     put('run/snapshot_0.pickle', good.subarray(0, good.length - 40));
     const bad = await run(['run']);
-    expect(statuses(bad)).toEqual({ 'snapshot_0.pickle': 'failed', 'snapshot_1.pickle': 'unchanged' });
+    expect(lines(bad)).toEqual(['snapshot_0.pickle failed', 'snapshot_1.pickle unchanged']);
     expect(bad.sources[0]!.error).toMatchObject({ code: 'MBF2101', offset: expect.any(Number) });
     expect(bad.sources[0]!.error!.text).toContain('snapshot_0.pickle');
     expect(await orphans()).toEqual([]);
@@ -201,21 +177,15 @@ describe('runs', () => {
     expect([first.runs[0]!.name, second.runs[0]!.name]).toEqual(['latest', 'b/latest']);
     expect((await run(['b/latest'])).runs[0]!.name).toBe('b/latest');
     expect(await count('run')).toBe(2);
-    expect((await store.select('SELECT handle FROM snapshot ORDER BY handle')).map((row) => row['handle'])).toEqual([
-      'b/latest/0/snapshot#1',
-      'latest/0/snapshot#1',
-    ]);
+    expect(await handles()).toEqual(['b/latest/0/snapshot#1', 'latest/0/snapshot#1']);
   });
 
   it('are one with --run, whatever the paths', async () => {
     put('logs/train.log', OOM_LINE);
     put('snaps/snapshot_3.pickle', smallSnapshot(SMALL));
-    const result = await run(['logs', 'snaps/snapshot_3.pickle'], {
-      run: 'night-shift',
-      label: 'golden',
-      commit: 'abc1234',
-    });
-    expect(result.runs).toEqual([{ name: 'night-shift', label: 'golden', commit: 'abc1234', path: at('logs') }]);
+    const labels = { label: 'golden', commit: 'abc1234' };
+    const result = await run(['logs', 'snaps/snapshot_3.pickle'], { run: 'night-shift', ...labels });
+    expect(result.runs).toEqual([{ name: 'night-shift', ...labels, path: at('logs') }]);
     expect(await count('run')).toBe(1);
     expect(await count('source')).toBe(2);
     // The name alone identifies the run: another path joins it; label and commit stay unless they are given.
@@ -236,11 +206,7 @@ describe('runs', () => {
   it('are the subdirectories with --each', async () => {
     for (const name of ['x', 'y', 'z']) put(`runs/${name}/train.log`, OOM_LINE);
     const result = await run(['runs'], { each: true, label: 'nightly' });
-    expect(result.runs.map(({ name, label }) => [name, label])).toEqual([
-      ['x', 'nightly'],
-      ['y', 'nightly'],
-      ['z', 'nightly'],
-    ]);
+    expect(result.runs.map(({ name, label }) => `${name} ${label}`)).toEqual(['x nightly', 'y nightly', 'z nightly']);
     expect(await count('incident')).toBe(3);
   });
 
@@ -264,15 +230,15 @@ describe('files', () => {
     put('plain/snapshot_5.pickle', bytes);
     put('packed/snapshot_5.pickle.gz', gzipSync(bytes));
     put('packed/train.log.gz', gzipSync(OOM_LINE));
-    expect(statuses(await run(['plain', 'packed']))).toEqual({
-      'snapshot_5.pickle': 'ingested',
-      'snapshot_5.pickle.gz': 'ingested',
-      'train.log.gz': 'ingested',
-    });
+    expect(lines(await run(['plain', 'packed']))).toEqual([
+      'snapshot_5.pickle ingested',
+      'snapshot_5.pickle.gz ingested',
+      'train.log.gz ingested',
+    ]);
     const rows = await store.select('SELECT * EXCLUDE (snapshot_id) FROM event ORDER BY snapshot_id, seq');
     expect(rows.length).toBe(4);
     expect(rows.slice(0, 2)).toEqual(rows.slice(2));
-    expect((await store.select('SELECT rank FROM snapshot')).map((row) => row['rank'])).toEqual([5, 5]);
+    expect(await column('SELECT rank FROM snapshot')).toEqual([5, 5]);
     expect(await count('incident', 'rank = 3')).toBe(1);
   });
 
@@ -281,17 +247,16 @@ describe('files', () => {
     put('run/iteration_20/rank2_memory_snapshot.pickle', smallSnapshot(SMALL));
     put('run/memory.pickle', smallSnapshot(SMALL));
     const result = await run(['run']);
-    expect(result.sources.map(({ path, rank }) => [path, rank])).toEqual([
-      ['iteration_10/rank2_memory_snapshot.pickle', 2],
-      ['iteration_20/rank2_memory_snapshot.pickle', 2],
-      ['memory.pickle', null],
+    expect(result.sources.map(({ path, rank }) => `${path} ${rank}`)).toEqual([
+      'iteration_10/rank2_memory_snapshot.pickle 2',
+      'iteration_20/rank2_memory_snapshot.pickle 2',
+      'memory.pickle null',
     ]);
-    expect(
-      (await store.all('snapshot.list', { run_id: null, handle: null })).map(({ handle, rank }) => [handle, rank]),
-    ).toEqual([
-      ['run/-/snapshot#1', null],
-      ['run/2/snapshot#1', 2],
-      ['run/2/snapshot#2', 2],
+    const listed = await store.all('snapshot.list', { run_id: null, handle: null });
+    expect(listed.map(({ handle, rank }) => `${handle} ${rank}`)).toEqual([
+      'run/-/snapshot#1 null',
+      'run/2/snapshot#1 2',
+      'run/2/snapshot#2 2',
     ]);
     expect(await store.select(`SELECT DISTINCT rank_origin FROM source WHERE rank = 2`)).toEqual([
       { rank_origin: 'name:rank in file name' },
@@ -304,12 +269,8 @@ describe('files', () => {
   });
 
   it('have equal notes folded into one with a count', async () => {
-    const entries = Array.from({ length: 50 }, (_, n) => ({
-      action: 'alloc',
-      addr: BASE + n * 512,
-      size: 512,
-      extra: { color: n },
-    }));
+    const entry = (n: number) => ({ action: 'alloc', addr: BASE + n * 512, size: 512, extra: { color: n } });
+    const entries = Array.from({ length: 50 }, (_, n) => entry(n));
     put('run/snapshot_0.pickle', smallSnapshot({ segments: [], entries }));
     const [source] = (await run(['run'])).sources;
     const unknown = source!.notes.filter((note) => note.kind === 'unknown_key');
@@ -346,26 +307,24 @@ describe('files', () => {
     put('run/snapshot_1.pickle', good);
     put('run/snapshot_2.pickle', 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n');
     put('run/snapshot_3.pickle', '');
-    expect(statuses(await run(['run']))).toEqual({
-      'snapshot_0.pickle': 'failed',
-      'snapshot_1.pickle': 'ingested',
-      'snapshot_2.pickle': 'failed',
-      'snapshot_3.pickle': 'failed',
-    });
-    const codes = await store.select(`SELECT error_code FROM source WHERE status = 'failed' ORDER BY display_path`);
-    expect(codes.map((row) => row['error_code'])).toEqual(['MBF2101', 'MBF2001', 'MBF2004']);
+    expect(lines(await run(['run']))).toEqual([
+      'snapshot_0.pickle failed',
+      'snapshot_1.pickle ingested',
+      'snapshot_2.pickle failed',
+      'snapshot_3.pickle failed',
+    ]);
+    const failed = await column(`SELECT error_code FROM source WHERE status = 'failed' ORDER BY display_path`);
+    expect(failed).toEqual(['MBF2101', 'MBF2001', 'MBF2004']);
     expect(await count('snapshot')).toBe(1);
   });
 
   it('never include the store itself', async () => {
     const inside = join(root, 'run', 'own.duckdb');
     put('run/train.log', OOM_LINE);
-    const ownStore = await openStore(inside, { mode: 'write' });
+    const ownStore = await newStore(inside);
     try {
       const result = await ingest({ store: ownStore, parsers: PARSERS, paths: [at('run')], now: new Date() });
-      expect(result.sources.filter(({ status }) => status === 'ingested').map(({ path }) => path)).toEqual([
-        'train.log',
-      ]);
+      expect(lines(result).filter((line) => line.endsWith(' ingested'))).toEqual(['train.log ingested']);
       expect(result.sources.some(({ status }) => status === 'failed')).toBe(false);
     } finally {
       await ownStore.close();

@@ -16,6 +16,14 @@ import {
 
 const { storeForEach, at, put, select, run, take, takeTables, report, count, expectNone } = nsysStore();
 
+/** Rows as text; `-` is NULL. */
+const rowLines = async (columns: string, source: string): Promise<string[]> =>
+  (await select(`SELECT ${columns} FROM ${source}`)).map((row) =>
+    Object.values(row)
+      .map((value) => value ?? '-')
+      .join(' '),
+  );
+
 const EXPORT = smallExport();
 const SQLITE = sqliteBytes(EXPORT);
 const LOG = ' iteration        1/      10 | lm loss: 1.000000E+01 |\n';
@@ -39,10 +47,11 @@ describe('every table of an export', () => {
       const wanted = rows.map((row) =>
         Object.fromEntries(Object.keys(columns).map((column) => [column, exact(row[column] ?? null)])),
       );
-      expect([
+      const found = await raw(name);
+      expect(
+        found.map((row) => Object.fromEntries(Object.entries(row).map(([key, value]) => [key, exact(value)]))),
         name,
-        (await raw(name)).map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, exact(v)]))),
-      ]).toEqual([name, wanted]);
+      ).toEqual(wanted);
     }
     await expectNone(SECRETS);
     // Private texts apart, those that nobody names are there, too.
@@ -101,18 +110,13 @@ describe('every table of an export', () => {
     const result = await run(['a.sqlite', 'b.sqlite'], { allTables: true, run: 'both' });
     expect(statuses(result)).toEqual({ 'a.sqlite': 'ingested', 'b.sqlite': 'ingested' });
     expect(
-      await select(
-        'SELECT source_id, launchType, cluster, registersPerThread AS r, count(*) AS n FROM nsys_raw.CUPTI_ACTIVITY_KIND_KERNEL GROUP BY ALL ORDER BY 1',
+      await rowLines(
+        'source_id, launchType, cluster, registersPerThread, count(*)',
+        'nsys_raw.CUPTI_ACTIVITY_KIND_KERNEL GROUP BY ALL ORDER BY 1',
       ),
-    ).toMatchObject([
-      { source_id: 1, launchType: 1, cluster: null, r: '64', n: 2 },
-      { source_id: 2, launchType: null, cluster: 2, r: 'many', n: 2 },
-    ]);
-    expect(await select('SELECT source_id, id FROM nsys_raw.ENUM_GPU_CTX_SWITCH ORDER BY ALL')).toEqual([
-      { source_id: 1, id: -1 },
-      { source_id: 1, id: 0 },
-      { source_id: 2, id: 0.5 },
-    ]);
+    ).toEqual(['1 1 - 64 2', '2 - 2 many 2']);
+    const ids = await rowLines('source_id, id', 'nsys_raw.ENUM_GPU_CTX_SWITCH ORDER BY ALL');
+    expect(ids).toEqual(['1 -1', '1 0', '2 0.5']);
     expect(await raw('ONLY_HERE')).toEqual([{ 'a "b"': 'c', nothing: '7' }]);
   });
 
@@ -129,19 +133,11 @@ describe('every table of an export', () => {
       },
     });
     put('run/a.sqlite', sqliteBytes(fewer));
-    expect(statuses(await run(['run'], { allTables: true }))).toEqual({
-      'a.sqlite': 'ingested',
-      'b.sqlite': 'unchanged',
-    });
-    expect(await select(`SELECT late, count(*)::INTEGER AS n FROM ${table} GROUP BY ALL ORDER BY ALL`)).toEqual([
-      { late: 'yes', n: 1 },
-      { late: null, n: 2 },
-    ]);
+    const again = async () => statuses(await run(['run'], { allTables: true }));
+    expect(await again()).toEqual({ 'a.sqlite': 'ingested', 'b.sqlite': 'unchanged' });
+    expect(await rowLines('late, count(*)', `${table} GROUP BY ALL ORDER BY ALL`)).toEqual(['yes 1', '- 2']);
     put('run/a.sqlite', 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n');
-    expect(statuses(await run(['run'], { allTables: true }))).toEqual({
-      'a.sqlite': 'MBF2001',
-      'b.sqlite': 'unchanged',
-    });
+    expect(await again()).toEqual({ 'a.sqlite': 'MBF2001', 'b.sqlite': 'unchanged' });
     expect(await count(table)).toBe(2);
     expect(await count(table, 'source_id NOT IN (SELECT source_id FROM nsys_report)')).toBe(0);
   });
@@ -180,14 +176,9 @@ describe('a second ingest', () => {
     await run(['run']);
     put('run/a.sqlite', sqliteBytes(smallExport({ salt: 2, environment: ['RANK=5'] })));
     const result = await run(['run']);
-    expect(result.sources.map(({ status, rank }) => [status, rank])).toEqual([
-      ['ingested', 5],
-      ['unchanged', 3],
-    ]);
-    expect(await select('SELECT rank, host FROM nsys_report JOIN source USING (source_id) ORDER BY rank')).toEqual([
-      { rank: 3, host: 'other-host' },
-      { rank: 5, host: 'small-node-07' },
-    ]);
+    expect(result.sources.map(({ status, rank }) => `${status} ${rank}`)).toEqual(['ingested 5', 'unchanged 3']);
+    const hosts = await rowLines('rank, host', 'nsys_report JOIN source USING (source_id) ORDER BY rank');
+    expect(hosts).toEqual(['3 other-host', '5 small-node-07']);
     expect(await count('nsys_memory')).toBe(12);
     expect(await count('nsys_text', 'source_id NOT IN (SELECT source_id FROM source)')).toBe(0);
   });
@@ -201,10 +192,10 @@ describe('what lies in one directory', () => {
     put('run/train.log', LOG);
     const { runs, sources } = await run(['run']);
     expect(runs).toHaveLength(1);
-    expect(sources.map(({ path, format, rank }) => [path, format, rank])).toEqual([
-      ['rank0.sqlite', 'nsys', 0],
-      ['rank1.sqlite', 'nsys', 1],
-      ['train.log', 'log', null],
+    expect(sources.map(({ path, format, rank }) => `${path} ${format} ${rank}`)).toEqual([
+      'rank0.sqlite nsys 0',
+      'rank1.sqlite nsys 1',
+      'train.log log null',
     ]);
   });
 
@@ -212,11 +203,8 @@ describe('what lies in one directory', () => {
     await writeParquetFolder(at('run'), EXPORT);
     put('run/train.log', LOG);
     put('run/deep/b.sqlite', SQLITE);
-    expect(statuses(await run(['run']))).toEqual({
-      run: 'ingested',
-      'deep/b.sqlite': 'ingested',
-      'train.log': 'ingested',
-    });
+    const all = { run: 'ingested', 'deep/b.sqlite': 'ingested', 'train.log': 'ingested' };
+    expect(statuses(await run(['run']))).toEqual(all);
   });
 
   it('a Parquet file that is named alone, and data sets: no export', async () => {

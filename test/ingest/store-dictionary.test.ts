@@ -1,5 +1,5 @@
 /** Stacks of the whole store have one id each, whatever file, run or process they came from. */
-import { mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
@@ -8,6 +8,7 @@ import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
+import { newStore } from '../support/new-store.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
 
 const DEEP = ['a.py:1', 'b.py:2', 'c.py:3'];
@@ -22,27 +23,18 @@ let db = '';
 function put(path: string, stacks: readonly (readonly string[])[], spoilt = false): string {
   const full = join(root, path);
   mkdirSync(dirname(full), { recursive: true });
-  const entries = stacks.map(
-    (stack, n): SmallEntry => ({
-      action: 'alloc',
-      addr: BASE + n * 512,
-      size: 512,
-      stack,
-      extra: { compile_context: `c${n}` },
-    }),
-  );
+  const entries = stacks.map((stack, n): SmallEntry => {
+    const extra = { compile_context: `c${n}` };
+    return { action: 'alloc', addr: BASE + n * 512, size: 512, stack, extra };
+  });
   const bytes = smallSnapshot({ segments: [], entries });
   writeFileSync(full, spoilt ? Buffer.from(bytes.toString('latin1').replace('segments', 'segmentz'), 'latin1') : bytes);
   return full;
 }
 
 async function open<T>(work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openStore(db, { mode: 'write' });
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
+  const store = existsSync(db) ? await openStore(db, { mode: 'write' }) : await newStore(db);
+  return work(store).finally(() => store.close());
 }
 
 const read = (store: Store, ...paths: string[]) =>
@@ -171,15 +163,8 @@ describe('equal stacks', () => {
       const keysOf = async (name: string): Promise<unknown> => {
         const copy = join(root, name);
         cli.expect(0, ['ingest', file, '--db', copy]);
-        const answer = cli.expect(0, [
-          'sql',
-          'SELECT depth, content_key FROM stack ORDER BY ALL',
-          '--format',
-          'csv',
-          '--db',
-          copy,
-        ]);
-        return answer.stdout;
+        const sql = 'SELECT depth, content_key FROM stack ORDER BY ALL';
+        return cli.expect(0, ['sql', sql, '--format', 'csv', '--db', copy]).stdout;
       };
       expect(await keysOf('x.duckdb')).toBe(await keysOf('y.duckdb'));
     });

@@ -6,14 +6,13 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { calibrate, replayDevice, settingRows } from '../../src/findings/replay/ask.js';
+import { calibrate, settingRows } from '../../src/findings/replay/ask.js';
 import { questionOf, recordedQuestion } from '../../src/findings/replay/sweep-questions.js';
-import { listSnapshots } from '../../src/findings/run/names/snapshots.js';
 import { openScratch } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { sampled } from '../support/level.js';
-import { isPerfect, type Recorded, replaysOf } from './lab-store.js';
+import { deviceOf, isPerfect, type Recorded, replaysOf } from './lab-store.js';
 
 const LAB = join(CORPUS, 'lab');
 
@@ -55,11 +54,7 @@ describe("recordings of PyTorch's own allocator", () => {
     const refused: string[] = [];
     for (const { run, replay } of recorded) {
       if (replay.status !== 'refused') {
-        expect({ run, status: replay.status, perfect: isPerfect(replay) }).toEqual({
-          run,
-          status: 'exact',
-          perfect: true,
-        });
+        expect([replay.status, isPerfect(replay)], run).toEqual(['exact', true]);
         continue;
       }
       refused.push(run);
@@ -75,24 +70,18 @@ describe("recordings of PyTorch's own allocator", () => {
 
   it('answer what-if questions as the allocator does, or state an interval that contains it', async () => {
     const table = JSON.parse(readFileSync(join(LAB, 'table.json'), 'utf8')) as readonly Script[];
-    const sums = {
-      complete: { asked: 0, right: 0, widths: [] as number[] },
-      lossy: { asked: 0, unsure: 0, widths: [] as number[] },
-    };
+    const none = () => ({ asked: 0, right: 0, unsure: 0, widths: [] as number[] });
+    const sums = { complete: none(), lossy: none() };
     const runIds = new Map(recorded.map(({ run, runId }) => [run, runId]));
     for (const { family, recordings, rows } of table) {
       for (const { recording, others } of recordings) {
         const runId = runIds.get(recording);
         if (runId === undefined) continue;
-        const [snapshot] = await listSnapshots(store, { runId });
-        const place = { snapshotId: snapshot!.snapshot_id, device: 0, rank: null, path: recording };
-        const device = await replayDevice(store, place);
+        const device = await deviceOf(store, { run: recording, runId });
         const calibration = calibrate(device);
         const { settings } = device.stored.recording;
-        for (const row of sampled(
-          rows.filter((one) => one.recording === recording),
-          2,
-        )) {
+        const own = rows.filter((row) => row.recording === recording);
+        for (const row of sampled(own, 2)) {
           const question =
             row.conf === '' ? recordedQuestion(settings) : questionOf(settings, row.conf, row.fraction > 0);
           const limit = row.fraction > 0 ? Math.floor(row.fraction * row.total) : null;
@@ -106,16 +95,13 @@ describe("recordings of PyTorch's own allocator", () => {
           const robust = answers.every((answer) => answer.robust);
           if (robust) expect({ label, agrees }).toEqual({ label, agrees: true });
           const width = (most - least) / row.peak_reserved;
-          if (COMPLETE.test(family)) {
-            sums.complete.asked += 1;
-            sums.complete.widths.push(width);
-            if (agrees && isInside) sums.complete.right += 1;
-          } else {
-            sums.lossy.asked += 1;
-            sums.lossy.widths.push(width);
-            if (!robust) sums.lossy.unsure += 1;
-            expect({ label, isInside }).toEqual({ label, isInside: true });
-          }
+          const isComplete = COMPLETE.test(family);
+          const sum = isComplete ? sums.complete : sums.lossy;
+          sum.asked += 1;
+          sum.widths.push(width);
+          if (agrees && isInside) sum.right += 1;
+          if (!robust) sum.unsure += 1;
+          if (!isComplete) expect({ label, isInside }).toEqual({ label, isInside: true });
         }
       }
     }

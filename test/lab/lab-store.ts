@@ -1,7 +1,9 @@
 /** Recordings of PyTorch's own allocator, in a store of their own. */
 
 import { ingestPaths } from '../../src/cli/ingest-paths.js';
+import { replayDevice } from '../../src/findings/replay/ask.js';
 import { describeReplays } from '../../src/findings/replay/describe-replay.js';
+import { listSnapshots } from '../../src/findings/run/names/snapshots.js';
 import type { ReplayDevice } from '../../src/model/results/replay.js';
 import type { Store } from '../../src/store/store.js';
 
@@ -30,4 +32,10 @@ export function isPerfect(replay: ReplayDevice): boolean {
     replay.final_state_equal &&
     replay.ooms.every(({ repeated }) => repeated)
   );
+}
+
+/** The replay of the only device of a run, which questions are asked of. */
+export async function deviceOf(store: Store, { run, runId }: Pick<Recorded, 'run' | 'runId'>) {
+  const [snapshot] = await listSnapshots(store, { runId });
+  return replayDevice(store, { snapshotId: snapshot!.snapshot_id, device: 0, rank: null, path: run });
 }

@@ -1,6 +1,6 @@
 /** The corpus's recordings, walked back and ready to be replayed. */
 import { finalState, walkEvents } from '../../support/snapshot-rows.js';
-import { allRecordings, type CorpusRecording } from '../all-recordings.js';
+import { allRecordings, type CorpusRecording } from '../corpus-recordings.js';
 import { type PreparedRecording, prepare } from './played-recording.js';
 
 export interface CorpusReplay {

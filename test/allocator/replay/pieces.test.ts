@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
-import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
+import { CachingAllocator } from '../../../src/allocator/caching/caching-allocator.js';
 import { createDriver } from '../../../src/allocator/caching/driver.js';
 import { type DumpedState, finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
 import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-driver.js';
@@ -15,7 +15,9 @@ import { finalStateOf } from '../history.js';
 
 const BASE = 2 ** 45;
 
-function driverOf(entries: readonly (readonly [TraceAction, address: number, bytes: number])[]) {
+/** Addresses behind {@link BASE} and sizes in MiB. */
+function driverOf(...list: readonly (readonly [TraceAction, at: number, mib: number])[]) {
+  const entries = list.map(([action, at, mib]) => [action, BASE + at * MIB, mib * MIB] as const);
   const events = walkEvents(entries.map(([action, address, bytes]) => ({ action, address, bytes })));
   const recording = {
     events,
@@ -36,10 +38,7 @@ function driverOf(entries: readonly (readonly [TraceAction, address: number, byt
 
 describe('RecordedDriver', () => {
   it('grants what was granted, at the recorded addresses, and nothing else', () => {
-    const { driver } = driverOf([
-      ['segment_alloc', BASE, 2 * MIB],
-      ['segment_map', BASE + 40 * MIB, 20 * MIB],
-    ]);
+    const { driver } = driverOf(['segment_alloc', 0, 2], ['segment_map', 40, 20]);
     expect(driver.malloc(2 * MIB)).toBe(BASE);
     expect(driver.reserve(100 * MIB, { stream: 0, poolId: [0, 0], kind: 'large' })).toBe(BASE + 40 * MIB);
     expect(() => driver.map(BASE, 20 * MIB)).toThrow(Parted);
@@ -49,34 +48,27 @@ describe('RecordedDriver', () => {
   });
 
   it('refuses before what was given back, and gives back by force what the model keeps', () => {
-    const { driver, forced } = driverOf([
-      ['segment_free', BASE, 2 * MIB],
-      ['segment_free', BASE + 2 * MIB, 2 * MIB],
-      ['segment_alloc', BASE + 4 * MIB, 4 * MIB],
-    ]);
+    const { driver, forced } = driverOf(['segment_free', 0, 2], ['segment_free', 2, 2], ['segment_alloc', 4, 4]);
     expect(driver.malloc(4 * MIB)).toBeNull();
     driver.released(SEGMENT_FREE, BASE, 2 * MIB);
     expect(driver.malloc(4 * MIB)).toBeNull();
     driver.lastAttempt();
     expect(driver.malloc(4 * MIB)).toBe(BASE + 4 * MIB);
     expect(forced).toEqual([1]);
-    expect({ repeated: driver.repeated, differing: driver.differing }).toEqual({ repeated: 2, differing: 1 });
+    expect([driver.repeated, driver.differing]).toEqual([2, 1]);
   });
 
   it('counts another order of giving back, but not twice', () => {
-    const { driver, forced } = driverOf([
-      ['segment_free', BASE, 2 * MIB],
-      ['segment_free', BASE + 2 * MIB, 2 * MIB],
-    ]);
+    const { driver, forced } = driverOf(['segment_free', 0, 2], ['segment_free', 2, 2]);
     driver.released(SEGMENT_FREE, BASE + 2 * MIB, 2 * MIB);
     driver.released(SEGMENT_FREE, BASE, 2 * MIB);
     driver.forceReleases();
     expect(forced).toEqual([]);
-    expect({ repeated: driver.repeated, differing: driver.differing }).toEqual({ repeated: 1, differing: 1 });
+    expect([driver.repeated, driver.differing]).toEqual([1, 1]);
   });
 
   it('refuses everything at an OOM, and gives a reservation nothing was mapped of an address of its own', () => {
-    const { driver } = driverOf([['oom', 0, 4 * MIB]]);
+    const { driver } = driverOf(['oom', 0, 4]);
     driver.begin(0, 0);
     expect(driver.malloc(4 * MIB)).toBeNull();
     const reservation = { stream: 7, poolId: [0, 0], kind: 'large' } as const;
@@ -86,10 +78,7 @@ describe('RecordedDriver', () => {
   });
 
   it('waits as recorded where a capture may be in progress', () => {
-    const { driver, completed } = driverOf([
-      ['free_completed', BASE, 512],
-      ['segment_free', BASE, 2 * MIB],
-    ]);
+    const { driver, completed } = driverOf(['free_completed', 0, 512 / MIB], ['segment_free', 0, 2]);
     expect(TRACE_ACTIONS[FREE_COMPLETED]).toBe('free_completed');
     expect(driver.mayWait()).toBe(true);
     driver.mayCapture = true;
@@ -103,11 +92,7 @@ describe('RecordedDriver', () => {
 
 describe('finalDifference', () => {
   function dumped(): { replayed: SegmentSnapshot<number>[]; dump: DumpedState } {
-    const trace: TraceEntry<number>[] = [];
-    const allocator = new CachingAllocator<number>({
-      driver: createDriver({ totalBytes: 2 ** 30 }),
-      trace: (entry) => trace.push(entry),
-    });
+    const allocator = new CachingAllocator<number>({ driver: createDriver({ totalBytes: 2 ** 30 }) });
     for (const mib of [3, 5, 30]) allocator.malloc(mib * MIB, 0);
     return { replayed: allocator.snapshot(), dump: finalStateOf(allocator) };
   }
@@ -121,10 +106,8 @@ describe('finalDifference', () => {
   it('is the first difference of segments, then of blocks', () => {
     const { replayed, dump } = dumped();
     expect(finalDifference(replayed.slice(0, 1), dump)).toMatchObject({ what: 'segment', replayed: null });
-    expect(finalDifference(replayed, { ...dump, segments: { ...dump.segments, count: 1 } })).toMatchObject({
-      what: 'segment',
-      dumped: null,
-    });
+    const fewer = { ...dump, segments: { ...dump.segments, count: 1 } };
+    expect(finalDifference(replayed, fewer)).toMatchObject({ what: 'segment', dumped: null });
     const state = dump.blocks.state.slice();
     state[1] = 2;
     expect(finalDifference(replayed, { ...dump, blocks: { ...dump.blocks, state } })).toMatchObject({
@@ -133,9 +116,7 @@ describe('finalDifference', () => {
       replayed: { state: 0, bytes: 5 * MIB },
     });
     const { count } = dump.blocks;
-    expect(finalDifference(replayed, { ...dump, blocks: { ...dump.blocks, count: count - 1 } })).toMatchObject({
-      what: 'block',
-      dumped: null,
-    });
+    const without = { ...dump, blocks: { ...dump.blocks, count: count - 1 } };
+    expect(finalDifference(replayed, without)).toMatchObject({ what: 'block', dumped: null });
   });
 });

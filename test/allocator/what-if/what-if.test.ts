@@ -21,28 +21,25 @@ import { type Simulation, type SimulationResult, simulate } from '../../../src/a
 import { askWhatIf, leastBudget, outcomeOf } from '../../../src/allocator/what-if/sweep.js';
 import { MIB } from '../../../src/model/units.js';
 import { history, play } from '../history.js';
-import { recordPlayed } from '../replay/played-recording.js';
+import { recordPlayed, withoutPools } from '../replay/played-recording.js';
 
 const PAGE = 2 ** 21;
 
-type Act = readonly ['malloc', name: string, mib: number] | readonly ['free', name: string] | readonly ['flush'];
-
-/** What a program did on a device of so many MiB, as a replay sees it; allocations are numbered in order. */
-function recorded(deviceMiB: number, acts: readonly Act[], conf = '', skip = 0): WhatIfBase {
+/** What a program did on a device of so many MiB, as a replay sees it: `a=30` allocates MiB, `-a` frees, or `flush`. */
+function recorded(deviceMiB: number, acts: string, conf = '', skip = 0): WhatIfBase {
   const trace: TraceEntry<number>[] = [];
   const settings = settingsFromConf(conf);
-  const allocator = new CachingAllocator<number>({
-    driver: createDriver({ totalBytes: deviceMiB * MIB }),
-    settings,
-    trace: (entry) => trace.push(entry),
-  });
+  const driver = createDriver({ totalBytes: deviceMiB * MIB });
+  const allocator = new CachingAllocator<number>({ driver, settings, trace: (entry) => trace.push(entry) });
   const live = new Map<string, Block<number>>();
-  for (const act of acts) {
-    if (act[0] === 'malloc') {
-      const result = allocator.malloc(act[2] * MIB, 0);
-      if (result.ok) live.set(act[1], result.block);
-    } else if (act[0] === 'free') allocator.free(live.get(act[1])!);
-    else allocator.flush();
+  for (const act of acts.split(' ')) {
+    if (act === 'flush') allocator.flush();
+    else if (act.startsWith('-')) allocator.free(live.get(act.slice(1))!);
+    else {
+      const [name = '', mib] = act.split('=');
+      const result = allocator.malloc(Number(mib) * MIB, 0);
+      if (result.ok) live.set(name, result.block);
+    }
   }
   const past = fc.sample(history, { numRuns: 1, seed: 1 })[0]!;
   const played = { allocator, trace, ooms: [], settings };
@@ -64,26 +61,15 @@ function run(base: WhatIfBase, changes: Partial<Simulation> = {}): SimulationRes
 }
 
 /** 30 + 30 MiB live, the first freed: its 30 MiB cannot serve 40, and the device of 80 MiB has 20. */
-const FRAGMENTED: readonly Act[] = [
-  ['malloc', 'a', 30],
-  ['malloc', 'b', 16],
-  ['malloc', 'c', 30],
-  ['free', 'a'],
-  ['malloc', 'd', 20],
-  ['malloc', 'e', 12],
-];
+const FRAGMENTED = 'a=30 b=16 c=30 -a d=20 e=12';
 
 describe('simulate', () => {
   const base = recorded(80, FRAGMENTED);
 
   it('repeats the record with its settings and its device', () => {
     const again = run(base, { budgetBytes: 80 * MIB });
-    expect(again.oom).toMatchObject({
-      requestedBytes: 12 * MIB,
-      reservedBytes: 76 * MIB,
-      activeBytes: 66 * MIB,
-      shortBytes: 8 * MIB,
-    });
+    const inMib = { requestedBytes: 12, reservedBytes: 76, activeBytes: 66, shortBytes: 8 };
+    expect(again.oom).toMatchObject(Object.fromEntries(Object.entries(inMib).map(([name, mib]) => [name, mib * MIB])));
     expect(outcomeOf(base, again)).toBe('same_oom');
     expect(again.retries).toBe(1);
   });
@@ -116,10 +102,10 @@ describe('simulate', () => {
 
   it('fails before the first entry where what is live at the start exceeds the budget, and gives back what is only cached', () => {
     // Recorded from behind the first three segments on, each a driver entry and an allocation.
-    const late = recorded(120, [...FRAGMENTED.slice(0, 3), ['malloc', 'd', 12]], '', 6);
+    const late = recorded(120, 'a=30 b=16 c=30 d=12', '', 6);
     expect(run(late, { budgetBytes: 50 * MIB }).oom).toMatchObject({ seq: -1, shortBytes: (76 - 50) * MIB });
     expect(run(late, { budgetBytes: 110 * MIB }).oom).toBeNull();
-    const cached = recorded(120, [...FRAGMENTED.slice(0, 4), ['malloc', 'd', 12]], '', 8);
+    const cached = recorded(120, 'a=30 b=16 c=30 -a d=12', '', 8);
     const kept = run(cached, { budgetBytes: 70 * MIB });
     expect(kept.oom).toBeNull();
     expect(kept.peakReservedBytes).toBeLessThanOrEqual(76 * MIB);
@@ -154,16 +140,7 @@ describe('askWhatIf', () => {
 
   it('says later where the recorded OOM is avoided and something after it is not', () => {
     // At the end 30 + 16 + 40 are live, behind the OOM; only what reuses the hole of the third block well gets there.
-    const later = recorded(90, [
-      ['malloc', 'a', 30],
-      ['malloc', 'b', 30],
-      ['malloc', 'c', 20],
-      ['malloc', 'd', 12],
-      ['free', 'b'],
-      ['free', 'c'],
-      ['flush'],
-      ['malloc', 'e', 56],
-    ]);
+    const later = recorded(90, 'a=30 b=30 c=20 d=12 -b -c flush e=56');
     const outcomes = [70, 80, 90, 92].map(
       (mib) => askWhatIf(later, { settings: settingsFromConf(''), budgetBytes: mib * MIB }).bounds[0]!.outcome,
     );
@@ -175,36 +152,21 @@ describe('askWhatIf', () => {
 
   it('answers as each single simulation does, also where one is used for several questions', () => {
     const settings = [
-      '',
-      'garbage_collection_threshold:0.5',
-      'max_split_size_mb:128',
-      'max_split_size_mb:20',
+      ...['', 'garbage_collection_threshold:0.5', 'max_split_size_mb:128', 'max_split_size_mb:20'],
       'roundup_power2_divisions:4',
     ];
     for (const past of fc.sample(history, { numRuns: 150, seed: 3 })) {
-      const plain = {
-        ...past,
-        release: '2.7' as const,
-        memoryFraction: undefined,
-        steps: past.steps.filter(({ kind }) => kind !== 'pool' && kind !== 'release_pool'),
-      };
-      const { recording, dump, walk } = recordPlayed(
-        play(plain, () => {}, { isRoomy: true }),
-        plain,
-      );
+      const plain = { ...withoutPools(past), release: '2.7' as const, memoryFraction: undefined };
+      const played = play(plain, () => {}, { isRoomy: true });
+      const { recording, dump, walk } = recordPlayed(played, plain);
       const { alternatives, outcome } = judgeReplay(recording, dump, walk);
       const known = { recording, operations: alternatives.cases[0]!, variant: outcome.variant };
       for (const conf of settings) {
         for (const budgetBytes of [64 * MIB, 512 * MIB, Number.POSITIVE_INFINITY]) {
-          const simulation = {
-            settings: readAllocConf(conf, recording.settings).settings,
-            budgetBytes,
-            start: 'recorded' as const,
-            direction: 'ascending' as const,
-          };
-          expect(runOnce(known, simulation)).toEqual(
-            simulate(recording, known.operations, { ...simulation, variant: outcome.variant }),
-          );
+          const way = { start: 'recorded', direction: 'ascending' } as const;
+          const asked = { settings: readAllocConf(conf, recording.settings).settings, budgetBytes, ...way };
+          const single = simulate(recording, known.operations, { ...asked, variant: outcome.variant });
+          expect(runOnce(known, asked)).toEqual(single);
         }
       }
     }
@@ -257,17 +219,9 @@ describe('cheapestWindows', () => {
 
   it('takes the fewest bytes between free memory', () => {
     // free [0,2), live [2,3), free [3,6), live [6,9), free [9,10)
-    const blocks = [
-      [2, 1],
-      [6, 3],
-    ] as const;
-    expect(windows(blocks, 6)).toEqual([
-      [[0], 1, 6],
-      [[1], 3, 7],
-    ]);
-    expect(windows(blocks, 7)).toEqual([[[1], 3, 7]]);
-    expect(windows(blocks, 10)).toEqual([[[0, 1], 4, 10]]);
-    expect(windows(blocks, 11)).toEqual([]);
+    const blocks: [number, number][] = Object.entries({ 2: 1, 6: 3 }).map(([at, mib]) => [Number(at), mib]);
+    const text = (mib: number) => windows(blocks, mib).map(([rows, ...bytes]) => `${rows}: ${bytes.join(' of ')}`);
+    expect([6, 7, 10, 11].map(text)).toEqual([['0: 1 of 6', '1: 3 of 7'], ['1: 3 of 7'], ['0,1: 4 of 10'], []]);
   });
 
   it('looks in the size class of the request only', () => {
