@@ -51,30 +51,16 @@ export async function addTrace(
 ): Promise<void> {
   await store.insertRows(
     'event',
-    entries.map((entry, seq) => ({
-      snapshot_id: SNAPSHOT,
-      device,
-      seq,
-      action: entry.action,
-      addr: entry.addr ?? seq * 512,
-      size_bytes: entry.size ?? 512,
-      stream: 0,
-      time_us: entry.time === undefined ? seq * 1000 : entry.time,
+    entries.map(({ action, addr, size = 512, time }, seq) => ({
+      ...{ snapshot_id: SNAPSHOT, device, seq, action, addr: addr ?? seq * 512, size_bytes: size, stream: 0 },
+      time_us: time === undefined ? seq * 1000 : time,
     })),
   );
+  const bytes = { reserved_bytes: startReservedBytes, inactive_bytes: startReservedBytes };
   await store.insertRows('snapshot_device', [
     {
-      snapshot_id: SNAPSHOT,
-      device,
-      segments: 1,
-      blocks: 0,
-      reserved_bytes: startReservedBytes,
-      allocated_bytes: 0,
-      active_bytes: 0,
-      inactive_bytes: startReservedBytes,
-      events: entries.length,
-      reserved_delta_bytes: 0,
-      invariants_hold: true,
+      ...{ snapshot_id: SNAPSHOT, device, segments: 1, blocks: 0, allocated_bytes: 0, active_bytes: 0, ...bytes },
+      ...{ events: entries.length, reserved_delta_bytes: 0, invariants_hold: true },
     },
   ]);
 }
@@ -87,38 +73,27 @@ export async function addAnnotations(store: Store, notes: readonly Note[]): Prom
   );
   await store.insertRows(
     'annotation',
-    notes.map((note, ordinal) => ({
-      snapshot_id: SNAPSHOT,
-      ordinal,
-      stage: note.stage,
-      name_id: names.indexOf(note.name),
-      device: note.device ?? 0,
-      time_us: note.time,
+    notes.map(({ stage, name, device = 0, time }, ordinal) => ({
+      ...{ snapshot_id: SNAPSHOT, ordinal, stage, name_id: names.indexOf(name), device, time_us: time },
     })),
   );
 }
 
 export async function addBuckets(store: Store, device: number, buckets: readonly Bucket[]): Promise<void> {
+  const range = (name: string, [least, most]: readonly [number, number]) => ({
+    ...{ [`${name}_min_bytes`]: least, [`${name}_max_bytes`]: most },
+  });
   await store.insertRows(
     'derived_bucket',
-    buckets.map((row, bucket) => {
-      const allocated = row.allocated ?? row.active;
-      const reserved = row.reserved ?? row.active;
-      return {
+    buckets.map(({ active, allocated = active, reserved = active, ...row }, bucket) => ({
+      ...{
         snapshot_id: SNAPSHOT,
         device,
         bucket,
-        first_seq: row.first_seq,
-        last_seq: row.last_seq,
-        first_time_us: row.first_time_us === undefined ? row.first_seq * 1000 : row.first_time_us,
-        last_time_us: row.last_time_us === undefined ? row.last_seq * 1000 : row.last_time_us,
-        allocated_min_bytes: allocated[0],
-        allocated_max_bytes: allocated[1],
-        active_min_bytes: row.active[0],
-        active_max_bytes: row.active[1],
-        reserved_min_bytes: reserved[0],
-        reserved_max_bytes: reserved[1],
-      };
-    }),
+        first_time_us: row.first_seq * 1000,
+        last_time_us: row.last_seq * 1000,
+      },
+      ...{ ...row, ...range('allocated', allocated), ...range('active', active), ...range('reserved', reserved) },
+    })),
   );
 }

@@ -17,21 +17,23 @@ import type { Store } from '../../../src/store/store.js';
 import { type History, history, play } from '../../allocator/history.js';
 import { plainState } from '../../allocator/plain-state.js';
 import { scratchDirectory } from '../../store/scratch.js';
-import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../../support/corpus.js';
+import { SNAPSHOTS, skipLoudly } from '../../support/corpus.js';
 import { type HistoryForm, historyPickle } from '../../support/history-pickle.js';
-import { NIGHTLY, runs, sampled } from '../../support/level.js';
+import { runs, SEED, sampled } from '../../support/level.js';
 import { withLibrary } from '../../support/library-sql.js';
-import { newStore } from '../../support/new-store.js';
+import { ingested, newStore } from '../../support/new-store.js';
+import { validSnapshots } from '../../support/stores.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 
 /** Ingests one pickle into a store of its own; `use` gets it open for writing, then for reading. */
 async function withSnapshot(bytes: Buffer, use: (store: Store) => Promise<void>): Promise<void> {
-  const directory = scratchDirectory();
-  const file = join(directory, 'snapshot_0.pickle');
+  const file = join(scratchDirectory(), 'snapshot_0.pickle');
   writeFileSync(file, bytes);
-  await withFile(file, join(directory, 'store.duckdb'), use);
+  await withFile(file, use);
 }
 
-async function withFile(file: string, db: string, use: (store: Store) => Promise<void>): Promise<void> {
+async function withFile(file: string, use: (store: Store) => Promise<void>): Promise<void> {
+  const db = join(scratchDirectory(), 'store.duckdb');
   for (const mode of ['write', 'read'] as const) {
     const store = await (mode === 'write' ? newStore(db, { threads: 1 }) : openStore(db, { mode, threads: 1 }));
     try {
@@ -43,13 +45,8 @@ async function withFile(file: string, db: string, use: (store: Store) => Promise
   }
 }
 
-function pickleOf(past: History, form: HistoryForm = {}): Buffer {
-  return historyPickle(
-    play(past, () => {}),
-    past.conf,
-    form,
-  );
-}
+const played = (past: History) => play(past, () => {});
+const pickleOf = (past: History, form: HistoryForm = {}): Buffer => historyPickle(played(past), past.conf, form);
 
 async function expectSameViews(store: Store, device: number, seqs: readonly number[]): Promise<void> {
   const derived = await deviceHistory(store, 1, device);
@@ -65,12 +62,10 @@ async function expectSameViews(store: Store, device: number, seqs: readonly numb
       { device, seq },
     );
     const column = (name: string): number[] => rows.map((row) => Number(row[name] ?? -1));
-    expect(column('address')).toEqual([...blocks.address]);
-    expect(column('actual_bytes')).toEqual([...blocks.sizeBytes]);
-    expect(column('least_bytes')).toEqual([...blocks.minBytes]);
-    expect(column('most_bytes')).toEqual([...blocks.maxBytes]);
-    expect(column('requested_bytes')).toEqual([...blocks.requestedBytes]);
-    expect(column('alloc_seq')).toEqual([...blocks.allocSeq]);
+    const { address, sizeBytes, minBytes, maxBytes, requestedBytes, allocSeq } = blocks;
+    const walked = { address, actual_bytes: sizeBytes, least_bytes: minBytes, most_bytes: maxBytes };
+    for (const [name, values] of Object.entries({ ...walked, requested_bytes: requestedBytes, alloc_seq: allocSeq }))
+      expect([name, column(name)]).toEqual([name, [...values]]);
     const lives = await store.select(
       withLibrary(
         `SELECT block FROM allocation WHERE snapshot_id = 1 AND device = $device AND coalesce(alloc_seq, -1) <= $seq
@@ -112,28 +107,21 @@ describe('a history', () => {
         fc.constantFrom('2.6' as const, '2.12' as const),
         async (past, cut, picks, torch) => {
           const states: unknown[] = [];
-          await withSnapshot(
-            pickleOf(past, { maxEntries: Math.max(1, play(past, () => {}).trace.length - cut), torch }),
-            async (store) => {
-              if ((await store.all('snapshot.devices', { snapshot_id: 1 })).length === 0) return;
-              await expectSameViews(store, 0, picks);
-              const { trace } = await deviceHistory(store, 1, 0);
-              const middle = Math.floor(trace.events / 2) - 1;
-              const { state } = await stateAt(
-                store,
-                1,
-                0,
-                middle < 0 ? { kind: 'start' } : { kind: 'seq', seq: middle },
-              );
-              states.push(plainState(state));
-              const [row] = await store.select('SELECT ends_in_dump, holds, rules FROM derived_history');
-              expect(row).toEqual({ ends_in_dump: true, holds: true, rules: HISTORY_RULES });
-            },
-          );
+          const maxEntries = Math.max(1, played(past).trace.length - cut);
+          await withSnapshot(pickleOf(past, { maxEntries, torch }), async (store) => {
+            if ((await store.all('snapshot.devices', { snapshot_id: 1 })).length === 0) return;
+            await expectSameViews(store, 0, picks);
+            const { trace } = await deviceHistory(store, 1, 0);
+            const middle = Math.floor(trace.events / 2) - 1;
+            const moment = middle < 0 ? ({ kind: 'start' } as const) : ({ kind: 'seq', seq: middle } as const);
+            states.push(plainState((await stateAt(store, 1, 0, moment)).state));
+            const [row] = await store.select('SELECT ends_in_dump, holds, rules FROM derived_history');
+            expect(row).toEqual({ ends_in_dump: true, holds: true, rules: HISTORY_RULES });
+          });
           expect(states[1]).toEqual(states[0]);
         },
       ),
-      { numRuns: runs(0, 20) },
+      { numRuns: runs(4, 20), seed: SEED },
     );
   });
 
@@ -141,7 +129,7 @@ describe('a history', () => {
     await fc.assert(
       fc.asyncProperty(history, async (past) => {
         const had: { seq: number; blocks: unknown; reserved: number }[] = [];
-        const played = play(past, ({ allocator, trace }) => {
+        const recorded = play(past, ({ allocator, trace }) => {
           const segments = allocator.snapshot();
           const active = segments.flatMap(({ blocks }) => blocks.filter(({ state }) => state !== 'inactive'));
           had.push({
@@ -150,8 +138,8 @@ describe('a history', () => {
             reserved: allocator.statistics.reservedBytes.current,
           });
         });
-        await withSnapshot(historyPickle(played, past.conf), async (store) => {
-          if (played.trace.length === 0) return;
+        await withSnapshot(historyPickle(recorded, past.conf), async (store) => {
+          if (recorded.trace.length === 0) return;
           for (const { seq, ...expected } of had) {
             const { state } = await stateAt(store, 1, 0, seq < 0 ? { kind: 'start' } : { kind: 'seq', seq });
             const { address, sizeBytes, requestedBytes, state: codes, count } = state.blocks;
@@ -165,25 +153,22 @@ describe('a history', () => {
           }
         });
       }),
-      { numRuns: runs(0, 20) },
+      { numRuns: runs(4, 20), seed: SEED },
     );
   });
 
   it('keeps the final state wherever the ring was cut, and reports that something is missing', async () => {
     await fc.assert(
       fc.asyncProperty(history, fc.nat(), fc.boolean(), async (past, pick, flagged) => {
-        const played = play(past, () => {});
-        if (played.trace.length < 2) return;
-        const kept = 1 + (pick % (played.trace.length - 1));
-        const form: HistoryForm = { maxEntries: kept, ...(flagged ? { overflowed: true } : {}) };
-        await withSnapshot(historyPickle(played, past.conf, form), async (store) => {
+        const { trace, allocator } = played(past);
+        if (trace.length < 2) return;
+        const maxEntries = 1 + (pick % (trace.length - 1));
+        await withSnapshot(pickleOf(past, { maxEntries, ...(flagged ? { overflowed: true } : {}) }), async (store) => {
           const derived = await deviceHistory(store, 1, 0);
           const end = await stateAt(store, 1, 0, { kind: 'end' });
           const totals = stateTotals(end.state);
-          const { statistics } = played.allocator;
-          expect(totals.reservedBytes).toBe(statistics.reservedBytes.current);
-          expect(totals.activeBytes).toBe(statistics.activeBytes.current);
-          expect(totals.allocatedBytes).toBe(statistics.allocatedBytes.current);
+          for (const name of ['reservedBytes', 'activeBytes', 'allocatedBytes'] as const)
+            expect([name, totals[name]]).toEqual([name, allocator.statistics[name].current]);
           expect(derived.holds).toBe(true);
           const notes = await store.select("SELECT kind FROM ingest_note WHERE kind = 'ring_truncated'");
           expect(notes).toHaveLength(flagged ? 1 : 0);
@@ -193,18 +178,17 @@ describe('a history', () => {
           else expect(segments.count).toBeGreaterThan(0);
         });
       }),
-      { numRuns: runs(0, 20) },
+      { numRuns: runs(4, 20), seed: SEED },
     );
   });
 
   it('names blocks as memory_viz does', async () => {
     await fc.assert(
       fc.asyncProperty(history, async (past) => {
-        const played = play(past, () => {});
-        await withSnapshot(historyPickle(played, past.conf), async (store) => {
+        await withSnapshot(pickleOf(past), async (store) => {
           const versions = new Map<number, number>();
           const expected: string[] = [];
-          for (const { action, addr } of played.trace) {
+          for (const { action, addr } of played(past).trace) {
             if (addr === null) continue;
             const version = versions.get(addr) ?? 0;
             if (action === 'alloc') expected.push(`b${addr.toString(16)}_${version}`);
@@ -215,7 +199,7 @@ describe('a history', () => {
           expect(await blockLabels(store, 1, blocks)).toEqual(expected);
         });
       }),
-      { numRuns: runs(0, 20) },
+      { numRuns: runs(4, 20), seed: SEED },
     );
   });
 
@@ -223,17 +207,18 @@ describe('a history', () => {
     const past = fc.sample(history, { numRuns: 1, seed: 5 })[0]!;
     const directory = scratchDirectory();
     const file = join(directory, 'snapshot_0.pickle');
-    const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
+    const store = await newStore(join(directory, 'store.duckdb'));
     try {
-      writeFileSync(file, pickleOf(past));
-      await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
-      writeFileSync(file, pickleOf({ ...past, steps: past.steps.slice(0, 6) }));
-      await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
-      const [snapshot] = await store.all('snapshot.list', { run_id: null, handle: null });
+      for (const steps of [past.steps, past.steps.slice(0, 6)]) {
+        writeFileSync(file, pickleOf({ ...past, steps }));
+        await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
+      }
+      const [{ snapshot_id } = { snapshot_id: null }] = await store.all('snapshot.list', {
+        run_id: null,
+        handle: null,
+      });
       for (const table of ['derived_history', 'derived_bucket', 'block_life', 'segment_life'])
-        expect(await store.select(`SELECT DISTINCT snapshot_id FROM ${table}`)).toEqual([
-          { snapshot_id: snapshot!.snapshot_id },
-        ]);
+        expect(await store.select(`SELECT DISTINCT snapshot_id FROM ${table}`)).toEqual([{ snapshot_id }]);
     } finally {
       await store.close();
     }
@@ -241,24 +226,16 @@ describe('a history', () => {
 });
 
 describe('moments', () => {
-  let directory = '';
+  const directory = temporaryDirectory();
   let store: Store;
   const past = fc.sample(history, { numRuns: 1, seed: 11 })[0]!;
-  const { trace } = play(past, () => {});
+  const { trace } = played(past);
   beforeAll(async () => {
-    const { mkdtempSync } = await import('node:fs');
-    const { tmpdir } = await import('node:os');
-    directory = mkdtempSync(join(tmpdir(), 'mbf-moments-'));
     const file = join(directory, 'snapshot_0.pickle');
     writeFileSync(file, pickleOf(past));
-    store = await newStore(join(directory, 's.duckdb'));
-    await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
+    ({ store } = await ingested(join(directory, 's.duckdb'), [file]));
   });
-  afterAll(async () => {
-    await store.close();
-    const { rmSync } = await import('node:fs');
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => store.close());
 
   it('end is the last entry, start is before the first', async () => {
     expect((await stateAt(store, 1, 0, { kind: 'end' })).seq).toBe(trace.length - 1);
@@ -283,15 +260,14 @@ describe('moments', () => {
   });
 });
 
-describe.runIf(NIGHTLY)('histories of the corpus', () => {
-  const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
+describe('histories of the corpus', () => {
+  const files = validSnapshots();
   if (files.length === 0) {
     skipLoudly('histories', 'the corpus (set MBF_CORPUS)');
     return;
   }
   it.each(sampled(files, 2))('%s: every view agrees', async (name) => {
-    const db = join(scratchDirectory(), 'store.duckdb');
-    await withFile(join(SNAPSHOTS, name), db, async (store) => {
+    await withFile(join(SNAPSHOTS, name), async (store) => {
       for (const { device, invariants_hold } of await store.all('snapshot.devices', { snapshot_id: 1 })) {
         const { holds, trace } = await deviceHistory(store, 1, device);
         // Where the file breaks the allocator's own rules its rows cannot all agree.
