@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';
 import { modulePath, stackModule } from '../../src/attribution/frames/module-path.js';
+import { SEED } from '../support/level.js';
 
 /** `name file:line`; the file may be empty, as in C++ frames. */
 function stack(...lines: readonly string[]): Frame[] {
@@ -173,6 +174,7 @@ describe('the call site', () => {
         else expect(found).toEqual([]);
         expect(callSite(frames) === undefined).toBe(frames.length === 0);
       }),
+      { seed: SEED },
     );
   });
 });

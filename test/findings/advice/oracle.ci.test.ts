@@ -1,5 +1,5 @@
 /**
- * No advice breaks a constraint of the guides or of Megatron-Core: 2,000 configurations, held against an oracle of
+ * No advice breaks a constraint of the guides or of Megatron-Core: 2,000 configurations, nightly 10,000, held against an oracle of
  * their own.
  */
 import { readFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { advise } from '../../../src/findings/advice/advise.js';
 import type { AdviceChange, AdviceFix } from '../../../src/model/results/advise.js';
 import { cpuMs } from '../../support/cpu-time.js';
+import { runs } from '../../support/level.js';
 import { aboutOf, completed, type Generated, generateConfig, situationOf, type Value } from './generate-configs.js';
 import {
   type About,
@@ -19,7 +20,7 @@ import {
   violations,
 } from './oracle.js';
 
-const CONFIGS = 2000;
+const CONFIGS = runs(2000, 10_000);
 
 /** Values of a change, read by themselves: what a reader of the paste lines would take them for. */
 function readText(text: string | null): Value {

@@ -3,13 +3,13 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { AdviceFix, AdviseResult } from '../../../src/model/results/advise.js';
-import { repoRoot } from '../../store/scratch.js';
 import { QWEN_PRINTED } from '../../support/advice-situation.js';
 import { buildCli } from '../../support/cli.js';
+import { samplePath, sampleStore } from '../../support/stores.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { oomLines, trainingLog } from '../../support/training-log.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const SAMPLE = samplePath('llama3-70b-fragmentation');
 
 const cli = buildCli();
 const directory = temporaryDirectory();
@@ -50,7 +50,7 @@ const isOpen = ({ status }: AdviceFix): boolean => status === 'recommended' || s
 describe('Llama3 70B on 32 GPUs, out of memory by fragmentation', () => {
   let advice: AdviseResult;
   beforeAll(() => {
-    advice = adviceOn(SAMPLE);
+    advice = cli.expect(0, ['advise', '--db', sampleStore('llama3-70b-fragmentation'), '--json']).json();
   });
 
   it('recommends expandable segments first, which a replay proves to be enough', () => {

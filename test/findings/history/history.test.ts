@@ -12,6 +12,7 @@ import { levelOf } from '../../../src/findings/history/point-levels.js';
 import { describeTrend, type TrendOptions } from '../../../src/findings/history/read-trend.js';
 import { endingOf, type RunFigure } from '../../../src/findings/history/run-figures.js';
 import { MbfError } from '../../../src/model/errors.js';
+import { SEED } from '../../support/level.js';
 
 /** Box and Muller: the same on every machine. */
 function normals(seed: number): { uniform: () => number; normal: () => number } {
@@ -29,35 +30,23 @@ const series = (length: number, level: (i: number) => number, seed: number): num
   return Array.from({ length }, (_, i) => level(i) + normal());
 };
 
+const noise = (length: number, level: number, seed: number): number[] => series(length, () => level, seed);
+/** In how many of the seeds from 0 on something holds; as numbers, their sum. */
+const count = (seeds: number, holds: (seed: number) => boolean | number): number =>
+  Array.from({ length: seeds }, (_, seed) => Number(holds(seed))).reduce((sum, one) => sum + one, 0);
+
 describe('change points in noise', () => {
   it('are none: at most 2 % of 200 series of 10 to 500 points have one, wherever they lie', () => {
     for (const level of [0, 100, -1e6]) {
-      let alarms = 0;
-      for (let seed = 0; seed < 200; seed += 1) {
-        const length = 10 + Math.floor(normals(seed).uniform() * 491);
-        // Without a least change: the noise alone decides.
-        if (
-          indices(
-            series(length, () => level, seed * 7919 + 1),
-            0,
-          ).length > 0
-        )
-          alarms += 1;
-      }
+      const length = (seed: number) => 10 + Math.floor(normals(seed).uniform() * 491);
+      // Without a least change: the noise alone decides.
+      const alarms = count(200, (seed) => indices(noise(length(seed), level, seed * 7919 + 1), 0).length > 0);
       expect(alarms, `level ${level}`).toBeLessThanOrEqual(4);
     }
   });
 
   it.each([10, 12, 20, 50])('are few in series of %i points, where the noise itself is hard to tell', (length) => {
-    let alarms = 0;
-    for (let seed = 0; seed < 1000; seed += 1)
-      if (
-        indices(
-          series(length, () => 50, seed * 31 + length),
-          0,
-        ).length > 0
-      )
-        alarms += 1;
+    const alarms = count(1000, (seed) => indices(noise(length, 50, seed * 31 + length), 0).length > 0);
     expect(alarms).toBeLessThanOrEqual(25);
   });
 
@@ -84,41 +73,33 @@ describe('change points in noise', () => {
       },
     };
     for (const [name, make] of Object.entries(shapes)) {
-      let alarms = 0;
-      for (let seed = 0; seed < 200; seed += 1) {
+      const alarms = count(200, (seed) => {
         const next = make(seed + 1);
-        if (indices(Array.from({ length: 200 }, () => 100 + next())).length > 0) alarms += 1;
-      }
+        return indices(Array.from({ length: 200 }, () => 100 + next())).length > 0;
+      });
       expect(alarms, name).toBeLessThanOrEqual(8);
     }
   });
 });
 
 describe('a step', () => {
-  it.each([
-    [4, 4],
-    [4, 5],
-    [5, 4],
-    [4, 8],
-    [8, 4],
-    [6, 6],
-    [4, 60],
-    [60, 4],
-    [40, 40],
-    [4, 400],
-    [250, 250],
-  ])('of six σ between %i and %i points is found within one point, in 95 of 100 series', (before, after) => {
-    let actual = 0;
-    let falseOnes = 0;
-    for (let seed = 0; seed < 200; seed += 1) {
-      const values = series(before + after, (i) => (i < before ? 100 : 106), seed * 104729 + before * 31 + after);
-      const at = indices(values);
-      if (at.some((index) => Math.abs(index - before) <= 1)) actual += 1;
-      falseOnes += at.filter((index) => Math.abs(index - before) > 1).length;
-    }
-    expect(actual).toBeGreaterThanOrEqual(190);
-    expect(falseOnes).toBeLessThanOrEqual(4);
-  });
+  it.each('4 4, 4 5, 5 4, 4 8, 8 4, 6 6, 4 60, 60 4, 40 40, 4 400, 250 250'.split(', '))(
+    'of six σ between %s points is found within one point, in 95 of 100 series',
+    (sizes) => {
+      const [before = 0, after = 0] = sizes.split(' ').map(Number);
+
+      let actual = 0;
+      let falseOnes = 0;
+      for (let seed = 0; seed < 200; seed += 1) {
+        const values = series(before + after, (i) => (i < before ? 100 : 106), seed * 104729 + before * 31 + after);
+        const at = indices(values);
+        if (at.some((index) => Math.abs(index - before) <= 1)) actual += 1;
+        falseOnes += at.filter((index) => Math.abs(index - before) > 1).length;
+      }
+      expect(actual).toBeGreaterThanOrEqual(190);
+      expect(falseOnes).toBeLessThanOrEqual(4);
+    },
+  );
 
   it('has its size, its share, and how sure it is', () => {
     const values = series(60, (i) => (i < 30 ? 100 : 90), 5);
@@ -199,9 +180,7 @@ describe('no step', () => {
   it.each([0, 7, 19, 39])('is an outlier at point %i of noise', (at) => {
     let alarms = 0;
     for (let seed = 0; seed < 50; seed += 1) {
-      const values = series(40, () => 100, seed + 1);
-      values[at] = 160;
-      const result = changePoints(points(values));
+      const result = changePoints(points(noise(40, 100, seed + 1).with(at, 160)));
       // The noise next to it has its one in a hundred.
       alarms += result.changes.length;
       for (const { index } of result.changes) expect([at, at + 1]).not.toContain(index);
@@ -313,7 +292,7 @@ describe('changePoints', () => {
         }
         expect(changePoints(given)).toEqual(result);
       }),
-      { numRuns: 300, seed: 11 },
+      { numRuns: 300, seed: SEED },
     );
   });
 
