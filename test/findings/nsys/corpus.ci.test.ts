@@ -12,8 +12,8 @@ import { ingest } from '../../../src/ingest/ingest.js';
 import { COPY_KINDS, MEMORY_KINDS } from '../../../src/model/nsys-rows.js';
 import type { NsysReport, NsysResult } from '../../../src/model/results/nsys.js';
 import { nsysText } from '../../../src/report/run/nsys-text.js';
-import { openStore } from '../../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
+import { newStore } from '../../support/new-store.js';
 import { sqlite3Program } from '../../support/nsys/write-export.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 
@@ -36,6 +36,15 @@ function query(name: string, sql: string): Cells[] | undefined {
   return run.stdout === '' ? [] : (JSON.parse(run.stdout) as Cells[]);
 }
 
+/** `of` once for each name. */
+function once<T>(of: (name: string) => T): (name: string) => T {
+  const known = new Map<string, T>();
+  return (name) => {
+    if (!known.has(name)) known.set(name, of(name));
+    return known.get(name)!;
+  };
+}
+
 const count = (name: string, from: string): number | null => {
   const rows = query(name, `SELECT count(*) AS n FROM ${from}`);
   return rows === undefined ? null : Number(rows[0]!['n']);
@@ -43,18 +52,13 @@ const count = (name: string, from: string): number | null => {
 const pidOf = (column: string): string => `((${column} >> 24) & 16777215)`;
 const tidOf = (column: string): string => `(${column} & 16777215)`;
 
-const tables = new Map<string, Readonly<Record<string, number>>>();
 /** Rows of every table, by the table's name; by two processes, for a file has dozens of tables. */
-function tablesOf(name: string): Readonly<Record<string, number>> {
-  const known = tables.get(name);
-  if (known !== undefined) return known;
+const tablesOf = once((name: string): Readonly<Record<string, number>> => {
   const listed = query(name, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")!;
   const counts = listed.map((table) => `SELECT '${table['name']}' AS name, count(*) AS n FROM "${table['name']}"`);
   const rows = counts.length === 0 ? [] : query(name, counts.join(' UNION ALL '))!;
-  const made = Object.fromEntries(rows.map((row) => [String(row['name']), Number(row['n'])]));
-  tables.set(name, made);
-  return made;
-}
+  return Object.fromEntries(rows.map((row) => [String(row['name']), Number(row['n'])]));
+});
 const hasTable = (name: string, table: string): boolean => table in tablesOf(name);
 
 /** An export of Nsight Systems has events, and reports by whom it was exported. */
@@ -63,10 +67,8 @@ function isExport(name: string): boolean {
   return file.startsWith(MAGIC) && (hasTable(name, 'META_DATA_EXPORT') || hasTable(name, 'EXPORT_META_DATA'));
 }
 
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
+type Span = Readonly<Record<'start' | 'end', number>>;
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** Length of the union of spans inside a window. */
 function union(spans: readonly Span[], from: number, to: number): number {
@@ -98,14 +100,12 @@ else {
 
   /** All of them, each a run of its own; and what could not be read. */
   beforeAll(async () => {
-    results = new Map();
-    const store = await openStore(join(folder, 'store.duckdb'), { mode: 'write' });
+    for (const name of names) symlinkSync(join(FOLDER, name), join(folder, name));
+    const store = await newStore(join(folder, 'store.duckdb'));
     try {
-      for (const name of names) {
-        const link = join(folder, name);
-        symlinkSync(join(FOLDER, name), link);
-        await ingest({ store, parsers: PARSERS, paths: [link], run: name, now: new Date(0) });
-      }
+      for (const name of names)
+        await ingest({ store, parsers: PARSERS, paths: [join(folder, name)], run: name, now: new Date(0) });
+      results = new Map();
       for (const { run_id, name } of await store.all('store.runs', { run_id: null }))
         results.set(name, await describeNsys(store, run_id, name));
     } finally {
@@ -121,8 +121,8 @@ else {
 
   it('are all of the corpus but what is no export', () => {
     expect(exports.length).toBeGreaterThan(10);
-    for (const name of databases)
-      expect([name, results.get(name)!.reports.length]).toEqual([name, exports.includes(name) ? 1 : 0]);
+    const counted = databases.map((name) => [name, results.get(name)!.reports.length]);
+    expect(counted).toEqual(databases.map((name) => [name, exports.includes(name) ? 1 : 0]));
   });
 
   describe.each(exports)('%s', (name) => {
@@ -152,21 +152,18 @@ else {
       }
       const plain = (row: Cells): string => String(row['api']).replace(/(?:_ptsz|_ptds)?_v\d+$/, '');
       const failed = calls.filter((row) => row['returnValue'] !== 0 && row['returnValue'] !== 600);
-      expect(failed_calls!.reduce((sum, call) => sum + call.count, 0)).toBe(failed.length);
+      expect(sum(failed_calls!.map((call) => call.count))).toBe(failed.length);
       expect(new Set(failed_calls!.map(({ api }) => api))).toEqual(new Set(failed.map(plain)));
       const isOfMemory =
         /^(?:cudaMalloc|cudaFree|cudaHostAlloc|cudaHostRegister|cuMemAlloc|cuMemFree|cuMemCreate|cuMemMap)/;
       const asked = calls.filter((row) => isOfMemory.test(plain(row)));
-      for (const { api, pid, count: times, busy_ns } of memory_calls!.filter(({ api: found }) =>
-        isOfMemory.test(found),
-      )) {
+      const found = memory_calls!.filter(({ api }) => isOfMemory.test(api));
+      for (const { api, pid, count: times, busy_ns } of found) {
         const mine = asked.filter((row) => plain(row) === api && row['pid'] === pid);
-        expect(times).toBe(mine.length);
         const spans = mine.map((row) => ({ start: Number(row['start']), end: Number(row['end']) }));
-        expect(busy_ns).toBe(union(spans, Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY));
+        expect([times, busy_ns]).toEqual([mine.length, union(spans, -Infinity, Infinity)]);
       }
-      const sum = memory_calls!.filter(({ api }) => isOfMemory.test(api)).reduce((all, call) => all + call.count, 0);
-      expect(sum).toBe(asked.length);
+      expect(sum(found.map((call) => call.count))).toBe(asked.length);
     });
 
     it('sums kernels and copies', () => {
@@ -185,21 +182,16 @@ else {
       );
       const kind = (value: Cells[string] | undefined): string | null =>
         value === null || value === undefined ? null : MEMORY_KINDS[Number(value)]!;
-      const named = (row: Cells): unknown => [
-        COPY_KINDS[Number(row['copyKind'])],
-        kind(row['srcKind']),
-        kind(row['dstKind']),
-        row['n'],
-        row['bytes'],
+      const named = ({ copyKind, srcKind, dstKind, n, bytes }: Cells): unknown => [
+        ...[COPY_KINDS[Number(copyKind)], kind(srcKind), kind(dstKind), n, bytes],
       ];
-      const actual = (copy_groups ?? []).filter(({ operation }) => operation === 'memcpy');
-      expect(
-        sortedText(actual.map((one) => [one.direction, one.source_kind, one.target_kind, one.count, one.bytes])),
-      ).toEqual(sortedText((copies ?? []).map(named)));
+      const groups = (copy_groups ?? []).filter(({ operation }) => operation === 'memcpy');
+      const actual = groups.map((one) => [one.direction, one.source_kind, one.target_kind, one.count, one.bytes]);
+      expect(sortedText(actual)).toEqual(sortedText((copies ?? []).map(named)));
       const sets = query(name, 'SELECT count(*) AS n, sum(bytes) AS bytes FROM CUPTI_ACTIVITY_KIND_MEMSET');
       const foundSets = (copy_groups ?? []).filter(({ operation }) => operation === 'memset');
-      expect(foundSets.reduce((sum, one) => sum + one.count, 0)).toBe(Number(sets?.[0]?.['n'] ?? 0));
-      expect(foundSets.reduce((sum, one) => sum + one.bytes, 0)).toBe(Number(sets?.[0]?.['bytes'] ?? 0));
+      const summed = [sum(foundSets.map((one) => one.count)), sum(foundSets.map((one) => one.bytes))];
+      expect(summed).toEqual([Number(sets?.[0]?.['n'] ?? 0), Number(sets?.[0]?.['bytes'] ?? 0)]);
     });
 
     it('takes for steps ranges of one thread, whole, and never those of modules', () => {
@@ -235,43 +227,32 @@ else {
 
     it('divides the time of every device', () => {
       const { budgets, steps } = reportOf(name);
-      const spans = (table: string): (Span & { pid: number; device: number })[] =>
-        (query(name, `SELECT start, end, ${pidOf('globalPid')} AS pid, deviceId AS device FROM ${table}`) ?? []).map(
-          (row) => ({
-            start: Number(row['start']),
-            end: Number(row['end']),
-            pid: Number(row['pid']),
-            device: Number(row['device']),
-          }),
-        );
+      const spans = (table: string): (Span & { pid: number; device: number })[] => {
+        const rows = query(name, `SELECT start, end, ${pidOf('globalPid')} AS pid, deviceId AS device FROM ${table}`);
+        const numbers = (row: Cells) => Object.entries(row).map(([key, value]) => [key, Number(value)]);
+        return (rows ?? []).map((row) => Object.fromEntries(numbers(row)));
+      };
       const kernels = [...spans('CUPTI_ACTIVITY_KIND_KERNEL'), ...spans('CUPTI_ACTIVITY_KIND_GRAPH_TRACE')];
       const copies = [...spans('CUPTI_ACTIVITY_KIND_MEMCPY'), ...spans('CUPTI_ACTIVITY_KIND_MEMSET')];
       const all = [...kernels, ...copies];
       for (const { pid, device, per_step, steps: own } of budgets ?? []) {
-        const mine = (rows: readonly (Span & { pid: number; device: number })[]) =>
-          rows.filter((row) => row.pid === pid && row.device === device);
+        const mine = (rows: typeof all) => rows.filter((row) => row.pid === pid && row.device === device);
+        const isCounted = (step: (typeof steps)[number]): boolean =>
+          step.pid === pid || steps.every((other) => other.pid === steps[0]!.pid);
+        const whole = [Math.min(...all.map(({ start }) => start)), Math.max(...all.map(({ end }) => end))] as const;
         const windows =
-          own.length > 0
-            ? steps
-                .filter((step) => step.pid === pid || steps.every((other) => other.pid === steps[0]!.pid))
-                .map(({ start_ns, end_ns }) => [start_ns, end_ns] as const)
-            : [
-                [
-                  Math.min(...copies.concat(kernels).map(({ start }) => start)),
-                  Math.max(...all.map(({ end }) => end)),
-                ] as const,
-              ];
+          own.length === 0 ? [whole] : steps.filter(isCounted).map((one) => [one.start_ns, one.end_ns] as const);
         const budgetsOf = own.length > 0 ? own : [per_step];
         expect(budgetsOf).toHaveLength(windows.length);
         for (const [i, budget] of budgetsOf.entries()) {
           const [from, to] = windows[i]!;
           const busy = union(mine(kernels), from, to);
           const either = union(mine(all), from, to);
-          expect(budget.window_ns).toBe(to - from);
           expect(budget.compute_ns + budget.exposed_communication_ns).toBe(busy);
-          expect(budget.exposed_copy_ns).toBe(either - busy);
-          expect(budget.idle_ns).toBe(to - from - either);
-          expect(budget.copy_ns).toBe(union(mine(copies), from, to));
+          expect(budget).toMatchObject({
+            ...{ window_ns: to - from, exposed_copy_ns: either - busy, idle_ns: to - from - either },
+            copy_ns: union(mine(copies), from, to),
+          });
         }
       }
     });
@@ -295,17 +276,12 @@ else {
   });
   it.each(pairs)('%s says what %s says', (lines, database) => {
     const [left, right] = [reportOf(lines), reportOf(database)];
-    const shared = (report: NsysReport) => ({
-      nvtx_ranges: report.nvtx_ranges ?? 0,
-      kernels: report.kernels ?? 0,
-      copies: report.copies ?? 0,
-      failed_calls: report.failed_calls ?? [],
-      memory_calls: report.memory_calls ?? [],
-      kernel_groups: report.kernel_groups ?? [],
-      copy_groups: report.copy_groups ?? [],
-      budgets: report.budgets ?? [],
-      steps: report.steps,
-    });
+    const lists = ['failed_calls', 'memory_calls', 'kernel_groups', 'copy_groups', 'budgets', 'steps'] as const;
+    const counts = ['nvtx_ranges', 'kernels', 'copies'] as const;
+    const shared = (report: NsysReport) => [
+      ...counts.map((key) => [key, report[key] ?? 0]),
+      ...lists.map((key) => [key, report[key] ?? []]),
+    ];
     expect(shared(left)).toEqual(shared(right));
   });
 }

@@ -2,98 +2,80 @@
  * Runs with planted memory outside PyTorch: files of monitors next to logs, metrics and snapshots, each read by its own
  * parser.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PARSERS } from '../../../parsers/index.js';
+import type { Gpu } from '../../../samples/generate/run.js';
+import type { DeviceSample } from '../../../samples/generate/write/monitor/node-samples.js';
+import { deviceTable, processTable } from '../../../samples/generate/write/monitor/nvidia-smi.js';
+import { clock, padded } from '../../../samples/generate/write/python-text.js';
 import { describeOutside, type OutsideQuestion } from '../../../src/findings/outside/describe-outside.js';
 import { describeMemory } from '../../../src/findings/run/memory.js';
-import { ingest } from '../../../src/ingest/ingest.js';
 import type { OutsideResult } from '../../../src/model/results/outside.js';
-import { openStore } from '../../../src/store/open-store.js';
+import { MIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
+import { ingested } from '../../support/new-store.js';
 import { smallSnapshot } from '../../support/small-snapshot.js';
+import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { diagnose } from '../verdict/worded.js';
 
-const MIB = 1024 ** 2;
 const TOTAL = 81_559;
-const START = Date.UTC(2026, 10, 20, 10, 0, 0);
+const START_US = Date.UTC(2026, 10, 20, 10, 0, 0) * 1000;
+const GPU = { name: 'NVIDIA H100 80GB HBM3', totalBytes: TOTAL * MIB } as Gpu;
 const gpu = (device: number): string => `GPU-0000000${device}-1111-2222-3333-444444444444`;
-const pad = (value: number, digits = 2): string => String(value).padStart(digits, '0');
-/** As nvidia-smi prints it, so many seconds after the start. */
-function stamp(second: number, separator = '/'): string {
-  const time = new Date(START + second * 1000);
-  const day = [time.getUTCFullYear(), pad(time.getUTCMonth() + 1), pad(time.getUTCDate())].join(separator);
-  return `${day} ${pad(time.getUTCHours())}:${pad(time.getUTCMinutes())}:${pad(time.getUTCSeconds())}`;
-}
+const at = (second: number): number => START_US + second * 1_000_000;
 
 interface Sampled {
   readonly seconds: readonly number[];
   readonly devices: number;
   /** MiB in use. */
   used(device: number, second: number): number;
+  /** MiB by process. */
+  processes?(device: number, second: number): readonly (readonly [pid: number, name: string, used: number])[];
 }
 
-function gpuCsv({ seconds, devices, used }: Sampled): string {
-  const rows = ['timestamp, index, uuid, memory.total [MiB], memory.used [MiB], utilization.gpu [%]'];
-  for (const second of seconds)
-    for (let device = 0; device < devices; device += 1)
-      rows.push(`${stamp(second)}.250, ${device}, ${gpu(device)}, ${TOTAL} MiB, ${used(device, second)} MiB, 97 %`);
-  return `${rows.join('\n')}\n`;
+/** A quarter of a second behind the lines of the log. */
+function samplesOf({ seconds, devices, used, processes = () => [] }: Sampled): DeviceSample[][] {
+  return seconds.map((second) =>
+    Array.from({ length: devices }, (_, device) => ({
+      ...{ timeUs: at(second) + 250_000, device, gpu: gpu(device), usedBytes: used(device, second) * MIB },
+      utilization: 97,
+      processes: processes(device, second).map(([pid, name, bytes]) => ({ pid, name, bytes: bytes * MIB })),
+    })),
+  );
 }
-
-interface Listed {
-  readonly pid: number;
-  readonly name: string;
-  readonly device: number;
-  /** MiB, or null while it is not there. */
-  used(second: number): number | null;
-}
-
-function appsCsv(seconds: readonly number[], processes: readonly Listed[]): string {
-  const rows = ['timestamp, gpu_uuid, pid, process_name, used_gpu_memory [MiB]'];
-  for (const second of seconds)
-    for (const { pid, name, device, used } of processes) {
-      const bytes = used(second);
-      if (bytes !== null) rows.push(`${stamp(second)}.250, ${gpu(device)}, ${pid}, ${name}, ${bytes} MiB`);
-    }
-  return `${rows.join('\n')}\n`;
-}
+const gpuCsv = (sampled: Sampled): string => deviceTable(samplesOf(sampled), GPU);
+const appsCsv = (sampled: Sampled): string => processTable(samplesOf(sampled));
 
 const iterationLine = (iteration: number, second: number): string =>
-  ` [${stamp(second, '-')}] iteration ${String(iteration).padStart(8)}/     100 | consumed samples: ${String(iteration * 16).padStart(12)} | elapsed time per iteration (ms): 9876.5 | learning rate: 1.000000E-04 | global batch size:    16 | lm loss: 7.100000E+00 | loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |`;
+  ` [${clock(at(second))}] iteration ${padded(iteration, 8)}/     100 | consumed samples: ${padded(iteration * 16, 12)} | elapsed time per iteration (ms): 9876.5 | learning rate: 1.000000E-04 | global batch size:    16 | lm loss: 7.100000E+00 | loss scale: 1.0 | grad norm: 1.000 | number of skipped iterations:   0 | number of nan iterations:   0 |`;
 const memoryLine = (rank: number, iteration: number, second: number, reserved: number, peak: number): string =>
-  `[${stamp(second, '-')}] [Rank ${rank}] (after ${iteration} iterations) memory (MB) | allocated: 30000.00 | max allocated: 40000.00 | reserved: ${reserved}.00 | max reserved: ${peak}.00`;
+  `[${clock(at(second))}] [Rank ${rank}] (after ${iteration} iterations) memory (MB) | allocated: 30000.00 | max allocated: 40000.00 | reserved: ${reserved}.00 | max reserved: ${peak}.00`;
 const WORLD =
   'using world size: 2, data-parallel size: 1, context-parallel size: 1, hierarchical context-parallel sizes: None, tensor-model-parallel size: 2, pipeline-model-parallel size: 1';
 
-async function withRun<T>(
-  files: Readonly<Record<string, string | Buffer>>,
-  work: (store: Store, runId: number) => Promise<T>,
-): Promise<T> {
-  const directory = scratchDirectory();
-  const store = await ingested(directory, files);
-  return work(store, 1).finally(() => store.close());
+type Files = Readonly<Record<string, string | Buffer>>;
+
+async function withRun<T>(files: Files, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await storeWith(scratchDirectory(), files);
+  return work(store).finally(() => store.close());
 }
 
-async function ingested(directory: string, files: Readonly<Record<string, string | Buffer>>): Promise<Store> {
+async function storeWith(directory: string, files: Files): Promise<Store> {
   const run = join(directory, 'run');
   mkdirSync(run);
   for (const [name, content] of Object.entries(files)) writeFileSync(join(run, name), content);
-  const store = await openStore(join(directory, 'store.duckdb'), { mode: 'write' });
-  const { sources } = await ingest({ store, parsers: PARSERS, paths: [run], now: new Date() });
-  expect(sources.map(({ status, path }) => [path, status])).toEqual(
-    Object.keys(files)
-      .sort()
-      .map((name) => [name, 'ingested']),
+  const { store, result } = await ingested(join(directory, 'store.duckdb'), [run]);
+  const statuses = result.sources.map(({ status, path }) => [path, status]);
+  expect(Object.fromEntries(statuses)).toEqual(
+    Object.fromEntries(Object.keys(files).map((name) => [name, 'ingested'])),
   );
   return store;
 }
 
-const outsideOf = (files: Readonly<Record<string, string | Buffer>>, question: OutsideQuestion = {}) =>
-  withRun(files, (store, runId) => describeOutside(store, runId, 'run', question));
+const outsideOf = (files: Files, question: OutsideQuestion = {}) =>
+  withRun(files, (store) => describeOutside(store, 1, 'run', question));
 const deviceOf = (result: OutsideResult, rank: number) => result.devices.find((device) => device.rank === rank)!;
 
 /** Two ranks of a node; outside PyTorch 2,500 MiB and 20 more a second; a notebook comes to device 1 in second 26. */
@@ -102,6 +84,17 @@ const reserved = (rank: number): number => 45_000 + rank * 100;
 const ownValues = (rank: number, second: number): number => reserved(rank) + 2000 + 20 * second;
 const NOTEBOOK = 30_000;
 const comesAt = 26;
+const notebookAt = (device: number, second: number) =>
+  device === 1 && second >= comesAt ? [[9999, 'jupyter-kernel', NOTEBOOK] as const] : [];
+const SAMPLED: Sampled = {
+  seconds: SECONDS,
+  devices: 2,
+  used: (device, second) => ownValues(device, second) + 500 + (notebookAt(device, second).length > 0 ? NOTEBOOK : 0),
+  processes: (device, second) => [
+    [100 + device, '/usr/bin/python3', ownValues(device, second)],
+    ...notebookAt(device, second),
+  ],
+};
 const TWO_RANKS = {
   'train.log': [
     WORLD,
@@ -112,30 +105,19 @@ const TWO_RANKS = {
     '[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 1 has a total capacity of 79.11 GiB of which 1.10 GiB is free. Including non-PyTorch memory, this process has 47.50 GiB memory in use. Of the allocated memory 40.00 GiB is allocated by PyTorch, and 4.04 GiB is reserved by PyTorch but unallocated. If reserved but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation.',
     '',
   ].join('\n'),
-  'gpu.csv': gpuCsv({
-    seconds: SECONDS,
-    devices: 2,
-    used: (device, second) => ownValues(device, second) + 500 + (device === 1 && second >= comesAt ? NOTEBOOK : 0),
-  }),
-  'apps.csv': appsCsv(SECONDS, [
-    { pid: 100, name: '/usr/bin/python3', device: 0, used: (second) => ownValues(0, second) },
-    { pid: 101, name: '/usr/bin/python3', device: 1, used: (second) => ownValues(1, second) },
-    { pid: 9999, name: 'jupyter-kernel', device: 1, used: (second) => (second >= comesAt ? NOTEBOOK : null) },
-  ]),
+  'gpu.csv': gpuCsv(SAMPLED),
+  'apps.csv': appsCsv(SAMPLED),
 } as const;
 
 describe('memory outside PyTorch', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'mbf-outside-'));
+  const directory = temporaryDirectory();
   let two: Store;
   let result: OutsideResult;
   beforeAll(async () => {
-    two = await ingested(directory, TWO_RANKS);
+    two = await storeWith(directory, TWO_RANKS);
     result = await describeOutside(two, 1, 'run');
   });
-  afterAll(async () => {
-    await two.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => two.close());
 
   it('is what the driver counts less what PyTorch reserved, at every memory line, by process', () => {
     expect(result.limits).toEqual([]);
@@ -149,13 +131,10 @@ describe('memory outside PyTorch', () => {
         const second = point.iteration! * 10;
         const otherBytes = rank === 1 && second >= comesAt ? NOTEBOOK : 0;
         expect(point).toMatchObject({
-          reserved_bytes: reserved(rank) * MIB,
           used_bytes: (ownValues(rank, second) + 500 + otherBytes) * MIB,
           outside_bytes: (2500 + 20 * second + otherBytes) * MIB,
-          process_bytes: ownValues(rank, second) * MIB,
-          others_bytes: otherBytes * MIB,
-          // Samples stand a quarter of a second behind the lines.
-          apart_us: 250_000,
+          ...{ reserved_bytes: reserved(rank) * MIB, process_bytes: ownValues(rank, second) * MIB },
+          ...{ others_bytes: otherBytes * MIB, apart_us: 250_000 },
         });
       }
     }
@@ -206,8 +185,8 @@ describe('memory outside PyTorch', () => {
     expect(readings.map(({ reading, rows }) => [reading, Number(rows)])).toEqual([
       ['moment', 20],
       ['peak', 20],
-      // Of two devices the total, once, and what is in use; and the processes.
-      ['sampled', 2 + 124 + 124 + (62 - comesAt)],
+      // Of two devices the total, once, and what is in use and free; and the processes.
+      ['sampled', 2 + 2 * 124 + 124 + (62 - comesAt)],
     ]);
   });
 
@@ -223,23 +202,17 @@ describe('memory outside PyTorch', () => {
   });
 
   it('is exact at every sample within a recording, once the zone of the printed clock is known', async () => {
-    const second = (n: number): number => (START - 3_600_000) * 1000 + n * 1_000_000;
     const segment = 1024 * MIB;
     const entries = Array.from({ length: 6 }, (_, n) => ({
-      action: 'segment_alloc',
-      addr: 0x7f0000000000 + n * 2 ** 32,
-      size: segment,
-      extra: { time_us: second(10 * n) },
+      ...{ action: 'segment_alloc', addr: 0x7f0000000000 + n * 2 ** 32, size: segment },
+      extra: { time_us: at(10 * n) - 3_600_000_000 },
     }));
     const segments = Array.from({ length: 6 }, () => [{ size: segment, state: 'inactive' as const }]);
+    const used = (_: number, second: number): number => 1024 * (Math.floor(second / 10) + 1) + 700 + second;
     const files = {
       'snapshot_0.pickle': smallSnapshot({ segments, entries }),
       // The host's clock is an hour ahead of UTC.
-      'gpu.csv': gpuCsv({
-        seconds: [5, 15, 25, 35, 45],
-        devices: 1,
-        used: (_, at) => 1024 * (Math.floor(at / 10) + 1) + 700 + at,
-      }),
+      'gpu.csv': gpuCsv({ seconds: [5, 15, 25, 35, 45], devices: 1, used }),
     };
     const unknown = await outsideOf(files);
     expect(unknown.clock.shift_us).toBeNull();
@@ -247,7 +220,7 @@ describe('memory outside PyTorch', () => {
     expect(unknown.devices[0]).toMatchObject({ rank: 0, moments: 0 });
     const known = await outsideOf(files, { shiftUs: -3_600_000_000 });
     expect(known.devices[0]!.points.map(({ kind, outside_bytes }) => [kind, outside_bytes])).toEqual(
-      [5, 15, 25, 35, 45].map((at) => ['trace', (700 + at) * MIB]),
+      [5, 15, 25, 35, 45].map((second) => ['trace', (700 + second) * MIB]),
     );
     // The wrong zone lays no sample within the recording.
     expect((await outsideOf(files, { shiftUs: 3_600_000_000 })).devices[0]!.moments).toBe(0);
@@ -267,16 +240,11 @@ describe('memory outside PyTorch', () => {
   });
 
   it('does not take the only process of a list for its own, as a container may hide that', async () => {
-    const hidden = {
-      ...TWO_RANKS,
-      'apps.csv': appsCsv(SECONDS, [
-        { pid: 9999, name: 'jupyter-kernel', device: 1, used: (second) => (second >= comesAt ? NOTEBOOK : null) },
-      ]),
-    };
-    await withRun(hidden, async (store, runId) => {
-      const device = deviceOf(await describeOutside(store, runId, 'run'), 1);
+    const hidden = { ...TWO_RANKS, 'apps.csv': appsCsv({ ...SAMPLED, processes: notebookAt }) };
+    await withRun(hidden, async (store) => {
+      const device = deviceOf(await describeOutside(store, 1, 'run'), 1);
       expect(device.processes.map(({ pid, is_own }) => [pid, is_own])).toEqual([[9999, null]]);
-      const [verdict] = (await diagnose(store, runId, 'run')).verdicts;
+      const [verdict] = (await diagnose(store, 1, 'run')).verdicts;
       expect(verdict).toMatchObject({ cause: 'external_pressure', detail: 'other_process' });
     });
   });
@@ -284,16 +252,11 @@ describe('memory outside PyTorch', () => {
   it('counts a device once that two monitors watched, of which one names the host', async () => {
     const series = (device: number) => ({
       metric: { __name__: 'DCGM_FI_DEV_FB_USED', gpu: String(device), UUID: gpu(device), Hostname: 'node-1' },
-      values: [0, 15, 30].map((second) => [START / 1000 + second, '47000']),
+      values: [0, 15, 30].map((second) => [at(second) / 1e6, '47000']),
     });
-    const result = await outsideOf({
-      ...TWO_RANKS,
-      'dcgm.json': JSON.stringify({
-        status: 'success',
-        data: { resultType: 'matrix', result: [series(0), series(1)] },
-      }),
-    });
-    expect(result.devices.map(({ rank, monitor }) => [rank, monitor?.file])).toEqual([
+    const data = { resultType: 'matrix', result: [series(0), series(1)] };
+    const both = await outsideOf({ ...TWO_RANKS, 'dcgm.json': JSON.stringify({ status: 'success', data }) });
+    expect(both.devices.map(({ rank, monitor }) => [rank, monitor?.file])).toEqual([
       [0, 'gpu.csv'],
       [1, 'gpu.csv'],
     ]);

@@ -15,28 +15,16 @@ const monitor = (device: number | null, host: string | null = null, path = 'gpu.
   gpu,
   display_path: path,
 });
-const place = (
-  rank: number | null,
-  rest: Partial<MatchQuestion['places'][number]>,
-): MatchQuestion['places'][number] => ({
-  rank,
-  host: null,
-  pid: null,
-  device: null,
-  nccl: null,
-  ...rest,
+type Place = MatchQuestion['places'][number];
+const place = (rank: number | null, rest: Partial<Place>): Place => ({
+  ...{ rank, host: null, pid: null, device: null, nccl: null, ...rest },
 });
 const question = (rest: Partial<MatchQuestion>): MatchQuestion => ({
-  monitors: [],
-  processes: [],
-  places: [],
-  ranks: [],
-  worldSize: null,
-  visibleDevices: null,
-  ...rest,
+  ...{ monitors: [], processes: [], places: [], ranks: [], worldSize: null, visibleDevices: null, ...rest },
 });
-const joined = (asked: MatchQuestion) =>
+const ranksOf = (asked: MatchQuestion) =>
   asked.monitors.map((one) => matchDevices(asked).get(deviceKey(one))?.rank ?? null);
+const joined = (rest: Partial<MatchQuestion>) => ranksOf(question(rest));
 
 describe('a device and its rank', () => {
   it('are joined by a pid that both sides name', () => {
@@ -50,77 +38,47 @@ describe('a device and its rank', () => {
         { host: null, device: 0, gpu: null, pid: 4711 },
       ],
     });
-    expect(joined(asked)).toEqual([5, null]);
+    expect(ranksOf(asked)).toEqual([5, null]);
     expect(matchDevices(asked).get(deviceKey(asked.monitors[0]!))).toMatchObject({ pid: 4711 });
   });
 
   it("are joined by NCCL's lines of the communicator of all ranks: index, or bus", () => {
     const words = (rank: number, text: string) => place(rank, { nccl: `rank ${rank} of 8, ${text} commId 0xabc` });
-    expect(
-      joined(
-        question({
-          monitors: [monitor(0), monitor(1)],
-          ranks: [0, 1],
-          worldSize: 8,
-          places: [words(0, 'nvmlDev 1 busId 1b000'), words(1, 'nvmlDev 0 busId 4c000')],
-        }),
-      ),
-    ).toEqual([1, 0]);
-    expect(
-      joined(
-        question({
-          monitors: [monitor(null, null, 'gpu.csv', '00000000:4C:00.0')],
-          ranks: [1],
-          worldSize: 8,
-          places: [words(1, 'nvmlDev 0 busId 4c000')],
-        }),
-      ),
-    ).toEqual([1]);
+    const [zero, one] = [words(0, 'nvmlDev 1 busId 1b000'), words(1, 'nvmlDev 0 busId 4c000')];
+    const monitors = [monitor(0), monitor(1)];
+    expect(joined({ monitors, ranks: [0, 1], worldSize: 8, places: [zero, one] })).toEqual([1, 0]);
+    const byBus = [monitor(null, null, 'gpu.csv', '00000000:4C:00.0')];
+    expect(joined({ monitors: byBus, ranks: [1], worldSize: 8, places: [one] })).toEqual([1]);
     // A line without a prefix names the rank itself.
-    const bare = { ...words(1, 'nvmlDev 0 busId 4c000'), rank: null };
-    expect(joined(question({ monitors: [monitor(0)], ranks: [1], worldSize: 8, places: [bare] }))).toEqual([1]);
-    expect(joined(question({ monitors: [monitor(0)], ranks: [3, 4], worldSize: null, places: [bare] }))).toEqual([
-      null,
-    ]);
+    const bare = { monitors: [monitor(0)], places: [{ ...one, rank: null }] };
+    expect(joined({ ...bare, ranks: [1], worldSize: 8 })).toEqual([1]);
+    expect(joined({ ...bare, ranks: [3, 4], worldSize: null })).toEqual([null]);
     // Of a smaller communicator the rank is not the global one.
-    expect(
-      joined(
-        question({
-          monitors: [monitor(0), monitor(1)],
-          ranks: [],
-          worldSize: 64,
-          places: [words(3, 'nvmlDev 1 busId 1b000')],
-        }),
-      ),
-    ).toEqual([null, null]);
+    const smaller = [words(3, 'nvmlDev 1 busId 1b000')];
+    expect(joined({ monitors, ranks: [], worldSize: 64, places: smaller })).toEqual([null, null]);
   });
 
   it('are joined in order on one node, and along CUDA_VISIBLE_DEVICES', () => {
     const monitors = [0, 1, 2, 3].map((device) => monitor(device));
     const ranks = [0, 1, 2, 3];
-    expect(joined(question({ monitors, ranks, worldSize: 4 }))).toEqual([0, 1, 2, 3]);
-    expect(joined(question({ monitors, ranks: [0, 1], worldSize: 2, visibleDevices: '3,1' }))).toEqual([
-      null,
-      1,
-      null,
-      0,
-    ]);
+    expect(joined({ monitors, ranks, worldSize: 4 })).toEqual([0, 1, 2, 3]);
+    expect(joined({ monitors, ranks: [0, 1], worldSize: 2, visibleDevices: '3,1' })).toEqual([null, 1, null, 0]);
   });
 
   it('are joined on several nodes by the hosts of the ranks, and not without', () => {
     const monitors = [0, 1].flatMap((node) => [0, 1].map((device) => monitor(device, `node-${node}`)));
     const places = [0, 1, 2, 3].map((rank) => place(rank, { host: `node-${rank < 2 ? 0 : 1}.cluster` }));
     const ranks = [0, 1, 2, 3];
-    expect(joined(question({ monitors, ranks, worldSize: 4, places }))).toEqual([0, 1, 2, 3]);
-    expect(joined(question({ monitors, ranks, worldSize: 4 }))).toEqual([null, null, null, null]);
+    expect(joined({ monitors, ranks, worldSize: 4, places })).toEqual([0, 1, 2, 3]);
+    expect(joined({ monitors, ranks, worldSize: 4 })).toEqual([null, null, null, null]);
     // One monitored node of two: which one is not known.
-    expect(joined(question({ monitors: monitors.slice(0, 2), ranks, worldSize: 4 }))).toEqual([null, null]);
+    expect(joined({ monitors: monitors.slice(0, 2), ranks, worldSize: 4 })).toEqual([null, null]);
   });
 
   it('are joined by the host that the name of the file holds', () => {
     const places = [0, 1, 2, 3].map((rank) => place(rank, { host: `gpu-${rank < 2 ? '017' : '018'}` }));
     const monitors = [0, 1].map((device) => monitor(device, null, 'metrics/nvidia-smi_gpu-018.csv'));
-    expect(joined(question({ monitors, ranks: [0, 1, 2, 3], worldSize: 4, places }))).toEqual([2, 3]);
+    expect(joined({ monitors, ranks: [0, 1, 2, 3], worldSize: 4, places })).toEqual([2, 3]);
     const hosts = ['gpu-01', 'gpu-017'];
     expect(hostOfMonitor(monitor(0, null, 'gpu-017.csv'), hosts)).toBe('gpu-017');
     expect(hostOfMonitor(monitor(0, null, 'smi.csv'), hosts)).toBeNull();
@@ -138,10 +96,7 @@ describe('a device and its rank', () => {
 
 describe('the printed clock next to UTC', () => {
   const pair = (kind: string, minutes: number, pairs = 5) => ({
-    kind,
-    pairs,
-    shift_us: minutes * 60_000_000,
-    spread_us: 0,
+    ...{ kind, pairs, shift_us: minutes * 60_000_000, spread_us: 0 },
   });
   const both = new Set(['printed', 'utc']);
 

@@ -4,51 +4,29 @@ import { type AnnotationMark, stageAt, stageTimeline } from '../../../src/findin
 import { countUpTo } from '../../../src/model/count-up-to.js';
 
 const mark = (stage: string, name: string, time_us: number | null, device: number | null = 0): AnnotationMark => ({
-  stage,
-  name,
-  time_us,
-  device,
+  ...{ stage, name, time_us, device },
 });
+/** `STAGE NAME TIME`, with `-` for no time, and the device if it is not 0. */
+const marksOf = (text: string): AnnotationMark[] =>
+  text.split(', ').map((one) => {
+    const [stage = '', name = '', time = '', device = '0'] = one.split(' ');
+    return mark(stage, name, time === '-' ? null : Number(time), Number(device));
+  });
 
 describe('the innermost scope', () => {
   it('is the open one that started last', () => {
-    const timeline = stageTimeline(
-      [
-        mark('START', 'ProfilerStep#3', 10),
-        mark('START', '## forward ##', 20),
-        mark('START', '## forward ##', 25),
-        mark('END', '## forward ##', 30),
-        mark('END', '## forward ##', 40),
-        mark('END', 'ProfilerStep#3', 50),
-      ],
-      0,
-    );
-    const at = (time: number): string | null => stageAt(timeline, time);
-    expect([9, 10, 19, 20, 30, 39, 40, 49, 50].map(at)).toEqual([
-      null,
-      'ProfilerStep#3',
-      'ProfilerStep#3',
-      '## forward ##',
-      '## forward ##',
-      '## forward ##',
-      'ProfilerStep#3',
-      'ProfilerStep#3',
-      null,
+    const marks = 'START step 10, START forward 20, START forward 25, END forward 30, END forward 40, END step 50';
+    const timeline = stageTimeline(marksOf(marks), 0);
+    const [step, forward] = ['step', 'forward'];
+    expect([9, 10, 19, 20, 30, 39, 40, 49, 50].map((time) => stageAt(timeline, time))).toEqual([
+      ...[null, step, step, forward, forward, forward, step, step, null],
     ]);
   });
 
   it('tolerates missing partners: lost starts are open from the beginning, lost ends to the end', () => {
-    const timeline = stageTimeline(
-      [
-        mark('END', 'inner', 10),
-        mark('END', 'outer', 20),
-        mark('START', 'running', 30),
-        mark('other', 'running', 31),
-        mark('START', 'elsewhere', 32, 1),
-        mark('START', 'untimed', null),
-      ],
-      0,
-    );
+    const marks =
+      'END inner 10, END outer 20, START running 30, other running 31, START elsewhere 32 1, START untimed -';
+    const timeline = stageTimeline(marksOf(marks), 0);
     expect([5, 15, 25, 35].map((time) => stageAt(timeline, time))).toEqual(['inner', 'outer', null, 'running']);
   });
 
