@@ -52,6 +52,25 @@ const GPUS = [
   { name: 'NVIDIA B200', capability: 10, bytes: 191_514_017_792 },
 ] as const;
 
+// What occurs more than once is drawn more often.
+const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+const FRAMEWORKS = [
+  ...times(3, 'megatron-lm' as const),
+  ...times(3, 'megatron-bridge' as const),
+  'nemo',
+  null,
+] as const;
+const RECOMPUTED =
+  'core_attn, core_attn, layernorm, mlp, core_attn mlp, moe_act, moe_act layernorm, mla_up_proj, moe, shared_experts';
+const MODULES = [...RECOMPUTED.split(', ').map((modules) => modules.split(' ')), []];
+const CAUSES: readonly Cause[] = [
+  ...[...times(3, 'capacity' as const), ...times(2, 'fragmentation' as const)],
+  ...(['undecided', 'external_pressure', 'graph_pools'] as const),
+];
+const COMPONENTS: readonly Component[] = [
+  ...(['parameter', 'gradient', 'optimizer_state', 'activation', 'logits_loss', 'workspace'] as const),
+];
+
 /** Where layers do not divide evenly: stages of their own at the ends, or the embedding and loss counted as layers. */
 function stagesOf(random: Random, layers: number, pp: number): Record<string, Value> {
   if (pp === 1) return {};
@@ -68,16 +87,7 @@ export function drawConfig(random: Random, seed: number): Generated {
   const shape = pick(random, SHAPES);
   const layers = Number(shape.values['num_layers']);
   const isMoe = shape.eps !== undefined;
-  const framework = pick(random, [
-    'megatron-lm',
-    'megatron-lm',
-    'megatron-lm',
-    'megatron-bridge',
-    'megatron-bridge',
-    'megatron-bridge',
-    'nemo',
-    null,
-  ] as const);
+  const framework = pick(random, FRAMEWORKS);
   const versions: Record<string, string> = {};
   if (chance(random, 0.8)) versions['torch'] = `2.${6 + Math.floor(random() * 7)}.${pick(random, ['0', '1'])}`;
   if (chance(random, 0.8)) versions['core'] = `0.${12 + Math.floor(random() * 8)}.${pick(random, ['0', '2'])}`;
@@ -164,20 +174,7 @@ export function drawConfig(random: Random, seed: number): Generated {
     if (framework === 'megatron-lm' && tp > 1 && chance(random, 0.2)) config['distribute_saved_activations'] = true;
   } else if (recompute < 0.5) {
     config['recompute_granularity'] = 'selective';
-    if (chance(random, 0.8))
-      config['recompute_modules'] = pick(random, [
-        ['core_attn'],
-        ['core_attn'],
-        ['layernorm'],
-        ['mlp'],
-        ['core_attn', 'mlp'],
-        ['moe_act'],
-        ['moe_act', 'layernorm'],
-        ['mla_up_proj'],
-        ['moe'],
-        ['shared_experts'],
-        [],
-      ] as const);
+    if (chance(random, 0.8)) config['recompute_modules'] = pick(random, MODULES);
   } else if (recompute < 0.6) config['recompute_granularity'] = null;
   if (pp === 1 && recompute >= 0.5 && chance(random, 0.12)) {
     config['cpu_offloading'] = true;
@@ -379,16 +376,7 @@ function whatIf(random: Random, capacity: number): WhatIfSetting[] {
 /** A failure of this configuration: every verdict that advice is given on, with and without each kind of figure. */
 export function situationOf(one: Generated): Situation {
   const random = randomOf(one.seed + 0x5eed);
-  const cause = pick(random, [
-    'capacity',
-    'capacity',
-    'capacity',
-    'fragmentation',
-    'fragmentation',
-    'undecided',
-    'external_pressure',
-    'graph_pools',
-  ] as const);
+  const cause = pick(random, CAUSES);
   const device = one.gpu.bytes ?? 85e9;
   const request = Math.round((0.01 + 3 * random() ** 2) * GB);
   const free = Math.round(0.5 * random() * GB);
@@ -403,19 +391,12 @@ export function situationOf(one: Generated): Situation {
     short_bytes: short,
   };
   const hasSnapshot = chance(random, 0.55);
-  const names: readonly Component[] = [
-    'parameter',
-    'gradient',
-    'optimizer_state',
-    'activation',
-    'logits_loss',
-    'workspace',
-  ];
   const hasAll = chance(random, 0.7);
   const components = new Map<Component, number>(
-    names
-      .filter((name) => name !== 'optimizer_state' || hasAll)
-      .map((name) => [name, Math.round((random() * device) / 6)]),
+    COMPONENTS.filter((name) => name !== 'optimizer_state' || hasAll).map((name) => [
+      name,
+      Math.round((random() * device) / 6),
+    ]),
   );
   if (one.config['cuda_graph_impl'] !== undefined && chance(random, 0.5))
     components.set('graph_pool', Math.round(9 * random() * GB));

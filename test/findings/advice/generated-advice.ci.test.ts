@@ -22,66 +22,41 @@ const FIRST_SEED = Number(process.env['MBF_ADVICE_FIRST_SEED'] ?? 7000);
 const LEAST_ACCEPTED = 0.95;
 
 /** Less in a step, for any device that is truly full; all act on what fills it, and none changes what is trained. */
-const LESS = ['micro-batch', 'recompute', 'cp', 'pp', 'distributed-optimizer', 'precision-aware-optimizer'];
-const SHARDS = ['sequence-parallel', 'ep', 'megatron-fsdp', 'fp8-parameters'];
+const LESS = 'micro-batch recompute cp pp distributed-optimizer precision-aware-optimizer';
+const HOST = 'fewer-workers host-optimizer-offload host-activation-offload synchronous-save';
+const SHARDS = 'sequence-parallel ep megatron-fsdp fp8-parameters';
 
 /**
  * First advice that an expert would accept, by cause and not by what the program answers: starts of ids of fixes, and
  * steps of a verdict where no setting is the answer.
  */
-const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
+const ACCEPTED: Readonly<Record<string, string>> = {
   // Free memory is enough in sum: expandable segments join it. On already or refuted by replay: what holds the pieces.
-  'fragmentation-split-remainder': ['expandable-segments', 'find_pinning', 'free_pinning'],
+  'fragmentation-split-remainder': 'expandable-segments find_pinning free_pinning',
   // Expandable segments of another stream cannot be reused either, unless a replay shows it.
-  'fragmentation-other-stream': ['expandable-segments', 'same_stream'],
+  'fragmentation-other-stream': 'expandable-segments same_stream',
   // Small blocks hold large pages: free them, or ask for less at once.
-  'fragmentation-page-pinning': [
-    'free_pinning',
-    'find_pinning',
-    'expandable-segments',
-    'micro-batch',
-    'recompute',
-    'cp',
-  ],
+  'fragmentation-page-pinning': 'free_pinning find_pinning expandable-segments micro-batch recompute cp',
   // The setting itself is the cause.
-  'fragmentation-oversize-rule': ['expandable-segments', 'lower_oversize_rounding', 'raise_max_split'],
-  capacity: [...LESS, ...SHARDS],
+  'fragmentation-oversize-rule': 'expandable-segments lower_oversize_rounding raise_max_split',
+  capacity: `${LESS} ${SHARDS}`,
   // The device has room for others, or for this process.
-  'other-process': ['find_holder', 'find_process', 'end_processes'],
-  // Free, where a replay with it serves the request.
-  'nccl-growth': [
-    'expandable-segments',
-    'undo_nccl_settings',
-    'fewer_communicators',
-    'count_communicators',
-    'nvls-off',
-    'see_nsys',
-    // In words: fewer communicators or channels.
-    'nccl_headroom',
-  ],
-  leak: ['look_at_site', 'find_kept_tensors', 'compare_snapshots'],
-  'graph-pools': ['smaller_graphs', 'graph_headroom', 'graph-stream-reuse', 'graphs-off'],
-  'pending-frees': ['record_stream', 'avoid-record-streams', 'expandable-segments'],
+  'other-process': 'find_holder find_process end_processes',
+  // Free, where a replay with it serves the request. In words: fewer communicators or channels.
+  'nccl-growth':
+    'expandable-segments undo_nccl_settings fewer_communicators count_communicators nvls-off see_nsys nccl_headroom',
+  leak: 'look_at_site find_kept_tensors compare_snapshots',
+  'graph-pools': 'smaller_graphs graph_headroom graph-stream-reuse graphs-off',
+  'pending-frees': 'record_stream avoid-record-streams expandable-segments',
   // Smaller logits, or less of everything else on that stage.
-  'transient-logits-spike': [
-    'smaller_logits',
-    'cross-entropy-fusion',
-    'micro-batch',
-    'cp',
-    'tp',
-    'sequence-parallel',
-    'recompute',
-  ],
+  'transient-logits-spike': 'smaller_logits cross-entropy-fusion micro-batch cp tp sequence-parallel recompute',
   // Layers move, or the stage keeps less of each micro-batch.
-  imbalance: ['rebalance-layers', 'move_layers', ...LESS],
+  imbalance: `rebalance-layers move_layers ${LESS}`,
   // A matrix of the square of the sequence length is not to be made at all.
-  'impossible-request': ['attention-mask-off', 'fused-attention', 'check_shape'],
-  'checkpoint-save-spike': ['sharded-checkpoint', 'sharded_checkpoint'],
-  'fraction-limit': ['memory-fraction', 'raise_fraction'],
-  'host-oom': [
-    ...['fewer-workers', 'host-optimizer-offload', 'host-activation-offload', 'synchronous-save'],
-    ...['raise_host_limit', 'raise_host_memory', 'fewer_workers', 'enlarge_shm'],
-  ],
+  'impossible-request': 'attention-mask-off fused-attention check_shape',
+  'checkpoint-save-spike': 'sharded-checkpoint sharded_checkpoint',
+  'fraction-limit': 'memory-fraction raise_fraction',
+  'host-oom': `${HOST} raise_host_limit raise_host_memory fewer_workers enlarge_shm`,
 };
 
 interface Outcome {
@@ -113,7 +88,7 @@ async function adviceOn(name: string, seed: number): Promise<Outcome> {
       name: `${name} ${seed}`,
       first,
       isAccepted: truth.is_oom
-        ? first !== null && ACCEPTED[name]!.some((start) => first.startsWith(start))
+        ? first !== null && ACCEPTED[name]!.split(' ').some((start) => first.startsWith(start))
         : actions.every(({ fixes: ids }) => ids.length === 0),
       falselyEnough: [...short.map(({ id }) => id), ...together],
     };

@@ -1,4 +1,5 @@
 /** Every rule on its own samples, and what all rules have in common. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { conditionOf, lint } from '../../../src/findings/lint/lint.js';
 import type { LintRule } from '../../../src/findings/lint/rule.js';
@@ -119,4 +120,14 @@ describe.each(CASES)('%s', (id, rule, samples) => {
       expect(outcome.unknown.map((one) => one.rule)).toEqual([id]);
       expect(outcome.unknown[0]!.message).not.toMatch(/[{}]/);
     });
+});
+
+it('docs/lint.md names only rules that exist', () => {
+  const text = readFileSync(new URL('../../../docs/lint.md', import.meta.url), 'utf8');
+  const [, covered = ''] = /## Checks that are covered\n([\s\S]*?)\n## /.exec(text) ?? [];
+  const ids = covered
+    .split('\n')
+    .flatMap((line) => [...(line.split('|')[2] ?? '').matchAll(/`([a-z0-9-]+)`/g)].map((match) => match[1]!));
+  expect(ids.length).toBeGreaterThan(100);
+  expect(ids.filter((id) => lintRule(id) === undefined)).toEqual([]);
 });
