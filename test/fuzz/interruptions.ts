@@ -39,6 +39,7 @@ interface Ended {
 }
 
 interface Call {
+  readonly main: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly tmp: string;
@@ -46,10 +47,10 @@ interface Call {
   readonly meanwhile?: (kill: (signal: NodeJS.Signals) => void) => Promise<void>;
 }
 
-async function call({ args, cwd, tmp, meanwhile }: Call): Promise<Ended> {
+async function call({ main, args, cwd, tmp, meanwhile }: Call): Promise<Ended> {
   mkdirSync(tmp, { recursive: true });
   const start = performance.now();
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [main, ...args], {
     cwd,
     env: { PATH: process.env['PATH'], HOME: cwd, XDG_CACHE_HOME: join(cwd, 'cache'), TMPDIR: tmp, TZ: 'UTC', CI: '1' },
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -99,6 +100,8 @@ function commonFaults({ code, stderr, timedOut }: Ended): string | undefined {
 
 /** Sources that take some tenths of a second each to be read. */
 function makeRuns(root: string): string[] {
+  const names = ['log', 'snapshot', 'nsys', 'nsys-gz'];
+  if (existsSync(join(root, names.at(-1)!))) return names.map((name) => join(root, name));
   const sample = join(packageRoot(), 'samples', 'nccl-outside');
   const files = readdirSync(sample);
   const nsys = files.find((name) => name.startsWith('nsys'))!;
@@ -132,52 +135,73 @@ function leftovers(tmp: string, db: string): string[] {
   ];
 }
 
-export async function runKills(count: number, directory: string, seed: number): Promise<InterruptionResult> {
+export interface InterruptionOptions {
+  readonly count: number;
+  /** Number of the first: the sources are taken in turn. */
+  readonly first?: number;
+  readonly directory: string;
+  readonly seed: number;
+  /** Another `main.js` than the one of this build. */
+  readonly main?: string;
+}
+
+export interface KillOptions extends InterruptionOptions {
+  /** Further folders to ingest. */
+  readonly folders?: readonly string[];
+  /** Of the same store, before an ingest may end; default 1. */
+  readonly kills?: number;
+  /** Called after each kill; throws if the store is not as it must be. */
+  readonly inspect?: (db: string, run: string, isLast: boolean) => Promise<void>;
+}
+
+/** By folder: how long a whole ingest takes, and what its store holds. */
+const whole = new Map<string, Promise<{ readonly ms: number; readonly content: Content }>>();
+type Content = Awaited<ReturnType<typeof contentOf>>;
+
+export async function runKills(options: KillOptions): Promise<InterruptionResult> {
+  const { count, first = 0, directory, seed, main = MAIN, folders = [], kills = 1, inspect } = options;
   const random = createRandom(seed);
   const tally = new Tally();
   const root = join(directory, 'kills');
-  mkdirSync(root, { recursive: true });
-  const runs = makeRuns(root);
-  const truth = new Map<string, { ms: number; content: Readonly<Record<string, string>> }>();
-  for (const run of runs) {
-    const db = `${run}.duckdb`;
-    const ended = await call({ args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
-    if (ended.code !== 0) throw new Error(`${run}: exit ${ended.code}: ${ended.stderr}`);
-    truth.set(run, { ms: ended.ms, content: await contentOf(db) });
-  }
-  for (let i = 0; i < count; i++) {
+  const runs = [...folders, ...makeRuns(root)];
+  for (let i = first; i < first + count; i++) {
     const run = runs[i % runs.length]!;
-    const { ms, content } = truth.get(run)!;
-    const signal = pickOf(random, ['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM'] as const);
+    const name = run.slice(run.lastIndexOf('/') + 1);
+    const { ms, content } = await getOrAdd(whole, run, async () => {
+      const db = join(root, `${name}.duckdb`);
+      const ended = await call({ main, args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
+      if (ended.code !== 0) throw new Error(`${run}: exit ${ended.code}: ${ended.stderr}`);
+      return { ms: ended.ms, content: await contentOf(db) };
+    });
     const db = join(root, `killed-${i}.duckdb`);
     const tmp = join(root, `tmp-${i}`);
     const args = ['ingest', run, '--db', db];
-    const at = `${signal} after ${Math.round(ms * (0.1 + random()))} ms of ${run.slice(root.length + 1)}`;
-    const delay = Number(/after (\d+)/.exec(at)![1]);
-    const killed = await call({
-      ...{ args, cwd: root, tmp },
-      meanwhile: async (kill) => {
-        await sleep(delay);
-        kill(signal);
-      },
-    });
+    let at = name;
     const fault = (what: string): void => void tally.faults.push(`${at}: ${what.replaceAll('\n', ' ')}`);
-    tally.count(
-      killed.signal === null && killed.code === 0
-        ? 'ended before'
-        : existsSync(db)
-          ? 'store was there'
-          : 'no store yet',
-    );
-    const common = commonFaults(killed);
-    if (common !== undefined) fault(common);
-    // On a signal that can be handled, everything is swept at once.
-    if (signal !== 'SIGKILL' && killed.code !== 0) {
-      const left = leftovers(tmp, db).filter((name) => !name.endsWith('.wal'));
-      if (left.length > 0) fault(`left behind: ${left.join(', ')}`);
+    for (let n = 1; n <= kills; n++) {
+      const signal = pickOf(random, ['SIGKILL', 'SIGKILL', 'SIGINT', 'SIGTERM', 'SIGHUP'] as const);
+      const delay = Math.round(ms * (0.1 + random()));
+      at = `${signal} after ${delay} ms of ${name}`;
+      const killed = await call({
+        ...{ main, args, cwd: root, tmp },
+        meanwhile: async (kill) => {
+          await sleep(delay);
+          kill(signal);
+        },
+      });
+      const isWhole = killed.signal === null && killed.code === 0;
+      tally.count(isWhole ? 'ended before' : existsSync(db) ? 'store was there' : 'no store yet');
+      const common = commonFaults(killed);
+      if (common !== undefined) fault(common);
+      // On a signal that can be handled, everything is swept at once.
+      if (signal !== 'SIGKILL' && killed.code !== 0 && kills === 1) {
+        const left = leftovers(tmp, db).filter((entry) => !entry.endsWith('.wal'));
+        if (left.length > 0) fault(`left behind: ${left.join(', ')}`);
+      }
+      await inspect?.(db, run, n === kills);
     }
     // The same user's next ingest is the one that sweeps; temporary folders are known by the process that made them.
-    const again = await call({ args, cwd: root, tmp });
+    const again = await call({ main, args, cwd: root, tmp });
     if (again.code !== 0) fault(`the second ingest: exit ${again.code}: ${again.stderr.slice(0, 200)}`);
     else {
       const differing = differingTables(content, await contentOf(db));
@@ -193,15 +217,11 @@ export async function runKills(count: number, directory: string, seed: number): 
 const KIB = 1024;
 
 /** A real file system that is full: mounting one needs root. */
-export async function runDiskFull(
-  count: number,
-  directory: string,
-  seed: number,
-): Promise<InterruptionResult | string> {
+export async function runDiskFull(options: InterruptionOptions): Promise<InterruptionResult | string> {
+  const { count, first: from = 0, directory, seed, main = MAIN } = options;
   const random = createRandom(seed);
   const tally = new Tally();
   const root = join(directory, 'disk-full');
-  mkdirSync(root, { recursive: true });
   const disk = join(root, 'disk');
   mkdirSync(disk, { recursive: true });
   const mount = (size: number): void =>
@@ -216,8 +236,10 @@ export async function runDiskFull(
   const runs = makeRuns(root);
   const first = join(root, 'first.duckdb');
   const sample = join(packageRoot(), 'samples', 'leak');
-  const made = await call({ args: ['ingest', sample, '--db', first], cwd: root, tmp: join(root, 'tmp') });
-  if (made.code === null || made.code > 1) throw new Error(`exit ${made.code}: ${made.stderr}`);
+  if (!existsSync(first)) {
+    const made = await call({ main, args: ['ingest', sample, '--db', first], cwd: root, tmp: join(root, 'tmp') });
+    if (made.code === null || made.code > 1) throw new Error(`exit ${made.code}: ${made.stderr}`);
+  }
   const before = await contentOf(first);
   const base = Math.ceil(statSync(first).size / KIB);
   const complete = new Map<string, ReturnType<typeof contentOf>>();
@@ -225,10 +247,10 @@ export async function runDiskFull(
     getOrAdd(complete, run, async () => {
       const db = `${run}.duckdb`;
       copyFileSync(first, db);
-      await call({ args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
+      await call({ main, args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
       return contentOf(db);
     });
-  for (let i = 0; i < count; i++) {
+  for (let i = from; i < from + count; i++) {
     const run = runs[i % runs.length]!;
     const hasStore = random() < 0.7;
     const free = Math.round(16 * 2 ** (random() * 10));
@@ -242,7 +264,7 @@ export async function runDiskFull(
       const tmp = random() < 0.3 ? join(disk, 'tmp') : join(root, 'tmp');
       let ended: Ended;
       try {
-        ended = await call({ args: ['ingest', run, '--db', db], cwd: root, tmp });
+        ended = await call({ main, args: ['ingest', run, '--db', db], cwd: root, tmp });
       } catch (error) {
         // The temporary directory itself does not fit.
         tally.count(`not started: ${(error as NodeJS.ErrnoException).code}`);
@@ -264,7 +286,7 @@ export async function runDiskFull(
       const differing = differingTables(before, await contentOf(copy));
       if (differing.length > 0 && ended.code === 5) {
         // A source is whole, and the disk was full when it was judged: the next ingest does what is left.
-        await call({ args: ['ingest', run, '--db', copy], cwd: root, tmp: join(root, 'tmp') });
+        await call({ main, args: ['ingest', run, '--db', copy], cwd: root, tmp: join(root, 'tmp') });
         const wrong = differingTables(await completeOf(run), await contentOf(copy));
         if (!differing.includes('source') || wrong.length > 0)
           fault(`the store has other content of ${differing.join(', ')}; after the next ingest of ${wrong.join(', ')}`);
@@ -299,15 +321,15 @@ const CHANGES: Readonly<Record<string, (path: string, random: Random) => void>> 
   unreadable: (path) => execFileSync('chmod', ['000', path]),
 };
 
-export async function runRaces(count: number, directory: string, seed: number): Promise<InterruptionResult> {
+export async function runRaces(options: InterruptionOptions): Promise<InterruptionResult> {
+  const { count, first = 0, directory, seed, main = MAIN } = options;
   const random = createRandom(seed);
   const tally = new Tally();
   const root = join(directory, 'races');
-  mkdirSync(root, { recursive: true });
   const runs = makeRuns(root);
   const tmp = join(root, 'tmp');
-  const usual = await call({ args: ['ingest', runs[1]!, '--db', join(root, 'a.duckdb')], cwd: root, tmp });
-  for (let i = 0; i < count; i++) {
+  const usual = await call({ main, args: ['ingest', runs[1]!, '--db', join(root, 'a.duckdb')], cwd: root, tmp });
+  for (let i = first; i < first + count; i++) {
     const run = runs[i % runs.length]!;
     const folder = join(root, 'changing');
     rmSync(folder, { recursive: true, force: true });
@@ -320,7 +342,7 @@ export async function runRaces(count: number, directory: string, seed: number): 
     const db = join(root, `raced-${i}.duckdb`);
     const fault = (what: string): void => void tally.faults.push(`${change} ${name} after ${delay} ms: ${what}`);
     const ended = await call({
-      ...{ args: ['ingest', random() < 0.5 ? folder : path, '--db', db], cwd: root, tmp },
+      ...{ main, args: ['ingest', random() < 0.5 ? folder : path, '--db', db], cwd: root, tmp },
       meanwhile: async () => {
         await sleep(delay);
         CHANGES[change]!(path, random);

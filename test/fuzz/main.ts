@@ -154,7 +154,7 @@ async function main(): Promise<number> {
     ] as const;
     const chosen = parts.filter(([name]) => values[name] !== undefined);
     for (const [name, run] of chosen) {
-      const result = await run(number(values[name], 0), directory, seed);
+      const result = await run({ count: number(values[name], 0), directory, seed });
       interruptions.push(result);
       if (typeof result === 'string') report(result);
     }

@@ -2,7 +2,7 @@
 
 import { OP, pickled, Raw } from '../../samples/generate/write/pickle-writer.js';
 import { snapshot } from '../support/small-snapshot.js';
-import { op, word } from './opcodes.js';
+import { op, word } from './hostile-pickles.js';
 
 export interface Malicious {
   readonly bytes: Buffer;

@@ -1,18 +1,18 @@
 /**
- * Damaged, foreign and odd exports of Nsight Systems: what is whole is kept and the rest is named, or there is one
- * clear error; a store never holds half a source.
+ * Damaged, foreign and odd exports of Nsight Systems in all three forms: what is whole is kept and the rest is named, or
+ * there is one clear error; a store never holds half a source.
  */
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { DuckDBInstance } from '@duckdb/node-api';
+import sqlite from 'node-sqlite3-wasm';
+import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { ParserSpec } from '../../src/model/parser.js';
 import type { IngestSource } from '../../src/model/results/common.js';
 import { MIB } from '../../src/model/units.js';
-import { makeDatabase } from '../sqlite/oracle.js';
-import { sharedBuild } from '../store/scratch.js';
 import {
   added,
   damagedTables,
@@ -24,14 +24,24 @@ import {
 import {
   type Cell,
   changed,
+  jsonLines,
   type Row,
   smallExport,
   sqliteBytes,
   type Table,
   type Tables,
   without,
+  writeParquetFolder,
 } from '../support/nsys-export.js';
-import { dataCounts, expectClearError, expectCliError, runCli, seeded, temporaryDirectory } from './harness.js';
+import {
+  changedBytes,
+  cliBelow,
+  dataCounts,
+  expectClearError,
+  expectCliError,
+  seeded,
+  temporaryDirectory,
+} from './harness.js';
 
 const SMALL = smallExport();
 const many = (table: string, n: number, vary: (i: number) => Row): { rows: Row[] } => {
@@ -62,49 +72,9 @@ async function expectTold(source: IngestSource, tables: Tables): Promise<void> {
   }
 }
 
-describe('files that are no database', () => {
-  const random = seeded(7);
-  const noise = Buffer.from(Uint8Array.from({ length: 16_384 }, () => random() * 256));
-  const text = Buffer.from('not a database at all, but a line of text\n'.repeat(50));
-
-  it.each([
-    ['an empty file', Buffer.alloc(0), 'MBF2004'],
-    ['zeros', Buffer.alloc(8192), 'MBF2006'],
-    [
-      'a Git LFS pointer',
-      Buffer.from(`version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 5\n`),
-      'MBF2001',
-    ],
-    ['a login page', Buffer.from('<!DOCTYPE html><html><head><title>Sign in</title></head></html>'), 'MBF2002'],
-    ['what looks encrypted', noise, 'MBF2702'],
-    ['some bytes', Buffer.from([0, 1, 2, 200, 201]), 'MBF2701'],
-    ['the magic alone', Buffer.from('SQLite format 3\0'), 'MBF2701'],
-    ['a header of nonsense', Buffer.concat([Buffer.from('SQLite format 3\0'), noise]), 'MBF2701'],
-    ['a database without tables', makeDatabase('PRAGMA user_version = 1'), 'MBF2703'],
-    [
-      'a database of somebody else',
-      sqliteBytes({ users: { columns: { id: 'INTEGER' }, rows: [{ id: 1 }] } }),
-      'MBF2703',
-    ],
-    ['a database with one table of ours and nothing else', sqliteBytes({ StringIds: SMALL['StringIds']! }), 'MBF2703'],
-  ] as const)('%s', async (_, bytes, code) => {
-    const { source } = await bench().take('x.sqlite', bytes);
-    expectFailed(source, code);
-    expect(source.error?.text).toEqual(expect.anything());
-  });
-
-  it('text under the name of a database is no export', async () => {
-    const { source } = await bench().take('x.sqlite', text);
-    expect(source.format === 'log' || source.error?.code === 'MBF2008' || source.error?.code === 'MBF2701').toBe(true);
-  });
-
-  it('names the tables of a foreign database, and not all of them', async () => {
-    const tables = Object.fromEntries(
-      Array.from({ length: 30 }, (_, i) => [`table_${i}`, { columns: { id: 'INTEGER' }, rows: [] }]),
-    );
-    const { source } = await bench().take('x.sqlite', sqliteBytes(tables));
-    expect(source.error?.text).toMatch(/table_0, table_1, .* and 25 more/);
-  });
+it('text under the name of a database is no export', async () => {
+  const { source } = await bench().take('x.sqlite', Buffer.from('not a database, but a line of text\n'.repeat(50)));
+  expect(source.format === 'log' || source.error?.code === 'MBF2008' || source.error?.code === 'MBF2701').toBe(true);
 });
 
 describe('files beside a database', () => {
@@ -173,12 +143,8 @@ describe('bytes that were changed', () => {
   it('at random: rows or one clear error', async () => {
     const files = Array.from({ length: 24 }, (_, i) => {
       const random = seeded(i + 1);
-      const bytes = Buffer.from(SQLITE);
       // Every other one among the list of tables and the first pages of trees, where more hangs on a byte.
-      const range = i % 2 === 0 ? bytes.length : 12_288;
-      for (let flips = 1 + Math.floor(random() * 6); flips > 0; flips--)
-        bytes[Math.floor(random() * range)] = Math.floor(random() * 256);
-      return bytes;
+      return changedBytes(SQLITE, random, 1 + Math.floor(random() * 6), 0, i % 2 === 0 ? undefined : 12_288);
     });
     const sources = await bench().takeAll(files, 'x.sqlite');
     expect(sources).toHaveLength(files.length);
@@ -224,10 +190,8 @@ describe('tables that are not as they should be', () => {
   /** Exports with another value in every cell of every table; `declared` is the type of each column. */
   const filled = (value: () => Cell, declared?: string): Buffer => {
     const tables = Object.entries(SMALL).map(([name, { columns, rows }]): [string, Table] => {
-      const types = Object.entries(columns).map(([column, type]) => [
-        column,
-        declared ?? type.replace(' PRIMARY KEY', ''),
-      ]);
+      const plain = (type: string): string => declared ?? type.replace(' PRIMARY KEY', '');
+      const types = Object.entries(columns).map(([column, type]) => [column, plain(type)]);
       const row = (): Row => Object.fromEntries(types.map(([column]) => [column, value()]));
       return [name, { columns: Object.fromEntries(types), rows: rows.map(row) }];
     });
@@ -256,32 +220,28 @@ describe('tables that are not as they should be', () => {
 
   it('clocks and numbers of devices beyond all measure', async () => {
     const huge = 2n ** 63n - 1n;
-    const { source } = await take({
-      TARGET_INFO_SESSION_START_TIME: { rows: [{ utcEpochNs: huge, utcTime: null, localTime: null }] },
-      ANALYSIS_DETAILS: { rows: [{ globalVid: 0, duration: -huge, startTime: 0, stopTime: 0 }] },
-      TARGET_INFO_GPU: {
-        rows: [
-          { id: huge, name: 'a' },
-          { id: 2 ** 31, name: 'b' },
-          { id: -1, name: 'c', totalMemory: -1 },
-        ],
-      },
-      TARGET_INFO_CUDA_DEVICE: {
-        rows: [
-          { gpuId: huge, cudaId: huge, pid: huge },
-          { gpuId: 2 ** 40, cudaId: 0, pid: 1 },
-        ],
-      },
-      META_DATA_EXPORT: {
-        rows: [
-          { name: 'EXPORT_SCHEMA_VERSION', value: 'x'.repeat(50_000) },
-          { name: 'EXPORT_PARAM_TIME_NORMALIZE', value: 'true' },
-          { name: 'EXPORT_PARAM_TIME_SHIFT', value: '9223372036854775808' },
-        ],
-      },
-      META_DATA_CAPTURE: { rows: [{ name: 'PROCESS_0:ENVIRONMENT_VARIABLE', value: 'RANK=99999999999999999999' }] },
-      DIAGNOSTIC_EVENT: { rows: [{ timestamp: -huge, severity: 2, text: 'lost\0events \ud800' }] },
-    });
+    const metadata = [
+      ['SCHEMA_VERSION', 'x'.repeat(50_000)],
+      ['PARAM_TIME_NORMALIZE', 'true'],
+    ];
+    const shift = ['PARAM_TIME_SHIFT', '9223372036854775808'];
+    const tables: Readonly<Record<string, readonly Row[]>> = {
+      TARGET_INFO_SESSION_START_TIME: [{ utcEpochNs: huge, utcTime: null, localTime: null }],
+      ANALYSIS_DETAILS: [{ globalVid: 0, duration: -huge, startTime: 0, stopTime: 0 }],
+      TARGET_INFO_GPU: [
+        { id: huge, name: 'a' },
+        { id: 2 ** 31, name: 'b' },
+        { id: -1, name: 'c', totalMemory: -1 },
+      ],
+      TARGET_INFO_CUDA_DEVICE: [
+        { gpuId: huge, cudaId: huge, pid: huge },
+        { gpuId: 2 ** 40, cudaId: 0, pid: 1 },
+      ],
+      META_DATA_EXPORT: [...metadata, shift].map(([name, value]) => ({ name: `EXPORT_${name}`, value: value! })),
+      META_DATA_CAPTURE: [{ name: 'PROCESS_0:ENVIRONMENT_VARIABLE', value: 'RANK=99999999999999999999' }],
+      DIAGNOSTIC_EVENT: [{ timestamp: -huge, severity: 2, text: 'lost\0events \ud800' }],
+    };
+    const { source } = await take(Object.fromEntries(Object.entries(tables).map(([name, rows]) => [name, { rows }])));
     expectIngested(source);
   });
 
@@ -311,7 +271,6 @@ describe('tables that are not as they should be', () => {
   it('tables that SQLite stores otherwise: told, and the rest is read', async () => {
     const folder = join(bench().directory, 'otherwise');
     mkdirSync(folder);
-    const { default: sqlite } = await import('node-sqlite3-wasm');
     const path = join(folder, 'x.sqlite');
     writeFileSync(path, sqliteBytes(changed(SMALL, { [KERNEL]: null, NVTX_EVENTS: null })));
     const database = new sqlite.Database(path);
@@ -388,53 +347,214 @@ describe('one transaction a source', () => {
   }
 });
 
-describe('through the real process', () => {
+describe('on the command line', () => {
   const root = temporaryDirectory();
-  let build = '';
-  beforeAll(() => {
-    build = sharedBuild();
-  });
+  const ask = cliBelow(root);
 
   it.each([
     ['an empty one', Buffer.alloc(0), 'MBF2004', 'is empty'],
     ['a cut header', SQLITE.subarray(0, 60), 'MBF2701', /the file ends after 60 of the 100 header bytes/],
-  ])('%s: exit 4', async (what, bytes, code, fact) => {
+  ])('%s: exit 4', (what, bytes, code, fact) => {
     const cwd = join(root, what);
     mkdirSync(cwd);
     writeFileSync(join(cwd, 'x.sqlite'), bytes);
-    const result = await runCli(build, ['ingest', 'x.sqlite', '-q'], cwd);
-    expect(result.code, result.stderr).toBe(4);
-    expect(result.stdout + result.stderr).toContain(code);
-    expectCliError(await runCli(build, ['diagnose', 'x.sqlite'], cwd), 4, code, fact);
+    const { status, stdout, stderr } = ask(cwd, 'ingest', 'x.sqlite', '-q');
+    expect(status, stderr).toBe(4);
+    expect(stdout + stderr).toContain(code);
+    expectCliError(ask(cwd, 'diagnose', 'x.sqlite'), 4, code, fact);
   });
 
-  it('a damaged one: exit 0, with what is left and a note', async () => {
-    const cwd = join(root, 'damaged');
-    mkdirSync(cwd);
-    writeFileSync(join(cwd, 'x.sqlite'), SQLITE.subarray(0, Math.round(SQLITE.length * 0.8)));
-    const result = await runCli(build, ['ingest', 'x.sqlite', '--json'], cwd);
-    expect([result.code, result.stderr]).toEqual([0, '']);
-    expect(result.stdout).toContain('nsys_table_damaged');
+  it('a damaged one: exit 0, with what is left and a note', () => {
+    writeFileSync(join(root, 'damaged.sqlite'), SQLITE.subarray(0, Math.round(SQLITE.length * 0.8)));
+    const answer = ask(root, 'ingest', 'damaged.sqlite', '--json');
+    expect(answer).toMatchObject({ status: 0, stderr: '' });
+    expect(answer.stdout).toContain('nsys_table_damaged');
   });
 
   // From 128 MiB on decoding has a thread of its own.
-  it('one of 140 MiB, whole and with every table', async () => {
-    const cwd = join(root, 'large');
-    mkdirSync(cwd);
+  it('one of 140 MiB, whole and with every table', () => {
     const padding = { PADDING: { columns: { bytes: 'BLOB' }, rows: [{ bytes: Buffer.alloc(140 * MIB) }] } };
-    writeFileSync(join(cwd, 'x.sqlite'), sqliteBytes(changed(EXPORT, padding)));
+    writeFileSync(join(root, 'x.sqlite'), sqliteBytes(changed(EXPORT, padding)));
     for (const status of ['ingested', 'unchanged']) {
-      const result = await runCli(build, ['ingest', 'x.sqlite', '--nsys-all', '--db', 'a.duckdb', '--json'], cwd);
-      expect([result.code, result.stderr]).toEqual([0, '']);
-      const { sources } = JSON.parse(result.stdout) as { sources: { notes: { kind: string }[] }[] };
+      const answer = ask(root, 'ingest', 'x.sqlite', '--nsys-all', '--db', 'a.duckdb', '--json');
+      expect(answer).toMatchObject({ status: 0, stderr: '' });
+      const { sources } = answer.json<{ sources: { notes: { kind: string }[] }[] }>();
       expect(sources).toMatchObject([{ status, rank: 3 }]);
       // Named are only the tables that are left out of the copy.
       expect(sources[0]!.notes.every(({ kind }) => kind === 'nsys_tables_not_kept')).toBe(true);
     }
     const sql = `SELECT (SELECT count(*) FROM nsys_kernel) AS kernels, count(*) AS n, sum("end" - start) AS ns,
       (SELECT count(*) FROM nsys_raw.PADDING WHERE bytes IS NULL) AS padding FROM nsys_raw.${KERNEL}`;
-    const answer = await runCli(build, ['sql', sql, '--db', 'a.duckdb', '--format', 'csv'], cwd);
+    const answer = ask(root, 'sql', sql, '--db', 'a.duckdb', '--format', 'csv');
     expect(answer.stdout).toBe('kernels,n,ns,padding\n400,400,2000,1\n');
-    rmSync(join(cwd, 'x.sqlite'));
+    rmSync(join(root, 'x.sqlite'));
+  });
+});
+
+describe('lines of JSON', () => {
+  const LINES = jsonLines(SMALL);
+  const take = async (text: string | Buffer, name = 'x.jsonl'): Promise<IngestSource> =>
+    (await bench().take(name, Buffer.from(text))).source;
+
+  it('cut anywhere', async () => {
+    const bytes = Buffer.from(LINES);
+    const cuts = Array.from({ length: 12 }, (_, i) => bytes.subarray(0, Math.round((bytes.length * (i + 1)) / 13)));
+    for (const source of await bench().takeAll(cuts, 'x.jsonl')) {
+      if (source.status === 'ingested') expect(source.notes.length).toBeLessThan(3);
+      else expect(source.error?.code).toBe('MBF2704');
+    }
+  });
+
+  it('with lines that are none: passed over with a note, the others are read', async () => {
+    const wrong = ['{"Type":79,"CudaEvent":{"startNs":', '\x00\x01\xff\xfe', 'Segmentation fault', '[]', '7', '"x"'];
+    const lines = LINES.split('\n');
+    const parts = [lines.slice(0, 9), wrong, lines.slice(9)];
+    const bytes = parts.map((part, i) => Buffer.from(`${part.join('\n')}\n`, i === 1 ? 'latin1' : 'utf8'));
+    const source = await take(Buffer.concat(bytes));
+    expectIngested(source);
+    const told = source.notes.filter(({ kind }) => kind === 'nsys_line_broken');
+    expect(told.reduce((n, { count }) => n + count, 0)).toBe(wrong.length);
+    expect(told[0]!.line).toBe(10);
+    expect(await latest('*', 'nsys_api')).toHaveLength(5);
+  });
+
+  it('with records of any shape', async () => {
+    const numbers = [0, -1, 1.5, 1e300];
+    const texts = ['', 'x', '-9223372036854775809', '18446744073709551616'];
+    const odd: unknown[] = [null, true, ...numbers, ...texts, [], {}, [[]], { a: { b: {} } }];
+    const outer = 'startNs endNs Timestamp EndTimestamp globalPid globalTid GlobalPid GlobalTid correlationId name';
+    const fields =
+      'returnValue eventClass deviceId address bytes Text TextId DomainId Level Command Commname EnvironId';
+    const inner = 'gridX gridY shortName sizebytes copyKind syncType graphId registersPerThread';
+    const filled = (names: string, value: unknown): object =>
+      Object.fromEntries(names.split(' ').map((name) => [name, value]));
+    const events: string[] = [];
+    for (const type of [27, 34, 47, 48, 49, 59, 60, 75, 79, 80, 106, 117, 129, 130, 152, 9999, '79', null, 1.5]) {
+      for (const value of odd) {
+        const all = filled(`${outer} ${fields} operationType memKind`, value);
+        const sizes = filled(inner, value);
+        for (const record of [{ kernel: sizes }, { memcpy: sizes }, { sync: sizes, memset: sizes }])
+          events.push(JSON.stringify({ Type: type, AnyEvent: { ...all, ...record } }));
+        events.push(JSON.stringify({ Type: type, AnyEvent: value }));
+      }
+    }
+    events.push(
+      '{"data":[null,1,"a",{"nameIdx":"0","globalTid":"x"},{"nameIdx":null}]}',
+      '{"type":"String","id":[],"value":7}',
+    );
+    events.push('{"Type":59,"NvtxEvent":{"Timestamp":"5","Text":"a\\u0000b \\ud800","__proto__":{"x":1}}}');
+    events.push(`{"Type":59,"NvtxEvent":${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}}`);
+    const source = await take(`${LINES}${events.join('\n')}\n`);
+    expectIngested(source);
+    expect(await latest('text', 'nsys_range', "text = 'a' || chr(0) || 'b \ufffd'")).toHaveLength(1);
+  });
+
+  it('of which one is longer than any', async () => {
+    const folder = join(bench().directory, 'huge-line');
+    mkdirSync(folder);
+    const path = join(folder, 'x.jsonl');
+    writeFileSync(path, LINES);
+    // A hole is 300 MiB of zeros without an end of line.
+    truncateSync(path, LINES.length + 300 * MIB);
+    appendFileSync(path, '\n{"Type":59,"NvtxEvent":{"Timestamp":"5","Text":"after the hole"}}\n');
+    const { source } = await bench().takePath(path);
+    rmSync(folder, { recursive: true });
+    expectIngested(source);
+    expect(source.notes.map(({ kind, text }) => [kind, text])).toEqual([
+      ['nsys_line_broken', expect.stringContaining('is longer than')],
+    ]);
+    expect(await latest('text', 'nsys_range', "text = 'after the hole'")).toHaveLength(1);
+  });
+
+  it('without a single record: MBF2704', async () => {
+    const steps = `{"data": ["a"]}\n${'{"step": 1}\n'.repeat(5000)}`;
+    for (const text of ['{"data": ["a", "b"]}\n', steps, '{"type":"String","id":"0","value":"a"}\n'])
+      expectFailed(await take(text, 'x.json'), 'MBF2704');
+  });
+});
+
+describe('a folder of Parquet files', () => {
+  let folders = 0;
+
+  async function take(change: (folder: string) => void | Promise<void>, tables: Tables = SMALL): Promise<IngestSource> {
+    const folder = join(bench().directory, `folder-${folders++}_pqtdir`);
+    await writeParquetFolder(folder, tables);
+    await change(folder);
+    const { source } = await bench().takePath(folder);
+    rmSync(folder, { recursive: true });
+    return source;
+  }
+  const file = (folder: string, table = KERNEL): string => join(folder, `${table}.parquet`);
+
+  it.each<[string, (path: string) => unknown]>([
+    ['empty', (path) => truncateSync(path, 0)],
+    ['four bytes', (path) => truncateSync(path, 4)],
+    ['cut in the middle', (path) => truncateSync(path, Math.round(readFileSync(path).length / 2))],
+    ['without its last byte', (path) => truncateSync(path, readFileSync(path).length - 1)],
+    ['text', (path) => writeFileSync(path, 'no Parquet at all, but text that is long enough\n')],
+    ['zeros between the marks', (path) => writeFileSync(path, `PAR1${'\0'.repeat(500)}PAR1`)],
+    ['a directory', (path) => [rmSync(path), mkdirSync(path)]],
+  ])('one of which is %s: named, and the others are read', async (what, change) => {
+    const source = await take((folder) => void change(file(folder)));
+    expectIngested(source);
+    expect(damagedTables(source)).toEqual(what === 'a directory' ? [] : [KERNEL]);
+    expect(source.notes.length).toBe(what === 'a directory' ? 0 : 1);
+    expectPlainNotes(source);
+    const rows = await kept(source);
+    for (const [name, table] of Object.entries(SMALL))
+      if (name !== KERNEL) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
+  });
+
+  it('bytes of which were changed: read or told', async () => {
+    const random = seeded(3);
+    const folder = join(bench().directory, 'changed_pqtdir');
+    await writeParquetFolder(folder, SMALL);
+    const whole = readFileSync(file(folder));
+    for (let i = 0; i < 8; i++) {
+      writeFileSync(file(folder), changedBytes(whole, random, 8, 4, whole.length - 8));
+      const { source } = await bench().takePath(folder);
+      expectIngested(source);
+      expectPlainNotes(source);
+    }
+  });
+
+  it('of which the one that says what it is is damaged', async () => {
+    const source = await take((folder) => truncateSync(file(folder, 'META_DATA_EXPORT'), 10));
+    expectIngested(source);
+    expect(damagedTables(source)).toEqual(['META_DATA_EXPORT']);
+  });
+
+  it('of which every one is damaged: nothing but notes', async () => {
+    const source = await take((folder) => {
+      for (const table of Object.keys(SMALL)) truncateSync(file(folder, table), 20);
+    });
+    expect([...(await kept(source)).values()].every((rows) => rows === 0)).toBe(true);
+    expect(damagedTables(source).sort()).toEqual(Object.keys(SMALL).sort());
+  });
+
+  it('named like an export, with nothing of one in it: MBF2703', async () => {
+    const source = await take(() => undefined, { users: { columns: { id: 'INTEGER' }, rows: [{ id: 1 }] } });
+    expectFailed(source, 'MBF2703');
+  });
+
+  it('with columns of types that are no numbers and no texts', async () => {
+    const tables = {
+      [KERNEL]: `SELECT [1, 2] AS start, {'a': 1} AS "end", DATE '2026-01-01' AS shortName, 1::HUGEINT AS correlationId,
+        true AS deviceId, 1.5::DECIMAL(9, 2) AS gridX`,
+      NVTX_EVENTS: `SELECT 1.0::DOUBLE AS start, 59::UTINYINT AS eventType, 'x'::BLOB AS text, 'y' AS textId,
+        18446744073709551615::UBIGINT AS globalTid`,
+    };
+    const source = await take(async (folder) => {
+      const instance = await DuckDBInstance.create(':memory:');
+      const connection = await instance.connect();
+      for (const [table, sql] of Object.entries(tables))
+        await connection.run(`COPY (${sql}) TO '${file(folder, table)}' (FORMAT parquet)`);
+      connection.closeSync();
+      instance.closeSync();
+    });
+    expectIngested(source);
+    expect(await latest('start_ns, type, pid, tid, text_id', 'nsys_nvtx')).toEqual([
+      { start_ns: 1, type: 'push_pop', pid: 0xffffff, tid: 0xffffff, text_id: null },
+    ]);
   });
 });

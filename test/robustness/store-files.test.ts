@@ -1,4 +1,7 @@
-/** What a directory may hold in place of a store's files, a full disk, and temporary files of killed processes. */
+/**
+ * What a directory may hold in place of a store and its files, and what a store may be instead of ours: one error, and
+ * the file of somebody else is left as it was. Links, temporary files of killed processes, a full disk.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import {
   copyFileSync,
@@ -9,24 +12,26 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MbfError } from '../../src/model/errors.js';
+import { migrate } from '../../src/store/migrate.js';
+import { MIGRATIONS } from '../../src/store/migrations.js';
 import { openStore } from '../../src/store/open-store.js';
 import { makeTemporaryDirectory, ownerTag, sweepTemporaryFiles } from '../../src/store/temporary-files.js';
-import { repoRoot, sharedBuild } from '../store/scratch.js';
-import { type Cli, warmCliOf } from '../support/cli.js';
-import { runs } from '../support/level.js';
+import { type Child, sharedBuild, startChild } from '../store/scratch.js';
+import { buildCli, cliOf } from '../support/cli.js';
 import { snapshotPickle } from '../support/small-snapshot.js';
-import { temporaryDirectory } from './harness.js';
+import { expectCliError, temporaryDirectory } from './harness.js';
 
 const root = temporaryDirectory();
 const env = { XDG_CACHE_HOME: join(root, 'cache'), HOME: root };
-let cli: Cli;
+const cli = buildCli();
 beforeAll(() => {
-  cli = warmCliOf(join(sharedBuild(), 'src', 'cli', 'main.js'));
   writeFileSync(join(root, 'x.pickle'), snapshotPickle());
   cli.expect(0, ['ingest', 'x.pickle', '--db', 'made.duckdb'], { cwd: root, env });
 });
@@ -68,6 +73,107 @@ describe('in place of the files of a store', () => {
     const answer = cli.expect(5, ['sources', '--db', 'a.duckdb'], { cwd, env });
     expect(answer.stderr).toMatch(/MBF3002: .*a\.duckdb: its log a\.duckdb\.wal is not one of DuckDB/);
     expect(existsSync(join(cwd, 'a.duckdb.wal'))).toBe(true);
+  });
+});
+
+const VERBS: readonly (readonly string[])[] = [
+  ...[['ingest', join(root, 'x.pickle')], ['sources'], ['diagnose'], ['sql', 'SELECT 1']],
+];
+
+async function onDuckDB(file: string, change: (connection: DuckDBConnection) => Promise<unknown>): Promise<void> {
+  const instance = await DuckDBInstance.create(file);
+  const connection = await instance.connect();
+  await change(connection);
+  connection.closeSync();
+  instance.closeSync();
+}
+
+/** Bytes of a store with those from `first` to `last` of every 4 KiB page replaced. */
+function scribbled(pages: (at: number) => boolean, first: number, last: number): Buffer {
+  const bytes = readFileSync(join(root, 'made.duckdb'));
+  for (let at = 0; at < bytes.length; at += 4096) if (pages(at)) bytes.fill(0x5a, at + first, at + last);
+  return bytes;
+}
+
+describe('a store that cannot be used', () => {
+  it.each<[string, string, string | RegExp, (db: string) => unknown]>([
+    ['a text file', 'MBF3004', 'not a DuckDB database', (db) => writeFileSync(db, 'notes of mine\n'.repeat(100))],
+    [
+      ...(['a foreign database', 'MBF3004', 'did not make'] as const),
+      (db) => [rmSync(db), onDuckDB(db, (connection) => connection.run('CREATE TABLE precious AS SELECT 1 AS x'))][1],
+    ],
+    [
+      ...(['a newer schema', 'MBF3003', '999'] as const),
+      (db) => onDuckDB(db, (connection) => connection.run(`INSERT INTO mbforensics_schema VALUES (${FUTURE})`)),
+    ],
+    [
+      'a damaged header',
+      'MBF3002',
+      /./,
+      (db) =>
+        writeFileSync(
+          db,
+          scribbled((at) => at === 4096 || at === 8192, 8, 64),
+        ),
+    ],
+    ['cut short', 'MBF3002', /./, (db) => truncateSync(db, 12_288 + 1000)],
+    [
+      'damaged within',
+      'MBF3002',
+      /./,
+      (db) =>
+        writeFileSync(
+          db,
+          scribbled((at) => at >= 12_288, 16, 256),
+        ),
+    ],
+    ['a directory', 'MBF3005', 'is a directory', (db) => [rmSync(db), mkdirSync(db)]],
+  ])('%s: exit 5, %s, and it is left as it was', async (what, code, fact, change) => {
+    const cwd = directoryWithStore(what);
+    const db = join(cwd, 'a.duckdb');
+    await change(db);
+    const content = (): Buffer | undefined => (lstatSync(db).isFile() ? readFileSync(db) : undefined);
+    const before = content();
+    for (const verb of VERBS) {
+      const answer = cli.run([...verb, '--db', 'a.duckdb'], { cwd, env });
+      expectCliError(answer, 5, code, fact);
+      expect(answer.stderr).toContain('a.duckdb');
+    }
+    expect(content()).toEqual(before);
+  });
+  const FUTURE = "999, 'of the future', now()::TIMESTAMP";
+
+  it('a directory that is not there: MBF3005 for ingest, MBF1004 for the rest', () => {
+    for (const [i, verb] of VERBS.entries()) {
+      const answer = cli.run([...verb, '--db', 'no/a.duckdb'], { cwd: root, env });
+      if (i === 0) expectCliError(answer, 5, 'MBF3005', /./);
+      else expectCliError(answer, 2, 'MBF1004', 'no store');
+    }
+  });
+
+  it('locked by another process: MBF3001 while it lasts', async () => {
+    const cwd = directoryWithStore('locked');
+    const ask = (...verb: string[]) => cliOf(cli.script).run([...verb, '--db', 'a.duckdb'], { cwd, env });
+    const holder = startChild('lock-child.mjs', [sharedBuild(), join(cwd, 'a.duckdb'), 'write']);
+    let waiting: Child;
+    try {
+      expect(await holder.nextLine()).toBe('open');
+      expectCliError(ask('sources', '--wait', 'long'), 2, 'MBF1001', /--wait/);
+      waiting = startChild(cli.script, ['sources', '--db', join(cwd, 'a.duckdb'), '--wait', '600']);
+      for (const verb of VERBS) expectCliError(ask(...verb), 5, 'MBF3001', /a\.duckdb: .*PID \d+/);
+    } finally {
+      holder.writeLine('enough');
+      await holder.ended;
+    }
+    expect([await waiting.ended, ask('sources').status]).toEqual([0, 0]);
+  });
+
+  it('of an older version: a verb that reads reports once that it is brought up to date', async () => {
+    await onDuckDB(join(root, 'older.duckdb'), (connection) => migrate(connection, 0, MIGRATIONS.slice(0, -1)));
+    const notice = /older\.duckdb: migrated from schema version \d+ to \d+/;
+    const ask = () => cli.run(['runs', '--db', 'older.duckdb'], { cwd: root, env }).stderr;
+    expect(ask()).toMatch(notice);
+    expect(ask()).not.toMatch(notice);
   });
 });
 
@@ -124,77 +230,10 @@ describe('temporary files', () => {
 
 const mount = join(root, 'small');
 mkdirSync(mount);
-const canMount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', mount]).status === 0;
-if (canMount) spawnSync('umount', [mount]);
-else console.warn('SKIPPED: a full disk needs the right to mount a tmpfs');
+const canMount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', mount]).status === 0;
+afterAll(() => (canMount ? void spawnSync('umount', [mount]) : undefined));
 
-describe.skipIf(!canMount)('a full disk', () => {
-  const MOMENTS = Number(process.env['MBF_DISK_MOMENTS'] ?? runs(4, 100));
-  const log = join(repoRoot, 'samples', 'leak');
-  const from = { cwd: root, env };
-  /** A store with a run, and what it holds. */
-  let before: unknown;
-  let full = 0;
-  beforeAll(async () => {
-    before = await contents(join(root, 'made.duckdb'));
-    copyFileSync(join(root, 'made.duckdb'), join(root, 'grown.duckdb'));
-    cli.expect(0, ['ingest', log, '--db', 'grown.duckdb', '-q'], from);
-    full = lstatSync(join(root, 'grown.duckdb')).size;
-  });
-  afterAll(() => void spawnSync('umount', [mount]));
-
-  /** The rows of the first run, of every table that names its source or run. */
-  async function contents(file: string): Promise<unknown> {
-    const store = await openStore(file, { mode: 'read' });
-    try {
-      const tables = await store.select(
-        `SELECT table_name AS name, any_value(column_name) AS key FROM duckdb_columns()
-         WHERE schema_name = 'main' AND column_name IN ('run_id', 'source_id', 'snapshot_id')
-           AND table_name IN (SELECT table_name FROM duckdb_tables()) GROUP BY ALL ORDER BY ALL`,
-      );
-      const rows: unknown[] = await store.select('SELECT name FROM run ANTI JOIN source USING (run_id)');
-      expect(rows, 'runs without sources').toEqual([]);
-      for (const { name, key } of tables)
-        rows.push(
-          name,
-          await store.select(`SELECT hash(COLUMNS(*))::VARCHAR FROM "${name}" WHERE ${key} = 1 ORDER BY ALL`),
-        );
-      return rows;
-    } finally {
-      await store.close();
-    }
-  }
-
-  it.each(Array.from({ length: MOMENTS }, (_, i) => i))(
-    'at moment %i is MBF3005, and keeps what was there',
-    async (i) => {
-      const made = lstatSync(join(root, 'made.duckdb')).size;
-      const kib = Math.ceil((made + ((i + 0.5) / MOMENTS) * 1.5 * (full - made)) / 1024);
-      expect(spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${kib}k`, 'tmpfs', mount]).status).toBe(0);
-      try {
-        copyFileSync(join(root, 'made.duckdb'), join(mount, 'a.duckdb'));
-        const answer = cli.run(['ingest', log, '--db', join(mount, 'a.duckdb'), '-q'], from);
-        if (answer.status !== 0) {
-          expect(answer.status, answer.stderr).toBe(5);
-          expect(answer.stderr).toMatch(/error MBF3005: .*a\.duckdb/);
-        }
-        for (const name of readdirSync(mount)) copyFileSync(join(mount, name), join(root, name));
-        expect(readdirSync(mount).filter((name) => !/^a\.duckdb(\.wal)?$/.test(name))).toEqual([]);
-        expect(await contents(join(root, 'a.duckdb'))).toEqual(before);
-      } finally {
-        spawnSync('umount', [mount]);
-        for (const name of readdirSync(root)) if (name.startsWith('a.duckdb')) rmSync(join(root, name));
-      }
-    },
-  );
-
-  it('of the cache does not prevent an answer', () => {
-    expect(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', mount]).status).toBe(0);
-    try {
-      const answer = cli.expect(0, ['snapshots', 'x.pickle'], { cwd: root, env: { ...env, XDG_CACHE_HOME: mount } });
-      expect(answer.stderr).toContain('has no room for the store of these files');
-    } finally {
-      spawnSync('umount', [mount]);
-    }
-  });
+it.skipIf(!canMount)('needs root: a full disk below the cache does not prevent an answer', () => {
+  const answer = cli.expect(0, ['snapshots', 'x.pickle'], { cwd: root, env: { ...env, XDG_CACHE_HOME: mount } });
+  expect(answer.stderr).toContain('has no room for the store of these files');
 });

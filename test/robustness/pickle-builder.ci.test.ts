@@ -3,15 +3,14 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PyFloat, PyTuple, pickled } from '../../samples/generate/write/pickle-writer.js';
-import { hasPython } from '../support/corpus.js';
+import { hasPython, skipLoudly } from '../support/corpus.js';
 import { python } from '../support/python-truth.js';
 import { snapshot, trace } from '../support/small-snapshot.js';
 import { temporaryDirectory } from './harness.js';
 import { FIRING } from './malicious.js';
 
-if (!hasPython) console.warn('SKIPPED: no python3 to hold the hand-made pickles against');
-
-describe.skipIf(!hasPython)('hand-made pickles', () => {
+describe('hand-made pickles', () => {
+  if (!hasPython) return skipLoudly('hand-made pickles', 'python3');
   const directory = temporaryDirectory();
 
   it.each([2, 3, 4, 5])('protocol %i loads as its value', (protocol) => {
