@@ -28,44 +28,31 @@ const TYPES = (...types: string[]) => types.map((type) => ['CAPTURE_EVENT_TYPE',
 
 const missing = (facts: Partial<CaptureFacts> & Pick<CaptureFacts, 'settings'>) =>
   notCaptured({
-    tables: new Set(),
-    memoryEventsCollected: null,
-    graphTrace: null,
-    isPartial: false,
-    vmmCalls: 0,
-    diagnostics: [],
-    ...facts,
+    ...{ tables: new Set(), memoryEventsCollected: null, graphTrace: null, isPartial: false, vmmCalls: 0 },
+    ...{ diagnostics: [], ...facts },
   });
 
 describe('the settings of a capture', () => {
   it('are unknown where the report does not contain them', async () => {
-    expect(await settings([])).toEqual({
-      event_types: null,
-      cuda: null,
-      nvtx: null,
-      libraries: null,
-      backtraces: null,
-    });
+    const unknown = { event_types: null, cuda: null, nvtx: null, libraries: null, backtraces: null };
+    expect(await settings([])).toEqual(unknown);
     expect(await settings([['COLLECT_GPU_MEMORY_USAGE', 'false']])).toMatchObject({ cuda: null, nvtx: null });
   });
 
   it('are the list of event types, whatever the launched process has', async () => {
-    const options = [
-      ...TYPES('OSRuntime', 'NvtxEvents', 'Cuda'),
+    const ofProcess = [
       ['PROCESS_0:COLLECT_CUDA_TRACE', 'false'],
       ['PROCESS_0:COLLECT_NVTX_TRACE', 'true'],
     ] as const;
-    expect(await settings(options)).toEqual({
+    expect(await settings([...TYPES('OSRuntime', 'NvtxEvents', 'Cuda'), ...ofProcess])).toEqual({
       ...{ event_types: 'Cuda, NvtxEvents, OSRuntime', cuda: true, nvtx: true, libraries: false, backtraces: false },
     });
     expect(await settings(TYPES('OSRuntime'))).toMatchObject({ cuda: false, nvtx: false });
   });
 
   it('were on where there are rows', async () => {
-    expect(await settings([], { CUPTI_ACTIVITY_KIND_RUNTIME: 2, NVTX_EVENTS: 0 })).toMatchObject({
-      cuda: true,
-      nvtx: null,
-    });
+    const found = await settings([], { CUPTI_ACTIVITY_KIND_RUNTIME: 2, NVTX_EVENTS: 0 });
+    expect(found).toMatchObject({ cuda: true, nvtx: null });
   });
 });
 
@@ -79,13 +66,10 @@ describe('what is not in a report', () => {
 
   it('is advised where the switch was off, with the setting that shows it', async () => {
     const found = missing({ settings: await settings(TYPES('OSRuntime')), memoryEventsCollected: false });
-    expect(found.map(({ state, option }) => [state, option])).toEqual([
-      ['off', '--trace=cuda --cuda-memory-usage=true'],
-      ['off', '--trace=cuda'],
-      ['off', '--trace=cuda'],
-      ['off', '--trace=cuda,nvtx'],
-      ['off', '--trace=cuda,nvtx,cublas,cudnn'],
-    ]);
+    const options = ['cuda --cuda-memory-usage=true', 'cuda', 'cuda', 'cuda,nvtx', 'cuda,nvtx,cublas,cudnn'];
+    expect(found.map(({ state, option }) => [state, option])).toEqual(
+      options.map((option) => ['off', `--trace=${option}`]),
+    );
     expect(found[1]!.reasons).toEqual(['events captured: OSRuntime']);
   });
 
@@ -97,12 +81,10 @@ describe('what is not in a report', () => {
       'warning: No CUDA events collected. Does the process use CUDA? (27 times)',
       'info: Number of CUDA events collected: 0',
     ];
-    expect(found.slice(0, 4).map(({ state, option, reasons }) => ({ state, option, reasons }))).toEqual([
-      { state: 'on', option: null, reasons: cuda },
-      { state: 'on', option: null, reasons: cuda },
-      { state: 'on', option: null, reasons: cuda },
-      { state: 'on', option: null, reasons: ['warning: No NVTX events collected. Does the process use NVTX?'] },
-    ]);
+    const nvtx = ['warning: No NVTX events collected. Does the process use NVTX?'];
+    expect(found.slice(0, 4).map(({ state, option, reasons }) => ({ state, option, reasons }))).toEqual(
+      [cuda, cuda, cuda, nvtx].map((reasons) => ({ state: 'on', option: null, reasons })),
+    );
   });
 
   it('is not advised where the settings are unknown, or the export may have left it out', async () => {

@@ -11,12 +11,9 @@ describe('ranges with columns of their own', () => {
   it('begin with the whole trace, and become finer around the OOM and the peak', () => {
     const ranges = chooseRanges(shape);
     expect(ranges[0]).toEqual({ name: 'whole trace', from: 0, to: 9_999_999, columns: LEVEL_COLUMNS });
+    const around = (seq: number) => ranges.filter(({ from, to }) => from <= seq && seq <= to);
     const finest = (seq: number): number =>
-      Math.min(
-        ...ranges
-          .filter(({ from, to }) => from <= seq && seq <= to)
-          .map(({ from, to, columns }) => (to - from + 1) / columns),
-      );
+      Math.min(...around(seq).map(({ from, to, columns }) => (to - from + 1) / columns));
     expect(finest(9_999_000)).toBeLessThan(10);
     expect(finest(4_000_000)).toBeLessThan(10);
     expect(finest(1_000_000)).toBeGreaterThan(1000);
@@ -77,12 +74,8 @@ describe('rows of the address map', () => {
       { place: 0, bytes: 0x2000, address: 0x1000 },
       { place: 0x2000, bytes: 0x1000, address: 0x9000 },
     ]);
-    expect([0xfff, 0x1000, 0x2fff, 0x3000, 0x9010].map((address) => placeOf(bands, address))).toEqual([
-      undefined,
-      0,
-      0x1fff,
-      undefined,
-      0x2010,
-    ]);
+    const addresses = [0xfff, 0x1000, 0x2fff, 0x3000, 0x9010];
+    const places = [undefined, 0, 0x1fff, undefined, 0x2010];
+    expect(addresses.map((address) => placeOf(bands, address))).toEqual(places);
   });
 });

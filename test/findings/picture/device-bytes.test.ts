@@ -14,9 +14,8 @@ describe('columns of varints', () => {
         const halves = values.map((value) => Math.trunc(value / 4));
         const sink = new ByteSink();
         writeColumn(sink, halves);
-        expect([...readColumn({ bytes: sink.result(), at: 0 }, halves.length)]).toEqual(
-          halves.map((value) => value + 0),
-        );
+        const read = readColumn({ bytes: sink.result(), at: 0 }, halves.length);
+        expect([...read]).toEqual(halves.map((value) => value + 0));
       }),
     );
   });

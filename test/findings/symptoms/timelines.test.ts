@@ -60,10 +60,7 @@ function lateBuffers(at: number): Kernel[] {
 }
 
 const settings = {
-  tensor_model_parallel_size: 1,
-  pipeline_model_parallel_size: 1,
-  world_size: 8,
-  overlap_grad_reduce: 'True',
+  ...{ tensor_model_parallel_size: 1, pipeline_model_parallel_size: 1, world_size: 8, overlap_grad_reduce: 'True' },
 };
 const all = (kernels: (at: number) => Kernel[]): Kernel[] => steps.flatMap(({ start }) => kernels(start));
 const files = (
@@ -94,16 +91,10 @@ describe('an export', () => {
     const [timeline, ...others] = (await runs.of('waiting')).timelines;
     expect(others).toEqual([]);
     expect(timeline).toMatchObject({
-      path: 'rank0.sqlite',
-      rank: 0,
-      stage: 0,
-      steps: 3,
-      window_ns: 3 * STEP,
-      collectives: { busy_ns: 60 * MS, exposed_ns: 60 * MS },
-      sends: { busy_ns: 0, exposed_ns: 0 },
+      ...{ path: 'rank0.sqlite', rank: 0, stage: 0, steps: 3, window_ns: 3 * STEP },
+      ...{ collectives: { busy_ns: 60 * MS, exposed_ns: 60 * MS }, sends: { busy_ns: 0, exposed_ns: 0 } },
       norm_waits: { met: 12, waited: 12, waited_ns: 12 * (19 * MS + 2_000) },
-      gemm: { count: 6, total_ns: 3 * 70 * MS },
-      collective_kernels: { count: 3, median_ns: 20 * MS },
+      ...{ gemm: { count: 6, total_ns: 3 * 70 * MS }, collective_kernels: { count: 3, median_ns: 20 * MS } },
     });
     expect(timeline!.compute_ns).toBe(3 * 71 * MS);
     expect(timeline!.idle_ns).toBe(3 * (100 - 71 - 20) * MS);
@@ -147,11 +138,8 @@ describe('groups across a border', () => {
 
   it('are those that would fit into one domain', () => {
     // The published example: TP 4, DP 16, PP 4. Stage 1 holds ranks 64 to 127.
-    expect(crossing(256, { tp: 4, pp: 4 })).toEqual([
-      ...[64, 65, 66, 67].map((rank) => `dp ${rank}-${rank + 60}`),
-      ...[128, 129, 130, 131].map((rank) => `dp ${rank}-${rank + 60}`),
-      ...[192, 193, 194, 195].map((rank) => `dp ${rank}-${rank + 60}`),
-    ]);
+    const groups = [64, 65, 66, 67, 128, 129, 130, 131, 192, 193, 194, 195];
+    expect(crossing(256, { tp: 4, pp: 4 })).toEqual(groups.map((rank) => `dp ${rank}-${rank + 60}`));
     // 72 a stage.
     expect(crossing(288, { tp: 4, pp: 4 })).toEqual([]);
     // Larger than a domain: it crosses whatever one does.
