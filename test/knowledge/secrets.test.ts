@@ -178,43 +178,12 @@ describe('in texts', () => {
   });
 
   it('every text takes linear time', () => {
+    const names =
+      'token= token=" token=\' token=\\" x_token: tokentoken key token=$( _token :// hf_ eyJ sk- %token key=(';
     const hostile = [
-      ...[
-        'token=',
-        'token="',
-        "token='",
-        'token=\\"',
-        '-token ',
-        'x_token:',
-        'tokentoken',
-        'key',
-        'token=$(',
-        '_token',
-      ],
-      ...[
-        '://a:',
-        '://',
-        'eyJ',
-        'eyJaaaaaaaa.',
-        'hf_',
-        'curl ',
-        'curl -u a',
-        'bearer ',
-        'Cookie: ',
-        'login(',
-        'login ',
-      ],
-      ...[
-        '-----BEGIN PRIVATE KEY-----',
-        'wandb login ',
-        'sk-',
-        'password\n',
-        '%token',
-        '\\',
-        '"""',
-        'key=(',
-        'name: token,',
-      ],
+      ...names.split(' '),
+      ...['-token ', '://a:', 'eyJaaaaaaaa.', 'curl ', 'curl -u a', 'bearer ', 'Cookie: ', 'login(', 'login '],
+      ...['-----BEGIN PRIVATE KEY-----', 'wandb login ', 'password\n', '\\', '"""', 'name: token,'],
     ];
     for (const piece of hostile) {
       const text = piece.repeat(Math.ceil(60_000 / piece.length));

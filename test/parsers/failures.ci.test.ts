@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { classifyException } from '../../parsers/log/classify-exception.js';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
 import { FAILURE_FORMATS } from '../../parsers/log/formats/failures.js';
 import { constraintOf, constraintTexts } from '../../src/knowledge/constraint-texts.js';
 import { samplesOf } from '../support/log-samples.js';
+
+const cases = parse(readFileSync(new URL('exception-cases.yaml', import.meta.url), 'utf8')) as Readonly<
+  Record<'constraints' | 'exceptions', readonly (readonly [name: string, message: string, expected: string])[]>
+>;
 
 describe('blocks of failures', () => {
   it('take every line of their samples', () => {
@@ -64,75 +70,13 @@ describe('constraints', () => {
     expect(constraintOf('CUDA out of memory. Tried to allocate 20.00 MiB')).toBeNull();
   });
 
-  it.each([
-    ['ValueError', 'Currently there is no support for Pipeline parallelism with CPU offloading', 'offload-pp'],
-    [
-      'ValueError',
-      'number of layers on each middle pipeline rank:7 must be divisible by virtualpipeline parallel degree 2',
-      'vpp-div',
-    ],
-    [
-      'ValueError',
-      'number of layers at first stage: 5must be divisible by virtual pipelineparallel degree 2',
-      'vpp-div',
-    ],
-    [
-      'AssertionError',
-      'Setting NCCL_GRAPH_REGISTER=0 to avoid illegal memory access when using CUDA Graph with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.',
-      'graph-nccl-te',
-    ],
-    ['AssertionError', 'Full recompute is only supported with full iteration CUDA graph.', 'graph-full-rc'],
-    [
-      'AssertionError',
-      'disable moe in recompute_modules when enabling overlap_moe_expert_parallel_comm',
-      'rc-ep-overlap',
-    ],
-    [
-      'AssertionError',
-      'disable moe_shared_expert_overlap when enabling overlap_moe_expert_parallel_comm',
-      'ep-overlap-misc',
-    ],
-    ['AssertionError', 'main_params_dtype can only be fp32 when not using precision-aware optimizer', 'do-dtypes'],
-    ['ValueError', 'Cannot use sequence parallelism without tensor parallelism. It needs a size above 1.', 'sp-tp'],
-    [
-      'AssertionError',
-      'Sequence length must be divisible by 2 * context parallel size if context parallel is used.',
-      'cp-seq',
-    ],
-    [
-      'AssertionError',
-      'AnnealingLR: class input value 1e-06 and checkpointvalue 1e-05 for minimum learning rate do not match',
-      'ckpt-mismatch',
-    ],
-  ])('%s: %s', (name, message, id) => {
+  it.each(cases.constraints)('%s: %s', (name, message, id) => {
     expect(classifyException(name, message)).toEqual({ kind: 'config_error', constraint: id });
   });
 });
 
 describe('exceptions', () => {
-  it.each([
-    ['MemoryError', '', 'host_oom'],
-    [
-      'torch.distributed.DistStoreError',
-      'Timed out after 601 seconds waiting for clients. 1/2 clients joined.',
-      'timeout',
-    ],
-    ['torch.distributed.DistBackendError', 'NCCL communicator was aborted on rank 3.', 'nccl_unknown'],
-    [
-      'torch.distributed.DistBackendError',
-      '[1] is setting up NCCL communicator … got error: Connection reset by peer',
-      'connection_lost',
-    ],
-    ['ConnectionResetError', '[Errno 104] Connection reset by peer', 'connection_lost'],
-    ['RuntimeError', 'CUDA error: uncorrectable ECC error encountered', 'hardware'],
-    ['omegaconf.errors.ConfigAttributeError', "Key 'x' is not in struct", 'config_error'],
-    ['hydra.errors.ConfigCompositionException', 'Could not override', 'config_error'],
-    ['TypeError', "TransformerConfig.__init__() got an unexpected keyword argument 'x'", 'config_error'],
-    ['ModuleNotFoundError', "No module named 'x'", 'other'],
-    ['FileNotFoundError', '[Errno 2] No such file or directory', 'other'],
-    ['KeyError', "'x'", 'other'],
-    ['SystemExit', '1', 'other'],
-  ] as const)('%s: %s is %s', (name, message, kind) => {
+  it.each(cases.exceptions)('%s: %s is %s', (name, message, kind) => {
     expect(classifyException(name, message)?.kind).toBe(kind);
   });
 

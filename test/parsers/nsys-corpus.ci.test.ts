@@ -71,6 +71,9 @@ interface Held {
 
 const equalSums = (theirs: string, ours = theirs): Figure => ({ theirs: `sum(${theirs})`, ours: `sum(${ours})` });
 const SPAN = { starts: equalSums('start', 'start_ns'), ends: equalSums('"end"', 'end_ns') };
+/** Sums of the pairs `theirs ours` of a text. */
+const sums = (pairs: string): Record<string, Figure> =>
+  Object.fromEntries(pairs.split(', ').map((pair) => [pair, equalSums(...(pair.split(': ') as [string, string]))]));
 /** Numbers that mean "none" are NULL in our tables. */
 const small = (theirs: string, ours: string): Figure => ({
   theirs: `sum(CASE WHEN ${theirs} < 2147483648 THEN ${theirs} END)`,
@@ -78,99 +81,53 @@ const small = (theirs: string, ours: string): Figure => ({
 });
 const pid = (column: string): Figure => ({ theirs: `sum((${column} >> 24) & 0xFFFFFF)`, ours: 'sum(pid)' });
 const ON_GPU = {
-  ...SPAN,
-  pids: pid('globalPid'),
-  devices: small('deviceId', 'device'),
-  contexts: small('contextId', 'context'),
-  streams: small('streamId', 'stream'),
-  correlations: equalSums('correlationId', 'correlation'),
+  ...{ ...SPAN, pids: pid('globalPid'), devices: small('deviceId', 'device'), contexts: small('contextId', 'context') },
+  ...{ streams: small('streamId', 'stream'), correlations: equalSums('correlationId', 'correlation') },
 };
 const ON_CPU = { ...SPAN, pids: pid('globalTid'), tids: { theirs: 'sum(globalTid & 0xFFFFFF)', ours: 'sum(tid)' } };
-const library = (table: string, name: string): Held => ({
-  table,
-  ours: 'nsys_library',
-  where: `library = '${name}'`,
-  figures: ON_CPU,
-  texts: { names: { theirs: 'nameId', ours: 'name_id' } },
+const NAMES = { names: { theirs: 'nameId', ours: 'name_id' } };
+
+const held = (
+  table: string,
+  ours: string,
+  figures: Held['figures'],
+  texts: Held['texts'] = {},
+  where?: string,
+): Held => ({
+  ...{ table, ours, figures, texts },
+  ...(where === undefined ? {} : { where }),
 });
+const library = (table: string, name: string): Held =>
+  held(table, 'nsys_library', ON_CPU, NAMES, `library = '${name}'`);
+const API = 'correlationId: correlation, returnValue: return_value, eventClass: event_class, callchainId: callchain';
+const KERNEL =
+  'gridX * gridY * gridZ: blocks, blockX * blockY * blockZ: threads, registersPerThread: registers, ' +
+  'localMemoryTotal: local_memory_bytes, graphNodeId: graph_node';
+const COPY = { causes: small('migrationCause', 'migration_cause'), from: small('srcDeviceId', 'source_device') };
+const ORDER = { theirs: 'sum(start * (rowid % 997))', ours: 'sum(start_ns * ((seq + 1) % 997))' };
+const KERNEL_NAMES = {
+  names: { theirs: 'shortName', ours: 'name_id' },
+  demangled: { theirs: 'demangledName', ours: 'demangled_id' },
+};
 
 const HELD: readonly Held[] = [
-  {
-    table: 'CUPTI_ACTIVITY_KIND_RUNTIME',
-    ours: 'nsys_api',
-    figures: {
-      ...ON_CPU,
-      correlations: equalSums('correlationId', 'correlation'),
-      failures: equalSums('returnValue', 'return_value'),
-      classes: equalSums('eventClass', 'event_class'),
-      callchains: equalSums('callchainId', 'callchain'),
-    },
-    texts: { names: { theirs: 'nameId', ours: 'name_id' } },
-  },
-  {
-    table: 'CUPTI_ACTIVITY_KIND_KERNEL',
-    ours: 'nsys_kernel',
-    figures: {
-      ...ON_GPU,
-      blocks: equalSums('gridX * gridY * gridZ', 'blocks'),
-      threads: equalSums('blockX * blockY * blockZ', 'threads'),
-      registers: equalSums('registersPerThread', 'registers'),
-      local: equalSums('localMemoryTotal', 'local_memory_bytes'),
-      nodes: equalSums('graphNodeId', 'graph_node'),
-    },
-    texts: {
-      names: { theirs: 'shortName', ours: 'name_id' },
-      demangled: { theirs: 'demangledName', ours: 'demangled_id' },
-    },
-  },
-  {
-    table: 'CUPTI_ACTIVITY_KIND_MEMCPY',
-    ours: 'nsys_copy',
-    where: "operation = 'memcpy'",
-    figures: {
-      ...ON_GPU,
-      bytes: equalSums('bytes'),
-      causes: small('migrationCause', 'migration_cause'),
-      from: small('srcDeviceId', 'source_device'),
-    },
-    texts: {},
-  },
-  {
-    table: 'CUPTI_ACTIVITY_KIND_MEMSET',
-    ours: 'nsys_copy',
-    where: "operation = 'memset'",
-    figures: { ...ON_GPU, bytes: equalSums('bytes') },
-    texts: {},
-  },
-  {
-    table: 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION',
-    ours: 'nsys_sync',
-    figures: { ...ON_GPU, types: equalSums('syncType', 'sync_type') },
-    texts: {},
-  },
-  {
-    table: 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE',
-    ours: 'nsys_graph',
-    figures: { ...ON_GPU, graphs: equalSums('graphId', 'graph') },
-    texts: {},
-  },
-  {
-    table: 'CUDA_GPU_MEMORY_USAGE_EVENTS',
-    ours: 'nsys_memory',
-    figures: { starts: SPAN.starts, pids: ON_GPU.pids, bytes: equalSums('bytes'), addresses: equalSums('address') },
-    texts: {},
-  },
-  {
-    table: 'NVTX_EVENTS',
-    ours: 'nsys_nvtx',
-    figures: {
-      ...ON_CPU,
-      domains: equalSums('domainId', 'domain'),
-      ranges: equalSums('rangeId', 'range_id'),
-      order: { theirs: 'sum(start * (rowid % 997))', ours: 'sum(start_ns * ((seq + 1) % 997))' },
-    },
-    texts: {},
-  },
+  held('CUPTI_ACTIVITY_KIND_RUNTIME', 'nsys_api', { ...ON_CPU, ...sums(API) }, NAMES),
+  held('CUPTI_ACTIVITY_KIND_KERNEL', 'nsys_kernel', { ...ON_GPU, ...sums(KERNEL) }, KERNEL_NAMES),
+  held(
+    'CUPTI_ACTIVITY_KIND_MEMCPY',
+    'nsys_copy',
+    { ...ON_GPU, ...sums('bytes: bytes'), ...COPY },
+    {},
+    "operation = 'memcpy'",
+  ),
+  held('CUPTI_ACTIVITY_KIND_MEMSET', 'nsys_copy', { ...ON_GPU, ...sums('bytes: bytes') }, {}, "operation = 'memset'"),
+  held('CUPTI_ACTIVITY_KIND_SYNCHRONIZATION', 'nsys_sync', { ...ON_GPU, ...sums('syncType: sync_type') }),
+  held('CUPTI_ACTIVITY_KIND_GRAPH_TRACE', 'nsys_graph', { ...ON_GPU, ...sums('graphId: graph') }),
+  held('CUDA_GPU_MEMORY_USAGE_EVENTS', 'nsys_memory', {
+    ...{ starts: SPAN.starts, pids: ON_GPU.pids },
+    ...sums('bytes: bytes, address: address'),
+  }),
+  held('NVTX_EVENTS', 'nsys_nvtx', { ...ON_CPU, ...sums('domainId: domain, rangeId: range_id'), order: ORDER }),
   library('CUBLAS_EVENTS', 'cublas'),
   library('CUDNN_EVENTS', 'cudnn'),
   library('CUSOLVER_EVENTS', 'cusolver'),
@@ -318,36 +275,40 @@ else {
         expect(ordered(counted)).toEqual(ordered(expected));
       });
 
-      it.each(HELD.filter(({ table }) => tables.includes(table)))('has the sums and texts of $table', async (held) => {
-        const { table, ours, figures, texts, where = 'true' } = held;
-        const columns = new Set(ask(name, `SELECT name FROM pragma_table_info('${table}')`).map((row) => row['name']!));
-        const isThere = (sql: string): boolean =>
-          [...sql.matchAll(/\b[a-z]+[A-Za-z]*\b/g)].every(
-            ([word]) =>
-              ['sum', 'rowid'].includes(word) ||
-              columns.has(word) ||
-              !/^(?:[a-z]+[A-Z]|bytes|start|end|address)/.test(word),
+      it.each(HELD.filter(({ table }) => tables.includes(table)))(
+        'has the sums and texts of $table',
+        async ({ table, ours, figures, texts, where = 'true' }) => {
+          const columns = new Set(
+            ask(name, `SELECT name FROM pragma_table_info('${table}')`).map((row) => row['name']!),
           );
-        const known = Object.entries(figures);
-        const theirs = known.map(
-          ([key, { theirs: sql }]) => `CAST(coalesce(${isThere(sql) ? sql : 'NULL'}, 0) AS TEXT) AS "${key}"`,
-        );
-        const mine = known.map(([key, { ours: sql }]) => `coalesce(${sql}, 0)::VARCHAR AS "${key}"`);
-        expect(await select(`SELECT ${mine.join(', ')} FROM ${ours} WHERE source_id = $id AND ${where}`, name)).toEqual(
-          ask(name, `SELECT ${theirs.join(', ')} FROM "${table}"`),
-        );
-        for (const { theirs: number, ours: own } of Object.values(texts)) {
-          const expected = ask(
-            name,
-            `SELECT value AS text, CAST(count(*) AS TEXT) AS n FROM "${table}" LEFT JOIN StringIds ON id = ${number} GROUP BY 1`,
-          ) as { text: string | null; n: string }[];
-          const actual = (await select(
-            `SELECT text, count(*) AS n FROM ${ours} AS r LEFT JOIN nsys_text AS t ON t.source_id = r.source_id AND text_id = ${own} WHERE r.source_id = $id AND ${where} GROUP BY 1`,
-            name,
-          )) as { text: string | null; n: string }[];
-          expect(tally(actual)).toEqual(tally(expected));
-        }
-      });
+          const isThere = (sql: string): boolean =>
+            [...sql.matchAll(/\b[a-z]+[A-Za-z]*\b/g)].every(
+              ([word]) =>
+                ['sum', 'rowid'].includes(word) ||
+                columns.has(word) ||
+                !/^(?:[a-z]+[A-Z]|bytes|start|end|address)/.test(word),
+            );
+          const known = Object.entries(figures);
+          const theirs = known.map(
+            ([key, { theirs: sql }]) => `CAST(coalesce(${isThere(sql) ? sql : 'NULL'}, 0) AS TEXT) AS "${key}"`,
+          );
+          const mine = known.map(([key, { ours: sql }]) => `coalesce(${sql}, 0)::VARCHAR AS "${key}"`);
+          expect(
+            await select(`SELECT ${mine.join(', ')} FROM ${ours} WHERE source_id = $id AND ${where}`, name),
+          ).toEqual(ask(name, `SELECT ${theirs.join(', ')} FROM "${table}"`));
+          for (const { theirs: number, ours: own } of Object.values(texts)) {
+            const expected = ask(
+              name,
+              `SELECT value AS text, CAST(count(*) AS TEXT) AS n FROM "${table}" LEFT JOIN StringIds ON id = ${number} GROUP BY 1`,
+            ) as { text: string | null; n: string }[];
+            const actual = (await select(
+              `SELECT text, count(*) AS n FROM ${ours} AS r LEFT JOIN nsys_text AS t ON t.source_id = r.source_id AND text_id = ${own} WHERE r.source_id = $id AND ${where} GROUP BY 1`,
+              name,
+            )) as { text: string | null; n: string }[];
+            expect(tally(actual)).toEqual(tally(expected));
+          }
+        },
+      );
 
       it('has the texts and the types of NVTX_EVENTS', async () => {
         if (!tables.includes('NVTX_EVENTS')) return;

@@ -117,15 +117,17 @@ function withCells<Part>(part: Part, cells: readonly unknown[]): Part {
   return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, withCells(value, cells)])) as Part;
 }
 
+/** The samples, and one for each row of `each`. */
+export const eachOf = <Given extends Sample>(samples: readonly Given[]): Given[] =>
+  samples.flatMap((sample) => sample.each?.map((cells) => ({ ...withCells(sample, cells), each: [] })) ?? [sample]);
+
 const FOLDER = join(repoRoot, 'test', 'parsers', 'samples');
 export const SAMPLED_PARSERS = readdirSync(FOLDER).map((file) => file.replace('.yaml', ''));
 
 export function readSamples(id: string): SampleFile {
   const text = readFileSync(join(FOLDER, `${id}.yaml`), 'utf8');
   const file = parse(text, { merge: true }) as Partial<SampleFile>;
-  const samples = file.samples!.flatMap(
-    ({ each, ...sample }) => each?.map((cells) => withCells(sample, cells)) ?? [sample],
-  );
+  const samples = eachOf(file.samples!);
   return { texts: {}, claims: [], foreign: [], ...file, samples };
 }
 

@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
-import { MbfError } from '../../src/model/errors.js';
 import { bytesSource, collectDecoded, type Decoded, decode } from '../support/decode.js';
 import { entry, snapshot, trace } from '../support/small-snapshot.js';
+import { refusal } from './refusal.js';
 
 /** As `torch.cuda._memory_viz._format_viz` pads and writes it. */
 function page(...files: readonly Buffer[]): string {
@@ -35,15 +35,6 @@ const decodePage = (text: string, windowBytes?: number, chunkBytes?: number): Pr
   collectDecoded((sink, context) =>
     parseSnapshot(bytesSource(Buffer.from(text), chunkBytes), sink, context, windowBytes),
   );
-
-async function refusal(work: Promise<unknown>): Promise<MbfError> {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(MbfError);
-  return error as MbfError;
-}
 
 describe('a memory_viz page', () => {
   const file = pickled(snapshot({ device_traces: [trace(30)] }));
