@@ -6,22 +6,34 @@ import { BackwardWalk, type WalkOptions } from '../../src/allocator/walk/backwar
 import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
 import { finalState, walkEvents } from '../support/snapshot-rows.js';
-import { activeBytes, asRuns, reservedBytes, ToyAllocator, type ToyRun } from './toy-allocator.js';
-import { EXPANDABLE, MAX_SPLIT, play, SETTINGS_AND_STEPS, steps } from './toy-play.js';
+import {
+  activeBytes,
+  asRuns,
+  dumpOf,
+  EXPANDABLE,
+  MAX_SPLIT,
+  type Play,
+  play,
+  playOn,
+  type Run,
+  reservedBytes,
+  SETTINGS_AND_STEPS,
+  steps,
+} from './plays.js';
 
-/** Walks a toy's trace back to `cut`, in batches of `batch` events. */
-function walkToy(toy: ToyAllocator, cut: number, options: WalkOptions = {}, batch = 7): BackwardWalk {
-  const walk = new BackwardWalk(toy.finalState(), toy.settings, options);
-  for (let end = toy.events.length; end > cut; end -= batch) {
+/** Walks a played trace back to `cut`, in batches of `batch` events. */
+function walkBack(played: Play, cut: number, options: WalkOptions = {}, batch = 7): BackwardWalk {
+  const walk = new BackwardWalk(dumpOf(played.moments.at(-1)!), played.settings, options);
+  for (let end = played.events.length; end > cut; end -= batch) {
     const from = Math.max(cut, end - batch);
-    walk.undo(walkEvents(toy.events.slice(from, end), from));
+    walk.undo(walkEvents(played.events.slice(from, end), from));
   }
   return walk;
 }
 
 /** `found` equals `truth` but for sizes it says are uncertain, which must lie within their bounds. */
-function expectState(found: ReturnType<BackwardWalk['state']>, truth: readonly ToyRun[], stacks: boolean): void {
-  const strip = (run: ToyRun): unknown => ({
+function expectState(found: ReturnType<BackwardWalk['state']>, truth: readonly Run[], stacks: boolean): void {
+  const strip = (run: Run): unknown => ({
     ...run,
     holes: null,
     blocks: run.blocks.map((b) => ({ ...b, size: 0, stack: stacks ? b.stack : 0 })),
@@ -43,7 +55,7 @@ function expectState(found: ReturnType<BackwardWalk['state']>, truth: readonly T
   if (certain) expect(runs.map((run) => run.holes)).toEqual(truth.map((run) => run.holes));
 }
 
-function peakOf(moments: readonly (readonly ToyRun[])[], cut: number, of: (runs: readonly ToyRun[]) => number) {
+function peakOf(moments: readonly (readonly Run[])[], cut: number, of: (runs: readonly Run[]) => number) {
   let bytes = -1;
   let seq: number | null = null;
   for (let moment = cut; moment < moments.length; moment += 1) {
@@ -101,36 +113,29 @@ describe('true size of a block freed inside the trace', () => {
     expect(stateTotals(walk.finish()).uncertainBlocks).toBe(0);
   });
 
+  /** A block at 12 MiB is freed before the one at 0 is, so that the end of that is in doubt at its own free. */
+  const late = (bytes: number): Row[] => [
+    ...freed(12 * MIB, 4 * MIB),
+    ['alloc', 30 * MIB, bytes],
+    ...freed(30 * MIB, bytes),
+    ...freed(0, 11 * MIB),
+  ];
+  const TWO = { segments: [[0, 20 * MIB] as const, [30 * MIB, 20 * MIB] as const], blocks: [] };
+
   it('finds it late, when a block right behind is met, and corrects peak, totals and captures', () => {
-    // A live [0, 11+1 MiB) with a neighbour at 12 MiB that is freed before A is, so that A's end is in doubt at A's
-    // free.
-    const rows: Row[] = [
-      ...freed(12 * MIB, 4 * MIB),
-      ['alloc', 30 * MIB, 2 * MIB],
-      ...freed(30 * MIB, 2 * MIB),
-      ...freed(0, 11 * MIB),
-    ];
-    const final = { segments: [[0, 20 * MIB] as const, [30 * MIB, 20 * MIB] as const], blocks: [] };
-    const walk = walkRows(rows, final, DEFAULT_SETTINGS, { captureAfter: [2] });
+    const walk = walkRows(late(2 * MIB), TWO, DEFAULT_SETTINGS, { captureAfter: [2] });
     walk.finish();
-    const captured = walk.captured(2);
-    expect([...captured!.blocks.sizeBytes]).toEqual([12 * MIB, 2 * MIB]);
-    expect([...captured!.blocks.maxBytes]).toEqual([12 * MIB, 2 * MIB]);
-    expect(captured!.blocks.allocSeq[1]).toBe(2);
+    const { blocks } = walk.captured(2)!;
+    expect([...blocks.sizeBytes]).toEqual([12 * MIB, 2 * MIB]);
+    expect([...blocks.maxBytes]).toEqual([12 * MIB, 2 * MIB]);
+    expect(blocks.allocSeq[1]).toBe(2);
     expect(walk.activeBytes).toBe(16 * MIB);
     expect(walk.peak).toEqual({ bytes: 16 * MIB, seq: null });
   });
 
   it('moves the peak to where the late correction makes it highest', () => {
-    const rows: Row[] = [
-      ...freed(12 * MIB, 4 * MIB),
-      ['alloc', 30 * MIB, 4.5 * MIB],
-      ...freed(30 * MIB, 4.5 * MIB),
-      ...freed(0, 11 * MIB),
-    ];
-    const walk = walkRows(rows, { segments: [[0, 20 * MIB] as const, [30 * MIB, 20 * MIB] as const], blocks: [] });
     // Without the MiB left on the block at 0 it would be 15.5 MiB there, below the 16 MiB of the start.
-    expect(walk.peak).toEqual({ bytes: 16.5 * MIB, seq: 2 });
+    expect(walkRows(late(4.5 * MIB), TWO).peak).toEqual({ bytes: 16.5 * MIB, seq: 2 });
   });
 
   it('is the whole range for a request of max_split_size or more', () => {
@@ -146,25 +151,25 @@ describe('against a forward allocator', () => {
     it(`finds the state, the peaks and the moments in between (${name})`, () => {
       fc.assert(
         fc.property(list, fc.nat(), fc.nat(), (chosen, cutPick, momentPick) => {
-          const toy = play(settings, chosen);
-          const cut = cutPick % (toy.events.length + 1);
-          const moment = cut - 1 + (momentPick % (toy.events.length - cut + 1));
-          const walk = walkToy(toy, cut, { captureAfter: [moment, toy.events.length - 1] });
+          const played = play(settings, chosen);
+          const cut = cutPick % (played.events.length + 1);
+          const moment = cut - 1 + (momentPick % (played.events.length - cut + 1));
+          const walk = walkBack(played, cut, { captureAfter: [moment, played.events.length - 1] });
           const start = walk.finish();
-          const truth = toy.moments[cut]!;
+          const truth = played.moments[cut]!;
           expect(walk.violations).toEqual([]);
           expect(walk.exact).toBe(true);
           expectState(start, truth, false);
-          expectState(walk.captured(moment)!, toy.moments[moment + 1]!, moment === -1);
-          expectState(walk.captured(toy.events.length - 1)!, toy.moments.at(-1)!, true);
+          expectState(walk.captured(moment)!, played.moments[moment + 1]!, moment === -1);
+          expectState(walk.captured(played.events.length - 1)!, played.moments.at(-1)!, true);
           expect(walk.reservedBytes).toBe(reservedBytes(truth));
           expect(walk.empty).toBe(truth.length === 0);
-          expect(walk.peakReserved).toEqual(peakOf(toy.moments, cut, reservedBytes));
+          expect(walk.peakReserved).toEqual(peakOf(played.moments, cut, reservedBytes));
           const totals = stateTotals(start);
           expect(walk.activeBytes).toBe(totals.activeBytes);
           expect(walk.pendingBytes).toBe(totals.pendingBytes);
           expect(walk.requestedBytes).toBe(totals.requestedBytes);
-          const peak = peakOf(toy.moments, cut, activeBytes);
+          const peak = peakOf(played.moments, cut, activeBytes);
           if (totals.uncertainBlocks === 0) expect(walk.peak).toEqual(peak);
           expect(Math.abs(walk.peak.bytes - peak.bytes)).toBeLessThanOrEqual(totals.uncertainBytes);
         }),
@@ -176,15 +181,15 @@ describe('against a forward allocator', () => {
   it('gives captured blocks their alloc event and its stack', () => {
     fc.assert(
       fc.property(steps, fc.nat(), (list, pick) => {
-        const toy = play(DEFAULT_SETTINGS, list);
-        const moment = pick % (toy.events.length + 1);
-        const walk = walkToy(toy, 0, { captureAfter: [moment - 1] });
+        const played = play(DEFAULT_SETTINGS, list);
+        const moment = pick % (played.events.length + 1);
+        const walk = walkBack(played, 0, { captureAfter: [moment - 1] });
         walk.finish();
         expect(walk.capturesSettled).toBe(true);
         const { blocks } = walk.captured(moment - 1)!;
-        expectState(walk.captured(moment - 1)!, toy.moments[moment]!, true);
+        expectState(walk.captured(moment - 1)!, played.moments[moment]!, true);
         for (let row = 0; row < blocks.count; row += 1) {
-          const event = toy.events[blocks.allocSeq[row]!]!;
+          const event = played.events[blocks.allocSeq[row]!]!;
           expect([event.action, event.address]).toEqual(['alloc', blocks.address[row]]);
         }
       }),
@@ -195,53 +200,39 @@ describe('against a forward allocator', () => {
   it('keeps to bounds where segments from before expandable_segments:True remain', () => {
     fc.assert(
       fc.property(steps, steps, fc.nat(), (before, after, pick) => {
-        const toy = play(DEFAULT_SETTINGS, before);
-        toy.settings = EXPANDABLE;
+        const played = play(EXPANDABLE, []);
+        played.settings = DEFAULT_SETTINGS;
+        playOn(played, before);
+        played.settings = EXPANDABLE;
         for (const { kind, size: bytes } of after) {
-          const live = toy.live();
-          if (kind === 'malloc') toy.malloc(bytes, 0, 0);
-          else if (live.length > 0) toy.free(live[0]!, false);
+          const live = played.live();
+          if (kind === 'malloc') played.malloc(bytes, 0, 0);
+          else if (live.length > 0) played.free(live[0]!, false);
         }
-        const cut = pick % (toy.events.length + 1);
-        const walk = walkToy(toy, cut);
+        const cut = pick % (played.events.length + 1);
+        const walk = walkBack(played, cut);
         expect(walk.violations).toEqual([]);
-        expectState(walk.finish(), toy.moments[cut]!, false);
+        expectState(walk.finish(), played.moments[cut]!, false);
       }),
       { numRuns: 150 },
     );
   });
 
-  it('works without free_completed entries, and says that it is not exact', () => {
+  it.each(['free_requested', 'free_completed'])('works without %s entries, and counts what it implied', (left) => {
     fc.assert(
       fc.property(steps, (list) => {
-        const toy = play(
-          DEFAULT_SETTINGS,
-          list.filter((s) => s.kind !== 'defer'),
-        );
-        const frees = toy.events.filter((event) => event.action === 'free_completed').length;
-        const events = toy.events.filter((event) => event.action !== 'free_completed');
-        const walk = new BackwardWalk(toy.finalState(), toy.settings, { freeCompletedRecorded: false });
+        const isWithoutEnds = left === 'free_completed';
+        const played = play(DEFAULT_SETTINGS, isWithoutEnds ? list.filter(({ kind }) => kind !== 'defer') : list);
+        const events = played.events.filter((event) => event.action !== left);
+        const options = isWithoutEnds ? { freeCompletedRecorded: false } : { freeRequestedRecorded: false };
+        const walk = new BackwardWalk(dumpOf(played.moments.at(-1)!), played.settings, options);
         walk.undo(walkEvents(events));
         expect(walk.violations).toEqual([]);
-        expect(walk.impliedCompletions).toBe(frees);
-        expect(walk.exact).toBe(frees === 0);
-        expect(walk.activeBytes).toBe(0);
-        expect(walk.peak.bytes).toBe(peakOf(toy.moments, 0, activeBytes).bytes);
-      }),
-      { numRuns: 100 },
-    );
-  });
-
-  it('works without free_requested entries', () => {
-    fc.assert(
-      fc.property(steps, (list) => {
-        const toy = play(DEFAULT_SETTINGS, list);
-        const events = toy.events.filter((event) => event.action !== 'free_requested');
-        const walk = new BackwardWalk(toy.finalState(), toy.settings, { freeRequestedRecorded: false });
-        walk.undo(walkEvents(events));
-        expect(walk.violations).toEqual([]);
-        expect(walk.empty).toBe(true);
-        expect(walk.peak.bytes).toBe(peakOf(toy.moments, 0, activeBytes).bytes);
+        expect(walk.peak.bytes).toBe(peakOf(played.moments, 0, activeBytes).bytes);
+        if (isWithoutEnds) {
+          const frees = played.events.length - events.length;
+          expect([walk.impliedCompletions, walk.exact, walk.activeBytes]).toEqual([frees, frees === 0, 0]);
+        } else expect(walk.empty).toBe(true);
       }),
       { numRuns: 100 },
     );
@@ -250,12 +241,10 @@ describe('against a forward allocator', () => {
   it('recovers from a dump whose segments are a few events older than its trace', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 8 }), (list, skew) => {
-        const toy = play(DEFAULT_SETTINGS, list);
-        const older = Math.max(0, toy.events.length - skew);
-        const stale = new ToyAllocator(toy.settings);
-        stale.moments.push(toy.moments[older]!);
-        const walk = new BackwardWalk(stale.finalState(), toy.settings);
-        walk.undo(walkEvents(toy.events));
+        const played = play(DEFAULT_SETTINGS, list);
+        const older = Math.max(0, played.events.length - skew);
+        const walk = new BackwardWalk(dumpOf(played.moments[older]!), played.settings);
+        walk.undo(walkEvents(played.events));
         expect(walk.violationCount).toBe(walk.tailViolationCount);
         expect(walk.empty).toBe(true);
       }),
@@ -264,33 +253,20 @@ describe('against a forward allocator', () => {
   });
 
   it('survives traces that make no sense, and says so', () => {
+    const mib = (min: number, max: number) => fc.integer({ min, max }).map((k) => k * MIB);
+    const odd = fc.constantFrom(Number.NaN, -1, 0, 1, 2 ** 60, Number.POSITIVE_INFINITY);
+    const segments = ['segment_alloc', 'segment_free', 'segment_map', 'segment_unmap'] as const;
     const event = fc.record({
-      action: fc.constantFrom<TraceAction>(
-        'alloc',
-        'free_requested',
-        'free_completed',
-        'segment_alloc',
-        'segment_free',
-        'segment_map',
-        'segment_unmap',
-        'oom',
-        'other',
-      ),
-      address: fc.oneof(
-        fc.integer({ min: -2, max: 40 }).map((k) => k * MIB),
-        fc.constantFrom(Number.NaN, -1, 2 ** 52),
-      ),
-      bytes: fc.oneof(
-        fc.integer({ min: 0, max: 30 }).map((k) => k * MIB),
-        fc.constantFrom(Number.NaN, -1, 0, 1, 2 ** 60, Number.POSITIVE_INFINITY),
-      ),
+      action: fc.constantFrom('alloc', 'free_requested', 'free_completed', ...segments, 'oom', 'other'),
+      address: fc.oneof(mib(-2, 40), fc.constantFrom(Number.NaN, -1, 2 ** 52)),
+      bytes: fc.oneof(mib(0, 30), odd),
       stream: fc.constantFrom(0, 1, Number.NaN),
       stack: fc.integer({ min: -1, max: 3 }),
     });
     fc.assert(
       fc.property(steps, fc.array(event, { maxLength: 300, size: 'max' }), (list, noise) => {
-        const toy = play(DEFAULT_SETTINGS, list);
-        const walk = new BackwardWalk(toy.finalState(), toy.settings, { captureAfter: [5] });
+        const played = play(DEFAULT_SETTINGS, list);
+        const walk = new BackwardWalk(dumpOf(played.moments.at(-1)!), played.settings, { captureAfter: [5] });
         walk.undo(walkEvents(noise));
         const state = walk.finish();
         const totals = stateTotals(state);

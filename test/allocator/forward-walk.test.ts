@@ -7,19 +7,19 @@ import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { walkEvents } from '../support/snapshot-rows.js';
 import { eventRows, finalStateOf, history, play as playHistory } from './history.js';
+import { dumpOf, play, SETTINGS_AND_STEPS, steps } from './plays.js';
 import { thereAndBack } from './there-and-back.js';
-import { play, SETTINGS_AND_STEPS, steps } from './toy-play.js';
 
 describe('forward from the reconstructed start', () => {
   for (const [name, settings, list] of SETTINGS_AND_STEPS) {
     it(`gives the states of the walk back and ends in the dump, wherever the trace is cut (${name})`, () => {
       fc.assert(
         fc.property(list, fc.nat(), fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), (chosen, cutPick, picks) => {
-          const toy = play(settings, chosen);
-          const cut = cutPick % (toy.events.length + 1);
-          const events = walkEvents(toy.events.slice(cut), cut);
-          const moments = picks.map((pick) => cut - 1 + (pick % (toy.events.length - cut + 1)));
-          thereAndBack(toy.finalState(), events, settings, moments);
+          const played = play(settings, chosen);
+          const cut = cutPick % (played.events.length + 1);
+          const events = walkEvents(played.events.slice(cut), cut);
+          const moments = picks.map((pick) => cut - 1 + (pick % (played.events.length - cut + 1)));
+          thereAndBack(dumpOf(played.moments.at(-1)!), events, settings, moments);
         }),
         { numRuns: 200 },
       );
@@ -43,12 +43,12 @@ describe('forward from the reconstructed start', () => {
   it('works without free_requested and without free_completed entries', () => {
     fc.assert(
       fc.property(steps, fc.constantFrom('free_requested', 'free_completed'), (list, left) => {
-        const toy = play(
+        const played = play(
           DEFAULT_SETTINGS,
           list.filter((step) => step.kind !== 'defer'),
         );
-        const kept = toy.events.filter((event) => event.action !== left);
-        thereAndBack(toy.finalState(), walkEvents(kept), toy.settings, [Math.floor(kept.length / 2)], {
+        const kept = played.events.filter((event) => event.action !== left);
+        thereAndBack(dumpOf(played.moments.at(-1)!), walkEvents(kept), played.settings, [Math.floor(kept.length / 2)], {
           freeRequestedRecorded: left !== 'free_requested',
           freeCompletedRecorded: left !== 'free_completed',
         });
@@ -58,9 +58,9 @@ describe('forward from the reconstructed start', () => {
   });
 
   it('leaves out what makes no sense and counts it', () => {
-    const toy = play(DEFAULT_SETTINGS, [{ kind: 'malloc', size: 4096, pick: 1 }]);
-    const start = new BackwardWalk({ ...toy.finalState() }, DEFAULT_SETTINGS).state();
-    const none = new BackwardWalk(toy.finalState(), DEFAULT_SETTINGS).historyFacts();
+    const played = play(DEFAULT_SETTINGS, [{ kind: 'malloc', size: 4096, pick: 1 }]);
+    const start = new BackwardWalk(dumpOf(played.moments.at(-1)!), DEFAULT_SETTINGS).state();
+    const none = new BackwardWalk(dumpOf(played.moments.at(-1)!), DEFAULT_SETTINGS).historyFacts();
     const forward = new ForwardWalk(start, DEFAULT_SETTINGS, none);
     const before = [forward.activeBytes, forward.reservedBytes];
     forward.apply(
@@ -68,7 +68,7 @@ describe('forward from the reconstructed start', () => {
         { action: 'free_requested', address: 3 * MIB, bytes: 512 },
         { action: 'free_completed', address: 3 * MIB, bytes: 512 },
         { action: 'segment_free', address: 3 * MIB, bytes: 2 * MIB },
-        { action: 'segment_alloc', address: toy.live()[0]!, bytes: 2 * MIB },
+        { action: 'segment_alloc', address: played.live()[0]!, bytes: 2 * MIB },
         { action: 'alloc', address: 3 * MIB, bytes: Number.NaN },
       ]),
     );

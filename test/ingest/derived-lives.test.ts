@@ -22,7 +22,7 @@ import type { MempoolId } from '../../src/model/pool-words.js';
 import { SEGMENT_TYPES, type TraceAction } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { eventRows, finalStateOf, type History, history, play as playHistory } from '../allocator/history.js';
-import { play, SETTINGS_AND_STEPS, steps } from '../allocator/toy-play.js';
+import { dumpOf, play, SETTINGS_AND_STEPS, steps } from '../allocator/plays.js';
 import { runs } from '../support/level.js';
 import { withLibrary } from '../support/library-sql.js';
 import { newStore } from '../support/new-store.js';
@@ -414,8 +414,11 @@ describe('lifetimes in the store', () => {
     it(`give the walk's state and totals after every entry, wherever the trace is cut (${name})`, async () => {
       await fc.assert(
         fc.asyncProperty(list, fc.nat(), fc.nat(), async (chosen, cut, pick) => {
-          const toy = play(settings, chosen);
-          await expectSameCourse(cutTo({ final: toy.finalState(), entries: toy.events, settings }, cut), pick);
+          const played = play(settings, chosen);
+          await expectSameCourse(
+            cutTo({ final: dumpOf(played.moments.at(-1)!), entries: played.events, settings }, cut),
+            pick,
+          );
         }),
         { numRuns: runs(4, 30) },
       );
@@ -439,13 +442,15 @@ describe('lifetimes in the store', () => {
         fc.nat(),
         async (list, left, pick) => {
           const { settings } = readAllocConf('');
-          const toy = play(
+          const played = play(
             settings,
             list.filter((step) => step.kind !== 'defer'),
           );
-          const entries = toy.events.filter((event) => event.action !== left);
+          const entries = played.events.filter((event) => event.action !== left);
           const hasFrees = entries.some(({ action }) => action.startsWith('free_'));
-          expect(await expectSameCourse({ final: toy.finalState(), entries, settings }, pick)).toMatchObject({
+          expect(
+            await expectSameCourse({ final: dumpOf(played.moments.at(-1)!), entries, settings }, pick),
+          ).toMatchObject({
             freeRequestedRecorded: !hasFrees || left !== 'free_requested',
             freeCompletedRecorded: !hasFrees || left !== 'free_completed',
           });

@@ -2,192 +2,172 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, linkSync, mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Discovery, discover, NOT_FOLLOWED } from '../../src/ingest/discover.js';
+import { type DiscoverOptions, type Discovery, discover, NOT_FOLLOWED } from '../../src/ingest/discover.js';
 import { SKIP_RULES, skipRuleFor } from '../../src/ingest/skip-rules.js';
 import { scratchDirectory } from '../store/scratch.js';
 
 let base: string;
+const at = (path: string): string => join(base, path);
+
 beforeEach(() => {
   base = realpathSync(scratchDirectory());
 });
 
-function put(path: string, content = 'x'): string {
-  const full = join(base, path);
-  mkdirSync(dirname(full), { recursive: true });
-  writeFileSync(full, content);
-  return full;
+/** `path` is a file, `path/` a directory, `path>target` a symbolic link, `path=other` a hard link. */
+function make(tree: string, content = 'x'): void {
+  for (const entry of tree.split(' ')) {
+    const [, path = '', kind, target = ''] = /^([^>=]*)(?:([>=])(.*))?$/.exec(entry)!;
+    mkdirSync(path.endsWith('/') ? at(path) : dirname(at(path)), { recursive: true });
+    if (kind === '>') symlinkSync(target.replace('BASE', base), at(path));
+    else if (kind === '=') linkSync(at(target), at(path));
+    else if (!path.endsWith('/')) writeFileSync(at(path), content);
+  }
 }
 
-/** A link of this content. */
-function link(path: string, to: string): void {
-  const full = join(base, path);
-  mkdirSync(dirname(full), { recursive: true });
-  symlinkSync(to, full);
-}
+const walk = (paths: string, options: DiscoverOptions = {}): Promise<Discovery> =>
+  discover(paths.split(' ').map(at), options);
+const names = ({ candidates }: Discovery): string => candidates.map(({ displayPath }) => displayPath).join(' ');
+/** `rule count` of what was passed over. */
+const skips = ({ skipped }: Discovery): string => skipped.map(({ rule, count }) => `${rule} ${count}`).join(', ');
 
-const walk = (...paths: string[]): Promise<Discovery> => discover(paths.map((path) => join(base, path)));
-function names(discovered: Discovery): string[] {
-  return discovered.candidates.map((candidate) => candidate.displayPath);
-}
+describe('what is found', () => {
+  const SHARDS = Array.from({ length: 20 }, (_, i) => `run/ckpt/__${i}_0.distcp`).join(' ');
 
-function skips(discovered: Discovery): Record<string, number> {
-  return Object.fromEntries(discovered.skipped.map((group) => [group.rule, group.count]));
-}
-
-describe('a directory', () => {
-  it('is walked in a fixed order, with paths relative to the argument', async () => {
-    for (const path of ['run/b.log', 'run/a/z.log', 'run/a.log', 'run/a/b/c.pickle']) put(path, 'four');
-    const discovered = await walk('run');
-    expect(names(discovered)).toEqual(['a.log', 'a/b/c.pickle', 'a/z.log', 'b.log']);
-    expect(discovered.candidates[1]).toMatchObject({
-      path: join(base, 'run/a/b/c.pickle'),
-      root: join(base, 'run'),
-      isNamed: false,
-      sizeBytes: 4,
-    });
-    expect(discovered.candidates[1]?.mtimeMs).toBeCloseTo(statSync(join(base, 'run/a/b/c.pickle')).mtimeMs, 2);
-    expect(discovered.skipped).toEqual([]);
+  it.each([
+    [
+      'in a fixed order',
+      'run/b.log run/a/z.log run/a.log run/a/b/c.pickle',
+      'run',
+      'a.log a/b/c.pickle a/z.log b.log',
+      '',
+    ],
+    ['in an empty directory', 'run/', 'run', '', ''],
+    [
+      'besides what is passed over by rule',
+      `${SHARDS} run/.git/HEAD run/.cache run/node_modules/x/a.log run/train.log`,
+      'run',
+      'train.log',
+      'checkpoint 20, hidden 2, installed-packages 1',
+    ],
+    [
+      'through links: no loop, no file twice, and real names win',
+      'run/job_7/train.log run/a_latest>job_7 run/job_7/up>.. run/loop>loop run/dangling>nowhere ' +
+        'run/a.log>job_7/train.log run/job_7/zz.log=run/job_7/train.log',
+      'run',
+      'job_7/train.log',
+      'broken-link 2, duplicate 3, outward-link 1',
+    ],
+    [
+      'in two directories that link to each other',
+      'run/a/x.log run/b/y.log run/a/b>../b run/b/a>../a',
+      'run',
+      'a/x.log b/y.log',
+      'duplicate 2',
+    ],
+    ['in a hidden directory that is named', '.run/a.log', '.run', 'a.log', ''],
+    [
+      'whatever their names, if they are named',
+      '.hidden model.pt core.123 a.duckdb',
+      '.hidden model.pt core.123 a.duckdb',
+      '.hidden model.pt core.123 a.duckdb',
+      '',
+    ],
+  ])('%s', async (_, tree, paths, found, passed) => {
+    make(tree);
+    const discovered = await walk(paths);
+    expect(names(discovered)).toBe(found);
+    expect(skips(discovered).split(', ').sort().join(', ')).toBe(passed);
     expect(discovered.failed).toEqual([]);
+    for (const { why } of discovered.skipped) expect(why).not.toBe('');
   });
 
-  it('may hold nothing', async () => {
-    mkdirSync(join(base, 'run'));
-    expect(await walk('run')).toEqual({ candidates: [], skipped: [], failed: [] });
+  it('has its path, its argument, its size and its time', async () => {
+    make('run/b.log run/a/b/c.pickle', 'four');
+    const [first] = (await walk('run')).candidates;
+    expect(first).toMatchObject({ path: at('run/a/b/c.pickle'), root: at('run'), isNamed: false, sizeBytes: 4 });
+    expect(first?.mtimeMs).toBeCloseTo(statSync(at('run/a/b/c.pickle')).mtimeMs, 2);
   });
 
-  it('sums up what it passes over, per rule, with examples', async () => {
-    for (let i = 0; i < 20; i += 1) put(`run/ckpt/__${i}_0.distcp`);
-    put('run/.git/HEAD');
-    put('run/.cache');
-    put('run/node_modules/x/a.log');
-    put('run/train.log');
-    const discovered = await walk('run');
-    expect(names(discovered)).toEqual(['train.log']);
-    expect(skips(discovered)).toEqual({ checkpoint: 20, hidden: 2, 'installed-packages': 1 });
-    const shards = discovered.skipped.find((group) => group.rule === 'checkpoint');
+  it('is summed up with examples where it is passed over', async () => {
+    make(SHARDS);
+    const [shards] = (await walk('run')).skipped;
     expect(shards?.examples).toEqual(['0', '10', '11'].map((n) => `ckpt/__${n}_0.distcp`));
-    expect(shards?.why).not.toBe('');
   });
 
   it('leaves out the store being written', async () => {
-    put('run/train.log');
-    const store = put('run/results.db');
-    const discovered = await discover([join(base, 'run')], { exclude: [store] });
-    expect(names(discovered)).toEqual(['train.log']);
-    expect(skips(discovered)).toEqual({ excluded: 1 });
+    make('run/train.log run/results.db');
+    const discovered = await walk('run', { exclude: [at('run/results.db')] });
+    expect([names(discovered), skips(discovered)]).toEqual(['train.log', 'excluded 1']);
   });
 
-  it('is reported, not fatal, if it cannot be listed', async () => {
-    put('run/train.log');
-    put('run/locked/a.log');
-    chmodSync(join(base, 'run/locked'), 0);
+  it('is reported, not fatal, if a directory cannot be listed', async () => {
+    make('run/train.log run/locked/a.log');
+    chmodSync(at('run/locked'), 0);
     try {
       const discovered = await walk('run');
+      const failed = discovered.failed.map((entry) => [entry.displayPath, entry.error.code]);
       // The superuser may list anything.
       const isRoot = process.getuid?.() === 0;
-      expect(names(discovered)).toEqual(isRoot ? ['locked/a.log', 'train.log'] : ['train.log']);
-      expect(discovered.failed.map((entry) => [entry.displayPath, entry.error.code])).toEqual(
-        isRoot ? [] : [['locked', 'MBF2007']],
-      );
+      expect(names(discovered)).toBe(isRoot ? 'locked/a.log train.log' : 'train.log');
+      expect(failed).toEqual(isRoot ? [] : [['locked', 'MBF2007']]);
     } finally {
-      chmodSync(join(base, 'run/locked'), 0o700);
+      chmodSync(at('run/locked'), 0o700);
     }
   });
 });
 
 describe('links', () => {
-  it('neither loop nor return a file twice, and real names win', async () => {
-    put('run/job_7/train.log');
-    link('run/a_latest', 'job_7');
-    link('run/job_7/up', '..');
-    link('run/loop', 'loop');
-    link('run/dangling', 'nowhere');
-    link('run/a.log', 'job_7/train.log');
-    linkSync(join(base, 'run/job_7/train.log'), join(base, 'run/job_7/zz.log'));
-    const discovered = await walk('run');
-    expect(names(discovered)).toEqual(['job_7/train.log']);
-    expect(skips(discovered)).toEqual({ duplicate: 3, 'outward-link': 1, 'broken-link': 2 });
-  });
-
   it('to files and directories elsewhere are followed when asked, but not to one that contains the argument', async () => {
-    put('scratch/logs/a.log');
-    put('scratch/one.log');
-    put('scratch/weights.pt');
-    mkdirSync(join(base, 'run'));
-    link('run/logs', join(base, 'scratch/logs'));
-    link('run/one', join(base, 'scratch/one.log'));
-    link('run/latest', join(base, 'scratch/weights.pt'));
-    link('run/root', '/');
-    const discovered = await discover([join(base, 'run')], { followLinks: true });
+    make('scratch/logs/a.log scratch/one.log scratch/weights.pt run/ run/root>/');
+    make('run/logs>BASE/scratch/logs run/one>BASE/scratch/one.log run/latest>BASE/scratch/weights.pt');
+    const discovered = await walk('run', { followLinks: true });
     expect(discovered.candidates.map(({ path, displayPath }) => [displayPath, path])).toEqual([
-      ['logs/a.log', join(base, 'scratch/logs/a.log')],
-      ['one', join(base, 'scratch/one.log')],
+      ['logs/a.log', at('scratch/logs/a.log')],
+      ['one', at('scratch/one.log')],
     ]);
-    expect(skips(discovered)).toEqual({ checkpoint: 1, 'outward-link': 1 });
-    const cautious = await walk('run', 'run/one');
+    expect(skips(discovered).split(', ').sort()).toEqual(['checkpoint 1', 'outward-link 1']);
+    const cautious = await walk('run run/one');
     // An argument may be a link.
-    expect(cautious.candidates.map(({ path }) => path)).toEqual([join(base, 'scratch/one.log')]);
-    expect(skips(cautious)).toEqual({ checkpoint: 1, 'outward-link': 1, 'not-followed': 2 });
+    expect(cautious.candidates.map(({ path }) => path)).toEqual([at('scratch/one.log')]);
+    expect(skips(cautious).split(', ').sort()).toEqual(['checkpoint 1', 'not-followed 2', 'outward-link 1']);
     expect(cautious.skipped.find(({ rule }) => rule === NOT_FOLLOWED)?.examples).toEqual([
-      `logs -> ${join(base, 'scratch/logs')}`,
-      `one -> ${join(base, 'scratch/one.log')}`,
+      `logs -> ${at('scratch/logs')}`,
+      `one -> ${at('scratch/one.log')}`,
     ]);
-  });
-
-  it('two directories that link to each other end', async () => {
-    put('run/a/x.log');
-    put('run/b/y.log');
-    link('run/a/b', '../b');
-    link('run/b/a', '../a');
-    expect(names(await walk('run'))).toEqual(['a/x.log', 'b/y.log']);
   });
 
   it('given as the argument are resolved', async () => {
-    const file = put('data/s.pickle');
-    link('link.pickle', file);
-    const discovered = await walk('link.pickle');
-    expect(discovered.candidates[0]).toMatchObject({ path: file, displayPath: 'link.pickle', isNamed: true });
+    make('data/s.pickle link.pickle>data/s.pickle');
+    const [named] = (await walk('link.pickle')).candidates;
+    expect(named).toMatchObject({ path: at('data/s.pickle'), displayPath: 'link.pickle', isNamed: true });
   });
 });
 
 describe('arguments', () => {
-  it('that are files are never judged by name', async () => {
-    const paths = ['.hidden', 'model.pt', 'core.123', 'a.duckdb'].map((path) => put(path));
-    const discovered = await discover(paths);
-    expect(discovered.candidates.map((candidate) => candidate.path)).toEqual(paths);
-    expect(discovered.candidates.every((candidate) => candidate.isNamed)).toBe(true);
-  });
-
-  it('that are hidden directories are walked', async () => {
-    put('.run/a.log');
-    expect(names(await walk('.run'))).toEqual(['a.log']);
-  });
-
   it('stay separate runs, even if they overlap', async () => {
-    const file = put('run/a.log');
-    const discovered = await walk('run', 'run/a.log');
-    expect(discovered.candidates.map(({ root, isNamed }) => [root, isNamed])).toEqual([
-      [join(base, 'run'), false],
-      [file, true],
+    make('run/a.log');
+    expect((await walk('run run/a.log')).candidates.map(({ root, isNamed }) => [root, isNamed])).toEqual([
+      [at('run'), false],
+      [at('run/a.log'), true],
     ]);
   });
 
   it('that do not exist are a usage error', async () => {
-    const file = put('a.log');
+    make('a.log');
     await expect(walk('absent')).rejects.toMatchObject({ code: 'MBF1003', kind: 'usage' });
-    await expect(discover([join(file, 'below')])).rejects.toMatchObject({ code: 'MBF1003' });
+    await expect(walk('a.log/below')).rejects.toMatchObject({ code: 'MBF1003' });
   });
-});
 
-describe.skipIf(process.platform === 'win32')('a pipe', () => {
-  it('is passed over in a walk and refused as an argument, never opened', async () => {
-    put('run/a.log');
-    execFileSync('mkfifo', [join(base, 'run/fifo.log')]);
-    const discovered = await walk('run');
-    expect(names(discovered)).toEqual(['a.log']);
-    expect(skips(discovered)).toEqual({ special: 1 });
-    await expect(walk('run/fifo.log')).rejects.toMatchObject({ code: 'MBF1003' });
-  });
+  it.skipIf(process.platform === 'win32')(
+    'a pipe is passed over in a walk and refused as an argument, never opened',
+    async () => {
+      make('run/a.log');
+      execFileSync('mkfifo', [at('run/fifo.log')]);
+      const discovered = await walk('run');
+      expect([names(discovered), skips(discovered)]).toEqual(['a.log', 'special 1']);
+      await expect(walk('run/fifo.log')).rejects.toMatchObject({ code: 'MBF1003' });
+    },
+  );
 });
 
 describe('skip rules', () => {

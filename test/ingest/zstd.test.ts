@@ -19,10 +19,10 @@ import { BASE, smallSnapshot } from '../support/small-snapshot.js';
 import { noise, put, read as readSource, sha256 } from './read-source.js';
 
 /** A decoder that has failed too often is not used any more: then the file cannot be opened. */
-const read = (...args: Parameters<typeof readSource>) =>
-  readSource(...args).catch((error: unknown) => ({
-    ...{ bytes: Buffer.alloc(0), error, digest: '', compression: 'none', notes: [] },
-  }));
+const read: typeof readSource = (...args) =>
+  readSource(...args).catch((error: unknown) => {
+    return { head: undefined, bytes: Buffer.alloc(0), error, digest: '', compression: 'none', notes: [] };
+  });
 
 // ---- frames ------------------------------------------------------------------------------------------------------
 

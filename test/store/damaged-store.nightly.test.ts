@@ -61,17 +61,16 @@ describe('a truncated store', () => {
 });
 
 describe('flipped bytes', () => {
-  const seen = new Set<string>();
-
   it.each(shares(6))('never give a wrong answer or a crash: share %d', async (share) => {
     const file = join(scratchDirectory(), 'a.duckdb');
     const bytes = await filled(file, 50_000);
     const step = Math.ceil(bytes.length / 60);
+    const seen = new Set<string>();
     for (let at = 20 + share * step; at < bytes.length; at += 6 * step) {
       writeFileSync(file, Buffer.from(bytes).fill(0xa5, at, at + 64));
       seen.add(await outcome(file, 50_000));
     }
-    expect(['MBF3002', 'fine']).toEqual(expect.arrayContaining([...seen]));
+    expect([...seen].sort()).toEqual(['MBF3002', 'fine']);
   });
 });
 

@@ -1,17 +1,7 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  truncateSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { MbfError } from '../../src/model/errors.js';
 import { migrate, readSchemaState } from '../../src/store/migrate.js';
 import { MIGRATIONS, SCHEMA_VERSION } from '../../src/store/migrations.js';
@@ -31,42 +21,44 @@ async function expectRefusal(file: string, code: string, mode: 'read' | 'write' 
   return error;
 }
 
+let directory = '';
+/** Where a store may be; nothing else is in its directory. */
+let file = '';
+beforeEach(() => {
+  directory = scratchDirectory();
+  file = join(directory, 'a.duckdb');
+});
+
 describe('openStore', () => {
   it('creates a missing store at the newest schema, and leaves nothing else behind', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
     const store = await openStore(file, { mode: 'write' });
     expect(await store.select('SELECT version, title FROM mbforensics_schema ORDER BY version')).toEqual(
       MIGRATIONS.map(({ version, title }) => ({ version, title })),
     );
     await store.close();
     await store.close();
-    expect(readdirSync(join(file, '..'))).toEqual(['a.duckdb']);
+    expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
   it('treats an empty file like a missing one when writing, and reports it when reading', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
-    writeFileSync(file, '');
+    fs.writeFileSync(file, '');
     await expectRefusal(file, 'MBF1004', 'read');
     await makeStore(file);
-    expect(statSync(file).size).toBeGreaterThan(0);
+    expect(fs.statSync(file).size).toBeGreaterThan(0);
   });
 
   it('does not create a store for a reader', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
     await expectRefusal(file, 'MBF1004', 'read');
-    expect(existsSync(file)).toBe(false);
+    expect(fs.existsSync(file)).toBe(false);
   });
 
   it('does not replay the log that an earlier store of this name left', async () => {
-    const directory = scratchDirectory();
-    const file = join(directory, 'a.duckdb');
-    writeFileSync(`${file}.wal`, Buffer.alloc(500, 7));
+    fs.writeFileSync(`${file}.wal`, Buffer.alloc(500, 7));
     await makeStore(file);
-    expect(readdirSync(directory)).toEqual(['a.duckdb']);
+    expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
   it('refuses to write through a reader', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
     await (await newStore(file)).close();
     const store = await openStore(file, { mode: 'read' });
     await expect(store.run('DELETE FROM run')).rejects.toThrow(/read-only/);
@@ -74,11 +66,9 @@ describe('openStore', () => {
   });
 
   it('refuses a second opening in one process, also through a link, until the first is closed', async () => {
-    const directory = scratchDirectory();
-    const file = join(directory, 'a.duckdb');
     const alias = join(directory, 'b.duckdb');
     const store = await newStore(file);
-    symlinkSync(file, alias);
+    fs.symlinkSync(file, alias);
     await expectRefusal(file, 'MBF3001');
     await expectRefusal(alias, 'MBF3001', 'read');
     await store.close();
@@ -86,22 +76,19 @@ describe('openStore', () => {
   });
 
   it('can be opened again after a refusal', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
-    writeFileSync(file, 'no database');
+    fs.writeFileSync(file, 'no database');
     await expectRefusal(file, 'MBF3004');
-    truncateSync(file, 0);
+    fs.truncateSync(file, 0);
     await makeStore(file);
   });
 
   it('refuses files that are not a DuckDB database', async () => {
-    const directory = scratchDirectory();
     const contents = ['x', 'SQLite format 3\0'.padEnd(4096, '\0'), 'text\n'.repeat(10_000), 'PAR1'.padEnd(500, '\0')];
     for (const [index, content] of contents.entries()) {
-      const file = join(directory, `${index}`);
-      writeFileSync(file, content);
-      await expectRefusal(file, 'MBF3004');
-      await expectRefusal(file, 'MBF3004', 'read');
-      expect(readFileSync(file, 'latin1')).toBe(content);
+      const other = join(directory, `${index}`);
+      fs.writeFileSync(other, content);
+      for (const mode of ['write', 'read'] as const) await expectRefusal(other, 'MBF3004', mode);
+      expect(fs.readFileSync(other, 'latin1')).toBe(content);
     }
   });
 
@@ -110,18 +97,15 @@ describe('openStore', () => {
     ['a view', 'CREATE VIEW theirs AS SELECT 1 AS i'],
     ['a table named like our version table', 'CREATE TABLE mbforensics_schema (text VARCHAR)'],
   ])('refuses a foreign DuckDB database with %s, and does not change it', async (_, sql) => {
-    const directory = scratchDirectory();
-    const file = join(directory, 'a.duckdb');
     await onDuckDB(file, sql);
-    const before = readFileSync(file);
+    const before = fs.readFileSync(file);
     await expectRefusal(file, 'MBF3004');
     await expectRefusal(file, 'MBF3004', 'read');
-    expect(readFileSync(file).equals(before)).toBe(true);
-    expect(readdirSync(directory)).toEqual(['a.duckdb']);
+    expect(fs.readFileSync(file).equals(before)).toBe(true);
+    expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
   it('refuses a store of a newer schema', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
     await (await newStore(file)).close();
     await onDuckDB(file, `INSERT INTO mbforensics_schema VALUES (${SCHEMA_VERSION + 7}, 'later', now()::TIMESTAMP)`);
     const error = await expectRefusal(file, 'MBF3003');
@@ -130,7 +114,6 @@ describe('openStore', () => {
   });
 
   it('brings an older schema up to date even for a reader', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
     // Version 0: a database in which nothing was made yet.
     await onDuckDB(file, 'SELECT 1');
     const store = await openStore(file, { mode: 'read' });
@@ -141,36 +124,31 @@ describe('openStore', () => {
   });
 
   it('reports a path that cannot be a store', async () => {
-    const directory = scratchDirectory();
     const missing = join(directory, 'no', 'such', 'a.duckdb');
     expect((await expectRefusal(missing, 'MBF3005')).message).not.toContain('.new');
-    mkdirSync(join(directory, 'folder'));
+    fs.mkdirSync(join(directory, 'folder'));
     await expectRefusal(join(directory, 'folder'), 'MBF3005');
     await expectRefusal(join(directory, 'x'.repeat(300)), 'MBF3005');
   });
 
   it('removes spill directories and unfinished stores of ended processes', async () => {
-    const directory = scratchDirectory();
-    const file = join(directory, 'a.duckdb');
     const abandoned = join(directory, 'a.duckdb.4242.new');
-    writeFileSync(abandoned, 'half');
-    utimesSync(abandoned, new Date(0), new Date(0));
-    mkdirSync(join(directory, 'a.duckdb.4242.tmp'));
-    writeFileSync(join(directory, 'a.duckdb.4242.tmp', 'duckdb_temp_storage-0.tmp'), 'spilt');
+    fs.writeFileSync(abandoned, 'half');
+    fs.utimesSync(abandoned, new Date(0), new Date(0));
+    fs.mkdirSync(join(directory, 'a.duckdb.4242.tmp'));
+    fs.writeFileSync(join(directory, 'a.duckdb.4242.tmp', 'duckdb_temp_storage-0.tmp'), 'spilt');
     await makeStore(file);
-    expect(readdirSync(directory)).toEqual(['a.duckdb']);
+    expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
   it('spills next to the store within its memory limit, and cleans up', async () => {
-    const directory = scratchDirectory();
-    const file = join(directory, 'a.duckdb');
     const store = await openStore(file, { mode: 'write', memoryLimitBytes: 64 * 2 ** 20, threads: 1 });
     const [row] = await store.select(
       `SELECT count(*) AS n FROM (SELECT md5(i::VARCHAR) AS text FROM range(3000000) AS rows(i) ORDER BY text OFFSET 0)`,
     );
     expect(row).toEqual({ n: 3_000_000 });
     await store.close();
-    expect(readdirSync(directory)).toEqual(['a.duckdb']);
+    expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 });
 
@@ -182,7 +160,7 @@ describe('migrate', () => {
   ];
 
   it('runs only the steps above the version, and undoes a step that fails', async () => {
-    const instance = await DuckDBInstance.create(join(scratchDirectory(), 'a.duckdb'));
+    const instance = await DuckDBInstance.create(file);
     const connection = await instance.connect();
     await migrate(connection, 0, steps.slice(0, 1));
     expect(await readSchemaState(connection)).toMatchObject({ kind: 'ours', version: 1 });
