@@ -2,8 +2,6 @@
  * Attribution of every recording of the corpus: it adds up, leaves little over, and agrees with arithmetic where
  * training makes it so.
  */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
@@ -17,10 +15,13 @@ import { stateAt } from '../../src/findings/trace/state-at.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { COMPONENTS, type Component } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
-import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { SNAPSHOTS } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
+import { validSnapshots } from '../support/stores.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { corpusSuite, sum } from './corpus-suite.js';
 
-const files = snapshotPickles().filter((name) => existsSync(join(SNAPSHOTS, name)) && truthOf(name).valid !== false);
+const files = validSnapshots();
 const RULES = compiledRules();
 /** Of live bytes at the peak, at most so much may be of no known component. */
 const MOST_UNKNOWN = 0.02;
@@ -68,27 +69,21 @@ function shareWithFrames({ lives, classes }: DeviceAttribution): number {
   return all === 0 ? 0 : framed / all;
 }
 
-describe('attribution of the corpus', () => {
-  if (files.length === 0) {
-    skipLoudly('attribution', 'the corpus (set MBF_CORPUS)');
-    return;
-  }
+corpusSuite('attribution of the corpus', files, () => {
   let fromTheStart = 0;
   let trained = 0;
 
   describe.each(files)('%s', (name) => {
-    let directory = '';
+    const directory = temporaryDirectory();
     let store: Store;
     let devices: readonly Case[] = [];
     beforeAll(async () => {
-      directory = mkdtempSync(join(tmpdir(), 'mbf-attribution-'));
       store = await newStore(join(directory, 'store.duckdb'), { threads: 1 });
       devices = await devicesOf(store, name);
     });
     afterAll(async () => {
       devices = [];
       await store.close();
-      rmSync(directory, { recursive: true, force: true });
     });
 
     it('adds up, and leaves little over where it was recorded from the start', async () => {
@@ -97,20 +92,17 @@ describe('attribution of the corpus', () => {
           const at = await stateAt(store, 1, device, { kind });
           await useLabels(store, 1, device, RULES);
           const id = { snapshot_id: 1, device, at_seq: at.seq ?? -1 };
-          const rows = (await store.all('attribution.components', id)).map((row) => ({
-            ...row,
-            rules: row.rules.split(' ').filter((rule) => rule !== ''),
-          }));
-          const total = rows.reduce((sum, row) => sum + row.bytes, 0);
+          const rows = await store.all('attribution.components', id);
+          const total = sum(rows.map(({ bytes }) => bytes));
           expect(total).toBe(stateTotals(at.state).activeBytes);
-          expect(rows.reduce((sum, row) => sum + row.blocks, 0)).toBe(at.state.blocks.count);
+          expect(sum(rows.map(({ blocks }) => blocks))).toBe(at.state.blocks.count);
           for (const row of rows) {
             expect(COMPONENTS).toContain(row.component);
-            expect(row.known_by === 'none').toBe(row.rules.length === 0);
+            expect(row.known_by === 'none').toBe(row.rules.trim() === '');
           }
           if (kind !== 'peak' || !of.history.startsEmpty || shareWithFrames(of) < MOST_BYTES_WITH_FRAMES) continue;
           fromTheStart += 1;
-          const unknown = rows.filter((row) => row.known_by === 'none').reduce((sum, row) => sum + row.bytes, 0);
+          const unknown = sum(rows.filter((row) => row.known_by === 'none').map(({ bytes }) => bytes));
           expect(unknown / total, `${name} device ${device}`).toBeLessThanOrEqual(MOST_UNKNOWN);
         }
       }
@@ -128,7 +120,7 @@ describe('attribution of the corpus', () => {
           lasts: `${peak.seq},${of.lives.events - 1}`,
         });
         const first = rows.filter(({ nth }) => nth === 0);
-        expect(first.reduce((sum, row) => sum + row.bytes, 0)).toBe(peak.bytes);
+        expect(sum(first.map(({ bytes }) => bytes))).toBe(peak.bytes);
       }
     });
 

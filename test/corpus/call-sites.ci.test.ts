@@ -1,37 +1,26 @@
 /** Every stack of the corpus: what names it, whatever layers it has. */
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';
 import { stackModule } from '../../src/attribution/frames/module-path.js';
 import { readStacks } from '../../src/findings/stacks/read-stacks.js';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { GROUP_KEYS } from '../../src/model/results/peak.js';
 import { openStore } from '../../src/store/open-store.js';
-import { buildCli, type Cli } from '../support/cli.js';
-import { skipLoudly } from '../support/corpus.js';
 import { corpusStore, validSnapshots } from '../support/stores.js';
+import { askCorpus, corpusSuite, sum } from './corpus-suite.js';
 
 const files = validSnapshots();
 
-describe('stacks of the corpus', () => {
-  if (files.length === 0) {
-    skipLoudly('call sites', 'the corpus (set MBF_CORPUS)');
-    return;
-  }
-  let cli: Cli;
-  let db = '';
+corpusSuite('stacks of the corpus', files, () => {
   let stacks: readonly (readonly Frame[])[] = [];
   let allocating: readonly (readonly Frame[])[] = [];
 
   beforeAll(async () => {
-    cli = buildCli();
-    db = corpusStore();
-    const store = await openStore(db, { mode: 'read' });
+    const store = await openStore(corpusStore(), { mode: 'read' });
     try {
       const rows = await store.select('SELECT stack_id FROM stack WHERE depth > 0');
-      const byId = await readStacks(
-        store,
-        rows.map((row) => Number(row['stack_id'])),
-      );
+      const ids = rows.map((row) => Number(row['stack_id']));
+      const byId = await readStacks(store, ids);
       stacks = [...byId.values()];
       const allocs = await store.select("SELECT DISTINCT stack_id FROM event WHERE action = 'alloc'");
       allocating = allocs.map((row) => byId.get(Number(row['stack_id'])) ?? []).filter((frames) => frames.length > 0);
@@ -89,19 +78,15 @@ describe('stacks of the corpus', () => {
   });
 
   it.each(GROUP_KEYS)('add up to what is live at the peak of every device, by %s', (by) => {
-    const args = ['peak', 'corpus', '--by', by, '--limit', '3', '--db', db, '--json'];
-    for (const snapshot of cli.expect(0, args).json<PeakResult>().snapshots) {
-      for (const device of snapshot.devices) {
-        const all = [...device.groups, device.other_groups];
-        const sum = (pick: (group: (typeof all)[number]) => number | null): number =>
-          all.reduce((total, group) => total + (pick(group) ?? 0), 0);
-        expect(sum(({ bytes }) => bytes)).toBe(device.active_bytes);
-        expect(sum(({ count }) => count)).toBe(device.blocks);
-        for (const group of all) {
-          const parts = [group.resident_bytes, group.transient_bytes, group.unknown_bytes];
-          if (device.lifetime.rule === 'none') expect(parts).toEqual([null, null, null]);
-          else expect(parts.reduce<number>((total, part) => total + part!, 0)).toBe(group.bytes);
-        }
+    const { snapshots } = askCorpus<PeakResult>('peak', '--by', by, '--limit', '3');
+    for (const device of snapshots.flatMap(({ devices }) => devices)) {
+      const all = [...device.groups, device.other_groups];
+      expect(sum(all.map(({ bytes }) => bytes))).toBe(device.active_bytes);
+      expect(sum(all.map(({ count }) => count))).toBe(device.blocks);
+      for (const group of all) {
+        const parts = [group.resident_bytes, group.transient_bytes, group.unknown_bytes];
+        if (device.lifetime.rule === 'none') expect(parts).toEqual([null, null, null]);
+        else expect(sum(parts as number[])).toBe(group.bytes);
       }
     }
   });

@@ -2,23 +2,22 @@
  * Logs composed of the launches of real ones, see `test/support/launches/composed-logs.ts`: how many launches each has,
  * how each ended, how far it came, and no OOM in the headline where the judged launch had none.
  */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { describeLog } from '../../src/findings/run/describe-log.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import type { LaunchEnding } from '../../src/model/launch-end.js';
 import { openStore } from '../../src/store/open-store.js';
-import { CORPUS, skipLoudly } from '../support/corpus.js';
+import { scratchDirectory } from '../store/scratch.js';
 import { bodyOf, type ComposedEnding, composeLogs, type LaunchBody } from '../support/launches/composed-logs.js';
 import { runs } from '../support/level.js';
+import { corpusSuite, LOGS, namesIn } from './corpus-suite.js';
 
-const LOGS = join(CORPUS, 'logs');
 /** The bar of 98 % is for 200 logs, which take minutes: `MBF_COMPOSED=200`. */
-const COUNT = Number(process.env['MBF_COMPOSED'] ?? runs(0, 200));
+const COUNT = Number(process.env['MBF_COMPOSED'] ?? runs(20, 200));
 /** NCCL's own lines are thinned out above this. */
 const MOST_LINES = 700;
 
@@ -37,10 +36,8 @@ const EXPECTED: Readonly<Record<ComposedEnding, LaunchEnding>> = {
 
 /** Logs of one launch: not those that are excerpts of several. */
 function realBodies(): LaunchBody[] {
-  if (!existsSync(LOGS)) return [];
-  return readdirSync(LOGS)
-    .filter((name) => !name.endsWith('.meta.json') && existsSync(join(LOGS, `${name}.meta.json`)))
-    .sort()
+  return namesIn('logs')
+    .filter((name) => existsSync(join(LOGS, `${name}.meta.json`)))
     .flatMap((name) => {
       const meta = JSON.parse(readFileSync(join(LOGS, `${name}.meta.json`), 'utf8')) as {
         readonly framework: string;
@@ -53,23 +50,13 @@ function realBodies(): LaunchBody[] {
 
 const bodies = realBodies();
 
-describe('logs composed of real launches', () => {
-  if (bodies.length === 0) {
-    skipLoudly('logs composed of real launches', 'logs in the corpus');
-    return;
-  }
+corpusSuite('logs composed of real launches', bodies, () => {
   it(`are read as composed, ${COUNT} of them`, async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'mbf-composed-'));
+    const directory = scratchDirectory();
     const store = await openStore(join(directory, 'logs.duckdb'), { mode: 'write' });
-    onTestFinished(async () => {
-      await store.close();
-      rmSync(directory, { recursive: true, force: true });
-    });
-    const wrong = {
-      launches: [] as string[],
-      endings: [] as string[],
-      iterations: [] as string[],
-      oom: [] as string[],
+    onTestFinished(() => store.close());
+    const wrong: Record<'launches' | 'endings' | 'iterations' | 'oom', string[]> = {
+      ...{ launches: [], endings: [], iterations: [], oom: [] },
     };
     let launches = 0;
     for (const { name, text, launches: truth } of composeLogs(bodies, COUNT, 1)) {
@@ -95,11 +82,6 @@ describe('logs composed of real launches', () => {
       if (isOom && EXPECTED[ending] !== 'oom')
         wrong.oom.push(`${name}: ${verdicts[0]!.cause} of a launch composed as ${ending}`);
     }
-    const right = (list: readonly string[], of: number): number => 1 - list.length / of;
-    console.log(
-      `${COUNT} logs, ${launches} launches: launches ${(100 * right(wrong.launches, COUNT)).toFixed(1)} %, ` +
-        `endings ${(100 * right(wrong.endings, launches)).toFixed(1)} % right, ${wrong.oom.length} false OOMs`,
-    );
     expect(wrong.oom).toEqual([]);
     // 98 %; of few logs, one may be wrong.
     const most = (of: number): number => Math.ceil(0.02 * of);

@@ -2,9 +2,9 @@
  * Pairs of real snapshots: what must hold of any comparison; and through the command line, what a peer counts for
  * the pairs it was given.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { earliestTorch } from '../../parsers/index.js';
 import type { Frame } from '../../src/attribution/frames/call-site.js';
 import { chooseDevices } from '../../src/findings/diff/choose-pair.js';
@@ -15,11 +15,12 @@ import { useSides } from '../../src/findings/diff/use-sides.js';
 import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
-import { buildCli, type Cli } from '../support/cli.js';
-import { CORPUS, SNAPSHOTS, skipLoudly, truthOf } from '../support/corpus.js';
+import { buildCli } from '../support/cli.js';
+import { CORPUS, SNAPSHOTS, truthOf } from '../support/corpus.js';
 import { NIGHTLY } from '../support/level.js';
 import { corpusStore, validSnapshots } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { corpusSuite, namesIn, sum } from './corpus-suite.js';
 
 const PEERS = join(CORPUS, 'peers', 'bridge');
 
@@ -30,23 +31,15 @@ interface BridgeCompare {
   readonly config_diffs: readonly unknown[];
   readonly baseline_a: number;
   readonly baseline_b: number;
-  readonly full_trace: {
-    readonly peak_a: number;
-    readonly peak_b: number;
-    readonly peak_diff: number;
-    readonly abs_peak_a: number;
-    readonly abs_peak_b: number;
-    readonly allocs_a: number;
-    readonly allocs_b: number;
-  };
+  readonly full_trace: Readonly<
+    Record<'peak_a' | 'peak_b' | 'peak_diff' | 'abs_peak_a' | 'abs_peak_b' | 'allocs_a' | 'allocs_b', number>
+  >;
 }
 
-const compared = existsSync(PEERS)
-  ? readdirSync(PEERS)
-      .filter((name) => name.startsWith('compare__'))
-      .map((name) => JSON.parse(readFileSync(join(PEERS, name), 'utf8')) as BridgeCompare)
-      .map((peer) => ({ a: basename(peer.file_a), b: basename(peer.file_b), peer }))
-  : [];
+const compared = namesIn('peers', 'bridge')
+  .filter((name) => name.startsWith('compare__'))
+  .map((name) => JSON.parse(readFileSync(join(PEERS, name), 'utf8')) as BridgeCompare)
+  .map((peer) => ({ a: basename(peer.file_a), b: basename(peer.file_b), peer }));
 const valid = validSnapshots().filter((name) => (truthOf(name).num_segments ?? 0) > 0);
 const isPythonOfUser = ({ filename }: Frame): boolean =>
   filename.endsWith('.py') && !/(?:^|\/)torch\/|torchinductor/.test(filename);
@@ -78,14 +71,8 @@ const EDITS: readonly Edit[] = [
 /** Every snapshot meets near ones, which are alike, and far ones; all pairs would take four times as long. */
 const DISTANCES = NIGHTLY ? [1, 2, 5, 11, 21] : [1, 5, 21];
 const mirrored: Readonly<Record<string, string>> = { only_a: 'only_b', only_b: 'only_a' };
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-describe('diff of real snapshots', () => {
-  if (valid.length < 2) {
-    skipLoudly('diff of real snapshots', 'the corpus (set MBF_CORPUS)');
-    return;
-  }
-  let cli: Cli;
+corpusSuite('diff of real snapshots', valid, () => {
   const directory = temporaryDirectory();
   const candidates = new Map<string, Candidate>();
   let store: Store;
@@ -93,9 +80,7 @@ describe('diff of real snapshots', () => {
   const sides = new Map<string, Side>();
 
   beforeAll(async () => {
-    cli = buildCli();
-    const db = corpusStore();
-    store = await openStore(db, { mode: 'read' });
+    store = await openStore(corpusStore(), { mode: 'read' });
     const [run] = await store.all('store.runs', { run_id: null });
     for (const candidate of await listCandidates(store, run!.run_id, undefined)) {
       if (!valid.includes(candidate.path)) continue;
@@ -168,10 +153,8 @@ describe('diff of real snapshots', () => {
       for (const edit of EDITS) {
         const edited = groups.map((group) => ({ ...group, frames: edit(group.frames) }));
         const sites = matchSites(groups, edited);
-        expect(
-          sites.filter((site) => site.delta_bytes !== 0 || site.match.startsWith('only')),
-          `device ${device}, ${edit.name}`,
-        ).toEqual([]);
+        const lost = sites.filter((site) => site.delta_bytes !== 0 || site.match.startsWith('only'));
+        expect(lost, `device ${device}, ${edit.name}`).toEqual([]);
       }
     }
   });
@@ -181,23 +164,17 @@ describe('diff of real snapshots', () => {
     async ({ a, b, peer }) => {
       const paths = [join(SNAPSHOTS, a), join(SNAPSHOTS, b)];
       const env = { XDG_CACHE_HOME: directory };
-      const result = cli.expect(0, ['diff', ...paths, '--limit', '0', '--json'], { env }).json<SnapshotDiff>();
+      const result = buildCli()
+        .expect(0, ['diff', ...paths, '--limit', '0', '--json'], { env })
+        .json<SnapshotDiff>();
       expectAddsUp(result);
       // A store of both and a store of each give the same answer.
       expect(result.sites).toEqual((await diff(a, b)).sites);
       const { bridge_compare: ours, settings } = result;
-      const { peak_a, peak_b, peak_diff, abs_peak_a, abs_peak_b, allocs_a, allocs_b } = peer.full_trace;
-      expect(ours).toEqual({
-        peak_a,
-        peak_b,
-        peak_diff,
-        baseline_a: peer.baseline_a,
-        baseline_b: peer.baseline_b,
-        abs_peak_a,
-        abs_peak_b,
-        allocs_a,
-        allocs_b,
-      });
+      const { baseline_a, baseline_b, full_trace } = peer;
+      const { peak_a, peak_b, peak_diff, abs_peak_a, abs_peak_b, allocs_a, allocs_b } = full_trace;
+      const peaks = { peak_a, peak_b, peak_diff, baseline_a, baseline_b, abs_peak_a, abs_peak_b };
+      expect(ours).toEqual({ ...peaks, allocs_a, allocs_b });
       expect(settings.length).toBe(peer.config_diffs.length);
     },
   );

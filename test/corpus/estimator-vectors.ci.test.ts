@@ -3,16 +3,17 @@
  * command line says: every byte, every printed line. Any JSON file of the corpus that holds such vectors is read; a key
  * that a vector lacks has upstream's default.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { completeInputs } from '../../src/estimate/inputs.js';
 import { estimateMegatronBridge } from '../../src/estimate/megatron-bridge.js';
 import { questionOfJson } from '../../src/findings/estimate/describe-estimate.js';
 import type { EstimateModel, EstimateResult } from '../../src/model/results/estimate.js';
-import { buildCli, type Cli } from '../support/cli.js';
-import { CORPUS, skipLoudly } from '../support/corpus.js';
+import { buildCli } from '../support/cli.js';
+import { CORPUS } from '../support/corpus.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { corpusSuite, namesIn, sum } from './corpus-suite.js';
 
 interface BridgeFigures {
   readonly components: readonly Readonly<Record<string, number | string>>[];
@@ -53,8 +54,7 @@ interface Vectors {
 
 /** Files directly in the corpus that hold vectors of estimators. */
 function vectorFiles(): Vectors[] {
-  if (!existsSync(CORPUS)) return [];
-  return readdirSync(CORPUS)
+  return namesIn()
     .filter((name) => name.endsWith('.json'))
     .map((name) => JSON.parse(readFileSync(join(CORPUS, name), 'utf8')) as Vectors)
     .filter(({ vectors }) => vectors?.some(({ expected }) => expected?.megatron_lm !== undefined) === true);
@@ -64,27 +64,18 @@ const files = vectorFiles();
 const vectors = files.flatMap((file) => file.vectors ?? []);
 const units = files.flatMap((file) => file.bridge_unit_test_vectors ?? []);
 
-describe('estimator vectors', () => {
-  if (vectors.length === 0) {
-    skipLoudly('estimator vectors', `JSON files with vectors of estimators in ${CORPUS}`);
-    return;
-  }
-  let cli: Cli;
+corpusSuite('estimator vectors', vectors, () => {
   const directory = temporaryDirectory();
-  beforeAll(() => {
-    cli = buildCli();
-  });
 
   const estimate = (inputs: unknown, model: EstimateModel): EstimateResult => {
     const file = join(directory, 'inputs.json');
     writeFileSync(file, JSON.stringify(inputs));
-    return cli.expect(0, ['estimate', '--inputs', file, '--model', model, '--json']).json<EstimateResult>();
+    return buildCli().expect(0, ['estimate', '--inputs', file, '--model', model, '--json']).json<EstimateResult>();
   };
   const modelState = ({ components }: EstimateResult): number =>
-    components.filter(({ name }) => !name.includes('activation')).reduce((sum, { bytes }) => sum + bytes, 0);
+    sum(components.filter(({ name }) => !name.includes('activation')).map(({ bytes }) => bytes));
   const expectSum = (result: EstimateResult): void => {
-    const sum = result.components.reduce((bytes, component) => bytes + component.bytes, 0);
-    expect(result.total_bytes).toBeCloseTo(sum, 0);
+    expect(result.total_bytes).toBeCloseTo(sum(result.components.map(({ bytes }) => bytes)), 0);
   };
 
   it.each(vectors)('$name by Megatron-LM', ({ inputs, expected: { megatron_lm: expected } }) => {
@@ -126,11 +117,7 @@ describe('estimator vectors', () => {
   });
 });
 
-describe('unit tests of Megatron Bridge', () => {
-  if (units.length === 0) {
-    skipLoudly('unit tests of Megatron Bridge', `bridge_unit_test_vectors in ${CORPUS}`);
-    return;
-  }
+corpusSuite('unit tests of Megatron Bridge', units, () => {
   it.each(units)('$name', ({ inputs, reproduced }) => {
     const asked = { model: 'megatron-bridge', set: [], device: null } as const;
     const { given } = questionOfJson(JSON.stringify(inputs), 'inputs.json', asked);
@@ -145,8 +132,6 @@ describe('unit tests of Megatron Bridge', () => {
       })),
     ).toEqual(reproduced.components);
     expect(estimate.activationBytes).toBe(reproduced.activation_bytes);
-    expect(estimate.activationBytes + estimate.modelState.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(
-      reproduced.total_bytes,
-    );
+    expect(estimate.activationBytes + sum(estimate.modelState.map(({ bytes }) => bytes))).toBe(reproduced.total_bytes);
   });
 });

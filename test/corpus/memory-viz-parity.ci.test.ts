@@ -2,22 +2,20 @@
  * memory_viz's own definitions, as an independent oracle, against ours for every recording of the corpus: the plotted
  * peak, what it takes for initially allocated, the labels it prints, and its Allocator State History at random moments.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { stateAt } from '../../src/findings/trace/state-at.js';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { decode, type Recording } from '../allocator/corpus-recordings.js';
-import { buildCli, type Cli } from '../support/cli.js';
-import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { hasPython, SNAPSHOTS, snapshotPickles, truthOf } from '../support/corpus.js';
 import { vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
 import { vizSnapshot } from '../support/snapshot-rows.js';
 import { corpusStore } from '../support/stores.js';
+import { askCorpus, corpusSuite, sum, THE_CORPUS } from './corpus-suite.js';
 
 /** `decode` leaves out shorter traces. */
 const RECORDED = 50;
@@ -27,30 +25,19 @@ const files = snapshotPickles().filter((name) =>
   Object.values(truthOf(name).traces ?? {}).some((trace) => trace.entries >= RECORDED),
 );
 
-describe('memory_viz', () => {
-  if (files.length === 0 || !hasPython) {
-    skipLoudly('memory_viz parity', hasPython ? 'the corpus (set MBF_CORPUS)' : 'python3');
-    return;
-  }
-  let cli: Cli;
-  let directory = '';
+corpusSuite('memory_viz', hasPython ? files : [], tests, hasPython ? THE_CORPUS : 'python3');
+
+function tests(): void {
   let store: Store;
   let answers: PeakResult['snapshots'] = [];
   const recordings = new Map<string, readonly Recording[]>();
 
   beforeAll(async () => {
-    cli = buildCli();
-    directory = mkdtempSync(join(tmpdir(), 'mbf-viz-'));
-    const db = corpusStore();
-    const args = ['peak', 'corpus', '--grouping', 'memory_viz', '--limit', '1', '--json', '--db', db];
-    answers = cli.expect(0, args).json<PeakResult>().snapshots;
-    store = await openStore(db, { mode: 'read' });
+    answers = askCorpus<PeakResult>('peak', '--grouping', 'memory_viz', '--limit', '1').snapshots;
+    store = await openStore(corpusStore(), { mode: 'read' });
     for (const name of files) recordings.set(name, decode(join(SNAPSHOTS, name)).recordings);
   });
-  afterAll(async () => {
-    await store?.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
+  afterAll(() => store?.close());
 
   const snapshotId = async (name: string): Promise<number> => {
     const rows = await store.all('snapshot.list', { run_id: null, handle: null });
@@ -74,7 +61,7 @@ describe('memory_viz', () => {
         const ours = figures.find(({ device }) => device === recording.device)!;
         expect(ours.plotted_peak_bytes).toBe(theirs.plottedPeak);
         expect(ours.initially_allocated).toBe(theirs.initially.length);
-        expect(ours.initially_allocated_bytes).toBe(theirs.initially.reduce((sum, { size }) => sum + size, 0));
+        expect(ours.initially_allocated_bytes).toBe(sum(theirs.initially.map(({ size }) => size)));
       }
     },
   );
@@ -105,10 +92,9 @@ describe('memory_viz', () => {
   it.each(files)('%s: its fragmentation index of the dump', async (name) => {
     if (!(await consistent(name))) return;
     for (const recording of recordings.get(name)!) {
-      const ours = answers
-        .find((answer) => answer.path === name)!
-        .memory_viz!.find(({ device }) => device === recording.device)!.fragmentation_index;
-      expect(ours).toBeCloseTo(vizFragmentation(vizSnapshot(recording)), 12);
+      const figures = answers.find((answer) => answer.path === name)!.memory_viz!;
+      const ours = figures.find(({ device }) => device === recording.device)!;
+      expect(ours.fragmentation_index).toBeCloseTo(vizFragmentation(vizSnapshot(recording)), 12);
     }
   });
 
@@ -134,4 +120,4 @@ describe('memory_viz', () => {
       }
     }
   });
-});
+}

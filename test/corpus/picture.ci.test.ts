@@ -2,32 +2,31 @@
  * What a page draws of real recordings, against the library's macros: the same totals at every mark, stacks that add
  * up, the peak of `timeline`, and bytes within the budget of a page.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { ingestPaths } from '../../src/cli/ingest-paths.js';
 import { type DrawnDevice, drawDevice } from '../../src/findings/picture/draw-device.js';
 import { describeTimelines } from '../../src/findings/timeline/timeline.js';
 import { decodeDevice } from '../../src/model/picture/device-bytes.js';
 import { courseOf } from '../../src/model/picture/levels.js';
 import type { Store } from '../../src/store/store.js';
-import { CORPUS, SNAPSHOTS, skipLoudly } from '../support/corpus.js';
+import { CORPUS, SNAPSHOTS } from '../support/corpus.js';
 import { newStore } from '../support/new-store.js';
 import { validSnapshots } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { corpusSuite, namesIn, sum } from './corpus-suite.js';
 
 /** Of a device after gzip: in base64 and with the program and the tables a page stays below 2 MB. */
 const MOST_BYTES = 1_200_000;
 
 /** Directories of a set; of the recordings under many settings each kind of request once, and all with graph pools. */
 function directories(set: string, pick: (name: string, i: number) => boolean): string[] {
-  const root = join(CORPUS, set);
-  if (!existsSync(root)) return [];
-  return readdirSync(root)
-    .filter((name) => statSync(join(root, name)).isDirectory())
-    .filter(pick)
-    .map((name) => join(root, name));
+  return namesIn(set)
+    .map((name) => join(CORPUS, set, name))
+    .filter((path) => statSync(path).isDirectory())
+    .filter((path, i) => pick(basename(path), i));
 }
 
 const paths = [
@@ -36,19 +35,10 @@ const paths = [
   ...directories('lab', (name, i) => i % 8 === 0 || name.includes('graph')),
 ];
 
-describe('pictures of real recordings', () => {
-  if (paths.length === 0) {
-    skipLoudly('pictures', 'the corpus (set MBF_CORPUS)');
-    return;
-  }
+corpusSuite('pictures of real recordings', paths, () => {
   const directory = temporaryDirectory();
   let store: Store;
-  const drawn: {
-    readonly name: string;
-    readonly snapshotId: number;
-    readonly device: number;
-    readonly of: DrawnDevice;
-  }[] = [];
+  const drawn: Readonly<{ name: string; snapshotId: number; device: number; of: DrawnDevice }>[] = [];
 
   beforeAll(async () => {
     store = await newStore(join(directory, 'store.duckdb'));
@@ -78,8 +68,8 @@ describe('pictures of real recordings', () => {
       expect(most, name).toBe(of.page.marks.find(({ kind }) => kind === 'peak')!.bytes);
       for (const level of levels) {
         for (let i = 0; i < level.columns; i += 1) {
-          const sum = level.components.reduce((total, component) => total + component[i]!, 0);
-          if (sum !== level.active[i]) expect({ name, level: level.name, column: i, sum }).toEqual(level.active[i]);
+          const bytes = sum(level.components.map((component) => component[i]!));
+          if (bytes !== level.active[i]) expect({ name, level: level.name, column: i, bytes }).toEqual(level.active[i]);
         }
         expect(Math.max(...level.active), `${name}: ${level.name}`).toBeLessThanOrEqual(most);
       }
@@ -98,15 +88,14 @@ describe('pictures of real recordings', () => {
         const [totals] = await store.select(`FROM totals_at(${snapshotId}, ${device}, ${seq})`);
         const [level] = course.levels([{ from: seq, to: seq, columns: 1 }]);
         const figures = (name: string): number => Number(totals![name]);
-        expect(
-          {
-            active: level!.active[0],
-            pending: level!.pending[0],
-            reserved: level!.reserved[0],
-            private: [level!.privateReserved[0], level!.privateActive[0]],
-          },
-          `${name}: ${kind} ${seq}`,
-        ).toEqual({
+        expect({
+          where: `${name}: ${kind} ${seq}`,
+          active: level!.active[0],
+          pending: level!.pending[0],
+          reserved: level!.reserved[0],
+          private: [level!.privateReserved[0], level!.privateActive[0]],
+        }).toEqual({
+          where: `${name}: ${kind} ${seq}`,
           active: figures('allocated_bytes') + figures('pending_bytes'),
           pending: figures('pending_bytes'),
           reserved: figures('reserved_bytes'),

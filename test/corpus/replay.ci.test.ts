@@ -3,10 +3,8 @@
  * any of their first entries.
  */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { finalDifference } from '../../src/allocator/fidelity/compare-final-state.js';
 import { type Fidelity, judgeReplay } from '../../src/allocator/fidelity/fidelity.js';
 import { verifyingReplay } from '../../src/allocator/replay/verifying-replay.js';
@@ -20,86 +18,69 @@ import type { ReplayResult } from '../../src/model/results/replay.js';
 import { OOM } from '../../src/model/trace-action-codes.js';
 import { type CorpusReplay, corpusReplays, withoutHead } from '../allocator/replay/corpus-replays.js';
 import { buildCli } from '../support/cli.js';
-import { convertedSnapshots, hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
+import { convertedSnapshots, hasPython, SNAPSHOTS, snapshotPickles, truthOf } from '../support/corpus.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
+import { corpusSuite, THE_CORPUS } from './corpus-suite.js';
 
 const PAGE = 2 ** 21;
 
 /** Cuts of each recording; a night's run may ask for more. */
 const CUTS = Number(process.env['MBF_REPLAY_CUTS'] ?? 10);
 
-const what = 'replay of the corpus';
-const hasCorpus = hasPython && snapshotPickles().length > 0;
+const hasCorpus = snapshotPickles().length > 0;
 
-describe('recordings of the corpus, replayed', () => {
-  if (!hasCorpus) {
-    skipLoudly(what, hasPython ? 'the corpus (set MBF_CORPUS)' : 'python3');
-    return;
-  }
+corpusSuite('recordings of the corpus, replayed', hasPython && hasCorpus, tests, hasPython ? THE_CORPUS : 'python3');
+
+function tests(): void {
   const all = corpusReplays();
+  const cache = temporaryDirectory();
   const judged = new Map<CorpusReplay, Fidelity>(
     all.map((one) => [one, judgeReplay(one.prepared.recording, one.prepared.dump, one.prepared.walk)]),
   );
   const sound = all.filter(({ holds }) => holds);
 
   it('are exact where the walk back holds, and refused with their count where they contradict themselves', () => {
-    const sum = { exact: 0, refused: 0, addresses: 0, reuses: 0, driverEntries: 0 };
-    for (const [
-      { name, device, prepared, holds },
-      { status, reason, outcome, finalDifference: difference },
-    ] of judged) {
+    let exact = 0;
+    for (const [{ name, device, prepared, holds }, fidelity] of judged) {
+      const { status, reason, outcome, finalDifference: difference } = fidelity;
       const label = `${name} device ${device}`;
       const { allocs, addressMatches, driverEntryMismatches } = outcome;
       expect(allocs, label).toBe(truthOf(name).traces?.[device]?.actions['alloc'] ?? 0);
       if (!holds) {
         expect({ label, status }).toEqual({ label, status: 'refused' });
         expect(reason).not.toBe('');
-        sum.refused += 1;
         continue;
       }
-      expect({ label, status, reason, addressMatches, driverEntryMismatches, difference }).toEqual({
-        label,
-        status: 'exact',
-        reason: '',
-        addressMatches: allocs,
-        driverEntryMismatches: 0,
-        difference: null,
-      });
+      const found = { label, status, reason, addressMatches, driverEntryMismatches, difference };
+      const exactly = { status: 'exact', reason: '', addressMatches: allocs, driverEntryMismatches: 0 };
+      expect(found).toEqual({ label, ...exactly, difference: null });
       expect(prepared.walk.uncertainBlocks).toBe(0);
       for (const oom of outcome.ooms) expect(oom.repeated).toBe(true);
-      sum.exact += 1;
-      sum.addresses += allocs;
-      sum.reuses += outcome.reuses;
-      sum.driverEntries += outcome.driverEntries;
+      exact += 1;
     }
-    console.info(`replays of the corpus: ${JSON.stringify(sum)}`);
-    expect(sum.exact).toBeGreaterThan(0);
+    expect(exact).toBeGreaterThan(0);
   });
 
   it('give the same through the command line in their other encodings', () => {
     const known = new Set([...judged.values()].map((fidelity) => figuresOf(fidelity)));
-    const cache = mkdtempSync(join(tmpdir(), 'mbf-replay-'));
-    const cli = buildCli();
     let compared = 0;
-    try {
-      for (const name of convertedSnapshots()) {
-        const answer = cli.run(['replay', join(SNAPSHOTS, name), '--json'], { env: { XDG_CACHE_HOME: cache } });
-        if (answer.status !== 0) continue;
-        for (const one of answer.json<ReplayResult>().snapshots) {
-          if (one.address_total < 50 || one.status === 'refused') continue;
-          expect(known, `${name} device ${one.device}`).toContain(
-            [one.status, one.address_matches, one.address_total, one.segment_events, one.reserved_at_end_bytes].join(),
-          );
-          compared += 1;
-        }
+    const env = { XDG_CACHE_HOME: cache };
+    for (const name of convertedSnapshots()) {
+      const answer = buildCli().run(['replay', join(SNAPSHOTS, name), '--json'], { env });
+      if (answer.status !== 0) continue;
+      for (const one of answer.json<ReplayResult>().snapshots) {
+        if (one.address_total < 50 || one.status === 'refused') continue;
+        expect(known, `${name} device ${one.device}`).toContain(
+          [one.status, one.address_matches, one.address_total, one.segment_events, one.reserved_at_end_bytes].join(),
+        );
+        compared += 1;
       }
-    } finally {
-      rmSync(cache, { recursive: true, force: true });
     }
     if (convertedSnapshots().length > 0) expect(compared).toBeGreaterThan(0);
   });
 
   it('survive the loss of any first entries', () => {
-    const sum = { cuts: 0, addresses: 0, blocks: 0, uncertain: 0, wrong: 0 };
+    let cuts = 0;
     for (const one of sound) {
       const { recording, dump } = one.prepared;
       const random = randomOf(recording.events.count);
@@ -109,20 +90,16 @@ describe('recordings of the corpus, replayed', () => {
         const cut = withoutHead(one, skip);
         expect(cut.back.violations, label).toEqual([]);
         const outcome = verifyingReplay(cut.recording, judged.get(one)!.outcome.variant);
-        expect({
-          label,
-          mismatches: outcome.mismatches,
-          difference: finalDifference(outcome.allocator.snapshot(), dump),
-        }).toEqual({ label, mismatches: [], difference: null });
-        expect(outcome.addressMatches, label).toBe(outcome.allocs);
-        expect(outcome.driverEntryMismatches, label).toBe(0);
-        sum.cuts += 1;
-        sum.addresses += outcome.allocs;
-        compareStart(cut.start, truthBefore(one, skip), sum, label);
+        const { mismatches, allocator, driverEntryMismatches, addressMatches, allocs } = outcome;
+        const difference = finalDifference(allocator.snapshot(), dump);
+        expect({ label, mismatches, difference, driverEntryMismatches, addressMatches }).toEqual({
+          ...{ label, mismatches: [], difference: null, driverEntryMismatches: 0, addressMatches: allocs },
+        });
+        cuts += 1;
+        compareStart(cut.start, truthBefore(one, skip), label);
       }
     }
-    console.info(`cut recordings of the corpus: ${JSON.stringify(sum)}`);
-    expect(sum.cuts).toBe(CUTS * sound.length);
+    expect(cuts).toBe(CUTS * sound.length);
   }, 3_600_000);
 
   it('reach the recorded peak when left alone, with addresses from below and from above', () => {
@@ -131,19 +108,10 @@ describe('recordings of the corpus, replayed', () => {
       // Without a limit, what failed in the record is served.
       if (recording.events.action.includes(OOM)) continue;
       for (const direction of ['ascending', 'descending'] as const) {
-        const { peakReservedBytes, oom } = run(
-          baseOf(judged.get(one)!, one),
-          recording.settings,
-          Number.POSITIVE_INFINITY,
-          direction,
-        );
-        expect({ name: one.name, device: one.device, direction, peakReservedBytes, oom }).toEqual({
-          name: one.name,
-          device: one.device,
-          direction,
-          peakReservedBytes: back.peakReserved.bytes,
-          oom: null,
-        });
+        const base = baseOf(judged.get(one)!, one);
+        const { peakReservedBytes, oom } = run(base, recording.settings, Number.POSITIVE_INFINITY, direction);
+        const label = `${one.name} device ${one.device} ${direction}`;
+        expect([label, peakReservedBytes, oom]).toEqual([label, back.peakReserved.bytes, null]);
       }
     }
   });
@@ -180,7 +148,7 @@ describe('recordings of the corpus, replayed', () => {
       if (recorded.requestedBytes === 5_308_694_528)
         expect(least).toBe(Math.floor((budget + 5_211_422_720) / PAGE) * PAGE);
     }
-    if (ooms === 0) console.warn(`${what}: no recording that begins empty ends in an OOM`);
+    if (ooms === 0) console.warn('replay of the corpus: no recording that begins empty ends in an OOM');
   });
 
   it('are bounded once where they begin empty, and from both sides where they begin with live memory', () => {
@@ -228,9 +196,9 @@ describe('recordings of the corpus, replayed', () => {
           recorded,
           peaks: expect.arrayContaining([other]),
         });
-    if (seen.size === 0) console.warn(`${what}: none of the published recordings is there`);
+    if (seen.size === 0) console.warn('replay of the corpus: none of the published recordings is there');
   });
-});
+}
 
 function simulation(
   base: WhatIfBase,
@@ -287,20 +255,12 @@ function truthBefore({ prepared: { recording } }: CorpusReplay, skip: number): M
   return sizes;
 }
 
-function compareStart(
-  { blocks }: AllocatorState,
-  truth: ReadonlyMap<number, number>,
-  sum: { blocks: number; uncertain: number; wrong: number },
-  label: string,
-): void {
+function compareStart({ blocks }: AllocatorState, truth: ReadonlyMap<number, number>, label: string): void {
   expect(blocks.count, label).toBe(truth.size);
   for (let row = 0; row < blocks.count; row += 1) {
     const bytes = truth.get(blocks.address[row]!);
     const isUncertain = blocks.maxBytes[row]! > blocks.minBytes[row]!;
-    sum.blocks += 1;
-    if (isUncertain) sum.uncertain += 1;
     if (bytes === blocks.sizeBytes[row]) continue;
-    sum.wrong += 1;
     if (!isUncertain || bytes === undefined || bytes < blocks.minBytes[row]! || bytes > blocks.maxBytes[row]!)
       throw new Error(
         `${label}: the block at ${blocks.address[row]} has ${bytes} bytes, not ${blocks.sizeBytes[row]}, and is not flagged`,

@@ -1,16 +1,11 @@
 /** Every snapshot of the corpus through the real command line, against what an independent decoder found in it. */
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type {
-  DiagnoseResult,
-  IngestResult,
-  SnapshotDevice,
-  SnapshotResult,
-  VerdictResult as Verdict,
-} from '../../src/model/results/common.js';
-import { buildCli, type Cli } from '../support/cli.js';
-import { convertedSnapshots, SNAPSHOTS, skipLoudly, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
+import { beforeAll, expect, it } from 'vitest';
+import type { DiagnoseResult, IngestResult, SnapshotDevice, SnapshotResult } from '../../src/model/results/common.js';
+import { buildCli } from '../support/cli.js';
+import { convertedSnapshots, SNAPSHOTS, snapshotPickles, type Truth, truthOf } from '../support/corpus.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { corpusSuite, sum } from './corpus-suite.js';
 
 const files = [...snapshotPickles(), ...convertedSnapshots()].sort();
 const valid = files.filter((name) => truthOf(name).valid !== false);
@@ -31,29 +26,23 @@ function isBroken(truth: Truth): boolean {
   });
 }
 
-const sum = (verdict: Verdict): number => verdict.accounting.reduce((total, part) => total + part.bytes, 0);
+type Verdict = DiagnoseResult['verdicts'][number];
 
-describe('snapshots of the corpus', () => {
-  if (files.length === 0) {
-    skipLoudly('snapshot parity', 'the corpus (set MBF_CORPUS)');
-    return;
-  }
-  let cli: Cli;
+const accounted = ({ accounting }: Verdict): number => sum(accounting.map(({ bytes }) => bytes));
+
+corpusSuite('snapshots of the corpus', files, () => {
+  const cli = buildCli();
   const directory = temporaryDirectory();
   let snapshots = new Map<string, SnapshotResult['snapshots'][number]>();
   let ingested: IngestResult;
 
   beforeAll(() => {
-    cli = buildCli();
     const db = join(directory, 'corpus.duckdb');
     // One run of everything: 4 because the negatives are among the named files.
     const paths = files.map((name) => join(SNAPSHOTS, name));
-    ingested = cli
-      .expect(negatives.length > 0 ? 4 : 0, ['ingest', ...paths, '--run', 'corpus', '--db', db, '--json'])
-      .json<IngestResult>();
-    const result = cli
-      .expect(negatives.length > 0 ? 4 : 0, ['snapshot', 'corpus', '--db', db, '--json'])
-      .json<SnapshotResult>();
+    const status = negatives.length > 0 ? 4 : 0;
+    ingested = cli.expect(status, ['ingest', ...paths, '--run', 'corpus', '--db', db, '--json']).json<IngestResult>();
+    const result = cli.expect(status, ['snapshot', 'corpus', '--db', db, '--json']).json<SnapshotResult>();
     snapshots = new Map(result.snapshots.map((snapshot) => [snapshot.path, snapshot]));
   });
 
@@ -120,7 +109,7 @@ describe('snapshots of the corpus', () => {
       }
       expect(verdict?.request?.bytes).toBe(oom.requested);
       expect(verdict?.accounting_total?.bytes).toBe(oom.reserved_at_oom + oom.device_free);
-      expect(sum(verdict!)).toBe(oom.reserved_at_oom + oom.device_free);
+      expect(accounted(verdict!)).toBe(oom.reserved_at_oom + oom.device_free);
       expect(verdict!.accounting.every((part) => part.bytes > 0)).toBe(true);
       expect(verdict!.cause).not.toBe('undecided');
       expect(verdict!.evidence.length).toBeGreaterThan(1);
@@ -138,7 +127,7 @@ describe('snapshots of the corpus', () => {
       const { verdicts } = cli.expect(0, args, { env }).json<DiagnoseResult>();
       for (const verdict of verdicts) {
         expect(verdict.accounting_total?.bytes).toBe(total);
-        expect(sum(verdict)).toBe(total);
+        expect(accounted(verdict)).toBe(total);
         expect(verdict.missing.some((text) => text.startsWith('external pressure'))).toBe(false);
       }
     },
@@ -157,8 +146,8 @@ function expectFinal(device: SnapshotDevice, truth: NonNullable<Truth['per_devic
     inactive_bytes: truth?.state_inactive_bytes ?? 0,
   });
   expect(device.largest_inactive_block_bytes ?? 0).toBe(truth?.largest_free_block ?? 0);
-  expect(device.pools.reduce((total, pool) => total + pool.reserved_bytes, 0)).toBe(device.reserved_bytes);
-  expect(device.pools.reduce((total, pool) => total + pool.active_bytes, 0)).toBe(device.active_bytes);
+  expect(sum(device.pools.map((pool) => pool.reserved_bytes))).toBe(device.reserved_bytes);
+  expect(sum(device.pools.map((pool) => pool.active_bytes))).toBe(device.active_bytes);
 }
 
 function expectTrace(device: SnapshotDevice, truth: NonNullable<Truth['traces']>[string] | undefined): void {

@@ -1,12 +1,12 @@
 /** The timeline of every snapshot of the corpus: every view has the same peak, and steps account for every alloc. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { PeakResult, SnapshotResult } from '../../src/model/results/common.js';
 import type { TimelineResult, TimelineTrace } from '../../src/model/results/timeline.js';
-import { buildCli, type Cli } from '../support/cli.js';
-import { CORPUS, skipLoudly } from '../support/corpus.js';
-import { corpusStore, validSnapshots } from '../support/stores.js';
+import { CORPUS } from '../support/corpus.js';
+import { validSnapshots } from '../support/stores.js';
+import { askCorpus, corpusSuite, sum } from './corpus-suite.js';
 
 const files = validSnapshots();
 
@@ -21,21 +21,13 @@ function peerSteps(name: string): string[] | undefined {
   return profiler_steps === undefined ? undefined : Object.keys(profiler_steps);
 }
 
-describe('timelines of the corpus', () => {
-  if (files.length === 0) {
-    skipLoudly('timelines', 'the corpus (set MBF_CORPUS)');
-    return;
-  }
-  let cli: Cli;
-  let db = '';
+corpusSuite('timelines of the corpus', files, () => {
   let result: TimelineResult;
   let snapshots: SnapshotResult;
 
   beforeAll(() => {
-    cli = buildCli();
-    db = corpusStore();
-    result = cli.expect(0, ['timeline', 'corpus', '--db', db, '--json']).json<TimelineResult>();
-    snapshots = cli.expect(0, ['snapshot', 'corpus', '--db', db, '--json']).json<SnapshotResult>();
+    result = askCorpus<TimelineResult>('timeline');
+    snapshots = askCorpus<SnapshotResult>('snapshot');
   });
 
   const traces = (): { name: string; device: number; trace: TimelineTrace }[] =>
@@ -54,7 +46,7 @@ describe('timelines of the corpus', () => {
   });
 
   it('have the peaks of the other verbs, in value and place, also through their columns', () => {
-    const peaks = cli.expect(0, ['peak', 'corpus', '--db', db, '--json', '--limit', '1']).json<PeakResult>();
+    const peaks = askCorpus<PeakResult>('peak', '--limit', '1');
     let exact = 0;
     for (const { name, device, trace } of traces()) {
       const where = `${name} device ${device}`;
@@ -62,26 +54,20 @@ describe('timelines of the corpus', () => {
       const peak = peaks.snapshots.find(({ path }) => path === name)!.devices.find((other) => other.device === device)!;
       const most = (pick: (column: TimelineTrace['columns'][number]) => number): number =>
         Math.max(...trace.columns.map(pick));
-      expect(
-        most((column) => column.active_max_bytes),
-        where,
-      ).toBe(trace.marks.peak_active.bytes);
-      expect(
-        most((column) => column.reserved_max_bytes),
-        where,
-      ).toBe(trace.marks.peak_reserved.bytes);
+      const { peak_active: active, peak_reserved: reserved } = trace.marks;
+      const highest = [most((column) => column.active_max_bytes), most((column) => column.reserved_max_bytes)];
+      expect(highest, where).toEqual([active.bytes, reserved.bytes]);
       for (const column of trace.columns) {
         expect(column.allocated_max_bytes, where).toBeLessThanOrEqual(column.active_max_bytes);
         expect(column.active_min_bytes, where).toBeLessThanOrEqual(column.active_max_bytes);
       }
       if (trace.basis !== 'actual') continue;
       exact += 1;
-      expect(trace.marks.peak_active.bytes, where).toBe(snapshot.peak_active_bytes);
-      expect(trace.marks.peak_active.bytes, where).toBe(peak.active_bytes);
+      expect([snapshot.peak_active_bytes, peak.active_bytes], where).toEqual([active.bytes, active.bytes]);
       const seq = snapshot.peak_seq ?? 0;
-      expect(seq, where).toBeGreaterThanOrEqual(trace.marks.peak_active.first_seq);
-      expect(seq, where).toBeLessThanOrEqual(trace.marks.peak_active.last_seq);
-      expect(trace.marks.peak_reserved.bytes, where).toBe(snapshot.peak_reserved_bytes);
+      expect(seq, where).toBeGreaterThanOrEqual(active.first_seq);
+      expect(seq, where).toBeLessThanOrEqual(active.last_seq);
+      expect(reserved.bytes, where).toBe(snapshot.peak_reserved_bytes);
     }
     expect(exact).toBeGreaterThan(0);
   });
@@ -100,14 +86,10 @@ describe('timelines of the corpus', () => {
 
   it('mark every failure', () => {
     for (const { name, device, trace } of traces()) {
-      expect(
-        trace.marks.ooms.map(({ seq, requested_bytes, device_free_bytes }) => ({
-          seq,
-          requested_bytes,
-          device_free_bytes,
-        })),
-        name,
-      ).toEqual(deviceOf(name, device).ooms);
+      const ooms = trace.marks.ooms.map(({ seq, requested_bytes, device_free_bytes }) => ({
+        ...{ seq, requested_bytes, device_free_bytes },
+      }));
+      expect(ooms, name).toEqual(deviceOf(name, device).ooms);
     }
   });
 
@@ -123,30 +105,21 @@ describe('timelines of the corpus', () => {
       });
       if (origin !== 'optimizer_step' || without_entries > 0) continue;
       const counts = deviceOf(name, device).actions!;
-      expect(
-        rows.reduce((sum, step) => sum + step.allocs, 0),
-        name,
-      ).toBe(counts['alloc'] ?? 0);
-      expect(
-        rows.reduce((sum, step) => sum + step.frees, 0),
-        name,
-      ).toBe(counts['free_completed'] ?? 0);
+      const [allocs, frees] = [sum(rows.map((step) => step.allocs)), sum(rows.map((step) => step.frees))];
+      expect([allocs, frees], name).toEqual([counts['alloc'] ?? 0, counts['free_completed'] ?? 0]);
       expect(Math.max(...rows.map((step) => step.peak_active_bytes)), name).toBe(trace.marks.peak_active.bytes);
     }
   });
 
   it('have the profiler steps that a peer found', () => {
     let compared = 0;
-    let withSteps = 0;
     for (const { name, trace } of traces()) {
       const steps = peerSteps(name);
       if (steps === undefined) continue;
       compared += 1;
-      if (steps.length > 0) withSteps += 1;
       const own = trace.steps.origin === 'profiler_step' ? trace.steps.rows.map((step) => step.step) : [];
       expect(own, name).toEqual([...new Set(steps.map((step) => Number(/\d+/.exec(step)?.[0])))].sort((a, b) => a - b));
     }
-    console.warn(`profiler steps compared with a peer: ${compared} traces, ${withSteps} of them with steps`);
     expect(compared).toBeGreaterThan(0);
   });
 });

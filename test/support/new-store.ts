@@ -36,10 +36,10 @@ export async function newStore(file: string, options: Omit<OpenStoreOptions, 'mo
 export async function ingested(
   file: string,
   paths: readonly string[],
-  options: Omit<OpenStoreOptions, 'mode'> = {},
+  { each, ...options }: Omit<OpenStoreOptions, 'mode'> & { readonly each?: boolean } = {},
 ): Promise<{ readonly store: Store; readonly result: IngestResult }> {
   const written = await newStore(file, options);
-  const ingesting = ingest({ store: written, parsers: PARSERS, paths: [...paths], now: new Date() });
+  const ingesting = ingest({ store: written, parsers: PARSERS, paths: [...paths], each, now: new Date() });
   const result = await ingesting.finally(() => written.close());
   return { result, store: await openStore(file, { ...options, mode: 'read' }) };
 }
