@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Answer, differences, type Intended, intendedBy, matches, normalise, project } from './projection.js';
+import { type Answer, differences, normalise, project } from './projection.js';
 
 const surroundings = {
   folder: '/scratch/0001-0',
@@ -67,28 +67,6 @@ describe('differences', () => {
     expect(compared(answer('{"verdict": "leak"}'), answer('{"verdict": "capacity"}', { status: 1 }))).toEqual([
       { path: 'exit', base: 0, head: 1 },
       { path: 'stdout.verdict', base: 'leak', head: 'capacity' },
-    ]);
-  });
-});
-
-describe('intended differences', () => {
-  const list: Intended[] = [
-    { verb: 'advise**', input: 'samples/*', path: 'stdout.**.statements**', reason: 'statement ids were removed' },
-  ];
-  const at = (verb: string, input: string, path: string) => intendedBy(list, { verb, input, path })?.reason;
-
-  it('match by command, input and path', () => {
-    expect(at('advise --json', 'samples/leak', 'stdout.fixes.0.statements.1')).toBe('statement ids were removed');
-    expect(at('advise --json', 'samples/leak', 'stdout.fixes.0.saves')).toBeUndefined();
-    expect(at('diagnose', 'samples/leak', 'stdout.fixes.0.statements')).toBeUndefined();
-    expect(at('advise', 'lab/x', 'stdout.a.statements')).toBeUndefined();
-  });
-
-  it('keep one star within a segment', () => {
-    expect([matches('a.*.b', 'a.0.b'), matches('a.*.b', 'a.0.1.b'), matches('a.b', 'axb')]).toEqual([
-      true,
-      false,
-      false,
     ]);
   });
 });

@@ -28,13 +28,6 @@ export interface Difference {
   readonly head: Json | undefined;
 }
 
-export interface Intended {
-  readonly verb: string;
-  readonly input: string;
-  readonly path: string;
-  readonly reason: string;
-}
-
 const TIME = /\b(\d{4}-\d\d-\d\d)([T ])(\d\d:\d\d:\d\d(?:\.\d+)?)(Z|\+00(?::00)?)?/g;
 /** Longer texts are kept as one hash per this many lines. */
 const CHUNK = 500;
@@ -111,19 +104,4 @@ export function differences(base: Json | undefined, head: Json | undefined, path
 
 function isContainer(value: Json | undefined): value is readonly Json[] | { readonly [key: string]: Json } {
   return typeof value === 'object' && value !== null;
-}
-
-/** `*` is one segment between `.`, `/` or spaces, `**` is anything. */
-export function matches(pattern: string, text: string): boolean {
-  const source = pattern
-    .split(/(\*\*|\*)/)
-    .map((part) => (part === '**' ? '.*' : part === '*' ? '[^./ ]*' : part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&')));
-  return new RegExp(`^${source.join('')}$`, 's').test(text);
-}
-
-export function intendedBy(
-  list: readonly Intended[],
-  { verb, input, path }: Readonly<Record<'verb' | 'input' | 'path', string>>,
-): Intended | undefined {
-  return list.find((one) => matches(one.verb, verb) && matches(one.input, input) && matches(one.path, path));
 }

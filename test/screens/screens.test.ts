@@ -47,8 +47,8 @@ it('docs/screens/results has only files that a test names', () => {
 });
 
 /** The shell takes of a golden text what the page shows: `| head -20`, or `; echo "exit $?"`. */
-const throughShell = (output: string, exitCode: number, rest: string): string =>
-  execFileSync('/bin/sh', ['-c', `printed() { cat; return ${exitCode}; }; printed${rest}`], {
+const throughShell = (output: string, exitCode: number, tail: string): string =>
+  execFileSync('/bin/sh', ['-c', `printed() { cat; return ${exitCode}; }; printed${tail}`], {
     encoding: 'utf8',
     input: output,
   });
@@ -61,8 +61,8 @@ function shown(command: string, folder: string): { readonly output: string; read
   );
   if (screen === undefined) throw new Error(`test/screens/screens.yaml has no such command: ${command}`);
   const golden = printed.get(screen.file) ?? readFileSync(join(GOLDEN, screen.file), 'utf8');
-  const rest = command.slice(screen.command.length);
-  return { output: rest === '' ? golden : throughShell(golden, screen.exitCode, rest), folder: screen.folder };
+  const tail = command.slice(screen.command.length);
+  return { output: tail === '' ? golden : throughShell(golden, screen.exitCode, tail), folder: screen.folder };
 }
 
 describe('console blocks', () => {

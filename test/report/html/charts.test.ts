@@ -99,7 +99,7 @@ describe('stackedSvg', () => {
     expect(svg).toMatch(/^<svg [^>]*data-generator="mbforensics\/0\.1\.0"/);
     expect(svg).toContain('@media (prefers-color-scheme:dark)');
     expect(svg).not.toMatch(/<script|href=|url\((?!#)|@import|NaN/);
-    expect(textOf(byName(readHtml(svg), 'title')[0]!)).toBe('OOM: fragmentation (split remainder), confidence high');
+    expect(textOf(byName(readHtml(svg), 'title')[0]!)).toBe('OOM: capacity, confirmed by replay');
     expect(svg.length).toBeLessThan(60_000);
   });
 });

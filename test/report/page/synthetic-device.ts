@@ -3,8 +3,10 @@
  * that come and go in each step, buffers of another stream, a private pool and an expandable segment, until a request
  * fails. The same options give the same device.
  */
+import { addressBands, placeOf } from '../../../src/findings/picture/address-rows.js';
+import { lifetimeCells } from '../../../src/findings/picture/lifetime-cells.js';
 import { buildLevels, OPEN_SEQ } from '../../../src/model/picture/levels.js';
-import type { Band, DeviceColumns, PageDevice, PageMark } from '../../../src/model/picture/page-data.js';
+import type { DeviceColumns, PageDevice, PageMark } from '../../../src/model/picture/page-data.js';
 
 const KIB = 1024;
 const MIB = 1024 ** 2;
@@ -294,11 +296,10 @@ function assemble(from: {
   readonly limitBytes: number;
 }): { page: PageDevice; columns: DeviceColumns } {
   const { blocks, rows, lastSeq } = from;
-  const bands = bandsOf(rows);
-  const placeOf = (address: number): number => {
-    const band = bands.findLast((one) => one.address <= address)!;
-    return band.place + address - band.address;
-  };
+  const bands = addressBands(
+    Float64Array.from(rows, ({ address }) => address),
+    Float64Array.from(rows, ({ bytes }) => bytes),
+  );
   const flag = (is: boolean): number => (is ? 1 : 0);
   const pageBlocks = {
     count: blocks.length,
@@ -308,7 +309,7 @@ function assemble(from: {
     bytes: Float64Array.from(blocks, (block) => block.bytes),
     component: Uint8Array.from(blocks, (block) => block.component),
     isPrivate: Uint8Array.from(blocks, (block) => flag(block.pool.isPrivate)),
-    place: Float64Array.from(blocks, (block) => placeOf(block.address)),
+    place: Float64Array.from(blocks, (block) => placeOf(bands, block.address)!),
     stack: Int32Array.from(blocks, (block) => block.stack),
   };
   const segments = {
@@ -319,17 +320,12 @@ function assemble(from: {
     isPrivate: Uint8Array.from(rows, (row) => flag(row.pool.isPrivate)),
     isExpandable: Uint8Array.from(rows, (row) => flag(row.pool.isExpandable)),
     isSmall: Uint8Array.from(rows, (row) => flag(row.pool.isSmall)),
-    place: Float64Array.from(rows, (row) => placeOf(row.address)),
+    place: Float64Array.from(rows, (row) => placeOf(bands, row.address)!),
     stream: Float64Array.from(rows, (row) => row.pool.stream),
   };
   const ranges = [
     { from: 0, to: lastSeq, columns: Math.min(2048, lastSeq + 1), name: 'whole trace' },
-    {
-      from: Math.max(0, lastSeq - 1999),
-      to: lastSeq,
-      columns: Math.min(2000, lastSeq + 1),
-      name: 'before the failure',
-    },
+    { from: Math.max(0, lastSeq - 1999), to: lastSeq, columns: Math.min(2000, lastSeq + 1), name: 'the end' },
   ];
   const trace = { firstSeq: 0, lastSeq };
   const levels = buildLevels(pageBlocks, segments, COMPONENTS.length, ranges, trace);
@@ -338,32 +334,15 @@ function assemble(from: {
     { kind: 'peak', seq: levels[0]!.at[peak]!, text: 'peak', bytes: levels[0]!.active[peak]! },
     ...from.marks,
   ];
-  const cells = new Map<string, { size: number; life: number; blocks: number; bytes: number }>();
-  for (const block of blocks) {
-    const size = Math.max(0, Math.floor(Math.log2(block.bytes / 512)));
-    const life = block.to === OPEN_SEQ ? -1 : Math.floor(Math.log2(block.to - block.from));
-    const cell = cells.get(`${size} ${life}`) ?? { size, life, blocks: 0, bytes: 0 };
-    cell.blocks += 1;
-    cell.bytes += block.bytes;
-    cells.set(`${size} ${life}`, cell);
-  }
   const counts = { blocks: blocks.length, allBlocks: blocks.length, segments: rows.length, allSegments: rows.length };
   return {
     page: {
       ...{ title: 'rank 3, device 0', handle: 'night-shift/3/snapshot#1', device: 0, firstSeq: 0, lastSeq },
       ...{ basis: 'actual', unitBytes: 512, components: COMPONENTS, deviceTotalBytes: from.limitBytes + GIB },
-      ...{
-        firstTimeUs: 0,
-        levels: ranges,
-        marks,
-        steps: from.steps,
-        wholeRanges: [{ from: 0, to: lastSeq }],
-        blocksOutside: 0,
-        isDump: false,
-        ...counts,
-      },
+      ...{ firstTimeUs: 0, levels: ranges, marks, steps: from.steps, wholeRanges: [{ from: 0, to: lastSeq }] },
+      ...{ blocksOutside: 0, isDump: false, ...counts },
       ...{ bands: bands.length, stacks: from.stacks.length, largePageBytes: 20 * MIB },
-      lifetimes: [...cells.values()].sort((a, b) => a.size - b.size || a.life - b.life),
+      lifetimes: lifetimeCells(pageBlocks, lastSeq),
     },
     columns: {
       levels: levels.map((level, i) => ({
@@ -377,20 +356,4 @@ function assemble(from: {
       ...{ blocks: pageBlocks, segments, bands, stacks: from.stacks, frames: from.frames },
     },
   };
-}
-
-function bandsOf(rows: readonly Row[]): Band[] {
-  const bands: { place: number; bytes: number; address: number }[] = [];
-  for (const { address, bytes } of rows.toSorted((a, b) => a.address - b.address)) {
-    const last = bands.at(-1);
-    if (last !== undefined && address <= last.address + last.bytes)
-      last.bytes = Math.max(last.bytes, address + bytes - last.address);
-    else bands.push({ place: 0, bytes, address });
-  }
-  let place = 0;
-  for (const band of bands) {
-    band.place = place;
-    place += band.bytes;
-  }
-  return bands;
 }
