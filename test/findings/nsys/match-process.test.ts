@@ -26,23 +26,17 @@ function twins(seed: number, device: number): Scenario {
   const { pid, rank, threads } = second!;
   const twinTid = (tid: number): number => threads[first!.threads.findIndex((thread) => thread.tid === tid)]!.tid;
   const empty = Object.fromEntries(Object.keys(scenario.recording).map((table) => [table, []]));
+  const late = <Row extends { readonly startNs: number }>(row: Row): Row => {
+    return { ...row, startNs: row.startNs + lateNs(row.startNs) };
+  };
   const recording = {
     ...(empty as unknown as Recording),
     frames,
     api: own(api).flatMap((call) => [
       call,
-      {
-        ...call,
-        pid,
-        tid: twinTid(call.tid),
-        startNs: call.startNs + lateNs(call.startNs),
-        endNs: call.endNs + lateNs(call.endNs),
-      },
+      { ...late(call), pid, tid: twinTid(call.tid), endNs: call.endNs + lateNs(call.endNs) },
     ]),
-    memory: own(memory).flatMap((event) => [
-      event,
-      { ...event, pid, device, startNs: event.startNs + lateNs(event.startNs) },
-    ]),
+    memory: own(memory).flatMap((event) => [event, { ...late(event), pid, device }]),
   };
   const originUs = Number(scenario.utcEpochNs / 1000n);
   const trace = first!.torch.trace.map((entry) => ({

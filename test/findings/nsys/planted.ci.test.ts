@@ -10,6 +10,7 @@ import type {
 } from '../../../src/model/results/nsys.js';
 import { skipLoudly } from '../../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../../support/nsys/planted-run.js';
+import type { Owner } from '../../support/nsys/rows.js';
 import { snapshotBytes } from '../../support/nsys/snapshots.js';
 import { type ExportOptions, NSYS_SCHEMAS, type NsysSchema, sqlite3Program } from '../../support/nsys/write-export.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -41,11 +42,8 @@ const folder = (): string => join(root, String(++folders));
 function evidenceOf(schema: NsysSchema, omit: readonly string[] = []): Evidence {
   const has = (name: string): boolean => !omit.includes(name);
   return {
-    hasSnapshots: true,
-    hasCalls: has('CUPTI_ACTIVITY_KIND_RUNTIME'),
-    hasRanges: has('NVTX_EVENTS'),
-    hasChains: schema === '3.28' && has('CUDA_CALLCHAINS'),
-    hasLibraries: has('CUBLAS_EVENTS'),
+    ...{ hasSnapshots: true, hasCalls: has('CUPTI_ACTIVITY_KIND_RUNTIME'), hasRanges: has('NVTX_EVENTS') },
+    ...{ hasChains: schema === '3.28' && has('CUDA_CALLCHAINS'), hasLibraries: has('CUBLAS_EVENTS') },
   };
 }
 
@@ -53,8 +51,10 @@ const accountOf = ({ accounts }: NsysReport, pid: number): NsysDriverAccount =>
   accounts!.find((account) => account.pid === pid)!;
 const peakOf = ({ scenario }: PlantedRun, pid: number): number =>
   scenario.truth.footprints.find((footprint) => footprint.pid === pid && footprint.kind === 'device')!.peakNs!;
-const byKey = <Row extends { readonly pid: number | null; readonly kind: string }>(rows: readonly Row[]): Row[] =>
-  [...rows].sort((a, b) => a.pid! - b.pid! || (a.kind < b.kind ? -1 : 1));
+/** By process, and by the kind of memory or the call. */
+const byKey = <Row extends { readonly pid: number | null; readonly kind?: string; readonly api?: string }>(
+  rows: readonly Row[],
+): Row[] => [...rows].sort((a, b) => a.pid! - b.pid! || (`${a.kind} ${a.api}` < `${b.kind} ${b.api}` ? -1 : 1));
 const isWithin = (value: number, low: number, high: number): void => {
   expect(value).toBeGreaterThanOrEqual(low);
   expect(value).toBeLessThanOrEqual(high);
@@ -82,13 +82,9 @@ function expectAccounts(run: PlantedRun, report: NsysReport, has: Evidence): voi
     }
     const actual: Record<string, GroupSums> = {};
     for (const group of groups) {
-      addGroup(actual, [group.owner, group.api, group.thread, group.ranges], {
-        allocations: group.allocations,
-        allocated: group.allocated_bytes,
-        peak: group.live_at_peak_bytes,
-        oom: group.live_at_oom_bytes,
-        end: group.live_at_end_bytes,
-      });
+      const { owner, api, thread, ranges, allocations, allocated_bytes: allocated, ...live } = group;
+      const { live_at_peak_bytes: peak, live_at_oom_bytes: oom, live_at_end_bytes: end } = live;
+      addGroup(actual, [owner, api, thread, ranges], { allocations, allocated, peak, oom, end });
     }
     expect(actual).toEqual(groupsOf(scenario, pid, peakOf(run, pid), has));
   }
@@ -108,6 +104,48 @@ async function prepared(
 const CASES = NSYS_SCHEMAS.map((schema, i) => ({ schema, seed: [1, 6, 6][i]! }));
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
+/** Fields that are equal to the truth. */
+function expectedReport({ scenario, export: written }: PlantedRun) {
+  const { truth, recording, processes, gpus } = scenario;
+  const lost = (kind: string) => `Not all ${kind} events might have been collected.`;
+  const used = (pid: number): number =>
+    Math.max(...recording.memory.flatMap(({ pid: own, pool }) => (own === pid && pool ? [pool.usedBytes] : [])));
+  const last = (pid: number, api: string): number =>
+    recording.failures.findLast((one) => one.pid === pid && one.api === api)!.atNs;
+  return {
+    ...{ path: 'planted.sqlite', form: 'sqlite', host: scenario.hostname, duration_ns: scenario.durationNs },
+    schema_version: { '2.9': '2.9.1', '3.16': '3.16.1', '3.28': '3.28.1' }[written.schema],
+    started_at: new Date(Number(scenario.utcEpochNs / 1_000_000n)).toISOString(),
+    ...{ memory_events_collected: true, is_partial: false, tables: written.rows },
+    nvtx_ranges: recording.nvtx.filter(({ type }) => type === 59 || type === 60).length,
+    ...{ kernels: recording.kernels.length, copies: recording.copies.length },
+    gpus: gpus.map(({ id, name, totalBytes }) => ({ id, name, total_bytes: totalBytes })),
+    // Releases before 2024 wrote no diagnostics into the export.
+    diagnostics:
+      written.schema === '2.9'
+        ? []
+        : ['CUDA', 'NVTX'].map((kind) => ({ severity: 'warning', text: lost(kind), count: 1 })),
+    device_memory: byKey(truth.footprints).map(({ startBytes, peakBytes, peakNs, endBytes, ...footprint }) => ({
+      ...{ ...footprint, peak_bytes: peakBytes, peak_ns: peakNs, end_bytes: endBytes, before_bytes: startBytes },
+    })),
+    pools: truth.pools.map(({ pid, device, peakBytes, end }) => ({
+      ...{ pid, device, peak_bytes: peakBytes, peak_used_bytes: used(pid) },
+      ...{ end_bytes: end.bytes, end_used_bytes: end.usedBytes },
+    })),
+    // A query that finds the GPU busy is none.
+    failed_calls: truth.failedCalls.map(({ pid, api, count, firstNs, returnValue }) => ({
+      ...{ api: plainApi(api), count, first_ns: firstNs, last_ns: last(pid, api), pid },
+      ...{ return_value: returnValue, error: 'out of memory', is_oom: true },
+    })),
+    memory_calls: byKey(memoryCallsOf(scenario)),
+    storms: stormsOf(scenario),
+    steps_by: { by: 'range', text: 'iteration #' },
+    steps: processes.flatMap(({ pid }) =>
+      truth.steps[pid]!.map(({ index, startNs, endNs }) => ({ index, start_ns: startNs, end_ns: endNs, pid })),
+    ),
+  };
+}
+
 if (sqlite3Program() === undefined) skipLoudly('planted captures', 'the sqlite3 program');
 else {
   describe.each(CASES)('schema $schema, seed $seed', ({ schema, seed }) => {
@@ -118,38 +156,29 @@ else {
       ({ run, report } = await prepared(seed, schema));
     });
 
-    it('names what was captured', () => {
-      const { scenario } = run;
-      expect(report).toMatchObject({
-        path: 'planted.sqlite',
-        form: 'sqlite',
-        schema_version: { '2.9': '2.9.1', '3.16': '3.16.1', '3.28': '3.28.1' }[schema],
-        host: scenario.hostname,
-        started_at: new Date(Number(scenario.utcEpochNs / 1_000_000n)).toISOString(),
-        duration_ns: scenario.durationNs,
-        memory_events_collected: true,
-        is_partial: false,
-        nvtx_ranges: scenario.recording.nvtx.filter(({ type }) => type === 59 || type === 60).length,
-        kernels: scenario.recording.kernels.length,
-        copies: scenario.recording.copies.length,
-      });
-      expect(report.tables).toEqual(run.export.rows);
-      expect(report.gpus).toEqual(
-        scenario.gpus.map(({ id, name, totalBytes }) => ({ id, name, total_bytes: totalBytes })),
-      );
+    it.each([
+      ...(['path', 'form', 'schema_version', 'host', 'started_at', 'duration_ns', 'memory_events_collected'] as const),
+      ...([
+        'is_partial',
+        'nvtx_ranges',
+        'kernels',
+        'copies',
+        'tables',
+        'gpus',
+        'diagnostics',
+        'device_memory',
+      ] as const),
+      ...(['pools', 'failed_calls', 'memory_calls', 'storms', 'steps_by', 'steps'] as const),
+    ])('has the planted %s', (field) => {
+      const sorted = { device_memory: byKey(report.device_memory!), memory_calls: byKey(report.memory_calls!) };
+      expect({ ...report, ...sorted }[field]).toEqual(expectedReport(run)[field]);
+    });
+
+    it('has the processes, with their ranks by the snapshots', () => {
       expect(report.processes.map(({ pid, rank, devices }) => [pid, rank, devices])).toEqual(
-        scenario.processes.map(({ pid, rank, device }) => [pid, rank, [device]]),
+        run.scenario.processes.map(({ pid, rank, device }) => [pid, rank, [device]]),
       );
       for (const { rank_origin } of report.processes) expect(rank_origin).toContain('snapshot');
-      // Releases before 2024 wrote no diagnostics into the export.
-      const losses = schema === '2.9' ? [] : ['CUDA', 'NVTX'];
-      expect(report.diagnostics).toEqual(
-        losses.map((kind) => ({
-          severity: 'warning',
-          text: `Not all ${kind} events might have been collected.`,
-          count: 1,
-        })),
-      );
     });
 
     it('accounts for every byte of the driver, and invents none', () => {
@@ -157,23 +186,19 @@ else {
     });
 
     it('finds the planted owners of device memory at peak, out of memory and end', () => {
-      const inTruth = (bytes: Readonly<Record<string, number | undefined>>): Record<string, number> =>
-        Object.fromEntries(
-          Object.entries(bytes).map(([owner, sum]) => [OWNER_NAMES[owner as keyof typeof OWNER_NAMES], sum ?? 0]),
-        );
+      const named = (bytes: object): object =>
+        Object.fromEntries(Object.entries(bytes).map(([owner, sum]) => [OWNER_NAMES[owner as Owner], sum]));
       for (const { pid, rank, device, atPeak, atEnd, atOom } of run.scenario.truth.deviceOwners) {
         const account = accountOf(report, pid);
         expect([account.device, account.rank]).toEqual([device, rank]);
-        const actual = (moment: string): Record<string, number> | null => {
-          const shares = account.moments.find((one) => one.moment === moment)?.shares;
+        const actual = account.moments.map(({ moment, shares }) => {
           // Managed memory and static variables are of other kinds than `device`, and what a pool keeps is no
           // allocation.
-          const owned = shares?.filter(({ owner }) => !['managed', 'static', 'async_pool_unused'].includes(owner));
-          return owned === undefined ? null : Object.fromEntries(owned.map(({ owner, bytes }) => [owner, bytes]));
-        };
-        expect(actual('peak')).toEqual(inTruth(atPeak));
-        expect(actual('end')).toEqual(inTruth(atEnd));
-        expect(actual('oom')).toEqual(atOom === null ? null : inTruth(atOom));
+          const owned = shares.filter(({ owner }) => !['managed', 'static', 'async_pool_unused'].includes(owner));
+          return [moment, Object.fromEntries(owned.map(({ owner, bytes }) => [owner, bytes]))];
+        });
+        const oom = atOom === null ? {} : { oom: named(atOom) };
+        expect(Object.fromEntries(actual)).toEqual({ peak: named(atPeak), ...oom, end: named(atEnd) });
       }
     });
 
@@ -234,65 +259,12 @@ else {
       }
     });
 
-    it('follows the memory of each process, device and kind', () => {
-      const expected = run.scenario.truth.footprints.map(
-        ({ startBytes, peakBytes, peakNs, endBytes, ...footprint }) => ({
-          ...{ ...footprint, peak_bytes: peakBytes, peak_ns: peakNs, end_bytes: endBytes, before_bytes: startBytes },
-        }),
-      );
-      expect(byKey(report.device_memory!)).toEqual(byKey(expected));
-    });
-
-    it('follows pools', () => {
-      const { truth, recording } = run.scenario;
-      const used = (pid: number): number =>
-        Math.max(...recording.memory.flatMap(({ pid: own, pool }) => (own === pid && pool ? [pool.usedBytes] : [])));
-      expect(report.pools).toEqual(
-        truth.pools.map(({ pid, device, peakBytes, end }) => ({
-          ...{ pid, device, peak_bytes: peakBytes, peak_used_bytes: used(pid) },
-          ...{ end_bytes: end.bytes, end_used_bytes: end.usedBytes },
-        })),
-      );
-    });
-
-    it('counts failed calls, and takes no query for one', () => {
-      const { truth, recording } = run.scenario;
-      const last = (pid: number, api: string): number =>
-        recording.failures.filter((one) => one.pid === pid && one.api === api).at(-1)!.atNs;
-      expect(report.failed_calls).toEqual(
-        truth.failedCalls.map(({ pid, api, count, firstNs, returnValue }) => ({
-          ...{ api: plainApi(api), count, first_ns: firstNs, last_ns: last(pid, api), pid },
-          ...{ return_value: returnValue, error: 'out of memory', is_oom: true },
-        })),
-      );
-    });
-
-    it('counts the calls for memory and the time they cost', () => {
-      const sorted = <Row extends { readonly api: string; readonly pid: number | null }>(rows: readonly Row[]): Row[] =>
-        [...rows].sort((a, b) => a.pid! - b.pid! || (a.api < b.api ? -1 : 1));
-      expect(sorted(report.memory_calls!)).toEqual(sorted(memoryCallsOf(run.scenario)));
-    });
-
-    it('finds the bursts of frees, and the one that was a retry', () => {
-      const storms = stormsOf(run.scenario);
-      expect(report.storms).toEqual(storms);
+    it('has a burst of frees that was a retry', () => {
       const { failures } = run.scenario.recording;
-      const retries = storms.filter(({ is_retry }) => is_retry);
+      const retries = stormsOf(run.scenario).filter(({ is_retry }) => is_retry);
       expect(retries.length).toBeGreaterThan(0);
-      for (const { pid, start_ns } of retries)
-        expect(
-          failures.some((one) => one.pid === pid && start_ns - one.atNs > 0 && start_ns - one.atNs < 2_000_000),
-        ).toBe(true);
-    });
-
-    it('finds the steps by their numbers', () => {
-      const { truth, processes } = run.scenario;
-      expect(report.steps_by).toEqual({ by: 'range', text: 'iteration #' });
-      expect(report.steps).toEqual(
-        processes.flatMap(({ pid }) =>
-          truth.steps[pid]!.map(({ index, startNs, endNs }) => ({ index, start_ns: startNs, end_ns: endNs, pid })),
-        ),
-      );
+      const isAfter = (ns: number) => failures.some(({ atNs }) => ns - atNs > 0 && ns - atNs < 2_000_000);
+      for (const { start_ns } of retries) expect(isAfter(start_ns)).toBe(true);
     });
 
     it('divides the time of every step', () => {
@@ -302,15 +274,14 @@ else {
       );
       for (const { pid, steps, per_step } of report.budgets!) {
         const work = workOf(run.scenario, pid!);
-        const expected = truth.steps[pid!]!.map(({ index, startNs, endNs }) => ({
-          index,
-          ...budgetOf(work, startNs, endNs),
-        }));
+        const budget = (startNs: number, endNs: number) => budgetOf(work, startNs, endNs);
+        const expected = truth.steps[pid!]!.map((step) => ({ index: step.index, ...budget(step.startNs, step.endNs) }));
         expect(steps).toEqual(expected);
-        for (const step of [...steps, per_step])
-          expect(
-            step.compute_ns + step.exposed_communication_ns + step.exposed_copy_ns + step.idle_ns - step.window_ns,
-          ).toBeCloseTo(0, 5);
+        for (const { window_ns, compute_ns, exposed_communication_ns, exposed_copy_ns, idle_ns } of [
+          ...steps,
+          per_step,
+        ])
+          expect(sum([compute_ns, exposed_communication_ns, exposed_copy_ns, idle_ns])).toBeCloseTo(window_ns, 5);
         const counted = expected.slice(1);
         for (const key of Object.keys(per_step) as (keyof typeof per_step)[])
           expect(per_step[key]).toBeCloseTo(sum(counted.map((step) => step[key])) / counted.length, 5);

@@ -4,7 +4,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clock } from '../../../samples/generate/write/python-text.js';
+import type { CodeLine } from '../../../samples/generate/simulate/code-line.js';
+import { clock, fixed, padded, scientific } from '../../../samples/generate/write/python-text.js';
 import { oomMessage } from '../../../src/allocator/oom-message.js';
 import { plantedScenario, type Scenario } from './scenario.js';
 import { snapshotBytes, snapshotName } from './snapshots.js';
@@ -35,13 +36,8 @@ export function writePlantedRun(
   });
   const log = join(directory, 'train_770133_0.log');
   writeFileSync(log, trainingLog(scenario));
-  return {
-    directory,
-    scenario,
-    export: writeNsysExport(join(directory, 'planted.sqlite'), scenario, schema, options),
-    snapshots,
-    log,
-  };
+  const path = join(directory, 'planted.sqlite');
+  return { directory, scenario, export: writeNsysExport(path, scenario, schema, options), snapshots, log };
 }
 
 /** The log's clock is the machine's wall clock. */
@@ -50,53 +46,33 @@ function trainingLog(scenario: Scenario): string {
   const { oom, steps } = truth;
   const wall = (ns: number): string => clock(Number((utcEpochNs + BigInt(ns)) / 1000n));
   const finished = steps[oom.pid]!.filter(({ index }) => index < LAST_STEP);
+  const lines = finished.map(({ index, startNs, endNs }) =>
+    [
+      ` [${wall(endNs)}] iteration ${padded(index, 8)}/     500 | consumed samples: ${padded(index * 16, 12)}`,
+      `elapsed time per iteration (ms): ${fixed((endNs - startNs) / 1e6, 1)} | learning rate: 3.000000E-04`,
+      `global batch size:    16 | lm loss: ${scientific(9 - index / 50)} | loss scale: 1.0 | grad norm: 1.413`,
+      'number of skipped iterations:   0 | number of nan iterations:   0 |',
+    ].join(' | '),
+  );
   return [
     'using world size: 2, data-parallel size: 2, context-parallel size: 1, tensor-model-parallel size: 1, pipeline-model-parallel size: 1',
     `[after model, optimizer, and learning rate scheduler are built] datetime: ${wall(finished[0]!.startNs)} `,
-    'training ...',
-    ...finished.map(({ index, startNs, endNs }) => iterationLine(index, wall(endNs), endNs - startNs)),
-    'saving allocated state during OOM',
+    ...['training ...', ...lines, 'saving allocated state during OOM'],
     ...tracebackLines(scenario).map((line) => `[rank${oom.rank}]: ${line}`),
     '',
   ].join('\n');
 }
 
-function iterationLine(index: number, time: string, ns: number): string {
-  const fields = [
-    ` [${time}] iteration ${String(index).padStart(8)}/     500`,
-    `consumed samples: ${String(index * 16).padStart(12)}`,
-    `elapsed time per iteration (ms): ${(ns / 1e6).toFixed(1)}`,
-    'learning rate: 3.000000E-04',
-    'global batch size:    16',
-    `lm loss: ${(9 - index / 50)
-      .toExponential(6)
-      .replace('e', 'E')
-      .replace(/\d+$/, (digits) => digits.padStart(2, '0'))}`,
-    'loss scale: 1.0',
-    'grad norm: 1.413',
-    'number of skipped iterations:   0',
-    'number of nan iterations:   0 |',
-  ];
-  return fields.join(' | ');
-}
-
 function tracebackLines({ truth }: Scenario): string[] {
   const { oom } = truth;
-  const report = {
-    ...oom,
-    roundedBytes: oom.segmentBytes,
-    stream: 0,
-    allowedBytes: null,
-    privatePoolFreeBytes: 0,
-  };
+  const more = { roundedBytes: oom.segmentBytes, stream: 0, allowedBytes: null, privatePoolFreeBytes: 0 };
+  const report = { ...oom, ...more };
+  const frame = ({ filename, line, name, source }: CodeLine): string[] => [
+    ...[`  File "${filename}", line ${line}, in ${name}`, `    ${source}`],
+  ];
   return [
     'Traceback (most recent call last):',
-    ...PATHS.forward
-      .toReversed()
-      .flatMap(({ filename, line, name, source }) => [
-        `  File "${filename}", line ${line}, in ${name}`,
-        `    ${source}`,
-      ]),
+    ...PATHS.forward.toReversed().flatMap(frame),
     ...`torch.OutOfMemoryError: ${oomMessage(report, oom.device)}`.split('\n'),
   ];
 }
