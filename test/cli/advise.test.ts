@@ -1,34 +1,26 @@
 /** `advise` as its user calls it. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AdviseResult } from '../../src/model/results/advise.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
-import { repoRoot, scratchDirectory } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
 import { oomLines } from '../support/training-log.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'capacity');
-const cli = buildCli();
-/** Of the sample, which is read once. */
-const cached = { XDG_CACHE_HOME: temporaryDirectory() };
+const SAMPLE = samplePath('capacity');
+const { ends, text, json, refuse, put } = asker();
+let runs = 0;
 
-function runOf(files: Readonly<Record<string, string>>): {
-  readonly run: string;
-  readonly env: Record<string, string>;
-} {
-  const root = scratchDirectory();
-  const run = join(root, 'run');
-  mkdirSync(run);
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(run, name), text);
-  return { run, env: { XDG_CACHE_HOME: join(root, 'cache') } };
+/** The path of a new run of these files. */
+function runOf(files: Readonly<Record<string, string>>): string {
+  runs += 1;
+  for (const [name, content] of Object.entries(files)) put(`run-${runs}/${name}`, content);
+  return `./run-${runs}`;
 }
+const adviceOf = (path: string) => json<AdviseResult>('advise', path);
 
 describe('advise', () => {
   it('gives a full device what helps, and what a first step had yet to allocate', () => {
-    const env = cached;
-    const advice = cli.expect(0, ['advise', SAMPLE, '--json'], { env }).json<AdviseResult>();
+    const advice = adviceOf(SAMPLE);
     expect(advice).toMatchObject({ schema: 'mbforensics/advise@1', cause: 'capacity', rank: 1 });
     expect(advice.shortfall_bytes).toBe(264_624_128);
     expect(advice.to_come_text).toContain('optimizer state');
@@ -40,7 +32,7 @@ describe('advise', () => {
     expect(advice.non_fixes.map(({ id }) => id)).toEqual(expect.arrayContaining(['vpp', 'expandable-segments']));
     expect(advice.symptoms.map(({ id }) => id)).toEqual(expect.arrayContaining(['S2', 'S3']));
     // The first screen shows the same.
-    const screen = cli.expect(0, ['diagnose', SAMPLE, '--json'], { env }).json<DiagnoseResult>();
+    const screen = json<DiagnoseResult>('diagnose', SAMPLE);
     expect(screen.advice?.plan).toEqual(advice.plan?.fixes);
     expect(screen.advice?.actions).toEqual(advice.actions);
     expect(screen.verdicts[0]!.next).toEqual(advice.next);
@@ -48,20 +40,17 @@ describe('advise', () => {
   });
 
   it('shows one fix whole, with the lines of any framework', () => {
-    const env = cached;
-    const text = cli.expect(0, ['advise', SAMPLE, '--fix', 'pp-16', '--paste', 'megatron-lm'], { env }).stdout;
-    expect(text).toMatch(/^FIX {6}pp-16/);
-    expect(text).toContain('--pipeline-model-parallel-size 16');
-    expect(text).not.toContain('cfg.model');
-    expect(text).toContain('disputed');
-    const wrong = cli.expect(2, ['advise', SAMPLE, '--fix', 'pp-17'], { env });
-    expect(wrong.stderr).toContain('expected one of');
-    expect(cli.run(['advise', SAMPLE, '--paste', 'horovod'], { env }).status).toBe(2);
+    const screen = text('advise', SAMPLE, '--fix', 'pp-16', '--paste', 'megatron-lm');
+    expect(screen).toMatch(/^FIX {6}pp-16/);
+    expect(screen).toContain('--pipeline-model-parallel-size 16');
+    expect(screen).not.toContain('cfg.model');
+    expect(screen).toContain('disputed');
+    expect(refuse(2, 'advise', SAMPLE, '--fix', 'pp-17')).toContain('expected one of');
+    ends(2, 'advise', SAMPLE, '--paste', 'horovod');
   });
 
   it('invents nothing for a lone message: no sizes, no layout, and a note', () => {
-    const { run, env } = runOf({ 'train.log': `${oomLines(0).join('\n')}\n` });
-    const advice = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+    const advice = adviceOf(runOf({ 'train.log': `${oomLines(0).join('\n')}\n` }));
     expect(advice.fixes.every(({ id }) => !/^(?:pp|tp|cp|ep)-/.test(id))).toBe(true);
     expect(advice.fixes.every(({ saving_bytes: bytes, saving_by: by }) => bytes === null || by === 'message')).toBe(
       true,
@@ -87,26 +76,22 @@ describe('advise', () => {
   ])('knows a run of Megatron by %s', (_, line, isMegatron) => {
     // The traceback of these lines has a frame of Megatron.
     const message = oomLines(0).filter((text) => !text.includes('megatron'));
-    const { run, env } = runOf({ 'train.log': `${line}\n${message.join('\n')}\n` });
-    const { limits } = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
+    const { limits } = adviceOf(runOf({ 'train.log': `${line}\n${message.join('\n')}\n` }));
     expect(limits.some((text) => text.includes('comes from Megatron'))).toBe(!isMegatron);
   });
 
   it('has nothing to advise where nothing ran out of memory', () => {
-    const { run, env } = runOf({ 'train.log': 'starting training\n iteration 1/ 10 | loss: 2.0 |\n' });
-    const advice = cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
-    expect(advice).toMatchObject({ cause: 'undecided', fixes: [], plan: null, non_fixes: [] });
-    expect(cli.expect(0, ['advise', run], { env }).stdout).toMatch(/^ADVICE {3}undecided/);
+    const run = runOf({ 'train.log': 'starting training\n iteration 1/ 10 | loss: 2.0 |\n' });
+    expect(adviceOf(run)).toMatchObject({ cause: 'undecided', fixes: [], plan: null, non_fixes: [] });
+    expect(text('advise', run)).toMatch(/^ADVICE {3}undecided/);
   });
 
   it('never advises what a script or configuration next to the log forbids', () => {
     const fragmented = oomLines(0, 2, 60, 15).join('\n');
     const script = (extra: string) =>
       `#!/bin/bash\n#SBATCH --nodes=1\nexport NCCL_DEBUG=WARN\nsrun python pretrain_gpt.py --tensor-model-parallel-size 2 ${extra}\n`;
-    const adviceWith = (extra: string, lines = ''): AdviseResult => {
-      const { run, env } = runOf({ 'train.log': `${lines}${fragmented}\n`, 'launch.sbatch': script(extra) });
-      return cli.expect(0, ['advise', run, '--json'], { env }).json<AdviseResult>();
-    };
+    const adviceWith = (extra: string): AdviseResult =>
+      adviceOf(runOf({ 'train.log': `${fragmented}\n`, 'launch.sbatch': script(extra) }));
     const plain = adviceWith('');
     expect(plain.cause).toBe('fragmentation');
     expect(plain.fixes[0]).toMatchObject({

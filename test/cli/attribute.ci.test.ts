@@ -2,16 +2,14 @@
  * `attribute` as a user has it: sums, keys, several devices, annotated sources, rules of one's own, and every way to
  * ask for nonsense.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ATTRIBUTE_KEYS, type AttributedDevice, type AttributeResult } from '../../src/model/results/attribute.js';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli } from '../support/cli.js';
+import { asker, byComponent, expectFits, sum } from '../support/ask.js';
 import { type Act, recordProgram } from '../support/recorded-program.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLES = join(repoRoot, 'samples');
 const LEAK = join(SAMPLES, 'leak');
@@ -43,36 +41,19 @@ const MY_RULES = `rules:
     when: { min_bytes: ${4 * MIB} }
 `;
 
-const cli = buildCli();
-const cwd = temporaryDirectory();
-const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+const { mbf, text, json, refuse, put } = asker();
 beforeAll(() => {
-  mkdirSync(join(cwd, 'ranks'));
   put('ranks/snapshot_0.pickle', recordProgram(PROGRAM));
   put('ranks/snapshot_1.pickle', recordProgram([...PROGRAM, { free: 'c' }, { oom: 64 * MIB }]));
   put('net.py', NET);
   put('mine.yaml', MY_RULES);
 });
 
-const put = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
-const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
-const refuse = (status: number, ...args: string[]): string => {
-  const { stderr, stdout } = cli.expect(status, args, { cwd, env });
-  expect(stdout).toBe('');
-  return stderr;
-};
-const attribute = (...args: string[]): AttributeResult => mbf('attribute', ...args, '--json').json<AttributeResult>();
+const attribute = (...args: string[]) => json<AttributeResult>('attribute', ...args);
 const only = ({ devices }: AttributeResult): AttributedDevice => {
   expect(devices).toHaveLength(1);
   return devices[0]!;
 };
-const sum = <Row>(rows: readonly Row[], pick: (row: Row) => number): number =>
-  rows.reduce((all, row) => all + pick(row), 0);
-function byComponent(rows: readonly { readonly component: string; readonly bytes: number }[]): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const { component, bytes } of rows) sums[component] = (sums[component] ?? 0) + bytes;
-  return sums;
-}
 
 describe('attribute', () => {
   it('is a document of this shape', () => {
@@ -100,7 +81,7 @@ describe('attribute', () => {
 
   it.each(['peak', 'oom', 'start', 'seq:12345', 'end'])('adds up to the figures of peak at %s', (moment) => {
     const attributed = only(attribute(FRAGMENTATION, '--at', moment));
-    const peak = mbf('peak', FRAGMENTATION, '--at', moment, '--json').json<PeakResult>().snapshots[0]!.devices[0]!;
+    const peak = json<PeakResult>('peak', FRAGMENTATION, '--at', moment).snapshots[0]!.devices[0]!;
     expect([attributed.seq, attributed.total_bytes, attributed.blocks, attributed.reserved_bytes]).toEqual([
       peak.seq,
       peak.active_bytes,
@@ -200,7 +181,7 @@ describe('attribute', () => {
     for (const args of [[LEAK], [FRAGMENTATION, '--at', 'oom', '--by', 'sub'], ['ranks', '--by', 'layer']]) {
       const { stdout, stderr } = mbf('attribute', ...args);
       expect(stderr).toBe('');
-      for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+      expectFits(stdout);
       expect(stdout).toMatch(/^ +bytes +share +blocks +resident +component$/m);
       expect(stdout).toMatch(/known by a rule \d+\.\d %, by inference \d+\.\d %, not at all \d+\.\d %/);
       expect(stdout).not.toMatch(/\bNaN\b|undefined|\bnull\b|Infinity/);
@@ -212,8 +193,7 @@ describe('attribute', () => {
 
   // Keys take what the columns before them leave.
   it.each(['site', 'layer'])('keeps --by %s within 100 columns', (by) => {
-    const { stdout } = mbf('attribute', FRAGMENTATION, '--at', 'oom', '--by', by);
-    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+    expectFits(text('attribute', FRAGMENTATION, '--at', 'oom', '--by', by));
   });
 
   it.each<[number, string, readonly string[]]>([

@@ -1,8 +1,8 @@
 /** The command line as scripts see it: exit codes, what is on which stream, JSON, and where stores come from. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, realpathSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type {
   DiagnoseResult,
   IngestResult,
@@ -11,39 +11,20 @@ import type {
   SourcesResult,
   SqlResult,
 } from '../../src/model/results/common.js';
-import { repoRoot, scratchDirectory } from '../store/scratch.js';
+import { scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, environment } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
+import { copyStore, samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
-const VERBS = [
-  'ingest',
-  'diagnose',
-  'show',
-  'log',
-  'iterations',
-  'memory',
-  'config',
-  'env',
-  'peak',
-  'state',
-  'timeline',
-  'diff',
-  'snapshot',
-  'runs',
-  'sources',
-  'sql',
-] as const;
+const SAMPLE = samplePath('llama3-70b-fragmentation');
+const VERBS =
+  'ingest diagnose show log iterations memory config env peak state timeline diff snapshot runs sources sql'.split(' ');
 
 const cli = buildCli();
-/** A store with the sample run, made once; read only. */
+/** A store with the sample run; read only. */
 const shared = temporaryDirectory();
-const db = join(shared, 'sample.duckdb');
-
-beforeAll(() => {
-  cli.expect(0, ['ingest', SAMPLE, '--db', db, '--label', 'golden', '--commit', '0123456789abcdef']);
-});
+const db = copyStore(join(shared, 'sample.duckdb'), SAMPLE, ['--label', 'golden', '--commit', '0123456789abcdef']);
 
 /** An error: the code, one message on stderr that names it and what to do, nothing on stdout. */
 function expectError(answer: Answer, status: number, code: RegExp): void {
@@ -76,53 +57,34 @@ describe('help', () => {
   });
 });
 
-describe('--json', () => {
-  const asked: Readonly<Record<(typeof VERBS)[number], readonly string[]>> = {
-    ingest: [],
-    diagnose: ['diagnose'],
-    show: ['show', 'E1'],
-    log: ['log'],
-    iterations: ['iterations'],
-    memory: ['memory'],
-    config: ['config'],
-    env: ['env'],
-    peak: ['peak'],
-    state: ['state', '--at', 'peak'],
-    timeline: ['timeline'],
-    diff: ['diff', 'llama3-70b-fragmentation', 'llama3-70b-fragmentation'],
-    snapshot: ['snapshot'],
-    runs: ['runs'],
-    sources: ['sources'],
-    sql: ['sql', 'SELECT 1 AS one'],
-  };
-  it.each(VERBS)('of %s is one document that names its schema, whatever the text says', (verb) => {
-    const args =
-      verb === 'ingest'
-        ? ['ingest', SAMPLE, '--db', join(scratchDirectory(), 's.duckdb')]
-        : [...asked[verb], '--db', db];
-    const { stdout, stderr } = cli.expect(0, [...args, '--json']);
-    expect(stderr).toBe('');
-    expect(stdout.endsWith('}\n')).toBe(true);
-    expect((JSON.parse(stdout) as { schema: string }).schema).toBe(`mbforensics/${verb === 'state' ? 'at' : verb}@1`);
-    const text = cli.expect(0, args);
-    expect(text.stderr).toBe('');
-    expect(text.stdout.length).toBeGreaterThan(0);
-    expect(text.stdout).not.toMatch(/undefined|NaN|\[object/);
-    expect(text.stdout).not.toContain('\u001b');
-    if (verb === 'runs') {
-      const { runs } = JSON.parse(stdout) as RunsResult;
-      expect(runs).toMatchObject([
-        { name: 'llama3-70b-fragmentation', label: 'golden', commit: '0123456789abcdef', snapshots: 1, failed: 0 },
-      ]);
-      for (const word of [runs[0]!.name, 'golden']) expect(text.stdout).toContain(word);
-    } else if (verb === 'sources') {
-      const { sources } = JSON.parse(stdout) as SourcesResult;
-      // Four logs, one per node, a snapshot, the launch script and the configuration.
-      expect(sources.filter(({ status }) => status === 'ingested').length).toBe(7);
-      for (const { path } of sources) expect(text.stdout).toContain(path);
-    } else if (verb === 'diagnose') {
-      for (const { cause } of (JSON.parse(stdout) as DiagnoseResult).verdicts) expect(text.stdout).toContain(cause);
-    }
+// `every-verb.test.ts` has the schema of every verb.
+describe('text and document agree', () => {
+  const both = (verb: string) => ({
+    text: cli.expect(0, [verb, '--db', db]).stdout,
+    document: cli.expect(0, [verb, '--db', db, '--json']),
+  });
+
+  it('on runs', () => {
+    const { text, document } = both('runs');
+    const { runs } = document.json<RunsResult>();
+    expect(runs).toMatchObject([
+      { name: 'llama3-70b-fragmentation', label: 'golden', commit: '0123456789abcdef', snapshots: 1, failed: 0 },
+    ]);
+    for (const word of [runs[0]!.name, 'golden']) expect(text).toContain(word);
+    expect(document.stdout.endsWith('}\n')).toBe(true);
+  });
+
+  it('on sources', () => {
+    const { text, document } = both('sources');
+    const { sources } = document.json<SourcesResult>();
+    // Four logs, one per node, a snapshot, the launch script and the configuration.
+    expect(sources.filter(({ status }) => status === 'ingested').length).toBe(7);
+    for (const { path } of sources) expect(text).toContain(path);
+  });
+
+  it('on causes', () => {
+    const { text, document } = both('diagnose');
+    for (const { cause } of document.json<DiagnoseResult>().verdicts) expect(text).toContain(cause);
   });
 });
 
@@ -312,13 +274,8 @@ describe('sql', () => {
   });
 
   it('asks the store of a path', () => {
-    const env = { XDG_CACHE_HOME: join(shared, '..', `${shared}-cache`) };
-    try {
-      const args = ['sql', 'SELECT count(*) AS n FROM snapshot', SAMPLE, '--format', 'csv'];
-      expect(cli.expect(0, args, { env }).stdout).toBe('n\n1\n');
-    } finally {
-      rmSync(env.XDG_CACHE_HOME, { recursive: true, force: true });
-    }
+    const args = ['sql', 'SELECT count(*) AS n FROM snapshot', SAMPLE, '--format', 'csv'];
+    expect(cli.expect(0, args, { env: { XDG_CACHE_HOME: scratchDirectory() } }).stdout).toBe('n\n1\n');
   });
 });
 

@@ -2,12 +2,9 @@
  * Logs against upstream's golden values: the verdict is that of upstream's own checker on the same run. Recorded with
  * Megatron-LM d98e8a6 (`test_pretraining_regular_pipeline.py`) and Megatron Bridge 067f987 (`evaluate.py`).
  */
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { CompareResult } from '../../src/model/results/compare.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
 
 interface Step {
   readonly loss: number;
@@ -40,18 +37,22 @@ const memory = (reserved: boolean): string =>
   `[Rank 0] (after 2 iterations) memory (GB) | mem-allocated-gigabytes: 30.25 | mem-reserved-gigabytes: 61.5 | mem-max-allocated-gigabytes: 58.8${reserved ? ' | mem-max-reserved-gigabytes: 62.1' : ''}`;
 
 describe('presets judge logs as upstream judges the run', () => {
-  const cli = buildCli();
-  const root = temporaryDirectory();
+  const { mbf, text, ends, refuse, put } = asker();
   const CODE = { pass: 0, fail: 1 } as const;
-  const compare = (preset: string, golden: object, log: string, upstream: keyof typeof CODE, test?: object) => {
-    const directory = mkdtempSync(join(root, 'case-'));
-    mkdirSync(join(directory, 'run'));
-    writeFileSync(join(directory, 'run', 'train.log'), log);
-    writeFileSync(join(directory, 'golden_values.json'), JSON.stringify(golden));
-    if (test !== undefined) writeFileSync(join(directory, 'model_config.yaml'), JSON.stringify(test));
-    const args = ['compare', 'run', '--golden', 'golden_values.json', '--preset', preset, '--json'];
-    const env = { XDG_CACHE_HOME: join(root, 'cache') };
-    return cli.expect(CODE[upstream], args, { cwd: directory, env }).json<CompareResult>();
+  const logs: string[] = [];
+  /** The name of a run with this log: all of them are ingested at once. */
+  const runOf = (log: string): string => {
+    put(`runs/run-${logs.push(log)}/train.log`, log);
+    return `run-${logs.length}`;
+  };
+  beforeAll(() => void mbf('ingest', 'runs', '--each', '--db', 'runs.duckdb'));
+  let number = 0;
+  const compare = (preset: string, golden: object, name: string, upstream: keyof typeof CODE, test?: object) => {
+    number += 1;
+    const file = put(`case-${number}/golden_values.json`, JSON.stringify(golden));
+    if (test !== undefined) put(`case-${number}/model_config.yaml`, JSON.stringify(test));
+    const args = ['compare', name, '--golden', file, '--preset', preset, '--db', 'runs.duckdb', '--json'];
+    return ends(CODE[upstream], ...args).json<CompareResult>();
   };
 
   const STEPS = [1, 5, 10, 15, 20, 25];
@@ -67,41 +68,46 @@ describe('presets judge logs as upstream judges the run', () => {
     'num-zeros': series(({ zeros }) => Math.round(zeros)),
   };
   const ALL = ['lm loss', 'iteration-time', 'num-zeros'];
-  const megatron = (steps: readonly Step[]): string => `${steps.map((step, i) => line(step, i + 1, 25)).join('\n')}\n`;
+  /** A run of Megatron-LM. */
+  const mlm = (count: number, change?: Change): string =>
+    runOf(
+      `${run(count, change)
+        .map((step, i) => line(step, i + 1, 25))
+        .join('\n')}\n`,
+    );
 
   it.each([
-    ['itself', run(25), ALL, 'pass'],
-    ['4.9 % more loss', run(25, ({ loss }) => ({ loss: 1.049 * loss })), ALL, 'pass'],
-    ['5.1 % more loss', run(25, ({ loss }) => ({ loss: 1.051 * loss })), ALL, 'fail'],
-    ['19 % more zeros', run(25, ({ zeros }) => ({ zeros: 1.19 * zeros })), ALL, 'pass'],
-    ['21 % more zeros', run(25, ({ zeros }) => ({ zeros: 1.21 * zeros })), ALL, 'fail'],
-    ['6 % slower', run(25, ({ ms }) => ({ ms: 1.06 * ms })), ALL, 'fail'],
-    ['6 % slower, which the test does not judge', run(25, ({ ms }) => ({ ms: 1.06 * ms })), undefined, 'pass'],
-    ['a run that stopped at step 12', run(12), undefined, 'fail'],
-    ['a run that stopped at step 24', run(24), undefined, 'pass'],
-    ['one loss that is NaN', run(25, (_, i) => (i === 10 ? { loss: Number.NaN } : {})), undefined, 'pass'],
-    ['losses that are NaN', run(25, () => ({ loss: Number.NaN })), undefined, 'fail'],
-  ] as const)('mlm: %s', (_, steps, metrics, upstream) => {
+    ['itself', mlm(25), ALL, 'pass'],
+    ['4.9 % more loss', mlm(25, ({ loss }) => ({ loss: 1.049 * loss })), ALL, 'pass'],
+    ['5.1 % more loss', mlm(25, ({ loss }) => ({ loss: 1.051 * loss })), ALL, 'fail'],
+    ['19 % more zeros', mlm(25, ({ zeros }) => ({ zeros: 1.19 * zeros })), ALL, 'pass'],
+    ['21 % more zeros', mlm(25, ({ zeros }) => ({ zeros: 1.21 * zeros })), ALL, 'fail'],
+    ['6 % slower', mlm(25, ({ ms }) => ({ ms: 1.06 * ms })), ALL, 'fail'],
+    ['6 % slower, which the test does not judge', mlm(25, ({ ms }) => ({ ms: 1.06 * ms })), undefined, 'pass'],
+    ['a run that stopped at step 12', mlm(12), undefined, 'fail'],
+    ['a run that stopped at step 24', mlm(24), undefined, 'pass'],
+    ['one loss that is NaN', mlm(25, (_, i) => (i === 10 ? { loss: Number.NaN } : {})), undefined, 'pass'],
+    ['losses that are NaN', mlm(25, () => ({ loss: Number.NaN })), undefined, 'fail'],
+  ] as const)('mlm: %s', (_, name, metrics, upstream) => {
     const test = {
       ...(metrics === undefined ? {} : { METRICS: metrics }),
       ENV_VARS: { NVTE_ALLOW_NONDETERMINISTIC_ALGO: 1 },
     };
-    const { notes } = compare('mlm', MLM, megatron(steps), upstream, test);
+    const { notes } = compare('mlm', MLM, name, upstream, test);
     expect(notes.join()).toContain('model_config.yaml: judged are lm loss');
   });
 
-  it('mlm: equality where the test allows no other algorithm', () => {
-    const test = { ENV_VARS: { NVTE_ALLOW_NONDETERMINISTIC_ALGO: 0 } };
-    compare('mlm', MLM, megatron(run(25)), 'pass', test);
-    compare('mlm', MLM, megatron(run(25, ({ loss }) => ({ loss: 1.001 * loss }))), 'fail', test);
-    compare('mlm', MLM, megatron(run(25, ({ loss }) => ({ loss: 1.001 * loss }))), 'pass', {
-      ENV_VARS: { NVTE_ALLOW_NONDETERMINISTIC_ALGO: 0, NON_DETERMINSTIC_RESULTS: 1 },
-    });
+  it.each([
+    ['itself', mlm(25), {}, 'pass'],
+    ['0.1 % more loss', mlm(25, ({ loss }) => ({ loss: 1.001 * loss })), {}, 'fail'],
+    ['the same', mlm(25, ({ loss }) => ({ loss: 1.001 * loss })), { NON_DETERMINSTIC_RESULTS: 1 }, 'pass'],
+  ] as const)('mlm: equality where the test allows no other algorithm: %s', (_, name, more, upstream) => {
+    compare('mlm', MLM, name, upstream, { ENV_VARS: { NVTE_ALLOW_NONDETERMINISTIC_ALGO: 0, ...more } });
   });
 
   it('takes the options of the mlm preset with no other', () => {
-    const wrong = cli.run(['compare', 'x', '--golden', 'y', '--preset', 'bridge', '--deterministic'], { cwd: root });
-    expect([wrong.status, wrong.stderr]).toEqual([2, expect.stringContaining('--preset mlm')]);
+    const wrong = ['compare', 'x', '--golden', 'y', '--preset', 'bridge', '--deterministic'];
+    expect(refuse(2, ...wrong)).toContain('--preset mlm');
   });
 
   const BRIDGE = {
@@ -113,30 +119,35 @@ describe('presets judge logs as upstream judges the run', () => {
     ),
     ...{ alloc: 30.25, max_alloc: 58.8, max_reserved: 62.1 },
   };
-  const bridge = (steps: readonly Step[], withMemory: 'all' | 'unreserved' = 'all'): string =>
-    `${steps.flatMap((step, i) => [utilization(step), line(step, i + 1, 50), ...(i === 1 ? [memory(withMemory === 'all')] : [])]).join('\n')}\n`;
+  const bridge = (change?: Change, withMemory: 'all' | 'unreserved' = 'all'): string =>
+    runOf(
+      `${run(50, change)
+        .flatMap((step, i) => [
+          ...[utilization(step), line(step, i + 1, 50)],
+          ...(i === 1 ? [memory(withMemory === 'all')] : []),
+        ])
+        .join('\n')}\n`,
+    );
 
   it.each([
-    ['itself', run(50), 'pass'],
-    ['4.5 % less utilization', run(50, ({ util }) => ({ util: 0.955 * util })), 'pass'],
-    ['5.5 % less utilization', run(50, ({ util }) => ({ util: 0.945 * util })), 'fail'],
-    ['5.5 % more utilization', run(50, ({ util }) => ({ util: 1.055 * util })), 'fail'],
-    ['half of the utilization', run(50, ({ util }) => ({ util: 0.5 * util })), 'fail'],
-    ['one gradient norm that is NaN', run(50, (_, i) => (i === 20 ? { grad: Number.NaN } : {})), 'fail'],
-    ['gradient norms that are NaN', run(50, () => ({ grad: Number.NaN })), 'fail'],
-    ['an infinite gradient norm', run(50, (_, i) => (i === 9 ? { grad: Number.POSITIVE_INFINITY } : {})), 'fail'],
-    ['12 % more loss', run(50, ({ loss }) => ({ loss: 1.12 * loss })), 'fail'],
-    ['longer steps with the same utilization', run(50, ({ ms }) => ({ ms: 1.5 * ms })), 'pass'],
-  ] as const)('bridge: %s', (_, steps, upstream) => {
-    compare('bridge', BRIDGE, bridge(steps), upstream);
+    ['itself', bridge(), 'pass'],
+    ['4.5 % less utilization', bridge(({ util }) => ({ util: 0.955 * util })), 'pass'],
+    ['5.5 % less utilization', bridge(({ util }) => ({ util: 0.945 * util })), 'fail'],
+    ['5.5 % more utilization', bridge(({ util }) => ({ util: 1.055 * util })), 'fail'],
+    ['half of the utilization', bridge(({ util }) => ({ util: 0.5 * util })), 'fail'],
+    ['one gradient norm that is NaN', bridge((_, i) => (i === 20 ? { grad: Number.NaN } : {})), 'fail'],
+    ['gradient norms that are NaN', bridge(() => ({ grad: Number.NaN })), 'fail'],
+    ['an infinite gradient norm', bridge((_, i) => (i === 9 ? { grad: Number.POSITIVE_INFINITY } : {})), 'fail'],
+    ['12 % more loss', bridge(({ loss }) => ({ loss: 1.12 * loss })), 'fail'],
+    ['longer steps with the same utilization', bridge(({ ms }) => ({ ms: 1.5 * ms })), 'pass'],
+    ['reserved memory that the log does not print', bridge(undefined, 'unreserved'), 'fail'],
+  ] as const)('bridge: %s', (_, name, upstream) => {
+    compare('bridge', BRIDGE, name, upstream);
   });
 
-  it('bridge: reserved memory that the log does not print, and golden values that a log gives', () => {
-    compare('bridge', BRIDGE, bridge(run(50), 'unreserved'), 'fail');
-    const directory = mkdtempSync(join(root, 'export-'));
-    writeFileSync(join(directory, 'train.log'), bridge(run(50)));
-    const args = ['golden', 'export', '-', '--name', 'train.log', '--as', 'bridge'];
-    const written = cli.expect(0, args, { cwd: directory, env: { XDG_CACHE_HOME: join(root, 'cache') } }).stdout;
+  const unchanged = bridge();
+  it('bridge: golden values that a log gives', () => {
+    const written = text('golden', 'export', '-', '--name', `./runs/${unchanged}`, '--as', 'bridge');
     expect(JSON.parse(written)['49']['GPU utilization']).toBe(692);
   });
 });

@@ -3,8 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CompareResult } from '../../src/model/results/compare.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [
@@ -31,23 +30,19 @@ const scaled = (factor: number, of = [0, 1]) =>
   );
 
 describe('compare', () => {
-  const cli = buildCli();
-  const cwd = temporaryDirectory();
-  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+  const { cwd, mbf, ends, refuse } = asker();
   const STATUS = { pass: 0, regression: 1, undecided: 3 } as const;
   let number = 0;
   const compare = (log: TrainingLog, verdict: keyof typeof STATUS, ...more: string[]): CompareResult => {
     number += 1;
     const run = writeTraining(cwd, `run-${number}`, { ...BASE, ...log });
-    return cli
-      .expect(STATUS[verdict], ['compare', run, '--golden', 'base', '--json', ...more], { cwd, env })
-      .json<CompareResult>();
+    return ends(STATUS[verdict], 'compare', run, '--golden', 'base', '--json', ...more).json<CompareResult>();
   };
   const check = ({ checks }: CompareResult, name: string) => checks.find((one) => one.name === name);
   beforeAll(() => {
     writeTraining(cwd, 'base', BASE);
-    cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
-    cli.expect(0, ['ingest', 'base'], { cwd, env });
+    mbf('golden', 'add', 'base', '--name', 'base');
+    mbf('ingest', 'base');
   });
 
   it('passes what is alike, and what is better', () => {
@@ -118,10 +113,10 @@ describe('compare', () => {
   it('learns from several golden runs how much they vary', () => {
     for (const [i, ms] of [950, 1000, 1050].entries()) {
       const run = writeTraining(cwd, `wide-${i}`, { ...BASE, stepMs: (n) => (n === 1 ? 9000 : ms + (n % 5)) });
-      cli.expect(0, ['golden', 'add', run, '--name', 'wide'], { cwd, env });
+      mbf('golden', 'add', run, '--name', 'wide');
     }
     const slow = writeTraining(cwd, 'slow', { ...BASE, stepMs: (n) => (n === 1 ? 9000 : 1080 + (n % 5)) });
-    const result = cli.expect(3, ['compare', slow, '--golden', 'wide', '--json'], { cwd, env }).json<CompareResult>();
+    const result = ends(3, 'compare', slow, '--golden', 'wide', '--json').json<CompareResult>();
     expect(check(result, 'step_time')).toMatchObject({ status: 'undecided' });
     expect(check(result, 'step_time')!.noise).toBeGreaterThan(80);
   });
@@ -166,14 +161,11 @@ describe('compare', () => {
   it('writes its answer for machines that show it', () => {
     writeTraining(cwd, 'grown', { ...BASE, peaks: scaled(1.2) });
     const files = ['--markdown', 'summary.md', '--junit', 'junit.xml', '--sarif', 'compare.sarif'];
-    cli.expect(1, ['compare', 'grown', '--golden', 'base', ...files], { cwd, env });
-    cli.expect(1, ['compare', 'grown', '--golden', 'base', ...files], { cwd, env });
+    for (let time = 0; time < 2; time += 1) ends(1, 'compare', 'grown', '--golden', 'base', ...files);
     expect(readFileSync(join(cwd, 'summary.md'), 'utf8')).toMatch(/peak\\?_allocated/);
     expect(readFileSync(join(cwd, 'junit.xml'), 'utf8')).toMatch(/<testsuite[^>]* failures="[1-9]/);
     expect(JSON.parse(readFileSync(join(cwd, 'compare.sarif'), 'utf8'))).toMatchObject({ version: '2.1.0' });
-    expect(cli.expect(1, ['compare', 'grown', '--golden', 'base', '--markdown', '-'], { cwd, env }).stdout).toMatch(
-      /^#/,
-    );
+    expect(ends(1, 'compare', 'grown', '--golden', 'base', '--markdown', '-').stdout).toMatch(/^#/);
   });
 
   it('judges by the rules of the upstream projects, whose checks have two sides', () => {
@@ -185,9 +177,7 @@ describe('compare', () => {
     writeFileSync(join(cwd, 'b.json'), mlm(47e9));
     writeFileSync(join(cwd, 'c.json'), mlm(48e9));
     const judge = (file: string, status: number, preset: string) =>
-      cli
-        .expect(status, ['compare', file, '--golden', 'a.json', '--preset', preset, '--json'], { cwd, env })
-        .json<CompareResult>();
+      ends(status, 'compare', file, '--golden', 'a.json', '--preset', preset, '--json').json<CompareResult>();
     expect(judge('b.json', 1, 'mlm').checks[0]).toMatchObject({
       name: 'mem-max-allocated-bytes',
       status: 'improvement',
@@ -195,12 +185,9 @@ describe('compare', () => {
     judge('c.json', 0, 'mlm');
     // By our own rules less memory is not a failure; there is no second figure.
     judge('b.json', 0, 'default');
-    const wrong = cli.run(['compare', 'b.json', '--golden', 'a.json', '--preset', 'bridge'], { cwd, env });
-    expect([wrong.status, wrong.stdout]).toEqual([4, '']);
-    expect(wrong.stderr).toContain('MBF2802');
+    expect(refuse(4, 'compare', 'b.json', '--golden', 'a.json', '--preset', 'bridge')).toContain('MBF2802');
     // A run has the figures both projects look at.
-    cli.expect(0, ['compare', 'base', '--golden', 'base', '--preset', 'mlm'], { cwd, env });
-    cli.expect(0, ['compare', 'base', '--golden', 'base', '--preset', 'bridge'], { cwd, env });
+    for (const preset of ['mlm', 'bridge']) mbf('compare', 'base', '--golden', 'base', '--preset', preset);
   });
 
   it.each([
@@ -211,8 +198,6 @@ describe('compare', () => {
     [['compare', 'base', '--golden', 'base', '--repo', '.'], 2, 'MBF1008'],
     [['compare', 'nowhere', '--golden', 'base'], 2, 'MBF1002'],
   ] as const)('%j ends with %i and %s', (args, status, code) => {
-    const answer = cli.run(args, { cwd, env });
-    expect([answer.status, answer.stdout]).toEqual([status, '']);
-    expect(answer.stderr).toContain(code);
+    expect(refuse(status, ...args)).toContain(code);
   });
 });

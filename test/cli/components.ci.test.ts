@@ -2,7 +2,6 @@
  * Components where other views show them: in `timeline`, `diff`, `diagnose` and SQL their sums equal those of
  * `attribute`.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, it } from 'vitest';
@@ -10,37 +9,23 @@ import type { AttributedDevice, AttributeResult } from '../../src/model/results/
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import type { TimelineResult } from '../../src/model/results/timeline.js';
-import { repoRoot, startChild } from '../store/scratch.js';
-import { type Answer, buildCli } from '../support/cli.js';
+import { startChild } from '../store/scratch.js';
+import { asker, byComponent, expectFits, sum } from '../support/ask.js';
 import { type Act, recordProgram } from '../support/recorded-program.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { copyStore, samplePath, sampleStore } from '../support/stores.js';
 
-const SAMPLES = join(repoRoot, 'samples');
-const LEAK = join(SAMPLES, 'leak');
+const LEAK = samplePath('leak');
 const MIB = 2 ** 20;
 
 const STACK = ['__init__ /home/u/pkg/net.py:3', '<module> /home/u/train.py:40'];
 const PROGRAM: readonly Act[] = ['w', 'b', 'c'].map((alloc) => ({ alloc, bytes: 2 * MIB, stack: STACK }));
 
-const cli = buildCli();
-const cwd = temporaryDirectory();
-const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
-
-const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
-const attributed = (...args: string[]): AttributedDevice =>
-  mbf('attribute', ...args, '--json').json<AttributeResult>().devices[0]!;
-const sum = <Row>(rows: readonly Row[], pick: (row: Row) => number): number =>
-  rows.reduce((all, row) => all + pick(row), 0);
-function byComponent(rows: readonly { readonly component: string; readonly bytes: number }[]): Record<string, number> {
-  const sums: Record<string, number> = {};
-  for (const { component, bytes } of rows) sums[component] = (sums[component] ?? 0) + bytes;
-  return sums;
-}
+const { cli, cwd, mbf, text, json, put } = asker();
+const attributed = (...args: string[]): AttributedDevice => json<AttributeResult>('attribute', ...args).devices[0]!;
 
 describe('timeline', () => {
   const trace = (sample: string, ...args: readonly string[]) =>
-    mbf('timeline', join(SAMPLES, sample), '--components', '--json', ...args).json<TimelineResult>().snapshots[0]!
-      .devices[0]!.trace!;
+    json<TimelineResult>('timeline', samplePath(sample), '--components', ...args).snapshots[0]!.devices[0]!.trace!;
   /** Columns with entries: what was most of each, and what its components add up to. */
   function both(sample: string, ...args: readonly string[]): [number[], number[]] {
     const { columns, components } = trace(sample, ...args);
@@ -75,17 +60,17 @@ describe('timeline', () => {
 
   it('draws them with a letter for each', () => {
     const { stdout } = mbf('timeline', LEAK, '--components', '--height', '8');
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    expectFits(stdout);
     expect(stdout).toContain('P parameter ≤ 8.46 GiB · O optimizer_state ≤ 25.37 GiB');
     expect(stdout).toMatch(/^ +│P+O{40,}$/m);
-    expect(mbf('timeline', LEAK).stdout).not.toContain('P parameter');
+    expect(text('timeline', LEAK)).not.toContain('P parameter');
   });
 });
 
 describe('diff', () => {
   it('has the difference of both sides of attribute', () => {
-    const [a, b] = ['pp8', 'vpp10'].map((name) => join(SAMPLES, `llama3-70b-${name}`)) as [string, string];
-    const { components, total_delta_bytes } = mbf('diff', a, b, '--json').json<SnapshotDiff>();
+    const [a, b] = ['pp8', 'vpp10'].map((name) => samplePath(`llama3-70b-${name}`)) as [string, string];
+    const { components, total_delta_bytes } = json<SnapshotDiff>('diff', a, b);
     expect(sum(components, ({ delta_bytes }) => delta_bytes)).toBe(total_delta_bytes);
     const without = (side: 'a_bytes' | 'b_bytes') =>
       Object.fromEntries(components.map((row) => [row.component, row[side]]).filter(([, bytes]) => bytes !== 0));
@@ -97,8 +82,8 @@ describe('diff', () => {
 
 describe('diagnose', () => {
   it.each(['leak', 'capacity', 'llama3-70b-fragmentation'])('of %s equals attribute at the OOM', (name) => {
-    const run = join(SAMPLES, name);
-    const { components } = mbf('diagnose', run, '--json').json<DiagnoseResult>().verdicts[0]!;
+    const run = samplePath(name);
+    const { components } = json<DiagnoseResult>('diagnose', run).verdicts[0]!;
     const expected = attributed(run, '--at', 'oom');
     expect(components).toMatchObject({ moment: 'oom', total_bytes: expected.total_bytes });
     expect(byComponent(components!.parts)).toEqual(byComponent(expected.components));
@@ -114,34 +99,42 @@ describe('diagnose', () => {
   });
 });
 
+/** A reader in a process of its own holds the store open, so that it cannot be written. */
+async function heldOpen(name: string): Promise<{ readonly close: () => Promise<unknown> }> {
+  const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), join(cwd, name), 'read']);
+  expect(await reader.nextLine()).toBe('open');
+  return {
+    close() {
+      reader.writeLine('enough');
+      return reader.ended;
+    },
+  };
+}
+
 describe('SQL', () => {
   const rows = (db: string, statement: string): number[][] =>
-    mbf('sql', statement, '--db', db, '--json')
-      .json<{ rows: unknown[][] }>()
-      .rows.map((row) => row.map(Number));
+    json<{ rows: unknown[][] }>('sql', statement, '--db', db).rows.map((row) => row.map(Number));
 
   it('has them before a statement names them, and they add up at any entry', () => {
-    mbf('ingest', LEAK, '--db', 'sql.duckdb');
+    const db = sampleStore('leak');
     const { seq, total_bytes, blocks } = attributed(LEAK);
     const sums = 'SELECT sum(bytes), sum(blocks) FROM components_at';
-    expect(rows('sql.duckdb', `${sums}(1, 0, ${seq})`)).toEqual([[total_bytes, blocks]]);
+    expect(rows(db, `${sums}(1, 0, ${seq})`)).toEqual([[total_bytes, blocks]]);
     for (const entry of [1, 500, 7886])
-      expect(rows('sql.duckdb', `${sums}(1, 0, ${entry})`)).toEqual(
-        rows('sql.duckdb', `SELECT sum(actual_bytes), count(*) FROM live_at(1, 0, ${entry})`),
+      expect(rows(db, `${sums}(1, 0, ${entry})`)).toEqual(
+        rows(db, `SELECT sum(actual_bytes), count(*) FROM live_at(1, 0, ${entry})`),
       );
-    expect(rows('sql.duckdb', 'SELECT count(*), count(component) FROM allocation_component')).toEqual(
-      rows('sql.duckdb', 'SELECT count(*), count(*) FROM allocation'),
+    expect(rows(db, 'SELECT count(*), count(component) FROM allocation_component')).toEqual(
+      rows(db, 'SELECT count(*), count(*) FROM allocation'),
     );
   });
 
   it.each(['leak', 'llama3-70b-fragmentation'])('of %s has the rows of attribute', (name) => {
-    const db = `${name}.duckdb`;
-    mbf('ingest', join(SAMPLES, name), '--db', db);
+    const db = sampleStore(name);
     const select =
       'component, sub_component, phase, known_by, confidence, rules, bytes::BIGINT, requested_bytes::BIGINT';
     const table = (statement: string) =>
-      mbf('sql', statement, '--db', db, '--json')
-        .json<{ rows: unknown[][] }>()
+      json<{ rows: unknown[][] }>('sql', statement, '--db', db)
         .rows.map((row) => row.map(String))
         .sort();
     const rowsOf = ({ components }: AttributedDevice) =>
@@ -168,29 +161,29 @@ describe('SQL', () => {
   });
 
   it('has them at the end of each step, and in ranges of entries', () => {
-    mbf('ingest', LEAK, '--db', 'steps.duckdb');
-    const steps = rows('steps.duckdb', 'SELECT DISTINCT ordinal, end_seq FROM step_component ORDER BY ordinal');
+    const db = sampleStore('leak');
+    const steps = rows(db, 'SELECT DISTINCT ordinal, end_seq FROM step_component ORDER BY ordinal');
     expect(steps.length).toBeGreaterThan(2);
     for (const [ordinal, seq] of steps) {
-      const { total_bytes, blocks } = attributed('--db', 'steps.duckdb', '--at', `seq:${seq}`);
+      const { total_bytes, blocks } = attributed('--db', db, '--at', `seq:${seq}`);
       const sums = `SELECT sum(bytes), sum(blocks) FROM step_component WHERE ordinal = ${ordinal}`;
-      expect(rows('steps.duckdb', sums)).toEqual([[total_bytes, blocks]]);
+      expect(rows(db, sums)).toEqual([[total_bytes, blocks]]);
     }
     const series = "component_series(1, 0, '0,1000,3000', '999,2999,4999')";
-    const moments = rows('steps.duckdb', `SELECT DISTINCT nth, moment_seq FROM ${series} ORDER BY nth`);
+    const moments = rows(db, `SELECT DISTINCT nth, moment_seq FROM ${series} ORDER BY nth`);
     expect(moments.map(([nth]) => nth)).toEqual([0, 1, 2]);
     for (const [nth, seq] of moments) {
       const ofRange = `SELECT component, bytes FROM ${series} WHERE nth = ${nth}`;
       const atMoment = `SELECT component, sum(bytes) FROM components_at(1, 0, ${seq}) GROUP BY component`;
       const differing = `(${ofRange} EXCEPT ${atMoment}) UNION ALL (${atMoment} EXCEPT ${ofRange})`;
-      expect(rows('steps.duckdb', `SELECT count(*) FROM (${differing})`)).toEqual([[0]]);
+      expect(rows(db, `SELECT count(*) FROM (${differing})`)).toEqual([[0]]);
     }
   });
 
   it('has them by rules of a user for one question only, where the store cannot be written too', async () => {
-    mbf('ingest', LEAK, '--db', 'ruled.duckdb');
+    copyStore(join(cwd, 'ruled.duckdb'), LEAK);
     const rule = '{id: mine.all, component: kv_cache, sub_component: pages, at: {function: forward}}';
-    writeFileSync(join(cwd, 'mine.yaml'), `rules: [${rule}]`);
+    put('mine.yaml', `rules: [${rule}]`);
     const builtIn = attributed('--db', 'ruled.duckdb');
     const ruled = attributed('--db', 'ruled.duckdb', '--rules', 'mine.yaml');
     expect(byComponent(ruled.components)['kv_cache']).toBeGreaterThan(0);
@@ -199,72 +192,54 @@ describe('SQL', () => {
     const { components } = series.json<TimelineResult>().snapshots[0]!.devices[0]!.trace!;
     const largest = components!.bytes.map((bytes) => bytes[components!.components.indexOf('kv_cache')]!);
     expect(Math.max(...largest)).toBeGreaterThanOrEqual(byComponent(ruled.components)['kv_cache']!);
-    const reader = startChild('lock-child.mjs', [
-      join(cli.script, '..', '..', '..'),
-      join(cwd, 'ruled.duckdb'),
-      'read',
-    ]);
-    expect(await reader.nextLine()).toBe('open');
+    const reader = await heldOpen('ruled.duckdb');
     expect(attributed('--db', 'ruled.duckdb', '--rules', 'mine.yaml')).toEqual(ruled);
-    reader.writeLine('enough');
-    await reader.ended;
+    await reader.close();
     expect(attributed('--db', 'ruled.duckdb')).toEqual(builtIn);
     expect(rows('ruled.duckdb', "SELECT count(*) FROM label WHERE rules LIKE '%mine%'")).toEqual([[0]]);
   });
 
   it('has them of memory from before the recording too', () => {
-    const run = join(SAMPLES, 'llama3-70b-fragmentation');
-    mbf('ingest', run, '--db', 'before.duckdb');
+    const run = samplePath('llama3-70b-fragmentation');
+    const db = sampleStore('llama3-70b-fragmentation');
     const { total_bytes, blocks, components } = attributed(run, '--at', 'start');
-    expect(rows('before.duckdb', 'SELECT sum(bytes), sum(blocks) FROM components_at(1, 0, -1)')).toEqual([
-      [total_bytes, blocks],
-    ]);
+    expect(rows(db, 'SELECT sum(bytes), sum(blocks) FROM components_at(1, 0, -1)')).toEqual([[total_bytes, blocks]]);
     const parameter = byComponent(components)['parameter'];
     const statement = "SELECT sum(bytes) FROM components_at(1, 0, -1) WHERE component = 'parameter'";
-    expect(rows('before.duckdb', statement)).toEqual([[parameter]]);
+    expect(rows(db, statement)).toEqual([[parameter]]);
   });
 
   it('has them where the store cannot be written', async () => {
-    mbf('ingest', LEAK, '--db', 'held.duckdb');
-    const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), join(cwd, 'held.duckdb'), 'read']);
-    expect(await reader.nextLine()).toBe('open');
+    copyStore(join(cwd, 'held.duckdb'), LEAK);
+    const reader = await heldOpen('held.duckdb');
     const counts = 'SELECT count(component) = count(*), count(*) > 0 FROM allocation_component';
     const answer = mbf('sql', counts, '--db', 'held.duckdb', '--json');
     expect(answer.stderr).toBe('');
     expect(answer.json<{ rows: unknown[][] }>().rows).toEqual([[true, true]]);
-    reader.writeLine('enough');
-    await reader.ended;
+    await reader.close();
   });
 
   it('leaves them NULL where an ingest was killed before they were made and the store cannot be written', async () => {
-    mbf('ingest', LEAK, '--db', 'killed.duckdb');
+    copyStore(join(cwd, 'killed.duckdb'), LEAK);
     const labelled = attributed('--db', 'killed.duckdb');
     const instance = await DuckDBInstance.create(join(cwd, 'killed.duckdb'));
     const connection = await instance.connect();
     await connection.run('UPDATE block_life SET label = NULL; DELETE FROM label; DELETE FROM labelled_device');
     connection.closeSync();
     instance.closeSync();
-    const reader = startChild('lock-child.mjs', [
-      join(cli.script, '..', '..', '..'),
-      join(cwd, 'killed.duckdb'),
-      'read',
-    ]);
-    expect(await reader.nextLine()).toBe('open');
+    const reader = await heldOpen('killed.duckdb');
     const counts = 'SELECT count(component), count(actual_bytes) > 0 FROM allocation_component';
-    const ask = () => mbf('sql', counts, '--db', 'killed.duckdb', '--json').json<{ rows: unknown[][] }>().rows;
+    const ask = () => json<{ rows: unknown[][] }>('sql', counts, '--db', 'killed.duckdb').rows;
     expect(ask()).toEqual([[0, true]]);
     // A verb makes them for its question.
     expect(attributed('--db', 'killed.duckdb')).toEqual(labelled);
-    reader.writeLine('enough');
-    await reader.ended;
+    await reader.close();
     // The next question can make them.
     expect(ask()[0]![0]).toBeGreaterThan(0);
   });
 
   it('drops them with the file they are of', () => {
-    const record = (acts: readonly Act[]): void =>
-      writeFileSync(join(cwd, 'changing', 'snapshot_1.pickle'), recordProgram(acts));
-    mkdirSync(join(cwd, 'changing'));
+    const record = (acts: readonly Act[]) => put('changing/snapshot_1.pickle', recordProgram(acts));
     record(PROGRAM);
     mbf('ingest', 'changing', '--db', 'changing.duckdb');
     const labelled = 'SELECT count(label) FROM block_life';

@@ -1,5 +1,4 @@
 /** `mbforensics diff` as a user runs it: on paths, handles, runs and commits, over one store and over several. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Fit } from '../../samples/generate/causes/fit.js';
@@ -17,21 +16,16 @@ import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
 import { goldenFile } from '../screens/golden-file.js';
-import { buildCli } from '../support/cli.js';
+import { asker } from '../support/ask.js';
 import { type SmallBlock, smallSnapshot } from '../support/small-snapshot.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 const block = (mib: number, ...stack: string[]): SmallBlock => ({ size: mib * MIB, stack });
 
 describe('diff', () => {
-  const cli = buildCli();
-  const directory = temporaryDirectory();
-  const file = (name: string): string => join(directory, name);
-  const env = (): Record<string, string> => ({ XDG_CACHE_HOME: file('cache') });
-  const text = (...args: string[]): string => cli.expect(0, ['diff', ...args], { env: env(), cwd: directory }).stdout;
-  const json = (...args: string[]): SnapshotDiff =>
-    cli.expect(0, ['diff', ...args, '--json'], { env: env(), cwd: directory }).json<SnapshotDiff>();
+  const { cli, cwd, options, mbf, refuse, text: screenOf, json: answer, put } = asker();
+  const text = (...args: string[]) => screenOf('diff', ...args);
+  const json = (...args: string[]) => answer<SnapshotDiff>('diff', ...args);
 
   const before = [
     [block(64, 'gemm.py:10', 'mlp.py:50', 'train.py:3'), block(32, 'gemm.py:10', 'attention.py:20', 'train.py:3')],
@@ -45,14 +39,13 @@ describe('diff', () => {
   ];
 
   beforeAll(() => {
-    for (const name of ['one', 'two']) mkdirSync(file(name));
-    writeFileSync(file('one/snapshot_0.pickle'), smallSnapshot({ segments: before }));
-    writeFileSync(file('two/snapshot_0.pickle'), smallSnapshot({ segments: after }));
-    writeFileSync(file('one/snapshot_3.pickle'), smallSnapshot({ segments: before.slice(0, 1) }));
-    writeFileSync(file('two/snapshot_3.pickle'), smallSnapshot({ segments: after.slice(0, 2) }));
-    writeFileSync(file('two/snapshot_7.pickle'), smallSnapshot({ segments: after.slice(0, 1) }));
-    cli.expect(0, ['ingest', file('one'), '--db', file('runs.duckdb'), '--commit', '1f3c9aa77'], { env: env() });
-    cli.expect(0, ['ingest', file('two'), '--db', file('runs.duckdb'), '--commit', '77d0e1b12'], { env: env() });
+    put('one/snapshot_0.pickle', smallSnapshot({ segments: before }));
+    put('two/snapshot_0.pickle', smallSnapshot({ segments: after }));
+    put('one/snapshot_3.pickle', smallSnapshot({ segments: before.slice(0, 1) }));
+    put('two/snapshot_3.pickle', smallSnapshot({ segments: after.slice(0, 2) }));
+    put('two/snapshot_7.pickle', smallSnapshot({ segments: after.slice(0, 1) }));
+    mbf('ingest', 'one', '--db', 'runs.duckdb', '--commit', '1f3c9aa77');
+    mbf('ingest', 'two', '--db', 'runs.duckdb', '--commit', '77d0e1b12');
   });
 
   it('answers with sites that add up to the total', () => {
@@ -130,14 +123,12 @@ describe('diff', () => {
       { rank: 3, delta_active_bytes: 80 * MIB, delta_reserved_bytes: 80 * MIB },
     ]);
     expect(json('one', 'two', '--rank', '3')).toMatchObject({ total_delta_bytes: 80 * MIB, ranks: [] });
-    const failed = cli.expect(2, ['diff', 'one', 'two', '--rank', '7'], { env: env(), cwd: directory });
-    expect(failed.stderr).toContain('a has 0, 3, b has 0, 3, 7');
+    expect(refuse(2, 'diff', 'one', 'two', '--rank', '7')).toContain('a has 0, 3, b has 0, 3, 7');
   });
 
   it('is a gate only when asked', () => {
     const pair = ['one/snapshot_0.pickle', 'two/snapshot_0.pickle'];
-    const code = (...args: string[]): number | null =>
-      cli.run(['diff', ...args], { env: env(), cwd: directory }).status;
+    const code = (...args: string[]): number | null => cli.run(['diff', ...args], options).status;
     expect(code(...pair, '--max-growth', '1MiB')).toBe(0);
     expect(code(...pair, '--exit-code')).toBe(1);
     expect(code(...pair.toReversed(), '--exit-code')).toBe(0);
@@ -156,8 +147,8 @@ describe('diff', () => {
       smallSnapshot({
         segments: [sizes.map((mib) => ({ size: mib * MIB, stack: [] })), [block(8, 'norm.py:5', 'train.py:3')]],
       });
-    writeFileSync(file('none-a.pickle'), sized([2, 2, 64]));
-    writeFileSync(file('none-b.pickle'), sized([2, 64, 64, 64]));
+    put('none-a.pickle', sized([2, 2, 64]));
+    put('none-b.pickle', sized([2, 64, 64, 64]));
     const { sites } = json('none-a.pickle', 'none-b.pickle');
     expect(sites[0]).toMatchObject({
       match: 'exact',
@@ -175,14 +166,11 @@ describe('diff', () => {
     const entries = [{ action: 'alloc', addr: 0x7f00_0000_0000, size: MIB }];
     const oom = { action: 'oom', size: 2 ** 30, extra: { device_free: 5 } };
     const segments = [[block(1, 'a.py:1')]];
-    writeFileSync(
-      file('dead.pickle'),
+    put(
+      'dead.pickle',
       smallSnapshot({ segments, entries: [...entries, oom], top: { allocator_settings: settings(false) } }),
     );
-    writeFileSync(
-      file('alive.pickle'),
-      smallSnapshot({ segments, entries, top: { allocator_settings: settings(true) } }),
-    );
+    put('alive.pickle', smallSnapshot({ segments, entries, top: { allocator_settings: settings(true) } }));
     const result = json('dead.pickle', 'alive.pickle');
     expect(result.a_info.ooms).toBe(1);
     expect(result.notes).toContain('a ran out of memory, b did not: its peak is how far it came, not what it needs');
@@ -191,7 +179,7 @@ describe('diff', () => {
   });
 
   it('compares two moments of one snapshot', () => {
-    writeFileSync(file('run.pickle'), healthySnapshot(1, 0));
+    put('run.pickle', healthySnapshot(1, 0));
     const result = json('run.pickle', 'run.pickle', '--at-a', 'start', '--at-b', 'peak');
     expect(result).toMatchObject({ a_info: { moment: 'start', seq: null }, b_info: { moment: 'peak' } });
     expect(result.total_delta_bytes).toBe(result.b_info.active_bytes - result.a_info.active_bytes);
@@ -221,12 +209,10 @@ describe('diff', () => {
       size: 0,
       extra: { time_us: time + 1 },
     }));
-    writeFileSync(file('steps.pickle'), smallSnapshot({ entries, top: { external_annotations } }));
-    writeFileSync(file('stepless.pickle'), smallSnapshot({ entries }));
-    const db = file('steps.duckdb');
-    cli.expect(0, ['ingest', file('steps.pickle'), file('stepless.pickle'), '--run', 'steps', '--db', db], {
-      env: env(),
-    });
+    put('steps.pickle', smallSnapshot({ entries, top: { external_annotations } }));
+    put('stepless.pickle', smallSnapshot({ entries }));
+    const db = join(cwd, 'steps.duckdb');
+    mbf('ingest', 'steps.pickle', 'stepless.pickle', '--run', 'steps', '--db', db);
     const store = await openStore(db, { mode: 'read' });
     try {
       const [run] = await store.all('store.runs', { run_id: null });
@@ -237,16 +223,15 @@ describe('diff', () => {
     } finally {
       await store.close();
     }
-    const args = ['diff', file('steps.pickle'), file('stepless.pickle'), '--match-step'];
-    const failed = cli.expect(2, args, { env: env(), cwd: directory });
-    expect(failed.stderr).toContain('a has step:2 to 10, b has no whole step');
-    cli.expect(2, [...args, '--at-a', 'end'], { env: env(), cwd: directory });
+    const args = ['diff', 'steps.pickle', 'stepless.pickle', '--match-step'];
+    expect(refuse(2, ...args)).toContain('a has step:2 to 10, b has no whole step');
+    refuse(2, ...args, '--at-a', 'end');
   });
 
   it.each([11, 29])('puts the site first that doubled in a generated run (seed %i)', (seed) => {
-    const name = (side: string): string => file(`doubled-${seed}-${side}.pickle`);
-    writeFileSync(name('a'), healthySnapshot(seed, 1));
-    writeFileSync(name('b'), healthySnapshot(seed, 2));
+    const name = (side: string): string => `doubled-${seed}-${side}.pickle`;
+    put(name('a'), healthySnapshot(seed, 1));
+    put(name('b'), healthySnapshot(seed, 2));
     const result = json(name('a'), name('b'));
     const [first] = result.sites;
     expect(first).toMatchObject({ match: 'line_shifted', a_count: 1, b_count: 2 });
@@ -259,7 +244,7 @@ describe('diff', () => {
   it('finds the leak of a generated run between two of its moments', () => {
     const run = CAUSES_TO_GENERATE.find((cause) => cause.name === 'leak')!.build(3);
     const [name, bytes] = [...runDirectory(run)].find(([path]) => path.includes('snapshot'))!;
-    writeFileSync(file(name), bytes);
+    put(name, bytes);
     const complete = json(name, name);
     expect(complete.sites.filter((site) => site.delta_bytes !== 0)).toEqual([]);
     // The peak of a leak is its end; half of the trace earlier, half of what was kept was not there yet.

@@ -2,33 +2,22 @@
  * `estimate` as a user has it: from a run, a configuration, given inputs; with changes; and every way to ask for
  * nonsense.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { EstimateResult } from '../../src/model/results/estimate.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
 import { GUIDE } from '../estimate/given.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker, expectFits } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
 
-const RUN = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
-const CONFIG = join(repoRoot, 'samples', 'capacity', 'run_config.yaml');
+const RUN = samplePath('llama3-70b-fragmentation');
+const CONFIG = samplePath('capacity/run_config.yaml');
 
-const cli = buildCli();
-const directory = temporaryDirectory();
-const env = { XDG_CACHE_HOME: join(directory, 'cache') };
-
-const file = (name: string, content: unknown): string => {
-  const path = join(directory, name);
-  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
-  return path;
-};
-const ask = (...args: string[]): EstimateResult =>
-  cli.expect(0, ['estimate', ...args, '--json'], { env }).json<EstimateResult>();
+const { text, json, refuse: refused, put } = asker();
+const file = (name: string, content: unknown): string =>
+  put(name, typeof content === 'string' ? content : JSON.stringify(content));
+const ask = (...args: string[]) => json<EstimateResult>('estimate', ...args);
 const refuse = (status: number, ...args: string[]): string => {
-  const { stderr, stdout } = cli.expect(status, ['estimate', ...args], { env });
-  expect(stdout).toBe('');
+  const stderr = refused(status, 'estimate', ...args);
   expect(stderr.trimEnd().split('\n')).toHaveLength(2);
   return stderr;
 };
@@ -66,11 +55,11 @@ describe('of a run', () => {
   });
 
   it('prints the content of the JSON as text', () => {
-    const { stdout } = cli.expect(0, ['estimate', '--run', RUN, '--set', 'pp=8'], { env });
+    const stdout = text('estimate', '--run', RUN, '--set', 'pp=8');
     expect(stdout).toMatch(/^ {2}stage +layers +in flight +state +activation/m);
     expect(stdout).toContain('changed: pp 4 → 8; with it dp 2 → 1 · num_microbatches 16 → 32');
     expect(stdout).toMatch(/^ {2}device +79\.11 GiB/m);
-    expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    expectFits(stdout);
   });
 
   it.each(['megatron-lm', 'megatron-bridge'])('answers as %s', (model) => {
@@ -127,7 +116,7 @@ describe('of given inputs', () => {
 
 describe('refused', () => {
   it('files that do not exist, two sources, and options that are none', () => {
-    expect(refuse(2, '--inputs', join(directory, 'absent.json'))).toContain('MBF1003');
+    expect(refuse(2, '--inputs', 'absent.json')).toContain('MBF1003');
     expect(refuse(4, '--inputs', file('large.json', ' '.repeat(2 ** 20 + 1)))).toContain('more than 1 MiB');
     expect(refuse(2, '--run', RUN, '--config', CONFIG)).toContain('exclude each other');
     expect(refuse(2, '--run', RUN, '--set', 'tp')).toContain('expected KEY=VALUE');

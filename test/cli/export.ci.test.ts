@@ -11,7 +11,13 @@ import { Profile } from 'pprof-format';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { FREED_THERE } from '../../src/findings/export/export-live-stacks.js';
 import { NO_FRAMES, NO_STACK } from '../../src/findings/stacks/read-stacks.js';
-import type { DiagnoseResult, PeakResult, SnapshotResult, SqlResult } from '../../src/model/results/common.js';
+import type {
+  DiagnoseResult,
+  PeakDevice,
+  PeakResult,
+  SnapshotResult,
+  SqlResult,
+} from '../../src/model/results/common.js';
 import { EXPORT_FORMATS, type ExportResult } from '../../src/model/results/export.js';
 import { repoRoot, scratchDirectory } from '../store/scratch.js';
 import { type Answer, buildCli, environment } from '../support/cli.js';
@@ -20,19 +26,16 @@ import { readPprof } from '../support/python-pprof.js';
 import { python } from '../support/python-truth.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { speedscopeFaults } from '../support/speedscope-schema.js';
+import { sampleStore } from '../support/stores.js';
+import { temporaryDirectory } from '../support/temporary-directory.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
 const HANDLE = 'llama3-70b-fragmentation/0/snapshot#1';
 
 const cli = buildCli();
 const shared = temporaryDirectory();
-const db = join(shared, 'sample.duckdb');
-let peak: PeakResult['snapshots'][number]['devices'][number];
-
-beforeAll(() => {
-  cli.expect(0, ['ingest', SAMPLE, '--db', db]);
-  [peak] = cli.expect(0, ['peak', '--db', db, '--json']).json<PeakResult>().snapshots[0]!.devices as [typeof peak];
-});
+const db = sampleStore('llama3-70b-fragmentation');
+const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json']).json<T>();
+const [peak] = ask<PeakResult>('peak').snapshots[0]!.devices as readonly [PeakDevice];
 
 /** A directory of the test's own for what it exports. */
 let out = '';
@@ -67,8 +70,7 @@ describe('folded', () => {
     expect(sumOf(lines)).toBe(peak.active_bytes);
     expect(new Set(lines.map((line) => line.stack)).size).toBe(lines.length);
     // Line for line what the other verb shows, which has the innermost frame first.
-    const { stacks } = cli.expect(0, ['peak', '--db', db, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!
-      .devices[0]!;
+    const { stacks } = ask<PeakResult>('peak', '--limit', '0').snapshots[0]!.devices[0]!;
     const expected = new Map<string, number>();
     for (const { stack_id, origin, frames, bytes } of stacks) {
       const shown = frames.length > 0 ? [...frames].reverse() : [stack_id === null ? NO_STACK : NO_FRAMES];
@@ -124,7 +126,7 @@ describe('folded', () => {
     expect(summary.sum_bytes).toBe(summary.devices[0]!.active_bytes);
     expect(summary.sum_bytes).toBeLessThan(peak.active_bytes);
     const end = result('--as', 'folded', '--at', 'end', '-o', at('end.folded'));
-    const [dumped] = cli.expect(0, ['snapshot', '--db', db, '--json']).json<SnapshotResult>().snapshots[0]!.devices;
+    const [dumped] = ask<SnapshotResult>('snapshot').snapshots[0]!.devices;
     expect(end.sum_bytes).toBe(dumped!.active_bytes);
   });
 });
@@ -167,9 +169,7 @@ describe('pprof', () => {
     expect(read.samples.reduce((sum, sample) => sum + sample.values[1]!, 0)).toBe(peak.active_bytes);
     expect(read.samples.reduce((sum, sample) => sum + sample.values[0]!, 0)).toBe(peak.blocks);
     expect(read.comments.join('\n')).toContain(HANDLE);
-    const { rows } = cli
-      .expect(0, ['sql', `SELECT time_us FROM event WHERE device = 0 AND seq = ${peak.seq}`, '--db', db, '--json'])
-      .json<SqlResult>();
+    const { rows } = ask<SqlResult>('sql', `SELECT time_us FROM event WHERE device = 0 AND seq = ${peak.seq}`);
     expect(read.time_nanos).toBe(Number(rows[0]![0]) * 1000);
     for (const { labels } of read.samples) {
       expect(Object.keys(labels).sort()).toEqual(['device', 'pool', 'segment_type', 'state', 'stream']);
@@ -287,7 +287,7 @@ describe('tables', () => {
     const query = 'SELECT name, filename, line, NULL AS nothing FROM frame ORDER BY frame_id';
     const summary = result('--query', query, '-o', at('frames.csv'));
     expect(ok('--query', query, '--as', 'csv').stdout).toBe(readFileSync(at('frames.csv'), 'utf8'));
-    const rows = cli.expect(0, ['sql', query, '--db', db, '--json', '--limit', '0']).json<SqlResult>().rows;
+    const rows = ask<SqlResult>('sql', query, '--limit', '0').rows;
     expect(summary.rows).toBe(rows.length);
     if (!hasPython) return;
     const read = JSON.parse(
@@ -310,16 +310,8 @@ describe('tables', () => {
   });
 
   it('all go into a directory, each table and view', () => {
-    const tables = cli
-      .expect(0, [
-        'sql',
-        "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1",
-        '--db',
-        db,
-        '--json',
-      ])
-      .json<SqlResult>()
-      .rows.map(([name]) => String(name));
+    const names = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1";
+    const tables = ask<SqlResult>('sql', names).rows.map(([name]) => String(name));
     for (const format of ['parquet', 'csv']) {
       const summary = result('--table', 'all', '--as', format, '-o', at(format));
       expect(readdirSync(at(format)).sort()).toEqual(tables.map((name) => `${name}.${format}`).sort());
@@ -367,8 +359,6 @@ for s in top['segments']: s['segment_pool_id'] = tuple(s['segment_pool_id'])
 pickle.dump(top, open(sys.argv[2], 'wb'))
 `;
 
-import { temporaryDirectory } from '../support/temporary-directory.js';
-
 describe('a whole snapshot', () => {
   it('at a moment is that moment, for us too', () => {
     if (!hasPython) return;
@@ -392,8 +382,7 @@ describe('a whole snapshot', () => {
     });
     const then = cli.expect(0, ['peak', at('run'), '--json', '--limit', '0'], again).json<PeakResult>().snapshots[0]!
       .devices[0]!;
-    const now = cli.expect(0, ['peak', '--db', db, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!
-      .devices[0]!;
+    const now = ask<PeakResult>('peak', '--limit', '0').snapshots[0]!.devices[0]!;
     // In the file, a stack known only from the free has a frame that marks it; its call site is the same.
     const bySite = (sites: typeof now.sites): Record<string, number> => {
       const bytes: Record<string, number> = {};
@@ -407,9 +396,7 @@ describe('a whole snapshot', () => {
   });
 
   it('at its OOM ends with it, as an observer would have dumped it', () => {
-    const { rows } = cli
-      .expect(0, ['sql', 'SELECT seq, requested_bytes FROM trace_oom', '--db', db, '--json'])
-      .json<SqlResult>();
+    const { rows } = ask<SqlResult>('sql', 'SELECT seq, requested_bytes FROM trace_oom');
     const [oom, requested] = rows[0]!.map(Number);
     const summary = result('--as', 'snapshot-json', '--at', 'oom', '-o', at('oom.json'));
     expect(summary).toMatchObject({ rows: oom! + 1, moment: 'oom' });
@@ -421,9 +408,7 @@ describe('a whole snapshot', () => {
     const then = cli
       .expect(0, ['diagnose', at('oom'), '--json', '--capacity', '79.11GiB'], again)
       .json<DiagnoseResult>();
-    const now = cli
-      .expect(0, ['diagnose', HANDLE, '--db', db, '--json', '--capacity', '79.11GiB'])
-      .json<DiagnoseResult>();
+    const now = ask<DiagnoseResult>('diagnose', HANDLE, '--capacity', '79.11GiB');
     expect(then.verdicts[0]).toMatchObject({ cause: now.verdicts[0]!.cause, detail: now.verdicts[0]!.detail });
     const { rows: last } = cli
       .expect(0, ['sql', 'SELECT action, size_bytes FROM event ORDER BY seq DESC LIMIT 1', at('oom'), '--json'], again)

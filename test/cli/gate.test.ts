@@ -6,8 +6,8 @@ import { parse } from 'yaml';
 import type { GoldenDocument } from '../../src/model/measurement.js';
 import type { GateResult, GateVerdict } from '../../src/model/results/gate.js';
 import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [
@@ -40,10 +40,8 @@ interface Sarif {
 }
 
 describe('gate', () => {
-  const cli = buildCli();
-  const cwd = temporaryDirectory();
-  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
-  const mbf = (status: number, ...args: string[]) => cli.expect(status, ['gate', ...args], { cwd, env });
+  const { cli, cwd, options, ends, refuse } = asker();
+  const mbf = (status: number, ...args: string[]) => ends(status, 'gate', ...args);
   const STATUS: Readonly<Record<GateVerdict, number>> = {
     pass: 0,
     warning: 0,
@@ -105,7 +103,7 @@ describe('gate', () => {
     mbf(0, 'retries-base', '--baseline', 'retries.json', '--update');
     const last = (count: number, ...more: string[]) => {
       const run = writeTraining(cwd, `retries-${count}`, { ...BASE, ...retries(count) });
-      return cli.run(['gate', run, '--baseline', 'retries.json', '--json', ...more], { cwd, env });
+      return cli.run(['gate', run, '--baseline', 'retries.json', '--json', ...more], options);
     };
     expect(last(10).status).toBe(0);
     const more = last(90);
@@ -152,15 +150,14 @@ describe('gate', () => {
   });
 
   it('finds the component that grew', () => {
-    const samples = join(repoRoot, 'samples');
-    mbf(0, join(samples, 'llama3-70b-expandable'), '--baseline', 'llama.json', '--update');
-    const args = [join(samples, 'llama3-70b-vpp10'), '--baseline', 'llama.json', '--allow-change', 'layout'];
+    mbf(0, samplePath('llama3-70b-expandable'), '--baseline', 'llama.json', '--update');
+    const args = [samplePath('llama3-70b-vpp10'), '--baseline', 'llama.json', '--allow-change', 'layout'];
     const reports = ['--sarif', 'llama.sarif', '--junit', 'llama.xml', '--markdown', 'llama.md'];
     const result = mbf(1, ...args, '--json', ...reports).json<GateResult>();
     expect(failing(result).every((name) => name.startsWith('component:'))).toBe(true);
     expect(failing(result).length).toBeGreaterThan(0);
     expect(mbf(1, ...args).stdout).toMatch(/component:\w+ .* FAIL\n/);
-    expect(cli.run(['gate', ...args, '--warn', 'component'], { cwd, env }).status).toBe(0);
+    mbf(0, ...args, '--warn', 'component');
     const lines = readFileSync(join(cwd, 'llama.json'), 'utf8').split('\n');
     for (const { ruleId, locations } of sarif('llama.sarif').filter((one) => one.ruleId.startsWith('component:'))) {
       const { artifactLocation, region } = locations[0]!.physicalLocation!;
@@ -233,12 +230,8 @@ describe('gate', () => {
 
   it('refuses a run that failed, and a repeat with another model', () => {
     const before = readFileSync(join(cwd, 'base.json'), 'utf8');
-    const update = (...more: string[]) =>
-      cli.run(['gate', ...more, '--baseline', 'base.json', '--update'], { cwd, env });
-    for (const refused of [update('dead'), update('other', '--append')]) {
-      expect([refused.status, refused.stdout]).toEqual([2, '']);
-      expect(refused.stderr).toContain('MBF1001');
-    }
+    for (const run of [['dead'], ['other', '--append']])
+      expect(refuse(2, 'gate', ...run, '--baseline', 'base.json', '--update')).toContain('MBF1001');
     expect(readFileSync(join(cwd, 'base.json'), 'utf8')).toBe(before);
     copyFileSync(join(cwd, 'base.json'), join(cwd, 'forced.json'));
     mbf(0, 'dead', '--baseline', 'forced.json', '--update', '--force');
@@ -258,10 +251,9 @@ describe('gate', () => {
     [['base', '--baseline', 'base.json', '--tolerance', 'memory=2'], 2, 'MBF1001', 'memory'],
   ] as const)('%j ends with %i and %s', (args, status, code, words) => {
     writeFileSync(join(cwd, 'cut.json'), readFileSync(join(cwd, 'base.json'), 'utf8').slice(0, 900));
-    const answer = cli.run(['gate', ...args], { cwd, env });
-    expect([answer.status, answer.stdout]).toEqual([status, '']);
-    expect(answer.stderr).toContain(code);
-    expect(answer.stderr).toContain(words);
+    const stderr = refuse(status, 'gate', ...args);
+    expect(stderr).toContain(code);
+    expect(stderr).toContain(words);
     expect(existsSync(join(cwd, 'absent.json'))).toBe(false);
   });
 
@@ -290,7 +282,7 @@ describe('gate', () => {
       const file = args[args.indexOf('--baseline') + 1]!;
       mkdirSync(join(cwd, file, '..'), { recursive: true });
       copyFileSync(join(cwd, 'base.json'), join(cwd, file));
-      cli.expect(0, args, { cwd, env });
+      cli.expect(0, args, options);
     });
   });
 });

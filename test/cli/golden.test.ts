@@ -8,8 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { GoldenDocument } from '../../src/model/measurement.js';
 import type { GoldenListResult, GoldenShowResult } from '../../src/model/results/golden.js';
 import { MIB } from '../../src/model/units.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
 import { oomLines, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [
@@ -18,10 +17,7 @@ const PEAKS = [
 ];
 
 describe('golden values', () => {
-  const cli = buildCli();
-  const cwd = temporaryDirectory();
-  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
-  const mbf = (status: number, ...args: string[]) => cli.expect(status, args, { cwd, env });
+  const { cwd, ends: mbf, refuse } = asker();
   const list = (): GoldenListResult => mbf(0, 'golden', 'list', '--json').json<GoldenListResult>();
   beforeAll(() => {
     writeTraining(cwd, 'first', { peaks: PEAKS, stepMs: (i) => (i === 1 ? 9000 : 1000 + i) });
@@ -56,9 +52,7 @@ describe('golden values', () => {
     const show = (name: string) => mbf(0, 'golden', 'show', name, '--json').json<GoldenShowResult>().runs;
     expect(show('again')).toEqual(show('base'));
     expect(show('base.json')).toEqual(document.runs);
-    const taken = cli.run(['golden', 'export', 'base.json', '--name', 'base'], { cwd, env });
-    expect(taken.status).toBe(2);
-    expect(taken.stderr).toContain('MBF1007');
+    expect(refuse(2, 'golden', 'export', 'base.json', '--name', 'base')).toContain('MBF1007');
     mbf(0, 'golden', 'remove', 'again');
     expect(list().goldens.map(({ name }) => name)).toEqual(['base']);
   });
@@ -80,9 +74,7 @@ describe('golden values', () => {
   });
 
   it('accepts a run that did not finish only with the option', () => {
-    const refused = cli.run(['golden', 'add', 'dead', '--name', 'dead'], { cwd, env });
-    expect(refused.status).toBe(2);
-    expect(refused.stderr).toMatch(/out of memory/);
+    expect(refuse(2, 'golden', 'add', 'dead', '--name', 'dead')).toMatch(/out of memory/);
     mbf(0, 'golden', 'add', 'dead', '--name', 'dead', '--force');
     expect(list().goldens.find(({ name }) => name === 'dead')!.ending).toBe('oom');
     mbf(0, 'golden', 'remove', 'dead');
@@ -103,8 +95,6 @@ describe('golden values', () => {
     writeFileSync(join(cwd, 'broken.json'), '{"lm loss": {"start_step": 1, ');
     writeFileSync(join(cwd, 'other.json'), '{"traceEvents": []}');
     writeFileSync(join(cwd, 'empty.json'), '{}');
-    const answer = cli.run(args, { cwd, env });
-    expect([answer.status, answer.stdout]).toEqual([status, '']);
-    expect(answer.stderr).toContain(code);
+    expect(refuse(status, ...args)).toContain(code);
   });
 });

@@ -1,13 +1,11 @@
 /** `history` as scripts see it: a real store of generated runs, a real repository, exit codes, JSON and text. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { HISTORY_METRIC_NAMES, type HistoryResult } from '../../src/model/results/history.js';
 import { repositoryAt } from '../git/repositories.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker, expectFits } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
 
 const GIB = 1024 ** 3;
 
@@ -59,11 +57,9 @@ const STORIES: readonly (readonly [name: string, commit: number, story: Story])[
   ['r3-again', 3, { gib: 55.14 }],
 ];
 
-const cli = buildCli();
-const root = temporaryDirectory();
-const db = join(root, 'store.duckdb');
+const { cli, cwd: root, options, ends, mbf, text, json, refuse, put } = asker();
+const db = ['--db', 'store.duckdb'];
 const checkout = join(root, 'checkout');
-const env = { XDG_CACHE_HOME: join(root, 'cache') };
 let shas: string[] = [];
 
 beforeAll(() => {
@@ -73,20 +69,18 @@ beforeAll(() => {
   const order = [3, 0, 8, 1, 2, 4, 5, 10, 6, 9, 7, 11];
   for (const [k, i] of order.entries()) {
     const [name, commit, story] = STORIES[i]!;
-    mkdirSync(join(root, 'runs', name), { recursive: true });
-    writeFileSync(join(root, 'runs', name, 'train.log'), log(story));
+    put(`runs/${name}/train.log`, log(story));
     const id = k % 2 === 0 ? shas[commit]! : shas[commit]!.slice(0, 8);
     const label = commit < 6 ? 'old' : 'new';
-    cli.expect(0, ['ingest', join(root, 'runs', name), '--commit', id, '--label', label, '--db', db, '-q']);
+    mbf('ingest', `runs/${name}`, '--commit', id, '--label', label, ...db, '-q');
   }
 });
 
-const ask = (...args: string[]): HistoryResult =>
-  cli.expect(0, ['history', ...args, '--db', db, '--json']).json<HistoryResult>();
+const ask = (...args: string[]) => json<HistoryResult>('history', ...args, ...db);
 
 describe('history', () => {
   it('has help with examples, and needs a store and metrics it knows', () => {
-    const { stdout } = cli.expect(0, ['history', '--help']);
+    const stdout = text('history', '--help');
     expect(stdout.split('\nExamples:\n')[1]!.trim().split('\n').length).toBeGreaterThanOrEqual(3);
     for (const metric of HISTORY_METRIC_NAMES) expect(stdout).toContain(metric);
     for (const args of [
@@ -96,16 +90,15 @@ describe('history', () => {
       ['--min-change', 'much'],
       ['--limit', 'all'],
     ])
-      expect(cli.expect(2, ['history', ...args, '--db', db]).stderr, args.join(' ')).toContain('MBF1001');
-    expect(cli.expect(2, ['history', '--from', 'nowhere', '--db', db]).stderr).toContain('MBF1002');
-    expect(cli.expect(2, ['history', '--repo', root, '--db', db]).stderr).toContain('MBF1008');
+      expect(refuse(2, 'history', ...args, ...db), args.join(' ')).toContain('MBF1001');
+    expect(refuse(2, 'history', '--from', 'nowhere', ...db)).toContain('MBF1002');
+    expect(refuse(2, 'history', '--repo', root, ...db)).toContain('MBF1008');
   });
 
   it.each(HISTORY_METRIC_NAMES)('of %s is a screen of text', (metric) => {
-    const answer = cli.expect(0, ['history', '--metric', metric, '--repo', checkout, '--db', db]);
-    expect(answer.stderr).toBe('');
-    expect(answer.stdout).not.toMatch(/undefined|NaN|\[object/);
-    for (const line of answer.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    const { stdout, stderr } = mbf('history', '--metric', metric, '--repo', checkout, ...db);
+    expect(stderr).toBe('');
+    expectFits(stdout);
   });
 
   it('finds the commit in the order of the repository', () => {
@@ -138,7 +131,7 @@ describe('history', () => {
   });
 
   it('draws it', () => {
-    const { stdout } = cli.expect(0, ['history', '--repo', checkout, '--db', db, '--limit', '4']);
+    const stdout = text('history', '--repo', checkout, ...db, '--limit', '4');
     expect(stdout).toMatch(/^peak allocated memory by commit · 11 commits, 12 runs · 2 died \(2 out of memory\)/);
     expect(stdout.replaceAll(/\n {4}/g, ' ')).toMatch(
       new RegExp(
@@ -152,7 +145,8 @@ describe('history', () => {
     expect(stdout).toMatch(/^ {2}died +× +×$/m);
     expect(stdout).toContain('7 earlier points not listed; --limit 0 lists all');
     expect(stdout).toMatch(/≥ 58\.00 GiB .*out of memory/);
-    const all = cli.expect(0, ['history', '--db', db, '--limit', '0'], { env: { LC_ALL: 'C' } }).stdout;
+    const ascii = { ...options, env: { LC_ALL: 'C' } };
+    const all = cli.expect(0, ['history', ...db, '--limit', '0'], ascii).stdout;
     expect(all).toMatch(/^[\n\u0020-\u007e]*$/);
     expect(all).not.toContain('not listed');
   });
@@ -168,25 +162,20 @@ describe('history', () => {
   });
 
   it('exits 1 if the last change is for the worse', () => {
-    const gate = ['history', '--exit-code', '--repo', checkout, '--db', db];
-    cli.expect(1, gate);
-    cli.expect(0, [...gate, '--metric', 'step_ms']);
-    cli.expect(0, [...gate, '--min-change', '20%']);
-    cli.expect(0, [...gate, '--from', 'HEAD~6']);
-    cli.expect(
-      0,
-      gate.filter((arg) => arg !== '--exit-code'),
-    );
+    const gate = ['history', '--repo', checkout, ...db];
+    ends(1, ...gate, '--exit-code');
+    for (const more of [
+      ['--metric', 'step_ms'],
+      ['--min-change', '20%'],
+      ['--from', 'HEAD~6'],
+    ])
+      mbf(...gate, '--exit-code', ...more);
+    mbf(...gate);
   });
 
   it('takes a part of the runs', () => {
-    expect(ask('--label', 'new', '--repo', checkout).points.map(({ run }) => run)).toEqual([
-      'r7',
-      'r8',
-      'r9',
-      'r10',
-      'r11',
-    ]);
+    const labelled = ask('--label', 'new', '--repo', checkout).points.map(({ run }) => run);
+    expect(labelled.join(' ')).toBe('r7 r8 r9 r10 r11');
     const part = ask('--repo', checkout, '--from', shas[6]!.slice(0, 7), '--to', shas[9]!);
     expect(part.points.map(({ run }) => run)).toEqual(['r7', 'r8', 'r9']);
     expect(ask('--by', 'run', '--from', 'r8', '--to', 'r8').points.length).toBe(1);
@@ -211,21 +200,13 @@ describe('history', () => {
 
 describe('history of odd stores', () => {
   it('knows the last launch of a run, and lines that occur in two files', () => {
-    const runs = join(root, 'odd');
-    const store = join(root, 'odd.duckdb');
-    const write = (run: string, file: string, text: string): void => {
-      mkdirSync(join(runs, run), { recursive: true });
-      writeFileSync(join(runs, run, file), text);
-    };
     const failed = log({ gib: 70, steps: 6, end: OOM });
     // A restart begins where the counter goes back.
-    write('restarted', 'train.log', `${failed}${log({ gib: 60, ms: 200 })}`);
-    write('copied', 'node-0.log', failed);
-    write('copied', 'all.log', failed);
-    write('silent', 'train.log', 'using world size: 2, data-parallel size: 1, tensor-model-parallel size: 1\n');
-    cli.expect(0, ['ingest', runs, '--each', '--db', store, '-q']);
-    const of = (metric: string): HistoryResult =>
-      cli.expect(0, ['history', '--metric', metric, '--db', store, '--json']).json<HistoryResult>();
+    put('odd/restarted/train.log', `${failed}${log({ gib: 60, ms: 200 })}`);
+    for (const name of ['node-0', 'all']) put(`odd/copied/${name}.log`, failed);
+    put('odd/silent/train.log', 'using world size: 2, data-parallel size: 1, tensor-model-parallel size: 1\n');
+    mbf('ingest', 'odd', '--each', '--db', 'odd.duckdb', '-q');
+    const of = (metric: string) => json<HistoryResult>('history', '--metric', metric, '--db', 'odd.duckdb');
     const peaks = of('peak_allocated_bytes');
     expect(peaks.by).toBe('run');
     expect(peaks.points).toMatchObject([
@@ -243,29 +224,26 @@ describe('history of odd stores', () => {
   });
 
   it('reads peaks off snapshots, exact from the first question on', () => {
-    const sample = join(repoRoot, 'samples', 'leak', 'snapshot_oom_rank-0.pickle.gz');
-    const { points } = cli
-      .expect(0, ['history', sample, '--metric', 'peak_active_bytes', '--json'], { env })
-      .json<HistoryResult>();
-    const peak = cli.expect(0, ['peak', sample, '--json'], { env }).json<PeakResult>();
+    const sample = samplePath('leak/snapshot_oom_rank-0.pickle.gz');
+    const { points } = json<HistoryResult>('history', sample, '--metric', 'peak_active_bytes');
+    const peak = json<PeakResult>('peak', sample);
     expect(points).toMatchObject([
       { value: peak.snapshots[0]!.devices[0]!.active_bytes, approximate: false, is_lower_bound: true, ending: 'oom' },
     ]);
-    const reserved = cli
-      .expect(0, ['history', sample, '--metric', 'peak_reserved_bytes', '--json'], { env })
-      .json<HistoryResult>();
+    const reserved = json<HistoryResult>('history', sample, '--metric', 'peak_reserved_bytes');
     expect(reserved.points[0]!.value).toBeGreaterThanOrEqual(points[0]!.value);
   });
 
   it('without points prints a note', () => {
-    const { stdout } = cli.expect(0, ['history', '--label', 'nobody', '--exit-code', '--db', db]);
-    expect(stdout).toBe('peak allocated memory by commit · 0 commits, 0 runs\n');
+    expect(text('history', '--label', 'nobody', '--exit-code', ...db)).toBe(
+      'peak allocated memory by commit · 0 commits, 0 runs\n',
+    );
   });
 
   it('needs git for --repo only', () => {
-    const without = { PATH: join(root, 'no-programs') };
-    cli.expect(0, ['history', '--db', db], { env: without });
-    const answer = cli.expect(2, ['history', '--db', db, '--repo', checkout], { env: without });
+    const without = { ...options, env: { PATH: join(root, 'no-programs') } };
+    cli.expect(0, ['history', ...db], without);
+    const answer = cli.expect(2, ['history', ...db, '--repo', checkout], without);
     expect(answer.stderr).toMatch(/MBF1008.*git/);
   });
 });

@@ -1,6 +1,6 @@
-/** `knobs` and `explain` as a user has them. */
+/** `knobs` and `explain` as a user has them; docs/screens has `explain offload-pp`. */
 import { describe, expect, it } from 'vitest';
-import type { ExplainResult, KnobsResult } from '../../src/model/results/knowledge.js';
+import type { KnobsResult } from '../../src/model/results/knowledge.js';
 import { buildCli } from '../support/cli.js';
 
 const cli = buildCli();
@@ -29,15 +29,6 @@ describe('explain', () => {
       ['explain', '--', '--recompute-modules'],
     ])
       expect(cli.expect(0, args).stdout).toMatch(/^recompute_modules {2}\(knob, a setting\)\n/);
-  });
-
-  it('explains a rule', () => {
-    const { stdout } = cli.expect(0, ['explain', 'offload-pp']);
-    expect(stdout).toContain('offload-pp  (rule, error)');
-    expect(stdout).toContain('says "Currently there is no support for Pipeline parallelism with CPU offloading"');
-    const result = cli.expect(0, ['explain', 'offload-pp', '--json']).json<ExplainResult>();
-    expect(result.schema).toBe('mbforensics/explain@1');
-    expect(result.found[0]?.is).toBe('rule');
   });
 
   it('refuses an unknown name, with similar names', () => {

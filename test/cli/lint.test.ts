@@ -1,11 +1,12 @@
 /** `lint` as a user has it: configurations of every framework, environments, runs, bad files, exit codes. */
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { LintResult } from '../../src/model/results/lint.js';
-import { buildCli, cliOf, type RunOptions } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker, expectFits } from '../support/ask.js';
+import { cliOf } from '../support/cli.js';
+import { samplePath } from '../support/stores.js';
 
 const BRIDGE = `_target_: megatron.bridge.training.config.ConfigContainer
 model:
@@ -54,16 +55,12 @@ const LOG = `------------------------ arguments ------------------------
 `;
 
 describe('lint', () => {
-  const cli = buildCli();
-  const cwd = temporaryDirectory();
-  const options: RunOptions = { cwd, env: { XDG_CACHE_HOME: join(cwd, 'cache') } };
-  const write = (name: string, content: string | Buffer): void => writeFileSync(join(cwd, name), content);
-  const lint = (status: number, ...args: string[]): LintResult =>
-    cli.expect(status, ['lint', ...args, '--json'], options).json<LintResult>();
+  const { cli, cwd, options, ends, mbf, put: write } = asker();
+  const lint = (status: number, ...args: string[]) => ends(status, 'lint', ...args, '--json').json<LintResult>();
   const linesOf = ({ findings }: LintResult): string[] =>
     findings.filter(({ severity }) => severity === 'error').map(({ rule, line }) => `${rule} ${line}`);
   const refuses = (status: number, pattern: RegExp, ...args: string[]): void =>
-    expect(cli.expect(status, ['lint', ...args], options).stderr).toMatch(pattern);
+    expect(ends(status, 'lint', ...args).stderr).toMatch(pattern);
 
   beforeAll(() => {
     write('bridge.yaml', BRIDGE);
@@ -73,17 +70,13 @@ describe('lint', () => {
     write('alias.yaml', ALIAS);
     write('environ.txt', `${ENVIRON.join('\n')}\n`);
     write('train.log.gz', gzipSync(LOG));
-    write(
-      'broken.yaml',
-      'num_layers: 4\ncpu_offloading: true\npipeline_model_parallel_size: 2\nlist: [1, 2\nother: {\n',
-    );
+    write('broken.yaml', `${ALIAS}list: [1, 2\nother: {\n`);
     write('empty.yaml', '');
     write('binary.yaml', Buffer.from(Array.from({ length: 4000 }, (_, i) => (i * 7919) % 256)));
     write('strange.yaml', 'apples: 1\n');
-    mkdirSync(join(cwd, 'conf'));
     write('conf/model.yaml', BRIDGE);
     write('conf/launch.sbatch', SBATCH);
-    symlinkSync(join(import.meta.dirname, '..', '..', 'samples', 'llama3-70b-pp8'), join(cwd, 'sample'));
+    symlinkSync(samplePath('llama3-70b-pp8'), join(cwd, 'sample'));
   });
 
   it('finds what is wrong with a configuration of Bridge, each at its line', () => {
@@ -110,12 +103,12 @@ describe('lint', () => {
   });
 
   it('prints the same as text, within a screen', () => {
-    const { stdout } = cli.expect(1, ['lint', 'bridge.yaml'], options);
+    const { stdout } = ends(1, 'lint', 'bridge.yaml');
     expect(stdout).toContain('error    offload-pp  bridge.yaml:6\n');
     expect(stdout).toContain('pipeline_model_parallel_size: 4 (line 9)');
     expect(stdout).toContain('mbforensics explain offload-layers');
     expect(stdout).toMatch(/\n\d+ errors?, \d+ warnings?, \d+ notes?; \d+ rules on \d+ settings\n$/);
-    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+    expectFits(stdout);
   });
 
   it('reads flags of a script, NeMo, other spellings, and logs', () => {
@@ -161,22 +154,17 @@ describe('lint', () => {
       device: 'h100-80gb',
     });
     expect(lint(1, 'bridge.yaml', '--framework', 'megatron-lm@0.19').versions).toMatchObject({ megatron_core: '0.19' });
-    refuses(
-      2,
-      /MBF1001: invalid --framework "deepspeed"; expected one of megatron-lm, megatron-bridge, nemo/,
-      'bridge.yaml',
-      '--framework',
-      'deepspeed',
-    );
-    refuses(2, /MBF1001: --framework "nemo@": no version/, 'bridge.yaml', '--framework', 'nemo@');
-    refuses(2, /MBF1001: unknown --gpu "voodoo2"; expected one such as h100-80gb/, 'bridge.yaml', '--gpu', 'voodoo2');
-    refuses(
-      2,
-      /MBF1001: invalid --version-of "tea=2"; expected PACKAGE=VERSION/,
-      'bridge.yaml',
-      '--version-of',
-      'tea=2',
-    );
+    for (const [option, value, message] of [
+      [
+        '--framework',
+        'deepspeed',
+        /invalid --framework "deepspeed"; expected one of megatron-lm, megatron-bridge, nemo/,
+      ],
+      ['--framework', 'nemo@', /--framework "nemo@": no version/],
+      ['--gpu', 'voodoo2', /unknown --gpu "voodoo2"; expected one such as h100-80gb/],
+      ['--version-of', 'tea=2', /invalid --version-of "tea=2"; expected PACKAGE=VERSION/],
+    ] as const)
+      refuses(2, new RegExp(`MBF1001: ${message.source}`), 'bridge.yaml', option, value);
   });
 
   it('tries the rules asked for', () => {
@@ -185,25 +173,20 @@ describe('lint', () => {
     expect(onlyRule.findings.map(({ rule }) => rule)).toEqual(['offload-pp']);
     const errors = lint(1, 'bridge.yaml', '--severity', 'error');
     expect(errors.findings.every(({ severity }) => severity === 'error')).toBe(true);
-    refuses(
-      2,
-      /MBF1001: unknown --rule "offload-nothing"; expected one such as .*offload-pp/,
-      'bridge.yaml',
-      '--rule',
-      'offload-nothing',
-    );
+    const unknown = /MBF1001: unknown --rule "offload-nothing"; expected one such as .*offload-pp/;
+    refuses(2, unknown, 'bridge.yaml', '--rule', 'offload-nothing');
     refuses(2, /severity/, 'bridge.yaml', '--severity', 'grave');
   });
 
   it('ends with 1 for an error, 0 without, and 3 for an undecided one where that is asked for', () => {
-    const { stdout } = cli.expect(0, ['lint', 'sound.yaml', '--rule', 'offload-pp'], options);
+    const { stdout } = mbf('lint', 'sound.yaml', '--rule', 'offload-pp');
     expect(stdout).toContain('no rule is broken');
     expect(stdout).toContain('0 errors, 0 warnings, 0 notes; 1 rule on ');
     // The number of layers is unknown.
     write('partial.yaml', 'cpu_offloading: true\ncpu_offloading_num_layers: 12\nhidden_size: 8\n');
     const rule = ['--rule', 'offload-layers'];
     expect(lint(0, 'partial.yaml', ...rule).unknown).toMatchObject([{ rule: 'offload-layers', needs: ['num_layers'] }]);
-    expect(cli.expect(3, ['lint', 'partial.yaml', ...rule, '--strict'], options).stdout).toContain(
+    expect(ends(3, 'lint', 'partial.yaml', ...rule, '--strict').stdout).toContain(
       '1 rule undecided, an error: offload-layers needs num_layers',
     );
   });
@@ -214,13 +197,13 @@ describe('lint', () => {
     refuses(4, /MBF2202: binary\.yaml: holds no setting/, 'binary.yaml');
     refuses(4, /MBF2202: strange\.yaml: holds no setting/, 'strange.yaml');
     refuses(4, /MBF2202: strange\.yaml: holds no variable/, 'sound.yaml', '--env', 'strange.yaml');
-    const answer = cli.expect(4, ['lint', 'bridge.yaml', 'empty.yaml', 'missing.yaml', '--json'], options);
+    const answer = ends(4, 'lint', 'bridge.yaml', 'empty.yaml', 'missing.yaml', '--json');
     expect(answer.stderr).toMatch(/MBF2004: empty\.yaml[\s\S]*MBF1003: missing\.yaml/);
     expect(linesOf(answer.json<LintResult>())).toContain('offload-pp 6');
-    expect(cli.expect(4, ['lint', 'empty.yaml', '--json'], options).stdout).toBe('');
+    expect(ends(4, 'lint', 'empty.yaml', '--json').stdout).toBe('');
     // A log with a version and without settings gets the note too.
     write('silent.log', 'host1:12:34 [0] NCCL INFO NCCL version 2.18.1+cuda12.1\ntraining ...\n');
-    const silent = cli.expect(4, ['lint', 'silent.log'], options);
+    const silent = ends(4, 'lint', 'silent.log');
     expect(silent.stdout).toBe('');
     expect(silent.stderr).toMatch(/MBF2202: silent\.log: holds no setting/);
     // Nothing is called that: neither a path nor a run.
@@ -235,7 +218,7 @@ describe('lint', () => {
 
   it('judges a run of the store as it judges its files', () => {
     const files = lint(0, 'sample', '--severity', 'error', '--rule', 'offload-pp');
-    cli.expect(0, ['ingest', 'sample', '--run', 'night-shift', '--label', 'nightly'], options);
+    mbf('ingest', 'sample', '--run', 'night-shift', '--label', 'nightly');
     for (const operand of [['night-shift'], ['--run', 'night-shift'], ['label:nightly']]) {
       const run = lint(0, ...operand, '--severity', 'error', '--rule', 'offload-pp');
       expect(run).toMatchObject({ run: 'night-shift', subject: ['night-shift'], framework: files.framework });
@@ -248,8 +231,8 @@ describe('lint', () => {
   });
 
   it('writes SARIF', () => {
-    cli.expect(1, ['lint', 'bridge.yaml', '--sarif', 'lint.sarif'], options);
-    const { stdout } = cli.expect(1, ['lint', 'bridge.yaml', '--sarif', '-'], options);
+    ends(1, 'lint', 'bridge.yaml', '--sarif', 'lint.sarif');
+    const { stdout } = ends(1, 'lint', 'bridge.yaml', '--sarif', '-');
     expect(readFileSync(join(cwd, 'lint.sarif'), 'utf8')).toBe(stdout);
     const log = JSON.parse(stdout);
     expect(log).toMatchObject({ version: '2.1.0', $schema: expect.stringContaining('sarif-schema-2.1.0') });
@@ -266,18 +249,16 @@ describe('lint', () => {
       expect(region.startLine).toBeGreaterThan(0);
     }
     const pp = run.results.find(({ ruleId }: { ruleId: string }) => ruleId === 'offload-pp');
-    expect(
-      pp.relatedLocations.map((one: { physicalLocation: { region: object } }) => one.physicalLocation.region),
-    ).toContainEqual({
-      startLine: 9,
-    });
+    const regions = pp.relatedLocations.map(
+      (one: { physicalLocation: { region: object } }) => one.physicalLocation.region,
+    );
+    expect(regions).toContainEqual({ startLine: 9 });
   });
 
   it('loads no database for files', () => {
     // The library's native part is a shared object that the process maps.
-    const probe = join(cwd, 'probe.mjs');
-    writeFileSync(
-      probe,
+    const probe = write(
+      'probe.mjs',
       `import { readFileSync } from 'node:fs';
 process.on('exit', () => process.stderr.write(readFileSync('/proc/self/maps', 'utf8').includes('duckdb') ? 'LOADED' : 'NOT LOADED'));
 process.argv.splice(1, 1);

@@ -1,31 +1,19 @@
 /** Settings by precedence, throughput, step times and doubtful readings, from the text of a log to the screens. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ExplainResult } from '../../src/model/results/format.js';
 import type { ConfigResult, LogResult, LogRun, MemoryResult } from '../../src/model/results/log.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
 
-const cli = buildCli();
-const directory = temporaryDirectory();
+const { text, json, put } = asker();
 let files = 0;
 
 function fileOf(lines: readonly string[]): string {
   files += 1;
-  const file = join(directory, `train-${files}.log`);
-  writeFileSync(file, `${lines.join('\n')}\n`);
-  return file;
+  return put(`train-${files}.log`, `${lines.join('\n')}\n`);
 }
-const logOf = (lines: readonly string[]): LogRun =>
-  cli.expect(0, ['log', fileOf(lines), '--json']).json<LogResult>().runs[0]!;
+const logOf = (lines: readonly string[]): LogRun => json<LogResult>('log', fileOf(lines)).runs[0]!;
 const settingsOf = (lines: readonly string[]): Record<string, string | null> =>
-  Object.fromEntries(
-    cli
-      .expect(0, ['config', fileOf(lines), '--json'])
-      .json<ConfigResult>()
-      .settings.map(({ key, value }) => [key, value]),
-  );
+  Object.fromEntries(json<ConfigResult>('config', fileOf(lines)).settings.map(({ key, value }) => [key, value]));
 
 const DEEPSPEED = '[2023-05-27 19:49:22,948] [INFO] ';
 
@@ -111,7 +99,7 @@ describe('readings that cannot be true', () => {
       '[Rank 0] (after 20 iterations) memory (MB) | allocated: 1000.0 | max allocated: 9000.0 | reserved: 3000.0 | max reserved: 4000.0',
     ];
     const file = fileOf(lines);
-    const memory = cli.expect(0, ['memory', file, '--json']).json<MemoryResult>();
+    const memory = json<MemoryResult>('memory', file);
     expect(memory.doubtful).toMatchObject([
       { metric: 'max_allocated', line: 2, value: 9000, reason: 'max allocated above max reserved' },
       { metric: 'max_reserved', line: 2, value: 4000 },
@@ -119,9 +107,9 @@ describe('readings that cannot be true', () => {
     const metrics = Object.fromEntries(memory.ranks[0]!.metrics.map(({ metric, max_bytes }) => [metric, max_bytes]));
     expect(metrics).toMatchObject({ max_allocated: 2000 * 1024 ** 2, max_reserved: 3000 * 1024 ** 2 });
     for (const verb of ['memory', 'log']) {
-      const text = cli.expect(0, [verb, file]).stdout;
-      expect(text).toMatch(/doubtful · rank 0: max allocated 9,000\.0 MB \[.*line 2\]/);
-      expect(text).not.toContain('8.79 GiB');
+      const screen = text(verb, file);
+      expect(screen).toMatch(/doubtful · rank 0: max allocated 9,000\.0 MB \[.*line 2\]/);
+      expect(screen).not.toContain('8.79 GiB');
     }
   });
 });
@@ -142,9 +130,8 @@ describe('formats explain', () => {
     'read at /data/run-7/a.bin with --size 80GB',
   ];
   it('reports every line with a number and a unit that no format read', () => {
-    const result = cli
-      .expect(0, ['formats', 'explain', fileOf([...UNREAD, 'epoch 7 of gpt-7b v2.1.0 in /data/100GB/x']), '--json'])
-      .json<ExplainResult>();
+    const file = fileOf([...UNREAD, 'epoch 7 of gpt-7b v2.1.0 in /data/100GB/x']);
+    const result = json<ExplainResult>('formats', 'explain', file);
     expect(result.unmatched.map(({ line }) => line).sort((a, b) => a - b)).toEqual(UNREAD.map((_, index) => index + 1));
   });
 });

@@ -1,6 +1,4 @@
 /** The verbs over text rows as scripts see them: exit codes, streams, JSON, and limits. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type {
@@ -11,11 +9,10 @@ import type {
   LogResult,
   MemoryResult,
 } from '../../src/model/results/log.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker, expectFits } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
+const SAMPLE = samplePath('llama3-70b-fragmentation');
 const VERBS = ['log', 'iterations', 'memory', 'config', 'env'] as const;
 
 const iteration = (i: number, ms: number): string =>
@@ -32,50 +29,40 @@ const LOG = [
   '',
 ].join('\n');
 
-const cli = buildCli();
-const root = temporaryDirectory();
-const db = join(root, 'store.duckdb');
-const env = { XDG_CACHE_HOME: join(root, 'cache') };
+const { cli, options, ends, mbf, text, json, refuse, put } = asker();
+put('runs/night/train.log', LOG);
+put(
+  'runs/golden/train.log',
+  LOG.replace('pipeline-model-parallel size: 2', 'pipeline-model-parallel size: 1').replace(OOM, ''),
+);
+const db = ['--db', 'store.duckdb'];
+beforeAll(() => void mbf('ingest', 'runs', '--each', ...db));
 
-beforeAll(() => {
-  for (const [run, text] of [
-    ['night', LOG],
-    ['golden', LOG.replace('pipeline-model-parallel size: 2', 'pipeline-model-parallel size: 1').replace(OOM, '')],
-  ] as const) {
-    mkdirSync(join(root, 'runs', run), { recursive: true });
-    writeFileSync(join(root, 'runs', run, 'train.log'), text);
-  }
-  cli.expect(0, ['ingest', join(root, 'runs'), '--each', '--db', db]);
-});
-
-const ask = <T>(...args: string[]): T => cli.expect(0, [...args, '--db', db, '--json']).json<T>();
+const ask = <T>(...args: string[]): T => json<T>(...args, ...db);
 
 describe('every verb', () => {
   it.each([...VERBS, 'classify'])('%s has a schema', (verb) => {
-    const operand = verb === 'classify' ? join(root, 'runs', 'night', 'train.log') : 'night';
-    const answer = cli.expect(0, [verb, operand, '--db', db, '--json']);
+    const operand = verb === 'classify' ? 'runs/night/train.log' : 'night';
+    const answer = mbf(verb, operand, ...db, '--json');
     expect(answer.stderr).toBe('');
     expect((JSON.parse(answer.stdout) as { schema: string }).schema).toBe(`mbforensics/${verb}@1`);
-    const text = cli.expect(0, [verb, operand, '--db', db]);
-    expect(text.stderr).toBe('');
-    expect(text.stdout).not.toMatch(/undefined|NaN |\[object/);
-    expect(text.stdout).not.toContain('\u001b');
+    const { stdout, stderr } = mbf(verb, operand, ...db);
+    expect(stderr).toBe('');
+    expect(stdout).not.toMatch(/undefined|NaN |\[object/);
+    expect(stdout).not.toContain('\u001b');
   });
 
   it.each(VERBS)('%s takes a path, and a run that does not exist is an error', (verb) => {
-    cli.expect(0, [verb, join(root, 'runs', 'night')], { env });
-    const answer = cli.expect(2, [verb, 'no-such-run', '--db', db]);
-    expect(answer.stderr).toContain('MBF1002');
-    expect(answer.stdout).toBe('');
+    mbf(verb, './runs/night');
+    expect(refuse(2, verb, 'no-such-run', ...db)).toContain('MBF1002');
   });
 
   it.each(VERBS)('%s answers for a sample made by the generator', (verb) => {
-    const answer = cli.expect(0, [verb, SAMPLE], { env });
-    expect(answer.stdout.length).toBeGreaterThan(0);
-    if (verb === 'log') {
-      expect(answer.stdout.split('\n').length).toBeLessThanOrEqual(41);
-      expect(Math.max(...answer.stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
-    }
+    const screen = text(verb, SAMPLE);
+    expect(screen.length).toBeGreaterThan(0);
+    if (verb !== 'log') return;
+    expect(screen.split('\n').length).toBeLessThanOrEqual(41);
+    expectFits(screen);
   });
 });
 
@@ -102,29 +89,30 @@ describe('log', () => {
     const [run] = ask<LogResult>('log', 'night', '--limit', '3').runs;
     expect([run!.memory.length, run!.memory_records]).toEqual([3, 32]);
     expect(ask<LogResult>('log', 'night', '--limit', '0').runs[0]!.memory.length).toBe(32);
-    expect(cli.expect(2, ['log', 'night', '--limit', 'many', '--db', db]).stderr).toMatch(/MBF1001.*--limit/);
+    expect(refuse(2, 'log', 'night', '--limit', 'many', ...db)).toMatch(/MBF1001.*--limit/);
   });
 
   it('exits 4 where a file of the run could not be read', () => {
-    const bad = join(root, 'half');
-    mkdirSync(bad);
-    writeFileSync(join(bad, 'train.log'), LOG);
-    writeFileSync(join(bad, 'snapshot_0.pickle'), Buffer.from('80045d', 'hex'));
-    const answer = cli.expect(4, ['log', bad, '--json'], { env });
-    expect(answer.json<LogResult>().failed_sources).toMatchObject([{ path: 'snapshot_0.pickle' }]);
+    put('half/train.log', LOG);
+    put('half/snapshot_0.pickle', Buffer.from('80045d', 'hex'));
+    expect(ends(4, 'log', 'half', '--json').json<LogResult>().failed_sources).toMatchObject([
+      { path: 'snapshot_0.pickle' },
+    ]);
   });
 });
 
 describe('iterations', () => {
   it('prints CSV of all, or the last ones', () => {
-    const csv = cli.expect(0, ['iterations', 'night', '--csv', '--db', db]).stdout.trim().split('\n');
+    const csv = text('iterations', 'night', '--csv', ...db)
+      .trim()
+      .split('\n');
     expect(csv.length).toBe(5);
     expect(csv[0]).toMatch(/^attempt,iteration,target,rank,step_ms,/);
     expect(csv[1]).toMatch(/^1,1,50,.*,9000,/);
     const two = ask<IterationsResult>('iterations', 'night', '--limit', '2');
     expect(two.rows.map((row) => row.iteration)).toEqual([3, 4]);
     expect(two.rows_left_out).toBe(2);
-    expect(cli.expect(2, ['iterations', '--csv', '--json', '--db', db]).stderr).toContain('MBF1001');
+    expect(ends(2, 'iterations', '--csv', '--json', ...db).stderr).toContain('MBF1001');
   });
 });
 
@@ -143,7 +131,7 @@ describe('memory', () => {
     expect(rankTwo.ranks.map(({ rank }) => rank)).toEqual([2]);
     expect(rankTwo.records!.length).toBe(16);
     for (const rank of ['-1', 'x', '1.5']) {
-      expect(cli.expect(2, ['memory', 'night', `--rank=${rank}`, '--db', db]).stderr).toMatch(/MBF1001.*--rank/);
+      expect(refuse(2, 'memory', 'night', `--rank=${rank}`, ...db)).toMatch(/MBF1001.*--rank/);
     }
   });
 });
@@ -154,27 +142,28 @@ describe('config and env', () => {
     expect(diff!.different).toMatchObject([
       { key: 'pipeline_model_parallel_size', value: '2', other_value: '1', memory: true },
     ]);
-    const paths = ['config', join(root, 'runs', 'night'), '--diff', join(root, 'runs', 'golden'), '--json'];
-    expect(cli.expect(0, paths, { env }).json<ConfigResult>().diff!.different.length).toBe(1);
-    expect(cli.expect(2, ['config', 'night', '--diff', 'none', '--db', db]).stderr).toContain('MBF1002');
+    const paths = ['config', './runs/night', '--diff', './runs/golden'];
+    expect(json<ConfigResult>(...paths).diff!.different.length).toBe(1);
+    expect(refuse(2, 'config', 'night', '--diff', 'none', ...db)).toContain('MBF1002');
   });
 
   it('know the variables of a launch script', () => {
-    const result = cli.expect(0, ['env', SAMPLE, '--json'], { env }).json<EnvResult>();
+    const result = json<EnvResult>('env', SAMPLE);
     expect(result.variables.map(({ key }) => key)).toContain('CUDA_DEVICE_MAX_CONNECTIONS');
   });
 });
 
 describe('classify', () => {
+  const classified = (status: number, input: string, ...args: string[]) =>
+    cli.expect(status, ['classify', '-', ...args], { ...options, input });
+
   it('reads a file, a compressed file and standard input alike', () => {
-    const file = join(root, 'pasted.txt');
-    writeFileSync(file, `some words\n${OOM}\n`);
-    writeFileSync(`${file}.gz`, gzipSync(`some words\n${OOM}\n`));
+    const pasted = `some words\n${OOM}\n`;
     const answers = [
-      cli.expect(0, ['classify', file, '--json']),
-      cli.expect(0, ['classify', `${file}.gz`, '--json']),
-      cli.expect(0, ['classify', '-', '--json'], { input: `some words\n${OOM}\n` }),
-    ].map((answer) => answer.json<ClassifyResult>());
+      json<ClassifyResult>('classify', put('pasted.txt', pasted)),
+      json<ClassifyResult>('classify', put('pasted.txt.gz', gzipSync(pasted))),
+      classified(0, pasted, '--json').json<ClassifyResult>(),
+    ];
     for (const { incidents, verdict } of answers) {
       expect(incidents).toMatchObject([{ kind: 'cuda_oom', rank: 1, line: 2, process_bytes: 79 * 2 ** 30 }]);
       expect(verdict).toMatchObject({ cause: 'capacity', incident: 0 });
@@ -183,27 +172,23 @@ describe('classify', () => {
   });
 
   it('needs no store and makes none', () => {
-    const answer = cli.expect(0, ['classify', '-'], { cwd: root, input: OOM });
-    expect(answer.stdout).toContain('capacity');
+    expect(classified(0, OOM).stdout).toContain('capacity');
   });
 
   it('has exit codes for scripts', () => {
-    const none = cli.expect(0, ['classify', '-'], { cwd: root, input: 'hello\n' });
+    const none = classified(0, 'hello\n');
     expect(none.stdout).toMatch(/^NO FAILURE FOUND ·/);
     expect(none.stdout).not.toContain('OOM');
-    cli.expect(1, ['classify', '-', '--exit-code'], { input: OOM });
-    cli.expect(3, ['classify', '-', '--exit-code'], { input: 'nothing\n' });
-    cli.expect(0, ['classify', '-', '--exit-code'], {
-      input: 'RuntimeError: CUDA error: an illegal memory access was encountered\n',
-    });
-    expect(cli.expect(2, ['classify', join(root, 'none.txt')]).stderr).toContain('none.txt');
-    expect(cli.expect(2, ['classify', '-', '--capacity', 'lots'], { input: '' }).stderr).toContain('MBF1001');
+    classified(1, OOM, '--exit-code');
+    classified(3, 'nothing\n', '--exit-code');
+    classified(0, 'RuntimeError: CUDA error: an illegal memory access was encountered\n', '--exit-code');
+    expect(refuse(2, 'classify', 'none.txt')).toContain('none.txt');
+    expect(classified(2, '', '--capacity', 'lots').stderr).toContain('MBF1001');
   });
 
   it('reads a text of one endless line', () => {
-    const file = join(root, 'long.txt');
-    writeFileSync(file, `${'x'.repeat(20_000_000)} ${OOM}\n`);
-    const { incidents } = cli.expect(0, ['classify', file, '--json']).json<ClassifyResult>();
+    const file = put('long.txt', `${'x'.repeat(20_000_000)} ${OOM}\n`);
+    const { incidents } = json<ClassifyResult>('classify', file);
     expect(incidents.map(({ kind }) => kind)).toEqual(['cuda_oom']);
   });
 });

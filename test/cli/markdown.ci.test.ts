@@ -14,40 +14,27 @@ import { peakMarkdown } from '../../src/report/moment/peak-markdown.js';
 import { logMarkdown } from '../../src/report/run/log-markdown.js';
 import { adviseMarkdown } from '../../src/report/start/advise-markdown.js';
 import { diagnoseMarkdown } from '../../src/report/start/diagnose-markdown.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
+import { asker } from '../support/ask.js';
 import { HOSTILE } from '../support/compare-results.js';
 import { CORPUS, SNAPSHOTS, skipLoudly, snapshotPickles } from '../support/corpus.js';
 import { expectSoundMarkdown } from '../support/sound-markdown.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { samplePath } from '../support/stores.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
-const CAPACITY = join(repoRoot, 'samples', 'capacity');
+const SAMPLE = samplePath('llama3-70b-fragmentation');
+const CAPACITY = samplePath('capacity');
 const PASTE = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
 
-const cli = buildCli();
-const cache = temporaryDirectory();
-const env = { XDG_CACHE_HOME: cache };
-const markdown = (...args: string[]): string => cli.expect(0, [...args, '--markdown', '-'], { env }).stdout;
-const answer = <Result>(...args: string[]): Result => cli.expect(0, [...args, '--json'], { env }).json<Result>();
+const { cli, cwd, options, text: screenOf, json: answer } = asker();
+const markdown = (...args: string[]): string => screenOf(...args, '--markdown', '-');
 const diffArguments = ['diff', SAMPLE, SAMPLE, '--at-a', 'start', '--at-b', 'oom'];
 
 /** Fields with words of ours. */
-const WORDS = new Set([
-  ...[
-    'schema',
-    'cause',
-    'detail',
-    'confidence',
-    'status',
-    'saving_by',
-    'cost_by',
-    'grade',
-    'confirmation',
-    'component',
-  ],
-  ...['by', 'basis', 'rule', 'match', 'segment_type', 'unit', 'origin', 'ending', 'last_phase', 'moment'],
-]);
+const WORDS = new Set(
+  (
+    'schema cause detail confidence status saving_by cost_by grade confirmation component ' +
+    'by basis rule match segment_type unit origin ending last_phase moment'
+  ).split(' '),
+);
 
 /** The same result with signs of Markdown, HTML, line breaks and control characters in every text. */
 function hostile<Value>(value: Value, key = ''): Value {
@@ -69,7 +56,7 @@ describe('--markdown', () => {
       const text = markdown(sample);
       expectSoundMarkdown(text);
       expect(diagnoseMarkdown(diagnosis)).toBe(text);
-      const screen = cli.expect(0, [sample], { env }).stdout;
+      const screen = screenOf(sample);
       const [verdict] = diagnosis.verdicts;
       expect(text.startsWith(`## OOM · run ${diagnosis.run}`)).toBe(true);
       const pasted = /^FIX +((?:export |cfg\.).*)$/m.exec(screen)?.[1];
@@ -108,7 +95,7 @@ describe('--markdown', () => {
       const log = answer<LogResult>('log', sample);
       expectSoundMarkdown(text);
       expect(logMarkdown(log)).toBe(text);
-      const screen = cli.expect(0, ['log', sample], { env }).stdout;
+      const screen = screenOf('log', sample);
       expect(text).toContain(/\d+\.\d+ TFLOP\/s\/GPU/.exec(screen)?.[0] ?? '## mbforensics log');
       expectSoundMarkdown(logMarkdown(hostile(log)));
     }
@@ -144,9 +131,8 @@ describe('--markdown', () => {
 
   it('to a file leaves the screen as it is', () => {
     for (const args of [['advise', SAMPLE], ['log', SAMPLE], ['peak', SAMPLE], diffArguments]) {
-      const file = join(cache, `${args[0]}.md`);
-      const { stdout } = cli.expect(0, [...args, '--markdown', file], { env });
-      expect(stdout).toBe(cli.expect(0, args, { env }).stdout);
+      const file = join(cwd, `${args[0]}.md`);
+      expect(screenOf(...args, '--markdown', file)).toBe(screenOf(...args));
       expect(readFileSync(file, 'utf8')).toBe(markdown(...args));
     }
   });
@@ -162,7 +148,7 @@ describe('--markdown', () => {
         ...logs.flatMap((name) => ['log', 'advise'].map((verb) => [verb, join(CORPUS, 'logs', name)])),
       ];
       for (const args of questions) {
-        const { status, stdout } = cli.run([...args, '--markdown', '-'], { env });
+        const { status, stdout } = cli.run([...args, '--markdown', '-'], options);
         if (status !== 0) continue;
         expectSoundMarkdown(stdout);
         read += 1;

@@ -3,40 +3,36 @@
  * command, an empty directory, typos. Each has an answer that leads on.
  */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
+import { samplePath } from '../support/stores.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'leak');
-const cwd = temporaryDirectory();
-const cli = buildCli();
-const run = (...args: string[]) => cli.run(args, { cwd });
+const SAMPLE = samplePath('leak');
+const { cli, cwd, options, text, json, put } = asker();
+const run = (...args: string[]) => cli.run(args, options);
 const OOM =
   'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.11 GiB of which 1.00 GiB is free. Of the allocated memory 70.00 GiB is allocated by PyTorch, and 7.00 GiB is reserved by PyTorch but unallocated.\n';
 
-let log = '';
-
 beforeAll(() => {
-  mkdirSync(join(cwd, 'runs', 'dir with blank'), { recursive: true });
   mkdirSync(join(cwd, 'empty'));
-  mkdirSync(join(cwd, 'unrelated'));
+  put('hello.txt', 'hello\n');
   cpSync(SAMPLE, join(cwd, 'runs', 'leak'), { recursive: true });
   for (const file of readdirSync(SAMPLE)) {
     if (file.endsWith('.out')) cpSync(join(SAMPLE, file), join(cwd, 'train.log'));
     if (file.endsWith('.pickle.gz'))
       writeFileSync(join(cwd, 'snap.pickle'), gunzipSync(readFileSync(join(SAMPLE, file))));
   }
-  log = join(cwd, 'train.log');
-  cpSync(log, join(cwd, 'runs', 'dir with blank', 'train.log'));
-  writeFileSync(join(cwd, 'hello.txt'), 'hello\n');
-  for (const name of ['hosts', 'passwd']) cpSync(join('/etc', name), join(cwd, 'unrelated', name));
-  cpSync(process.execPath, join(cwd, 'unrelated', 'program'), { dereference: true });
+  put('runs/dir with blank/train.log', readFileSync(join(cwd, 'train.log')));
+  for (const file of ['/etc/hosts', '/etc/passwd', '/bin/sh']) put(`unrelated/${basename(file)}`, readFileSync(file));
+  // The store of both files of the run.
+  text('ingest', 'snap.pickle', 'train.log', ...both);
 });
+
+const both = ['--db', 'both.duckdb'];
 
 describe('a path', () => {
   it.each(['runs/leak', './runs/leak/', 'snap.pickle', 'runs/dir with blank'])(
@@ -54,7 +50,7 @@ describe('a path', () => {
       ['train.log', 'snap.pickle'],
       ['diagnose', 'snap.pickle', 'train.log'],
     ]) {
-      const { verdicts } = cli.expect(0, [...args, '--json'], { cwd }).json<DiagnoseResult>();
+      const { verdicts } = json<DiagnoseResult>(...args);
       expect(verdicts[0]!.cause).toBe('leak');
       expect(verdicts[0]!.evidence.map(({ kind }) => kind)).toContain('request');
       expect(verdicts[0]!.accounting_total).not.toBeNull();
@@ -62,23 +58,18 @@ describe('a path', () => {
   });
 
   it('with another one in ingest is one run, and the default of the next verb', () => {
-    const options = ['--db', join(cwd, 'both.duckdb')];
-    cli.expect(0, ['ingest', 'snap.pickle', 'train.log', ...options], { cwd });
-    const { runs } = cli.expect(0, ['runs', ...options, '--json'], { cwd }).json<{ runs: unknown[] }>();
-    expect(runs).toHaveLength(1);
-    expect(cli.expect(0, ['diagnose', ...options], { cwd }).stdout).toContain('VERDICT  leak');
+    expect(json<{ runs: unknown[] }>('runs', ...both).runs).toHaveLength(1);
+    expect(text('diagnose', ...both)).toContain('VERDICT  leak');
   });
 
   it('is one run each with --each', () => {
-    const { runs } = cli
-      .expect(0, ['diagnose', 'train.log', 'snap.pickle', '--each', '--json'], { cwd })
-      .json<{ runs: DiagnoseResult[] }>();
+    const { runs } = json<{ runs: DiagnoseResult[] }>('diagnose', 'train.log', 'snap.pickle', '--each');
     expect(runs.map((one) => one.run)).toEqual(['train.log', 'snap.pickle']);
   });
 
   it('with a name that a verb has is diagnosed with ./, and the verb says so', () => {
     cpSync(join(cwd, 'runs', 'leak'), join(cwd, 'log'), { recursive: true });
-    expect(run('log', '--db', join(cwd, 'both.duckdb')).stderr).toContain('mbforensics ./log');
+    expect(run('log', ...both).stderr).toContain('mbforensics ./log');
     expect(run('./log').stdout).toContain('VERDICT  leak');
   });
 
@@ -90,7 +81,7 @@ describe('a path', () => {
 
 describe('standard input', () => {
   it.each([['-'], ['diagnose', '-'], ['classify', '-']])('%s reads it', (...args) => {
-    const { status, stdout } = cli.run(args, { cwd, input: OOM });
+    const { status, stdout } = cli.run(args, { ...options, input: OOM });
     expect(status).toBe(0);
     expect(stdout).toMatch(/VERDICT +(?:probably )?fragmentation/);
   });
@@ -107,11 +98,11 @@ describe('what holds nothing', () => {
 
   it('and never becomes the default run', () => {
     const db = join(cwd, 'poisoned.duckdb');
-    cli.expect(0, ['ingest', 'runs/leak', '--db', db], { cwd });
+    text('ingest', 'runs/leak', '--db', db);
     run('ingest', 'empty', '--db', db);
     run('ingest', 'unrelated', '--db', db);
-    expect(cli.expect(0, ['diagnose', '--db', db], { cwd }).stdout).toMatch(/^OOM · run leak/);
-    expect(cli.expect(0, ['show', 'E1', '--db', db], { cwd }).status).toBe(0);
+    expect(text('diagnose', '--db', db)).toMatch(/^OOM · run leak/);
+    text('show', 'E1', '--db', db);
   });
 
   it('files of other kinds are not training logs', () => {
@@ -122,7 +113,7 @@ describe('what holds nothing', () => {
   });
 
   it('files of another kind are named, with the verb that answers questions about them', () => {
-    cpSync(join(repoRoot, 'samples', 'profiler-timeline'), join(cwd, 'timeline'), { recursive: true });
+    cpSync(samplePath('profiler-timeline'), join(cwd, 'timeline'), { recursive: true });
     const [file] = readdirSync(join(cwd, 'timeline')).filter((name) => name.endsWith('.json.gz'));
     const { stdout } = run(join('timeline', file!));
     expect(stdout).toMatch(/^NO FAILURE FOUND/);
@@ -152,19 +143,19 @@ describe('a typo', () => {
     [['peak', 'snap.pickle', '--limit', 'many'], /invalid --limit "many"; expected a whole number/],
     [['whatif', 'snap.pickle', '--capacity', 'big'], /invalid --capacity "big"; expected a size/],
   ])('%s: what is wrong, and what is expected', (args, message) => {
-    const { status, stderr, stdout } = cli.run(args, { cwd });
+    const { status, stderr, stdout } = run(...args);
     expect([status, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(message);
     expect(stderr).not.toContain('\ufffd');
   });
 
   it('with a store present names the path first', () => {
-    const { stderr } = run('diagnose', 'snapshot_rank2.pickle', '--db', join(cwd, 'both.duckdb'));
+    const { stderr } = run('diagnose', 'snapshot_rank2.pickle', ...both);
     expect(stderr).toContain('snapshot_rank2.pickle: no such file or directory');
   });
 
   it('in SQL is shown without garbage', () => {
-    const { stderr, status } = run('sql', 'SELECT * FROM nope', '--db', join(cwd, 'both.duckdb'));
+    const { stderr, status } = run('sql', 'SELECT * FROM nope', ...both);
     expect(status).toBe(2);
     expect(stderr).toContain('nope does not exist');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: none but line ends
@@ -192,8 +183,8 @@ describe('older names', () => {
     [['rules'], /parameter/],
     [['explain', 'rules'], /parameter/],
     [['explain', 'knobs'], /knobs/],
-  ])('%s', (args, text) => {
-    expect(cli.expect(0, args, { cwd }).stdout).toMatch(text);
+  ])('%s', (args, words) => {
+    expect(text(...args)).toMatch(words);
   });
 });
 
@@ -206,7 +197,7 @@ describe('the screen', () => {
       ['1000', 160],
       ['20', 60],
     ] as const) {
-      const { stdout } = cli.run(['runs/leak'], { cwd, env: { COLUMNS: columns } });
+      const { stdout } = cli.run(['runs/leak'], { ...options, env: { ...options.env, COLUMNS: columns } });
       const widest = Math.max(...stdout.split('\n').map((line) => line.length));
       expect(widest).toBeLessThanOrEqual(most);
       expect(widest).toBeGreaterThan(most - 25);
@@ -241,15 +232,15 @@ describe('help', () => {
   });
 
   it('fits a terminal of 80 columns', () => {
-    const { stdout } = cli.run(['--help', '--all'], { cwd, env: { COLUMNS: '80' } });
+    const { stdout } = cli.run(['--help', '--all'], { ...options, env: { COLUMNS: '80' } });
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 });
 
 describe('shell completion', () => {
   it('of bash completes verbs, options and files', () => {
-    const script = cli.expect(0, ['doctor', 'completion', 'bash'], { cwd }).stdout;
-    expect(cli.expect(0, ['completion', 'bash'], { cwd }).stdout.length).toBeGreaterThan(1000);
+    const script = text('doctor', 'completion', 'bash');
+    expect(text('completion', 'bash').length).toBeGreaterThan(1000);
     const complete = (...words: string[]): string[] =>
       spawnSync(
         'bash',
@@ -270,37 +261,34 @@ describe('shell completion', () => {
 
   it('of zsh and fish, and the man page, name every listed verb', () => {
     for (const what of ['zsh', 'fish', 'man']) {
-      const text = cli.expect(0, ['completion', what], { cwd }).stdout;
-      for (const verb of ['diagnose', 'verify\\\\?-fix', 'export']) expect(text).toMatch(new RegExp(verb));
+      for (const verb of ['diagnose', 'verify\\\\?-fix', 'export'])
+        expect(text('completion', what)).toMatch(new RegExp(verb));
     }
   });
 });
 
 describe('doctor', () => {
   it('reports the installation and what can be read', () => {
-    const { stdout } = run('doctor', 'runs/leak', '--db', join(cwd, 'both.duckdb'));
+    const { stdout } = run('doctor', 'runs/leak', ...both);
     for (const part of ['Node', 'DuckDB', 'store', 'cache', 'disk', 'torch-snapshot', 'log'])
       expect(stdout).toContain(part);
   });
 
   it('names files that cannot be read', () => {
-    mkdirSync(join(cwd, 'cut'));
-    writeFileSync(join(cwd, 'cut', 'snapshot.pickle'), '');
+    put('cut/snapshot.pickle', '');
     expect(run('doctor', 'cut').stdout).toMatch(/snapshot\.pickle/);
-    chmodSync(join(cwd, 'cut'), 0o755);
   });
 });
 
 it('a version of Node that is too old is named, also to git bisect', () => {
-  const preload = join(cwd, 'old-node.cjs');
   const versions = "{ value: { ...process.versions, node: '18.19.1' } }";
-  writeFileSync(preload, `Object.defineProperty(process, 'versions', ${versions});\n`);
-  const options = { cwd, env: { NODE_OPTIONS: `--require ${preload}` } };
+  const preload = put('old-node.cjs', `Object.defineProperty(process, 'versions', ${versions});\n`);
+  const onOldNode = { ...options, env: { NODE_OPTIONS: `--require ${preload}` } };
   for (const [status, verb] of [
     [2, 'diagnose'],
     [255, 'triage'],
   ] as const) {
-    const { stdout, stderr } = cli.expect(status, [verb, 'runs/leak'], options);
+    const { stdout, stderr } = cli.expect(status, [verb, 'runs/leak'], onOldNode);
     expect(stdout).toBe('');
     expect(stderr).toContain('mbforensics needs Node 20.19 or newer; this is 18.19.1');
   }

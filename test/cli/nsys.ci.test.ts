@@ -2,26 +2,23 @@
  * `mbforensics nsys` as a user has it: on paths and on runs of a store, in text and as JSON, alone and against another
  * run.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { NsysComparison, NsysReport, NsysResult } from '../../src/model/results/nsys.js';
-import { type Answer, buildCli } from '../support/cli.js';
+import { asker } from '../support/ask.js';
+import type { Answer } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
 import { type PlantedRun, writePlantedRun } from '../support/nsys/planted-run.js';
 import { NVTX } from '../support/nsys/rows.js';
 import { sqlite3Program } from '../support/nsys/write-export.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const MOST_COLUMNS = 110;
 /** Columns of a table are separated by two blanks. */
 const isTableRow = (line: string): boolean => (line.trim().match(/ {2,}/g) ?? []).length >= 3;
 
 function describeCli(): void {
-  const cli = buildCli();
-  const cwd = temporaryDirectory();
-  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+  const { cwd, ends, put } = asker();
   let golden: PlantedRun;
   let night: PlantedRun;
   const outputs: string[] = [];
@@ -29,19 +26,16 @@ function describeCli(): void {
   beforeAll(() => {
     golden = writePlantedRun(join(cwd, 'golden'), 1, '3.28');
     night = writePlantedRun(join(cwd, 'night-shift'), 2, '3.16');
-    mkdirSync(join(cwd, 'plain'));
-    writeFileSync(
-      join(cwd, 'plain', 'snapshot_0.pickle'),
-      smallSnapshot({ segments: [[{ size: 512, state: 'inactive' }]] }),
-    );
+    put('plain/snapshot_0.pickle', smallSnapshot({ segments: [[{ size: 512, state: 'inactive' }]] }));
     for (const run of ['plain', 'night-shift', 'golden']) mbf('ingest', run);
   });
 
-  const kept = (answer: Answer): Answer => {
+  const kept = (status: number, ...args: string[]): Answer => {
+    const answer = ends(status, ...args);
     outputs.push(answer.stdout, answer.stderr);
     return answer;
   };
-  const mbf = (...args: string[]): Answer => kept(cli.expect(0, args, { cwd, env }));
+  const mbf = (...args: string[]): Answer => kept(0, ...args);
   const text = (...args: string[]): string => mbf('nsys', ...args).stdout;
   const asked = new Map<string, NsysResult>();
   /** Asked once for all tests: the stores do not change. */
@@ -51,8 +45,7 @@ function describeCli(): void {
     asked.set(key, known);
     return known;
   };
-  const refused = (status: number, ...args: string[]): string =>
-    kept(cli.expect(status, ['nsys', ...args], { cwd, env })).stderr;
+  const refused = (status: number, ...args: string[]): string => kept(status, 'nsys', ...args).stderr;
   const only = ({ reports }: NsysResult): NsysReport => {
     expect(reports).toHaveLength(1);
     return reports[0]!;
@@ -63,32 +56,11 @@ function describeCli(): void {
     expect(Object.keys(result).sort()).toEqual(['reports', 'run', 'schema']);
     expect(result).toMatchObject({ schema: 'mbforensics/nsys@1', run: 'golden' });
     const report = only(result);
-    expect(Object.keys(report).sort()).toEqual(
-      [
-        ...['path', 'form', 'nsys_version', 'schema_version', 'rank', 'host', 'started_at', 'clock_origin'],
-        ...[
-          'duration_ns',
-          'memory_events_collected',
-          'is_partial',
-          'gpus',
-          'processes',
-          'tables',
-          'tables_not_kept',
-          'device_memory',
-        ],
-        ...[
-          'pools',
-          'failed_calls',
-          'nvtx_ranges',
-          'steps',
-          'steps_by',
-          'step_candidates',
-          'kernels',
-          'copies',
-          'accounts',
-        ],
-        ...['memory_calls', 'storms', 'copy_groups', 'kernel_groups', 'budgets', 'missing', 'diagnostics'],
-      ].sort(),
+    expect(Object.keys(report).sort().join(' ')).toBe(
+      'accounts budgets clock_origin copies copy_groups device_memory diagnostics duration_ns failed_calls form gpus ' +
+        'host is_partial kernel_groups kernels memory_calls memory_events_collected missing nsys_version nvtx_ranges ' +
+        'path pools processes rank schema_version started_at step_candidates steps steps_by storms tables ' +
+        'tables_not_kept',
     );
     const { scenario } = golden;
     const { truth, recording } = scenario;

@@ -1,7 +1,6 @@
 /** `peak` by every key and by the peers' definitions, on a snapshot small enough to add up by hand. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import { groupLiveSet } from '../../src/findings/state/live/live-groups.js';
 import { stateAt } from '../../src/findings/trace/state-at.js';
@@ -9,9 +8,8 @@ import type { PeakDevice, PeakResult } from '../../src/model/results/common.js';
 import { GROUP_KEYS } from '../../src/model/results/peak.js';
 import { MIB } from '../../src/model/units.js';
 import { openStore } from '../../src/store/open-store.js';
-import { buildCli } from '../support/cli.js';
+import { asker } from '../support/ask.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 
 /** Entry n is n µs later. */
 const T = 1_700_000_000_000_000;
@@ -80,15 +78,9 @@ type Group = readonly [key: string, mib: number, blocks: number];
 const BEFORE: Group = ['(before the recording)', 16, 1];
 
 describe('peak', () => {
-  const cli = buildCli();
-  const directory = temporaryDirectory();
-  const file = join(directory, 'snapshot_0.pickle');
-
-  beforeAll(() => {
-    writeFileSync(file, twoSteps());
-  });
-
-  const run = (...args: string[]) => cli.run(['peak', file, ...args], { env: { XDG_CACHE_HOME: directory } });
+  const { cli, cwd, options, mbf, text, json, put } = asker();
+  const file = put('snapshot_0.pickle', twoSteps());
+  const run = (...args: string[]) => cli.run(['peak', file, ...args], options);
   const ask = (...args: string[]): PeakResult['snapshots'][number] => {
     const answer = run(...args, '--json');
     expect(answer.stderr).not.toMatch(/error/);
@@ -247,19 +239,16 @@ describe('peak', () => {
   });
 
   it('reports no lifetimes, and little about peers, without a trace', () => {
-    const bare = join(directory, 'bare.pickle');
-    writeFileSync(bare, smallSnapshot({ segments: [[{ size: 2 * MIB, stack: ['a.py:1'] }]], entries: [] }));
-    const env = { XDG_CACHE_HOME: directory };
+    const blocks = [[{ size: 2 * MIB, stack: ['a.py:1'] }]];
+    const bare = put('bare.pickle', smallSnapshot({ segments: blocks, entries: [] }));
     for (const grouping of ['bridge', 'mosaic', 'memory_viz']) {
-      const [snapshot] = cli
-        .expect(0, ['peak', bare, '--grouping', grouping, '--json'], { env })
-        .json<PeakResult>().snapshots;
+      const [snapshot] = json<PeakResult>('peak', bare, '--grouping', grouping).snapshots;
       expect(snapshot!.devices[0]).toMatchObject({
         moment: 'dump',
         groups: [{ key: 'a a.py:1', bytes: 2 * MIB, resident_bytes: null, transient_bytes: null, unknown_bytes: null }],
         lifetime: { rule: 'none' },
       });
-      expect(cli.expect(0, ['peak', bare, '--grouping', grouping], { env }).stdout).toContain('2.00 MiB');
+      expect(text('peak', bare, '--grouping', grouping)).toContain('2.00 MiB');
     }
   });
 
@@ -278,7 +267,6 @@ describe('peak', () => {
 
   it('groups 100,000 live blocks by any key', async () => {
     const count = 100_000;
-    const large = join(directory, 'large.pickle');
     const stack = (n: number): string[] => [`f${n % 2000}.py:${n % 2000}`, 'train.py:1'];
     const blocks = Array.from({ length: count }, (_, n) => ({ size: 512, stack: stack(n) }));
     const entries = blocks.map((block, n) => ({
@@ -287,9 +275,8 @@ describe('peak', () => {
       size: 512,
       stack: block.stack,
     }));
-    writeFileSync(large, smallSnapshot({ segments: [blocks], entries }));
-    const db = join(directory, 'large.duckdb');
-    cli.expect(0, ['ingest', large, '--db', db]);
+    const db = join(cwd, 'large.duckdb');
+    mbf('ingest', put('large.pickle', smallSnapshot({ segments: [blocks], entries })), '--db', db);
     const store = await openStore(db, { mode: 'read' });
     try {
       const at = await stateAt(store, 1, 0, { kind: 'end' });

@@ -1,15 +1,11 @@
 /** `profile` on files as torch.profiler writes them, as processes. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { ProfilerMemoryResult } from '../../src/model/results/profiler.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker, expectFits } from '../support/ask.js';
 
-const cli = buildCli();
-const cwd = temporaryDirectory();
+const { mbf, text, json, refuse, put: write } = asker();
 
 const T0 = 1_700_000_000_000_000_000n;
 const [PARAMETER, OPTIMIZER, ACTIVATION, GRADIENT, UNKNOWN] = [0, 1, 4, 5, 7] as const;
@@ -33,17 +29,13 @@ function steps(): string[] {
   return events.map((event) => `[${event.join(', ')}]`);
 }
 
-function put(name: string, content: string): string {
-  const file = join(cwd, name);
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, name.endsWith('.gz') ? gzipSync(content) : content);
-  return file;
-}
+const put = (name: string, content: string) => write(name, name.endsWith('.gz') ? gzipSync(content) : content);
+const profile = (...args: string[]) => json<ProfilerMemoryResult>('profile', ...args);
 
 describe('profile', () => {
   it('finds the peak, what it is made of, and what each category did', () => {
     put('run/rank3.raw.json.gz', `[${steps().join(', ')}]`);
-    const result = cli.expect(0, ['profile', 'run', '--json'], { cwd }).json<ProfilerMemoryResult>();
+    const result = profile('run');
     expect(result).toMatchObject({ schema: 'mbforensics/profiler-memory@1', run: 'run' });
     const [timeline] = result.timelines;
     expect(result.timelines).toHaveLength(1);
@@ -61,9 +53,7 @@ describe('profile', () => {
 
   it('shows every stretch by its largest total, however few there are', () => {
     for (const points of [1, 7, 40, 0]) {
-      const { timelines } = cli
-        .expect(0, ['profile', 'run', '--json', '--points', String(points)], { cwd })
-        .json<ProfilerMemoryResult>();
+      const { timelines } = profile('run', '--points', String(points));
       const [timeline] = timelines;
       if (points > 0) expect(timeline!.points).toHaveLength(points);
       expect(Math.max(...timeline!.points.map((point) => point.total_bytes))).toBe(timeline!.peak!.total_bytes);
@@ -74,11 +64,11 @@ describe('profile', () => {
   });
 
   it('prints it', () => {
-    const { stdout } = cli.expect(0, ['profile', 'run', '--points', '4'], { cwd });
+    const stdout = text('profile', 'run', '--points', '4');
     expect(stdout).toContain('rank3.raw.json.gz · rank 3 · 204 events over 39.6 ms');
     expect(stdout).toContain('peak 9.03 GiB after 25.2 ms; 6.00 GiB existed before the profiler started');
     expect(stdout).toMatch(/optimizer state\s+4\.00 GiB\s+44\.3 %\s+4\.00 GiB\s+before\s+4\.00 GiB/);
-    expect(stdout.split('\n').every((line) => line.length <= 100)).toBe(true);
+    expectFits(stdout);
   });
 
   it('reads sums too, and reports where the bookkeeping went below zero', () => {
@@ -92,43 +82,37 @@ describe('profile', () => {
         ],
       ]),
     );
-    const { timelines } = cli.expect(0, ['profile', file, '--json'], { cwd }).json<ProfilerMemoryResult>();
+    const { timelines } = profile(file);
     expect(timelines).toMatchObject([
       { form: 'sums', rank: 0, entries: 2, span_us: 500, preexisting: null, peak: { total_bytes: GIB + MIB } },
     ]);
-    expect(cli.expect(0, ['profile', file], { cwd }).stdout).toContain('gradient falls to -1.00 MiB');
+    expect(text('profile', file)).toContain('gradient falls to -1.00 MiB');
   });
 
   it('reports an empty timeline', () => {
     const file = put('empty/rank1.raw.json.gz', '[]');
-    expect(cli.expect(0, ['profile', file, '--json'], { cwd }).json<ProfilerMemoryResult>().timelines).toMatchObject([
-      { form: null, entries: 0, peak: null, points: [], categories: [] },
-    ]);
-    expect(cli.expect(0, ['profile', file], { cwd }).stdout).toContain('no entry');
+    expect(profile(file).timelines).toMatchObject([{ form: null, entries: 0, peak: null, points: [], categories: [] }]);
+    expect(text('profile', file)).toContain('no entry');
   });
 
   it('refuses the page, a damaged file, and a run without a timeline', () => {
     const page = put('page.html', '<html><head><title>GPU Memory Timeline HTML</title></head><body></body></html>');
-    expect(cli.expect(4, ['profile', page], { cwd }).stderr).toMatch(/MBF2404[\s\S]*raw\.json\.gz/);
+    expect(refuse(4, 'profile', page)).toMatch(/MBF2404[\s\S]*raw\.json\.gz/);
     const cut = put('cut/rank0.raw.json', `[${steps().join(', ')}`);
-    expect(cli.expect(4, ['profile', cut], { cwd }).stderr).toContain('MBF2401');
+    expect(refuse(4, 'profile', cut)).toContain('MBF2401');
     const log = put('log/train.log', 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n');
-    expect(cli.expect(2, ['profile', log], { cwd }).stderr).toMatch(/MBF1002[\s\S]*export_memory_timeline/);
-    expect(cli.expect(2, ['profile', 'run', '--points', '-1'], { cwd }).stderr).toContain('MBF1001');
+    expect(refuse(2, 'profile', log)).toMatch(/MBF1002[\s\S]*export_memory_timeline/);
+    expect(refuse(2, 'profile', 'run', '--points', '-1')).toContain('MBF1001');
   });
 
   it('is forgotten with its source', () => {
     put('again/rank3.raw.json', `[${steps().join(', ')}]`);
-    const rows = (): unknown =>
-      cli
-        .expect(0, ['sql', 'SELECT count(*) AS n FROM profiler_memory', '--db', 'again.duckdb', '--format', 'csv'], {
-          cwd,
-        })
-        .stdout.trim();
-    cli.expect(0, ['ingest', 'again', '--db', 'again.duckdb'], { cwd });
-    expect(rows()).toBe('n\n204');
+    const store = ['--db', 'again.duckdb'];
+    const rows = () => text('sql', 'SELECT count(*) AS n FROM profiler_memory', ...store, '--format', 'csv');
+    mbf('ingest', 'again', ...store);
+    expect(rows()).toBe('n\n204\n');
     put('again/rank3.raw.json', `[${steps().slice(0, 5).join(', ')}]`);
-    cli.expect(0, ['ingest', 'again', '--db', 'again.duckdb'], { cwd });
-    expect(rows()).toBe('n\n5');
+    mbf('ingest', 'again', ...store);
+    expect(rows()).toBe('n\n5\n');
   });
 });

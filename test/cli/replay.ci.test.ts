@@ -2,56 +2,30 @@
  * `replay` and `whatif` as outside scripts see them: the fixed fields, the samples' answers, usage errors, and text
  * that fits a terminal.
  */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
+import type { ReplayResult, WhatIfResult } from '../../src/model/results/replay.js';
+import { asker, expectFits } from '../support/ask.js';
 import { BASE, smallSnapshot } from '../support/small-snapshot.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { samplePath } from '../support/stores.js';
 
-const FRAGMENTED = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
-const FULL = join(repoRoot, 'samples', 'capacity');
+const FRAGMENTED = samplePath('llama3-70b-fragmentation');
+const FULL = samplePath('capacity');
 
-/** Of a field: its type, also `null` if it may be unknown, or its possible words. */
-type Shape = Readonly<Record<string, readonly string[]>>;
+/** Fields, each with its types, or with its possible words after `=`. */
+const REPLAY =
+  'path string, device number, regime =cold =late =wrapped, variant =address =block_counter =segment_counter, ' +
+  'address_matches number, address_total number, segment_event_mismatches number, reserved_at_end_bytes number, ' +
+  'final_state_equal boolean, status =exact =approximate =refused, reason string';
+const RECORDED = 'capacity_bytes number null, ooms number, peak_reserved_bytes number';
+const SETTING =
+  'setting string, capacity_bytes number null, outcome =fits =same_oom =earlier_oom =later_oom, ' +
+  'peak_reserved_bytes number, peak_reserved_least_bytes number, peak_reserved_most_bytes number, ' +
+  'peak_active_bytes number, headroom_bytes number null, driver_calls number, ' +
+  'bound =exact =interval =optimistic =pessimistic';
 
-const REPLAY: Shape = {
-  path: ['string'],
-  device: ['number'],
-  regime: ['=cold', '=late', '=wrapped'],
-  variant: ['=address', '=block_counter', '=segment_counter'],
-  address_matches: ['number'],
-  address_total: ['number'],
-  segment_event_mismatches: ['number'],
-  reserved_at_end_bytes: ['number'],
-  final_state_equal: ['boolean'],
-  status: ['=exact', '=approximate', '=refused'],
-  reason: ['string'],
-};
-
-const RECORDED: Shape = {
-  capacity_bytes: ['number', 'null'],
-  ooms: ['number'],
-  peak_reserved_bytes: ['number'],
-};
-
-const SETTING: Shape = {
-  setting: ['string'],
-  capacity_bytes: ['number', 'null'],
-  outcome: ['=fits', '=same_oom', '=earlier_oom', '=later_oom'],
-  peak_reserved_bytes: ['number'],
-  peak_reserved_least_bytes: ['number'],
-  peak_reserved_most_bytes: ['number'],
-  peak_active_bytes: ['number'],
-  headroom_bytes: ['number', 'null'],
-  driver_calls: ['number'],
-  bound: ['=exact', '=interval', '=optimistic', '=pessimistic'],
-};
-
-function expectShape(value: Readonly<Record<string, unknown>>, shape: Shape): void {
-  for (const [field, types] of Object.entries(shape)) {
-    const actual = value[field];
+function expectShape(value: object, shape: string): void {
+  for (const [field, ...types] of shape.split(', ').map((words) => words.split(' '))) {
+    const actual = (value as Readonly<Record<string, unknown>>)[field!];
     const type = actual === null ? 'null' : typeof actual;
     const isKnown = types.includes(type) || types.includes(`=${String(actual)}`);
     expect({ field, actual, isKnown }).toEqual({ field, actual, isKnown: true });
@@ -59,52 +33,21 @@ function expectShape(value: Readonly<Record<string, unknown>>, shape: Shape): vo
   }
 }
 
-interface Replayed {
-  readonly schema: string;
-  readonly snapshots: readonly Readonly<Record<string, unknown>>[];
-}
-
-interface Answered {
-  readonly schema: string;
-  readonly recorded: Readonly<Record<string, unknown>> & {
-    readonly capacity_bytes: number;
-    readonly outside_bytes: number | null;
-  };
-  readonly targets: readonly { readonly name: string; readonly total_bytes: number }[];
-  readonly settings: readonly (Readonly<Record<string, unknown>> & {
-    readonly setting: string;
-    readonly target: string | null;
-    readonly capacity_bytes: number | null;
-    readonly outcome: string;
-    readonly robust: boolean;
-    readonly bound: string;
-    readonly peak_reserved_bytes: number;
-    readonly peak_reserved_most_bytes: number;
-    readonly headroom_bytes: number | null;
-  })[];
-  readonly edit: {
-    readonly before: { readonly active_bytes: number };
-    readonly after: { readonly active_bytes: number };
-  } | null;
-  readonly free_early: readonly { readonly verified: boolean; readonly opens_bytes: number }[] | null;
-}
+const ROUNDED = 'roundup_power2_divisions:[16:1,64:4,128:2,256:1,512:8,>:8]';
 
 describe('replay and whatif', () => {
-  const cli = buildCli();
-  const cache = temporaryDirectory();
-  const env = { XDG_CACHE_HOME: cache };
-  const whatIf = (...args: string[]): Answered =>
-    cli.expect(0, ['whatif', ...args, '--json'], { env }).json<Answered>();
+  const { text, json, refuse, put } = asker();
+  const whatIf = (...args: string[]) => json<WhatIfResult>('whatif', ...args);
 
   it('replay --json has its fixed fields, and the samples are exact', () => {
     for (const sample of [FRAGMENTED, FULL]) {
-      const { schema, snapshots } = cli.expect(0, ['replay', sample, '--json'], { env }).json<Replayed>();
+      const { schema, snapshots } = json<ReplayResult>('replay', sample);
       expect(schema).toBe('mbforensics/replay@1');
       expect(snapshots.length).toBeGreaterThan(0);
       for (const snapshot of snapshots) {
         expectShape(snapshot, REPLAY);
-        expect(snapshot['status']).toBe('exact');
-        expect(snapshot['address_matches']).toBe(snapshot['address_total']);
+        expect(snapshot.status).toBe('exact');
+        expect(snapshot.address_matches).toBe(snapshot.address_total);
       }
     }
   });
@@ -134,16 +77,15 @@ describe('replay and whatif', () => {
   });
 
   it('refuses a trace that no allocator wrote, with the number of its allocations, and makes up no answer', () => {
-    const file = join(cache, 'nowhere.pickle');
     const entries = Array.from({ length: 60 }, (_, i) => ({
       action: 'alloc',
       addr: BASE + 2 ** 40 + i * 4096,
       size: 4096,
     }));
-    writeFileSync(file, smallSnapshot({ entries }));
-    const [device] = cli.expect(0, ['replay', file, '--json'], { env }).json<Replayed>().snapshots;
+    const file = put('nowhere.pickle', smallSnapshot({ entries }));
+    const [device] = json<ReplayResult>('replay', file).snapshots;
     expect(device).toMatchObject({ status: 'refused', address_total: 60, address_matches: 0 });
-    const { stderr } = cli.expect(4, ['whatif', file], { env });
+    const stderr = refuse(4, 'whatif', file);
     expect(stderr).toContain('MBF2501');
     expect(stderr).toContain('0 of 60 allocations');
   });
@@ -194,16 +136,15 @@ describe('replay and whatif', () => {
     [['--device', '0,1'], /one device at a time/],
     [['--device', ''], /invalid --device ""/],
   ])('whatif %j is a usage error', (args, message) => {
-    const { stderr } = cli.expect(2, ['whatif', FULL, ...args], { env });
+    const stderr = refuse(2, 'whatif', FULL, ...args);
     expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/\n\s+at /);
   });
 
   it('answers in its first line', () => {
     const first = (...args: string[]): string =>
-      cli
-        .expect(0, ['whatif', ...args], { env })
-        .stdout.split('\n\n')[0]!
+      text('whatif', ...args)
+        .split('\n\n')[0]!
         .replaceAll(/\n\s*/g, ' ');
     expect(first(FRAGMENTED)).toMatch(/^expandable_segments:True .*avoid.* this OOM .*H100 no, H200 yes/);
     expect(first(FULL)).toMatch(/^No allocator setting avoids this OOM: .* need .*H100 no, H200 yes/);
@@ -222,15 +163,8 @@ describe('replay and whatif', () => {
       ['whatif', FRAGMENTED],
       ['whatif', FULL],
       ['whatif', FRAGMENTED, '--free-early', '--scale', 'gemm.py=0.5'],
-      [
-        'whatif',
-        FRAGMENTED,
-        '--set',
-        'roundup_power2_divisions:[16:1,64:4,128:2,256:1,512:8,>:8],expandable_segments:True',
-      ],
+      ['whatif', FRAGMENTED, '--set', `${ROUNDED},expandable_segments:True`],
     ];
-    for (const args of questions)
-      for (const line of cli.expect(0, args, { env }).stdout.split('\n'))
-        expect(line.length, line).toBeLessThanOrEqual(100);
+    for (const args of questions) expectFits(text(...args));
   });
 });

@@ -8,27 +8,20 @@ import type { AttributeResult } from '../../src/model/results/attribute.js';
 import type { EstimateResult } from '../../src/model/results/estimate.js';
 import type { DeviceResidual, ResidualResult } from '../../src/model/results/residual.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
-import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli } from '../support/cli.js';
+import { asker, expectFits, sum } from '../support/ask.js';
 import { recordProgram } from '../support/recorded-program.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { samplePath as sample, sampleStore } from '../support/stores.js';
 
-const sample = (name: string): string => join(repoRoot, 'samples', name);
 const LEAK = sample('leak');
 const GIB = 2 ** 30;
 
-const cli = buildCli();
-const cwd = temporaryDirectory();
-const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+const { cwd, mbf, text, json, refuse, put } = asker();
 
-const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
-const residual = (...args: string[]): ResidualResult => mbf('residual', ...args, '--json').json<ResidualResult>();
+const residual = (...args: string[]) => json<ResidualResult>('residual', ...args);
 const only = ({ devices }: ResidualResult): DeviceResidual => {
   expect(devices).toHaveLength(1);
   return devices[0]!;
 };
-const sum = <Row>(rows: readonly Row[], pick: (row: Row) => number): number =>
-  rows.reduce((all, row) => all + pick(row), 0);
 /** The files of a sample that match, as a run of their own. */
 function runOf(name: string, from: string, wanted: RegExp): string {
   mkdirSync(join(cwd, name));
@@ -75,7 +68,7 @@ describe('residual', () => {
     ['llama3-70b-fragmentation', 'seq:12000'],
   ])('of %s at %s has the measured bytes of attribute and the estimated bytes of estimate', (name, moment) => {
     const device = only(residual(sample(name), '--at', moment));
-    const [found] = mbf('attribute', sample(name), '--at', moment, '--json').json<AttributeResult>().devices;
+    const [found] = json<AttributeResult>('attribute', sample(name), '--at', moment).devices;
     expect([device.seq, device.measured_bytes]).toEqual([found!.seq, found!.total_bytes]);
     for (const row of device.components)
       expect(row.measured_bytes, row.component).toBe(
@@ -86,7 +79,7 @@ describe('residual', () => {
       );
     expect(sum(device.components, (row) => row.measured_bytes) + device.unknown_bytes).toBe(device.measured_bytes);
     expect(sum(device.components, (row) => row.estimated_bytes)).toBeCloseTo(device.estimated_bytes, 0);
-    const estimate = mbf('estimate', '--run', sample(name), '--json').json<EstimateResult>();
+    const estimate = json<EstimateResult>('estimate', '--run', sample(name));
     const stage = estimate.stages[device.stage!]!;
     if (stage.moment === device.estimate_moment && !device.before_first_step)
       expect(device.estimated_bytes).toBeCloseTo(stage.allocated_bytes, -3);
@@ -131,8 +124,7 @@ describe('residual', () => {
     const peak = lines.find(({ rank, metric }) => rank === 24 && metric === 'max_allocated')!;
     expect(peak).toMatchObject({ stage: 3, file: expect.stringContaining('h100-dgx-040') as string, line: 150 });
     expect((peak.measured_bytes / GIB).toFixed(2)).toBe('63.37');
-    const text = runOf('texts', sample('llama3-70b-fragmentation'), /\.(?:out|yaml|sbatch)$/);
-    const without = residual(text);
+    const without = residual(runOf('texts', sample('llama3-70b-fragmentation'), /\.(?:out|yaml|sbatch)$/));
     expect(without.devices).toEqual([]);
     expect(without.lines.map(({ measured_bytes }) => measured_bytes)).toEqual(lines.map((line) => line.measured_bytes));
   });
@@ -157,7 +149,7 @@ describe('residual', () => {
         ['max_allocated', true],
       ]),
     );
-    const stages = mbf('estimate', '--run', LEAK, '--json').json<EstimateResult>().stages;
+    const stages = json<EstimateResult>('estimate', '--run', LEAK).stages;
     for (const line of lines)
       if (line.metric === 'max_allocated')
         expect(line.estimated_bytes).toBe(stages[line.stage!]!.first_step_allocated_bytes);
@@ -170,21 +162,17 @@ describe('residual', () => {
   });
 
   it('takes rules of its own, and one snapshot by its handle', () => {
-    writeFileSync(
-      join(cwd, 'mine.yaml'),
-      'rules:\n  - { id: mine.all, component: kv_cache, at: { function: forward* } }\n',
-    );
+    put('mine.yaml', 'rules:\n  - { id: mine.all, component: kv_cache, at: { function: forward* } }\n');
     const rows = only(residual(LEAK, '--rules', 'mine.yaml')).components;
     expect(rows.find(({ component }) => component === 'kv_cache')!.surprise_bytes).toBeGreaterThan(17 * GIB);
-    mbf('ingest', LEAK, '--db', 'one.duckdb');
-    expect(only(residual('leak/0/snapshot#1', '--db', 'one.duckdb')).handle).toBe('leak/0/snapshot#1');
+    expect(only(residual('leak/0/snapshot#1', '--db', sampleStore('leak'))).handle).toBe('leak/0/snapshot#1');
   });
 
   it('prints the content of the JSON as text, within 100 columns', () => {
     for (const args of [[LEAK], [sample('capacity'), '--at', 'oom'], [sample('host-oom'), '--at', 'end']]) {
       const { stdout, stderr } = mbf('residual', ...args);
       expect(stderr).toBe('');
-      for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+      expectFits(stdout);
       expect(stdout).toMatch(/^ +residual +measured +estimated +bounds, GiB +outside them +component$/m);
       expect(stdout).toContain('theory alone never shows why a run failed');
       expect(stdout).not.toMatch(/\bNaN\b|undefined|\bnull\b|Infinity/);
@@ -198,8 +186,7 @@ describe('residual', () => {
 
   // Of many ranks the one that differs most is shown.
   it('keeps memory lines of many ranks within 100 columns', () => {
-    const { stdout } = mbf('residual', sample('llama3-70b-fragmentation'));
-    for (const line of stdout.split('\n')) expect(line.length, line).toBeLessThanOrEqual(100);
+    expectFits(text('residual', sample('llama3-70b-fragmentation')));
   });
 
   it('reports what is unknown about a run', () => {
@@ -217,17 +204,12 @@ describe('residual', () => {
   });
 
   it('refuses moments that are none, and rules that are none', () => {
-    const refuse = (status: number, ...args: string[]): string => {
-      const { stderr, stdout } = cli.expect(status, ['residual', ...args], { cwd, env });
-      expect(stdout).toBe('');
-      return stderr;
-    };
-    expect(refuse(2, LEAK, '--at', 'noon')).toContain('MBF1001');
-    expect(refuse(2, LEAK, '--at', 'seq:999999')).toContain('MBF1002');
-    expect(refuse(2, 'absent')).toContain('MBF1003');
-    expect(refuse(2, LEAK, '--rules', 'absent.yaml')).toContain('MBF1003');
-    writeFileSync(join(cwd, 'bad.yaml'), 'rules: []\n');
-    expect(refuse(4, LEAK, '--rules', 'bad.yaml')).toContain('MBF2601');
+    expect(refuse(2, 'residual', LEAK, '--at', 'noon')).toContain('MBF1001');
+    expect(refuse(2, 'residual', LEAK, '--at', 'seq:999999')).toContain('MBF1002');
+    expect(refuse(2, 'residual', 'absent')).toContain('MBF1003');
+    expect(refuse(2, 'residual', LEAK, '--rules', 'absent.yaml')).toContain('MBF1003');
+    put('bad.yaml', 'rules: []\n');
+    expect(refuse(4, 'residual', LEAK, '--rules', 'bad.yaml')).toContain('MBF2601');
   });
 
   // One device runs out of memory, the others lack that moment: `attribute` answers for the first and names the others.

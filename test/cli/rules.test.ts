@@ -1,15 +1,13 @@
 /** `rules`, `rules test` and `explain-stack` as a user has them. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult } from '../../src/model/results/common.js';
 import type { ExplainStackResult, RulesResult, RulesTestResult } from '../../src/model/results/rules.js';
 import { COMPONENTS } from '../../src/model/vocabulary.js';
-import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli } from '../support/cli.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
+import { samplePath, sampleStore } from '../support/stores.js';
 
-const SNAPSHOT = join(repoRoot, 'samples', 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
+const SNAPSHOT = join(samplePath('llama3-70b-fragmentation'), 'snapshot_oom_rank-0.pickle.gz');
 
 const rulesFile = (when: string, samples: string): string => `rules:
   - id: mine.cache
@@ -21,22 +19,12 @@ const rulesFile = (when: string, samples: string): string => `rules:
 const LARGE = 'frames: [forward /x/pkg/net.py], bytes: 5000';
 const MY_RULES = rulesFile('min_bytes: 4096', `{ ${LARGE} }`);
 
-const cli = buildCli();
-const cwd = temporaryDirectory();
-const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+const { mbf, text, json, refuse, put, ends, cli, options } = asker();
 beforeAll(() => {
   put('mine.yaml', MY_RULES);
   put('bad.yaml', MY_RULES.replace('kv_cache', 'cache'));
   put('ours.txt', `${FRAMES.join('\n')}\n\n${FRAMES[1]}\n`);
 });
-
-const put = (name: string, content: string): void => writeFileSync(join(cwd, name), content);
-const mbf = (...args: string[]): Answer => cli.expect(0, args, { cwd, env });
-const refuse = (status: number, ...args: string[]): string => {
-  const { stderr, stdout } = cli.expect(status, args, { cwd, env });
-  expect(stdout).toBe('');
-  return stderr;
-};
 
 const FRAMES = ['forward /x/pkg/net.py:7', 'forward_step megatron/core/pipeline_parallel/schedules.py:402'];
 const VIZ = '/x/pkg/net.py:7:forward\nmegatron/core/pipeline_parallel/schedules.py:402:forward_step\n';
@@ -50,7 +38,7 @@ torch.OutOfMemoryError: CUDA out of memory.
 
 describe('rules', () => {
   it('are listed with tier, component and samples', () => {
-    const result = mbf('rules', '--json').json<RulesResult>();
+    const result = json<RulesResult>('rules');
     expect(result.schema).toBe('mbforensics/rules@1');
     expect(new Set(result.rules.map(({ tier }) => tier))).toEqual(new Set(['owner', 'framework', 'generic']));
     for (const { id, component, samples, source } of result.rules) {
@@ -63,18 +51,18 @@ describe('rules', () => {
   });
 
   it('of a file are tested by their samples', () => {
-    expect(mbf('rules', 'test', 'mine.yaml').stdout).toBe('mine.yaml: 1 rule, 1 of 1 samples pass\n');
-    const { stdout } = cli.expect(0, ['rules', 'test', '-'], { cwd, env, input: MY_RULES });
+    expect(text('rules', 'test', 'mine.yaml')).toBe('mine.yaml: 1 rule, 1 of 1 samples pass\n');
+    const { stdout } = cli.expect(0, ['rules', 'test', '-'], { ...options, input: MY_RULES });
     expect(stdout).toBe('-: 1 rule, 1 of 1 samples pass\n');
     put('untested.yaml', rulesFile('min_bytes: 4096', ''));
-    expect(mbf('rules', 'test', 'untested.yaml').stdout).toContain('a rule without samples is a guess');
+    expect(text('rules', 'test', 'untested.yaml')).toContain('a rule without samples is a guess');
   });
 
   it('that lose a sample end with 1, and the reason', () => {
     put('lost.yaml', rulesFile('min_bytes: 4096', `{ frames: [forward /x/pkg/net.py], bytes: 1 }, { ${LARGE} }`));
-    const lost = cli.expect(1, ['rules', 'test', 'lost.yaml'], { cwd, env }).stdout;
+    const lost = ends(1, 'rules', 'test', 'lost.yaml').stdout;
     expect(lost).toMatch(/^FAILED {2}mine\.cache sample 1: rule generic\.\S+ wins\nlost\.yaml: 1 rule, 1 of 2 samples/);
-    const json = cli.expect(1, ['rules', 'test', 'lost.yaml', '--json'], { cwd, env }).json<RulesTestResult>();
+    const json = ends(1, 'rules', 'test', 'lost.yaml', '--json').json<RulesTestResult>();
     expect(json).toMatchObject({ schema: 'mbforensics/rules-test@1', file: 'lost.yaml', rules: 1 });
     expect(json.samples.map(({ passed, by_rule }) => [passed, by_rule === 'mine.cache'])).toEqual([
       [false, false],
@@ -97,7 +85,7 @@ describe('rules', () => {
 
 describe('explain-stack', () => {
   const explain = (args: readonly string[], input?: string): ExplainStackResult =>
-    cli.expect(0, ['explain-stack', ...args, '--json'], { cwd, env, input }).json<ExplainStackResult>();
+    cli.expect(0, ['explain-stack', ...args, '--json'], { ...options, input }).json<ExplainStackResult>();
 
   it('reads a file, standard input, memory_viz and a traceback alike, several stacks at once', () => {
     const ours = explain(['ours.txt']);
@@ -148,14 +136,14 @@ describe('explain-stack', () => {
   });
 
   it('takes a stack of the store, as peak names it', () => {
-    mbf('ingest', SNAPSHOT, '--db', 'stacks.duckdb');
-    const peak = mbf('peak', '--db', 'stacks.duckdb', '--json').json<PeakResult>();
+    const store = ['--db', sampleStore('llama3-70b-fragmentation')];
+    const peak = json<PeakResult>('peak', ...store);
     const { stack_id, frames: shown } = peak.snapshots[0]!.devices[0]!.stacks[0]!;
-    const [stack] = explain(['--stack', String(stack_id), '--db', 'stacks.duckdb']).stacks;
+    const [stack] = explain(['--stack', String(stack_id), ...store]).stacks;
     expect(stack!.frames).toEqual(shown);
     expect(stack).toMatchObject({ from: `stack ${stack_id}`, component: 'activation', phase: 'forward' });
-    expect(refuse(2, 'explain-stack', '--stack', '999999', '--db', 'stacks.duckdb')).toContain('MBF1002');
-    expect(refuse(2, 'explain-stack', '--stack', 'x', '--db', 'stacks.duckdb')).toContain('MBF1001');
+    expect(refuse(2, 'explain-stack', '--stack', '999999', ...store)).toContain('MBF1002');
+    expect(refuse(2, 'explain-stack', '--stack', 'x', ...store)).toContain('MBF1001');
   });
 
   it('needs a stack, and options that make sense', () => {

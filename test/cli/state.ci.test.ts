@@ -2,26 +2,22 @@
  * `at`, `segments` and `allocations` as a user has them: sums, labels, limits, errors, and what is kept between
  * questions.
  */
-import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { AllocationsResult } from '../../src/model/results/allocation.js';
 import type { AtResult, ReserveShare, SegmentsResult } from '../../src/model/results/at.js';
 import type { PeakResult } from '../../src/model/results/common.js';
-import { repoRoot, startChild } from '../store/scratch.js';
-import { buildCli } from '../support/cli.js';
+import { startChild } from '../store/scratch.js';
+import { asker } from '../support/ask.js';
 import { SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
-import { NIGHTLY, sampled } from '../support/level.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { sampled } from '../support/level.js';
+import { copyStore, samplePath, storeOf } from '../support/stores.js';
 
-const SAMPLES = join(repoRoot, 'samples');
-const OOM = join(SAMPLES, 'llama3-70b-fragmentation', 'snapshot_oom_rank-0.pickle.gz');
+const OOM = join(samplePath('llama3-70b-fragmentation'), 'snapshot_oom_rank-0.pickle.gz');
 
-const cli = buildCli();
-const directory = temporaryDirectory();
+const { cli, cwd, text, json, refuse } = asker();
 
-const at = (moment: string, path: string, ...more: string[]): AtResult =>
-  cli.expect(0, ['at', moment, path, '--json', ...more]).json<AtResult>();
+const at = (moment: string, path: string, ...more: string[]) => json<AtResult>('at', moment, path, ...more);
 
 function expectSums(result: AtResult): void {
   expect(result.reserved_bytes).toBe(result.active_bytes + result.inactive_bytes);
@@ -62,17 +58,15 @@ describe('at', () => {
   });
 
   it('explains the form of a moment, and lists those that exist', () => {
-    expect(cli.expect(2, ['at', 'noon', OOM]).stderr).toMatch(
-      /MBF1001.*invalid moment "noon"; expected one of start, peak/,
-    );
-    expect(cli.expect(2, ['at', 'seq:24000', OOM]).stderr).toMatch(/MBF1002.*its last entry is 23999/);
-    expect(cli.expect(2, ['at', 'step:99', OOM]).stderr).toMatch(/MBF1002.*its steps are 4 to 4/);
-    expect(cli.expect(2, ['at', 'peak', OOM, '--device', '3']).stderr).toMatch(/MBF1002.*no device 3/);
-    expect(cli.expect(2, ['at', 'oom', join(SAMPLES, 'llama3-70b-expandable')]).stderr).toMatch(/MBF1002.*OOM/);
+    expect(refuse(2, 'at', 'noon', OOM)).toMatch(/MBF1001.*invalid moment "noon"; expected one of start, peak/);
+    expect(refuse(2, 'at', 'seq:24000', OOM)).toMatch(/MBF1002.*its last entry is 23999/);
+    expect(refuse(2, 'at', 'step:99', OOM)).toMatch(/MBF1002.*its steps are 4 to 4/);
+    expect(refuse(2, 'at', 'peak', OOM, '--device', '3')).toMatch(/MBF1002.*no device 3/);
+    expect(refuse(2, 'at', 'oom', samplePath('llama3-70b-expandable'))).toMatch(/MBF1002.*OOM/);
   });
 
   it('peak equals the answer of peak', () => {
-    const peak = cli.expect(0, ['peak', OOM, '--json', '--limit', '0']).json<PeakResult>().snapshots[0]!.devices[0]!;
+    const peak = json<PeakResult>('peak', OOM, '--limit', '0').snapshots[0]!.devices[0]!;
     const result = at('peak', OOM, '--limit', '0');
     expect([result.seq, result.active_bytes, result.reserved_bytes]).toEqual([
       peak.seq,
@@ -85,7 +79,7 @@ describe('at', () => {
 
 describe('segments', () => {
   it('draws every byte of every segment', () => {
-    const result = cli.expect(0, ['segments', 'oom', OOM, '--json', '--limit', '0']).json<SegmentsResult>();
+    const result = json<SegmentsResult>('segments', 'oom', OOM, '--limit', '0');
     let active = 0;
     let reserved = 0;
     for (const group of result.groups) {
@@ -104,26 +98,23 @@ describe('segments', () => {
     expect([active, reserved]).toEqual([result.active_bytes, result.reserved_bytes]);
   });
 
+  const barsOf = (...args: string[]): string[] =>
+    text('segments', 'oom', OOM, ...args)
+      .split('\n')
+      .filter((line) => /%/.test(line));
+
   it('keeps to the width, and to ASCII where asked', () => {
     for (const width of ['80', '140']) {
-      const { stdout } = cli.expect(0, ['segments', 'oom', OOM, '--width', width]);
-      const bars = stdout.split('\n').filter((line) => /%/.test(line));
+      const bars = barsOf('--width', width);
       expect(bars.length).toBeGreaterThan(10);
       for (const line of bars) expect(line.length).toBeLessThanOrEqual(Number(width));
     }
-    const { stdout } = cli.expect(0, ['segments', 'oom', OOM, '--ascii']);
-    expect(
-      stdout
-        .split('\n')
-        .filter((line) => /%/.test(line))
-        .join(''),
-    ).toMatch(/^[ -~]*$/);
+    expect(barsOf('--ascii').join('')).toMatch(/^[ -~]*$/);
   });
 });
 
 describe('allocations', () => {
-  const ask = (...args: string[]): AllocationsResult =>
-    cli.expect(0, ['allocations', OOM, '--json', ...args]).json<AllocationsResult>();
+  const ask = (...args: string[]) => json<AllocationsResult>('allocations', OOM, ...args);
 
   it('live at a moment are its live set', () => {
     for (const moment of ['start', 'peak', 'oom', 'seq:500']) {
@@ -160,7 +151,7 @@ describe('allocations', () => {
     const large = ask('--min', '1GiB', '--limit', '0');
     expect(large.count).toBeGreaterThan(0);
     for (const row of large.allocations) expect(row.actual_bytes).toBeGreaterThanOrEqual(2 ** 30);
-    const csv = cli.expect(0, ['allocations', OOM, '--csv', '--min', '1GiB', '--limit', '0']).stdout.trimEnd();
+    const csv = text('allocations', OOM, '--csv', '--min', '1GiB', '--limit', '0').trimEnd();
     expect(csv.split('\n')).toHaveLength(large.count + 1);
   });
 
@@ -171,45 +162,32 @@ describe('allocations', () => {
     ['--limit', '-1'],
     ['--at', 'never'],
   ])('refuse %s %s', (option, value) => {
-    expect(cli.expect(2, ['allocations', OOM, option, value]).stderr).toContain('MBF1001');
+    expect(refuse(2, 'allocations', OOM, option, value)).toContain('MBF1001');
   });
 });
 
 describe('what a question finds out', () => {
-  const ingested = (name: string): string => {
-    const db = join(directory, `${name}.duckdb`);
-    cli.expect(0, ['ingest', OOM, '--db', db, '--quiet']);
-    return db;
-  };
-  const histories = (db: string): unknown =>
-    cli.expect(0, ['sql', 'SELECT count(*) AS n FROM derived_history', '--db', db, '--json']).json<{ rows: unknown }>()
-      .rows;
+  const ingested = (name: string): string => copyStore(join(cwd, `${name}.duckdb`), OOM);
+  const rows = (statement: string, db: string): readonly (readonly unknown[])[] =>
+    json<{ rows: unknown[][] }>('sql', statement, '--db', db).rows;
+  const histories = (db: string) => rows('SELECT count(*) AS n FROM derived_history', db);
 
   it('is kept in the store for the next', () => {
     const db = ingested('kept');
-    const first = cli.expect(0, ['peak', '--db', db, '--json']).stdout;
-    expect(cli.expect(0, ['peak', '--db', db, '--json']).stdout).toBe(first);
+    const first = text('peak', '--db', db, '--json');
+    expect(text('peak', '--db', db, '--json')).toBe(first);
     expect(histories(db)).toEqual([[1]]);
   });
 
   it('answers the same where the store cannot be written', async () => {
     const db = ingested('frozen');
-    const copy = join(directory, 'writable.duckdb');
-    copyFileSync(db, copy);
+    const copy = ingested('writable');
     // A reader holds it, so that it cannot be written.
     const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), db, 'read']);
     expect(await reader.nextLine()).toBe('open');
-    for (const verb of [
-      ['peak'],
-      ['at', 'oom'],
-      ['segments', 'peak'],
-      ['timeline'],
-      ['diagnose'],
-      ['snapshot'],
-      ['allocations'],
-    ]) {
-      const frozen = cli.expect(0, [...verb, '--db', db, '--json']).stdout;
-      expect(cli.expect(0, [...verb, '--db', copy, '--json']).stdout, verb[0]).toBe(frozen);
+    for (const verb of ['peak', 'at oom', 'segments peak', 'timeline', 'diagnose', 'snapshot', 'allocations']) {
+      const frozen = text(...verb.split(' '), '--db', db, '--json');
+      expect(text(...verb.split(' '), '--db', copy, '--json'), verb).toBe(frozen);
     }
     expect(histories(db)).toEqual([[1]]);
     reader.writeLine('enough');
@@ -218,29 +196,21 @@ describe('what a question finds out', () => {
   });
 
   it('is the same for SQL', () => {
-    const db = ingested('sql');
-    const rows = (statement: string): readonly (readonly unknown[])[] =>
-      cli.expect(0, ['sql', statement, '--db', db, '--json']).json<{ rows: unknown[][] }>().rows;
     const { active_bytes, blocks, seq } = at('peak', OOM);
-    expect(rows(`SELECT count(*), sum(actual_bytes) FROM live_at(1, 0, ${seq})`).map((row) => row.map(Number))).toEqual(
-      [[blocks, active_bytes]],
-    );
+    const [live] = rows(`SELECT count(*), sum(actual_bytes) FROM live_at(1, 0, ${seq})`, storeOf(OOM));
+    expect(live!.map(Number)).toEqual([blocks, active_bytes]);
   });
 
   it('fits into little memory', () => {
     const db = ingested('small');
-    const plenty = cli.expect(0, ['peak', '--db', db, '--json']).stdout;
-    const smaller = ingested('smaller');
-    expect(
-      cli
-        .expect(0, ['peak', '--db', smaller, '--json', '--memory-limit', '64MiB'])
-        .stdout.replaceAll('smaller', 'small'),
-    ).toBe(plenty);
-    expect(cli.expect(2, ['peak', '--db', db, '--memory-limit', '1MiB']).stderr).toMatch(/MBF1001.*64MiB/);
+    const plenty = text('peak', '--db', db, '--json');
+    const smaller = text('peak', '--db', ingested('smaller'), '--json', '--memory-limit', '64MiB');
+    expect(smaller.replaceAll('smaller', 'small')).toBe(plenty);
+    expect(refuse(2, 'peak', '--db', db, '--memory-limit', '1MiB')).toMatch(/MBF1001.*64MiB/);
   });
 });
 
-describe.runIf(NIGHTLY)('at on the corpus', () => {
+describe('at on the corpus', () => {
   const files = snapshotPickles().filter((name) => truthOf(name).valid !== false);
   if (files.length === 0) {
     skipLoudly('at', 'the corpus (set MBF_CORPUS)');

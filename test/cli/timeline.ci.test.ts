@@ -1,14 +1,11 @@
 /** `mbforensics timeline` as a user has it: what is drawn, what is counted, and what is refused. */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { PyValue } from '../../samples/generate/write/pickle-writer.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import type { TimelineResult, TimelineTrace } from '../../src/model/results/timeline.js';
 import { GIB, MIB } from '../../src/model/units.js';
-import { buildCli } from '../support/cli.js';
+import { asker, expectFits } from '../support/ask.js';
 import { BASE, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const T0 = 1_700_000_000_000_000;
 const ENTRIES_PER_STEP = 30;
@@ -51,39 +48,29 @@ function annotations(): PyValue[] {
   }).flat();
 }
 
-const cli = buildCli();
-const directory = temporaryDirectory();
-const path = join(directory, 'snapshot_0.pickle');
-const bare = join(directory, 'snapshot_1.pickle');
+const { cli, options, mbf, json, text, put } = asker();
+const kept = Array.from({ length: STEPS }, () => ({ size: 64 * MIB }));
+const inactive = { size: 4 * GIB - STEPS * 64 * MIB, state: 'inactive' } as const;
+const path = put(
+  'snapshot_0.pickle',
+  smallSnapshot({
+    segments: [[...kept, inactive]],
+    entries: leakingTrace(),
+    top: { external_annotations: annotations() },
+  }),
+);
+const bare = put('snapshot_1.pickle', smallSnapshot());
 
-beforeAll(() => {
-  const entries = leakingTrace();
-  writeFileSync(
-    path,
-    smallSnapshot({
-      segments: [
-        [
-          ...Array.from({ length: STEPS }, () => ({ size: 64 * MIB })),
-          { size: 4 * GIB - STEPS * 64 * MIB, state: 'inactive' as const },
-        ],
-      ],
-      entries,
-      top: { external_annotations: annotations() },
-    }),
-  );
-  writeFileSync(bare, smallSnapshot());
-});
-
-const ask = (...args: string[]) => cli.expect(0, ['timeline', path, ...args], { env: { XDG_CACHE_HOME: directory } });
+const ask = (...args: string[]) => mbf('timeline', path, ...args);
 const trace = (...args: string[]): TimelineTrace =>
-  ask('--json', ...args).json<TimelineResult>().snapshots[0]!.devices[0]!.trace!;
+  json<TimelineResult>('timeline', path, ...args).snapshots[0]!.devices[0]!.trace!;
 
 describe('timeline', () => {
   it('draws a chart that fits its width, with marks, a table of steps and their growth', () => {
     const { stdout, stderr } = ask('--width', '80', '--height', '8');
     expect(stderr).toBe('');
     const lines = stdout.split('\n');
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
+    expectFits(stdout);
     const chart = lines.slice(lines.findIndex((line) => line.trim() === 'GiB') + 1).slice(0, 9);
     expect(chart.every((line) => line.length <= 80)).toBe(true);
     expect(chart[0]).toMatch(/^ {5}4 ┤░/);
@@ -200,17 +187,17 @@ describe('timeline', () => {
   it('draws with ASCII on request, and if the locale supports nothing else', () => {
     const ascii = ask('--ascii').stdout;
     expect(ascii).toMatch(/^[\n -~]*$/);
-    const env = { XDG_CACHE_HOME: directory, LC_ALL: 'C' };
-    expect(cli.expect(0, ['timeline', path], { env }).stdout).toBe(ascii);
+    const inLocale = (env: Readonly<Record<string, string>>): string =>
+      cli.expect(0, ['timeline', path], { ...options, env: { ...options.env, ...env } }).stdout;
+    expect(inLocale({ LC_ALL: 'C' })).toBe(ascii);
     for (const locale of ['en_US.utf8', 'de_DE.UTF-8', ''])
-      expect(
-        cli.expect(0, ['timeline', path], { env: { ...env, LC_ALL: locale, LC_CTYPE: '', LANG: '' } }).stdout,
-      ).toContain('█');
+      expect(inLocale({ LC_ALL: locale, LC_CTYPE: '', LANG: '' })).toContain('█');
   });
 
   it('reports that no trace was recorded', () => {
-    const { stdout } = cli.expect(0, ['timeline', bare], { env: { XDG_CACHE_HOME: directory } });
-    expect(stdout).toContain('device 0: no trace recorded; at the dump 2.00 MiB active of 2.00 MiB reserved');
+    expect(text('timeline', bare)).toContain(
+      'device 0: no trace recorded; at the dump 2.00 MiB active of 2.00 MiB reserved',
+    );
   });
 
   it('lists the last steps, or all', () => {
@@ -234,7 +221,7 @@ describe('timeline', () => {
     [['--limit', '-1'], /MBF1001/],
     [['--csv', '--json'], /MBF1001/],
   ])('refuses %j', (args, message) => {
-    const answer = cli.run(['timeline', path, ...args], { env: { XDG_CACHE_HOME: directory } });
+    const answer = cli.run(['timeline', path, ...args], options);
     expect(answer.stderr).toMatch(message);
     if (args.includes('--json')) expect(JSON.parse(answer.stdout)).toMatchObject({ code: 'MBF1001' });
     else expect(answer.stdout).toBe('');
@@ -242,7 +229,7 @@ describe('timeline', () => {
   });
 
   it('has help with examples', () => {
-    const { stdout } = cli.expect(0, ['timeline', '--help']);
+    const { stdout } = mbf('timeline', '--help');
     expect(stdout.split('\nExamples:\n')[1]).toMatch(/^( {2}\$ mbforensics timeline.*\n){3,}/);
   });
 });

@@ -1,4 +1,4 @@
-/** Reads markup of our own: elements with their attributes, and texts. Fails for markup that is not well nested. */
+/** Reads HTML and XML of our own: elements with their attributes, and texts. Fails for markup that is not well nested. */
 
 export interface Node {
   readonly name: string;
@@ -7,7 +7,8 @@ export interface Node {
 }
 
 const VOID = new Set(['br', 'hr', 'link', 'meta', 'wbr']);
-const TOKEN = /<!doctype html>|<(\/?)([a-z][a-zA-Z0-9]*)((?:\s+[a-zA-Z:-]+(?:="[^"<]*")?)*)\s*(\/?)>|[^<]+|</g;
+const TOKEN =
+  /<!doctype html>|<\?xml [^<>]*\?>|<(\/?)([a-z][a-zA-Z0-9-]*)((?:\s+[a-zA-Z:-]+(?:="[^"<]*")?)*)\s*(\/?)>|[^<]+|</g;
 
 /** Throws for an end tag without its start, a start without its end, and any other `<`. */
 export function readHtml(html: string): Node {
@@ -18,7 +19,7 @@ export function readHtml(html: string): Node {
     const [token, end, name, attributes = '', closed] = match;
     const parent = open.at(-1)!;
     if (token === '<') throw new Error(`a stray < before ${html.slice(match.index, match.index + 60)}`);
-    if (token.startsWith('<!')) continue;
+    if (/^<[!?]/.test(token)) continue;
     if (name === undefined) parent.children.push(unescaped(token));
     else if (end === '/') {
       if (parent.name !== name) throw new Error(`</${name}> ends <${parent.name}>`);
@@ -43,7 +44,7 @@ function attributesOf(markup: string): Map<string, string> {
   );
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", '#39': "'" };
 
 function unescaped(text: string): string {
   return text.replaceAll(/&([^;]*);/g, (entity, name: string) => ENTITIES[name] ?? `unknown entity ${entity}`);

@@ -1,5 +1,5 @@
 /**
- * The package as users install it: the commands of docs/install.md, run in a fresh checkout, from the packed file, from
+ * Nightly only: the package as users install it: the commands of docs/install.md, run in a fresh checkout, from the packed file, from
  * the offline bundle without a network, and in a container made of plain Debian.
  */
 import { spawnSync } from 'node:child_process';
@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
 import { environment } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
+import { NIGHTLY } from '../support/level.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 interface Manifest {
@@ -72,7 +73,8 @@ function machine(name: string): { home: string; prefix: string; settings: Record
   return { home, prefix, settings };
 }
 
-const registry = spawnSync('npm', ['view', 'commander@14.0.3', 'version'], { env, encoding: 'utf8', timeout: 60_000 });
+const hasRegistry =
+  NIGHTLY && spawnSync('npm', ['view', 'commander@14.0.3', 'version'], { env, timeout: 60_000 }).status === 0;
 /** Starts a command in a network namespace without interfaces. */
 const NO_NETWORK = spawnSync('unshare', ['-rn', 'true']).status === 0 ? ['unshare', '-rn'] : [];
 /** Scripts that npm runs when it installs a package from an archive. */
@@ -81,8 +83,8 @@ function installScripts(folder: string): string[] {
   return Object.keys(scripts).filter((name) => ['preinstall', 'install', 'postinstall'].includes(name));
 }
 
-describe('an installation', () => {
-  if (registry.status !== 0) {
+describe.runIf(NIGHTLY)('an installation', () => {
+  if (!hasRegistry) {
     skipLoudly('installations', 'the registry of npm');
     return;
   }

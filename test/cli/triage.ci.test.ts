@@ -2,16 +2,11 @@
  * The judge of `git bisect run`: what it takes for good, bad and neither, and that nothing else ever looks like one of
  * them.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { TriageResult } from '../../src/model/results/compare.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli, environment } from '../support/cli.js';
-import { NIGHTLY, sampled } from '../support/level.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { asker } from '../support/ask.js';
 import { NCCL_TIMEOUT, oomLines, type TrainingLog, writeTraining } from '../support/training-log.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
@@ -21,9 +16,7 @@ const scaled = (factor: number) =>
 const CODE = { good: 0, bad: 1, skip: 125 } as const;
 
 describe('triage', () => {
-  const cli = buildCli();
-  const cwd = temporaryDirectory();
-  const env = { XDG_CACHE_HOME: join(cwd, 'cache') };
+  const { cwd, mbf, ends } = asker();
   let number = 0;
   const write = (log: TrainingLog): string => {
     number += 1;
@@ -36,7 +29,7 @@ describe('triage', () => {
     ...more: string[]
   ): TriageResult => {
     const args = ['triage', ...runs, '--golden', 'base', '--on', on, '--json', ...more];
-    const result = cli.expect(CODE[judgement], args, { cwd, env }).json<TriageResult>();
+    const result = ends(CODE[judgement], ...args).json<TriageResult>();
     expect(result).toMatchObject({ schema: 'mbforensics/triage@1', judgement, criterion: on });
     return result;
   };
@@ -44,7 +37,7 @@ describe('triage', () => {
     judge([write(log)], on, judgement, ...more);
   beforeAll(() => {
     writeTraining(cwd, 'base', BASE);
-    cli.expect(0, ['golden', 'add', 'base', '--name', 'base'], { cwd, env });
+    mbf('golden', 'add', 'base', '--name', 'base');
   });
 
   const oom = { iterations: 5, target: 12, finished: false, after: oomLines(0) };
@@ -153,22 +146,22 @@ describe('triage', () => {
     const golden = write({ ...sized({ fp8: 'e4m3' }) });
     const worse = write({ ...sized({ fp8: 'e4m3', ...change }), peaks: scaled(1.3) });
     const on = (...more: string[]) => ['triage', worse, '--golden', golden, '--on', 'memory', '--json', ...more];
-    const { why, reason } = cli.expect(125, on(), { cwd, env }).json<TriageResult>();
+    const { why, reason } = ends(125, ...on()).json<TriageResult>();
     expect(why.code).toBe('not_comparable');
     expect(reason).toMatch(/^not comparable with the golden run: /);
     for (const allowed of [group, Object.keys(change)[0]!]) {
-      const judged = cli.expect(1, on('--allow-change', allowed), { cwd, env }).json<TriageResult>();
+      const judged = ends(1, ...on('--allow-change', allowed)).json<TriageResult>();
       expect(judged.evidence.map(({ text }) => text).join()).toContain('settings differ from the golden run');
     }
     const oomed = write({ ...oom, ...sized({ fp8: 'e4m3', ...change }) });
-    expect(cli.run(['triage', oomed, '--golden', golden], { cwd, env }).status).toBe(125);
+    ends(125, 'triage', oomed, '--golden', golden);
   });
 
   it('a good run with a setting that saves memory is called weaker evidence', () => {
     const golden = write(sized());
     const saving = write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(0.95) });
     const args = ['--golden', golden, '--on', 'memory', '--json'];
-    const good = cli.expect(0, ['triage', saving, ...args], { cwd, env }).json<TriageResult>();
+    const good = ends(0, 'triage', saving, ...args).json<TriageResult>();
     expect(good.settings).toEqual([
       { key: 'recompute_granularity', golden: null, current: 'full', way: 'down', is_contract: false },
     ]);
@@ -180,8 +173,8 @@ describe('triage', () => {
     const like = ['--like', write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(1.1) })];
     const without = write({ ...sized(), peaks: scaled(1.3) });
     const bare = ['triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
-    cli.expect(1, bare, { cwd, env });
-    const skipped = cli.expect(125, [...bare, ...like], { cwd, env }).json<TriageResult>();
+    ends(1, ...bare);
+    const skipped = ends(125, ...bare, ...like).json<TriageResult>();
     expect(skipped.why.code).toBe('other_setting');
   });
 
@@ -215,95 +208,8 @@ describe('triage', () => {
   const triageOf = (runs: readonly string[]) => judge(runs, 'memory', 'skip');
 
   it('prints the judgement last, and in words', () => {
-    const { stdout } = cli.expect(1, ['triage', write(oom), '--golden', 'base'], { cwd, env });
+    const { stdout } = ends(1, 'triage', write(oom), '--golden', 'base');
     expect(stdout).toMatch(/^bad /m);
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/bad|out of memory/);
-  });
-
-  describe.runIf(NIGHTLY)('everything else is 255, at which git stops', () => {
-    const expect255 = (args: readonly string[], more: Readonly<Record<string, string>> = {}): string => {
-      const answer = cli.run(args, { cwd, env: { ...env, ...more } });
-      expect([answer.status, answer.stdout]).toEqual([255, '']);
-      return answer.stderr;
-    };
-    const run = (): string => join(cwd, 'base');
-
-    it.each([
-      [['triage']],
-      [['triage', 'base']],
-      [['triage', 'base', '--golden', 'bsae']],
-      [['triage', 'base', '--golden', 'golden:bsae']],
-      [['triage', 'nowhere', '--golden', 'base']],
-      [['triage', 'base', '--golden', 'base', '--on', 'memroy']],
-      [['triage', 'base', '--golden', 'base', '--on', 'component:activations']],
-      [['triage', 'base', '--golden', 'base', '--on', 'cause:not_oom']],
-      [['triage', 'base', '--golden', 'base', '--on', 'component:activation']],
-      [['triage', 'base', '--golden', 'base', '--like', 'base']],
-      [['triage', 'base', '--golden', 'base', '--on', 'memory', '--like', 'base']],
-      [['triage', 'base', '--golden', 'base', '--tolerance', 'memory']],
-      [['triage', 'base', '--golden', 'base', '--no-such-option']],
-      [['triage', 'base', '--golden', 'broken.json']],
-      [['triage', 'base', '--golden', 'empty.json']],
-      [['triage', 'base', '--golden', 'base', '--db', 'broken.duckdb']],
-      [['triage', '--help']],
-      [['bisect', 'triage', 'base', '--golden', 'base', '--no-such-option']],
-      [['bisect', 'triage', 'base', '--golden', 'bsae']],
-      [['--db', 'broken.duckdb', 'triage', 'base', '--golden', 'base']],
-      [['--wait', '1', 'bisect', 'triage', 'base', '--golden', 'bsae']],
-      [['bisect', 'run', '--golden', 'base', '--', 'true']],
-      [['bisect', 'run', '--golden', 'base']],
-    ] as const)('%j', (args) => {
-      writeFileSync(join(cwd, 'broken.json'), '{"schema":"mbforensics/golden@1"');
-      writeFileSync(join(cwd, 'empty.json'), '{}');
-      writeFileSync(join(cwd, 'broken.duckdb'), 'no store');
-      const answer = cli.run(args, { cwd, env });
-      expect(answer.status).toBe(255);
-    });
-
-    it('a golden run that ran out of memory itself', () => {
-      const dead = write(oom);
-      expect(expect255(['triage', run(), '--golden', dead])).toContain('MBF1009');
-    });
-
-    // A process each.
-    const places = [
-      'cli/program.js:import',
-      'cli/verbs/compare/triage.js:import',
-      'cli/define-verb.js:defineVerb',
-      'cli/golden-operand.js:resolveGolden',
-      'golden/golden-store.js:readGoldenRows',
-      'ingest/ingest.js:ingest',
-      'flows/measure-run.js:measureRun',
-      'measure/steady-window.js:steadySteps',
-      'run/log-facts.js:readLogFacts',
-      'verdict/run-ending.js:readRunEnding',
-      'bisect/criterion.js:parseCriterion',
-      'bisect/judge-commit.js:judgeCommit',
-      'compare/judge-checks.js:judgeEndings',
-      'measure/contract.js:compareContract',
-      'report/compare/judgement-words.js:wordedJudgement',
-      'report/compare/triage-text.js:triageText',
-      'cli/context.js:processContext',
-      'store/open-store.js:openStore',
-    ];
-    it.each(sampled(places, 3))('an error in %s', (place) => {
-      const importing = pathToFileURL(join(repoRoot, 'test', 'support', 'throw-in.mjs')).href;
-      // A path of its own: what is cached would not be ingested.
-      const fresh = write({});
-      const planted = { MBF_TEST_THROW: place, NODE_OPTIONS: `--import ${importing}` };
-      expect(expect255(['triage', fresh, '--golden', 'base'], planted)).toContain('planted');
-    });
-
-    it('an unreadable judgement', () => {
-      const script = `exec "$0" "${cli.script}" triage "${run()}" --golden base > /dev/full`;
-      const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(env) });
-      expect(status).toBe(255);
-    });
-
-    it('a signal', () => {
-      const script = `"$0" "${cli.script}" triage "${write({})}" --golden base & p=$!; sleep 0.05; kill -TERM $p; wait $p`;
-      const { status } = spawnSync('/bin/sh', ['-c', script, process.execPath], { cwd, env: environment(env) });
-      expect(status).toBeGreaterThan(127);
-    });
   });
 });
