@@ -44,13 +44,11 @@ const BLOCK: BlockFormat = {
   mostLines: 6,
 };
 
-interface Line {
-  readonly text: string;
-  readonly formats?: readonly LogFormat[];
-  readonly continues?: boolean;
-}
+/** Formats whose anchors a line has, by the letter that it begins with. */
+const ANCHORED: Readonly<Record<string, readonly LogFormat[]>> = { N: [NUMBER], P: [PLAIN], B: [BLOCK], ' ': [] };
 
-function read(lines: readonly Line[]) {
+/** Lines behind their letter; `continues`: whether the next part is of the same line. */
+function read(lines: readonly string[], continues = false) {
   const rows: LogRow[] = [];
   const attempts: AttemptRow[] = [];
   const tracker = new AttemptTracker((row) => attempts.push(row));
@@ -60,22 +58,16 @@ function read(lines: readonly Line[]) {
   );
   let offset = 0;
   let line = 1;
-  for (const { text, formats = [], continues = false } of lines) {
+  for (const [at, letterAndText] of lines.entries()) {
+    const text = letterAndText.slice(1);
+    const goesOn = continues && at < lines.length - 1;
     const prefix = stripPrefix(text, SRUN_LABEL);
-    const nextOffset = offset + text.length + (continues ? 0 : 1);
-    const segment: Segment = {
-      text: text.slice(prefix.end),
-      prefix,
-      line,
-      offset,
-      nextOffset,
-      mask: 0,
-      deviceAssert: false,
-      continues,
-    };
-    reader.feed(segment, formats);
+    const nextOffset = offset + text.length + (goesOn ? 0 : 1);
+    const place = { line, offset, nextOffset, mask: 0, deviceAssert: false, continues: goesOn };
+    const segment: Segment = { text: text.slice(prefix.end), prefix, ...place };
+    reader.feed(segment, ANCHORED[letterAndText[0]!]!);
     offset = nextOffset;
-    if (!continues) line += 1;
+    if (!goesOn) line += 1;
   }
   reader.end();
   return { rows, attempts, reader };
@@ -84,10 +76,7 @@ const figures = (rows: readonly LogRow[]) => rows.map((row) => (row.row === 'val
 
 describe('lines', () => {
   it('gives every record of a line, with line, rank, host and time of its prefix', () => {
-    const { rows } = read([
-      { text: 'x' },
-      { text: '3: 2026-01-02 03:04:05,250 - value 7 unit value 8 unit', formats: [PLAIN] },
-    ]);
+    const { rows } = read([' x', 'P3: 2026-01-02 03:04:05,250 - value 7 unit value 8 unit']);
     expect(rows).toMatchObject([
       { value: 7, line: 2, offset: 2, rank: 3, rankOrigin: 'prefix:srun', format: 'test.plain', attempt: 1 },
       { value: 8, line: 2 },
@@ -96,18 +85,15 @@ describe('lines', () => {
   });
 
   it('joins a record that was cut at the end of a line, without a separator', () => {
-    const { rows } = read([{ text: 'value 12', formats: [NUMBER] }, { text: '34 unit;' }]);
+    const { rows } = read(['Nvalue 12', ' 34 unit;']);
     expect(figures(rows)).toEqual([['value', 1234]]);
   });
 
   it('does not join text of another writer, a logger or another record', () => {
     for (const next of ['5: 34 unit;', '2026-01-02 03:04:05 - 34 unit;', '']) {
-      expect(figures(read([{ text: 'value 12', formats: [NUMBER] }, { text: next }]).rows)).toEqual([]);
+      expect(figures(read(['Nvalue 12', ` ${next}`]).rows)).toEqual([]);
     }
-    const { rows } = read([
-      { text: 'value 12', formats: [NUMBER] },
-      { text: 'value 5 unit;', formats: [NUMBER] },
-    ]);
+    const { rows } = read(['Nvalue 12', 'Nvalue 5 unit;']);
     expect(figures(rows)).toEqual([['value', 5]]);
   });
 
@@ -115,12 +101,11 @@ describe('lines', () => {
     const record = 'value 123 unit ';
     const all = record.repeat(2000);
     for (const size of [1000, 1001, 1007, 4099]) {
-      const parts: Line[] = [];
-      for (let at = 0; at < all.length; at += size) {
-        const part = all.slice(at, at + size);
-        parts.push({ text: part, formats: [PLAIN], continues: at + size < all.length });
-      }
-      const { rows } = read(parts);
+      const parts = Array.from({ length: Math.ceil(all.length / size) }, (_, i) => all.slice(i * size, (i + 1) * size));
+      const { rows } = read(
+        parts.map((part) => `P${part}`),
+        true,
+      );
       expect(rows.length).toBe(2000);
       expect(new Set(rows.map((row) => row.row === 'value' && row.value))).toEqual(new Set([123]));
     }
@@ -129,15 +114,7 @@ describe('lines', () => {
 
 describe('blocks', () => {
   it('follows each writer in its own block', () => {
-    const { rows, reader } = read([
-      { text: '0: begin a', formats: [BLOCK] },
-      { text: '1: begin b', formats: [BLOCK] },
-      { text: '0: 1' },
-      { text: '1: 10' },
-      { text: '1: end' },
-      { text: '0: 2' },
-      { text: '0: end' },
-    ]);
+    const { rows, reader } = read(['B0: begin a', 'B1: begin b', ' 0: 1', ' 1: 10', ' 1: end', ' 0: 2', ' 0: end']);
     expect(figures(rows)).toEqual([
       ['b', 10],
       ['a', 3],
@@ -147,11 +124,7 @@ describe('blocks', () => {
   });
 
   it('ends a block at a line that is not its own, which other formats still read', () => {
-    const { rows } = read([
-      { text: 'begin a', formats: [BLOCK] },
-      { text: '5' },
-      { text: 'value 9 unit', formats: [PLAIN] },
-    ]);
+    const { rows } = read(['Bbegin a', ' 5', 'Pvalue 9 unit']);
     expect(figures(rows)).toEqual([
       ['a', 5],
       ['value', 9],
@@ -159,18 +132,18 @@ describe('blocks', () => {
   });
 
   it('gives up after too many foreign lines, and after too many lines', () => {
-    const foreign = [{ text: 'begin a', formats: [BLOCK] }, ...Array(3).fill({ text: 'other' }), { text: '5' }];
+    const foreign = ['Bbegin a', ...Array(3).fill(' other'), ' 5'];
     expect(figures(read(foreign).rows)).toEqual([['a', 0]]);
-    const long = [{ text: 'begin a', formats: [BLOCK] }, ...Array(9).fill({ text: '1' })];
+    const long = ['Bbegin a', ...Array(9).fill(' 1')];
     expect(figures(read(long).rows)).toEqual([['a', 5]]);
   });
 
   it('ends with the log', () => {
-    expect(figures(read([{ text: 'begin a', formats: [BLOCK] }, { text: '5' }]).rows)).toEqual([['a', 5]]);
+    expect(figures(read(['Bbegin a', ' 5']).rows)).toEqual([['a', 5]]);
   });
 
   it('closes a block whose writer has gone silent', () => {
-    const lines: Line[] = [{ text: '7: begin a', formats: [BLOCK] }, ...Array(4096).fill({ text: '1: x' })];
+    const lines: string[] = ['B7: begin a', ...Array(4096).fill(' 1: x')];
     const { rows } = read(lines);
     // The row gets the place of its writer's last line.
     expect(rows).toMatchObject([{ name: 'a', line: 1, rank: 7 }]);
