@@ -30,15 +30,8 @@ const timed = (times: readonly (number | null)[]) =>
 
 describe('the steady window', () => {
   it('leaves out the first iteration, and those that still warm up', () => {
-    expect(steadySteps(timed([9000, 4000, 2000, 1000, 1001, 1002, 1003, 1004]))).toMatchObject({
-      from: 4,
-      to: 8,
-      count: 5,
-      warm_up: 3,
-      median_ms: 1002,
-      min_ms: 1000,
-      max_ms: 1004,
-    });
+    const expected = { from: 4, to: 8, count: 5, warm_up: 3, median_ms: 1002, min_ms: 1000, max_ms: 1004 };
+    expect(steadySteps(timed([9000, 4000, 2000, 1000, 1001, 1002, 1003, 1004]))).toMatchObject(expected);
     // All alike: only the first goes.
     expect(steadySteps(timed([1000, 1000, 1000]))).toMatchObject({ from: 2, count: 2, warm_up: 1, spread_ms: 0 });
   });
@@ -92,33 +85,23 @@ describe('noise', () => {
     return checks.map((ofOne) => ofOne.find((check) => check.name === name)!);
   }
 
-  it('needs the least effect, and then calls it what it is, on one side only', async () => {
-    const statuses = async (name: Parameters<typeof judged>[0], ...current: number[]) =>
-      (
-        await judged(
-          name,
-          current.map((now): Values => [[100], [now]]),
-        )
-      ).map(({ status }) => status);
-    expect(await statuses('peak_allocated', 100, 101.8, 102, 102.3, 90)).toEqual([
-      'pass',
-      'pass',
-      'undecided',
-      'regression',
-      'improvement',
-    ]);
-    expect(await statuses('step_time', 101, 103, 106, 90)).toEqual(['pass', 'undecided', 'regression', 'improvement']);
-    // A throughput of 100 against 98, 94.3 and 111.
-    expect(await statuses('throughput', 102, 106, 90)).toEqual(['undecided', 'regression', 'improvement']);
+  // The least effect is needed, on one side only. A throughput of 100 is against 98, 94.3 and 111.
+  it.each([
+    ['peak_allocated', [100, 101.8, 102, 102.3, 90], 'pass pass undecided regression improvement'],
+    ['step_time', [101, 103, 106, 90], 'pass undecided regression improvement'],
+    ['throughput', [102, 106, 90], 'undecided regression improvement'],
+  ] as const)('%s of 100, then %j: %s', async (name, current, statuses) => {
+    const pairs = current.map((now): Values => [[100], [now]]);
+    expect((await judged(name, pairs)).map(({ status }) => status).join(' ')).toBe(statuses);
   });
 
-  it('has the tolerance of a check before that of its kind', async () => {
-    const [wide] = await judged('step_time', [[[100], [106]]], { step_time: 0.1 });
-    expect(wide).toMatchObject({ status: 'pass', tolerance: 0.1 });
-    const [both] = await judged('step_time', [[[100], [106]]], { time: 0.1, step_time: 0.01 });
-    expect(both).toMatchObject({ status: 'regression', tolerance: 0.01 });
-    const [other] = await judged('peak_allocated', [[[100], [106]]], { step_time: 0.1, component: 0.1 });
-    expect(other).toMatchObject({ status: 'regression', tolerance: 0.02 });
+  // That of a check goes before that of its kind.
+  it.each<[Parameters<typeof judged>[0], Tolerances, string, number]>([
+    ['step_time', { step_time: 0.1 }, 'pass', 0.1],
+    ['step_time', { time: 0.1, step_time: 0.01 }, 'regression', 0.01],
+    ['peak_allocated', { step_time: 0.1, component: 0.1 }, 'regression', 0.02],
+  ])('%s with tolerances %j: %s', async (name, tolerances, status, tolerance) => {
+    expect(await judged(name, [[[100], [106]]], tolerances)).toMatchObject([{ status, tolerance }]);
   });
 
   it('counts the first allocator retry, and of several only clearly more', async () => {
@@ -126,14 +109,9 @@ describe('noise', () => {
       ...empty(),
       ranks: [{ ...memory(100).ranks[0]!, alloc_retries }],
     });
-    const pairs = [
-      [0, 0],
-      [0, 1],
-      [10, 12],
-      [10, 20],
-      [10, 0],
-    ] as const;
-    const sides = pairs.map(([a, b]) => ({ golden: [retries(a)], current: [retries(b)] }));
+    const golden = [0, 0, 10, 10, 10];
+    const current = [0, 1, 12, 20, 0];
+    const sides = golden.map((a, i) => ({ golden: [retries(a)], current: [retries(current[i]!)] }));
     const checks = await judgeEach(rules, sides, { tolerances: {}, sameLayout: false });
     expect(checks.map((ofOne) => ofOne.find(({ name }) => name === 'alloc_retries')!)).toMatchObject([
       { status: 'pass', gate: false, golden: 0, current: 0, unit: '1' },
@@ -252,10 +230,11 @@ describe('endings', () => {
   };
 
   it('two runs with the same failure are no regression; with another they are', async () => {
-    const status = async (golden: Measurement, current: Measurement) =>
-      (
-        await judgeEach(rules, [{ golden: [golden], current: [current] }], { tolerances: {}, sameLayout: true })
-      )[0]!.find(({ name }) => name === 'status')!.status;
+    const status = async (golden: Measurement, current: Measurement) => {
+      const sides = [{ golden: [golden], current: [current] }];
+      const [checks] = await judgeEach(rules, sides, { tolerances: {}, sameLayout: true });
+      return checks!.find(({ name }) => name === 'status')!.status;
+    };
     expect(await status(ended('failed', 'shape'), ended('failed', 'shape'))).toBe('info');
     expect(await status(ended('failed', 'timeout'), ended('failed', 'shape'))).toBe('regression');
     expect(await status(ended('completed'), ended('failed', 'shape'))).toBe('regression');
@@ -268,29 +247,19 @@ describe('the contract', () => {
     empty({ config, ...more });
 
   it('refuses another model, input, precision, device or layout, unless it is allowed; not another revision', async () => {
-    const base = of(
-      { hidden_size: '4096', seq_length: '4096', bf16: 'true', micro_batch_size: '1' },
-      { world_size: 8 },
-    );
+    const sizes = { hidden_size: '4096', seq_length: '4096', bf16: 'true', micro_batch_size: '1' };
+    const base = of(sizes, { world_size: 8 });
     const against = async (other: Measurement, allowed: readonly string[] = []) =>
       (await compareContract(rules, base, other, allowed))
         .filter(({ blocking }) => blocking)
         .map(({ key, golden, current }) => `${key} ${golden} → ${current}`);
     expect(await against(base)).toEqual([]);
-    for (const [key, value] of [
-      ['hidden_size', '8192'],
-      ['seq_length', '8192'],
-      ['bf16', 'false'],
-    ] as const)
+    for (const [key, value] of Object.entries({ hidden_size: '8192', seq_length: '8192', bf16: 'false' }))
       expect((await against({ ...base, config: { ...base.config, [key]: value } })).join()).toContain(key);
     expect(await against({ ...base, world_size: 16 })).toContain('world_size 8 → 16');
     expect(await against({ ...base, gpu: { name: 'B200', total_bytes: null } })).toEqual([]);
-    const tuned = {
-      ...base,
-      config: { ...base.config, micro_batch_size: '2' },
-      parallel: { ...base.parallel, tp: 4 },
-      versions: { torch: '2.9' },
-    };
+    const config = { ...base.config, micro_batch_size: '2' };
+    const tuned = { ...base, config, parallel: { ...base.parallel, tp: 4 }, versions: { torch: '2.9' } };
     const laidOut = { ...base, parallel: { ...base.parallel, tp: 2 } };
     expect(await against({ ...base, versions: { torch: '2.9' } })).toEqual([]);
     expect(await against(tuned)).toEqual(['micro_batch_size 1 → 2']);
@@ -301,8 +270,7 @@ describe('the contract', () => {
     expect((await compareContract(rules, laidOut, tuned, allowed)).some(({ blocking }) => blocking)).toBe(false);
     expect(parseAllowedChanges('tensor-model-parallel-size')).toEqual(['tp']);
     expect(() => parseAllowedChanges('seq_lenth')).toThrow(/not a known setting/);
-    const other = { ...base, parallel: { ...base.parallel, tp: 2 } };
-    expect(sameLayout(await compareContract(rules, other, tuned))).toBe(false);
+    expect(sameLayout(await compareContract(rules, laidOut, tuned))).toBe(false);
   });
 
   it('takes devices of one kind for the same, though drivers differ by some MiB', async () => {
@@ -335,23 +303,15 @@ describe('what changed', () => {
       { key: 'PYTORCH_CUDA_ALLOC_CONF', a: '', b: 'expandable_segments:True' },
       { key: 'NCCL_GRAPH_REGISTER', a: '0', b: null },
     ]);
-    expect(
-      changedVersions(
-        empty({ versions: { torch: '2.8' }, commits: { run: 'a' } }),
-        empty({ versions: { torch: '2.9' }, commits: { run: 'b' } }),
-      ),
-    ).toEqual([{ key: 'torch', a: '2.8', b: '2.9' }]);
+    const of = (torch: string, run: string) => empty({ versions: { torch }, commits: { run } });
+    expect(changedVersions(of('2.8', 'a'), of('2.9', 'b'))).toEqual([{ key: 'torch', a: '2.8', b: '2.9' }]);
   });
 
   it('reads tolerances, and nothing else', () => {
     expect(parseTolerances(undefined)).toEqual({});
     expect(parseTolerances('memory=1%, time=0.1')).toEqual({ memory: 0.01, time: 0.1 });
-    expect(parseTolerances('step_time=5%,component=3%,component:activation=1%,alloc_retries=150%')).toEqual({
-      step_time: 0.05,
-      component: 0.03,
-      'component:activation': 0.01,
-      alloc_retries: 1.5,
-    });
+    const each = { step_time: 0.05, component: 0.03, 'component:activation': 0.01, alloc_retries: 1.5 };
+    expect(parseTolerances('step_time=5%,component=3%,component:activation=1%,alloc_retries=150%')).toEqual(each);
     for (const text of ['', 'memory', 'memory=', 'memory=-1%', 'step=1%', 'memory=1%;time=2%', 'memory=2', 'time=1'])
       expect(() => parseTolerances(text)).toThrow(/tolerance/);
     for (const name of ['step', 'status', 'component:', 'component:activations', 'peak', 'constructor'])
@@ -361,14 +321,8 @@ describe('what changed', () => {
 
 describe('peaks', () => {
   const peak = (line: number, bytes: number, rank: number | null = 0): MeasuredPeak => ({
-    handle: 'run/0/snapshot#1',
-    rank,
-    device: 0,
-    moment: 'peak',
-    basis: 'actual',
-    active_bytes: bytes + 100,
-    requested_bytes: null,
-    reserved_bytes: bytes + 200,
+    ...{ handle: 'run/0/snapshot#1', rank, device: 0, moment: 'peak', basis: 'actual', settings: {} },
+    ...{ active_bytes: bytes + 100, requested_bytes: null, reserved_bytes: bytes + 200 },
     components: { activation: bytes, parameter: 100 },
     frames: [
       ['forward', '/src/megatron/core/transformer/mlp.py', line],
@@ -378,9 +332,7 @@ describe('peaks', () => {
       { stack: [0], kind: '', component: 'activation', bytes, count: 2 },
       { stack: [1], kind: '', component: 'parameter', bytes: 60, count: 1 },
     ],
-    rest_bytes: 40,
-    rest_count: 4,
-    settings: {},
+    ...{ rest_bytes: 40, rest_count: 4 },
   });
 
   it('pair by rank, and add up', () => {

@@ -1,28 +1,21 @@
 /** What the views of causes can answer: their words, their vocabulary, and the columns they promise. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeTests } from '../../../src/findings/verdict/combine.js';
+import { describeTests, type Judged } from '../../../src/findings/verdict/combine.js';
 import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
 import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
 import { describeReason } from '../../../src/findings/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import type { CaptureId } from '../../../src/model/verdict.js';
-import {
-  CAUSE_DETAILS,
-  CAUSES,
-  type Cause,
-  type CauseDetail,
-  CONFIDENCES,
-  INCIDENT_KINDS,
-  type IncidentKind,
-  isOomKind,
-} from '../../../src/model/vocabulary.js';
+import type { Cause, CauseDetail, IncidentKind } from '../../../src/model/vocabulary.js';
+import { CAUSE_DETAILS, CAUSES, CONFIDENCES, INCIDENT_KINDS, isOomKind } from '../../../src/model/vocabulary.js';
 import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
 import { summaryText, testText } from '../../../src/report/verdict/cause-words.js';
 import { evidenceText } from '../../../src/report/verdict/evidence-words.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
 import { libraryObjects } from '../../../src/store/install-library.js';
+import { SEED } from '../../support/level.js';
 import { anyFacts } from './any-facts.js';
 import { exact, messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
 import { judgeSeparately } from './hand-rows.js';
@@ -72,31 +65,18 @@ const DETAILED = tracedFacts({
     otherStages: [{ stage: 1, rank: 4, bytes: 50 * GIB }],
     highestBytes: 60 * GIB,
     early: {
-      firstIteration: 1,
-      secondIteration: 2,
-      bytesPerIteration: GIB,
-      peakBytes: 60 * GIB,
-      lastIteration: 8,
+      ...{ firstIteration: 1, secondIteration: 2, bytesPerIteration: GIB, peakBytes: 60 * GIB, lastIteration: 8 },
       source: { path: 'a line' },
     },
     nccl: [{ ...statement('nccl_failure'), source: { path: 'a line' } }],
   }),
   growth: {
-    samples: 10,
-    firstIteration: 2,
-    lastIteration: 11,
-    firstBytes: 40 * GIB,
-    lastBytes: 44 * GIB,
-    bytesPerIteration: GIB,
-    r2: 0.99,
-    source: { path: 'a log' },
+    ...{ samples: 10, firstIteration: 2, lastIteration: 11, firstBytes: 40 * GIB, lastBytes: 44 * GIB },
+    ...{ bytesPerIteration: GIB, r2: 0.99, source: { path: 'a log' } },
   },
   driver: { outside: [{ owner: 'nccl', bytes: GIB }], moment: 'oom', source: { path: 'a profile' } },
   bystanders: {
-    failedAlone: true,
-    ranks: 15,
-    mostReservedBytes: 74 * GIB,
-    ownReservedBytes: 74 * GIB,
+    ...{ failedAlone: true, ranks: 15, mostReservedBytes: 74 * GIB, ownReservedBytes: 74 * GIB },
     hasEnvironment: true,
   },
 });
@@ -109,25 +89,13 @@ describe('an answer', () => {
   it('has words, and advice where it holds', () => {
     for (const { cause, reason, outcome, detail, capture } of answers) {
       const answer = { cause, reason, outcome, detail, capture, confidence: null, doubts: [], numbers: ANY_NUMBER };
-      const verdict = {
-        cause,
-        detail,
-        reason,
-        capture: null,
-        confidence: 'high',
-        basis: 'test',
-        failure: 0,
-        run_id: 0,
+      const judged = {
+        ...{ cause, detail, reason, capture: null, confidence: 'high', basis: 'test', failure: 0, run_id: 0 },
+        ...{ tests: [answer], untested_rivals: [], doubts: [], is_proven: false, contributors: [] },
+        ...{ contradicted_by: null, replay_status: null },
       };
-      const judged = { ...verdict, tests: [answer], untested_rivals: [], doubts: [], is_proven: false };
       const evidence = new EvidenceLog();
-      const { tests, held, steps } = describeTests(
-        { ...judged, contradicted_by: null, replay_status: null, contributors: [] } as Parameters<
-          typeof describeTests
-        >[0],
-        DETAILED,
-        evidence,
-      );
+      const { tests, held, steps } = describeTests(judged as unknown as Judged, DETAILED, evidence);
       expect(testText(tests[0]!), `${cause} ${reason}`).toMatch(/^\S.*\S$/);
       if (outcome !== 'holds') continue;
       expect(held, `${cause} ${reason}`).toBe(tests[0]);
@@ -228,10 +196,9 @@ describe('verdicts from the kind of a line alone', () => {
   });
 
   it('are host OOMs for host, shared memory and killed workers', () => {
-    expect(of('host_oom')).toMatchObject({ cause: 'host_oom', detail: null });
-    expect(of('shm_oom')).toMatchObject({ cause: 'host_oom', detail: 'shm' });
-    expect(of('nccl_oom')).toMatchObject({ cause: 'external_pressure', detail: 'nccl' });
-    expect(of('kv_cache_budget')).toMatchObject({ cause: 'capacity', detail: 'kv_cache_budget' });
+    const kinds = ['host_oom', 'shm_oom', 'nccl_oom', 'kv_cache_budget'] as const;
+    const expected = ['host_oom null', 'host_oom shm', 'external_pressure nccl', 'capacity kv_cache_budget'];
+    expect(kinds.map(of).map(({ cause, detail }) => `${cause} ${detail}`)).toEqual(expected);
   });
 
   it('are the answer where no figures are: tests do not run, or hold before a fallback', async () => {
@@ -251,21 +218,14 @@ describe('verdicts from the kind of a line alone', () => {
 
 describe('the columns', () => {
   it('are NULL only where their header allows it', async () => {
-    const samples = fc.sample(anyFacts, { numRuns: 400 });
+    const samples = fc.sample(anyFacts, { numRuns: 400, seed: SEED });
     const kinds = [undefined, 'cuda_oom', 'nccl_oom', 'cuda_oom_graph_capture'] as const;
     await judgeSeparately(
       scratch(),
       samples.map((facts, i) => ({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
     );
-    const views = [
-      'oom_sum',
-      'oom_contributor',
-      'cause_test',
-      'cause_rule',
-      'cause_threshold',
-      'kind_verdict',
-      'verdict',
-    ];
+    const views = ['oom_sum', 'oom_contributor', 'cause_test', 'cause_rule', 'cause_threshold', 'kind_verdict'];
+    views.push('verdict');
     for (const view of [...views, ...CAUSE_ORDER.map((cause) => `cause_${cause}`)]) {
       const { columns } = viewOf(view);
       const counts = columns.map(({ name }) => `count(*) FILTER (${name} IS NULL) AS ${name}`);

@@ -86,36 +86,23 @@ export async function writeStates(
   const each = <Row>(rowsOf: (one: (typeof states)[number], i: number) => Row[]): Row[] => states.flatMap(rowsOf);
   await store.insertRows(
     'segment_life',
-    each(({ state: { segments } }, i) =>
-      Array.from({ length: segments.count }, (_, row) => ({
-        ...id(i),
-        ...life,
-        address: BigInt(segments.address[row]!),
-        total_bytes: segments.totalBytes[row]!,
-        stream: Number.isNaN(segments.stream[row]!) ? null : segments.stream[row]!,
-        segment_type: segments.small[row] === 1 ? 'small' : 'large',
-        pool: segments.pool[row]!,
-        is_expandable: segments.expandable[row]!,
-        is_inferred: 0,
+    each(({ state: { segments: s } }, i) =>
+      Array.from({ length: s.count }, (_, row) => ({
+        ...{ ...id(i), ...life, address: BigInt(s.address[row]!), total_bytes: s.totalBytes[row]! },
+        stream: Number.isNaN(s.stream[row]!) ? null : s.stream[row]!,
+        ...{ segment_type: s.small[row] === 1 ? 'small' : 'large', pool: s.pool[row]! },
+        ...{ is_expandable: s.expandable[row]!, is_inferred: 0 },
       })),
     ),
   );
   await store.insertRows(
     'block_life',
-    each(({ state: { blocks } }, i) =>
-      Array.from({ length: blocks.count }, (_, row) => ({
-        ...id(i),
-        ...life,
-        from_seq: blocks.allocSeq[row]!,
-        block: row,
-        address: BigInt(blocks.address[row]!),
-        pending_seq: blocks.state[row] === 1 ? -1 : NEVER,
-        requested_bytes: known(blocks.requestedBytes[row]!),
-        actual_bytes: blocks.sizeBytes[row]!,
-        least_bytes: blocks.minBytes[row]!,
-        most_bytes: blocks.maxBytes[row]!,
-        stack_id: known(blocks.stackId[row]!),
-        stack_origin: blocks.stackId[row]! < 0 ? 'none' : 'alloc_event',
+    each(({ state: { blocks: b } }, i) =>
+      Array.from({ length: b.count }, (_, row) => ({
+        ...{ ...id(i), ...life, from_seq: b.allocSeq[row]!, block: row, address: BigInt(b.address[row]!) },
+        ...{ pending_seq: b.state[row] === 1 ? -1 : NEVER, requested_bytes: known(b.requestedBytes[row]!) },
+        ...{ actual_bytes: b.sizeBytes[row]!, least_bytes: b.minBytes[row]!, most_bytes: b.maxBytes[row]! },
+        ...{ stack_id: known(b.stackId[row]!), stack_origin: b.stackId[row]! < 0 ? 'none' : 'alloc_event' },
       })),
     ),
   );
@@ -130,12 +117,8 @@ export async function writeStates(
   );
   await store.insertRows(
     'event',
-    failed.map(({ request, ...of }) => ({
-      ...of,
-      seq: OOM_SEQ,
-      action: 'oom',
-      size_bytes: request.bytes,
-      stream: request.stream,
+    failed.map(({ request: { bytes, stream }, ...of }) => ({
+      ...{ ...of, seq: OOM_SEQ, action: 'oom', size_bytes: bytes, stream },
     })),
   );
   await store.insertRows(
@@ -148,14 +131,8 @@ export async function writeStates(
     'snapshot',
     each((_, i) => [
       {
-        snapshot_id: i + 1,
-        source_id: 1,
-        run_id: 1,
-        handle: `r/0/snapshot#${i + 1}`,
-        protocol: 4,
-        form: 'dict',
-        has_traces: true,
-        last_is_oom: true,
+        ...{ snapshot_id: i + 1, source_id: 1, run_id: 1, handle: `r/0/snapshot#${i + 1}`, protocol: 4 },
+        ...{ form: 'dict', has_traces: true, last_is_oom: true },
       },
     ]),
   );
@@ -165,22 +142,8 @@ export async function writeStates(
 }
 
 const HISTORY = {
-  rules: HISTORY_RULES,
-  events: OOM_SEQ + 1,
-  blocks: 0,
-  holds: true,
-  ends_in_dump: true,
-  starts_empty: true,
-  violations: 0,
-  implied_completions: 0,
-  divergences: 0,
-  requests_recorded: true,
-  completions_recorded: true,
-  pooled: false,
-  peak_active_bytes: 0,
-  peak_reserved_bytes: 0,
-  uncertain_blocks: 0,
-  uncertain_bytes: 0,
-  bucket_entries: 1,
-  steps_without_entries: 0,
+  ...{ rules: HISTORY_RULES, events: OOM_SEQ + 1, blocks: 0, holds: true, ends_in_dump: true, starts_empty: true },
+  ...{ violations: 0, implied_completions: 0, divergences: 0, requests_recorded: true, completions_recorded: true },
+  ...{ pooled: false, peak_active_bytes: 0, peak_reserved_bytes: 0, uncertain_blocks: 0, uncertain_bytes: 0 },
+  ...{ bucket_entries: 1, steps_without_entries: 0 },
 };
