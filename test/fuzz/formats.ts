@@ -10,6 +10,7 @@ import type { Reader } from './oracle.js';
 import type { ProgramHost } from './program-host.js';
 import { SEEDS, type Seed } from './seeds.js';
 import { parquetSeeds, randomTampering, repositorySeeds, storeSeeds } from './states.js';
+import { wordsOf } from './words.js';
 
 export interface FuzzFormat {
   /** Share of the batches. One of a repository, a store or a folder is a single input. */
@@ -75,14 +76,4 @@ export const FORMATS: Readonly<Record<string, FuzzFormat>> = {
 };
 
 /** Names that a path must survive: of a terminal, of a shell, of a table. */
-export const HOSTILE_NAMES = [
-  ...['slurm\u001b]0;title\u0007\u001b[31m.out', 'rank\u202e3.log', '--output=x.log', '$(touch mbf-fuzz-canary).log'],
-  ...[
-    'a\nb.out',
-    '=cmd().csv',
-    "'; DROP TABLE source; --.log",
-    `${'x'.repeat(200)}.log`,
-    'log-%s-%n.out',
-    '\ud83d\ude00.yaml',
-  ],
-];
+export const HOSTILE_NAMES = [...wordsOf('names'), `${'x'.repeat(200)}.log`];

@@ -91,22 +91,12 @@ function summarise({ minutes, tallies, shown, interruptions, seed }: Summary): s
 }
 
 async function main(): Promise<number> {
+  const text = { type: 'string' } as const;
   const { values } = parseArgs({
     options: {
-      ...{
-        minutes: { type: 'string' },
-        inputs: { type: 'string' },
-        seed: { type: 'string' },
-        jobs: { type: 'string' },
-      },
-      ...{ format: { type: 'string', multiple: true }, only: { type: 'string' }, cases: { type: 'string' } },
-      ...{ kills: { type: 'string' }, 'disk-full': { type: 'string' }, races: { type: 'string' } },
-      ...{
-        program: { type: 'string' },
-        found: { type: 'string' },
-        json: { type: 'string' },
-        help: { type: 'boolean' },
-      },
+      ...{ minutes: text, inputs: text, seed: text, jobs: text, format: { ...text, multiple: true }, only: text },
+      ...{ cases: text, kills: text, 'disk-full': text, races: text, program: text, found: text, json: text },
+      help: { type: 'boolean' },
     },
   });
   const number = (text: string | undefined, otherwise: number): number => {
@@ -200,8 +190,8 @@ function plain({ seed, minutes, tallies, shown, interruptions }: Summary): unkno
     ...{
       seed,
       minutes,
-      inputs: added(tallies.map((tally) => tally.inputs)),
-      kept: added(tallies.map((tally) => tally.kept)),
+      inputs: added(tallies.map(({ inputs }) => inputs)),
+      kept: added(tallies.map(({ kept }) => kept)),
     },
     outcomes: added(tallies.map((tally) => tally.outcomes)),
     program_inputs: sum(tallies.map((tally) => tally.programInputs)),
@@ -210,13 +200,9 @@ function plain({ seed, minutes, tallies, shown, interruptions }: Summary): unkno
     most_cpu: greatest(tallies.map(({ maxCpu }) => maxCpu)),
     most_memory: greatest(tallies.map(({ maxGrowth }) => maxGrowth)),
     most_rss_bytes: Math.max(0, ...tallies.map((tally) => tally.maxRssBytes)),
-    findings: shown.map(({ finding, case: { format, name, bytes }, path }) => ({
-      ...finding,
-      format,
-      name,
-      bytes: bytes.length,
-      path,
-    })),
+    findings: shown.map(({ finding, case: { bytes, format, name }, path }) => {
+      return { ...finding, format, name, bytes: bytes.length, path };
+    }),
     interruptions,
   };
 }

@@ -1,84 +1,29 @@
 /** Changes that fit any format: bits, ranges, repeats, numbers, and words that readers mistake for structure. */
 import { type Random, wholeBetween } from '../../samples/generate/simulate/random.js';
+import { wordsOf } from './words.js';
 
 /** A repeated part makes an input at most this long. */
 export const MOST_BYTES = 600 * 1024;
-/** Created by whatever runs a command of an input: checked after each input of the command line. */
-export const CANARY = 'mbf-fuzz-canary';
-/** The shape of a token of Hugging Face; printed by no command. */
-export const PLANTED_SECRET = 'hf_QwErTyUiOpAsDfGhJkLzXcVbNm0123456789';
-
 export type Mutator = (bytes: Buffer, random: Random, spare: Buffer) => Buffer;
 
 export const pickOf = <T>(random: Random, items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
+/** What one of these returns. */
+export const oneOf = <T>(random: Random, alternatives: readonly (() => T)[]): T => pickOf(random, alternatives)();
 export const below = (random: Random, limit: number): number => Math.floor(random() * limit);
 /** Mostly short: the square of a uniform number. */
 export const shortLength = (random: Random, most: number): number => 1 + Math.floor(random() ** 3 * most);
 
-const NUMBERS = [
-  ...['0', '-0', '-1', '1', '127', '128', '255', '256', '65535', '65536', '2147483647', '2147483648', '4294967296'],
-  ...['9007199254740991', '9007199254740993', '9223372036854775807', '9223372036854775808', '18446744073709551615'],
-  ...['18446744073709551616', '1e308', '1e309', '-1e309', '5e-324', '0.1', '1.', '.5', '1_000', '0x7fffffff', 'NaN'],
-  ...['Infinity', '-Infinity', 'inf', '9'.repeat(40), '9'.repeat(400), `0.${'0'.repeat(320)}1`, '1e-400', '+7', '007'],
-];
+const NUMBERS = [...wordsOf('numbers'), '9'.repeat(40), '9'.repeat(400), `0.${'0'.repeat(320)}1`];
 
+const LONG_TOKENS = ['a'.repeat(300), ' '.repeat(2000), '\n'.repeat(2000), '['.repeat(300), '{"a":'.repeat(300)];
+/** Wrong UTF-8, and the first bytes of formats. */
+const RAW_TOKENS = ['fffe', 'c080', 'eda080', 'f888808080', '80', '1f8b0800', '28b52ffd', '800495'];
 export const TOKENS: readonly Buffer[] = [
-  ...['\0', '\r', '\r\n', '\n\n\n', '\t', '\u001b[31m', '\u001b[2J', '\u001b]0;title\u0007', '\u009b31m', '\u0085'],
-  ...['\u001b]8;;https://example.org\u001b\\', '\u202e', '\u2066', '\u200f', '\u061c', '\u2028', '\ufeff', '\u{1f600}'],
-  ...['"', "'", '`', '\\', '{', '}', '[', ']', '<', '>', '|', '*', '&', '%', '#', ':', ',', ';', '=', '?', '!', '$'],
-  ...['&a ', '*a', '<<: *a', '? ', '- ', ': ', '--- ', '...', '!!binary ', '!!js/function ', '|+9\n', '>-\n', '"\n'],
-  ...[
-    `$(touch ${CANARY})`,
-    `\`touch ${CANARY}\``,
-    `;touch ${CANARY};`,
-    `|touch ${CANARY}`,
-    `$\{X}`,
-    `$\{X:-$\{X}}`,
-    '$X$X',
-  ],
-  ...['__proto__', 'constructor', 'toString', '../../../x', '/dev/zero', '%s%n', "'; DROP TABLE source; --", 'null'],
-  ...[
-    'true',
-    'false',
-    '~',
-    '{}',
-    '[]',
-    '""',
-    '<![CDATA[',
-    '<!--',
-    '-->',
-    '</',
-    '&#0;',
-    '&lt;',
-    '<?xml ',
-    '<!ENTITY x ',
-  ],
-  ...['=cmd()', '@SUM(1)', 'CUDA out of memory', 'Traceback (most recent call last):', 'torch.OutOfMemoryError: '],
-  ...['[rank3]: ', 'iteration ', ' GiB', ' MiB', 'Killed', 'NCCL WARN ', 'export ', 'srun ', 'torchrun ', '<<EOF\n'],
-  ...[
-    '\ud800',
-    'a'.repeat(300),
-    ' '.repeat(2000),
-    '\n'.repeat(2000),
-    '['.repeat(300),
-    '{"a":'.repeat(300),
-    '? '.repeat(90),
-  ],
-]
-  .map((text) => Buffer.from(text))
-  .concat([
-    Buffer.from([0xff, 0xfe]),
-    Buffer.from([0xc0, 0x80]),
-    Buffer.from([0xed, 0xa0, 0x80]),
-    Buffer.from([0xf8, 0x88, 0x80, 0x80, 0x80]),
-    Buffer.from([0x80]),
-    Buffer.from([0x1f, 0x8b, 8, 0]),
-    Buffer.from([0x28, 0xb5, 0x2f, 0xfd]),
-    Buffer.from([0x80, 4, 0x95]),
-    Buffer.from('SQLite format 3\0'),
-    Buffer.from('PAR1'),
-    Buffer.from('DUCK'),
-  ]);
+  ...[...wordsOf('tokens'), ...LONG_TOKENS, '? '.repeat(90), 'SQLite format 3\0', 'PAR1', 'DUCK'].map((text) =>
+    Buffer.from(text),
+  ),
+  ...RAW_TOKENS.map((hex) => Buffer.from(hex, 'hex')),
+];
 
 export function replaced(bytes: Buffer, from: number, to: number, by: Uint8Array): Buffer {
   const result = Buffer.allocUnsafe(from + by.length + bytes.length - to);
@@ -148,25 +93,14 @@ const changeNumber: Mutator = (bytes, random) => {
 };
 const isDigit = (byte: number): boolean => byte >= 0x30 && byte <= 0x39;
 
+const WORDS = [0n, 1n, 0x7fn, 0xffn, 0x7fffn, 0xffffn, 2n ** 31n, 2n ** 32n - 1n, 2n ** 63n, -1n, -2n];
 /** A number of 1 to 8 bytes, little or big endian, becomes an extreme or one more or less. */
 const changeWord: Mutator = (bytes, random) => {
   const width = pickOf(random, [1, 2, 4, 8]);
   if (bytes.length < width) return bytes;
   const result = Buffer.from(bytes);
   const at = below(random, bytes.length - width + 1);
-  const value = pickOf(random, [
-    0n,
-    1n,
-    0x7fn,
-    0xffn,
-    0x7fffn,
-    0xffffn,
-    2n ** 31n,
-    2n ** 32n - 1n,
-    2n ** 63n,
-    -1n,
-    -2n,
-  ]);
+  const value = pickOf(random, WORDS);
   for (let i = 0; i < width; i++) {
     const shift = BigInt(8 * (random() < 0.5 || width === 1 ? i : width - 1 - i));
     result[at + i] = Number((BigInt.asUintN(64, value) >> shift) & 0xffn);
@@ -200,36 +134,21 @@ export const mutateLines: Mutator = (bytes, random, spare) => {
   const line = lines[at]!;
   const insert = (...more: string[]): Buffer => joined([...lines.slice(0, at), ...more, ...lines.slice(at)]);
   const change = (text: string): Buffer => joined(lines.with(at, text));
-  switch (below(random, 12)) {
-    case 0:
-      return joined(lines.toSpliced(at, wholeBetween(random, 1, 5)));
-    case 1:
-      return insert(...Array.from({ length: shortLength(random, 400) }, () => line));
-    case 2:
-      return insert(pickOf(random, linesOf(spare)));
-    case 3:
-      return joined(lines.toSpliced(at, 1).toSpliced(below(random, lines.length), 0, line));
-    case 4:
-      return change(`${pickOf(random, [' ', '  ', '\t', '      ', '- '])}${line}`);
-    case 5:
-      return change(line.trimStart());
-    case 6:
-      return change(
-        `${pickOf(random, ['[rank7]: ', '3: ', '\u001b[31m', '2026-01-01 00:00:00 ', '(pid=1) ', '# '])}${line}`,
-      );
-    case 7: {
-      const column = below(random, line.length + 1);
-      return change(
-        `${line.slice(0, column)}${pickOf(random, ['\n', '\r', '\r\n', '\\\n', '\0'])}${line.slice(column)}`,
-      );
-    }
-    case 8:
-      return joined([...lines.slice(0, at), line + (lines[at + 1] ?? ''), ...lines.slice(at + 2)]);
-    case 9:
-      return joined(lines.map((text) => `${text}\r`));
-    case 10:
-      return change(line.repeat(1 + shortLength(random, 60)));
-    default:
-      return change(line.split(' ').reverse().join(' '));
-  }
+  const column = below(random, line.length + 1);
+  return oneOf(random, [
+    () => joined(lines.toSpliced(at, wholeBetween(random, 1, 5))),
+    () => insert(...Array.from({ length: shortLength(random, 400) }, () => line)),
+    () => insert(pickOf(random, linesOf(spare))),
+    () => joined(lines.toSpliced(at, 1).toSpliced(below(random, lines.length), 0, line)),
+    () => change(`${pickOf(random, [' ', '  ', '\t', '      ', '- '])}${line}`),
+    () => change(line.trimStart()),
+    () => change(`${pickOf(random, PREFIXES)}${line}`),
+    () => change(`${line.slice(0, column)}${pickOf(random, ENDS)}${line.slice(column)}`),
+    () => joined([...lines.slice(0, at), line + (lines[at + 1] ?? ''), ...lines.slice(at + 2)]),
+    () => joined(lines.map((text) => `${text}\r`)),
+    () => change(line.repeat(1 + shortLength(random, 60))),
+    () => change(line.split(' ').reverse().join(' ')),
+  ]);
 };
+const PREFIXES = ['[rank7]: ', '3: ', '\u001b[31m', '2026-01-01 00:00:00 ', '(pid=1) ', '# '];
+const ENDS = ['\n', '\r', '\r\n', '\\\n', '\0'];

@@ -1,6 +1,7 @@
 /** Changes of a parsed document: types, keys, depth, width and numbers, so that the text stays valid JSON. */
 import type { Random } from '../../samples/generate/simulate/random.js';
-import { below, type Mutator, mutateBytes, pickOf, shortLength } from './mutate-bytes.js';
+import { below, type Mutator, mutateBytes, oneOf, pickOf, shortLength } from './mutate-bytes.js';
+import { wordsOf } from './words.js';
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
@@ -51,73 +52,45 @@ function placesOf(root: Json, into: Place[] = [], depth = 0): Place[] {
   return into;
 }
 
+const MARK = '@@raw@@';
 /** Raw texts that a parsed document cannot hold, in the place of a marked value. */
-const RAW = [
-  '1e999',
-  '-0',
-  '1E+400',
-  'NaN',
-  '-Infinity',
-  '01',
-  '"\\ud800"',
-  '"\\u0000"',
-  '9'.repeat(500),
-  '{"a":1,"a":2}',
-];
+const RAW = [...wordsOf('rawJson'), '9'.repeat(500)];
 
 function changed(root: Json, random: Random): string {
   const places = placesOf(root);
   if (places.length === 0) return JSON.stringify(nested(random, pickOf(random, LEAVES)));
-  let marks = 0;
   for (let i = shortLength(random, 5); i > 0; i--) {
     const { parent, key } = pickOf(random, places);
     const holder = parent as { [key: string]: Json };
     const value = holder[key];
     if (value === undefined) continue;
-    switch (below(random, 9)) {
-      case 0:
-        holder[key] = structuredClone(pickOf(random, LEAVES));
-        break;
-      case 1:
-        if (Array.isArray(parent)) parent.splice(Number(key), 1);
-        else delete holder[key];
-        break;
-      case 2:
-        holder[key] = nested(random, value);
-        break;
-      case 3:
-        holder[key] = Array.from({ length: shortLength(random, 300) }, () => value);
-        break;
-      case 4:
-        if (!Array.isArray(parent)) {
-          delete holder[key];
-          Object.defineProperty(holder, pickOf(random, ['__proto__', 'constructor', '', '0', `${key}x`, 'a.b']), {
-            value,
-            enumerable: true,
-            configurable: true,
-          });
-        }
-        break;
-      case 5: {
-        const { parent: from, key: of } = pickOf(random, places);
-        const copy = (from as { [key: string]: Json })[of];
-        const text = copy === undefined ? '' : JSON.stringify(copy);
-        if (text.length < 20_000) holder[key] = text === '' ? null : (JSON.parse(text) as Json);
-        break;
-      }
-      case 6:
-        holder[key] = typeof value === 'string' ? Number(value) : String(value);
-        break;
-      case 7:
-        holder[key] = typeof value === 'object' ? JSON.stringify(value) : [value];
-        break;
-      default:
-        holder[key] = '@@raw@@';
-        marks += 1;
-    }
+    const copied = (): Json => {
+      const other = pickOf(random, places);
+      const text = JSON.stringify((other.parent as { [key: string]: Json })[other.key]) as string | undefined;
+      return text === undefined ? null : text.length < 20_000 ? (JSON.parse(text) as Json) : value;
+    };
+    const remove = (): void => {
+      if (Array.isArray(parent)) parent.splice(Number(key), 1);
+      else delete holder[key];
+    };
+    const rename = (): void => {
+      if (Array.isArray(parent)) return;
+      delete holder[key];
+      const name = pickOf(random, ['__proto__', 'constructor', '', '0', `${key}x`, 'a.b']);
+      Object.defineProperty(holder, name, { value, enumerable: true, configurable: true });
+    };
+    const set = (make: () => Json) => (): void => {
+      holder[key] = make();
+    };
+    oneOf<void>(random, [
+      ...[remove, rename, set(() => structuredClone(pickOf(random, LEAVES))), set(() => nested(random, value))],
+      ...[set(() => Array.from({ length: shortLength(random, 300) }, () => value)), set(copied), set(() => MARK)],
+      set(() => (typeof value === 'string' ? Number(value) : String(value))),
+      set(() => (typeof value === 'object' ? JSON.stringify(value) : [value])),
+    ]);
   }
   const text = JSON.stringify(root, null, random() < 0.2 ? 1 : undefined);
-  return marks === 0 ? text : text.replaceAll('"@@raw@@"', () => pickOf(random, RAW));
+  return text.replaceAll(`"${MARK}"`, () => pickOf(random, RAW));
 }
 
 export const mutateJson: Mutator = (bytes, random, spare) => {

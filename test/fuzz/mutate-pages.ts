@@ -1,5 +1,5 @@
 /** Databases and columnar files: fields of the header, pages, cells, the text of the schema, the footer. */
-import { below, type Mutator, mutateBytes, pickOf, replaced } from './mutate-bytes.js';
+import { below, type Mutator, mutateBytes, oneOf, pickOf, replaced } from './mutate-bytes.js';
 
 const EXTREMES = [0, 1, 2, 5, 10, 13, 0x7f, 0x80, 0xff];
 
@@ -17,113 +17,96 @@ export const mutateSqlite: Mutator = (bytes, random, spare) => {
   const set = (at: number, value: number): void => {
     if (at < result.length) result[at] = value;
   };
-  switch (below(random, 9)) {
-    case 0:
-      set(pickOf(random, SQLITE_HEADER), pickOf(random, EXTREMES));
-      return result;
-    case 1:
-      // Kind of the page, free blocks, cells, their area, the last child.
-      set(header + below(random, 12), pickOf(random, EXTREMES));
-      return result;
-    case 2:
-      set(header + 8 + below(random, 40), below(random, 256));
-      return result;
-    case 3:
-      result.fill(pickOf(random, [0, 0xff]), start, start + size);
-      return result;
-    case 4:
+  const put = (at: number, value: number): Buffer => {
+    set(at, value);
+    return result;
+  };
+  const other = (): Buffer => mutateBytes(bytes, random, spare);
+  return oneOf(random, [
+    () => put(pickOf(random, SQLITE_HEADER), pickOf(random, EXTREMES)),
+    // Kind of the page, free blocks, cells, their area, the last child.
+    () => put(header + below(random, 12), pickOf(random, EXTREMES)),
+    () => put(header + 8 + below(random, 40), below(random, 256)),
+    () => result.fill(pickOf(random, [0, 0xff]), start, start + size),
+    () => {
       bytes.copy(result, start, below(random, Math.floor(bytes.length / size)) * size, start + size);
       return result;
-    case 5: {
+    },
+    () => {
       // A cell: its length, its key, its header.
       const cells = result.readUInt16BE(Math.min(result.length - 2, header + 3));
       const pointer = header + 8 + 2 * below(random, Math.max(1, Math.min(cells, 200)));
-      if (pointer + 2 > result.length) return mutateBytes(bytes, random, spare);
-      set(start + result.readUInt16BE(pointer) + below(random, 24), below(random, 256));
-      return result;
-    }
-    case 6: {
+      if (pointer + 2 > result.length) return other();
+      return put(start + result.readUInt16BE(pointer) + below(random, 24), below(random, 256));
+    },
+    () => {
       const at = bytes.indexOf('CREATE TABLE', below(random, 2) === 0 ? 0 : below(random, bytes.length));
-      if (at < 0) return mutateBytes(bytes, random, spare);
-      const words = [
-        'CREATE VIEW ',
-        'CREATE INDEX',
-        'WITHOUT ROWID',
-        '((((((((',
-        ')))))',
-        '""""""',
-        "''''",
-        '--',
-        '/*',
-        '\0\0',
-      ];
-      result.write(pickOf(random, words), at + below(random, 60), 'latin1');
-      return result;
-    }
-    case 7:
-      return bytes.subarray(0, start + below(random, size));
-    default:
-      return mutateBytes(bytes, random, spare);
-  }
+      if (at >= 0) result.write(pickOf(random, SCHEMA_WORDS), at + below(random, 60), 'latin1');
+      return at < 0 ? other() : result;
+    },
+    () => bytes.subarray(0, start + below(random, size)),
+    other,
+  ]);
 };
+const SCHEMA_WORDS = [
+  ...['CREATE VIEW ', 'CREATE INDEX', 'WITHOUT ROWID', '((((((((', ')))))', '""""""', "''''", '--', '/*', '\0\0'],
+];
 
 /** Most of what a reader believes is in the footer, whose length is before the last mark; the other is page headers. */
 export const mutateParquet: Mutator = (bytes, random, spare) => {
   if (bytes.length < 12) return mutateBytes(bytes, random, spare);
   const footer = Math.max(4, bytes.length - 8 - Math.min(bytes.length - 12, bytes.readUInt32LE(bytes.length - 8)));
   const result = Buffer.from(bytes);
-  switch (below(random, 6)) {
-    case 0:
-    case 1:
-      for (let i = below(random, 4); i >= 0; i--)
-        result[footer + below(random, Math.max(1, bytes.length - 8 - footer))] = below(random, 256);
-      return result;
-    case 2:
+  const inFooter = (): number => footer + below(random, Math.max(1, bytes.length - 8 - footer));
+  const footerBytes = (): Buffer => {
+    for (let i = below(random, 4); i >= 0; i--) result[inFooter()] = below(random, 256);
+    return result;
+  };
+  return oneOf(random, [
+    ...[footerBytes, footerBytes],
+    () => {
       result[4 + below(random, 40)] = pickOf(random, EXTREMES);
       return result;
-    case 3:
+    },
+    () => {
       result.writeUInt32LE(pickOf(random, [0, 1, 2 ** 31, 2 ** 32 - 1, bytes.length]), bytes.length - 8);
       return result;
-    case 4: {
+    },
+    () => {
       const at = footer + below(random, Math.max(1, bytes.length - footer));
-      return replaced(
-        bytes,
-        at,
-        Math.min(bytes.length, at + below(random, 20)),
-        Buffer.alloc(below(random, 20), below(random, 256)),
-      );
-    }
-    default:
-      return mutateBytes(bytes, random, spare);
-  }
+      const part = Buffer.alloc(below(random, 20), below(random, 256));
+      return replaced(bytes, at, Math.min(bytes.length, at + below(random, 20)), part);
+    },
+    () => mutateBytes(bytes, random, spare),
+  ]);
 };
 
 /** A store of DuckDB: three headers of 4 KiB, then blocks of 256 KiB with a checksum each. */
 export const mutateStore: Mutator = (bytes, random) => {
   const result = Buffer.from(bytes);
-  switch (below(random, 5)) {
-    case 0:
+  const width = 262_144;
+  const blocks = Math.max(1, Math.floor((result.length - 12_288) / width));
+  const block = (): number => 12_288 + below(random, blocks) * width;
+  return oneOf(random, [
+    () => {
       for (let i = below(random, 30); i >= 0; i--) {
         const at = below(random, result.length);
         result[at] = result[at]! ^ (1 << below(random, 8));
       }
       return result;
-    case 1:
+    },
+    () => {
       result[below(random, 12_288)] = pickOf(random, EXTREMES);
       return result;
-    case 2: {
+    },
+    () => {
       const start = Math.floor(below(random, result.length) / 4096) * 4096;
-      result.fill(0, start, start + 4096 * (1 + below(random, 64)));
-      return result;
-    }
-    case 3:
-      return result.subarray(0, below(random, result.length));
-    default: {
-      const width = 262_144;
-      const blocks = Math.max(1, Math.floor((result.length - 12_288) / width));
-      const block = (): number => 12_288 + below(random, blocks) * width;
+      return result.fill(0, start, Math.min(result.length, start + 4096 * (1 + below(random, 64))));
+    },
+    () => result.subarray(0, below(random, result.length)),
+    () => {
       bytes.copy(result, block(), block(), block() + width);
       return result;
-    }
-  }
+    },
+  ]);
 };

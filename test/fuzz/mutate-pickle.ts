@@ -2,7 +2,8 @@
 
 import type { Random } from '../../samples/generate/simulate/random.js';
 import { OP } from '../../samples/generate/write/pickle-writer.js';
-import { below, CANARY, type Mutator, mutateBytes, pickOf, replaced, shortLength } from './mutate-bytes.js';
+import { below, type Mutator, mutateBytes, oneOf, pickOf, replaced, shortLength } from './mutate-bytes.js';
+import { CANARY } from './words.js';
 
 /** Bytes of a fixed argument; those of a length before its content are negative. */
 const ARGUMENTS = new Map<number, number>([
@@ -65,61 +66,41 @@ export const mutatePickle: Mutator = (bytes, random, spare) => {
   const at = below(random, starts.length - 1);
   const [start, end] = [starts[at]!, starts[at + 1]!];
   const far = starts[Math.min(starts.length - 1, at + shortLength(random, 200))]!;
-  switch (below(random, 12)) {
-    case 0:
-      return replaced(bytes, start, end, Buffer.alloc(0));
-    case 1:
-      return replaced(bytes, start, far, Buffer.alloc(0));
-    case 2:
-      return replaced(bytes, start, start, Buffer.from(bytes.subarray(start, far)));
-    case 3:
-      return replaced(bytes, start, end, randomOpcode(random));
-    case 4:
-      return replaced(bytes, start, start, randomOpcode(random));
-    case 5: {
-      const result = Buffer.from(bytes);
-      result[start] = pickOf(random, CODES);
-      return result;
-    }
-    case 6: {
-      // The argument: a memo number, a length, or a value.
-      if (end - start < 2) return replaced(bytes, start, end, randomOpcode(random));
-      const result = Buffer.from(bytes);
-      result[start + 1 + below(random, Math.min(8, end - start - 1))] = pickOf(random, [0, 1, 0x7f, 0x80, 0xff]);
-      return result;
-    }
-    case 7: {
-      const result = Buffer.from(bytes);
-      result[1] = pickOf(random, [0, 1, 2, 3, 4, 5, 6, 255]);
-      return result;
-    }
-    case 8: {
+  const insert = (part: Uint8Array): Buffer => replaced(bytes, start, start, part);
+  const instead = (part: Uint8Array, to = end): Buffer => replaced(bytes, start, to, part);
+  const set = (offset: number, values: readonly number[]): Buffer => {
+    const result = Buffer.from(bytes);
+    result[offset] = pickOf(random, values);
+    return result;
+  };
+  return oneOf(random, [
+    () => instead(Buffer.alloc(0)),
+    () => instead(Buffer.alloc(0), far),
+    () => insert(Buffer.from(bytes.subarray(start, far))),
+    () => instead(randomOpcode(random)),
+    () => insert(randomOpcode(random)),
+    () => set(start, CODES),
+    // The argument: a memo number, a length, or a value.
+    () =>
+      end - start < 2
+        ? instead(randomOpcode(random))
+        : set(start + 1 + below(random, Math.min(8, end - start - 1)), [0, 1, 0x7f, 0x80, 0xff]),
+    () => set(1, [0, 1, 2, 3, 4, 5, 6, 255]),
+    () => {
       const frame = Buffer.alloc(9, 0);
       frame[0] = OP.FRAME;
       frame.writeUIntLE(pickOf(random, [0, 1, far - start, bytes.length, 2 ** 31, 2 ** 47]), 1, 6);
-      return replaced(bytes, start, start, frame);
-    }
-    case 9:
-      return replaced(bytes, start, start, CALL);
-    case 10: {
-      const flood = pickOf(random, [
-        OP.MARK,
-        OP.EMPTY_LIST,
-        OP.EMPTY_DICT,
-        OP.MEMOIZE,
-        OP.DUP,
-        OP.NONE,
-        OP.TUPLE1,
-        OP.POP,
-      ]);
-      return replaced(bytes, start, start, Buffer.alloc(shortLength(random, 100_000), flood));
-    }
-    default: {
+      return insert(frame);
+    },
+    () => insert(CALL),
+    () => insert(Buffer.alloc(shortLength(random, 100_000), pickOf(random, FLOODS))),
+    () => {
       const pieces = boundaries(spare);
       if (pieces.length < 2) return mutateBytes(bytes, random, spare);
       const from = below(random, pieces.length - 1);
       const to = pieces[Math.min(pieces.length - 1, from + shortLength(random, 300))]!;
-      return replaced(bytes, start, end, spare.subarray(pieces[from]!, to));
-    }
-  }
+      return instead(spare.subarray(pieces[from]!, to));
+    },
+  ]);
 };
+const FLOODS = [OP.MARK, OP.EMPTY_LIST, OP.EMPTY_DICT, OP.MEMOIZE, OP.DUP, OP.NONE, OP.TUPLE1, OP.POP];

@@ -2,26 +2,23 @@
 import { crc32 } from 'node:zlib';
 import { maskedCrc } from '../../parsers/tensorboard/masked-crc.js';
 import type { Random } from '../../samples/generate/simulate/random.js';
-import { below, type Mutator, mutateBytes, pickOf } from './mutate-bytes.js';
+import { below, type Mutator, mutateBytes, oneOf, pickOf } from './mutate-bytes.js';
 
 /** Records moved, repeated, removed, or with other content. */
 function changeRecords(records: Buffer[], random: Random, spare: Buffer): Buffer[] {
   if (records.length === 0) return [Buffer.from(spare.subarray(0, 50))];
   const at = below(random, records.length);
   const record = records[at]!;
-  switch (below(random, 6)) {
-    case 0:
-      return records.toSpliced(at, 1);
-    case 1:
-      return records.toSpliced(at, 0, ...Array.from({ length: 1 + below(random, 40) }, () => record));
-    case 2:
-      return records.toSpliced(at, 1).toSpliced(below(random, records.length), 0, record);
-    default: {
-      let content = mutateBytes(record, random, pickOf(random, records));
-      if (random() < 0.3) content = mutateBytes(content, random, spare);
-      return records.with(at, content);
-    }
-  }
+  const changed = (): Buffer[] => {
+    const content = mutateBytes(record, random, pickOf(random, records));
+    return records.with(at, random() < 0.3 ? mutateBytes(content, random, spare) : content);
+  };
+  return oneOf(random, [
+    () => records.toSpliced(at, 1),
+    () => records.toSpliced(at, 0, ...Array.from({ length: 1 + below(random, 40) }, () => record)),
+    () => records.toSpliced(at, 1).toSpliced(below(random, records.length), 0, record),
+    ...[changed, changed, changed],
+  ]);
 }
 
 /** TFRecord: length, masked CRC-32C of it, data, masked CRC-32C of that. */

@@ -15,9 +15,10 @@ import { examine } from '../../src/ingest/examine.js';
 import { batchBytes, ColumnBatch } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { Dictionary } from '../../src/model/parser.js';
-import { CANARY, PLANTED_SECRET, pickOf } from './mutate-bytes.js';
+import { pickOf } from './mutate-bytes.js';
 import type { ProgramHost } from './program-host.js';
 import type { Seed } from './seeds.js';
+import { PLANTED_SECRET, questionsOf } from './words.js';
 
 /** Of one input in its parser. */
 export const MOST_CPU_SECONDS = 5;
@@ -79,15 +80,10 @@ function sinkInto(hash: Hash | undefined, count: () => void): DerivedSink {
   };
   const batches = (name: string) => (rows: ColumnBatch) => batch(name, rows);
   const snapshot = (dictionary: Dictionary): DerivedSnapshotSink => ({
-    events: batches('events'),
-    segments: batches('segments'),
-    blocks: batches('blocks'),
-    annotations: batches('annotations'),
-    hostEvents: batches('hostEvents'),
-    hostSegments: batches('hostSegments'),
-    blockLives: batches('blockLives'),
+    ...{ events: batches('events'), segments: batches('segments'), blocks: batches('blocks') },
+    ...{ annotations: batches('annotations'), hostEvents: batches('hostEvents'), buckets: batches('buckets') },
+    ...{ hostSegments: batches('hostSegments'), blockLives: batches('blockLives') },
     segmentLives: batches('segmentLives'),
-    buckets: batches('buckets'),
     parsed: () => undefined,
     oom: (row) => take('oom', row),
     eventExtra: (row) => take('extra', row),
@@ -252,24 +248,9 @@ export async function checkParser(
   return { ...result, finding: undefined };
 }
 
-/** What is asked of a store that was made of an input. */
-const QUESTIONS: readonly (readonly string[])[] = [
-  ...[['diagnose'], ['advise'], ['log'], ['log', 'memory'], ['log', 'config'], ['log', 'env'], ['log', 'iterations']],
-  ...[['log', 'outside'], ['log', 'profile'], ['runs'], ['runs', 'sources'], ['show', 'E1'], ['snapshot'], ['peak']],
-  ...[['state'], ['allocations'], ['timeline'], ['nsys'], ['attribute'], ['snapshot', 'series'], ['whatif', 'replay']],
-  ...[
-    ['sql', 'FROM source'],
-    ['sql', 'FROM ingest_note'],
-    ['sql', 'FROM incident'],
-    ['diagnose', '--markdown', '-'],
-  ],
-  ...[['sql', 'FROM config_value'], ['estimate'], ['lint']],
-];
-/** What is asked of a file. */
-const FILE_QUESTIONS: readonly (readonly string[])[] = [
-  ...[['diagnose'], ['explain', 'text'], ['explain', 'formats'], ['explain', 'stack'], ['doctor'], ['lint']],
-  ...[['explain', 'rules', 'test'], ['log']],
-];
+/** What is asked of a store that was made of an input, and of a file. */
+const QUESTIONS = questionsOf('questions');
+const FILE_QUESTIONS = questionsOf('fileQuestions');
 
 const EXIT_CODES = new Set([0, 1, 2, 3, 4, 5]);
 
@@ -349,4 +330,3 @@ export const executedFinding = (detail: string): Finding => ({
   key: `executed ${plainKey(detail)}`,
   what: detail,
 });
-export { CANARY };

@@ -22,9 +22,11 @@ export class ProgramHost {
   calls = 0;
   private child: ChildProcess | undefined;
   private readonly home: string;
+  private readonly main: string;
 
-  constructor(home: string) {
+  constructor(home: string, main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js')) {
     this.home = home;
+    this.main = main;
     mkdirSync(join(home, 'tmp'), { recursive: true });
   }
 
@@ -71,8 +73,7 @@ export class ProgramHost {
   }
 
   private start(): ChildProcess {
-    const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
-    this.child = fork(join(packageRoot(), 'test', 'support', 'warm-cli.mjs'), [main], {
+    this.child = fork(join(packageRoot(), 'test', 'support', 'warm-cli.mjs'), [this.main], {
       execArgv: ['--max-old-space-size=2048'],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -6,15 +6,18 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { type Random, wholeBetween } from '../../samples/generate/simulate/random.js';
 import { packageRoot } from '../../src/store/load-queries.js';
 import { smallExport, writeParquetFolder } from '../support/nsys-export.js';
-import { CANARY, pickOf } from './mutate-bytes.js';
+import { pickOf } from './mutate-bytes.js';
 import { checkCall, type Finding } from './oracle.js';
 import type { ProgramHost } from './program-host.js';
 import type { Seed } from './seeds.js';
+import { CANARY, wordsOf } from './words.js';
 
 // ---- a repository in which a bisection goes on -------------------------------------------------------------------
 
 const SESSION = 'mbforensics/bisect/0123456789ab';
 const STORE = 'mbforensics/bisect/bisect.duckdb';
+
+const GIT_ENV = { GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null' };
 
 async function makeRepository(host: ProgramHost, directory: string): Promise<string> {
   const root = join(directory, 'repository');
@@ -26,12 +29,7 @@ async function makeRepository(host: ProgramHost, directory: string): Promise<str
       cwd: root,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
-      env: {
-        PATH: process.env['PATH'],
-        HOME: directory,
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        GIT_CONFIG_SYSTEM: '/dev/null',
-      },
+      env: { ...GIT_ENV, PATH: process.env['PATH'], HOME: directory },
     }).trim();
   git('init', '-q', '-b', 'main');
   const commits = Array.from({ length: 5 }, (_, i) => {
@@ -45,33 +43,15 @@ async function makeRepository(host: ProgramHost, directory: string): Promise<str
   const judged = git('rev-parse', 'HEAD');
   mkdirSync(join(session, judged), { recursive: true });
   const time = '2026-01-01T00:00:00.000Z';
-  writeFileSync(
-    join(session, 'session.json'),
-    JSON.stringify({
-      ...{ schema: 'mbforensics/bisect-session@1', criterion: 'memory', golden: 'golden.json', like: null },
-      ...{ tolerance: null, command: ['python', 'train.py'], started_at: time },
-    }),
-  );
-  writeFileSync(
-    join(session, judged, 'judgement.json'),
-    JSON.stringify({
-      ...{
-        schema: 'mbforensics/bisect-judgement@1',
-        sha: judged,
-        subject: 'step 2',
-        judgement: 'bad',
-        reason: 'memory',
-      },
-      ...{
-        evidence: [],
-        checks: [],
-        settings: [],
-        is_comparable: true,
-        runs: ['leak'],
-        judged_at: time,
-      },
-    }),
-  );
+  const write = (file: string, record: object): void => writeFileSync(join(session, file), JSON.stringify(record));
+  write('session.json', {
+    ...{ schema: 'mbforensics/bisect-session@1', criterion: 'memory', golden: 'golden.json', like: null },
+    ...{ tolerance: null, command: ['python', 'train.py'], started_at: time },
+  });
+  write(join(judged, 'judgement.json'), {
+    ...{ schema: 'mbforensics/bisect-judgement@1', sha: judged, subject: 'step 2', judgement: 'bad', reason: 'memory' },
+    ...{ evidence: [], checks: [], settings: [], is_comparable: true, runs: ['leak'], judged_at: time },
+  });
   writeFileSync(join(session, 'BISECT_LOG'), readFileSync(join(root, '.git', 'BISECT_LOG')));
   // Last: with it the repository is complete.
   writeFileSync(join(root, '.git', STORE), store);
@@ -108,9 +88,11 @@ export async function checkRepository(
   writeFileSync(path, bytes);
   try {
     for (const args of [
-      ['bisect', 'report'],
-      ['bisect', 'report', '--json'],
-      ['history', '--repo', root],
+      ...[
+        ['bisect', 'report'],
+        ['bisect', 'report', '--json'],
+        ['history', '--repo', root],
+      ],
     ]) {
       const finding = await checkCall(host, args, root);
       if (finding !== undefined) return finding;
@@ -137,75 +119,25 @@ export async function storeSeeds(host: ProgramHost, directory: string): Promise<
   return [{ name: 'store.duckdb', bytes: await makeStore(host, directory) }];
 }
 
-const TABLES = [
-  'run',
-  'source',
-  'snapshot',
-  'event',
-  'block',
-  'segment',
-  'stack',
-  'frame',
-  'text_value',
-  'incident',
-].concat(
-  ...[['ingest_note', 'config_value', 'attempt', 'oom_fact', 'mbforensics_schema', 'snapshot_device', 'stack_frame']],
-);
-const COLUMNS = [
-  'run_id',
-  'name',
-  'source_id',
-  'display_path',
-  'status',
-  'size_bytes',
-  'snapshot_id',
-  'device',
-  'kind',
-  'key',
-];
-const VALUES = [
-  'NULL',
-  "''",
-  "'\u001b[31m\u202e'",
-  '-1',
-  '9223372036854775807',
-  "'NaN'",
-  "repeat('x', 100000)",
-  "'__proto__'",
-];
-/** Files that a view may read or write are named like the canary, so that an access is seen. */
-const VIEWS = [
-  'SELECT 1 AS run_id',
-  `SELECT * FROM enable_logging(storage := 'file', storage_path := '${CANARY}')`,
-  `SELECT * FROM read_text('/etc/hostname')`,
-  "SELECT * FROM query('SELECT 42 AS run_id')",
-  'SELECT NULL AS run_id, NULL AS name WHERE false',
-  'SELECT range AS run_id, range::VARCHAR AS name FROM range(100000)',
-];
+const [TABLES, COLUMNS] = [wordsOf('tables'), wordsOf('columns')];
+const TYPES = ['VARCHAR', 'BLOB', 'DOUBLE', 'VARCHAR[]'];
 
 /** Statements that change a good store: tables dropped, renamed or replaced by views, types and cells changed. */
 export function randomTampering(random: Random): string {
   return Array.from({ length: wholeBetween(random, 1, 3) }, () => {
     const table = pickOf(random, TABLES);
     const column = pickOf(random, COLUMNS);
-    switch (wholeBetween(random, 0, 7)) {
-      case 0:
-        return `DROP TABLE ${table} CASCADE`;
-      case 1:
-        return `ALTER TABLE ${table} RENAME TO ${table}_gone; CREATE VIEW ${table} AS ${pickOf(random, VIEWS)}`;
-      case 2:
-        return `ALTER TABLE ${table} ALTER ${column} TYPE ${pickOf(random, ['VARCHAR', 'BLOB', 'DOUBLE', 'VARCHAR[]'])}`;
-      case 3:
-        return `UPDATE ${table} SET ${column} = ${pickOf(random, VALUES)}`;
-      case 4:
-        return `ALTER TABLE ${table} DROP ${column}`;
-      case 5:
-        return `DELETE FROM ${table}`;
-      case 6:
-        return `ALTER TABLE ${table} RENAME ${column} TO "${pickOf(random, ['x', '\u001b[31m', 'a""b', '\u202e'])}"`;
-      default:
-        return `INSERT INTO ${table} SELECT * FROM ${table}`;
-    }
+    const view = pickOf(random, wordsOf('views'));
+    return pickOf(random, [
+      `DROP TABLE ${table} CASCADE`,
+      `ALTER TABLE ${table} RENAME TO ${table}_gone; CREATE VIEW ${table} AS ${view}`,
+      `ALTER TABLE ${table} ALTER ${column} TYPE ${pickOf(random, TYPES)}`,
+      `UPDATE ${table} SET ${column} = ${pickOf(random, wordsOf('values'))}`,
+      `ALTER TABLE ${table} DROP ${column}`,
+      `DELETE FROM ${table}`,
+      `ALTER TABLE ${table} RENAME ${column} TO "${pickOf(random, ['x', '\u001b[31m', 'a""b', '\u202e'])}"`,
+      `INSERT INTO ${table} SELECT * FROM ${table}`,
+    ]);
   }).join(';\n');
 }
 

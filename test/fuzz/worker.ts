@@ -40,7 +40,8 @@ for (const name of ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execF
 syncBuiltinESMExports();
 
 const { FORMATS, HOSTILE_NAMES } = await import('./formats.js');
-const { below, CANARY, mutateBytes, pickOf, PLANTED_SECRET } = await import('./mutate-bytes.js');
+const { below, mutateBytes, pickOf } = await import('./mutate-bytes.js');
+const { CANARY, PLANTED_SECRET, questionsOf } = await import('./words.js');
 const { minimise } = await import('./minimise.js');
 const { checkParser, checkProgram, executedFinding, exceptionFinding } = await import('./oracle.js');
 const { ProgramHost } = await import('./program-host.js');
@@ -56,19 +57,7 @@ const TWICE_EVERY = 60;
 const MOST_KEPT = 1500;
 const MOST_KEPT_BYTES = 100_000;
 const MINIMISE_MS = 8_000;
-const STORE_QUESTIONS = [
-  ...[
-    ['runs', '--json'],
-    ['diagnose'],
-    ['log'],
-    ['peak'],
-    ['sql', 'FROM run'],
-    ['show', 'E1'],
-    ['state'],
-    ['timeline'],
-  ],
-  ...[['log', 'config', '--json'], ['runs', 'sources'], ['advise'], ['diagnose', '--json']],
-];
+const STORE_QUESTIONS = questionsOf('storeQuestions');
 
 /** Settings and variables with a token in them, which must not come out; a line of its own at the end of a text. */
 const PLANTED: Readonly<Record<string, string>> = {
@@ -155,12 +144,8 @@ class Runner {
   }
 
   private canary(): Finding | undefined {
-    for (const place of [
-      this.directory,
-      join(this.directory, 'run'),
-      join(this.directory, 'repository'),
-      process.cwd(),
-    ]) {
+    const { directory } = this;
+    for (const place of [directory, join(directory, 'run'), join(directory, 'repository'), process.cwd()]) {
       const path = join(place, CANARY);
       if (!existsSync(path)) continue;
       rmSync(path);
@@ -384,40 +369,22 @@ class Campaign {
     if (this.shown.has(key)) return;
     this.shown.add(key);
     const isFast = !isProgram && !['slow', 'memory', 'hang', 'crash'].includes(finding.kind) && spec.reader !== 'store';
-    const bytes = isFast
-      ? await minimise(
-          input.bytes,
-          async (candidate) => {
-            const again = await this.runner.read(
-              format,
-              spec,
-              { ...input, bytes: candidate },
-              this.random,
-              finding.kind === 'unstable',
-            );
-            return again.finding?.key === finding.key;
-          },
-          MINIMISE_MS,
-        )
-      : input.bytes;
+    const showsIt = async (bytes: Buffer): Promise<boolean> => {
+      const isTwice = finding.kind === 'unstable';
+      const again = await this.runner.read(format, spec, { ...input, bytes }, this.random, isTwice);
+      return again.finding?.key === finding.key;
+    };
+    const bytes = isFast ? await minimise(input.bytes, showsIt, MINIMISE_MS) : input.bytes;
     send({ type: 'finding', finding, case: { format, name: input.name, bytes } });
   }
 
   private report(): void {
+    const { inputs, outcomes, programInputs, maxCpu, maxGrowth } = this;
+    const { calls: programCalls, maxRssBytes } = this.runner.host;
     const kept = Object.fromEntries([...this.kept].map(([name, list]) => [name, list.length]));
-    send({
-      type: 'tally',
-      tally: {
-        ...{ inputs: this.inputs, kept, outcomes: this.outcomes, programInputs: this.programInputs },
-        ...{
-          programCalls: this.runner.host.calls,
-          blocks: coverage.blocks,
-          maxCpu: this.maxCpu,
-          maxGrowth: this.maxGrowth,
-        },
-        maxRssBytes: Math.max(process.resourceUsage().maxRSS * 1024, this.runner.host.maxRssBytes),
-      },
-    });
+    const most = Math.max(process.resourceUsage().maxRSS * 1024, maxRssBytes);
+    const tally = { inputs, kept, outcomes, programInputs, programCalls, blocks: coverage.blocks, maxCpu, maxGrowth };
+    send({ type: 'tally', tally: { ...tally, maxRssBytes: most } });
   }
 }
 
