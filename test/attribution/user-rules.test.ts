@@ -42,7 +42,7 @@ describe('rules files', () => {
     ]);
   });
 
-  const one = (lines: string): string => `rules:\n  - id: a\n    component: activation\n    ${lines}`;
+  const ruleWith = (lines: string): string => `rules:\n  - id: a\n    component: activation\n    ${lines}`;
   it.each([
     ['rules: [', 'line 1'],
     ['- a', 'the file must hold one key, rules'],
@@ -51,18 +51,18 @@ describe('rules files', () => {
       one('at: {function: f}').replace('activation', 'activatoin'),
       'line 3: rule 1: invalid component; expected one of',
     ],
-    [one('').trimEnd(), 'it matches nothing'],
-    [one('at: {}'), 'needs a file, a function, or both'],
-    [one('at: {func: f}'), 'at has no key func'],
-    [one('at: {function: 3}'), 'a pattern must be a text'],
-    [one('at: {function: f}\n    when: {lifetime: long}'), 'resident, transient'],
-    [one('at: {function: f}\n    when: {min_bytes: -1}'), 'whole numbers of bytes'],
+    [ruleWith('').trimEnd(), 'it matches nothing'],
+    [ruleWith('at: {}'), 'needs a file, a function, or both'],
+    [ruleWith('at: {func: f}'), 'at has no key func'],
+    [ruleWith('at: {function: 3}'), 'a pattern must be a text'],
+    [ruleWith('at: {function: f}\n    when: {lifetime: long}'), 'resident, transient'],
+    [ruleWith('at: {function: f}\n    when: {min_bytes: -1}'), 'whole numbers of bytes'],
     [
       'rules:\n  - {id: a, component: input, at: {function: f}}\n  - {id: a, component: input, at: {function: g}}',
       'a second rule a',
     ],
-    [one('at: {function: f}\n    samples: [{frames: []}]'), 'frames must be a list of texts'],
-    [one('at: {function: f}\n    extra: 1'), 'a rule has no key extra'],
+    [ruleWith('at: {function: f}\n    samples: [{frames: []}]'), 'frames must be a list of texts'],
+    [ruleWith('at: {function: f}\n    extra: 1'), 'a rule has no key extra'],
   ])('refuses %j', (text, expected) => {
     expect(errorOf(text)).toContain(expected);
   });
