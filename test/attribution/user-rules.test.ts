@@ -48,7 +48,7 @@ describe('rules files', () => {
     ['- a', 'the file must hold one key, rules'],
     ['rules: []', 'at least one rule'],
     [
-      one('at: {function: f}').replace('activation', 'activatoin'),
+      ruleWith('at: {function: f}').replace('activation', 'activatoin'),
       'line 3: rule 1: invalid component; expected one of',
     ],
     [ruleWith('').trimEnd(), 'it matches nothing'],
