@@ -5,6 +5,7 @@ import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
 import { BackwardWalk, type WalkOptions } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
+import { SEED } from '../support/level.js';
 import { finalState, walkEvents } from '../support/snapshot-rows.js';
 import {
   activeBytes,
@@ -173,7 +174,7 @@ describe('against a forward allocator', () => {
           if (totals.uncertainBlocks === 0) expect(walk.peak).toEqual(peak);
           expect(Math.abs(walk.peak.bytes - peak.bytes)).toBeLessThanOrEqual(totals.uncertainBytes);
         }),
-        { numRuns: 300 },
+        { numRuns: 300, seed: SEED },
       );
     });
   }
@@ -193,7 +194,7 @@ describe('against a forward allocator', () => {
           expect([event.action, event.address]).toEqual(['alloc', blocks.address[row]]);
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 150, seed: SEED },
     );
   });
 
@@ -214,7 +215,7 @@ describe('against a forward allocator', () => {
         expect(walk.violations).toEqual([]);
         expectState(walk.finish(), played.moments[cut]!, false);
       }),
-      { numRuns: 150 },
+      { numRuns: 150, seed: SEED },
     );
   });
 
@@ -234,7 +235,7 @@ describe('against a forward allocator', () => {
           expect([walk.impliedCompletions, walk.exact, walk.activeBytes]).toEqual([frees, frees === 0, 0]);
         } else expect(walk.empty).toBe(true);
       }),
-      { numRuns: 100 },
+      { numRuns: 100, seed: SEED },
     );
   });
 
@@ -248,7 +249,7 @@ describe('against a forward allocator', () => {
         expect(walk.violationCount).toBe(walk.tailViolationCount);
         expect(walk.empty).toBe(true);
       }),
-      { numRuns: 150 },
+      { numRuns: 150, seed: SEED },
     );
   });
 
@@ -281,7 +282,7 @@ describe('against a forward allocator', () => {
           expect(held).toBe(run.bytes);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 300, seed: SEED },
     );
   });
 });

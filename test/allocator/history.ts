@@ -44,25 +44,18 @@ const bytes = fc.oneof(
   fc.integer({ min: 1, max: 80 }).map((halves) => halves * (MIB / 2)),
 );
 
-const pick = fc.nat();
-const stepOf = <Kind extends Step['kind']>(
-  weight: number,
-  kind: Kind,
-  rest: Record<string, fc.Arbitrary<unknown>> = {},
-) => ({
-  weight,
-  arbitrary: fc.record({ kind: fc.constant(kind), ...rest }) as unknown as fc.Arbitrary<Step>,
-});
-
 const step: fc.Arbitrary<Step> = fc.oneof(
-  stepOf(30, 'malloc', { bytes, stream }),
-  stepOf(20, 'free', { pick }),
-  stepOf(4, 'record_stream', { pick, stream }),
-  stepOf(2, 'finish_stream', { stream }),
-  stepOf(1, 'flush'),
-  stepOf(1, 'outside', { part: fc.double({ min: 0, max: 0.6, noNaN: true }) }),
-  stepOf(2, 'pool', { pick }),
-  stepOf(1, 'release_pool', { pick }),
+  { weight: 30, arbitrary: fc.record({ kind: fc.constant('malloc' as const), bytes, stream }) },
+  { weight: 20, arbitrary: fc.record({ kind: fc.constant('free' as const), pick: fc.nat() }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('record_stream' as const), pick: fc.nat(), stream }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('finish_stream' as const), stream }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'flush' as const }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('outside' as const), part: fc.double({ min: 0, max: 0.6, noNaN: true }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('pool' as const), pick: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('release_pool' as const), pick: fc.nat() }) },
 );
 
 /** Every option, alone and together with the others. */
@@ -71,7 +64,13 @@ const conf = fc
     expandable: fc.constantFrom('', 'expandable_segments:True', 'expandable_segments:False'),
     maxSplit: fc.constantFrom('', '', 'max_split_size_mb:20', 'max_split_size_mb:64', 'max_split_size_mb:128'),
     nonSplit: fc.constantFrom('', '', 'max_non_split_rounding_mb:40'),
-    roundup: fc.constantFrom('', '', ...['4', '8', '[16:1,64:4,>:8]'].map((of) => `roundup_power2_divisions:${of}`)),
+    roundup: fc.constantFrom(
+      '',
+      '',
+      'roundup_power2_divisions:4',
+      'roundup_power2_divisions:8',
+      'roundup_power2_divisions:[16:1,64:4,>:8]',
+    ),
     collection: fc.constantFrom('', 'garbage_collection_threshold:0.3', 'garbage_collection_threshold:0.8'),
     largeSegment: fc.constantFrom('', '', 'large_segment_size_mb:12', 'large_segment_size_mb:64'),
   })

@@ -16,6 +16,15 @@ const [A, B, C] = [0x7e00_0000_0000, 0x7e10_0000_0000, 0x7e20_0000_0000] as cons
 const T0 = 1_700_000_000_000_000;
 const LOADER = [frame('pin', 'loader.py', 12)];
 
+const EVENTS = [
+  ['segment_alloc', B, 16 * MIB, T0],
+  ['alloc', B, 16 * MIB, T0 + 1],
+  ['free_requested', B, 16 * MIB, T0 + 6000],
+  ['free_completed', B, 16 * MIB, T0 + 6001],
+  ['segment_alloc', C, 32 * MIB, T0 + 7000],
+  ['alloc', C, 32 * MIB, T0 + 7001],
+] as const;
+
 /** A is in use since before the trace, B was given back and waits for reuse, C is new. */
 const HOST: Dict = {
   host_segments: [
@@ -23,14 +32,7 @@ const HOST: Dict = {
     hostSegment(B, 16 * MIB, 'inactive', []),
     hostSegment(C, 32 * MIB, 'active_pending_free'),
   ],
-  host_traces: [
-    hostEntry('segment_alloc', B, 16 * MIB, T0),
-    hostEntry('alloc', B, 16 * MIB, T0 + 1),
-    hostEntry('free_requested', B, 16 * MIB, T0 + 6000),
-    hostEntry('free_completed', B, 16 * MIB, T0 + 6001),
-    hostEntry('segment_alloc', C, 32 * MIB, T0 + 7000),
-    hostEntry('alloc', C, 32 * MIB, T0 + 7001),
-  ],
+  host_traces: EVENTS.map(([action, addr, size, time]) => hostEntry(action, addr, size, time)),
 };
 const STEPS: Dict = {
   external_annotations: [7, 8].flatMap((step) =>
@@ -61,14 +63,7 @@ describe('pinned memory of the host', () => {
       [1, B, 16 * MIB, 0, 0, pool],
       [2, C, 32 * MIB, 0, 32 * MIB, pool],
     ]);
-    expect(got.hostEvents.map((line) => numbersOf(line).slice(0, 5))).toEqual([
-      [0, 'segment_alloc', B, 16 * MIB, T0],
-      [1, 'alloc', B, 16 * MIB, T0 + 1],
-      [2, 'free_requested', B, 16 * MIB, T0 + 6000],
-      [3, 'free_completed', B, 16 * MIB, T0 + 6001],
-      [4, 'segment_alloc', C, 32 * MIB, T0 + 7000],
-      [5, 'alloc', C, 32 * MIB, T0 + 7001],
-    ]);
+    expect(got.hostEvents.map((line) => numbersOf(line).slice(0, 5))).toEqual(EVENTS.map((event, i) => [i, ...event]));
     expect(got.notes).toEqual([]);
     expect(got.summary.features).toContain('host_segments');
     expect([...got.summary.settings.keys()].some((key) => key.startsWith('host_'))).toBe(false);
@@ -86,13 +81,12 @@ describe('pinned memory of the host', () => {
     }
   });
 
-  it('is refused where it is not in its list', async () => {
-    const misplaced = snapshot({ segments: [hostSegment(A, MIB, 'inactive')] });
-    await expect(decode(bytesSource(pickled(misplaced)))).rejects.toMatchObject({ code: 'MBF2106' });
-    const stray = snapshot({ ...HOST, host_segments: [], elsewhere: HOST['host_segments']! });
-    await expect(decode(bytesSource(pickled(stray)))).rejects.toMatchObject({ code: 'MBF2106' });
-    const notList = snapshot({ host_segments: 5 });
-    await expect(decode(bytesSource(pickled(notList)))).rejects.toMatchObject({ code: 'MBF2106' });
+  it.each([
+    ['a segment of the host among the others', { segments: [hostSegment(A, MIB, 'inactive')] }],
+    ['its segments elsewhere', { ...HOST, host_segments: [], elsewhere: HOST['host_segments']! }],
+    ['no list', { host_segments: 5 }],
+  ])('is refused where it is not in its list: %s', async (_, parts: Dict) => {
+    await expect(decode(bytesSource(pickled(snapshot(parts))))).rejects.toMatchObject({ code: 'MBF2106' });
   });
 });
 
@@ -120,11 +114,8 @@ describe('a store with pinned memory', () => {
 
   it('has one line on the screens of the snapshot and of the diagnosis', async () => {
     const { snapshots } = await describeSnapshots(bench.store, { runId: 1 }, () => undefined);
-    expect(snapshots[0]!.pinned_host_memory).toMatchObject({
-      blocks: 3,
-      total_bytes: 112 * MIB,
-      active_bytes: 96 * MIB,
-    });
+    const pinned = { blocks: 3, total_bytes: 112 * MIB, active_bytes: 96 * MIB };
+    expect(snapshots[0]!.pinned_host_memory).toMatchObject(pinned);
     const screen = snapshotText({ schema: 'mbforensics/snapshot@1', snapshots });
     expect(screen).toMatch(
       /^host {6}112\.00 MiB pinned in 3 blocks, 96\.00 MiB in use; 64\.00 MiB from .*loader\.py:12/m,

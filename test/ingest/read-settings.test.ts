@@ -57,30 +57,22 @@ describe('settings from files', () => {
       'binary.yaml': Buffer.from(Array.from({ length: 4000 }, (_, i) => (i * 7919) % 256)),
       'README.md': '# Settings\n\nnum_layers: 4\nhidden_size: 8\nbf16: true\n',
       'snapshot.pickle': Buffer.from('80049528000000000000007d94', 'hex'),
+      'run/conf/bridge.yaml': BRIDGE,
+      'run/launch.sbatch': SCRIPT,
+      'run/notes.csv': 'a,b\n1,2\n',
+      'run/snapshot.pickle': 'not one',
     };
+    for (const name of ['run/conf', 'nothing']) mkdirSync(file(name), { recursive: true });
     for (const [name, content] of Object.entries(files)) writeFileSync(file(name), content);
-    const nested = file('run');
-    mkdirSync(join(nested, 'conf'), { recursive: true });
-    writeFileSync(join(nested, 'conf', 'bridge.yaml'), BRIDGE);
-    writeFileSync(join(nested, 'launch.sbatch'), SCRIPT);
-    writeFileSync(join(nested, 'notes.csv'), 'a,b\n1,2\n');
-    writeFileSync(join(nested, 'snapshot.pickle'), 'not one');
-    mkdirSync(file('nothing'));
   });
 
   it('are found with their places, compressed or not', async () => {
     for (const name of ['bridge.yaml', 'bridge.yaml.gz']) {
       const read = await config(name);
       expect(read.faults).toEqual([]);
-      expect(last(read, 'cpu_offloading')).toMatchObject({
-        rawKey: 'model.cpu_offloading',
-        value: 'True',
-        origin: 'run file',
-        file: file(name),
-        line: 6,
-        attempt: 1,
-        fileNumber: 0,
-      });
+      const place = { file: file(name), line: 6, attempt: 1, fileNumber: 0 };
+      const setting = { rawKey: 'model.cpu_offloading', value: 'True', origin: 'run file', ...place };
+      expect(last(read, 'cpu_offloading')).toMatchObject(setting);
       expect(read).toMatchObject({ environment: 'none', files: [file(name)], variables: [], figures: [] });
     }
   });
@@ -142,13 +134,8 @@ describe('settings from files', () => {
   });
 
   it('takes a pipe for what it holds', async () => {
-    for (const text of [
-      BRIDGE,
-      'cpu_offloading: true\nnum_layers: 2\n',
-      SCRIPT,
-      '{"num_layers": 2, "hidden_size": 8, "bf16": true}',
-      LOG,
-    ]) {
+    const json = '{"num_layers": 2, "hidden_size": 8, "bf16": true}';
+    for (const text of [BRIDGE, 'cpu_offloading: true\nnum_layers: 2\n', SCRIPT, json, LOG]) {
       const read = await readSettingsOf([{ path: '<stdin>', as: 'config', bytes: Buffer.from(text) }]);
       expect(read.faults, text).toEqual([]);
       expect(read.settings.length, text).toBeGreaterThan(1);
@@ -159,18 +146,22 @@ describe('settings from files', () => {
     expect((await config('two.yaml')).settings).toHaveLength(2);
   });
 
-  it('reports what is wrong with a file and reads the others', async () => {
-    const faultOf = async (name: string): Promise<string | undefined> => fault(await config(name));
-    expect(await faultOf('missing.yaml')).toBe('MBF1003 no such file or directory');
-    expect(await faultOf('empty.yaml')).toBe('MBF2004 is empty');
-    expect(await faultOf('strange.yaml')).toMatch(/^MBF2202 holds no setting/);
-    expect(await faultOf('binary.yaml')).toMatch(/^MBF2202 holds no setting/);
-    expect(await faultOf('README.md')).toMatch(/^MBF2202 holds no setting/);
-    expect(await faultOf('snapshot.pickle')).toMatch(/^MBF2202 holds no setting: it is a PyTorch CUDA memory snapshot/);
-    expect(fault(await env('strange.yaml'))).toBe('MBF2202 holds no variable of an environment');
-    const both = await config('empty.yaml', 'two.yaml');
-    expect(both.faults.map(({ place }) => place.file)).toEqual([file('empty.yaml')]);
+  it.each([
+    ['missing.yaml', /^MBF1003 no such file or directory$/],
+    ['empty.yaml', /^MBF2004 is empty$/],
+    ['strange.yaml', /^MBF2202 holds no setting/],
+    ['binary.yaml', /^MBF2202 holds no setting/],
+    ['README.md', /^MBF2202 holds no setting/],
+    ['snapshot.pickle', /^MBF2202 holds no setting: it is a PyTorch CUDA memory snapshot/],
+  ])('reports what is wrong with %s and reads the others', async (name, message) => {
+    expect(fault(await config(name))).toMatch(message);
+    const both = await config(name, 'two.yaml');
+    expect(both.faults.map(({ place }) => place.file)).toEqual([file(name)]);
     expect(both.settings).toHaveLength(2);
+  });
+
+  it('reports an environment without variables', async () => {
+    expect(fault(await env('strange.yaml'))).toBe('MBF2202 holds no variable of an environment');
   });
 
   it('keeps the settings before the damage', async () => {

@@ -2,7 +2,6 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { freeName, planRuns } from '../../src/ingest/names/run-names.js';
-import { MbfError } from '../../src/model/errors.js';
 import { scratchDirectory } from '../store/scratch.js';
 
 let root = '';
@@ -10,11 +9,6 @@ const make = (path: string): string => {
   const full = join(root, path);
   mkdirSync(full, { recursive: true });
   return full;
-};
-const codeOf = async (work: Promise<unknown>): Promise<string> => {
-  const error = await work.catch((reason: unknown) => reason);
-  if (!(error instanceof MbfError)) throw new Error(`no MbfError but ${String(error)}`);
-  return error.code;
 };
 
 beforeEach(() => {
@@ -28,12 +22,10 @@ describe('planRuns', () => {
     const paths = [a, `${b}/`, join(root, 'train.log')];
     const whole = [a, b, join(root, 'train.log')];
     expect(await planRuns(paths, {})).toEqual([{ name: 'a', rootPath: whole.join('\n'), paths: whole, named: false }]);
-    const plans = await planRuns(paths, { each: true });
-    expect(plans).toEqual([
-      { name: 'a', rootPath: a, paths: [a], named: false },
-      { name: 'b', rootPath: b, paths: [b], named: false },
-      { name: 'train.log', rootPath: join(root, 'train.log'), paths: [join(root, 'train.log')], named: false },
-    ]);
+    const names = ['a', 'b', 'train.log'];
+    expect(await planRuns(paths, { each: true })).toEqual(
+      whole.map((path, i) => ({ name: names[i], rootPath: path, paths: [path], named: false })),
+    );
   });
 
   it('follows a link to its target, and counts one directory once', async () => {
@@ -54,17 +46,14 @@ describe('planRuns', () => {
     for (const name of ['runs/b', 'runs/a/deeper', 'runs/.git']) make(name);
     writeFileSync(join(root, 'runs', 'notes.txt'), 'x');
     const plans = await planRuns([join(root, 'runs')], { each: true });
-    expect(plans.map(({ name, named }) => [name, named])).toEqual([
-      ['a', false],
-      ['b', false],
-    ]);
+    expect(plans.map(({ name, named }) => `${name} ${named}`)).toEqual(['a false', 'b false']);
     expect(await planRuns([make('empty')], { each: true })).toEqual([]);
   });
 
   it('refuses what is not there, and --each on a file', async () => {
     writeFileSync(join(root, 'file'), 'x');
-    expect(await codeOf(planRuns([join(root, 'nowhere')], {}))).toBe('MBF1003');
-    expect(await codeOf(planRuns([join(root, 'file')], { each: true }))).toBe('MBF1001');
+    await expect(planRuns([join(root, 'nowhere')], {})).rejects.toMatchObject({ code: 'MBF1003' });
+    await expect(planRuns([join(root, 'file')], { each: true })).rejects.toMatchObject({ code: 'MBF1001' });
   });
 });
 

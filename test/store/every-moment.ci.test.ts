@@ -11,7 +11,7 @@ import { ingest } from '../../src/ingest/ingest.js';
 import type { Store } from '../../src/store/store.js';
 import { history, type Played, play } from '../allocator/history.js';
 import { historyPickle } from '../support/history-pickle.js';
-import { runs } from '../support/level.js';
+import { runs, SEED } from '../support/level.js';
 import { withLibrary } from '../support/library-sql.js';
 import { newStore } from '../support/new-store.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -207,7 +207,7 @@ describe('the account of generated histories', () => {
         for (const moment of [pick, pick * 7 + 1, entries])
           await expectSameByMacros(id, (moment % (entries + 1)) - 1, accounts[moment % (entries + 1)]!);
       }),
-      { numRuns: runs(8, 150) },
+      { numRuns: runs(50, 150), seed: SEED },
     );
   });
 });

@@ -23,7 +23,7 @@ import { SEGMENT_TYPES, type TraceAction } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { eventRows, finalStateOf, type History, history, play as playHistory } from '../allocator/history.js';
 import { dumpOf, play, SETTINGS_AND_STEPS, steps } from '../allocator/plays.js';
-import { runs } from '../support/level.js';
+import { runs, SEED } from '../support/level.js';
 import { withLibrary } from '../support/library-sql.js';
 import { newStore } from '../support/new-store.js';
 import { type EventRow, walkEvents } from '../support/snapshot-rows.js';
@@ -420,7 +420,7 @@ describe('lifetimes in the store', () => {
             pick,
           );
         }),
-        { numRuns: runs(4, 30) },
+        { numRuns: runs(12, 30), seed: SEED },
       );
     });
   }
@@ -430,7 +430,7 @@ describe('lifetimes in the store', () => {
       fc.asyncProperty(history, fc.nat(), fc.nat(), async (past, cut, pick) => {
         await expectSameCourse(cutTo(sampleOf(past), cut), pick);
       }),
-      { numRuns: runs(8, 150) },
+      { numRuns: runs(50, 150), seed: SEED },
     );
   });
 
@@ -456,7 +456,7 @@ describe('lifetimes in the store', () => {
           });
         },
       ),
-      { numRuns: runs(4, 30) },
+      { numRuns: runs(12, 30), seed: SEED },
     );
   });
 
