@@ -10,7 +10,8 @@ import { parse } from 'yaml';
 import { pickle, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { packageRoot } from '../../src/store/load-queries.js';
 import { jsonLines, smallExport, sqliteBytes, storedZstd } from '../support/nsys-export.js';
-import { frame, segment, snapshot, trace } from '../support/small-snapshot.js';
+import { entry, frame, segment, snapshot, trace } from '../support/small-snapshot.js';
+import { spellJson } from '../support/spell-json.js';
 
 export interface Seed {
   /** Base name: detection and rank rules read it. */
@@ -102,28 +103,10 @@ function snapshots(): Seed[] {
 }
 
 /** What `convert` writes of a snapshot: the pickle's value as JSON. */
-const SNAPSHOT_JSON = JSON.stringify({
-  segments: [
-    {
-      ...{ device: 0, address: 139_637_976_727_552, total_size: 2_097_152, allocated_size: 1024, active_size: 1024 },
-      ...{ requested_size: 1000, stream: 0, segment_type: 'small', segment_pool_id: [0, 0], is_expandable: false },
-      frames: [{ name: 'forward', filename: '/opt/train.py', line: 12 }],
-      blocks: [
-        { address: 139_637_976_727_552, size: 1024, requested_size: 1000, state: 'active_allocated', frames: [] },
-        { address: 139_637_976_728_576, size: 2_096_128, requested_size: 0, state: 'inactive', frames: [] },
-      ],
-    },
-  ],
-  device_traces: [
-    [
-      { action: 'segment_alloc', addr: 139_637_976_727_552, size: 2_097_152, stream: 0, time_us: 1, frames: [] },
-      { action: 'alloc', addr: 139_637_976_727_552, size: 1024, stream: 0, time_us: 2, frames: [] },
-      { action: 'oom', size: 99_999_999, stream: 0, device_free: 5, time_us: 3, frames: [] },
-    ],
-  ],
-  allocator_settings: { max_split_size: -1 },
-  external_annotations: [],
-});
+const SNAPSHOT_JSON = spellJson(
+  snapshot({ device_traces: [[...trace(3), entry('oom', 1, { size: 99_999_999, device_free: 5 })]] }),
+  () => 0,
+);
 
 function logSamples(): Seed[] {
   const examples = parse(readFileSync(join(ROOT, 'src', 'knowledge', 'log-examples.yaml'), 'utf8')) as Record<
@@ -209,6 +192,14 @@ add_local_files(local_files, 'Active Memory Timeline')
 </body>
 `;
 
+const DEEPSPEED = `{"train_micro_batch_size_per_gpu": 2, "bf16": {"enabled": true},
+ "zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}}}`;
+const EVENT = {
+  ...{ apiVersion: 'v1', kind: 'Event', reason: 'OOMKilling', type: 'Warning', lastTimestamp: '2026-11-20T10:20:00Z' },
+  message: 'Memory cgroup out of memory: Killed process 4712 (python3)',
+  involvedObject: { kind: 'Node', name: 'node-7' },
+};
+
 const fixtures = (...path: string[]): string => join(ROOT, 'test', 'fixtures', ...path);
 const samples = join(ROOT, 'samples');
 const SQLITE = (): Seed[] => {
@@ -241,14 +232,7 @@ export const SEEDS = {
   json: () => [
     ...testTexts('parsers/config.test.ts', 'config.json'),
     ...testTexts('parsers/settings-formats.test.ts', 'ds_config.json'),
-    text(
-      'ds_config.json',
-      JSON.stringify({
-        train_micro_batch_size_per_gpu: 2,
-        zero_optimization: { stage: 3, offload_param: { device: 'cpu' } },
-        bf16: { enabled: true },
-      }),
-    ),
+    text('ds_config.json', DEEPSPEED),
   ],
   toml: () => [
     text(
@@ -270,24 +254,7 @@ export const SEEDS = {
       'pod.yaml',
       'apiVersion: v1\nkind: Pod\nmetadata: {name: trainer-0, namespace: default}\nspec:\n  nodeName: n1\n  containers:\n    - name: trainer\n      image: x\n      env:\n        - {name: RANK, value: "3"}\n      resources: {limits: {memory: 64Gi}}\nstatus:\n  containerStatuses:\n    - name: trainer\n      lastState: {terminated: {exitCode: 137, reason: OOMKilled, finishedAt: "2026-11-20T10:11:12Z"}}\n',
     ),
-    text(
-      'events.json',
-      JSON.stringify({
-        apiVersion: 'v1',
-        kind: 'List',
-        items: [
-          {
-            apiVersion: 'v1',
-            kind: 'Event',
-            reason: 'OOMKilling',
-            message: 'Memory cgroup out of memory: Killed process 4712 (python3)',
-            type: 'Warning',
-            involvedObject: { kind: 'Node', name: 'node-7' },
-            lastTimestamp: '2026-11-20T10:20:00Z',
-          },
-        ],
-      }),
-    ),
+    text('events.json', JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [EVENT] })),
     text(
       'events.txt',
       'LAST SEEN   TYPE      REASON      OBJECT          MESSAGE\n5m          Warning   OOMKilling  node/node-7     Memory cgroup out of memory: Killed process 4712\n4m          Warning   Evicted     pod/trainer-0   The node was low on resource: memory.\n',

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
+import { SEED } from '../support/level.js';
 
 const CASES = join(repoRoot, 'test', 'robustness', 'found');
 const directory = mkdtempSync(join(tmpdir(), 'mbf-found-'));
@@ -53,18 +54,8 @@ describe('inputs that fuzzing has found', () => {
 });
 
 it('a short campaign of every format: nothing', async () => {
-  const args = [
-    '--inputs',
-    '300',
-    '--seed',
-    '7',
-    '--jobs',
-    '2',
-    '--program',
-    '10',
-    '--found',
-    join(directory, 'found'),
-  ];
+  const args = ['--inputs', '300', '--seed', String(SEED), '--jobs', '2', '--program', '10'];
+  args.push('--found', join(directory, 'found'));
   const { code, stdout, stderr } = await fuzz(...args);
   expect(code, `${stdout}${stderr}`).toBe(0);
   expect(stdout).toMatch(/^inputs: 300 in/m);

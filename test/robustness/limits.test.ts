@@ -113,24 +113,9 @@ describe('YAML', () => {
 
   it('is the same with and without the package', () => {
     const text = [
-      'kind: Pod',
-      'metadata:',
-      '  name: a-0',
-      "  uid: '12'",
-      'spec:',
-      '  n: 3',
-      '  f: 1.5',
-      '  hex: 0x10',
-      '  no: null',
-      '  tilde: ~',
-      '  none: None',
-      '  yes: true',
-      '  empty: {}',
-      '  items:',
-      '  - name: x',
-      '    args: [a, "1", 2]',
-      '  - name: y',
-      '',
+      ...['kind: Pod', 'metadata:', '  name: a-0', "  uid: '12'", 'spec:', '  n: 3', '  f: 1.5', '  hex: 0x10'],
+      ...['  no: null', '  tilde: ~', '  none: None', '  yes: true', '  empty: {}', '  items:', '  - name: x'],
+      ...['    args: [a, "1", 2]', '  - name: y', ''],
     ].join('\n');
     const document = yamlDocument(text.replace('0x10', 'x10'), 'MBF2951');
     const value = yamlValue(document, 'MBF2951', (what) => {

@@ -132,14 +132,15 @@ describe('a store that cannot be used', () => {
     const cwd = directoryWithStore(what);
     const db = join(cwd, 'a.duckdb');
     await change(db);
-    const content = (): Buffer | undefined => (lstatSync(db).isFile() ? readFileSync(db) : undefined);
+    // As text: matchers compare bytes one by one.
+    const content = (): string => (lstatSync(db).isFile() ? readFileSync(db, 'latin1') : 'a directory');
     const before = content();
     for (const verb of VERBS) {
       const answer = cli.run([...verb, '--db', 'a.duckdb'], { cwd, env });
       expectCliError(answer, 5, code, fact);
       expect(answer.stderr).toContain('a.duckdb');
     }
-    expect(content()).toEqual(before);
+    expect(content() === before).toBe(true);
   });
   const FUTURE = "999, 'of the future', now()::TIMESTAMP";
 

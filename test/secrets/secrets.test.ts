@@ -1,5 +1,4 @@
-/** No secret of a file is in the store or in an answer. The long form, with all kinds, is secrets.full.test.ts. */
-
+/** No secret of a file is in the store or in an answer. All kinds and more verbs: `secrets.ci.test.ts`. */
 import { testPlantedRun } from './planted-run.js';
 import { KINDS } from './planted-secrets.js';
 

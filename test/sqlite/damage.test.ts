@@ -4,6 +4,7 @@
  * values.
  */
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../samples/generate/simulate/random.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { TableScan } from '../../src/model/table-source.js';
 import { openDatabase, type SqliteDatabase } from '../../src/sqlite/open-database.js';
@@ -28,11 +29,8 @@ const PAGES = INTACT.length / PAGE;
 
 /** Deterministic numbers, 0 ≤ n < below. */
 function generator(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x9e3779b9) >>> 0;
-    return Math.floor((((state ^ (state >>> 13)) >>> 0) / 4294967296) * below);
-  };
+  const random = createRandom(seed);
+  return (below) => Math.floor(random() * below);
 }
 
 async function readAll(database: SqliteDatabase): Promise<Map<string, Read>> {
@@ -236,63 +234,47 @@ describe('a tree that is none', () => {
     return bytes;
   }
 
+  /** Where the child has its pointers, and the leaf its cells. */
+  const pointer = (n: number): number => at(child) + INTACT.readUInt16BE(at(child) + 12 + 2 * n);
+  const inChild = (offset: number, ...values: number[]): Buffer => patched(at(child) + offset, ...values);
+  const inLeaf = (offset: number, ...values: number[]): Buffer => patched(at(leaf) + offset, ...values);
+  const byte = (offset: number): number => INTACT[at(leaf) + offset]!;
+  const strange = lastChild(ROOTS.strings);
+  const notOurs = /its rowids are not between those of its neighbours|it is not as deep/;
+  const beyond = /^page 2 points to page 4000000000, but the file ends after page/;
+
   it.each<[string, Buffer, RegExp, number]>([
     ['whose root points to itself', pointing(cell, root), /^page 2: it points to page 2, which is above it/, 0],
-    [
-      'whose child points to the root',
-      pointing(at(child) + INTACT.readUInt16BE(at(child) + 12), root),
-      /points to page 2, which is above it/,
-      0,
-    ],
+    ['whose child points to the root', pointing(pointer(0), root), /points to page 2, which is above it/, 0],
     ['whose rightmost child is the root', pointing(at(root) + 8, root), /^page 2: it points to page 2/, 1],
     ['that points to page 0', pointing(cell, 0), /^page 2 points to page 0/, 0],
     [
       'that points beyond the file',
-      pointing(cell, 4_000_000_000),
-      /^page 2 points to page 4000000000, but the file ends after page/,
+      pointing(cell, 4e9),
+      /^page 2 points to page 4000000000, but the file ends after/,
       0,
     ],
     ['that points to a leaf too early', pointing(at(root) + 8, leaf), /no page of this table: it is not as deep/, 1],
     ['that points to the same child twice', pointing(at(root) + 8, child), /out of order/, 1],
     [
       'that points to another table',
-      pointing(at(child) + INTACT.readUInt16BE(at(child) + 12), lastChild(ROOTS.strings)),
-      /its rowids are not between those of its neighbours|it is not as deep/,
+      pointing(pointer(0), strange),
+      /rowids are not between those of its|not as deep/,
       0,
     ],
-    ['that points to a page of zeros', patched(at(leaf), ...Buffer.alloc(PAGE)), /its type is 0/, 0],
-    ['with an index in it', patched(at(leaf), 10), /belongs to an index/, 0],
-    ['with an interior page without cells', patched(at(child) + 3, 0, 0), /do not add up|without cells/, 0],
-    ['with an interior page of too few cells', patched(at(child) + 3, 0, 5), /do not add up/, 0],
-    ['with a leaf without rows', patched(at(leaf) + 3, 0, 0), /a leaf without rows/, 0],
-    ['with a leaf of too many cells', patched(at(leaf) + 3, 255, 0), /its header states 65280 cells/, 0],
-    [
-      'with a leaf of too few cells',
-      patched(at(leaf) + 4, INTACT[at(leaf) + 4]! - 1),
-      /its cells fill \d+ bytes, by its header \d+/,
-      1,
-    ],
+    ['that points to a page of zeros', inLeaf(0, ...Buffer.alloc(PAGE)), /its type is 0/, 0],
+    ['with an index in it', inLeaf(0, 10), /belongs to an index/, 0],
+    ['with an interior page without cells', inChild(3, 0, 0), /do not add up|without cells/, 0],
+    ['with an interior page of too few cells', inChild(3, 0, 5), /do not add up/, 0],
+    ['with a leaf without rows', inLeaf(3, 0, 0), /a leaf without rows/, 0],
+    ['with a leaf of too many cells', inLeaf(3, 255, 0), /its header states 65280 cells/, 0],
+    ['with a leaf of too few cells', inLeaf(4, byte(4) - 1), /its cells fill \d+ bytes, by its header \d+/, 1],
     ['with free blocks in a circle', freeBlock(500, [1, 244, 0, 4]), /free blocks is damaged at 500/, 0],
     ['with a free block beyond the page', freeBlock(500, [0, 0, 0, 13]), /free blocks is damaged at 500/, 0],
-    [
-      'with the same leaf twice',
-      pointing(at(child) + INTACT.readUInt16BE(at(child) + 14), leaf),
-      /not between those/,
-      1,
-    ],
-    [
-      'with a cell outside its page',
-      patched(at(leaf) + 10, 255, 255),
-      /cell at byte 65535: it does not begin within/,
-      1,
-    ],
-    ['with a cell among the pointers', patched(at(leaf) + 10, 0, 9), /cell at byte 9: it does not begin within/, 1],
-    [
-      'with the same cell twice',
-      patched(at(leaf) + 10, INTACT[at(leaf) + 8]!, INTACT[at(leaf) + 9]!),
-      /rowid is not above/,
-      1,
-    ],
+    ['with the same leaf twice', pointing(pointer(1), leaf), /not between those/, 1],
+    ['with a cell outside its page', inLeaf(10, 255, 255), /cell at byte 65535: it does not begin within/, 1],
+    ['with a cell among the pointers', inLeaf(10, 0, 9), /cell at byte 9: it does not begin within/, 1],
+    ['with the same cell twice', inLeaf(10, byte(8), byte(9)), /rowid is not above/, 1],
   ])('ends: %s', async (_, bytes, fact, minRows) => {
     const read = await scanOf(bytes);
     expect(read.problem?.fact).toMatch(fact);
@@ -337,12 +319,7 @@ describe('a tree that is none', () => {
   });
 
   it('is counted with the same checks', async () => {
-    for (const bytes of [
-      pointing(cell, root),
-      pointing(at(root) + 8, child),
-      patched(at(child) + 3, 0, 5),
-      patched(at(leaf) + 3, 255, 0),
-    ]) {
+    for (const bytes of [pointing(cell, root), pointing(at(root) + 8, child), inChild(3, 0, 5), inLeaf(3, 255, 0)]) {
       const database = openDatabase(memoryAccess(bytes));
       expect((await database.count('kernels')).problem?.fact).toBe((await scanOf(bytes)).problem?.fact);
     }
@@ -421,26 +398,13 @@ describe('a record', () => {
     ['with a text of a terabyte', [8, 9, 0x81, 0x80, 0x80, 0x80, 0x80, 0x01], /longer than SQLite allows/],
     ['with a reserved serial type', [4, 10, 8, 44, ...value], /serial type 10/],
     ['with another reserved serial type', [4, 11, 8, 44, ...value], /serial type 11/],
-    [
-      'with more values than the table has columns',
-      [6, 42, 8, 8, 8, 8, ...value.slice(1)],
-      /more values than the table has columns/,
-    ],
+    ['with too many values', [6, 42, 8, 8, 8, 8, ...value.slice(1)], /more values than the table has columns/],
   ])('ends the scan: %s', async (_, record, fact) => {
-    for (const columns of [
-      ['a', 'b', 'c'],
-      ['c', 'b'],
-    ]) {
-      const read = await scanRecord(record, columns);
-      // A column that is not asked for is only added up.
-      const message =
-        columns.length === 3
-          ? fact
-          : /does not add up|a text goes|longer than SQLite allows|serial type|more values|header of/;
-      expect(read).toMatchObject({
-        rows: 0,
-        problem: { fact: expect.stringMatching(message), offset: expect.any(Number) },
-      });
+    // A column that is not asked for is only added up.
+    const added = /does not add up|a text goes|longer than SQLite allows|serial type|more values|header of/;
+    for (const [columns, message] of [['abc', fact] as const, ['cb', added] as const]) {
+      const problem = { fact: expect.stringMatching(message), offset: expect.any(Number) };
+      expect(await scanRecord(record, [...columns])).toMatchObject({ rows: 0, problem });
     }
   });
 });

@@ -1,6 +1,7 @@
 /** What the reader does with each feature of the file format, mostly by comparison with SQLite itself. */
 import type { Database } from 'node-sqlite3-wasm';
 import { describe, expect, it } from 'vitest';
+import { createRandom } from '../../samples/generate/simulate/random.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { RandomAccess } from '../../src/model/parser.js';
 import { CELL } from '../../src/model/table-source.js';
@@ -37,20 +38,14 @@ function patched(bytes: Buffer, offset: number, ...values: number[]): Buffer {
 
 describe('a file that is not a readable database', () => {
   const good = makeDatabase(MIXED);
-  const random = Buffer.alloc(8192);
-  for (let i = 0, state = 1; i < random.length; i++) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    random[i] = state >>> 24;
-  }
+  const next = createRandom(1);
+  const random = Buffer.from(Array.from({ length: 8192 }, () => next() * 256));
+  const lfs = Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:b8\n');
+  const reserved = patched(makeDatabase(MIXED, { pageSize: 512 }), 20, 100);
 
   it.each<[string, Buffer, string, RegExp]>([
     ['empty', Buffer.alloc(0), 'MBF2701', /empty/],
-    [
-      'a Git LFS pointer',
-      Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:b8\n'),
-      'MBF2701',
-      /not an SQLite/,
-    ],
+    ['a Git LFS pointer', lfs, 'MBF2701', /not an SQLite/],
     ['zeros', Buffer.alloc(4096), 'MBF2701', /not an SQLite/],
     ['cut within its magic', good.subarray(0, 9), 'MBF2701', /after 9 of the 100/],
     ['cut within its header', good.subarray(0, 99), 'MBF2701', /after 99 of the 100/],
@@ -58,12 +53,7 @@ describe('a file that is not a readable database', () => {
     ['encrypted', random, 'MBF2702', /encrypted/],
     ['with pages of 0 bytes', patched(good, 16, 0, 0), 'MBF2701', /pages of 0/],
     ['with pages of 1000 bytes', patched(good, 16, 3, 232), 'MBF2701', /pages of 1000/],
-    [
-      'with pages that are all reserved',
-      patched(makeDatabase(MIXED, { pageSize: 512 }), 20, 100),
-      'MBF2701',
-      /reserves 100/,
-    ],
+    ['with pages that are all reserved', reserved, 'MBF2701', /reserves 100/],
     ['with other payload fractions', patched(good, 21, 65), 'MBF2701', /fractions/],
     ['of a later file format', patched(good, 18, 3, 3), 'MBF2702', /version 3/],
     ['of a later schema format', patched(good, 44, 0, 0, 0, 5), 'MBF2702', /schema format 5/],
@@ -218,25 +208,8 @@ describe('every form of page', () => {
 
 describe('values', () => {
   const EDGES = [
-    0n,
-    1n,
-    2n,
-    127n,
-    128n,
-    255n,
-    32_767n,
-    32_768n,
-    8_388_607n,
-    8_388_608n,
-    2n ** 31n - 1n,
-    2n ** 31n,
-    2n ** 32n,
-    2n ** 47n - 1n,
-    2n ** 47n,
-    2n ** 53n - 1n,
-    2n ** 53n,
-    2n ** 53n + 1n,
-    2n ** 63n - 1n,
+    ...[0n, 1n, 2n, 127n, 128n, 255n, 32_767n, 32_768n, 8_388_607n, 8_388_608n, 2n ** 31n - 1n, 2n ** 31n, 2n ** 32n],
+    ...[2n ** 47n - 1n, 2n ** 47n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n],
   ];
   const INTEGERS = EDGES.flatMap((edge) => [edge, -edge, -edge - 1n]);
 
@@ -274,18 +247,8 @@ describe('values', () => {
 
   it('of reals have their bits, whole ones of REAL columns too', async () => {
     const reals = [
-      0.1,
-      -0.0,
-      1e308,
-      5e-324,
-      2.5,
-      -1e-7,
-      Number.POSITIVE_INFINITY,
-      Number.NEGATIVE_INFINITY,
-      1,
-      -3,
-      2 ** 40,
-      2 ** 60,
+      ...[0.1, -0.0, 1e308, 5e-324, 2.5, -1e-7, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1, -3, 2 ** 40],
+      ...[2 ** 60],
     ];
     const bytes = makeDatabase((database) => {
       database.exec('CREATE TABLE t(a REAL); CREATE TABLE u(a DOUBLE); CREATE TABLE v(a); CREATE TABLE w(a NUMERIC)');
@@ -320,12 +283,8 @@ describe('values', () => {
     ];
     const bytes = makeDatabase((database) => {
       database.exec('CREATE TABLE t(a TEXT)');
-      insertEach(
-        database,
-        texts.map((text) => Buffer.from(text)),
-        't',
-        'CAST(? AS TEXT)',
-      );
+      const bytesOf = texts.map((text) => Buffer.from(text));
+      insertEach(database, bytesOf, 't', 'CAST(? AS TEXT)');
     });
     await expectSameAsSqlite(bytes);
     const read = await readTable(openDatabase(memoryAccess(bytes)), 't', ['a']);
@@ -353,11 +312,8 @@ describe('values', () => {
       "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES ('rubbish', x'00'), (1.5, 7), (x'61', NULL)",
     );
     const { cells } = await readTable(openDatabase(memoryAccess(bytes)), 't', ['a', 'b']);
-    expect(cells).toEqual([
-      ['text rubbish', 'blob'],
-      [expect.stringMatching(/^real/), 'text 7'],
-      ['blob', 'null'],
-    ]);
+    const real = expect.stringMatching(/^real/);
+    expect(cells).toEqual([...[['text rubbish', 'blob']], [real, 'text 7'], ['blob', 'null']]);
   });
 
   it('in overflow pages are read no further than asked for', async () => {
@@ -486,16 +442,11 @@ describe('tables that are not read', () => {
   `);
 
   it('are listed where they are tables of the user', () => {
+    const column = (name: string, type: string) => ({ name, type });
     expect(openDatabase(memoryAccess(bytes)).tables).toEqual([
-      { name: 'plain', columns: [{ name: 'a', type: '' }] },
-      {
-        name: 'keyed',
-        columns: [
-          { name: 'name', type: 'TEXT' },
-          { name: 'value', type: '' },
-        ],
-      },
-      { name: 'counted', columns: [{ name: 'id', type: 'INTEGER' }] },
+      { name: 'plain', columns: [column('a', '')] },
+      { name: 'keyed', columns: [column('name', 'TEXT'), column('value', '')] },
+      { name: 'counted', columns: [column('id', 'INTEGER')] },
     ]);
   });
 

@@ -87,85 +87,55 @@ function hostileExport(path: string, bytes: Buffer): void {
   database.close();
 }
 
-/** Verb → questions, as further words. */
-const QUESTIONS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  diagnose: [[], ['--full'], ['--markdown', '-'], [RUN]],
-  advise: [[], ['--markdown', '-']],
-  show: [[], ['E1'], ['E2'], ['E3'], ['E4'], ['E5'], ['E6'], ['tests'], ['captures'], ['accounting']],
-  lint: [
-    ['--run', RUN],
-    [join(RUN, 'run_config.yaml'), '--sarif', '-'],
-  ],
-  snapshot: [[]],
-  snapshots: [[]],
-  peak: [[], ['--at', 'oom']],
-  attribute: [[]],
-  state: [['--at', 'oom'], ['--map']],
-  doctor: [[RUN]],
-  report: [
-    ['-o', 'page.html'],
-    ['-o', '-'],
-  ],
-  completion: [['bash']],
-  redact: [[RUN, '-o', 'copy', '--force']],
-  allocations: [[], ['--csv']],
-  timeline: [[], ['--csv']],
-  log: [[]],
-  iterations: [[], ['--csv']],
-  memory: [[]],
-  config: [[]],
-  env: [[]],
-  outside: [[]],
-  nsys: [[]],
-  profile: [[]],
-  diff: [
-    [RUN, RUN],
-    [RUN, RUN, '--html', '-'],
-    [RUN, RUN, '--repo', repository],
-  ],
-  compare: [RUN].flatMap((name) => [
-    [name, '--golden', 'base'],
-    ...['markdown', 'junit', 'sarif'].map((form) => [name, '--golden', 'base', `--${form}`, '-']),
-  ]),
-  gate: [[RUN, '--baseline', 'gate.json', '--update', '--force']],
-  golden: [['list'], ['show', 'base'], ['export', '-', '--name', 'base']],
-  history: [[], ['--repo', repository], ['--html', '-']],
-  'verify-fix': [[RUN, RUN]],
-  bisect: [
-    ['report', '--repo', repository],
-    ['report', '--repo', `no${EVIL}`],
-  ],
-  replay: [[]],
-  whatif: [['--set', 'expandable_segments:True']],
-  estimate: [[]],
-  residual: [[]],
-  explain: [['offload-pp'], [`x${EVIL}`]],
-  knobs: [[]],
-  rules: [[]],
-  formats: [[], ['explain', RUN]],
-  'explain-stack': [[`File "${EVIL}", line 1, in f${EVIL}`]],
-  classify: [[`${EVIL} CUDA out of memory. Tried to allocate 2.00 GiB`]],
-  triage: [['--golden', 'base', RUN]],
-  ingest: [[RUN, '--nsys-all'], [`no such${EVIL}`]],
+/**
+ * Verb → questions, each with its further words between bars; a verb that is not here is asked without words. `RUN`,
+ * `EVIL` and `REPO` stand for the names.
+ */
+const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
+  diagnose: ['', '--full', '--markdown|-', 'RUN'],
+  advise: ['', '--markdown|-'],
+  show: ['', 'E1', 'E2', 'E3', 'E4', 'E5', 'E6', 'tests', 'captures', 'accounting'],
+  lint: ['--run|RUN', 'RUN/run_config.yaml|--sarif|-'],
+  peak: ['', '--at|oom'],
+  state: ['--at|oom', '--map'],
+  doctor: ['RUN'],
+  report: ['-o|page.html', '-o|-'],
+  completion: ['bash'],
+  redact: ['RUN|-o|copy|--force'],
+  allocations: ['', '--csv'],
+  timeline: ['', '--csv'],
+  iterations: ['', '--csv'],
+  diff: ['RUN|RUN', 'RUN|RUN|--html|-', 'RUN|RUN|--repo|REPO'],
+  compare: ['', '|--markdown|-', '|--junit|-', '|--sarif|-'].map((form) => `RUN|--golden|base${form}`),
+  gate: ['RUN|--baseline|gate.json|--update|--force'],
+  golden: ['list', 'show|base', 'export|-|--name|base'],
+  history: ['', '--repo|REPO', '--html|-'],
+  'verify-fix': ['RUN|RUN'],
+  bisect: ['report|--repo|REPO', 'report|--repo|noEVIL'],
+  whatif: ['--set|expandable_segments:True'],
+  explain: ['offload-pp', 'xEVIL'],
+  formats: ['', 'explain|RUN'],
+  'explain-stack': ['File "EVIL", line 1, in fEVIL'],
+  classify: ['EVIL CUDA out of memory. Tried to allocate 2.00 GiB'],
+  triage: ['--golden|base|RUN'],
+  ingest: ['RUN|--nsys-all', 'no suchEVIL'],
   export: [
-    ...['folded', 'svg', 'speedscope', 'snapshot-json'].map((form) => ['--as', form]),
-    ['--as', 'csv', '--table', 'source'],
-    ['--as', 'csv', '--table', 'frame'],
-    [`no${EVIL}`, '--as', 'folded'],
+    ...['--as|folded', '--as|svg', '--as|speedscope', '--as|snapshot-json', 'noEVIL|--as|folded'],
+    ...['--as|csv|--table|source', '--as|csv|--table|frame'],
   ],
-  runs: [[]],
-  sources: [[]],
   sql: [
-    [`SELECT * FROM source`],
-    [`SELECT 1 AS "${EVIL}"`],
-    [`SELECT 1 AS "${EVIL}"`, '--format', 'csv'],
-    [`SELECT 1 AS "${EVIL}"`, '--format', 'jsonl'],
-    ['FROM config_value', '--format', 'csv'],
-    ['FROM config_value', '--format', 'jsonl'],
-    [`SELECT ${EVIL} FROM "no${EVIL}"`],
-    [`SELECT error('${EVIL}')`],
+    ...['SELECT * FROM source', 'SELECT 1 AS "EVIL"', 'SELECT EVIL FROM "noEVIL"', "SELECT error('EVIL')"],
+    ...['csv', 'jsonl'].flatMap((form) => [
+      `SELECT 1 AS "EVIL"|--format|${form}`,
+      `FROM config_value|--format|${form}`,
+    ]),
   ],
 };
+const wordsOf = (question: string): string[] =>
+  question
+    .split('|')
+    .filter((word) => word !== '')
+    .map((word) => word.replace('RUN', RUN).replaceAll('EVIL', EVIL).replace('REPO', repository));
 /** Answers that hold no name of the run. */
 const WITHOUT_NAMES = ['completion', 'knobs', 'rules', 'estimate', 'explain'];
 
@@ -175,13 +145,13 @@ const hidden = (text: string): string | null => {
 };
 
 describe('names that no terminal should see', () => {
-  it('are asked of every verb', () => {
-    expect(Object.keys(QUESTIONS).sort()).toEqual(Object.keys(VERBS).sort());
+  it('are asked of verbs that exist', () => {
+    expect(Object.keys(QUESTIONS).filter((verb) => !(verb in VERBS))).toEqual([]);
   });
 
-  it.each(Object.keys(QUESTIONS))('%s shows them escaped', (verb) => {
+  it.each(Object.keys(VERBS))('%s shows them escaped', (verb) => {
     let shown = 0;
-    for (const [i, words] of QUESTIONS[verb]!.entries()) {
+    for (const [i, words] of (QUESTIONS[verb] ?? ['']).map(wordsOf).entries()) {
       const forms = [['--color', 'always'], ...(i > 0 || verb === 'export' ? [] : [['--json']])];
       for (const form of forms) {
         const { stdout, stderr } = ask(verb, ...words, ...form);
