@@ -210,41 +210,24 @@ describe('clocks', () => {
 });
 
 describe('any history', () => {
-  interface Turn {
-    readonly address: number;
-    readonly isTorch: boolean;
-    readonly from: number;
-    readonly to: number | null;
-  }
-
   /**
    * Turns at each address one after the other; the last may be held to the end. They are 21 ms apart: a call may take
    * as long as 20 ms, so that what one side missed is closer than that to what the other side has no right to.
    */
-  const turns: fc.Arbitrary<Turn[]> = fc
-    .array(
-      fc.array(
-        fc.record({
-          isTorch: fc.boolean(),
-          gap: fc.integer({ min: 21, max: 300 }),
-          length: fc.integer({ min: 2, max: 500 }),
-        }),
-        { minLength: 1, maxLength: 6 },
-      ),
-      { minLength: 1, maxLength: 8 },
-    )
-    .chain((addresses) =>
-      fc.array(fc.boolean(), { minLength: addresses.length, maxLength: addresses.length }).map((isHeld) =>
-        addresses.flatMap((uses, address) => {
-          let clock = 0;
-          return uses.map(({ isTorch, gap, length }, i): Turn => {
-            const from = clock + gap;
-            clock = from + length;
-            return { address, isTorch, from, to: i === uses.length - 1 && isHeld[address]! ? null : clock };
-          });
-        }),
-      ),
-    );
+  const use = fc.record({
+    ...{ isTorch: fc.boolean(), gap: fc.integer({ min: 21, max: 300 }), length: fc.integer({ min: 2, max: 500 }) },
+  });
+  const uses = fc.record({ isHeld: fc.boolean(), uses: fc.array(use, { minLength: 1, maxLength: 6 }) });
+  const turns = fc.array(uses, { minLength: 1, maxLength: 8 }).map((addresses) =>
+    addresses.flatMap(({ isHeld, uses }, address) => {
+      let clock = 0;
+      return uses.map(({ isTorch, gap, length }, i) => {
+        const from = clock + gap;
+        clock = from + length;
+        return { address, isTorch, from, to: i === uses.length - 1 && isHeld ? null : clock };
+      });
+    }),
+  );
 
   it('is distinguished, whatever the clocks', () => {
     const END_MS = 10_000;

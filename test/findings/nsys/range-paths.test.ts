@@ -117,12 +117,7 @@ describe('paths of ranges', () => {
         fc.array(some, { maxLength: 60 }),
         // A domain of a process has one name.
         fc.uniqueArray(name, { maxLength: 4, selector: ({ pid, domain }) => `${pid} ${domain}` }),
-        fc.array(
-          fc.record({ pid: fc.integer({ min: 0, max: 4 }), tid: fc.integer({ min: 0, max: 4 }), timeNs: time }),
-          {
-            maxLength: 60,
-          },
-        ),
+        fc.array(fc.record({ pid: fc.nat(4), tid: fc.nat(4), timeNs: time }), { maxLength: 60 }),
         (ranges, names, asks) => expectAll([...names, ...ranges], asks),
       ),
       { numRuns: 60, seed: SEED },

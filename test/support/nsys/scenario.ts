@@ -9,7 +9,7 @@ import { MIB } from '../../../src/model/units.js';
 import { createProcess, type ProcessPlan, type SimulatedProcess } from './process.js';
 import { type Owner, plantedRecording, type Recording } from './rows.js';
 import { type Ending, train, type Workload } from './training.js';
-import { type BytesByOwner, ownersAt, type PlantedAllocation, truthOf, walkAllocations } from './truth.js';
+import { type BytesByOwner, ownersAt, truthOf, type Walk, walkAllocations } from './truth.js';
 
 /** `torch`: what its snapshot holds. */
 export interface PlantedProcess extends CapturedProcess {
@@ -77,19 +77,17 @@ export function plantedScenario(seed: number) {
   recording.diagnostics.push(...diagnostics(durationNs));
 
   const walk = walkAllocations(recording.memory, (pid) => PIDS.indexOf(pid as (typeof PIDS)[number]));
-  const oom = plantedOom(recording, simulated[0]!, endings[0]!, (pid, ns) => ownersAt(walk, pid, ns));
+  const oom = plantedOom(recording, simulated[0]!, endings[0]!, walk);
   const processes = simulated.map(
     ({ plan: { pid, rank, device, threads } }, i): PlantedProcess => ({
       ...{ pid, rank, device, name: 'python3', threads: Object.values(threads), torch: endings[i]!.torch },
     }),
   );
-  const torch = processes.map((process, i) => torchTruth(process, endings[i]!, walk.allocations));
+  const torch = processes.map((process, i) => torchTruth(process, endings[i]!, walk));
   const rows = rowCounts(recording, processes);
   const secrets = {
-    key: `planted-secret-key-${seed}`,
-    token: `hf_plantedsecrettoken${seed}`,
-    device: `planted-wandb-secret-${seed}`,
-    output: `planted-stdout-secret-${seed}`,
+    ...{ key: `planted-secret-key-${seed}`, token: `hf_plantedsecrettoken${seed}` },
+    ...{ device: `planted-wandb-secret-${seed}`, output: `planted-stdout-secret-${seed}` },
   };
   return {
     ...{ seed, utcEpochNs, durationNs, processes, recording, skewUs: SKEW_US, jitterUs: JITTER_US },
@@ -97,26 +95,24 @@ export function plantedScenario(seed: number) {
     systemClockNs: 9_250_117_000_000_000 + some(0, 999_999_999),
     hostname: `planted-node-${String(some(1, 64)).padStart(3, '0')}`,
     gpus: PIDS.map((_, id) => ({
-      id,
-      name: 'NVIDIA H100 80GB HBM3',
-      totalBytes: GPU_BYTES,
-      busLocation: `0000:${id === 0 ? '1b' : '43'}:00.0`,
+      ...{
+        id,
+        name: 'NVIDIA H100 80GB HBM3',
+        totalBytes: GPU_BYTES,
+        busLocation: `0000:${id === 0 ? '1b' : '43'}:00.0`,
+      },
       uuid: `GPU-0000000${id}-1111-2222-3333-44444444444${id}`,
     })),
     allocConf: ALLOC_CONF,
     /** Of the launched process, as META_DATA_CAPTURE lists it. */
     environment: {
-      AWS_SECRET_ACCESS_KEY: secrets.key,
-      HF_TOKEN: secrets.token,
-      HOME,
-      NCCL_DEBUG: 'WARN',
-      PYTORCH_CUDA_ALLOC_CONF: ALLOC_CONF,
-      SLURM_JOB_ID: '770133',
+      ...{ AWS_SECRET_ACCESS_KEY: secrets.key, HF_TOKEN: secrets.token, HOME, NCCL_DEBUG: 'WARN' },
+      ...{ PYTORCH_CUDA_ALLOC_CONF: ALLOC_CONF, SLURM_JOB_ID: '770133' },
     },
     deviceEnvironment: `{"PATH": "/usr/bin", "WANDB_API_KEY": "${secrets.device}"}`,
     output: `loading weights\nlogin with ${secrets.output}\n`,
     secrets: [...Object.values(secrets), HOME, 'planted-user', 'planted-laptop'],
-    truth: { ...truthOf(recording, simulated, oom), oom, torch, rows },
+    truth: { ...truthOf(recording, walk, simulated, oom), oom, torch, rows },
   };
 }
 export type Scenario = ReturnType<typeof plantedScenario>;
@@ -129,12 +125,13 @@ function lastNs({ api, memory, nvtx, kernels, copies, memsets, syncs, graphs }: 
 }
 
 function diagnostics(durationNs: number): Recording['diagnostics'] {
-  const text = (kind: string): string => `Not all ${kind} events might have been collected.`;
+  const lost = (kind: string, pid: number) => ({
+    ...{ startNs: durationNs, severity: 2, text: `Not all ${kind} events might have been collected.`, pid },
+  });
   return [
     { startNs: 0, severity: 1, text: 'Profiling has started.', pid: null },
     { startNs: durationNs, severity: 1, text: 'Profiling has stopped.', pid: null },
-    { startNs: durationNs, severity: 2, text: text('NVTX'), pid: PIDS[1] },
-    { startNs: durationNs, severity: 2, text: text('CUDA'), pid: PIDS[0] },
+    ...[lost('NVTX', PIDS[1]), lost('CUDA', PIDS[0])],
   ];
 }
 
@@ -142,19 +139,14 @@ const sum = (bytes: BytesByOwner, ...without: readonly Owner[]): number =>
   Object.entries(bytes).reduce((total, [owner, part]) => total + (without.includes(owner as Owner) ? 0 : part), 0);
 
 /** What torch's message has, and the memory that it does not show. */
-function plantedOom(
-  recording: Recording,
-  { plan }: SimulatedProcess,
-  ending: Ending,
-  liveAt: (pid: number, ns: number) => BytesByOwner,
-) {
+function plantedOom(recording: Recording, { plan }: SimulatedProcess, ending: Ending, walk: Walk) {
   const { pid, rank, device, contextBytes } = plan;
   const { report } = ending.oom!;
   const { requestedBytes, segmentBytes, deviceTotalBytes, deviceFreeBytes, processBytes } = report;
   const { reservedBytes, allocatedBytes } = report;
   const { atNs } = recording.failures.findLast((failure) => failure.pid === pid && failure.owner === 'torch')!;
   const pool = recording.memory.findLast((event) => event.pid === pid && event.pool !== null)!.pool!;
-  const live = liveAt(pid, atNs);
+  const live = ownersAt(walk, pid, atNs);
   const nonTorchBytes = sum(live, 'torch', 'async_pool') + pool.bytes;
   const statics = recording.memory.filter((event) => event.pid === pid && event.kind === 'device_static');
   return {
@@ -169,17 +161,11 @@ function plantedOom(
 }
 
 /** `startNs`: of the driver's allocation. `isInTrace`: whether the trace has the segment_alloc. */
-function torchTruth(
-  { pid, rank, device, torch }: Omit<PlantedProcess, 'name' | 'threads'>,
-  { atNs }: Ending,
-  blocks: readonly PlantedAllocation[],
-) {
+function torchTruth({ pid, rank, device, torch }: PlantedProcess, { atNs }: Ending, { allocations }: Walk) {
   const traced = new Set(torch.trace.flatMap(({ action, addr }) => (action === 'segment_alloc' ? [addr] : [])));
   const { reservedBytes, allocatedBytes } = torch;
-  const live = blocks.filter(
-    ({ pid: own, owner, startNs, endNs }) =>
-      own === pid && owner === 'torch' && startNs <= atNs && (endNs === null || endNs > atNs),
-  );
+  const own = allocations.filter((block) => block.pid === pid && block.owner === 'torch');
+  const live = own.filter(({ startNs, endNs }) => startNs <= atNs && (endNs === null || endNs > atNs));
   return {
     ...{ pid, rank, device, atNs, reservedBytes, allocatedBytes },
     segments: torch.segments.map(({ addr, totalBytes }) => {

@@ -147,11 +147,8 @@ export function train(process: SimulatedProcess, work: Workload, random: Random)
     process.range('model setup', () => {
       const variable = { owner: 'static', kind: 'device_static' } as const;
       const lut = { ...variable, bytes: 4 * MIB, name: 'activation_lut' };
-      process.allocateInside(
-        'cuModuleLoadDataEx',
-        [lut, { ...variable, bytes: 64 * KIB, name: 'tile_counters' }],
-        true,
-      );
+      const counters = { ...variable, bytes: 64 * KIB, name: 'tile_counters' };
+      process.allocateInside('cuModuleLoadDataEx', [lut, counters], true);
       const parts = work.ncclFirst ? [initNccl, buildModel] : [buildModel, initNccl];
       for (const part of parts) part();
       process.release(bootstrapBuffer, FREE);

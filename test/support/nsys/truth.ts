@@ -54,7 +54,7 @@ export function walkAllocations(events: readonly MemoryEvent[], rankOf: (pid: nu
   }
   return { allocations: allocations as readonly PlantedAllocation[], preCaptureFrees };
 }
-type Walk = ReturnType<typeof walkAllocations>;
+export type Walk = ReturnType<typeof walkAllocations>;
 
 /** Bytes live just after `ns`, or at the start (before anything) for null. */
 function liveAt(walk: Walk, pid: number, kind: MemoryKind, ns: number | null): Map<Owner, number> {
@@ -96,13 +96,11 @@ export type Footprint = ReturnType<typeof footprint>;
 /** Everything but the OOM, the snapshots and the row counts. Records by pid where nothing else has the pid. */
 export function truthOf(
   recording: Recording,
+  walk: Walk,
   processes: readonly SimulatedProcess[],
   oom: { pid: number; atNs: number },
 ) {
   const { memory } = recording;
-  const walk = walkAllocations(memory, (pid) => processes.find(({ plan }) => plan.pid === pid)!.plan.rank);
-  const byPid = <T>(of: (pid: number) => T): Readonly<Record<number, T>> =>
-    Object.fromEntries(processes.map(({ plan: { pid } }) => [pid, of(pid)]));
   const footprints = processes.flatMap(({ plan: { pid, device } }) => {
     const kinds = new Set(memory.filter((event) => event.pid === pid).map(({ kind }) => kind));
     return [...kinds].map((kind) => footprint(walk, memory, pid, device, kind));
@@ -118,7 +116,7 @@ export function truthOf(
     })),
     pools: processes.flatMap(({ plan: { pid, device } }) => poolTruth(recording, pid, device)),
     failedCalls: failedCalls(recording),
-    steps: byPid((pid) => steps(recording, pid)),
+    steps: stepsOf(recording),
   };
 }
 
@@ -141,10 +139,13 @@ function failedCalls({ failures, api: calls }: Recording) {
   });
 }
 
-function steps({ nvtx }: Recording, pid: number) {
-  return nvtx.flatMap(({ pid: owner, type, text, startNs, endNs }) => {
+/** By pid. */
+function stepsOf({ nvtx }: Recording) {
+  const steps: Record<number, { index: number; startNs: number; endNs: number }[]> = {};
+  for (const { pid, type, text, startNs, endNs } of nvtx) {
     const [, index] = /^iteration (\d+)$/.exec(text) ?? [];
-    if (owner !== pid || type !== NVTX.pushPop || index === undefined || endNs === null) return [];
-    return [{ index: Number(index), startNs, endNs }];
-  });
+    if (type === NVTX.pushPop && index !== undefined && endNs !== null)
+      steps[pid] = [...(steps[pid] ?? []), { index: Number(index), startNs, endNs }];
+  }
+  return steps;
 }

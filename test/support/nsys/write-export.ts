@@ -105,14 +105,11 @@ function exportTables(scenario: Scenario, schema: NsysSchema, options: ExportOpt
     ...metaRows(scenario, schema, options),
     ...(schema === '2.9' ? {} : ENUMERATIONS),
   };
-  return filledTables(
-    schema,
-    { ...contents, StringIds: strings() },
-    (name) =>
-      !omit.includes(name) &&
-      (collectsMemory || !MEMORY_TABLES.includes(name)) &&
-      (tables === undefined || tables.includes(name) || OWN_TABLES.includes(name)),
-  );
+  const isWanted = (name: string): boolean =>
+    !omit.includes(name) &&
+    (collectsMemory || !MEMORY_TABLES.includes(name)) &&
+    (tables === undefined || tables.includes(name) || OWN_TABLES.includes(name));
+  return filledTables(schema, { ...contents, StringIds: strings() }, isWanted);
 }
 
 function metaRows({ environment, utcEpochNs }: Scenario, schema: NsysSchema, options: ExportOptions): Rows {
@@ -126,13 +123,13 @@ function metaRows({ environment, utcEpochNs }: Scenario, schema: NsysSchema, opt
   const facts = (prefix: string) => exportFacts(schema, utcEpochNs, { ...hostFields, ...file(prefix) });
   if (schema === '2.9') return { EXPORT_META_DATA: pairs({ ...facts('EXPORT'), EXPORT_LAZY: 'true' }) };
   const COLLECT_GPU_MEMORY_USAGE = String(collectsMemory);
+  const variables = Object.entries(environment).map(([name, value]) => ({
+    ...{ name: 'PROCESS_0:ENVIRONMENT_VARIABLE', value: `${name}=${value}` },
+  }));
+  const command = { 'PROCESS_0:COMMAND': '/opt/venv/bin/torchrun', 'PROCESS_0:WORKING_DIR': home };
   const ofProcess = [
-    ...pairs({ 'PROCESS_0:COMMAND': '/opt/venv/bin/torchrun', 'PROCESS_0:WORKING_DIR': home }),
-    ...pairs({ 'PROCESS_0:USER_NAME': 'planted-user' }),
-    ...Object.entries(environment).map(([name, value]) => ({
-      ...{ name: 'PROCESS_0:ENVIRONMENT_VARIABLE', value: `${name}=${value}` },
-    })),
-    ...pairs({ 'PROCESS_0:COLLECT_GPU_MEMORY_USAGE': COLLECT_GPU_MEMORY_USAGE }),
+    ...pairs({ ...command, 'PROCESS_0:USER_NAME': 'planted-user' }),
+    ...[...variables, ...pairs({ 'PROCESS_0:COLLECT_GPU_MEMORY_USAGE': COLLECT_GPU_MEMORY_USAGE })],
   ];
   const types = eventTypes.map((value) => ({ name: 'CAPTURE_EVENT_TYPE', value }));
   const graphs = 'CUDA_GRAPH_TRACE_OPTIONS:MODE';
