@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { looksLikeGolden, readGolden, writeBridgeGolden, writeMegatronGolden } from '../../parsers/index.js';
 import type { GoldenDocument, MeasuredRank, MeasuredSeries, Measurement } from '../../src/model/measurement.js';
 import { bridgeValuesOf, megatronValuesOf } from '../../src/model/upstream-values-of.js';
+import { SEED } from '../support/level.js';
 import { bridge, PATH, read, refusal, training } from './golden-text.js';
 
 function measurement(given: Partial<Measurement> = {}): Measurement {
@@ -320,7 +321,7 @@ describe('writing', () => {
         expect(looksLikeGolden(text)).toBe(true);
         expect(read(text)).toEqual(expected.metrics.size === 0 ? { kind: 'empty' } : expected);
       }),
-      { numRuns: 300 },
+      { numRuns: 300, seed: SEED },
     );
   });
 
@@ -337,7 +338,7 @@ describe('writing', () => {
         const expected = { ...all, steps: kept, wrapper: wrapper ?? '' };
         expect(read(text)).toEqual(isEmpty ? { kind: 'empty' } : expected);
       }),
-      { numRuns: 300 },
+      { numRuns: 300, seed: SEED },
     );
   });
 });

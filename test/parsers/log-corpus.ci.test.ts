@@ -1,16 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText, logParser } from '../../parsers/log/index.js';
 import { readProcesses, reservedOf, unallocatedOf } from '../../src/knowledge/oom-figures.js';
-import type { ByteSource } from '../../src/model/parser.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { isOomKind } from '../../src/model/vocabulary.js';
 import { logIncidents } from '../support/collect-rows.js';
+import { CORPUS, skipLoudly } from '../support/corpus.js';
+import { bytesSource } from '../support/decode.js';
 
-const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
-const CORPUS = process.env['MBF_CORPUS'] ?? join(ROOT, '..', 'shared', 'corpus');
 const MESSAGES = join(CORPUS, 'oom_messages.jsonl');
 const LOGS = join(CORPUS, 'logs');
 
@@ -129,25 +127,6 @@ describe.skipIf(!existsSync(MESSAGES))('failure messages of the corpus', () => {
   });
 });
 
-function sourceOf(bytes: Uint8Array, repeat = 1): ByteSource {
-  let at = 0;
-  const size = bytes.length * repeat;
-  return {
-    sizeBytes: size,
-    async read(target, start) {
-      let count = 0;
-      while (at < size && start + count < target.length) {
-        const from = at % bytes.length;
-        const part = bytes.subarray(from, Math.min(bytes.length, from + target.length - start - count));
-        target.set(part, start + count);
-        count += part.length;
-        at += part.length;
-      }
-      return count;
-    },
-  };
-}
-
 const logNames = (): string[] =>
   existsSync(LOGS) ? readdirSync(LOGS).filter((name) => !name.endsWith('.meta.json')) : [];
 
@@ -160,7 +139,7 @@ describe.skipIf(logNames().length === 0)('logs of the corpus', () => {
     const bytes = readFileSync(join(LOGS, name));
     const head = { bytes: bytes.subarray(0, 65_536), name, sizeBytes: bytes.length };
     expect(logParser.sniff(head).score).toBeGreaterThanOrEqual(0.9);
-    const { rows } = await logIncidents(sourceOf(bytes), name);
+    const { rows } = await logIncidents(bytesSource(bytes), name);
     const meta = JSON.parse(readFileSync(join(LOGS, `${name}.meta.json`), 'utf8')) as Meta;
     const lines = bytes.toString('utf8').split('\n');
     for (const row of rows) {
@@ -178,6 +157,5 @@ describe.skipIf(logNames().length === 0)('logs of the corpus', () => {
 });
 
 if (!existsSync(MESSAGES)) {
-  console.warn('log-corpus.test.ts: no corpus (MBF_CORPUS); its messages and logs were not checked.');
-  it.skip('needs the corpus', () => {});
+  skipLoudly('messages and logs of the corpus', 'the corpus (set MBF_CORPUS)');
 }

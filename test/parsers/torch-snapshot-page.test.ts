@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { parseSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { pickled } from '../../samples/generate/write/pickle-writer.js';
 import { bytesSource, collectDecoded, type Decoded, decode } from '../support/decode.js';
+import { SEED } from '../support/level.js';
 import { entry, snapshot, trace } from '../support/small-snapshot.js';
 import { refusal } from './refusal.js';
 
@@ -57,7 +58,7 @@ describe('a memory_viz page', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 5000 }), async (window, chunk) => {
         expect(await decodePage(text, window, chunk)).toEqual(expected);
       }),
-      { numRuns: 60 },
+      { numRuns: 60, seed: SEED },
     );
   });
 
