@@ -17,12 +17,8 @@ type Parts = Readonly<Record<string, readonly [bytes: number, outside?: boolean]
 /** GiB; bounds are a quarter below and a half above. */
 function component(name: Component, parts: Parts) {
   const described = Object.entries(parts).map(([part, [bytes, outside_pytorch = false]]) => ({
-    name: part,
-    bytes: bytes * GIB,
-    low_bytes: 0.75 * bytes * GIB,
-    high_bytes: 1.5 * bytes * GIB,
-    outside_pytorch,
-    basis: '',
+    ...{ name: part, bytes: bytes * GIB, low_bytes: 0.75 * bytes * GIB, high_bytes: 1.5 * bytes * GIB },
+    ...{ outside_pytorch, basis: '' },
   }));
   const sum = (pick: 'bytes' | 'low_bytes' | 'high_bytes') => described.reduce((all, part) => all + part[pick], 0);
   return { name, bytes: sum('bytes'), low_bytes: sum('low_bytes'), high_bytes: sum('high_bytes'), parts: described };
@@ -39,10 +35,8 @@ function completeStage(): EstimateStage {
   const backward = [STATES, COMMUNICATION, WORKSPACE, component('activation', { layers: [20] })];
   const step = [STATES, COMMUNICATION, WORKSPACE, component('temporary', { gather: [4] })];
   const moment = (name: 'backward' | 'optimizer_step', components: typeof backward) => ({
-    moment: name,
-    components: components.map((one) => ({ ...one, parts: [] })),
-    allocated_bytes: 0,
-    total_bytes: 0,
+    ...{ moment: name, components: components.map((one) => ({ ...one, parts: [] })) },
+    ...{ allocated_bytes: 0, total_bytes: 0 },
   });
   return {
     ...describeStage(stage!, INPUTS),
@@ -59,23 +53,15 @@ function compare(components: Partial<Record<Component, number>>, more: Partial<M
     WHOLE,
     INPUTS,
   );
-  return {
-    ...rest,
-    rows,
-    of: (name: Component): ComponentResidual | undefined => rows.find((row) => row.component === name),
-  };
+  const of = (name: Component): ComponentResidual | undefined => rows.find((row) => row.component === name);
+  return { ...rest, rows, of };
 }
 
 describe('compareStage', () => {
   it('leaves out what lies outside of PyTorch, bounds and all', () => {
     const { of, estimatedBytes } = compare({ communication: 1, workspace: 0 });
-    expect(of('communication')).toMatchObject({
-      estimated_bytes: GIB,
-      low_bytes: 0.75 * GIB,
-      high_bytes: 1.5 * GIB,
-      residual_bytes: 0,
-      surprise_bytes: 0,
-    });
+    const bounds = { estimated_bytes: GIB, low_bytes: 0.75 * GIB, high_bytes: 1.5 * GIB };
+    expect(of('communication')).toMatchObject({ ...bounds, residual_bytes: 0, surprise_bytes: 0 });
     // A component that is outside altogether, and of which nothing was measured, is no row.
     expect(of('workspace')).toBeUndefined();
     expect(estimatedBytes).toBe((24 + 1 + 20) * GIB);
@@ -109,19 +95,9 @@ describe('compareStage', () => {
   });
 
   it('has no row for what could be any component, and the most surprising first', () => {
-    const { rows } = compare({
-      before_recording: 9,
-      unattributed: 9,
-      activation: 40,
-      gradient: 3,
-      optimizer_state: 24,
-    });
-    expect(rows.map((row) => [row.component, row.surprise_bytes / GIB])).toEqual([
-      ['activation', 10],
-      ['gradient', 3],
-      ['communication', -0.75],
-      ['optimizer_state', 0],
-    ]);
+    const measured = { before_recording: 9, unattributed: 9, activation: 40, gradient: 3, optimizer_state: 24 };
+    const surprises = compare(measured).rows.map((row) => `${row.component} ${row.surprise_bytes / GIB}`);
+    expect(surprises).toEqual(['activation 10', 'gradient 3', 'communication -0.75', 'optimizer_state 0']);
   });
 
   it('reads a row with what was measured around it', () => {

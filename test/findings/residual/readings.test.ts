@@ -21,25 +21,18 @@ interface Case extends Partial<Omit<ReadingFacts, 'row' | 'inputs'>> {
 function said({ of: [component, measured, estimated], surprise, inputs, ...facts }: Case): string | null {
   return readingOf({
     row: {
-      component,
-      measured_bytes: measured * GIB,
-      estimated_bytes: estimated * GIB,
-      low_bytes: estimated * GIB,
-      high_bytes: estimated * GIB,
-      residual_bytes: (measured - estimated) * GIB,
+      ...{ component, measured_bytes: measured * GIB, estimated_bytes: estimated * GIB },
+      ...{ low_bytes: estimated * GIB, high_bytes: estimated * GIB, residual_bytes: (measured - estimated) * GIB },
       surprise_bytes: (surprise ?? measured - estimated) * GIB,
     },
     inputs: { ...INPUTS, ...inputs },
-    seen: new Set(),
-    shards: 2,
-    beforeFirstStep: false,
-    heldBytes: 0,
-    atFailure: false,
-    ...facts,
+    ...{ seen: new Set(), shards: 2, beforeFirstStep: false, heldBytes: 0, atFailure: false, ...facts },
   });
 }
 
 const ON = { distributedOptimizer: true };
+const FULL = { recompute: 'full' } as const;
+const HELD: Case = { of: ['activation', 38, 17], heldBytes: 17 * GIB };
 const OFF = { distributedOptimizer: false };
 
 describe('readings', () => {
@@ -53,14 +46,8 @@ describe('readings', () => {
     [/no main gradients were allocated yet/, { of: ['gradient', 0, 8] }],
     [/held twice, or in fp32/, { of: ['parameter', 8, 4] }],
     [/in 8 bits/, { of: ['parameter', 2, 4] }],
-    [
-      /^17\.00 GiB of it are allocated by lines with blocks that outlive training steps/,
-      { of: ['activation', 38, 17], heldBytes: 17 * GIB },
-    ],
-    [
-      /recompute \(full\) is configured but no recompute/,
-      { of: ['activation', 30, 10], inputs: { recompute: 'full' } },
-    ],
+    [/^17\.00 GiB of it are allocated by lines with blocks that outlive training steps/, HELD],
+    [/recompute \(full\) is configured but no recompute/, { of: ['activation', 30, 10], inputs: FULL }],
     [/the configuration does not set/, { of: ['activation', 5, 10], seen: new Set(['recompute']) }],
     [/the step failed before its peak/, { of: ['activation', 5, 10], atFailure: true }],
     [/fewer micro-batches/, { of: ['activation', 5, 10] }],
@@ -82,10 +69,7 @@ describe('readings', () => {
     ['parameters that are not there', { of: ['parameter', 0, 4] }],
     ['activations above the bound at a failure', { of: ['activation', 30, 10], atFailure: true }],
     ['activations above the bound, without a cause', { of: ['activation', 30, 10] }],
-    [
-      'recompute that was seen',
-      { of: ['activation', 30, 10], inputs: { recompute: 'full' }, seen: new Set(['recompute']) },
-    ],
+    ['recompute that was seen', { of: ['activation', 30, 10], inputs: FULL, seen: new Set(['recompute']) }],
     ['held memory that explains too little', { of: ['activation', 30, 10], heldBytes: 5 * GIB }],
     ['configured recompute', { of: ['recompute', 5, 1], inputs: { recompute: 'selective' } }],
     ['logits below the bound', { of: ['logits_loss', 1, 2] }],

@@ -3,16 +3,8 @@ import { type FailureCandidate, firstFailure, roleOf } from '../../../src/findin
 import { INCIDENT_KINDS } from '../../../src/model/vocabulary.js';
 
 const incident = (more: Partial<FailureCandidate>): FailureCandidate => ({
-  kind: 'other',
-  rank: null,
-  attempt: 1,
-  file: 'train.log',
-  line: 1,
-  timeUs: null,
-  iteration: null,
-  grammar: 'test',
-  exception: null,
-  text: '',
+  ...{ kind: 'other', rank: null, attempt: 1, file: 'train.log', line: 1, timeUs: null, iteration: null },
+  ...{ grammar: 'test', exception: null, text: '' },
   ...more,
 });
 const oom = (more: Partial<FailureCandidate>): FailureCandidate =>
@@ -41,12 +33,8 @@ describe('the first failure', () => {
   });
 
   it('is no cancelled step of another node, unless the step was cancelled before it', () => {
-    const step = {
-      kind: 'cancelled',
-      grammar: 'slurm.cancelled',
-      text: 'STEP 7.0 ON node1 CANCELLED',
-      file: 'b.log',
-    } as const;
+    const cancelled = { kind: 'cancelled', grammar: 'slurm.cancelled', file: 'b.log' } as const;
+    const step = { ...cancelled, text: 'STEP 7.0 ON node1 CANCELLED' };
     const cause = oom({ rank: 0, timeUs: 2_000 });
     for (const timeUs of [null, 3_000]) {
       const after = incident({ ...step, timeUs });
@@ -106,9 +94,8 @@ describe('the first failure', () => {
   it('gives every kind a role, and footers never the first one', () => {
     for (const kind of INCIDENT_KINDS) expect(roleOf(incident({ kind }))).toBeTruthy();
     expect(roleOf(rootCause({}))).toBe('secondary');
-    expect(roleOf(incident({ exception: 'torch.distributed.elastic.multiprocessing.errors.ChildFailedError' }))).toBe(
-      'secondary',
-    );
+    const exception = 'torch.distributed.elastic.multiprocessing.errors.ChildFailedError';
+    expect(roleOf(incident({ exception }))).toBe('secondary');
     expect(roleOf(incident({ kind: 'time_limit', grammar: 'slurm.cancelled' }))).toBe('primary');
     expect(roleOf(incident({ kind: 'host_oom', grammar: 'slurm.oom' }))).toBe('primary');
   });

@@ -6,12 +6,7 @@ import { seriesTrend, trendTolerance } from '../../../src/findings/snapshots/tre
 import { GIB, MIB } from '../../../src/model/units.js';
 
 const placed = (display_path: string, changes: Partial<Placed> = {}): Placed => ({
-  display_path,
-  attempt: 1,
-  step: null,
-  last_time_us: null,
-  annotation_time_us: null,
-  ...changes,
+  ...{ display_path, attempt: 1, step: null, last_time_us: null, annotation_time_us: null, ...changes },
 });
 const names = (rows: readonly Placed[]): string[] => orderSnapshots(rows).rows.map((row) => row.display_path);
 

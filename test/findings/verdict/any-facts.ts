@@ -20,14 +20,9 @@ const hole = (most: number) =>
   fc
     .record({ bytes: bytes(most), share: fc.constantFrom(0.1, 0.5, 1), count: fc.nat(9) })
     .map(({ bytes: all, share, count }) => ({ bytes: all, largestBytes: Math.floor(all * share), count }));
-const ACTIVITIES: readonly (Activity | null)[] = [
-  null,
-  'logits_loss',
-  'checkpoint_save',
-  'checkpoint_load',
-  'optimizer_init',
-];
-const activity = fc.constantFrom(...ACTIVITIES);
+const activity = fc.constantFrom<(Activity | null)[]>(
+  ...[null, 'logits_loss' as const, 'checkpoint_save' as const, 'checkpoint_load' as const, 'optimizer_init' as const],
+);
 
 const trace: fc.Arbitrary<TraceFacts> = fc
   .record({
@@ -39,10 +34,7 @@ const trace: fc.Arbitrary<TraceFacts> = fc
     hasEarlierStates: fc.boolean(),
     keeping: fc.array(
       fc.record({
-        site: fc.constant('a site'),
-        bytes: bytes(20),
-        blocks: fc.nat(9),
-        steps: fc.nat(5),
+        ...{ site: fc.constant('a site'), bytes: bytes(20), blocks: fc.nat(9), steps: fc.nat(5) },
         bytesPerStep: bytes(4),
       }),
       { maxLength: 2 },
@@ -74,11 +66,8 @@ const run: fc.Arbitrary<RunSide> = fc
     severalReplicas: fc.boolean(),
     early: maybe(
       fc.record({
-        firstIteration: fc.constant(1),
-        secondIteration: fc.constant(2),
-        bytesPerIteration: fc.constantFrom(1, 3 * GIB, 8 * GIB),
-        peakBytes: bytes(80),
-        lastIteration: fc.integer({ min: 2, max: 20 }),
+        ...{ firstIteration: fc.constant(1), secondIteration: fc.constant(2), peakBytes: bytes(80) },
+        ...{ bytesPerIteration: fc.constantFrom(1, 3 * GIB, 8 * GIB), lastIteration: fc.integer({ min: 2, max: 20 }) },
         source: fc.constant({ path: 'a line' }),
       }),
     ),
@@ -95,22 +84,14 @@ const run: fc.Arbitrary<RunSide> = fc
   }));
 
 const growth: fc.Arbitrary<Growth> = fc.record({
-  samples: fc.integer({ min: 2, max: 12 }),
-  firstIteration: fc.constant(2),
-  lastIteration: fc.constant(11),
-  firstBytes: bytes(60),
-  lastBytes: bytes(80),
-  bytesPerIteration: fc.constant(GIB),
-  r2: fc.constantFrom(0.5, 0.9, 0.99),
-  lateBytes: maybe(bytes(20)),
-  source: fc.constant({ path: 'a log' }),
+  ...{ samples: fc.integer({ min: 2, max: 12 }), firstIteration: fc.constant(2), lastIteration: fc.constant(11) },
+  ...{ firstBytes: bytes(60), lastBytes: bytes(80), bytesPerIteration: fc.constant(GIB), lateBytes: maybe(bytes(20)) },
+  ...{ r2: fc.constantFrom(0.5, 0.9, 0.99), source: fc.constant({ path: 'a log' }) },
 });
 
 export const anyFacts: fc.Arbitrary<OomFacts> = fc
   .record({
-    request: maybe(figure(100)),
-    reserved: maybe(figure(80)),
-    allocated: maybe(figure(80)),
+    ...{ request: maybe(figure(100)), reserved: maybe(figure(80)), allocated: maybe(figure(80)) },
     pending: maybe(fc.oneof(fc.constant(recorded(0)), bytes(8).map(recorded))),
     freedByWait: maybe(bytes(8).map(recorded)),
     deviceFree: maybe(figure(40)),
@@ -119,21 +100,17 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
         .constantFrom(24, 80)
         .map((gib) => ({ bytes: gib * GIB, precisionBytes: 0.005 * GIB, source: { path: 'a line' } })),
     ),
-    process: maybe(figure(80)),
-    otherProcesses: fc.array(figure(40), { maxLength: 2 }),
-    allowed: maybe(figure(80)),
-    privatePools: maybe(figure(20)),
-    privatePoolFree: maybe(figure(20)),
-    oversizeSlack: maybe(figure(4)),
-    roundingWaste: maybe(figure(4)),
+    ...{
+      process: maybe(figure(80)),
+      otherProcesses: fc.array(figure(40), { maxLength: 2 }),
+      allowed: maybe(figure(80)),
+    },
+    ...{ privatePools: maybe(figure(20)), privatePoolFree: maybe(figure(20)) },
+    ...{ oversizeSlack: maybe(figure(4)), roundingWaste: maybe(figure(4)) },
     free: maybe(
       fc.record({
-        usable: hole(20),
-        otherStream: hole(20),
-        otherClass: hole(20),
-        privatePool: hole(20),
-        pinnedSegments: fc.nat(3),
-        pinningBytes: bytes(4),
+        ...{ usable: hole(20), otherStream: hole(20), otherClass: hole(20), privatePool: hole(20) },
+        ...{ pinnedSegments: fc.nat(3), pinningBytes: bytes(4) },
       }),
     ),
     allocator: maybe(
@@ -143,25 +120,17 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
         source: fc.constant({ path: 'a setting' }),
       }),
     ),
-    growth: maybe(growth),
-    reservedGrowth: maybe(growth),
+    ...{ growth: maybe(growth), reservedGrowth: maybe(growth), trace: maybe(trace), run: maybe(run) },
     walk: maybe(
       fc.record({
-        exact: fc.boolean(),
-        violations: fc.constant(0),
-        uncertainBlocks: fc.constant(0),
+        ...{ exact: fc.boolean(), violations: fc.constant(0), uncertainBlocks: fc.constant(0) },
         uncertainBytes: fc.constantFrom(0, 2 * GIB, 50 * GIB),
       }),
     ),
-    trace: maybe(trace),
-    run: maybe(run),
     bystanders: maybe(
       fc.record({
-        failedAlone: fc.boolean(),
-        ranks: fc.constantFrom(0, 3),
-        mostReservedBytes: maybe(bytes(80)),
-        ownReservedBytes: maybe(bytes(80)),
-        hasEnvironment: fc.boolean(),
+        ...{ failedAlone: fc.boolean(), ranks: fc.constantFrom(0, 3), hasEnvironment: fc.boolean() },
+        ...{ mostReservedBytes: maybe(bytes(80)), ownReservedBytes: maybe(bytes(80)) },
       }),
     ),
     driver: maybe(
@@ -179,32 +148,28 @@ export const anyFacts: fc.Arbitrary<OomFacts> = fc
     ),
     monitor: maybe(
       fc.record({
-        totalBytes: fc.constant(null),
-        usedBytes: bytes(80),
-        usedOfBytes: fc.constant(null),
+        ...{ totalBytes: fc.constant(null), usedBytes: bytes(80), usedOfBytes: fc.constant(null) },
         moment: fc.constant('failure' as const),
         others: maybe(
           fc.array(fc.record({ pid: maybe(fc.nat(9)), process: fc.constant(null), bytes: bytes(40) }), {
             maxLength: 2,
           }),
         ),
-        outsideFirstBytes: fc.constant(null),
-        outsideLastBytes: fc.constant(null),
-        source: fc.constant({ path: 'a monitor' }),
-        totalSource: fc.constant({ path: 'a monitor' }),
-        othersSource: fc.constant(null),
+        ...{
+          outsideFirstBytes: fc.constant(null),
+          outsideLastBytes: fc.constant(null),
+          othersSource: fc.constant(null),
+        },
+        ...{ source: fc.constant({ path: 'a monitor' }), totalSource: fc.constant({ path: 'a monitor' }) },
       }),
     ),
     cached: fc.integer({ min: 0, max: 80 }),
   })
   .map(({ cached, ...known }) => ({
     ...known,
-    rank: 0,
-    device: 0,
+    ...{ rank: 0, device: 0, requestSite: null, freedAfterOom: false },
     requestAtLeastBytes: Math.max(0, Math.round((known.request?.bytes ?? 0) - (known.request?.precisionBytes ?? 0))),
     segmentBytes: known.request?.bytes ?? null,
-    requestSite: null,
-    freedAfterOom: false,
     // A process holds its reserve, which holds what is allocated.
     allocated:
       known.allocated === null || known.reserved === null

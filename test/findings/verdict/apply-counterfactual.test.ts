@@ -20,12 +20,7 @@ const [CURE, SECOND] = stepsOf(['expandable_segments', 'same_stream']).map(stepT
 
 function verdict(changes: Partial<Verdict>): Verdict {
   return {
-    ...BLANK,
-    rank: 0,
-    device: 0,
-    cause: 'fragmentation',
-    detail: null,
-    confidence: 'high',
+    ...{ ...BLANK, rank: 0, device: 0, cause: 'fragmentation', detail: null, confidence: 'high' },
     summary: statement('silent'),
     evidence: [{ id: 'E1', ...statement('dumped_later'), place: { path: 'a', entry: 9 } }],
     steps: stepsOf(['expandable_segments', 'same_stream']),
@@ -35,22 +30,10 @@ function verdict(changes: Partial<Verdict>): Verdict {
 
 function row(changes: Partial<WhatIfSetting>): WhatIfSetting {
   return {
-    setting: 'expandable_segments:True',
-    capacity_bytes: 75 * GIB,
-    outcome: 'fits',
-    peak_reserved_bytes: 62 * GIB,
-    peak_reserved_least_bytes: 62 * GIB,
-    peak_reserved_most_bytes: 62 * GIB,
-    peak_active_bytes: 60 * GIB,
-    headroom_bytes: 13 * GIB,
-    driver_calls: 100,
-    bound: 'exact',
-    unused_at_peak_bytes: 2 * GIB,
-    retries: 0,
-    short_bytes: null,
-    oom_seq: null,
-    robust: true,
-    note: null,
+    ...{ setting: 'expandable_segments:True', capacity_bytes: 75 * GIB, outcome: 'fits', bound: 'exact' },
+    ...{ peak_reserved_bytes: 62 * GIB, peak_reserved_least_bytes: 62 * GIB, peak_reserved_most_bytes: 62 * GIB },
+    ...{ peak_active_bytes: 60 * GIB, headroom_bytes: 13 * GIB, unused_at_peak_bytes: 2 * GIB, driver_calls: 100 },
+    ...{ retries: 0, short_bytes: null, oom_seq: null, robust: true, note: null },
     ...changes,
   };
 }
@@ -58,13 +41,8 @@ function row(changes: Partial<WhatIfSetting>): WhatIfSetting {
 function found(other: readonly WhatIfSetting[], changes: Partial<Counterfactual['replay']> = {}): Counterfactual {
   return {
     replay: {
-      status: 'exact',
-      reason: '',
-      address_matches: 500,
-      address_total: 500,
-      repeats_oom: true,
-      layout_short_bytes: GIB,
-      least_capacity_bytes: 76 * GIB,
+      ...{ status: 'exact', reason: '', address_matches: 500, address_total: 500, repeats_oom: true },
+      ...{ layout_short_bytes: GIB, least_capacity_bytes: 76 * GIB },
       ...changes,
     },
     rows: [row({ setting: 'recorded', outcome: 'same_oom', short_bytes: GIB, oom_seq: 9 }), ...other],
@@ -79,10 +57,10 @@ describe('fragmentation', () => {
   it('keeps the cure, with what the replay reached with it', () => {
     const changed = apply(verdict({}), found([row({})]));
     expect(changed.next[0]).toBe(`${CURE}; replayed: peak reserved 62.00 GiB, headroom 13.00 GiB`);
-    expect(changed.evidence.map(({ id, about }) => [id, about])).toEqual([
-      ['E1', undefined],
-      ['E2', 'replay'],
-      ['E3', 'replay'],
+    expect(changed.evidence.map(({ id, about }) => `${id} ${about}`)).toEqual([
+      'E1 undefined',
+      'E2 replay',
+      'E3 replay',
     ]);
     expect(changed.what_if).toHaveLength(2);
   });

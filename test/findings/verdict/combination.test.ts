@@ -74,15 +74,8 @@ describe.concurrent('the combination', () => {
 
 describe('verdicts of one run', () => {
   const verdict = (rank: number, cause: Verdict['cause']): Verdict => ({
-    ...BLANK,
-    rank,
-    device: 0,
-    cause,
-    detail: null,
-    confidence: 'medium',
-    summary: statement('silent'),
-    evidence: [],
-    steps: [],
+    ...{ ...BLANK, rank, device: 0, cause, detail: null, confidence: 'medium' },
+    ...{ summary: statement('silent'), evidence: [], steps: [] },
   });
   const kept: KeepingSite = { site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
   async function judgeTogether(...all: readonly Partial<OomFacts>[]): Promise<Judged[]> {
@@ -111,11 +104,8 @@ describe('verdicts of one run', () => {
 
   it('are not held against a verdict that is a guess, or on the same cause', async () => {
     const walk = { exact: false, violations: 4, uncertainBlocks: 0, uncertainBytes: 0 };
-    const judged = await judgeTogether(
-      { rank: 3, trace: traceOf({ keeping: [kept] }), walk },
-      { rank: 0 },
-      { rank: 1 },
-    );
+    const seen = { rank: 3, trace: traceOf({ keeping: [kept] }), walk };
+    const judged = await judgeTogether(seen, { rank: 0 }, { rank: 1 });
     expect(judged).toMatchObject([
       { cause: 'leak', confidence: 'low', contradicted_by: null },
       { cause: 'capacity', confidence: 'medium', contradicted_by: null },

@@ -1,13 +1,9 @@
-/**
- * The first screen and its handles over every committed sample, a run of every cause, and (with MBF_CORPUS) recorded
- * snapshots.
- */
-import { existsSync, mkdirSync, readdirSync, realpathSync, statSync, writeFileSync } from 'node:fs';
+/** The first screen and its handles over every committed sample, a run of every second cause, and recorded snapshots. */
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
 import { SAMPLES } from '../../../samples/generate/stories/index.js';
-import { runDirectory, TRUTH_NAME } from '../../../samples/generate/write/run-directory.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
 import { stateAt } from '../../../src/findings/trace/state-at.js';
 import { describeShow } from '../../../src/findings/verdict/show.js';
@@ -16,31 +12,20 @@ import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { showText } from '../../../src/report/start/show-text.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
-import { repoRoot, scratchDirectory } from '../../store/scratch.js';
-import { NIGHTLY, sampled } from '../../support/level.js';
-import { ingested } from '../../support/new-store.js';
+import { SNAPSHOTS, skipLoudly } from '../../support/corpus.js';
+import { sampled } from '../../support/level.js';
 import { expectScreen } from '../../support/screen.js';
+import { generatedRun, samplePath, storeOf } from '../../support/stores.js';
 import { diagnose } from './worded.js';
 
-async function onStore<T>(opening: Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await opening;
+async function withRun<T>(path: string, work: (store: Store, runId: number, run: string) => Promise<T>): Promise<T> {
+  const store = await openStore(storeOf(path), { mode: 'read' });
   try {
-    return await work(store);
+    const [run] = await store.all('store.runs', { run_id: null });
+    return await work(store, run!.run_id, run!.name);
   } finally {
     await store.close();
   }
-}
-
-async function withRun<T>(
-  path: string,
-  work: (store: Store, runId: number, run: string, file: string) => Promise<T>,
-): Promise<T> {
-  const file = join(realpathSync(scratchDirectory()), 'store.duckdb');
-  const opening = ingested(file, [path]).then(({ store }) => store);
-  return onStore(opening, async (store) => {
-    const [run] = await store.all('store.runs', { run_id: null });
-    return work(store, run!.run_id, run!.name, file);
-  });
 }
 
 /** What `show` does for every handle of every verdict (of the first ones, where there are many). */
@@ -75,92 +60,59 @@ async function expectHandles(store: Store, runId: number, result: DiagnoseResult
   }
 }
 
-/**
- * The screen of a run that was just ingested, and the rows behind it, as `show` has them.
- */
-async function examine(path: string, target: { readonly operands?: readonly string[] } = {}): Promise<DiagnoseResult> {
-  const { file, runId, run, result } = await withRun(path, async (store, runId, run, file) => {
+/** The screen of a run, and the rows behind it, as `show` has them. */
+const examine = (path: string, operands?: readonly string[]): Promise<DiagnoseResult> =>
+  withRun(path, async (store, runId, run) => {
     const result = await diagnose(store, runId, run);
-    expect(expectScreen(result, target)).not.toMatch(/undefined|NaN|\[object/);
+    expect(expectScreen(result, operands === undefined ? {} : { operands })).not.toMatch(/undefined|NaN|\[object/);
     await expectHandles(store, runId, result);
-    return { file, runId, run, result };
+    return result;
   });
-  // The same question once more gives the same answer: of the samples, for it takes as long as the rest.
-  if (target.operands?.[0]?.startsWith(join(repoRoot, 'samples')))
-    await onStore(openStore(file, { mode: 'read' }), async (store) => {
-      expect(await diagnose(store, runId, run)).toEqual(result);
-    });
-  return result;
-}
 
 describe('the first screen', () => {
-  it.each(SAMPLES)('of $name', async ({ name }) => {
-    const path = join(repoRoot, 'samples', name);
-    const { verdicts } = await examine(path, { operands: [path] });
-    expect(verdicts.length).toBeGreaterThan(0);
+  it.each(SAMPLES)('of $name, twice the same', async ({ name }) => {
+    const path = samplePath(name);
+    const result = await examine(path, [path]);
+    expect(result.verdicts.length).toBeGreaterThan(0);
+    expect(await withRun(path, diagnose)).toEqual(result);
   });
 
-  if (NIGHTLY)
-    it.each(sampled(CAUSES_TO_GENERATE, 2))('of a run of $name', async (cause) => {
-      const directory = join(realpathSync(scratchDirectory()), cause.name);
-      mkdirSync(directory);
-      for (const [file, bytes] of runDirectory(cause.build(11)))
-        if (file !== TRUTH_NAME) writeFileSync(join(directory, file), bytes);
-      await examine(directory, { operands: [directory] });
-    });
+  it.each(sampled(CAUSES_TO_GENERATE, 2))('of a run of $name', async ({ name }) => {
+    const path = join(generatedRun(name, 11), 'run');
+    await examine(path, [path]);
+  });
 });
 
 describe('the rows behind a handle', () => {
-  it('are the segments of the state that was judged, to the byte', async () => {
-    for (const name of ['llama3-70b-fragmentation', 'capacity']) {
-      await withRun(join(repoRoot, 'samples', name), async (store, runId, run) => {
-        const result = await diagnose(store, runId, run);
-        const [snapshot] = await store.all('snapshot.list', { run_id: runId, handle: null });
-        const device = result.verdicts[0]!.device!;
-        const { state, seq } = await stateAt(store, snapshot!.snapshot_id, device, { kind: 'oom' });
-        const rows = await store.all('finding.segments_at', {
-          snapshot_id: snapshot!.snapshot_id,
-          device,
-          at_seq: seq!,
-        });
-        const totals = stateTotals(state);
-        const sum = (field: 'total_bytes' | 'active_bytes'): number =>
-          rows.reduce((total, row) => total + Number(row[field]), 0);
-        expect(sum('total_bytes')).toBe(totals.reservedBytes);
-        expect(sum('active_bytes')).toBe(totals.activeBytes);
-        const live = await store.all('finding.live_stacks', {
-          snapshot_id: snapshot!.snapshot_id,
-          device,
-          at_seq: seq!,
-        });
-        expect(live.reduce((total, row) => total + Number(row.bytes), 0)).toBe(totals.activeBytes);
-      });
-    }
-  });
+  it.each(['llama3-70b-fragmentation', 'capacity'])('are the segments of the state that was judged: %s', (name) =>
+    withRun(samplePath(name), async (store, runId, run) => {
+      const result = await diagnose(store, runId, run);
+      const [snapshot] = await store.all('snapshot.list', { run_id: runId, handle: null });
+      const of = { snapshot_id: snapshot!.snapshot_id, device: result.verdicts[0]!.device! };
+      const { state, seq } = await stateAt(store, of.snapshot_id, of.device, { kind: 'oom' });
+      const rows = await store.all('finding.segments_at', { ...of, at_seq: seq! });
+      const { reservedBytes, activeBytes } = stateTotals(state);
+      const sum = (field: 'total_bytes' | 'active_bytes') => rows.reduce((total, row) => total + Number(row[field]), 0);
+      expect([sum('total_bytes'), sum('active_bytes')]).toEqual([reservedBytes, activeBytes]);
+      const live = await store.all('finding.live_stacks', { ...of, at_seq: seq! });
+      expect(live.reduce((total, row) => total + Number(row.bytes), 0)).toBe(activeBytes);
+    }),
+  );
 });
 
-const corpus = process.env['MBF_CORPUS'];
-const snapshots = corpus === undefined ? '' : join(corpus, 'snapshots');
 /** Larger ones take minutes to walk, and have their own tests. */
 const MOST_BYTES = 20_000_000;
 
-describe.runIf(NIGHTLY)('recorded snapshots', () => {
-  const files = existsSync(snapshots)
-    ? readdirSync(snapshots, { recursive: true, encoding: 'utf8' }).filter((name) => {
-        const stats = statSync(join(snapshots, name));
-        return /\.pickle(\.gz)?$/.test(name) && stats.isFile() && stats.size <= MOST_BYTES;
-      })
-    : [];
-  if (files.length === 0) console.warn('first screens of recorded snapshots: skipped: the corpus (set MBF_CORPUS)');
-  let judged = 0;
-  afterAll(() => {
-    if (files.length > 0) expect(judged).toBeGreaterThan(0);
+describe('the first screen of recorded snapshots', () => {
+  const names = existsSync(SNAPSHOTS) ? readdirSync(SNAPSHOTS, { recursive: true, encoding: 'utf8' }) : [];
+  const files = names.filter((name) => {
+    const stats = statSync(join(SNAPSHOTS, name));
+    return /\.pickle(\.gz)?$/.test(name) && stats.isFile() && stats.size <= MOST_BYTES;
   });
+  if (files.length === 0) skipLoudly('first screens of recorded snapshots', 'the reference corpus (MBF_CORPUS)');
 
-  it.skipIf(files.length === 0)('each fit the screen, and their handles have rows', async () => {
-    for (const file of sampled(files, 2)) {
-      const { verdicts } = await examine(join(snapshots, file));
-      judged += verdicts.length;
-    }
+  it.each(sampled(files, 2))('%s fits the screen, and its handles have rows', async (file) => {
+    const { verdicts } = await examine(join(SNAPSHOTS, file));
+    expect(verdicts.length).toBeGreaterThan(0);
   });
 });

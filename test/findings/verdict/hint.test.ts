@@ -48,12 +48,8 @@ describe('the hint', () => {
     expect(judgeHint(facts, { cause: 'fragmentation' }, null)?.verdict).toBe('applies');
     expect(judgeHint({ ...facts, allocator: null }, { cause: 'fragmentation' }, null)?.verdict).toBe('unknown');
     // Before torch 2.2 the message has another one.
-    const old = judgeHint(
-      { ...facts, allocator: null },
-      { cause: 'fragmentation' },
-      null,
-      'try setting max_split_size_mb',
-    );
+    const advice = 'try setting max_split_size_mb';
+    const old = judgeHint({ ...facts, allocator: null }, { cause: 'fragmentation' }, null, advice);
     expect(old?.text).toContain('max_split_size_mb');
     expect(old?.text).not.toContain('expandable_segments:True');
     expect(judgeHint(facts, { cause: 'fragmentation', rules: [statement('refuted_by_replay')] }, null)).toMatchObject({

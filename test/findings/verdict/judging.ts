@@ -34,12 +34,7 @@ export interface Outcome
 
 /** In the order in which they are asked. */
 export const CAUSE_ORDER: readonly Cause[] = [
-  'external_pressure',
-  'synchronisation',
-  'graph_pools',
-  'leak',
-  'capacity',
-  'fragmentation',
+  ...(['external_pressure', 'synchronisation', 'graph_pools', 'leak', 'capacity', 'fragmentation'] as const),
 ];
 
 type Judge = <const All extends readonly (OomFacts | FailureInput)[]>(
@@ -117,12 +112,7 @@ function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged
   expect([count('fails'), count('not_testable')]).toEqual([judgement.ruled_out.length, judgement.missing.length]);
   const { summary, next } = judgement;
   return {
-    tests: judgement.tests,
-    missing: judgement.missing,
-    ruled_out: judgement.ruled_out,
-    captures: judgement.captures,
-    combination: judgement.combination,
-    evidence: judgement.evidence,
+    ...judgement,
     judged,
     holds: test === undefined ? null : { cause: test.cause, detail, confidence, summary, next, numbers: test.numbers },
     cause: test?.cause ?? null,

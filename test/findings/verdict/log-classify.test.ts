@@ -28,22 +28,10 @@ describe('classify', () => {
     const { incidents, verdict } = await classified(FULL);
     expect(incidents).toMatchObject([
       {
-        kind: 'cuda_oom',
-        is_oom: true,
-        rank: 5,
-        device: 1,
-        requested_bytes: 2 * GIB,
-        total_bytes: 80 * GIB,
-        free_bytes: GIB,
-        process_bytes: null,
-        allocated_bytes: 70 * GIB,
-        reserved_total_bytes: 77 * GIB,
-        reserved_unallocated_bytes: 7 * GIB,
-        private_pool_bytes: null,
-        other_process_bytes: 79 * GIB,
-        self_pid: 900,
-        file: 'pasted.txt',
-        line: 1,
+        ...{ kind: 'cuda_oom', is_oom: true, rank: 5, device: 1, file: 'pasted.txt', line: 1, self_pid: 900 },
+        ...{ requested_bytes: 2 * GIB, total_bytes: 80 * GIB, free_bytes: GIB, process_bytes: null },
+        ...{ allocated_bytes: 70 * GIB, reserved_total_bytes: 77 * GIB, reserved_unallocated_bytes: 7 * GIB },
+        ...{ private_pool_bytes: null, other_process_bytes: 79 * GIB },
       },
     ]);
     expect(verdict).toMatchObject({ cause: 'fragmentation', incident: 0 });
