@@ -32,7 +32,7 @@ function walkBack(played: Play, cut: number, options: WalkOptions = {}, batch = 
   return walk;
 }
 
-/** `found` equals `truth` but for sizes it says are uncertain, which must lie within their bounds. */
+/** `found` equals `truth` but for sizes that it marks as uncertain, which must be within their bounds. */
 function expectState(found: ReturnType<BackwardWalk['state']>, truth: readonly Run[], stacks: boolean): void {
   const strip = (run: Run): unknown => ({
     ...run,

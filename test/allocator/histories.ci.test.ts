@@ -76,8 +76,8 @@ function naiveAllocator(budget: number) {
       segments.push({ ...place, stream, small });
       next += segmentSize;
     }
-    const rest = place.size - size;
-    const isWhole = small ? rest < 512 : rest <= MIB;
+    const remainder = place.size - size;
+    const isWhole = small ? remainder < 512 : remainder <= MIB;
     place.used.push({ addr: place.addr, size: isWhole ? place.size : size });
     return place.addr;
   };

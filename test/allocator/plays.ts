@@ -30,7 +30,7 @@ const step = fc.record({
 });
 export const steps = fc.array(step, { minLength: 1, maxLength: 120, size: 'max' });
 // Sizes that fill each other's holes up to a remainder: blocks whose true size shows only when a neighbour is met.
-// All is freed in the end, so that the peak lies in the middle and rests on such sizes.
+// All is freed in the end, so that the peak is in the middle and rests on such sizes.
 const tight = fc
   .tuple(
     fc.array(

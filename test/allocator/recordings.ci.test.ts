@@ -32,7 +32,7 @@ function replay({ events, segments, blocks }: Recording, settings: AllocatorSett
   const driver: Driver = {
     malloc: (bytes) => (next()?.action === 'segment_alloc' && next()!.bytes === bytes ? next()!.address : null),
     free: () => {},
-    // The reservation's base is recorded nowhere; it lies at or below the lowest page ever mapped for this stream and
+    // The reservation's base is recorded nowhere; it is at or below the lowest page ever mapped for this stream and
     // size.
     reserve: (_, { stream, kind }) =>
       Math.min(

@@ -16,7 +16,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, string>>>> = parse
 );
 
 const bytesOf = (text: string): number => (text.endsWith('B') ? Number(text.slice(0, -1)) : Number(text) * MIB);
-/** In MiB, unless that is no multiple of a half. */
+/** In MiB, if that is a multiple of a half. */
 const spell = (bytes: number): string => (bytes % (MIB / 2) === 0 ? String(bytes / MIB) : `${bytes}B`);
 const list = (items: readonly string[], between = ', '): string =>
   items.length === 0 ? 'nothing' : items.join(between);
@@ -91,7 +91,7 @@ function start({
     }
   };
 
-  const found: Readonly<Record<string, (name: string, expected: string) => string>> = {
+  const state: Readonly<Record<string, (name: string, expected: string) => string>> = {
     calls: () =>
       list(
         trace
@@ -138,7 +138,7 @@ function start({
     for (const check of checks) {
       const [, what = '', name = '', expected = ''] = /^(\w+)(?: (\S+))?: (.*)$/.exec(check)!;
       if (what === 'throws') expect(() => command(name), line).toThrow(expected);
-      else expect(found[what]!(name, expected), `${line}: ${what}`).toBe(expected);
+      else expect(state[what]!(name, expected), `${line}: ${what}`).toBe(expected);
     }
   };
 }
@@ -151,9 +151,9 @@ for (const [group, { with: common = '', ...sequences }] of Object.entries(GROUPS
   describe(group, () => {
     it.each(Object.entries(sequences))('%s', (_, text) => {
       const [first = '', ...others] = text.trim().split('\n');
-      const own = first.startsWith('with ') ? first : '';
-      const lines = [...(own === '' ? [first] : []), ...others].filter((line) => !line.startsWith('#'));
-      const run = start({ ...optionsOf(common), ...optionsOf(own) });
+      const options = first.startsWith('with ') ? first : '';
+      const lines = [...(options === '' ? [first] : []), ...others].filter((line) => !line.startsWith('#'));
+      const run = start({ ...optionsOf(common), ...optionsOf(options) });
       // A line that begins with a check, or follows a comma, goes on with the one before it.
       const joined = lines.join('\n').replaceAll(/\n\s*(?=\| )|(?<=,)\n\s*/g, ' ');
       for (const line of joined.split('\n')) run(line);

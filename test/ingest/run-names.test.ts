@@ -20,11 +20,11 @@ describe('planRuns', () => {
     const [a, b] = [make('runs/a'), make('runs/b')];
     writeFileSync(join(root, 'train.log'), 'x');
     const paths = [a, `${b}/`, join(root, 'train.log')];
-    const whole = [a, b, join(root, 'train.log')];
-    expect(await planRuns(paths, {})).toEqual([{ name: 'a', rootPath: whole.join('\n'), paths: whole, named: false }]);
+    const roots = [a, b, join(root, 'train.log')];
+    expect(await planRuns(paths, {})).toEqual([{ name: 'a', rootPath: roots.join('\n'), paths: roots, named: false }]);
     const names = ['a', 'b', 'train.log'];
     expect(await planRuns(paths, { each: true })).toEqual(
-      whole.map((path, i) => ({ name: names[i], rootPath: path, paths: [path], named: false })),
+      roots.map((path, i) => ({ name: names[i], rootPath: path, paths: [path], named: false })),
     );
   });
 

@@ -80,8 +80,8 @@ describe("recordings of PyTorch's own allocator", () => {
         const device = await deviceOf(store, { run: recording, runId });
         const calibration = calibrate(device);
         const { settings } = device.stored.recording;
-        const own = rows.filter((row) => row.recording === recording);
-        for (const row of sampled(own, 2)) {
+        const ownRows = rows.filter((row) => row.recording === recording);
+        for (const row of sampled(ownRows, 2)) {
           const question =
             row.conf === '' ? recordedQuestion(settings) : questionOf(settings, row.conf, row.fraction > 0);
           const limit = row.fraction > 0 ? Math.floor(row.fraction * row.total) : null;

@@ -107,12 +107,12 @@ describe('macros and views of a stranger', () => {
   });
 
   it('are read by a statement of the user, except where they act', async () => {
-    const own = ['CREATE VIEW mine AS SELECT name FROM run', 'CREATE MACRO shout(x) AS upper(x)'];
-    const store = await openStore(await changed(...own), { mode: 'read' });
+    const readable = ['CREATE VIEW mine AS SELECT name FROM run', 'CREATE MACRO shout(x) AS upper(x)'];
+    const store = await openStore(await changed(...readable), { mode: 'read' });
     expect((await runReadOnly(store, 'SELECT shout(name) FROM mine')).rows).toEqual([['ONE']]);
     await store.close();
     for (const sql of [`CREATE VIEW theirs AS FROM ${ACTING}`, `CREATE MACRO theirs() AS TABLE FROM ${ACTING}`]) {
-      const opened = await openStore(await changed(...own, sql), { mode: 'read' });
+      const opened = await openStore(await changed(...readable, sql), { mode: 'read' });
       const error = await refusal(runReadOnly(opened, 'SELECT 1'));
       expect(error.describe()).toMatch(/a\.duckdb: its (view|macro) theirs calls enable_logging\(\)$/);
       await opened.close();

@@ -85,10 +85,10 @@ describe('openStore', () => {
   it('refuses files that are not a DuckDB database', async () => {
     const contents = ['x', 'SQLite format 3\0'.padEnd(4096, '\0'), 'text\n'.repeat(10_000), 'PAR1'.padEnd(500, '\0')];
     for (const [index, content] of contents.entries()) {
-      const other = join(directory, `${index}`);
-      fs.writeFileSync(other, content);
-      for (const mode of ['write', 'read'] as const) await expectRefusal(other, 'MBF3004', mode);
-      expect(fs.readFileSync(other, 'latin1')).toBe(content);
+      const foreign = join(directory, `${index}`);
+      fs.writeFileSync(foreign, content);
+      for (const mode of ['write', 'read'] as const) await expectRefusal(foreign, 'MBF3004', mode);
+      expect(fs.readFileSync(foreign, 'latin1')).toBe(content);
     }
   });
 

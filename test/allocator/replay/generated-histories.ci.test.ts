@@ -120,13 +120,13 @@ describe('replays of generated histories', () => {
       // The ages of garbage are in no cut recording.
       if (past.memoryFraction !== undefined) continue;
       const played = play(past, () => {}, { isRoomy: true });
-      const whole = recordPlayed(played, past, { withStacks: true });
+      const complete = recordPlayed(played, past, { withStacks: true });
       for (let i = 0; i < 3; i += 1) {
         const skip = Math.floor(random[at++ % random.length]! * played.trace.length);
         if (isTorn(played, skip)) continue;
         const cut = recordPlayed(played, past, { skip, withStacks: true });
         expect(cut.back.violations).toEqual([]);
-        const compared = compareStarts(cut.start, truthAt(past, whole, skip));
+        const compared = compareStarts(cut.start, truthAt(past, complete, skip));
         expect(compared.wrongUnflagged).toBe(0);
         sum.cuts += 1;
         sum.blocks += cut.start.blocks.count;

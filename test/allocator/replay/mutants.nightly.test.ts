@@ -1,7 +1,7 @@
 /**
  * A replay is only a proof if it notices a model that is wrong: every broken rule must show in an address, a driver
  * entry or the final state. `mutants.tsv`: one rule broken at a time, as a change of the compiled text that must apply
- * exactly once (blanks stand for any white space), and whether recordings of real devices notice it too.
+ * exactly once (a blank matches any white space), and whether recordings of real devices notice it too.
  *
  * Not mutants, for they change nothing: divisions from 512 × divisions on instead of above it (512 × a power of two is
  * one, which both rules leave as it is), and merging with the block behind first (both are out of their sets before).
