@@ -16,23 +16,12 @@ function expectFits(text: string): void {
 const BLANK: Partial<Measurement> = {
   commit: null,
   status: {
-    ending: 'no_training',
-    failure: null,
-    verdict: null,
-    attempts: 0,
-    first_iteration: null,
-    last_iteration: null,
-    target_iterations: null,
+    ...{ ending: 'no_training', failure: null, verdict: null, attempts: 0 },
+    ...{ first_iteration: null, last_iteration: null, target_iterations: null },
   },
-  world_size: null,
   parallel: { tp: null, pp: null, vpp: null, cp: null, ep: null, dp: null, etp: null },
   gpu: { name: null, total_bytes: null },
-  versions: {},
-  allocator_conf: null,
-  ranks: [],
-  peaks: [],
-  steps: null,
-  config: {},
+  ...{ world_size: null, versions: {}, allocator_conf: null, ranks: [], peaks: [], steps: null, config: {} },
 };
 
 describe('goldenListText', () => {

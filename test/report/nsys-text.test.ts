@@ -3,32 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { NsysResult } from '../../src/model/results/nsys.js';
 import { nsysText } from '../../src/report/run/nsys-text.js';
 
-const at = (texts: readonly string[]): NsysResult => ({
-  schema: 'mbforensics/nsys@1',
-  run: 'run',
-  reports: [],
-  at: [
-    {
-      path: 'report.sqlite',
-      time_ns: 155_657_596_302,
-      stacks: [
-        {
-          pid: 111,
-          tid: 111,
-          thread: 'pt_main_thread',
-          rank: 0,
-          ranges: texts.map((text) => ({
-            text,
-            type: 'push_pop',
-            domain: null,
-            start_ns: 155_357_596_302,
-            end_ns: null,
-          })),
-        },
-      ],
-    },
-  ],
-});
+const at = (texts: readonly string[]): NsysResult => {
+  const times = { start_ns: 155_357_596_302, end_ns: null };
+  const ranges = texts.map((text) => ({ text, type: 'push_pop' as const, domain: null, ...times }));
+  const stacks = [{ pid: 111, tid: 111, thread: 'pt_main_thread', rank: 0, ranges }];
+  const moment = { path: 'report.sqlite', time_ns: 155_657_596_302, stacks };
+  return { schema: 'mbforensics/nsys@1', run: 'run', reports: [], at: [moment] };
+};
 
 describe('ranges at a moment', () => {
   it('stay on the screen however deep and long they are', () => {

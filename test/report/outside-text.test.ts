@@ -5,67 +5,34 @@ import { outsideText } from '../../src/report/run/outside-text.js';
 const GIB = 1024 ** 3;
 const at = (second: number): number => Date.UTC(2026, 10, 20, 10, 0, second) * 1000;
 
-function point(second: number, outsideGib: number): OutsidePoint {
-  return {
-    time_us: at(second),
-    clock: 'utc',
-    iteration: second,
-    kind: 'memory line',
-    used_bytes: (40 + outsideGib) * GIB,
-    total_bytes: null,
-    reserved_bytes: 40 * GIB,
-    process_bytes: null,
-    others_bytes: null,
-    outside_bytes: outsideGib * GIB,
-    apart_us: 400_000,
-    file: 'train.log',
-    line: second,
-  };
-}
+const point = (second: number, outsideGib: number): OutsidePoint => ({
+  ...{ time_us: at(second), clock: 'utc', iteration: second, kind: 'memory line', file: 'train.log', line: second },
+  ...{ used_bytes: (40 + outsideGib) * GIB, total_bytes: null, reserved_bytes: 40 * GIB, process_bytes: null },
+  ...{ others_bytes: null, outside_bytes: outsideGib * GIB, apart_us: 400_000 },
+});
 
 /** A device that is watched from 09:00 to 09:01 of a clock an hour behind UTC. */
 function device(rank: number, outsideGib: readonly number[]): OutsideDevice {
   const points = outsideGib.map((gib, i) => point(i + 1, gib));
-  const last = outsideGib.at(-1);
+  const [first, last] = [outsideGib[0]!, outsideGib.at(-1)];
+  const hourBefore = (second: number): number => at(second) - 3_600_000_000;
   return {
-    host: null,
-    device: rank,
-    gpu: null,
-    rank,
-    joined_by: 'one node, ranks on its devices in order',
-    total_bytes: 80 * GIB,
+    ...{ host: null, device: rank, gpu: null, rank, joined_by: 'one node, ranks on its devices in order' },
+    ...{ total_bytes: 80 * GIB, peak_reserved_bytes: 40 * GIB, missed_bytes: null },
     monitor: {
-      file: 'gpu.csv',
-      format: 'nvidia-smi.csv',
-      clock: 'printed',
-      samples: 60,
-      interval_us: 1_000_000,
-      first_us: at(0) - 3_600_000_000,
-      last_us: at(59) - 3_600_000_000,
-      first_bytes: 0,
-      last_bytes: GIB,
-      max_bytes: (50 + rank) * GIB,
-      max_us: at(30) - 3_600_000_000,
-      max_line: 31,
+      ...{ file: 'gpu.csv', format: 'nvidia-smi.csv', clock: 'printed', samples: 60, interval_us: 1_000_000 },
+      ...{ first_us: hourBefore(0), last_us: hourBefore(59), first_bytes: 0, last_bytes: GIB },
+      ...{ max_bytes: (50 + rank) * GIB, max_us: hourBefore(30), max_line: 31 },
     },
-    peak_reserved_bytes: 40 * GIB,
-    missed_bytes: null,
     outside:
       last === undefined
         ? null
         : {
-            first_bytes: outsideGib[0]! * GIB,
-            last_bytes: last * GIB,
-            min_bytes: Math.min(...outsideGib) * GIB,
-            median_bytes: outsideGib[0]! * GIB,
-            max_bytes: Math.max(...outsideGib) * GIB,
-            growth_bytes: (last - outsideGib[0]!) * GIB,
-            growth_us: 2_000_000,
-            growth_r2: 0.99,
+            ...{ first_bytes: first * GIB, last_bytes: last * GIB, median_bytes: first * GIB },
+            ...{ min_bytes: Math.min(...outsideGib) * GIB, max_bytes: Math.max(...outsideGib) * GIB },
+            ...{ growth_bytes: (last - first) * GIB, growth_us: 2_000_000, growth_r2: 0.99 },
           },
-    moments: points.length,
-    points,
-    processes: [],
+    ...{ moments: points.length, points, processes: [] },
   };
 }
 

@@ -5,51 +5,14 @@ import { toJson } from '../../src/report/json.js';
 import { bold, forTerminal, red, setScreen } from '../../src/report/screen.js';
 import { csvLine, jsonLine } from '../../src/report/store/sql-text.js';
 
-/** Names with what they do, if anything, at a terminal. */
-const INVISIBLE = [
-  ...[
-    '\u0000',
-    '\u0007',
-    '\b',
-    '\u001b',
-    '\u007f',
-    '\u0080',
-    '\u009b',
-    '\u009d',
-    '\u00ad',
-    '\u061c',
-    '\u115f',
-    '\u180e',
-  ],
-  ...['\u200b', '\u200d', '\u200e', '\u200f', '\u2028', '\u2029', '\u202a', '\u202e', '\u2060', '\u2066', '\u2069'],
-  ...[
-    '\u3164',
-    '\ufeff',
-    '\uffa0',
-    '\ufdd0',
-    '\ufffe',
-    '\ue000',
-    '\ud800',
-    '\udc00',
-    '\u{e0001}',
-    '\u{e0041}',
-    '\u{10ffff}',
-  ],
-];
-const VISIBLE = [
-  'Zürich',
-  'e\u0301',
-  '日本語',
-  'שלום',
-  'سلام',
-  'हिन्दी',
-  'ไทย',
-  '👍🏽',
-  '❤️',
-  '·–…█▒',
-  '\u00a0',
-  '\u3000',
-];
+/** Code points that cannot be seen, or that do something at a terminal. */
+const INVISIBLE = (
+  '0 7 8 1b 7f 80 9b 9d ad 61c 115f 180e 200b 200d 200e 200f 2028 2029 202a 202e 2060 2066 2069 3164 ' +
+  'feff ffa0 fdd0 fffe e000 d800 dc00 e0001 e0041 10ffff'
+)
+  .split(' ')
+  .map((hex) => String.fromCodePoint(Number.parseInt(hex, 16)));
+const VISIBLE = 'Zürich|e\u0301|日本語|שלום|سلام|हिन्दी|ไทย|👍🏽|❤️|·–…█▒|\u00a0|\u3000'.split('|');
 
 afterEach(() => setScreen({ width: 100, color: false }));
 

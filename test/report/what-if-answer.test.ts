@@ -5,68 +5,32 @@ import type { WhatIfResult, WhatIfRow } from '../../src/model/results/replay.js'
 import { GIB } from '../../src/model/units.js';
 import { answerText } from '../../src/report/what-if/what-if-answer.js';
 import { whatIfText } from '../../src/report/what-if/what-if-text.js';
+import { goldenDocument } from '../screens/golden-file.js';
 
 const CAPACITY = 75 * GIB;
 
-function row(changes: Partial<WhatIfRow>): WhatIfRow {
-  return {
-    setting: 'recorded',
-    target: null,
-    capacity_bytes: CAPACITY,
-    outcome: 'same_oom',
-    peak_reserved_bytes: 74 * GIB,
-    peak_reserved_least_bytes: 74 * GIB,
-    peak_reserved_most_bytes: 74 * GIB,
-    peak_active_bytes: 70 * GIB,
-    headroom_bytes: GIB,
-    driver_calls: 10,
-    bound: 'exact',
-    unused_at_peak_bytes: GIB,
-    retries: 0,
-    short_bytes: null,
-    oom_seq: null,
-    robust: true,
-    note: null,
-    ...changes,
-  };
-}
+const row = (changes: Partial<WhatIfRow>): WhatIfRow => ({
+  ...{ setting: 'recorded', target: null, capacity_bytes: CAPACITY, outcome: 'same_oom', bound: 'exact' },
+  ...{ peak_reserved_bytes: 74 * GIB, peak_reserved_least_bytes: 74 * GIB, peak_reserved_most_bytes: 74 * GIB },
+  ...{ peak_active_bytes: 70 * GIB, headroom_bytes: GIB, unused_at_peak_bytes: GIB, driver_calls: 10, retries: 0 },
+  ...{ short_bytes: null, oom_seq: null, robust: true, note: null },
+  ...changes,
+});
 
 const H100 = targetDeviceOf('h100')!;
 
-function result(rows: readonly WhatIfRow[], changes: Partial<WhatIfResult> = {}): WhatIfResult {
-  return {
-    schema: 'mbforensics/whatif@1',
-    snapshot: 'a#1',
-    path: 'a',
-    rank: 0,
-    device: 0,
-    replay: { status: 'exact', reason: '', address_matches: 1, address_total: 1 },
-    recorded: {
-      capacity_bytes: CAPACITY,
-      capacity_source: 'x',
-      device_total_bytes: null,
-      outside_bytes: null,
-      taken_by_others_bytes: 0,
-      ooms: 1,
-      peak_reserved_bytes: 74 * GIB,
-      peak_active_bytes: 70 * GIB,
-      setting: '',
-      oom: { seq: 1, requested_bytes: GIB, site: null },
-    },
-    calibration_bytes: null,
-    repeats_oom: true,
-    lost: [],
-    settings: [row({}), ...rows],
-    targets: rows.some(({ target }) => target === 'h100') ? [H100] : [],
-    least_capacity: [],
-    optimum_bytes: 71 * GIB,
-    edit: null,
-    free_early: null,
-    whole_step: null,
-    caveat: 'No proof.',
-    ...changes,
-  };
-}
+const result = (rows: readonly WhatIfRow[], changes: Partial<WhatIfResult> = {}): WhatIfResult => ({
+  ...goldenDocument<WhatIfResult>('whatif'),
+  recorded: {
+    ...{ capacity_bytes: CAPACITY, capacity_source: 'x', device_total_bytes: null, outside_bytes: null },
+    ...{ taken_by_others_bytes: 0, ooms: 1, peak_reserved_bytes: 74 * GIB, peak_active_bytes: 70 * GIB },
+    ...{ setting: '', oom: { seq: 1, requested_bytes: GIB, site: null } },
+  },
+  ...{ repeats_oom: true, settings: [row({}), ...rows], least_capacity: [], optimum_bytes: 71 * GIB },
+  targets: rows.some(({ target }) => target === 'h100') ? [H100] : [],
+  ...{ edit: null, free_early: null, whole_step: null },
+  ...changes,
+});
 
 const EXPANDABLE = { setting: 'expandable_segments:True' };
 const BOUNDS = [
