@@ -119,7 +119,6 @@ if (died) { lines.push('[rank3]:[E203 04:35:06.000000000 ProcessGroupNCCL.cpp:62
 else if (state.ending === 'capacity') { lines.push(...trace, oom(77, 0.5, '')); code = 1; }
 else if (state.ending === 'fragmentation') { lines.push(...trace, oom(60, 17.5, '')); code = 1; }
 else if (state.ending === 'other_process') { lines.push(...trace, oom(40, 0.5, 'Process 4711 has 37.00 GiB memory in use. ')); code = 1; }
-else if (state.ending === 'failed') { lines.push('Traceback (most recent call last):', '  File "pretrain_gpt.py", line 10, in <module>', 'ValueError: bad shapes'); code = 1; }
 else if (state.ending !== 'cut') lines.push('[after training is done] datetime: ' + time(total + 1) + ' ');
 out(lines.join('\n') + '\n');
 process.exit(code);
@@ -137,13 +136,8 @@ export interface Outcome {
 export function bisectScenario(script: string, directory: string, scenario: Scenario): Outcome {
   const repository = join(directory, 'repository');
   mkdirSync(repository);
-  const env = {
-    ...process.env,
-    XDG_CACHE_HOME: join(directory, 'cache'),
-    MBF_DB: '',
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_CONFIG_NOSYSTEM: '1',
-  };
+  const own = { XDG_CACHE_HOME: join(directory, 'cache'), MBF_DB: '' };
+  const env = { ...process.env, ...own, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' };
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: repository, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
   const states = Array.from({ length: COMMITS }, (_, i) => stateOf(scenario, i));
@@ -167,25 +161,21 @@ export function bisectScenario(script: string, directory: string, scenario: Scen
   tool('golden', 'export', golden, '--name', 'good', '--db', db);
   const like = scenario.like === undefined ? [] : ['--like', train(changed(BASE, scenario.like), 'like')];
   git('bisect', 'start', 'main', shas[0]!);
-  const options = scenario.options?.split(' ') ?? [];
-  const command = ['bisect', 'run', '--golden', golden, '--on', scenario.on, ...like, ...options];
-  const answer = spawnSync(
-    'git',
-    ['bisect', 'run', process.execPath, script, ...command, '--quiet', '--', process.execPath, 'train.mjs'],
-    { cwd: repository, env, encoding: 'utf8', maxBuffer: 2 ** 28 },
-  );
+  const more = [...like, ...(scenario.options?.split(' ') ?? [])];
+  const command = ['bisect', 'run', '--golden', golden, '--on', scenario.on, ...more];
+  const judge = [process.execPath, script, ...command, '--quiet', '--', process.execPath, 'train.mjs'];
+  const options = { cwd: repository, env, encoding: 'utf8', maxBuffer: 2 ** 28 } as const;
+  const answer = spawnSync('git', ['bisect', 'run', ...judge], options);
   const report = JSON.parse(tool('bisect', 'report', '--json')) as BisectReportResult;
   const { points } = JSON.parse(tool('history', '--bisect', '--json')) as { readonly points: readonly unknown[] };
   const planted = shas[scenario.planted]!;
   return { report, planted, runs: points.length, output: answer.stdout + answer.stderr };
 }
 
+/** Ids by the number with which the subject begins. */
 function subjectsOf(log: string): string[] {
   const shas: string[] = [];
-  for (const line of log.split('\n')) {
-    const [sha = '', number] = line.split(' ');
-    if (/^\d+$/.test(number ?? '')) shas[Number(number)] = sha;
-  }
+  for (const [, sha, number] of log.matchAll(/^(\w+) (\d+)(?= |$)/gm)) shas[Number(number)] = sha!;
   return shas;
 }
 

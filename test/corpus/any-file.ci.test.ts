@@ -40,9 +40,8 @@ async function expectLikeItself(run: Measurement): Promise<void> {
   expect(read).toMatchObject({ kind: 'document', document: { runs: [JSON.parse(JSON.stringify(run))] } });
   const side = { goldenName: 'itself', goldenOrigin: 'run', currentOrigin: 'run' } as const;
   const limits = { tolerances: {}, allowed: [], isWithoutSettings: false, force: false };
-  const result = wordedComparison(
-    await compareRuns(await rules, { ...side, ...limits, golden: [run], current: [run] }),
-  );
+  const compared = await compareRuns(await rules, { ...side, ...limits, golden: [run], current: [run] });
+  const result = wordedComparison(compared);
   // A log without a single setting shows nothing that it has in common with any other run.
   const hasGround = result.contract.some(({ group, golden }) => group !== 'revision' && golden !== null);
   if (!hasGround && run.peaks.length === 0) return expect(result.refused).toContain('no setting is known');

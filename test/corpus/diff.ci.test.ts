@@ -110,9 +110,8 @@ corpusSuite('diff of real snapshots', valid, () => {
     expect(sum(result.sites.map((site) => site.b_bytes)) + result.remainder.b_bytes).toBe(b.active_bytes);
     expect(sum(result.sites.map((site) => site.a_count)) + result.remainder.a_count).toBe(a.blocks);
     expect(sum(result.sites.map((site) => site.b_count)) + result.remainder.b_count).toBe(b.blocks);
-    expect(reserved.allocated_delta_bytes + reserved.pending_delta_bytes + reserved.inactive_delta_bytes).toBe(
-      reserved.delta_bytes,
-    );
+    const { allocated_delta_bytes: allocated, pending_delta_bytes: pending, inactive_delta_bytes: inactive } = reserved;
+    expect(allocated + pending + inactive).toBe(reserved.delta_bytes);
     expect(sum(result.pools.map((pool) => pool.delta_reserved_bytes))).toBe(reserved.delta_bytes);
     expect(sum(result.pools.map((pool) => pool.delta_active_bytes))).toBe(result.total_delta_bytes);
     // One assertion for all sites: some pairs have thousands.
@@ -132,9 +131,10 @@ corpusSuite('diff of real snapshots', valid, () => {
       const there = await diff(a, b);
       const back = await diff(b, a);
       expectAddsUp(there);
-      expect(
-        back.sites.map((site) => [0 - site.delta_bytes, site.b_site, site.a_site, mirrored[site.match] ?? site.match]),
-      ).toEqual(there.sites.map((site) => [site.delta_bytes, site.a_site, site.b_site, site.match]));
+      const negative = back.sites.map(({ delta_bytes: bytes, a_site, b_site, match }) => [
+        ...[0 - bytes, b_site, a_site, mirrored[match] ?? match],
+      ]);
+      expect(negative).toEqual(there.sites.map((site) => [site.delta_bytes, site.a_site, site.b_site, site.match]));
     }
   });
 
@@ -164,9 +164,8 @@ corpusSuite('diff of real snapshots', valid, () => {
     async ({ a, b, peer }) => {
       const paths = [join(SNAPSHOTS, a), join(SNAPSHOTS, b)];
       const env = { XDG_CACHE_HOME: directory };
-      const result = buildCli()
-        .expect(0, ['diff', ...paths, '--limit', '0', '--json'], { env })
-        .json<SnapshotDiff>();
+      const args = ['diff', ...paths, '--limit', '0', '--json'];
+      const result = buildCli().expect(0, args, { env }).json<SnapshotDiff>();
       expectAddsUp(result);
       // A store of both and a store of each give the same answer.
       expect(result.sites).toEqual((await diff(a, b)).sites);

@@ -82,13 +82,9 @@ corpusSuite('estimator vectors', vectors, () => {
     const result = estimate(inputs, 'megatron-lm');
     const usesSp = inputs['sequence_parallel'] === true && inputs['recompute_granularity'] === 'selective';
     expect(modelState(result)).toBe(expected.weight_and_optimizer_bytes);
-    expect(result.activation_bytes).toBe(
-      usesSp ? expected.activation_bytes_sp_formula : expected.activation_bytes_no_sp_formula,
-    );
-    expect(result.figures).toMatchObject({
-      activation_bytes_sp_formula: expected.activation_bytes_sp_formula,
-      activation_bytes_no_sp_formula: expected.activation_bytes_no_sp_formula,
-    });
+    const { activation_bytes_sp_formula, activation_bytes_no_sp_formula } = expected;
+    expect(result.activation_bytes).toBe(usesSp ? activation_bytes_sp_formula : activation_bytes_no_sp_formula);
+    expect(result.figures).toMatchObject({ activation_bytes_sp_formula, activation_bytes_no_sp_formula });
     expect(result.printed?.log_lines).toEqual(expected.stdout_lines);
     expectSum(result);
   });

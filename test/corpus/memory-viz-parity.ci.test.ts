@@ -52,26 +52,24 @@ function tests(): void {
     return devices.every((device) => device.invariants_hold);
   };
 
-  it.each(files)(
-    '%s: the peak it plots is our timeline of requested bytes, and so are the elements it assumes',
-    (name) => {
-      const figures = answers.find((answer) => answer.path === name)!.memory_viz!;
-      for (const recording of recordings.get(name)!) {
-        const theirs = vizTimeline(vizSnapshot(recording));
-        const ours = figures.find(({ device }) => device === recording.device)!;
-        expect(ours.plotted_peak_bytes).toBe(theirs.plottedPeak);
-        expect(ours.initially_allocated).toBe(theirs.initially.length);
-        expect(ours.initially_allocated_bytes).toBe(sum(theirs.initially.map(({ size }) => size)));
-      }
-    },
-  );
+  const figuresOf = (name: string, device: number) =>
+    answers.find(({ path }) => path === name)!.memory_viz!.find((figures) => figures.device === device)!;
+
+  it.each(files)('%s: the peak it plots is of requested bytes, as are the elements it assumes', (name) => {
+    for (const recording of recordings.get(name)!) {
+      const { plottedPeak, initially } = vizTimeline(vizSnapshot(recording));
+      const ours = figuresOf(name, recording.device);
+      expect(ours.plotted_peak_bytes).toBe(plottedPeak);
+      expect(ours.initially_allocated).toBe(initially.length);
+      expect(ours.initially_allocated_bytes).toBe(sum(initially.map(({ size }) => size)));
+    }
+  });
 
   it.each(files)('%s: requested bytes peak below or at actual ones', (name) => {
     const answer = answers.find((candidate) => candidate.path === name)!;
     for (const device of answer.devices) {
       if (device.basis !== 'actual') continue;
-      const plotted = answer.memory_viz!.find((figures) => figures.device === device.device)!;
-      expect(plotted.plotted_peak_bytes).toBeLessThanOrEqual(device.active_bytes);
+      expect(figuresOf(name, device.device).plotted_peak_bytes).toBeLessThanOrEqual(device.active_bytes);
     }
   });
 
@@ -92,9 +90,10 @@ function tests(): void {
   it.each(files)('%s: its fragmentation index of the dump', async (name) => {
     if (!(await consistent(name))) return;
     for (const recording of recordings.get(name)!) {
-      const figures = answers.find((answer) => answer.path === name)!.memory_viz!;
-      const ours = figures.find(({ device }) => device === recording.device)!;
-      expect(ours.fragmentation_index).toBeCloseTo(vizFragmentation(vizSnapshot(recording)), 12);
+      expect(figuresOf(name, recording.device).fragmentation_index).toBeCloseTo(
+        vizFragmentation(vizSnapshot(recording)),
+        12,
+      );
     }
   });
 

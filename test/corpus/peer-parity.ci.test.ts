@@ -97,14 +97,16 @@ corpusSuite('figures of the peers', [...parses, ...compares, ...peaks], () => {
       expect(full?.alloc_count ?? 0).toBe(theirs.device_traces.actions['alloc'] ?? 0);
       expect(full?.free_count ?? 0).toBe(theirs.device_traces.actions['free_completed'] ?? 0);
       // They print fifteen.
-      expect(throughput.slice(0, 15).map(({ source, bytes, count }) => [source, bytes, count])).toEqual(
-        theirs.top_sources.map(({ source, throughput_bytes, alloc_count }) => [source, throughput_bytes, alloc_count]),
-      );
+      const printed = theirs.top_sources.map((one) => [one.source, one.throughput_bytes, one.alloc_count]);
+      expect(throughput.slice(0, 15).map(({ source, bytes, count }) => [source, bytes, count])).toEqual(printed);
       expect(sum(throughput.map(({ bytes }) => bytes))).toBe(full?.throughput_bytes ?? 0);
       expect(sum(throughput.map(({ count }) => count))).toBe(full?.alloc_count ?? 0);
-      expect(steps.map(({ step, start_us, end_us }) => [String(step), start_us, end_us])).toEqual(
-        Object.entries(theirs.profiler_steps).map(([step, { start_us, end_us }]) => [step, start_us, end_us]),
-      );
+      const marked = Object.entries(theirs.profiler_steps).map(([step, { start_us, end_us }]) => [
+        step,
+        start_us,
+        end_us,
+      ]);
+      expect(steps.map(({ step, start_us, end_us }) => [String(step), start_us, end_us])).toEqual(marked);
     });
   });
 
@@ -127,9 +129,8 @@ corpusSuite('figures of the peers', [...parses, ...compares, ...peaks], () => {
           unmatched_frees: full[`unmatched_${side}`],
         });
         const ofTheirs = theirs.drill_down!.sources.map((source) => [source.source, source[`peak_${side}`]] as const);
-        expect(new Map(ours.full_trace!.sources_at_peak.map(({ source, bytes }) => [source, bytes]))).toEqual(
-          new Map(ofTheirs.filter(([, bytes]) => bytes > 0)),
-        );
+        const atPeak = new Map(ours.full_trace!.sources_at_peak.map(({ source, bytes }) => [source, bytes]));
+        expect(atPeak).toEqual(new Map(ofTheirs.filter(([, bytes]) => bytes > 0)));
       }
     },
   );

@@ -66,9 +66,8 @@ corpusSuite('snapshots of the corpus', files, () => {
     const final = truth.per_device_final ?? {};
     const traces = truth.traces ?? {};
     // A device without segments and without entries is a device that was never used, and has no row.
-    expect(devices.map((device) => String(device.device)).sort()).toEqual(
-      [...new Set([...Object.keys(final), ...Object.keys(traces)])].sort(),
-    );
+    const used = new Set([...Object.keys(final), ...Object.keys(traces)]);
+    expect(devices.map((device) => String(device.device)).sort()).toEqual([...used].sort());
     for (const device of devices) {
       expectFinal(device, final[device.device]);
       expectTrace(device, traces[device.device]);
@@ -80,9 +79,7 @@ corpusSuite('snapshots of the corpus', files, () => {
     const own = notes.filter((note) => note.kind.startsWith('invariant_'));
     if (isBroken(truthOf(name))) {
       expect(invariants_hold).toBe(false);
-      expect(own.map((note) => note.kind)).toEqual(
-        expect.arrayContaining([expect.stringMatching(/^invariant_(?:tiling|header_sums)$/)]),
-      );
+      expect(own.some(({ kind }) => /^invariant_(?:tiling|header_sums)$/.test(kind))).toBe(true);
     } else {
       expect(own).toEqual([]);
       expect(invariants_hold).toBe(true);

@@ -7,9 +7,15 @@ import { isAncestor, MOST_COMMITS, readCommit, suspectCommits } from '../../src/
 import { compareCommits } from '../../src/git/compare-commits.js';
 import { openRepository, type Repository } from '../../src/git/repository.js';
 import { resolveRevision } from '../../src/git/resolve-revision.js';
-import type { MbfError } from '../../src/model/errors.js';
 import { type ChangedFile, type CommitComparison, commitsTouching } from '../../src/model/git.js';
-import { gitEnvironment, openTestRepository, repositoryAt, scratch, type TestRepository } from './repositories.js';
+import {
+  gitEnvironment,
+  openTestRepository,
+  refusal,
+  repositoryAt,
+  scratch,
+  type TestRepository,
+} from './repositories.js';
 
 type Files = Parameters<TestRepository['write']>[0];
 
@@ -23,12 +29,6 @@ const numbers = (from: number, to: number): string =>
 function commits(list: Readonly<Record<string, Files>>, repo = repositoryAt(scratch())) {
   return { repo, shas: Object.entries(list).map(([subject, files]) => repo.commit(subject, files)) };
 }
-
-const refusal = (question: Promise<unknown>): Promise<MbfError> =>
-  question.then(
-    () => expect.fail('it was answered'),
-    (error: MbfError) => error,
-  );
 
 /** `path`, `+added`, `-deleted`, or `from>to`. */
 const namesOf = ({ old_path: from, new_path: to }: ChangedFile): string =>
@@ -69,12 +69,8 @@ describe('openRepository', () => {
     const [repo, other] = [repositoryAt(join(base, 'one')), repositoryAt(join(base, 'other'))];
     const sha = repo.commit('mine', { x: '1' });
     other.commit('theirs', { x: '2' });
-    const environment = {
-      ...gitEnvironment(),
-      GIT_DIR: join(other.root, '.git'),
-      GIT_WORK_TREE: other.root,
-      GIT_INDEX_FILE: '/nowhere',
-    };
+    const hook = { GIT_DIR: join(other.root, '.git'), GIT_WORK_TREE: other.root, GIT_INDEX_FILE: '/nowhere' };
+    const environment = { ...gitEnvironment(), ...hook };
     const opened = await openRepository(repo.root, environment);
     expect(opened.root).toBe(repo.root);
     expect(await resolveRevision(opened, 'HEAD')).toBe(sha);
@@ -84,9 +80,8 @@ describe('openRepository', () => {
     const base = scratch();
     if (what === 'a file') writeFileSync(join(base, what), '');
     if (what === 'no repository') mkdirSync(join(base, what));
-    const error = await refusal(
-      openRepository(join(base, what), { ...gitEnvironment(), GIT_CEILING_DIRECTORIES: base }),
-    );
+    const environment = { ...gitEnvironment(), GIT_CEILING_DIRECTORIES: base };
+    const error = await refusal(openRepository(join(base, what), environment));
     expect(error.code).toBe('MBF1008');
     expect(error.describe()).toContain(what);
   });
@@ -146,16 +141,14 @@ describe('compareCommits', () => {
   it('has hunks without context, with the function they are in', async () => {
     const repo = repositoryAt(scratch());
     const source = [
-      'import torch',
-      'class Layer(torch.nn.Module):',
-      '    def __init__(self):',
-      '        self.a = 1',
-      '',
-      '    @jit_fuser',
-      '    async def forward(self, x):',
-      '        y = self.a(x)',
-      '        del x',
-      '        return y',
+      ...['import torch', 'class Layer(torch.nn.Module):', '    def __init__(self):', '        self.a = 1', ''],
+      ...[
+        '    @jit_fuser',
+        '    async def forward(self, x):',
+        '        y = self.a(x)',
+        '        del x',
+        '        return y',
+      ],
     ];
     const first = repo.commit('first', { 'm.py': `${source.join('\n')}\n` });
     source.splice(8, 1);
@@ -180,40 +173,20 @@ describe('compareCommits', () => {
   it('distinguishes added, deleted, emptied, binary, mode-only, linked and renamed files', async () => {
     const repo = repositoryAt(scratch());
     repo.commit('first', {
-      'old/name.py': numbers(1, 40),
-      'gone.py': 'a\nb\n',
-      'empty.py': '',
-      data: new Uint8Array([0, 1, 2, 0, 255]),
-      'run.sh': 'true\n',
-      link: 'text\n',
-      'end.txt': 'one\ntwo',
-      'cut.txt': 'one\ntwo\n',
+      ...{ 'old/name.py': numbers(1, 40), 'gone.py': 'a\nb\n', 'empty.py': '', 'run.sh': 'true\n', link: 'text\n' },
+      ...{ data: new Uint8Array([0, 1, 2, 0, 255]), 'end.txt': 'one\ntwo', 'cut.txt': 'one\ntwo\n' },
     });
     repo.write({
-      'old/name.py': null,
-      'new/place.py': `${numbers(1, 20)}inserted\n${numbers(21, 40)}`,
-      'gone.py': null,
-      'fresh.py': 'x\n',
-      data: new Uint8Array([0, 1, 2, 0, 254]),
-      'end.txt': 'one\ntwo\nthree\n',
-      'cut.txt': '',
+      ...{ 'old/name.py': null, 'new/place.py': `${numbers(1, 20)}inserted\n${numbers(21, 40)}`, 'gone.py': null },
+      ...{ 'fresh.py': 'x\n', data: new Uint8Array([0, 1, 2, 0, 254]), 'end.txt': 'one\ntwo\nthree\n', 'cut.txt': '' },
     });
     chmodSync(join(repo.root, 'run.sh'), 0o755);
     rmSync(join(repo.root, 'link'));
     symlinkSync('fresh.py', join(repo.root, 'link'));
     repo.commit('second');
     const comparison = await compared(repo);
-    const changed = [
-      'cut.txt',
-      'data',
-      'end.txt',
-      '+fresh.py',
-      '-gone.py',
-      'link',
-      'old/name.py>new/place.py',
-      'run.sh',
-    ];
-    expect(comparison.files.map(namesOf)).toEqual(changed);
+    const changed = 'cut.txt data end.txt +fresh.py -gone.py link old/name.py>new/place.py run.sh';
+    expect(comparison.files.map(namesOf)).toEqual(changed.split(' '));
     expect(fileOf(comparison, 'data')).toMatchObject({ binary: true, hunks: [] });
     expect(fileOf(comparison, 'run.sh')).toMatchObject({ binary: false, hunks: [], similarity: null });
     expect(fileOf(comparison, 'gone.py').hunks).toMatchObject([
@@ -250,17 +223,10 @@ describe('compareCommits', () => {
 
   it('reads renames between such names', async () => {
     const repo = repositoryAt(scratch());
-    repo.commit('first', {
-      'tab\told.py': numbers(1, 30),
-      'plain.py': numbers(100, 130),
-      'd/x b/x.py': numbers(200, 230),
-    });
+    const [tab, plain, deep] = [numbers(1, 30), numbers(100, 130), numbers(200, 230)];
+    repo.commit('first', { 'tab\told.py': tab, 'plain.py': plain, 'd/x b/x.py': deep });
     repo.write({ 'tab\told.py': null, 'plain.py': null, 'd/x b/x.py': null });
-    repo.commit('second', {
-      'plain new.py': `${numbers(1, 30)}more\n`,
-      'quo"te.py': numbers(100, 130),
-      'x b/x b/x.py': `${numbers(200, 230)}more\n`,
-    });
+    repo.commit('second', { 'plain new.py': `${tab}more\n`, 'quo"te.py': plain, 'x b/x b/x.py': `${deep}more\n` });
     const { files } = await compared(repo);
     const renamed = ['tab\told.py>plain new.py', 'plain.py>quo"te.py', 'd/x b/x.py>x b/x b/x.py'];
     expect(files.map(namesOf)).toEqual(renamed);
@@ -345,13 +311,8 @@ describe('compareCommits', () => {
     const repo = repositoryAt(scratch());
     const big = Array.from({ length: 150_000 }, (_, i) => `${i}`).join('\n');
     repo.commit('first', { 'a.csv': 'x\n', 'b.txt': 'x\n', 'c.txt': 'x\n', 'min.js': 'x\n', 'z.py': 'x\n' });
-    repo.commit('second', {
-      'a.csv': 'row of data\n'.repeat(1_000_000),
-      'b.txt': big,
-      'c.txt': big,
-      'min.js': `${'y'.repeat(100_000)}\n`,
-      'z.py': 'y\n',
-    });
+    const [csv, js] = ['row of data\n'.repeat(1_000_000), `${'y'.repeat(100_000)}\n`];
+    repo.commit('second', { 'a.csv': csv, 'b.txt': big, 'c.txt': big, 'min.js': js, 'z.py': 'y\n' });
     const comparison = await compared(repo);
     expect(comparison.truncated).toBe(true);
     expect(fileOf(comparison, 'a.csv')).toMatchObject({ binary: true, hunks: [] });
@@ -445,9 +406,8 @@ describe('submodules', () => {
     expect(fileOf(comparison, 'megatron/core/mlp.py').hunks).toMatchObject([
       { context: 'def forward(x):', removed: ['    return x'], added: ['    y = x.float()', '    return y'] },
     ]);
-    expect(commitsTouching(comparison.commits, fileOf(comparison, 'new file.py')).map((repo) => repo.subject)).toEqual([
-      'bump Megatron-LM',
-    ]);
+    const touching = commitsTouching(comparison.commits, fileOf(comparison, 'new file.py'));
+    expect(touching.map(({ subject }) => subject)).toEqual(['bump Megatron-LM']);
   });
 
   it('finds its history where git keeps it, also from a linked worktree', async () => {

@@ -4,8 +4,8 @@
  * in a shared folder, may have all.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { chmodSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitsTouching, suspectCommits } from '../../src/git/commits.js';
 import { compareCommits } from '../../src/git/compare-commits.js';
@@ -13,24 +13,25 @@ import { listCommits } from '../../src/git/list-commits.js';
 import { openRepository } from '../../src/git/repository.js';
 import { runGit } from '../../src/git/run-git.js';
 import { submodulesOffPin } from '../../src/git/submodules-off-pin.js';
-import type { MbfError } from '../../src/model/errors.js';
-import { gitEnvironment, processesWith, repositoryAt, scratch, type TestRepository } from './repositories.js';
-
-const pipe = (path: string): string => {
-  rmSync(path, { force: true });
-  execFileSync('mkfifo', [path]);
-  return path;
-};
-const endless = (path: string): string => {
-  rmSync(path, { force: true });
-  symlinkSync('/dev/zero', path);
-  return path;
-};
+import {
+  endless,
+  gitEnvironment,
+  pathOfOlderGit,
+  pipe,
+  processesWith,
+  refusal,
+  repositoryAt,
+  scratch,
+  sharedRepository,
+  type TestRepository,
+} from './repositories.js';
 
 function twoCommits(root = scratch()): { made: TestRepository; shas: [string, string] } {
-  const made = repositoryAt(root);
-  const first = made.commit('first', { 'm.py': 'a = 1\n' });
-  return { made, shas: [first, made.commit('second', { 'm.py': 'a = 2\n' })] };
+  const { repo, shas } = sharedRepository('two-commits', root, (made) => {
+    made.commit('first', { 'm.py': 'a = 1\n' });
+    made.commit('second', { 'm.py': 'a = 2\n' });
+  });
+  return { made: repo, shas: shas as [string, string] };
 }
 
 /** Every call of git that a verb makes. */
@@ -48,42 +49,22 @@ async function questions(root: string, [first, second]: readonly [string, string
 
 const ANSWERS = { files: ['m.py'], touching: ['second'], suspects: ['second'], commits: 2, offPin: [] };
 
-const refusal = (question: Promise<unknown>): Promise<MbfError> =>
-  question.then(
-    () => expect.fail('it was answered'),
-    (error: MbfError) => error,
-  );
-
 describe('settings of a repository', () => {
   it('start no program', async () => {
     const { made, shas } = twoCommits();
     const canary = join(made.root, 'canary');
     const program = `touch ${canary} #`;
-    for (const [key, value] of [
-      ['diff.odd.textconv', program],
-      ['diff.odd.command', program],
-      ['diff.external', program],
-      ['filter.odd.clean', program],
-      ['filter.odd.smudge', program],
-      ['filter.odd.process', program],
-      ['core.fsmonitor', program],
-      ['core.pager', program],
-      ['core.sshCommand', program],
-      ['core.gitProxy', program],
-      ['core.editor', program],
-      ['core.alternateRefsCommand', program],
-      ['credential.helper', `!${program}`],
-      ['gpg.program', program],
-      ['log.showSignature', 'true'],
-      ['uploadpack.packObjectsHook', program],
-      ['remote.origin.uploadpack', program],
-      ['trace2.eventTarget', canary],
-      ...['log', 'diff-tree', 'rev-parse', 'rev-list', 'config', 'cat-file', 'ls-files'].map((name) => [
-        `alias.${name}`,
-        `!${program}`,
-      ]),
+    const aliases = ['log', 'diff-tree', 'rev-parse', 'rev-list', 'config', 'cat-file', 'ls-files'];
+    for (const setting of [
+      ...['diff.odd.textconv', 'diff.odd.command', 'diff.external', 'filter.odd.clean', 'filter.odd.smudge'],
+      ...['filter.odd.process', 'core.fsmonitor', 'core.pager', 'core.sshCommand', 'core.gitProxy', 'core.editor'],
+      ...['core.alternateRefsCommand', 'gpg.program', 'uploadpack.packObjectsHook', 'remote.origin.uploadpack'],
     ])
-      made.git('config', key!, value!);
+      made.git('config', setting, program);
+    for (const setting of ['credential.helper', ...aliases.map((name) => `alias.${name}`)])
+      made.git('config', setting, `!${program}`);
+    made.git('config', 'log.showSignature', 'true');
+    made.git('config', 'trace2.eventTarget', canary);
     made.write({ '.git/info/attributes': '* diff=odd filter=odd\n' });
     const hooks = join(made.root, 'hooks');
     made.write({ 'hooks/reference-transaction': `#!/bin/sh\n${program}\n` });
@@ -104,11 +85,7 @@ describe('settings of a repository', () => {
     const config = (key: string, value: string): unknown => made.git('-C', clone, 'config', key, value);
     config('protocol.allow', 'always');
     config('fetch.bundleURI', 'pwn::x');
-    mkdirSync(join(base, 'bin'));
-    const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    writeFileSync(join(base, 'bin', 'git'), `#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec ${git} "$@"\n`);
-    chmodSync(join(base, 'bin', 'git'), 0o755);
-    const environment = { ...gitEnvironment(), PATH: `${join(base, 'bin')}${delimiter}${process.env['PATH']}` };
+    const environment = { ...gitEnvironment(), PATH: pathOfOlderGit(base) };
     for (const [transport, url] of [
       ['pwn', 'pwn::x'],
       ['none', 'none::x'],
@@ -128,15 +105,9 @@ describe('settings of a repository', () => {
 
   it('name no file that git waits for', async () => {
     const { made, shas } = twoCommits();
+    const files = 'core.attributesFile core.excludesFile diff.orderFile mailmap.file blame.ignoreRevsFile'.split(' ');
     for (const make of [pipe, endless]) {
-      for (const key of [
-        'core.attributesFile',
-        'core.excludesFile',
-        'diff.orderFile',
-        'mailmap.file',
-        'blame.ignoreRevsFile',
-      ])
-        made.git('config', key, make(join(made.root, '.git', key)));
+      for (const key of files) made.git('config', key, make(join(made.root, '.git', key)));
       make(join(made.root, '.mailmap'));
       expect(await questions(made.root, shas)).toEqual(ANSWERS);
     }

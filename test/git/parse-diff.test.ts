@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseCommits } from '../../src/git/parse-commits.js';
 import { parseDiff, quotePath, unquotePath } from '../../src/git/parse-diff.js';
+import { SEED } from '../support/level.js';
 
 const ID = 'a'.repeat(40);
 const NONE = '0'.repeat(40);
@@ -26,6 +27,7 @@ describe('paths', () => {
         expect(unquotePath(quotePath(path))).toBe(path);
         expect(quotePath(path)).not.toMatch(/[\n\t]/);
       }),
+      { seed: SEED },
     );
   });
 });
@@ -111,6 +113,7 @@ describe('parseDiff', () => {
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
         expect(parseDiff(pieces.join('')).files).toBeInstanceOf(Array);
       }),
+      { seed: SEED },
     );
   });
 });

@@ -1,9 +1,21 @@
 /** Real repositories in temporary directories, whatever the settings of who runs the tests. */
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { delimiter, dirname, join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import type { MbfError } from '../../src/model/errors.js';
+import { sharedFolder } from '../support/stores.js';
 
 export interface TestRepository {
   readonly root: string;
@@ -74,6 +86,42 @@ export function openTestRepository(root: string): TestRepository {
     },
   };
 }
+
+/** A copy at `root` of a repository that `make` makes once per build, and its commits, oldest first. */
+export function sharedRepository(name: string, root: string, make: (repo: TestRepository) => void) {
+  const made = sharedFolder(`git-${name}`, (folder) => make(repositoryAt(folder)));
+  cpSync(made, root, { recursive: true });
+  const repo = openTestRepository(root);
+  return { repo, shas: repo.git('rev-list', '--reverse', 'HEAD').trim().split('\n') };
+}
+
+/** A pipe nobody writes to, and a link to a device without an end, in the place of a file. */
+export function pipe(path: string): string {
+  rmSync(path, { force: true });
+  execFileSync('mkfifo', [path]);
+  return path;
+}
+export function endless(path: string): string {
+  rmSync(path, { force: true });
+  symlinkSync('/dev/zero', path);
+  return path;
+}
+
+/** A PATH below `directory` with a git that does not know GIT_NO_LAZY_FETCH. */
+export function pathOfOlderGit(directory: string): string {
+  const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  const bin = join(directory, 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'git'), `#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec ${git} "$@"\n`, { mode: 0o755 });
+  return `${bin}${delimiter}${process.env['PATH']}`;
+}
+
+/** The error of a question that must not be answered. */
+export const refusal = (question: Promise<unknown>): Promise<MbfError> =>
+  question.then(
+    () => expect.fail('it was answered'),
+    (error: MbfError) => error,
+  );
 
 /** Command lines of running processes with a word in them, such as a directory; `program` is how they begin. */
 export function processesWith(word: string, program = /^/): string[] {

@@ -39,23 +39,12 @@ export function findChromium(): string | undefined {
 
 export async function launchBrowser(executable: string): Promise<Browser> {
   const profile = mkdtempSync(join(tmpdir(), 'mbforensics-browser-'));
-  const child = spawn(
-    executable,
-    [
-      '--headless=new',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-dev-shm-usage',
-      '--force-color-profile=srgb',
-      '--hide-scrollbars',
-      `--user-data-dir=${profile}`,
-      '--remote-debugging-pipe',
-      'about:blank',
-    ],
-    { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] },
-  );
+  const flags = [
+    ...['--headless=new', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'],
+    ...['--disable-dev-shm-usage', '--force-color-profile=srgb', '--hide-scrollbars', '--remote-debugging-pipe'],
+  ];
+  const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] as const;
+  const child = spawn(executable, [...flags, `--user-data-dir=${profile}`, 'about:blank'], { stdio: [...stdio] });
   const connection = connect(child);
   return {
     async newPage({ width, height, scale = 1 } = { width: 1600, height: 900 }) {

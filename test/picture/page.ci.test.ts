@@ -11,15 +11,15 @@ import type { DiagnoseResult, PeakResult } from '../../src/model/results/common.
 import type { DiffResult } from '../../src/model/results/diff.js';
 import type { TimelineResult } from '../../src/model/results/timeline.js';
 import { formatBytes, GIB, MIB } from '../../src/model/units.js';
-import { repoRoot } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { buildCli } from '../support/cli.js';
 import { skipLoudly } from '../support/corpus.js';
-import { smallSnapshot } from '../support/small-snapshot.js';
+import { type SmallBlock, type SmallEntry, smallSnapshot } from '../support/small-snapshot.js';
+import { samplePath, sampleStore } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { type Browser, findChromium, launchBrowser, type Page } from './browser.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'llama3-70b-fragmentation');
-const AFTER = join(repoRoot, 'samples', 'llama3-70b-expandable');
+const SAMPLE = samplePath('llama3-70b-fragmentation');
+const AFTER = samplePath('llama3-70b-expandable');
 const HOSTILE = '</script><img src=x onerror="document.title=`run`">\u202e\u0007';
 
 const chromium = findChromium();
@@ -30,17 +30,16 @@ describe('pages in a browser', () => {
     return;
   }
   const directory = temporaryDirectory();
-  let cli: Cli;
+  const cli = buildCli();
   let browser: Browser;
 
   beforeAll(async () => {
     if (chromium === undefined) throw new Error('Chromium is required here, and it is not installed');
-    cli = buildCli();
     browser = await launchBrowser(chromium);
   });
   afterAll(async () => browser?.close());
 
-  const db = join(directory, 'store.duckdb');
+  const ask = <T>(...args: readonly string[]): T => cli.expect(0, [...args, '--json']).json<T>();
   let pages = 0;
   /** Writes the page of a command line, and opens it. */
   async function open(args: readonly string[], hash = ''): Promise<{ page: Page; file: string }> {
@@ -57,6 +56,11 @@ describe('pages in a browser', () => {
     page.evaluate(
       'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 400))))',
     );
+  const FOCUS = '[...document.querySelectorAll("#stacked canvas[tabindex]")].at(-1).focus()';
+  async function press(page: Page, ...keys: readonly string[]): Promise<void> {
+    for (const key of keys) await page.press(key);
+    await settled(page);
+  }
   const mistakes = (page: Page): string[] =>
     page.events
       .filter(({ method }) => method === 'Runtime.exceptionThrown' || method === 'Log.entryAdded')
@@ -65,6 +69,12 @@ describe('pages in a browser', () => {
     page.events
       .filter(({ method }) => method === 'Network.requestWillBeSent')
       .map(({ params }) => (params['request'] as { url: string }).url);
+  const trace = () => ask<TimelineResult>('timeline', SAMPLE).snapshots[0]!.devices[0]!.trace!;
+  /** One request, its own, and no error. */
+  function expectQuiet(page: Page): void {
+    expect(requests(page)).toHaveLength(1);
+    expect(mistakes(page)).toEqual([]);
+  }
   const hashOf = (page: Page): Promise<string> => page.evaluate('location.hash');
   const text = (page: Page, selector: string): Promise<string> =>
     page.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent`);
@@ -79,7 +89,6 @@ describe('pages in a browser', () => {
     let page: Page;
     let file = '';
     beforeAll(async () => {
-      cli.expect(0, ['ingest', SAMPLE, '--db', db]);
       ({ page, file } = await open(['report', SAMPLE]));
     });
 
@@ -109,11 +118,8 @@ describe('pages in a browser', () => {
         return refused || window.injected !== true;
       })()`);
       expect(ran).toBe(true);
-      expect(
-        await strict.evaluate(
-          `(() => { try { document.body.innerHTML = '<b></b>'; return 'set'; } catch (error) { return error.name; } })()`,
-        ),
-      ).toBe('TypeError');
+      const markup = `(() => { try { document.body.innerHTML = '<b></b>'; } catch (error) { return error.name; } })()`;
+      expect(await strict.evaluate(markup)).toBe('TypeError');
       await strict.close();
     });
 
@@ -124,7 +130,7 @@ describe('pages in a browser', () => {
     });
 
     it('has the verdict, the fix and the account of diagnose', async () => {
-      const { verdicts } = cli.expect(0, ['diagnose', SAMPLE, '--json']).json<DiagnoseResult>();
+      const { verdicts } = ask<DiagnoseResult>('diagnose', SAMPLE);
       const { accounting, accounting_total: total } = verdicts[0]!;
       const header = await text(page, '#verdict, header');
       expect(header).toContain('fragmentation');
@@ -136,15 +142,14 @@ describe('pages in a browser', () => {
 
     it('has the components of attribute, the call sites of peak and the steps of timeline, to the byte', async () => {
       for (const at of ['oom', 'peak']) {
-        const { devices } = cli.expect(0, ['attribute', SAMPLE, '--at', at, '--json']).json<AttributeResult>();
+        const { devices } = ask<AttributeResult>('attribute', SAMPLE, '--at', at);
         const cells = (await cellBytes(page, '#stacked details.twin')).flat();
         for (const component of devices[0]!.components) expect(cells).toContain(component.bytes);
-        const { snapshots } = cli.expect(0, ['peak', SAMPLE, '--at', at, '--limit', '25', '--json']).json<PeakResult>();
+        const { snapshots } = ask<PeakResult>('peak', SAMPLE, '--at', at, '--limit', '25');
         const sites = (await cellBytes(page, '#flame details.twin')).flat();
         for (const group of snapshots[0]!.devices[0]!.groups) expect(sites).toContain(group.bytes);
       }
-      const timeline = cli.expect(0, ['timeline', SAMPLE, '--json']).json<TimelineResult>();
-      const { rows } = timeline.snapshots[0]!.devices[0]!.trace!.steps;
+      const { rows } = trace().steps;
       const steps = (await cellBytes(page, '#steps')).flat();
       expect(rows.length).toBeGreaterThan(0);
       for (const row of rows)
@@ -152,32 +157,25 @@ describe('pages in a browser', () => {
     });
 
     it('moves the cursor by keys, and shows exact figures that add up', async () => {
-      const { peak_active: peak, ooms } = cli.expect(0, ['timeline', SAMPLE, '--json']).json<TimelineResult>()
-        .snapshots[0]!.devices[0]!.trace!.marks;
+      const { peak_active: peak, ooms } = trace().marks;
       const figures = (): Promise<number[]> =>
         page.evaluate(
           `[...document.querySelectorAll('#stacked .at-cursor td')].map((cell) => Number((/([0-9,]+) bytes/.exec(cell.title) ?? [, '0'])[1].replaceAll(',', '')))`,
         );
       // The strip of the whole trace is above it.
-      await page.evaluate('[...document.querySelectorAll("#stacked canvas[tabindex]")].at(-1).focus()');
-      await page.press('p');
-      await settled(page);
+      await page.evaluate(FOCUS);
+      await press(page, 'p');
       const [, , , active, ...components] = await figures();
       expect(active).toBe(peak.bytes);
       // The last row is a part of the ones above.
       expect(components.slice(0, -1).reduce((sum, bytes) => sum + bytes, 0)).toBe(active);
-      await page.press('Home');
-      await page.press('o');
-      await settled(page);
+      await press(page, 'Home', 'o');
       expect(await text(page, '#stacked .readout')).toContain(ooms[0]!.seq.toLocaleString('en-US'));
-      await page.press('ArrowLeft');
-      await settled(page);
+      await press(page, 'ArrowLeft');
       expect(await text(page, '#stacked .readout')).toContain((ooms[0]!.seq - 1).toLocaleString('en-US'));
-      await page.press('+');
-      await settled(page);
+      await press(page, '+');
       expect(await hashOf(page)).toMatch(/z=\d+-\d+/);
-      await page.press('0');
-      await settled(page);
+      await press(page, '0');
     });
 
     it('opens at what its address names, and ignores the rest', async () => {
@@ -186,9 +184,8 @@ describe('pages in a browser', () => {
       await settled(linked);
       expect(await text(linked, '#stacked .readout')).toContain('12,000');
       expect(await linked.evaluate('document.getElementById("evidence-E6").open')).toBe(true);
-      await linked.evaluate('[...document.querySelectorAll("#stacked canvas[tabindex]")].at(-1).focus()');
-      await linked.press('ArrowLeft');
-      await settled(linked);
+      await linked.evaluate(FOCUS);
+      await press(linked, 'ArrowLeft');
       await linked.evaluate('new Promise((done) => setTimeout(done, 1000))');
       expect(await hashOf(linked)).toMatch(/t=11999/);
       expect(await hashOf(linked)).not.toContain('evil');
@@ -231,9 +228,7 @@ describe('pages in a browser', () => {
       const open = '[...document.querySelectorAll("details")].filter(({ open }) => open).length';
       const before = await page.evaluate<number>(open);
       await page.evaluate('dispatchEvent(new Event("beforeprint"))');
-      expect(await page.evaluate<number>(open)).toBe(
-        await page.evaluate<number>('document.querySelectorAll("details").length'),
-      );
+      expect(await page.evaluate(open)).toBe(await page.evaluate('document.querySelectorAll("details").length'));
       await page.evaluate('dispatchEvent(new Event("afterprint"))');
       expect(await page.evaluate<number>(open)).toBe(before);
       const { data } = await page.send<{ data: string }>('Page.printToPDF', { printBackground: true });
@@ -254,22 +249,16 @@ describe('pages in a browser', () => {
   it('shows hostile names as text', async () => {
     const run = join(directory, 'run <img src=x onerror=alert(1)>');
     mkdirSync(run);
-    const frame = `${HOSTILE} /job/<script>alert(1)</script>.py:7`;
-    writeFileSync(
-      join(run, 'snapshot_0.pickle'),
-      smallSnapshot({
-        segments: [
-          [
-            { size: 2 * MIB, stack: [frame] },
-            { size: 18 * MIB, state: 'inactive' },
-          ],
-        ],
-        entries: [
-          { action: 'alloc', addr: 0x7f00_0000_0000, size: 2 * MIB, stack: [frame] },
-          { action: 'oom', addr: 512 * MIB, size: 64 * MIB, stack: [frame] },
-        ],
-      }),
-    );
+    const stack = [`${HOSTILE} /job/<script>alert(1)</script>.py:7`];
+    const [live, free]: SmallBlock[] = [
+      { size: 2 * MIB, stack },
+      { size: 18 * MIB, state: 'inactive' },
+    ] as const;
+    const entries: SmallEntry[] = [
+      { action: 'alloc', addr: 0x7f00_0000_0000, size: 2 * MIB, stack },
+      { action: 'oom', addr: 512 * MIB, size: 64 * MIB, stack },
+    ];
+    writeFileSync(join(run, 'snapshot_0.pickle'), smallSnapshot({ segments: [[live!, free!]], entries }));
     writeFileSync(
       join(run, 'train.log'),
       `host ${HOSTILE}\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB. GPU 0 has a total capacity of 1.00 GiB of which 512.00 MiB is free. ${HOSTILE}\n`,
@@ -278,16 +267,14 @@ describe('pages in a browser', () => {
     expect(await page.evaluate('document.title')).toContain('<img');
     expect(await page.evaluate('document.querySelectorAll("img").length')).toBe(0);
     expect(await page.evaluate('document.querySelectorAll("script:not([type])").length')).toBe(1);
-    expect(
-      await page.evaluate('/[\\u202a-\\u202e\\u2066-\\u2069\\u0007]/.test(document.documentElement.textContent)'),
-    ).toBe(false);
-    expect(requests(page)).toHaveLength(1);
-    expect(mistakes(page)).toEqual([]);
+    const control = '/[\\u202a-\\u202e\\u2066-\\u2069\\u0007]/.test(document.documentElement.textContent)';
+    expect(await page.evaluate(control)).toBe(false);
+    expectQuiet(page);
   });
 
   it('draws two runs on one axis, with the difference of diff', async () => {
     const { page } = await open(['report', AFTER, '--baseline', SAMPLE]);
-    const diff = cli.expect(0, ['diff', SAMPLE, AFTER, '--json']).json<DiffResult>();
+    const diff = ask<DiffResult>('diff', SAMPLE, AFTER);
     const colors = await page.evaluate<number>(`(() => {
       const canvas = document.querySelector('#pair .view canvas');
       const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -298,8 +285,7 @@ describe('pages in a browser', () => {
     for (const component of diff.components.filter(({ delta_bytes: bytes }) => bytes !== 0))
       expect(cells).toContain(component.delta_bytes);
     expect(await page.evaluate('document.querySelectorAll(".devices button").length')).toBe(2);
-    expect(requests(page)).toHaveLength(1);
-    expect(mistakes(page)).toEqual([]);
+    expectQuiet(page);
   });
 
   it('draws a dump without a trace, a log alone, and nothing', async () => {
@@ -324,7 +310,15 @@ describe('pages in a browser', () => {
   });
 
   it('draws a history, and the timeline verb writes the page of its run', async () => {
-    const { page } = await open(['history', '--metric', 'peak_allocated_bytes', '--by', 'run', '--db', db]);
+    const { page } = await open([
+      'history',
+      '--metric',
+      'peak_allocated_bytes',
+      '--by',
+      'run',
+      '--db',
+      sampleStore('llama3-70b-fragmentation'),
+    ]);
     expect((await text(page, 'main')).length).toBeGreaterThan(50);
     expect(mistakes(page)).toEqual([]);
     const { page: timeline } = await open(['timeline', SAMPLE]);
@@ -340,8 +334,7 @@ describe('pages in a browser', () => {
     expect(await page.evaluate('document.documentElement.localName')).toBe('svg');
     expect(await page.evaluate<number>('document.querySelectorAll("path").length')).toBeGreaterThan(4);
     expect(await page.evaluate('document.querySelectorAll("script").length')).toBe(0);
-    expect(requests(page)).toHaveLength(1);
-    expect(mistakes(page)).toEqual([]);
+    expectQuiet(page);
   });
 
   it('replaces its own page, and no other file', () => {
@@ -351,7 +344,7 @@ describe('pages in a browser', () => {
     expect(readFileSync(file, 'utf8')).toBe('<!doctype html><p>mine');
     cli.expect(0, ['report', SAMPLE, '-o', file, '--force']);
     cli.expect(0, ['report', SAMPLE, '-o', file]);
-    const answer = cli.expect(0, ['report', SAMPLE, '-o', file, '--json']).json<{ file: string; bytes: number }>();
+    const answer = ask<{ file: string; bytes: number }>('report', SAMPLE, '-o', file);
     expect(answer.bytes).toBe(readFileSync(file).length);
   });
 });

@@ -16,13 +16,12 @@ const SEEDS = NIGHTLY ? [3, 1414, 271_828] : [3, 1414];
 
 const built = new Map<string, GeneratedRun>();
 
+const build = (name: string, seed: number): GeneratedRun =>
+  CAUSES_TO_GENERATE.find((cause) => cause.name === name)!.build(seed);
+
 function runOf(name: string, seed: number): GeneratedRun {
-  const key = `${name} ${seed}`;
-  let run = built.get(key);
-  if (run === undefined) {
-    run = CAUSES_TO_GENERATE.find((cause) => cause.name === name)!.build(seed);
-    built.set(key, run);
-  }
+  const run = built.get(`${name} ${seed}`) ?? build(name, seed);
+  built.set(`${name} ${seed}`, run);
   return run;
 }
 
@@ -58,9 +57,8 @@ const largest = (holes: readonly Hole[]): number => Math.max(0, ...holes.map(({ 
 const blocksOf = (segments: readonly Segment[]) => segments.flatMap(({ blocks }) => blocks);
 const isDefaultPool = ({ poolId }: Segment): boolean => poolId[0] === 0 && poolId[1] === 0;
 
-function firstFailing(run: GeneratedRun): SimulatedRank {
-  return lastAttempt(run).ranks.find(({ rank }) => rank === run.truth.firstFailingRank)!;
-}
+const firstFailing = (run: GeneratedRun): SimulatedRank =>
+  lastAttempt(run).ranks.find(({ rank }) => rank === run.truth.firstFailingRank)!;
 
 function holesOf(segments: readonly Segment[], wanted: (segment: Segment) => boolean): Hole[] {
   return segments.filter(wanted).flatMap((segment) =>
@@ -99,13 +97,9 @@ function sceneOf(run: GeneratedRun): Scene {
 }
 
 /** Context, NCCL and libraries take no more than this where nothing is wrong. */
-function ordinaryOutside({ rank }: Scene): number {
-  return Math.max(2 * GIB, 0.05 * rank.ending.report.deviceTotalBytes);
-}
+const ordinaryOutside = ({ rank }: Scene): number => Math.max(2 * GIB, 0.05 * rank.ending.report.deviceTotalBytes);
 
-function expectOrdinaryOutside(scene: Scene): void {
-  expect(scene.outside).toBeLessThanOrEqual(ordinaryOutside(scene));
-}
+const expectOrdinaryOutside = (scene: Scene): void => expect(scene.outside).toBeLessThanOrEqual(ordinaryOutside(scene));
 
 /** No layout of the live bytes would leave room for the request. */
 function expectCapacity(scene: Scene): void {
@@ -120,9 +114,7 @@ function expectFragmentation(scene: Scene): void {
   expectOrdinaryOutside(scene);
 }
 
-function conf({ run }: Scene): string {
-  return lastAttempt(run).plan.environment['PYTORCH_CUDA_ALLOC_CONF'] ?? '';
-}
+const conf = ({ run }: Scene): string => lastAttempt(run).plan.environment['PYTORCH_CUDA_ALLOC_CONF'] ?? '';
 
 /** By the innermost frame. */
 function liveBytesFrom(scene: Scene, isSite: (name: string, filename: string) => boolean): number {
@@ -266,12 +258,9 @@ const PREDICATES: Readonly<Record<string, (run: GeneratedRun) => void>> = {
   'transient-logits-spike': (run) => {
     const scene = sceneOf(run);
     expectCapacity(scene);
-    const logits = liveBytesFrom(
-      scene,
-      (name, filename) =>
-        filename.endsWith('/cross_entropy.py') ||
-        (name === 'forward' && filename.endsWith('/tensor_parallel/layers.py')),
-    );
+    const isLoss = (name: string, filename: string): boolean =>
+      filename.endsWith('/cross_entropy.py') || (name === 'forward' && filename.endsWith('/tensor_parallel/layers.py'));
+    const logits = liveBytesFrom(scene, isLoss);
     const before = Math.max(...scene.rank.iterations.map(({ memory }) => memory.allocatedBytes.peak));
     expect(before).toBeLessThan(0.9 * scene.budget);
     expect(scene.live - logits).toBeLessThan(0.9 * scene.budget);
@@ -380,9 +369,8 @@ function expectConsistent(run: GeneratedRun): void {
     expect(ranks.length).toBeGreaterThanOrEqual(4);
     expect(ranks.length).toBeLessThanOrEqual(32);
     if (index > 0) expect(plan.startUs).toBeGreaterThan(run.attempts[index - 1]!.endUs);
-    expect(storyLines.map(({ timeUs }) => timeUs)).toEqual(
-      storyLines.map(({ timeUs }) => timeUs).toSorted((a, b) => a - b),
-    );
+    const times = storyLines.map(({ timeUs }) => timeUs);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
     for (const rank of ranks) expectConsistentRank(rank, attempt.plan.gpu.name);
   }
   const { plan, ranks } = lastAttempt(run);
@@ -426,12 +414,7 @@ function expectConsistentRank(rank: SimulatedRank, gpu: string): void {
  * Played by addresses alone, a trace from the empty allocator ends in exactly the live blocks of the state beside it.
  */
 function expectTraceLeadsTo(
-  entries: readonly {
-    readonly action: string;
-    readonly addr: number | null;
-    readonly sizeBytes: number;
-    readonly timeUs: number | null;
-  }[],
+  entries: readonly Readonly<{ action: string; addr: number | null; sizeBytes: number; timeUs: number | null }>[],
   segments: readonly Segment[],
 ): void {
   const live = new Map<number, number>();
@@ -468,9 +451,8 @@ function fingerprint(run: GeneratedRun): string {
     if ((key !== 'frames' && key !== 'path') || !Array.isArray(value)) return value;
     let text = stacks.get(value);
     if (text === undefined) {
-      const lines = (value as OomRank['ending']['path']).map(
-        ({ name, filename, line }) => `${name} ${filename}:${line}`,
-      );
+      const path = value as OomRank['ending']['path'];
+      const lines = path.map(({ name, filename, line }) => `${name} ${filename}:${line}`);
       text = createHash('sha256').update(lines.join()).digest('hex');
       stacks.set(value, text);
     }
@@ -480,13 +462,9 @@ function fingerprint(run: GeneratedRun): string {
   add({ ...run, attempts: undefined, snapshots: run.snapshots.map(({ rank, trigger }) => [rank, trigger]) });
   for (const { ranks, ...attempt } of run.attempts) {
     add(attempt);
-    for (const { process, ...rank } of ranks) {
-      add(rank);
-      add(process.annotations);
-      add(process.trace);
-      add(process.allocator.snapshot());
-      add(process.now());
-    }
+    for (const { process, ...rank } of ranks)
+      for (const part of [rank, process.annotations, process.trace, process.allocator.snapshot(), process.now()])
+        add(part);
   }
   return hash.digest('hex');
 }
@@ -514,7 +492,7 @@ describe.each(CAUSES_TO_GENERATE.map(({ name }) => name))('%s', (name) => {
 
   it('comes out the same from the same seed, and differently from another', () => {
     const [one, other] = [SEEDS[0]!, SEEDS[1]!];
-    const again = CAUSES_TO_GENERATE.find((cause) => cause.name === name)!.build(one);
+    const again = build(name, one);
     expect(fingerprint(again)).toBe(fingerprint(runOf(name, one)));
     expect(fingerprint(runOf(name, other))).not.toBe(fingerprint(again));
   });
@@ -525,10 +503,8 @@ describe('all runs together', () => {
     const runs = CAUSES_TO_GENERATE.flatMap(({ name }) => SEEDS.map((seed) => runOf(name, seed)));
     const plans = runs.map((run) => lastAttempt(run).plan);
     const values = (of: (plan: (typeof plans)[number]) => unknown): number => new Set(plans.map(of)).size;
-    expect(values(({ framework }) => framework)).toBe(2);
-    expect(values(({ torch }) => torch)).toBe(4);
-    expect(values(({ recompute }) => recompute)).toBe(3);
-    expect(values(({ gpu }) => gpu.name)).toBe(4);
+    const kinds = [values((plan) => plan.framework), values((plan) => plan.torch), values((plan) => plan.recompute)];
+    expect([...kinds, values(({ gpu }) => gpu.name)]).toEqual([2, 4, 3, 4]);
     expect(values(({ model }) => model.name)).toBeGreaterThan(6);
     expect(values(({ parallelism }) => parallelism.tensor)).toBeGreaterThan(2);
     expect(values(({ parallelism }) => parallelism.pipeline)).toBeGreaterThan(2);

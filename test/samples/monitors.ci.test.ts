@@ -11,10 +11,10 @@ import type { GeneratedRun } from '../../samples/generate/run.js';
 import { SAMPLES } from '../../samples/generate/stories/index.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import { MIB } from '../../src/model/units.js';
-import { repoRoot } from '../store/scratch.js';
 import { truthOf } from '../support/run-truth.js';
+import { samplePath } from '../support/stores.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'other-process');
+const SAMPLE = samplePath('other-process');
 const MOST_BYTES = 155_000;
 const MS = 1000;
 
@@ -41,10 +41,7 @@ function table(file: string): Record<string, string>[] {
   });
 }
 
-function bytesOf(cell: string): number {
-  const [, mib] = /^(\d+) MiB$/.exec(cell)!;
-  return Number(mib) * MIB;
-}
+const bytesOf = (cell: string): number => Number(/^(\d+) MiB$/.exec(cell)![1]) * MIB;
 
 const devices = table(monitors.files.devices);
 const processes = table(monitors.files.processes);
@@ -100,10 +97,9 @@ describe('the samples of nvidia-smi', () => {
     expect(failing).toHaveLength(monitors.samples_per_device);
     expect(new Set(failing.map((row) => row['index']))).toEqual(new Set([String(monitors.device)]));
     const times = failing.map((row) => timeUs(row['timestamp']!));
-    for (let i = 1; i < times.length; i += 1) {
-      expect(times[i]! - times[i - 1]!).toBeGreaterThan(990 * MS);
-      expect(times[i]! - times[i - 1]!).toBeLessThan(1060 * MS);
-    }
+    const apart = times.slice(1).map((time, i) => time - times[i]!);
+    expect(Math.min(...apart)).toBeGreaterThan(990 * MS);
+    expect(Math.max(...apart)).toBeLessThan(1060 * MS);
   });
 
   it('count what the driver keeps for itself in the total only', () => {
@@ -134,10 +130,9 @@ describe('the samples of nvidia-smi', () => {
   it('name the other process and its memory at the failure, and the rank that it took the memory from', () => {
     const there = processes.filter((row) => row['gpu_uuid'] === monitors.gpu);
     expect(new Set(there.map((row) => Number(row['pid'])))).toEqual(new Set([monitors.pid, stranger!.pid]));
-    expect(processes.filter((row) => Number(row['pid']) === stranger!.pid && row['gpu_uuid'] !== monitors.gpu)).toEqual(
-      [],
-    );
-    const strange = there.filter((row) => Number(row['pid']) === stranger!.pid);
+    const isStrange = (row: Record<string, string>): boolean => Number(row['pid']) === stranger!.pid;
+    expect(processes.filter((row) => isStrange(row) && row['gpu_uuid'] !== monitors.gpu)).toEqual([]);
+    const strange = there.filter(isStrange);
     const before = strange.findLast((row) => timeUs(row['timestamp']!) <= timeUs(monitors.oom.at))!;
     expect(before['process_name']).toBe(stranger!.name);
     expect(bytesOf(before['used_gpu_memory']!)).toBe(stranger!.bytes_at_oom);
@@ -145,10 +140,9 @@ describe('the samples of nvidia-smi', () => {
     // It came while training ran, and stayed when the rank was gone.
     expect(timeUs(stranger!.first_sample!) - timeUs(strange[0]!['timestamp']!)).toBeLessThan(100 * MS);
     expect(timeUs(strange[0]!['timestamp']!)).toBeGreaterThan(timeUs(monitors.iterations[0]!.printed_at));
-    expect(processes.at(-1)!['pid']).toBe(String(stranger!.pid));
-    expect(
-      there.findLast((row) => Number(row['pid']) === monitors.pid)!['timestamp']! < processes.at(-1)!['timestamp']!,
-    ).toBe(true);
+    const last = processes.at(-1)!;
+    expect(last['pid']).toBe(String(stranger!.pid));
+    expect(there.findLast((row) => Number(row['pid']) === monitors.pid)!['timestamp']! < last['timestamp']!).toBe(true);
   });
 
   it('have near the failure what the truth says of that sample', () => {
@@ -189,15 +183,11 @@ type Field = readonly [number: number, value: number | Buffer];
 function fieldsOf(bytes: Buffer): Field[] {
   const fields: Field[] = [];
   const reader = new PbfReader(bytes);
-  reader.readFields((number) => {
-    if (reader.type === 0) fields.push([number, reader.readVarint()]);
-    else if (reader.type === 1) fields.push([number, reader.readDouble()]);
-    else if (reader.type === 5) fields.push([number, reader.readFloat()]);
-    else {
-      expect(reader.type).toBe(2);
-      fields.push([number, Buffer.from(reader.readBytes())]);
-    }
-  }, undefined);
+  const readers: Readonly<Record<number, () => number | Buffer>> = {
+    ...{ 0: () => reader.readVarint(), 1: () => reader.readDouble(), 5: () => reader.readFloat() },
+    2: () => Buffer.from(reader.readBytes()),
+  };
+  reader.readFields((number) => fields.push([number, readers[reader.type]!()]), undefined);
   expect(reader.pos).toBe(bytes.length);
   return fields;
 }

@@ -5,12 +5,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import type { NsysReport, NsysResult } from '../../src/model/results/nsys.js';
 import { GIB } from '../../src/model/units.js';
-import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
 import { truthOf } from '../support/run-truth.js';
-import { temporaryDirectory } from '../support/temporary-directory.js';
+import { samplePath, sampleStore } from '../support/stores.js';
 
-const SAMPLE = join(repoRoot, 'samples', 'nccl-outside');
+const SAMPLE = samplePath('nccl-outside');
 const EXPORT = 'nsys_rank0.sqlite.gz';
 const MOST_BYTES = 150_000;
 
@@ -18,8 +17,8 @@ const truth = truthOf(SAMPLE);
 const planted = truth.profiles![0]!;
 const bytes = planted.driver_bytes_at_oom;
 
-describe('the truth of samples/nccl-outside', () => {
-  it('adds up: what the driver gave, and what no event shows', () => {
+describe('samples/nccl-outside', () => {
+  it('has a truth that adds up: what the driver gave, and what no event shows', () => {
     expect(truth.profiles!.map(({ file, rank }) => [file, rank])).toEqual([[EXPORT, 0]]);
     expect(bytes.torch).toBe(truth.ranks[0]!.reserved_bytes);
     expect(bytes.nccl + bytes.cublas + planted.unseen_bytes).toBe(truth.ranks[0]!.non_torch_bytes);
@@ -32,13 +31,10 @@ describe('the truth of samples/nccl-outside', () => {
 describe('the tool on samples/nccl-outside', () => {
   let diagnosis: DiagnoseResult;
   let report: NsysReport;
-  const directory = temporaryDirectory();
   beforeAll(() => {
-    const cli = buildCli();
-    const db = join(directory, 'sample.duckdb');
-    cli.expect(0, ['ingest', SAMPLE, '--db', db]);
-    diagnosis = cli.expect(0, ['diagnose', '--db', db, '--json']).json<DiagnoseResult>();
-    [report] = cli.expect(0, ['nsys', '--db', db, '--json']).json<NsysResult>().reports as [NsysReport];
+    const ask = (verb: string) => buildCli().expect(0, [verb, '--db', sampleStore('nccl-outside'), '--json']);
+    diagnosis = ask('diagnose').json<DiagnoseResult>();
+    [report] = ask('nsys').json<NsysResult>().reports as [NsysReport];
   });
 
   it('blames NCCL, whose memory the export shows', () => {

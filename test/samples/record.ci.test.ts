@@ -16,13 +16,13 @@ import type { OomReport } from '../../src/allocator/oom-message.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, readAllocConf } from '../../src/allocator/settings.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { environment } from '../support/cli.js';
+import { hasPython, skipLoudly } from '../support/corpus.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const RECORDER = fileURLToPath(new URL('../../samples/record/', import.meta.url));
 const EXPANDABLE: AllocatorSettings = { ...DEFAULT_SETTINGS, expandableSegments: true };
 
-const python = spawnSync('python3', ['--version']).status === 0;
-if (!python) console.warn('SKIPPED: no python3, so the recorder of samples/record is not checked');
+if (!hasPython) skipLoudly('the recorder of samples/record', 'python3');
 
 interface Described {
   readonly name: string;
@@ -47,7 +47,7 @@ type Operation =
   | { readonly op: 'free'; readonly name: string }
   | { readonly op: 'iteration'; readonly number: number; readonly of: number };
 
-describe.skipIf(!python)('the recorder', () => {
+describe.runIf(hasPython)('the recorder', () => {
   const scratch = temporaryDirectory();
 
   /** A Python program; `path` is where it finds modules first. */
@@ -489,12 +489,8 @@ json.dump({
   }
 
   it.each(CAPS)('graph pools hold what a request would need at a cap of %i bytes', (cap) => {
-    const {
-      graphs,
-      buffers_per_graph: each,
-      buffer_bytes: buffer,
-      request_bytes: request,
-    } = plan('graph_pools_plan', cap);
+    const { graphs, buffers_per_graph: each, buffer_bytes: buffer, ...rest } = plan('graph_pools_plan', cap);
+    const request = rest['request_bytes'];
     const { allocator } = makeAllocator(cap, { deviceBytes: H200 });
     const input = mallocOk(allocator, buffer!);
     // The warm-up on a side stream, then empty_cache, as torch.cuda.graph begins.

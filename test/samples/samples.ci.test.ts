@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { GeneratedRun } from '../../samples/generate/run.js';
 import { SAMPLES } from '../../samples/generate/stories/index.js';
 import { GOLDEN_TERAFLOPS, type Llama70bRun, PUBLISHED } from '../../samples/generate/stories/llama3-70b.js';
@@ -10,10 +10,11 @@ import { hasSqlite } from '../../samples/generate/write/nsys/database.js';
 import { runDirectory } from '../../samples/generate/write/run-directory.js';
 import type { DiagnoseResult } from '../../src/model/results/common.js';
 import { GIB } from '../../src/model/units.js';
-import { repoRoot, scratchDirectory } from '../store/scratch.js';
-import { buildCli, type Cli } from '../support/cli.js';
+import { repoRoot } from '../store/scratch.js';
+import { buildCli } from '../support/cli.js';
 import { databaseText } from '../support/database-text.js';
 import { truthOf } from '../support/run-truth.js';
+import { sampleStore } from '../support/stores.js';
 
 const ROOT = join(repoRoot, 'samples');
 const LLAMA = Object.keys(PUBLISHED) as Llama70bRun[];
@@ -21,11 +22,11 @@ const LLAMA = Object.keys(PUBLISHED) as Llama70bRun[];
 const MOST_BYTES = 3_000_000;
 
 /** All logs of a sample, one after the other. */
-function logOf(name: string): string {
-  const logs = readdirSync(join(ROOT, name)).filter((file) => /\.(out|log)$/.test(file));
-  expect(logs.length).toBeGreaterThan(0);
-  return logs.map((file) => readFileSync(join(ROOT, name, file), 'utf8')).join('\n');
-}
+const logOf = (name: string): string =>
+  readdirSync(join(ROOT, name))
+    .filter((file) => /\.(out|log)$/.test(file))
+    .map((file) => readFileSync(join(ROOT, name, file), 'utf8'))
+    .join('\n');
 
 const isDatabase = (name: string): boolean => name.endsWith('.sqlite.gz');
 const hasProgram = hasSqlite();
@@ -102,15 +103,9 @@ describe('the committed samples', () => {
 });
 
 describe('the tool on the samples', () => {
-  let cli: Cli;
-  beforeAll(() => {
-    cli = buildCli();
-  });
-
   it.each(SAMPLES)('finds the cause of $name', ({ name }) => {
-    const db = join(scratchDirectory(), 'sample.duckdb');
-    cli.expect(0, ['ingest', join(ROOT, name), '--db', db]);
-    const { verdicts } = cli.expect(0, ['diagnose', '--db', db, '--json']).json<DiagnoseResult>();
+    const args = ['diagnose', '--db', sampleStore(name), '--json'];
+    const { verdicts } = buildCli().expect(0, args).json<DiagnoseResult>();
     const truth = truthOf(join(ROOT, name));
     const causes = [...new Set(verdicts.map(({ cause }) => cause))];
     // One OOM alone cannot show a leak: it looks like a full device.

@@ -6,14 +6,8 @@ import { simulateAttempt } from '../../samples/generate/simulate/simulate-attemp
 import { LLAMA3_8B } from '../../samples/generate/stories/llama3-8b.js';
 import { MIB } from '../../src/model/units.js';
 
-const LLAMA3_70B: ModelShape = {
-  ...LLAMA3_8B,
-  name: 'llama3-70b',
-  layers: 80,
-  hidden: 8192,
-  feedForward: 28_672,
-  heads: 64,
-};
+const LARGER = { name: 'llama3-70b', layers: 80, hidden: 8192, feedForward: 28_672, heads: 64 };
+const LLAMA3_70B: ModelShape = { ...LLAMA3_8B, ...LARGER };
 
 interface StageFigures {
   readonly parameters: number;
@@ -29,24 +23,11 @@ interface StageFigures {
 function stageFigures(model: ModelShape, parallelism: Parallelism, sequenceLength: number): StageFigures[] {
   const microBatches = 8;
   const plan: RunPlan = {
-    name: 'theory',
-    seed: 1,
-    framework: 'megatron-lm',
-    torch: '2.8',
-    model,
-    parallelism,
-    recompute: 'selective',
+    ...{ name: 'theory', seed: 1, framework: 'megatron-lm', torch: '2.8', recompute: 'selective' },
+    ...{ model, parallelism, sequenceLength, microBatchSize: 1, globalBatchSize: microBatches * parallelism.data },
     gpu: { name: 'NVIDIA H100 80GB HBM3', totalBytes: 2 ** 42, perNode: 8 },
-    sequenceLength,
-    microBatchSize: 1,
-    globalBatchSize: microBatches * parallelism.data,
-    trainIterations: 10,
-    saveInterval: null,
-    environment: {},
-    memoryFraction: null,
-    profiledRanks: [],
-    configuration: {},
-    startUs: 1_750_000_000_000_000,
+    ...{ trainIterations: 10, saveInterval: null, memoryFraction: null, startUs: 1_750_000_000_000_000 },
+    ...{ environment: {}, configuration: {}, profiledRanks: [] },
   };
   const open = new Map<number, number>();
   const most = new Map<number, number>();
@@ -66,12 +47,8 @@ function stageFigures(model: ModelShape, parallelism: Parallelism, sequenceLengt
   });
   return attempt.ranks.map(({ stage, parameterElements, process }) => {
     const { current, peak } = process.allocator.statistics.allocatedBytes;
-    return {
-      parameters: parameterElements,
-      restingMib: current / MIB,
-      stepMib: (peak - current) / MIB,
-      inFlight: most.get(stage)!,
-    };
+    const [restingMib, stepMib] = [current / MIB, (peak - current) / MIB];
+    return { parameters: parameterElements, restingMib, stepMib, inFlight: most.get(stage)! };
   });
 }
 

@@ -1,22 +1,13 @@
 /** Verbs that ask git, in repositories of unknown origin; and `bisect run`, when it is killed or started twice. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { BisectReportResult } from '../../src/model/results/bisect.js';
 import { buildCli, environment } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 import { type TrainingLog, trainingLog, writeTraining } from '../support/training-log.js';
-import { processesWith, repositoryAt } from './repositories.js';
+import { endless, pathOfOlderGit, pipe, processesWith, repositoryAt } from './repositories.js';
 
 const PEAKS = [{ rank: 0, first: 50_000, later: 57_000 }];
 const BASE: TrainingLog = {
@@ -91,28 +82,23 @@ describe('verbs that ask git', () => {
     config('filter.odd.process', `touch ${canary} #`);
     writeFileSync(join(clone, '.git', 'info', 'attributes'), '* diff=odd filter=odd\n');
     execFileSync('cp', ['-r', join(session, '..', '..'), join(clone, '.git')]);
-    const git = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    mkdirSync(join(root, 'bin'));
-    writeFileSync(join(root, 'bin', 'git'), `#!/bin/sh\nunset GIT_NO_LAZY_FETCH\nexec ${git} "$@"\n`);
-    chmodSync(join(root, 'bin', 'git'), 0o755);
-    const older = { PATH: `${join(root, 'bin')}${delimiter}${process.env['PATH']}` };
+    const older = { PATH: pathOfOlderGit(root) };
     const db = join(root, 'clone.duckdb');
     for (const [i, log] of [BASE, { ...BASE, peaks: LATER }].entries()) {
       writeTraining(root, `run-${i}`, log);
       cli.expect(0, ['ingest', join(root, `run-${i}`), '--commit', shas[i]!, '--db', db, '-q'], { cwd: root, env });
     }
-    const diff = ask(root, ['diff', 'run:run-0', 'run:run-1', '--repo', clone, '--db', db], older);
+    const stored = ['--repo', clone, '--db', db];
+    const diff = ask(root, ['diff', 'run:run-0', 'run:run-1', ...stored], older);
     expect([diff.status, diff.stdout]).toEqual([2, '']);
     expect(diff.stderr).toMatch(/MBF1008: .*: git diff-tree: /);
-    expect(
-      ask(root, ['compare', 'run:run-1', '--golden', 'run:run-0', '--repo', clone, '--db', db], older).stderr,
-    ).toContain('git diff-tree: ');
-    expect(ask(root, ['history', '--repo', clone, '--db', db], older).status).toBe(0);
+    const compare = ask(root, ['compare', 'run:run-1', '--golden', 'run:run-0', ...stored], older);
+    expect(compare.stderr).toContain('git diff-tree: ');
+    expect(ask(root, ['history', ...stored], older).status).toBe(0);
     expect(ask(clone, ['bisect', 'report'], older).stderr).toContain('git diff-tree: ');
     expect(ask(clone, ['history', '--bisect'], older).status).toBe(0);
-    expect(
-      ask(clone, ['bisect', 'triage', join(root, 'run-1'), '--golden', golden, '--on', 'memory'], older).status,
-    ).toBe(1);
+    const triage = ['bisect', 'triage', join(root, 'run-1'), '--golden', golden, '--on', 'memory'];
+    expect(ask(clone, triage, older).status).toBe(1);
     expect(existsSync(canary)).toBe(false);
     // With all objects at hand the report reads the lines that commits change.
     made.git('config', 'diff.odd.textconv', `touch ${canary} #`);
@@ -120,9 +106,8 @@ describe('verbs that ask git', () => {
     made.write({ '.git/info/attributes': '* diff=odd filter=odd\n' });
     const report = ask(made.root, ['bisect', 'report', '--json']);
     expect(report.status).toBe(0);
-    expect((JSON.parse(report.stdout) as BisectReportResult).settings).toMatchObject([
-      { key: 'recompute_granularity' },
-    ]);
+    const { settings } = JSON.parse(report.stdout) as BisectReportResult;
+    expect(settings).toMatchObject([{ key: 'recompute_granularity' }]);
     expect(existsSync(canary)).toBe(false);
   });
 
@@ -130,20 +115,16 @@ describe('verbs that ask git', () => {
     const { directory, shas, session } = judged('piped');
     const settings = join(directory, '.git', 'config');
     const plain = readFileSync(settings, 'utf8');
-    execFileSync('mkfifo', [join(directory, '.git', 'pipe')]);
+    pipe(join(directory, '.git', 'pipe'));
     writeFileSync(settings, `${plain}[core]\n\tattributesFile = pipe\n[include]\n\tpath = pipe\n`);
     expect(ask(directory, ['bisect', 'report'])).toMatchObject({ status: 4, stdout: '' });
     expect(ask(root, ['history', '--repo', directory]).stderr).toMatch(/MBF2961: .*pipe: is not a regular file/);
     writeFileSync(settings, plain);
     const judgement = join(session, shas[0]!, 'judgement.json');
-    for (const make of [
-      () => symlinkSync('/dev/zero', judgement),
-      () => execFileSync('mkfifo', [judgement]),
-      () => writeFileSync(judgement, '{}'),
-      () => writeFileSync(judgement, 'null'),
-    ]) {
+    const written = ['{}', 'null'].map((text) => (path: string) => writeFileSync(path, text));
+    for (const make of [endless, pipe, ...written]) {
       rmSync(judgement);
-      make();
+      make(judgement);
       const answer = ask(directory, ['bisect', 'report']);
       expect([answer.status, answer.stdout]).toEqual([4, '']);
       expect(answer.stderr).toMatch(/MBF2962: .*judgement\.json: /);
@@ -153,22 +134,12 @@ describe('verbs that ask git', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)('take git with them at %s', async (signal) => {
     const made = repositoryAt(join(root, `stuck-${signal}`));
     made.commit('first', { x: '1' });
-    execFileSync('mkfifo', [join(made.root, '.git', 'refs', 'heads', 'pipe')]);
-    const child = spawn(
-      process.execPath,
-      [cli.script, 'history', '--repo', made.root, '--db', join(root, 'base.duckdb')],
-      {
-        cwd: root,
-        env,
-        stdio: 'ignore',
-      },
-    );
-    const ended = new Promise((done) => {
-      child.on('exit', (code, by) => done([code, by]));
-    });
-    await expect
-      .poll(() => processesWith(made.root, GIT), { timeout: 60_000 })
-      .toEqual([expect.stringContaining('rev-list')]);
+    pipe(join(made.root, '.git', 'refs', 'heads', 'pipe'));
+    const history = [cli.script, 'history', '--repo', made.root, '--db', join(root, 'base.duckdb')];
+    const child = spawn(process.execPath, history, { cwd: root, env, stdio: 'ignore' });
+    const ended = new Promise((done) => child.on('exit', (code, by) => done([code, by])));
+    const running = expect.poll(() => processesWith(made.root, GIT), { timeout: 60_000 });
+    await running.toEqual([expect.stringContaining('rev-list')]);
     child.kill(signal);
     expect(await ended).toEqual([null, signal]);
     await expect.poll(() => processesWith(made.root, GIT), { timeout: 20_000 }).toEqual([]);
