@@ -63,8 +63,12 @@ export interface Question {
   readonly says: readonly (readonly [field: string, text: string])[];
 }
 
+export function readFile(name: string): unknown {
+  return parse(readFileSync(new URL(`cases/${name}.yaml`, import.meta.url), 'utf8'));
+}
+
 export function readCases(name: string): { runs: Record<string, RunFiles>; questions: Question[] } {
-  const file = parse(readFileSync(new URL(`cases/${name}.yaml`, import.meta.url), 'utf8')) as Written;
+  const file = readFile(name) as Written;
   const runs: Record<string, RunFiles> = {};
   const questions: Question[] = [];
   const add = (run: string, parts: readonly (string | Part)[]): void => {

@@ -82,9 +82,8 @@ async function expectSameViews(store: Store, device: number, seqs: readonly numb
   const peak = await stateAt(store, 1, device, { kind: 'peak' });
   expect(stateTotals(peak.state).activeBytes).toBe(derived.peak.bytes);
   expect(peak.seq).toBe(derived.peak.seq);
-  const shown = (await describePeaks(store, { runId: 1 }, { sites: 0, stacks: 0 })).snapshots[0]!.devices.find(
-    (one) => one.device === device,
-  )!;
+  const { snapshots } = await describePeaks(store, { runId: 1 }, { sites: 0, stacks: 0 });
+  const shown = snapshots[0]!.devices.find((one) => one.device === device)!;
   expect(shown.active_bytes).toBe(derived.peak.bytes);
   expect(shown.sites.reduce((sum, site) => sum + site.bytes, 0)).toBe(derived.peak.bytes);
   if (trace.events === 0) return;
