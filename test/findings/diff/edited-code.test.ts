@@ -17,15 +17,8 @@ interface Statement {
   /** Allocations in the whole trace. */
   readonly allocs: number;
 }
-interface Routine {
-  readonly id: number;
-  readonly name: string;
-  readonly body: readonly Statement[];
-}
-interface File {
-  readonly path: string;
-  readonly routines: readonly Routine[];
-}
+type Routine = { readonly id: number; readonly name: string; readonly body: readonly Statement[] };
+type File = { readonly path: string; readonly routines: readonly Routine[] };
 
 type Random = (below: number) => number;
 
@@ -153,11 +146,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
   }),
 };
 
-interface Score {
-  proposed: number;
-  right: number;
-  possible: number;
-}
+type Score = Record<'proposed' | 'right' | 'possible', number>;
 
 /** `isTraced`: the traces are known. `share`: per cent of the statements that are live, of each side. */
 function measure(edit: Edit, isTraced: boolean, share: number): Score {
@@ -193,11 +182,8 @@ describe.each([
 ] as const)('%s', (_, isTraced, share, precision, recall) => {
   it.each(Object.entries(EDITS))('%s', (name, edit) => {
     const { proposed, right, possible } = measure(edit, isTraced, share);
-    if (process.env['MBF_SHOW_SCORES'] !== undefined)
-      console.log(
-        `${name}: precision ${(right / proposed).toFixed(4)}, recall ${(right / possible).toFixed(4)} of ${possible}`,
-      );
-    expect(right / proposed).toBeGreaterThanOrEqual(precision);
-    expect(right / possible).toBeGreaterThanOrEqual(recall);
+    const score = `${name}: ${right} right of ${proposed} proposed and ${possible} possible`;
+    expect(right / proposed, score).toBeGreaterThanOrEqual(precision);
+    expect(right / possible, score).toBeGreaterThanOrEqual(recall);
   });
 });

@@ -71,11 +71,12 @@ describe('a message and an OOM entry', () => {
         `SELECT column_name AS name, data_type AS type FROM duckdb_columns()
          WHERE table_name = '${table}' AND NOT is_nullable`,
       );
-    for (const [table, row] of [
-      ['oom_state', { ...key, seq: 9, segment_request_bytes: segmentBytes }],
-      ['trace_oom', { ...key, seq: 9, requested_bytes: 30 * MIB, device_free_bytes: 7 * MIB }],
-      ['derived_history', { ...key, holds: true, events: 10 }],
-    ] as const) {
+    const rows = {
+      oom_state: { ...key, seq: 9, segment_request_bytes: segmentBytes },
+      trace_oom: { ...key, seq: 9, requested_bytes: 30 * MIB, device_free_bytes: 7 * MIB },
+      derived_history: { ...key, holds: true, events: 10 },
+    };
+    for (const [table, row] of Object.entries(rows)) {
       const columns = await needed(table);
       const blank = columns.map(({ name, type }) => [String(name), type === 'BOOLEAN' ? false : 0] as const);
       await store.insertRows(table, [{ ...Object.fromEntries(blank), ...row }]);
@@ -109,11 +110,7 @@ describe('a message and an OOM entry', () => {
   it('are not the same of another rank or device; of several, one with a rank is taken', async () => {
     expect(await matched(30 * MIB, [[2, 0]])).toMatchObject([{ incident_id: null }, { incident_id: 0 }]);
     expect(await matched(30 * MIB, [[1, 3]])).toMatchObject([{ incident_id: null }, { incident_id: 0 }]);
-    expect(
-      await matched(30 * MIB, [
-        [null, null],
-        [1, 0],
-      ]),
-    ).toMatchObject([{ snapshot_id: 1, incident_id: 1 }]);
+    const both = await matched(30 * MIB, [[null, null] as const, [1, 0] as const]);
+    expect(both).toMatchObject([{ snapshot_id: 1, incident_id: 1 }]);
   });
 });
