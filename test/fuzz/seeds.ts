@@ -9,6 +9,7 @@ import jsTokens from 'js-tokens';
 import { parse } from 'yaml';
 import { pickle, pickled } from '../../samples/generate/write/pickle-writer.js';
 import { packageRoot } from '../../src/store/load-queries.js';
+import { readSamples, textOf } from '../parsers/sample-files.js';
 import { jsonLines, smallExport, sqliteBytes, storedZstd } from '../support/nsys-export.js';
 import { entry, frame, segment, snapshot, trace } from '../support/small-snapshot.js';
 import { spellJson } from '../support/spell-json.js';
@@ -71,6 +72,14 @@ function testTexts(test: string, name: string): Seed[] {
   return [...new Set(texts)]
     .filter((text) => text.length >= 30 && text.length < MOST_TEXT)
     .map((text) => ({ name, bytes: Buffer.from(text) }));
+}
+
+/** Samples of a parser: `test/parsers/samples`. */
+function samplesOf(parser: string, name: string): Seed[] {
+  const { texts, samples } = readSamples(parser, join(ROOT, 'test', 'parsers', 'samples'));
+  return samples
+    .map((sample) => text(sample.name ?? name, textOf(sample, texts)))
+    .filter(({ bytes }) => bytes.length >= 30 && bytes.length < MOST_TEXT);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', 0: '\0' };
@@ -226,20 +235,16 @@ export const SEEDS = {
   log: () => [...logSamples(), ...seedsIn(/\.(?:out|log|txt)$/, samples, join(CORPUS, 'logs'))],
   yaml: () => [
     ...seedsIn(/\.ya?ml$/, samples, fixtures('wandb')),
-    ...testTexts('parsers/config.test.ts', 'config.yaml'),
+    ...samplesOf('config', 'config.yaml'),
     ...testTexts('parsers/plain-yaml.test.ts', 'run_config.yaml'),
   ],
-  json: () => [
-    ...testTexts('parsers/config.test.ts', 'config.json'),
-    ...testTexts('parsers/settings-formats.test.ts', 'ds_config.json'),
-    text('ds_config.json', DEEPSPEED),
-  ],
+  json: () => [...testTexts('parsers/settings-formats.test.ts', 'ds_config.json'), text('ds_config.json', DEEPSPEED)],
   toml: () => [
     text(
       'train.toml',
       '[model]\nname = "llama3"\nflavor = "8B"\n[training]\nbatch_size = 8\nseq_len = 2048\n[parallelism]\ntensor_parallel_degree = 2\n',
     ),
-    ...testTexts('parsers/config.test.ts', 'train.toml'),
+    ...samplesOf('config', 'train.toml'),
   ],
   shell: () => [
     ...seedsIn(/\.(?:sbatch|sh)$/, samples),
@@ -249,7 +254,7 @@ export const SEEDS = {
   environment: () => [text('env.txt', ENVIRONMENT), text('environ', ENVIRONMENT.replaceAll('\n', '\0'))],
   rules: () => [text('rules.yaml', RULES)],
   kubernetes: () => [
-    ...testTexts('parsers/kubernetes-events.test.ts', 'events.yaml'),
+    ...samplesOf('kubernetes-events', 'events.yaml'),
     text(
       'pod.yaml',
       'apiVersion: v1\nkind: Pod\nmetadata: {name: trainer-0, namespace: default}\nspec:\n  nodeName: n1\n  containers:\n    - name: trainer\n      image: x\n      env:\n        - {name: RANK, value: "3"}\n      resources: {limits: {memory: 64Gi}}\nstatus:\n  containerStatuses:\n    - name: trainer\n      lastState: {terminated: {exitCode: 137, reason: OOMKilled, finishedAt: "2026-11-20T10:11:12Z"}}\n',
@@ -260,19 +265,15 @@ export const SEEDS = {
       'LAST SEEN   TYPE      REASON      OBJECT          MESSAGE\n5m          Warning   OOMKilling  node/node-7     Memory cgroup out of memory: Killed process 4712\n4m          Warning   Evicted     pod/trainer-0   The node was low on resource: memory.\n',
     ),
   ],
-  slurm: () => testTexts('parsers/slurm-accounting.test.ts', 'sacct.txt'),
-  monitor: () => [
-    ...testTexts('parsers/device-monitor.test.ts', 'gpu.csv'),
-    ...testTexts('parsers/device-monitor-dcgm.test.ts', 'dcgm.prom'),
-    ...seedsIn(/gpu-.*\.csv$/, samples),
-  ],
+  slurm: () => samplesOf('slurm-accounting', 'sacct.txt'),
+  monitor: () => [...samplesOf('device-monitor', 'gpu.csv'), ...seedsIn(/gpu-.*\.csv$/, samples)],
   golden: () => [
     ...seedsIn(/\.json$/, join(CORPUS, 'golden')),
     ...testTexts('parsers/golden-text.ts', 'golden.json'),
     ...testTexts('parsers/golden.test.ts', 'golden.json'),
   ],
   scalars: () => [
-    ...testTexts('parsers/scalars.test.ts', 'metrics.jsonl'),
+    ...samplesOf('scalars', 'metrics.jsonl'),
     text(
       'metrics.jsonl',
       '{"step": 1, "loss": 2.5, "memory/max_allocated_gib": 12.5}\n{"step": 2, "loss": 2.4, "memory/max_allocated_gib": 12.6}\n',

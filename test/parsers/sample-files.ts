@@ -1,9 +1,8 @@
 /** `samples/<parser>.yaml`: files as users have them, and what is read of each. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
-import { repoRoot } from '../store/scratch.js';
 import type { Brief } from './brief-rows.js';
 
 export interface Sample {
@@ -63,7 +62,7 @@ const unescaped = (piece: string): string =>
   piece.replaceAll('\\n', '\n').replaceAll('\\t', '\t').replaceAll('\\0', '\0');
 
 function replaced(text: string, from: string, to: string): string {
-  expect(text).toContain(from);
+  if (!text.includes(from)) throw new Error(`no ${JSON.stringify(from)} in ${text.slice(0, 200)}`);
   return text.replaceAll(from, to);
 }
 
@@ -121,11 +120,12 @@ function withCells<Part>(part: Part, cells: readonly unknown[]): Part {
 export const eachOf = <Given extends Sample>(samples: readonly Given[]): Given[] =>
   samples.flatMap((sample) => sample.each?.map((cells) => ({ ...withCells(sample, cells), each: [] })) ?? [sample]);
 
-const FOLDER = join(repoRoot, 'test', 'parsers', 'samples');
-export const SAMPLED_PARSERS = readdirSync(FOLDER).map((file) => file.replace('.yaml', ''));
+const FOLDER = fileURLToPath(new URL('samples', import.meta.url));
+export const sampledParsers = (): string[] => readdirSync(FOLDER).map((file) => file.replace('.yaml', ''));
 
-export function readSamples(id: string): SampleFile {
-  const text = readFileSync(join(FOLDER, `${id}.yaml`), 'utf8');
+/** Compiled files name the folder, which is not beside them. */
+export function readSamples(id: string, folder = FOLDER): SampleFile {
+  const text = readFileSync(join(folder, `${id}.yaml`), 'utf8');
   const file = parse(text, { merge: true }) as Partial<SampleFile>;
   const samples = eachOf(file.samples!);
   return { texts: {}, claims: [], foreign: [], ...file, samples };
@@ -140,6 +140,6 @@ export function textOf(
     expanded(text, texts),
   );
   if (before === undefined) return whole;
-  expect(whole).toContain(before);
+  if (!whole.includes(before)) throw new Error(`no ${JSON.stringify(before)} in ${whole.slice(0, 200)}`);
   return whole.slice(0, whole.lastIndexOf(before));
 }

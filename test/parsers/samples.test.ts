@@ -7,7 +7,7 @@ import { PARSERS } from '../../parsers/index.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { type Collected, claimed, collectRows } from '../support/collect-rows.js';
 import { type Brief, briefRows } from './brief-rows.js';
-import { expanded, readSamples, SAMPLED_PARSERS, type Texts, textOf } from './sample-files.js';
+import { expanded, readSamples, sampledParsers, type Texts, textOf } from './sample-files.js';
 
 /** More is not read in pieces and from every prefix. */
 const SHORT = 20_000;
@@ -56,7 +56,7 @@ function facts(expected: unknown, text: string, texts: Texts): unknown {
   );
 }
 
-describe.each(SAMPLED_PARSERS)('%s', (id) => {
+describe.each(sampledParsers())('%s', (id) => {
   const { texts, samples, claims, foreign } = readSamples(id);
   const parser = PARSERS.find((candidate) => candidate.id === id)!;
 
