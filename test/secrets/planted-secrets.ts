@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
-import { maskedCrc } from '../../parsers/tensorboard/masked-crc.js';
 import { createRandom } from '../../samples/generate/simulate/random.js';
+import { eventFile } from '../../samples/generate/write/monitor/event-file.js';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
 import { changed, jsonLines, smallExport, sqliteBytes } from '../support/nsys-export.js';
-import { type Dict, entry, frame, snapshot, snapshotPickle } from '../support/small-snapshot.js';
+import { type Dict, entry, frame, snapshotPickle } from '../support/small-snapshot.js';
 
 const ALL = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const HEX = '0123456789abcdef';
@@ -103,19 +103,20 @@ export function writePlantedRun(directory: string, seed: number, kinds = KINDS):
   const variable = ({ name, text }: Planted): string => `${name.toUpperCase()}=${text}`;
 
   put('train.log', logText(all(), all(), all(), all()));
-  put(
+  const variables = (separator = ' '): string => all().map(variable).join(separator);
+  const flags = (): string[] => all().flatMap(({ name, text }) => [`--${name}`, text]);
+  const option = ({ name, text }: Planted): string => `--${name.toLowerCase().replaceAll('_', '-')} "${text}"`;
+  const putLines = (name: string, ...lines: readonly string[]): void => put(name, lines.join('\n'));
+  const putJson = (name: string, value: unknown): void => put(name, JSON.stringify(value));
+
+  putLines(
     'launch.sbatch',
-    [
-      '#!/bin/bash',
-      '#SBATCH --job-name=train',
-      ...all().map((planted) => `export ${variable(planted)}`),
-      `mpirun ${all()
-        .map((planted) => `-x ${variable(planted)}`)
-        .join(' ')} torchrun --nproc-per-node 8 train.py \\`,
-      ...all().map(({ name, text }) => `  --${name.toLowerCase().replaceAll('_', '-')} "${text}" \\`),
-      '  --tensor-model-parallel-size 2 --micro-batch-size 1 --num-layers 32',
-      `curl -u somebody:${random.take(12)} https://host.example/`,
-    ].join('\n'),
+    ...['#!/bin/bash', '#SBATCH --job-name=train'],
+    ...all().map((planted) => `export ${variable(planted)}`),
+    `mpirun -x ${variables(' -x ')} torchrun --nproc-per-node 8 train.py \\`,
+    ...all().map((planted) => `  ${option(planted)} \\`),
+    '  --tensor-model-parallel-size 2 --micro-batch-size 1 --num-layers 32',
+    `curl -u somebody:${random.take(12)} https://host.example/`,
   );
   const known = {
     tensor_model_parallel_size: 2,
@@ -132,80 +133,47 @@ export function writePlantedRun(directory: string, seed: number, kinds = KINDS):
     model: { ...known, ...settings(all()) },
     logger: settings(all()),
     env: listed(all()),
-    args: all().flatMap(({ name, text }) => [`--${name}`, text]),
+    args: flags(),
     env_vars: { NCCL_DEBUG: 'INFO', ...Object.fromEntries(all().map(({ name, text }) => [`NCCL_${name}`, text])) },
   });
   put('model_config.yaml', stringify(tree()));
   put('config.json', JSON.stringify(tree(), null, 1));
-  put(
+  putLines(
     'train_config.toml',
-    ['[model]', ...Object.entries(known).map(([key, value]) => `${key} = ${value}`)]
-      .concat(all().map(({ name, text }) => `${name} = "${text}"`))
-      .join('\n'),
+    ...['[model]', ...Object.entries(known).map(([key, value]) => `${key} = ${value}`)],
+    ...all().map(({ name, text }) => `${name} = "${text}"`),
   );
-  put(
+  const shaped = all().filter(isShaped);
+  putLines(
     'env.txt',
-    ['PATH=/usr/bin', 'HOME=/root', 'RANK=0', 'WORLD_SIZE=8', 'NCCL_DEBUG=INFO', 'SLURM_JOB_ID=1', 'HOSTNAME=node1']
-      .concat(all().map(variable))
-      .concat(
-        all()
-          .filter(isShaped)
-          .map(({ text }, i) => `NCCL_REMARK_${i}=${text}`),
-      )
-      .join('\n'),
+    ...['PATH=/usr/bin', 'HOME=/root', 'RANK=0', 'WORLD_SIZE=8', 'NCCL_DEBUG=INFO', 'SLURM_JOB_ID=1', 'HOSTNAME=node1'],
+    ...all().map(variable),
+    ...shaped.map(({ text }, i) => `NCCL_REMARK_${i}=${text}`),
   );
   const wandb = 'wandb/run-20261120_101112-ab12cd34/files';
-  put(
-    `${wandb}/config.yaml`,
-    stringify({
-      ...Object.fromEntries(
-        [...Object.entries(known), ...Object.entries(settings(all()))].map(([k, value]) => [k, { value }]),
-      ),
-      _wandb: { value: { cli_version: '0.17.0', python_version: '3.10.12' } },
-    }),
-  );
-  put(
-    `${wandb}/wandb-metadata.json`,
-    JSON.stringify({
-      ...{
-        os: 'Linux',
-        python: '3.10.12',
-        startedAt: '2026-11-20T10:11:12.000000',
-        program: 'train.py',
-        host: 'node1',
-      },
-      args: all().flatMap(({ name, text }) => [`--${name}`, text]),
-      git: { remote: `https://somebody:${random.take(20)}@github.com/a/b.git`, commit: '0123456789'.repeat(4) },
-      ...{ gpu: 'NVIDIA H100', gpu_count: 8 },
-    }),
-  );
-  put(`${wandb}/wandb-summary.json`, JSON.stringify({ _step: 3, 'lm loss': 2.5, ...settings(all()) }));
-  put(
-    'sacct.json',
-    JSON.stringify({
-      meta: { slurm: { release: '24.05.4' } },
-      jobs: [
-        {
-          ...{
-            association: {},
-            exit_code: { return_code: { number: 1 } },
-            required: {},
-            job_id: 4711,
-            name: `train ${all().map(variable).join(' ')}`,
-            state: { current: ['OUT_OF_MEMORY'] },
-          },
-          comment: { job: all().map(variable).join(' '), administrator: '', system: '' },
-          submit_line: `sbatch --export=ALL,${all().map(variable).join(',')} x.sh`,
-          ...{ steps: [], nodes: 'node07', time: { elapsed: 10, start: 1_790_000_000, end: 1_790_000_010 } },
-        },
-      ],
-    }),
-  );
-  put(
+  const wandbSettings = Object.entries({ ...known, ...settings(all()) }).map(([key, value]) => [key, { value }]);
+  const _wandb = { value: { cli_version: '0.17.0', python_version: '3.10.12' } };
+  put(`${wandb}/config.yaml`, stringify({ ...Object.fromEntries(wandbSettings), _wandb }));
+  putJson(`${wandb}/wandb-metadata.json`, {
+    ...{ os: 'Linux', python: '3.10.12', startedAt: '2026-11-20T10:11:12.000000', program: 'train.py', host: 'node1' },
+    args: flags(),
+    git: { remote: `https://somebody:${random.take(20)}@github.com/a/b.git`, commit: '0123456789'.repeat(4) },
+    ...{ gpu: 'NVIDIA H100', gpu_count: 8 },
+  });
+  putJson(`${wandb}/wandb-summary.json`, { _step: 3, 'lm loss': 2.5, ...settings(all()) });
+  const job = {
+    ...{ association: {}, exit_code: { return_code: { number: 1 } }, required: {}, job_id: 4711 },
+    ...{ name: `train ${variables()}`, state: { current: ['OUT_OF_MEMORY'] }, steps: [], nodes: 'node07' },
+    comment: { job: variables(), administrator: '', system: '' },
+    submit_line: `sbatch --export=ALL,${variables(',')} x.sh`,
+    time: { elapsed: 10, start: 1_790_000_000, end: 1_790_000_010 },
+  };
+  putJson('sacct.json', { meta: { slurm: { release: '24.05.4' } }, jobs: [job] });
+  const times = '2026-11-20T10:00:00|2026-11-20T10:11:12';
+  putLines(
     'sacct.txt',
-    `JobID|JobName|State|ExitCode|Start|End|Comment|SubmitLine\n4711|${all().map(variable).join(' ')}|OUT_OF_MEMORY|0:125|2026-11-20T10:00:00|2026-11-20T10:11:12|${all()
-      .map(variable)
-      .join(' ')}|sbatch --export=${all().map(variable).join(',')} x.sh\n`,
+    'JobID|JobName|State|ExitCode|Start|End|Comment|SubmitLine',
+    `4711|${variables()}|OUT_OF_MEMORY|0:125|${times}|${variables()}|sbatch --export=${variables(',')} x.sh\n`,
   );
   const pod = (list: readonly Planted[], others: readonly Planted[]) => ({
     ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'trainer-0', namespace: 'default' } },
@@ -271,56 +239,35 @@ export function writePlantedRun(directory: string, seed: number, kinds = KINDS):
   };
   put('report1.sqlite', sqliteBytes(nsys(all())));
   put('report2.jsonl', jsonLines(nsys(all())));
-  const metadata = (list: readonly Planted[]): Dict[] =>
-    list.map((planted, i) => ({
+  const metadata = all().map(
+    (planted, i): Dict => ({
       ...entry('alloc', i, { user_metadata: new PyText(variable(planted)), note: new PyText(variable(planted)) }),
       frames: [frame(`load_${variable(planted)}`, `https://somebody:${planted.secret}@host.example/train.py`, 7)],
-    }));
+    }),
+  );
+  const annotations = all().map((planted, i) => ({
+    ...{ device: 0, time_us: 1000 + i, stage: new PyText('START'), name: new PyText(`step ${variable(planted)}`) },
+  }));
   put(
     'snapshot_oom_rank-0.pickle',
-    snapshotPickle(
-      snapshot({
-        device_traces: [metadata(all())],
-        external_annotations: all().map((planted, i) => ({
-          ...{
-            device: 0,
-            time_us: 1000 + i,
-            stage: new PyText('START'),
-            name: new PyText(`step ${variable(planted)}`),
-          },
-        })),
-        allocator_settings: { PYTORCH_CUDA_ALLOC_CONF: new PyText(''), ...settings(all()) },
-      }),
-    ),
+    snapshotPickle({
+      ...{ device_traces: [metadata], external_annotations: annotations },
+      allocator_settings: { PYTORCH_CUDA_ALLOC_CONF: new PyText(''), ...settings(all()) },
+    }),
   );
-  put(
-    'metrics.jsonl',
-    all()
-      .map(({ name, text }, i) =>
-        JSON.stringify({ _step: i, _runtime: i, _timestamp: 1_790_000_000 + i, loss: 2, [name]: text }),
-      )
-      .join('\n'),
-  );
-  put(
-    'scalars.csv',
-    ['step,loss,note,lr', ...all().map((planted, i) => `${i},2.5,${variable(planted)},0.1`)].join('\n'),
-  );
-  put(
+  const metric = { _runtime: 1, _timestamp: 1_790_000_000, loss: 2 };
+  putLines('metrics.jsonl', ...all().map(({ name, text }, i) => JSON.stringify({ _step: i, ...metric, [name]: text })));
+  putLines('scalars.csv', 'step,loss,note,lr', ...all().map((planted, i) => `${i},2.5,${variable(planted)},0.1`));
+  putLines(
     'nvidia-smi.csv',
-    [
-      'timestamp, index, name, memory.total [MiB], memory.used [MiB]',
-      ...all().map(
-        (planted, i) => `2026/11/20 10:11:${10 + (i % 50)}.000, 0, ${variable(planted)}, 81559 MiB, ${i} MiB`,
-      ),
-    ].join('\n'),
+    'timestamp, index, name, memory.total [MiB], memory.used [MiB]',
+    ...all().map((planted, i) => `2026/11/20 10:11:${10 + (i % 50)}.000, 0, ${variable(planted)}, 81559 MiB, ${i} MiB`),
   );
-  put(
-    'events.out.tfevents.1760000000.node-3.99.0',
-    tensorboardFile([
-      ['args', JSON.stringify({ per_device_train_batch_size: 2, ...settings(all()) })],
-      ...all().map(({ name, text }): [string, string] => [name, text]),
-    ]),
-  );
+  const texts = [
+    { name: 'args', text: JSON.stringify({ per_device_train_batch_size: 2, ...settings(all()) }) },
+    ...all(),
+  ].map(({ name, text }) => ({ name, text, timeUs: 0 }));
+  put('events.out.tfevents.1760000000.node-3.99.0', eventFile(0, texts, []));
   return { files, secrets };
 }
 
@@ -350,38 +297,6 @@ function logText(...parts: readonly (readonly Planted[])[]): string {
       `torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB (GPU 0; 79.15 GiB total capacity; 70.00 GiB already allocated; 1.00 GiB free; 75.00 GiB reserved in total by PyTorch) ${bare(planted)}`,
     ]),
   ].join('\n');
-}
-
-/** Texts by their tags, as TensorBoard's writers have them. */
-function tensorboardFile(texts: readonly (readonly [string, string])[]): Buffer {
-  const varint = (value: number): number[] =>
-    value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
-  const field = (number: number, data: Uint8Array | string): Buffer =>
-    Buffer.concat([Buffer.from([...varint(number * 8 + 2), ...varint(data.length)]), Buffer.from(data as string)]);
-  const record = (data: Uint8Array): Buffer => {
-    const bytes = Buffer.alloc(data.length + 16);
-    bytes.writeUInt32LE(data.length, 0);
-    bytes.writeUInt32LE(maskedCrc(bytes.subarray(0, 8)), 8);
-    bytes.set(data, 12);
-    bytes.writeUInt32LE(maskedCrc(data), data.length + 12);
-    return bytes;
-  };
-  const event = ([tag, text]: readonly [string, string]): Buffer =>
-    record(
-      field(
-        5,
-        field(
-          1,
-          Buffer.concat([
-            field(1, `${tag}/text_summary`),
-            field(8, Buffer.concat([Buffer.from([8, 7]), field(8, text)])),
-            field(9, field(1, field(1, 'text'))),
-          ]),
-        ),
-      ),
-    );
-  const version = record(Buffer.concat([Buffer.from([9, 0, 0, 0, 0, 0, 0, 0, 0]), field(3, 'brain.Event:2')]));
-  return Buffer.concat([version, ...texts.map(event)]);
 }
 
 const MARK = 8;
