@@ -12,7 +12,11 @@ const MOST_SLOW = 10;
 const GROWTH = 2;
 const LEAST_SECONDS = 5;
 
-const firstLine = (text) => (text || 'no message').replace(/\x1b\[[0-9;]*m/g, '').trim().split('\n')[0];
+const firstLine = (text) =>
+  (text || 'no message')
+    .replace(/\x1b\[[0-9;]*m/g, '')
+    .trim()
+    .split('\n')[0];
 const recorded = new Map(
   readFileSync(RECORD, 'utf8')
     .trim()
@@ -47,7 +51,7 @@ for (const [name, status] of steps) {
           skipped.set(why, (skipped.get(why) ?? 0) + 1);
         }
       }
-      // A file that cannot be loaded, or prepared, has no failed test.
+      // No test fails of a file that cannot be loaded or prepared.
       if (result.status === 'failed' && failures.length === ofFile) {
         failures.push(`FAILED ${file}: ${firstLine(result.message)}`);
       }
@@ -68,7 +72,9 @@ const grown = files.filter(
 );
 for (const { file, seconds } of grown) console.log(`Slower: ${file} took ${seconds.toFixed(0)} s (${known(file)})`);
 const total = (list) => list.reduce((sum, seconds) => sum + seconds, 0).toFixed(0);
-console.log(`All test files: ${total(files.map(({ seconds }) => seconds))} s (recorded: ${total([...recorded.values()])} s)`);
+console.log(
+  `All test files: ${total(files.map(({ seconds }) => seconds))} s (recorded: ${total([...recorded.values()])} s)`,
+);
 if (args.includes('--record')) {
   const lines = files.map(({ file, seconds }) => `${file}\t${seconds.toFixed(1)}\n`).sort();
   writeFileSync(RECORD, lines.join(''));

@@ -1,6 +1,8 @@
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 
-/** A state as plain values, for comparison. Runs of reservations that touch are one: a trace does not distinguish them. */
+/**
+ * A state as plain values, for comparison. Runs of reservations that touch are one: a trace does not distinguish them.
+ */
 export function plainState(state: AllocatorState): unknown {
   const { segments, blocks } = state;
   const runs: { from: number; to: number; stream: number; small: number; pool: number; expandable: number }[] = [];

@@ -17,12 +17,12 @@ describe('git bisect run with our judge', () => {
 
   it('oom: names the planted commit, and reports it as docs/bisect.md shows', async () => {
     const { history } = await expectBisected(cli, root, 'oom');
-    const told = cli.expect(0, ['bisect', 'report'], { cwd: history.directory }).stdout;
+    const printed = cli.expect(0, ['bisect', 'report'], { cwd: history.directory }).stdout;
     const shown = /```console\n\$ mbforensics bisect report\n([\s\S]*?\n)```/.exec(
       readFileSync(join(repoRoot, 'docs', 'bisect.md'), 'utf8'),
     )![1]!;
     // But for the hash of the session.
     const plain = (text: string): string => text.replace(/bisect\/[0-9a-f]{12}\//, 'bisect/…/');
-    expect(plain(told)).toBe(plain(shown));
+    expect(plain(printed)).toBe(plain(shown));
   });
 });

@@ -38,23 +38,23 @@ function* summedDifferences(bytes: Uint8Array): Generator<bigint> {
 
 /**
  * Addresses and times differ in every run, all else of a pickle hardly: numbers of six bytes (addresses) and of seven
- * (times) were taken out, and are beside it as differences. Together, 31 MB compress to a third.
+ * (times) were taken out, and are stored next to it as differences. Together, 31 MB compress to a third.
  */
 function putNumbersBack(pickle: string): void {
-  const rest = readFileSync(pickle);
+  const withoutNumbers = readFileSync(pickle);
   const numbers = [6, 7].map((length) => summedDifferences(readFileSync(`${pickle}.${length}`)));
   const parts: Uint8Array[] = [];
   let end = 0;
   // LONG1 with its length.
-  for (let at = rest.indexOf(0x8a); at >= 0; at = rest.indexOf(0x8a, at + 1)) {
-    const length = rest[at + 1]!;
+  for (let at = withoutNumbers.indexOf(0x8a); at >= 0; at = withoutNumbers.indexOf(0x8a, at + 1)) {
+    const length = withoutNumbers[at + 1]!;
     if (length !== 6 && length !== 7) continue;
     const number = Buffer.alloc(8);
     number.writeBigUInt64LE(numbers[length - 6]!.next().value as bigint);
-    parts.push(rest.subarray(end, at + 2), number.subarray(0, length));
+    parts.push(withoutNumbers.subarray(end, at + 2), number.subarray(0, length));
     end = at + 2;
   }
-  writeFileSync(pickle, Buffer.concat([...parts, rest.subarray(end)]));
+  writeFileSync(pickle, Buffer.concat([...parts, withoutNumbers.subarray(end)]));
 }
 
 /** All of them, for each history a folder with two bare repositories and `recorded`. */

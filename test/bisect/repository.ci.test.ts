@@ -55,13 +55,13 @@ describe.each(sampled(REPOSITORY_KINDS, 2))('a repository of kind %s', (kind: Re
     runs = await trainAll(repository);
   });
 
-  it('has all kinds of commits, and none that cannot be judged beside the planted one', () => {
+  it('has all kinds of commits, and none next to the planted one that cannot be judged', () => {
     const { commits, planted, expectedSuspects } = repository;
     expect(commits).toHaveLength(41);
     expect(new Set(commits.map(({ sha }) => sha)).size).toBe(41);
     const present = new Set(commits.map((commit) => commit.kind));
-    const others = 'bump docs tests config config_small flaky broken straggler fix planted'.split(' ');
-    for (const wanted of [...REFACTORS, ...others]) expect(present, wanted).toContain(wanted);
+    const kinds = 'bump docs tests config config_small flaky broken straggler fix planted'.split(' ');
+    for (const name of [...REFACTORS, ...kinds]) expect(present, name).toContain(name);
     const flaky = commits.filter((commit) => commit.kind === 'flaky').length;
     expect(flaky === 2 || flaky === 3).toBe(true);
     for (const near of [-1, 0, 1]) expect(commits[planted.index + near]!.spoiled).toBe('never');

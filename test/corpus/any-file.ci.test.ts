@@ -1,6 +1,7 @@
 /**
  * Whatever the corpus has can be measured, compared with itself, and advised on: it adds up, survives its JSON, is
- * never worse than itself; no advice is of a forbidden kind, and what trained breaks no rule that would have refused it.
+ * never worse than itself; no advice is of a forbidden kind, and what trained breaks no rule that would have refused
+ * it.
  */
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * What independent readers found in the logs of the corpus, against the stores and answers of the program. PLACES is the
- * map from a fact to its place; a fact without a place is there with the reason.
+ * What independent readers found in the logs of the corpus, against the stores and answers of the program. PLACES is
+ * the map from a fact to its place; a fact without a place is there with the reason.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

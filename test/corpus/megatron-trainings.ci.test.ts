@@ -50,7 +50,9 @@ const AT_END = `SELECT component, sum(requested_bytes)::DOUBLE AS bytes FROM all
 const UNATTRIBUTED = `SELECT coalesce(sum(bytes) FILTER (component = 'unattributed'), 0) / sum(bytes) AS share
   FROM peak_component`;
 
-/** Of every whole step but the first, as if it failed at its last entry: projected over the peak that followed, less 1. */
+/**
+ * Of every whole step but the first, as if it failed at its last entry: projected over the peak that followed, less 1.
+ */
 async function projections(store: Store) {
   const projected: { readonly step: number; readonly off: number; readonly alikeShare: number }[] = [];
   const id = { snapshot_id: 1, device: 0 };

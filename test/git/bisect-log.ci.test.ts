@@ -12,7 +12,9 @@ import { gitEnvironment, scratch, sharedRepository, type TestRepository } from '
 
 const textOf = (path: string): string | undefined => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
 
-/** The bisection under way. Undefined where none is (`git bisect reset` forgets it). Ids are whole, as git writes them. */
+/**
+ * The bisection under way. Undefined where none is (`git bisect reset` forgets it). Ids are whole, as git writes them.
+ */
 function readBisectLog({ gitDir }: Repository): BisectLog | undefined {
   const log = textOf(join(gitDir, 'BISECT_LOG'));
   // Two lines: the word for bad, the word for good.

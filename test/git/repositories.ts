@@ -95,7 +95,7 @@ export function sharedRepository(name: string, root: string, make: (repo: TestRe
   return { repo, shas: repo.git('rev-list', '--reverse', 'HEAD').trim().split('\n') };
 }
 
-/** A pipe nobody writes to, and a link to a device without an end, in the place of a file. */
+/** A pipe without a writer, and a link to a device without an end, in the place of a file. */
 export function pipe(path: string): string {
   rmSync(path, { force: true });
   execFileSync('mkfifo', [path]);

@@ -79,7 +79,7 @@ describe('the list of formats', () => {
     }
   });
 
-  it('has no anchors that nearly every line of NCCL, of a Python logger or of DeepSpeed contains', () => {
+  it('uses no anchor that nearly every line of NCCL, of a Python logger or of DeepSpeed contains', () => {
     for (const { id, anchors } of OTHER_FORMATS)
       for (const anchor of anchors)
         for (const common of ['NCCL INFO', '[INFO] [logging.py', ' - INFO - '])

@@ -92,7 +92,10 @@ function linesAs(form: string, text: string): string {
   return lines.flatMap((line) => ranks.map((rank) => ofRank(line, rank))).join('');
 }
 
-/** What `«…»` stands for, innermost first: `name`, `name as a line` (see {@link textNamed}), `piece*times`, `name¦from=>to¦from=>to`. */
+/**
+ * Replaces `«…»`, innermost first: `name`, `name as a line` (see {@link textNamed}), `piece*times`,
+ * `name¦from=>to¦from=>to`.
+ */
 export function expanded(text: string, texts: Texts): string {
   const once = text.replaceAll(/«([^«»]*)»/g, (_, reference: string) => {
     const [, piece, times] = /^(.*)\*(\d+)$/s.exec(reference) ?? [];
@@ -117,13 +120,13 @@ function withCells<Part>(part: Part, cells: readonly unknown[]): Part {
 }
 
 /** The samples, and one for each row of `each`. */
-export const eachOf = <Given extends Sample>(samples: readonly Given[]): Given[] =>
+export const eachOf = <Kind extends Sample>(samples: readonly Kind[]): Kind[] =>
   samples.flatMap((sample) => sample.each?.map((cells) => ({ ...withCells(sample, cells), each: [] })) ?? [sample]);
 
 const FOLDER = fileURLToPath(new URL('samples', import.meta.url));
 export const sampledParsers = (): string[] => readdirSync(FOLDER).map((file) => file.replace('.yaml', ''));
 
-/** Compiled files name the folder, which is not beside them. */
+/** Compiled files name the folder, which is elsewhere. */
 export function readSamples(id: string, folder = FOLDER): SampleFile {
   const text = readFileSync(join(folder, `${id}.yaml`), 'utf8');
   const file = parse(text, { merge: true }) as Partial<SampleFile>;

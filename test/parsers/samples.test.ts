@@ -1,6 +1,6 @@
 /**
- * Files as users have them, and what their parser reads of each: `samples/<parser>.yaml`. A sample has one line for each
- * thing that is expected; `Sample` explains them.
+ * Files as users have them, and what their parser reads of each: `samples/<parser>.yaml`. A sample has one line for
+ * each thing that is expected; `Sample` explains them.
  */
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
@@ -106,15 +106,15 @@ describe.each(sampledParsers())('%s', (id) => {
     for (const chunkBytes of [1, 7, 97]) expect(await read(text, chunkBytes)).toEqual(all);
     // Read or refused; any other error fails.
     for (let length = 1; length < text.length; length += PREFIX_STEP) await read(text.slice(0, length));
-    const whole = new Set(all.rows.map(({ finding }) => JSON.stringify(finding)));
+    const complete = new Set(all.rows.map(({ finding }) => JSON.stringify(finding)));
     for (let length = 0; sample.cuts && length < text.length; length += 1) {
       const cut = await read(text.slice(0, length));
-      const others = cut.rows.filter(({ finding }) => !whole.has(JSON.stringify(finding)));
-      expect(new Set(others.map(({ place }) => place.line)).size).toBeLessThanOrEqual(1);
+      const differing = cut.rows.filter(({ finding }) => !complete.has(JSON.stringify(finding)));
+      expect(new Set(differing.map(({ place }) => place.line)).size).toBeLessThanOrEqual(1);
     }
     if (sample.lineEnds !== true) return;
     const contents = ({ rows: read }: Collected) => read.map(({ finding }) => finding);
-    for (const other of [`\ufeff${text.replaceAll('\n', '\r\n')}`, text.replaceAll('\n', '\r')])
-      expect(contents(await read(other))).toEqual(contents(all));
+    for (const variant of [`\ufeff${text.replaceAll('\n', '\r\n')}`, text.replaceAll('\n', '\r')])
+      expect(contents(await read(variant))).toEqual(contents(all));
   });
 });

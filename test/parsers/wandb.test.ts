@@ -31,7 +31,9 @@ const read = (source: Uint8Array | ByteSource, name = 'run-x.wandb', parser: Par
   placedRows(parser, source instanceof Uint8Array ? bytesSource(source) : source, name);
 type Read = Awaited<ReturnType<typeof read>>;
 
-/** What protobuf's own decoder finds: facts of the run, and a line for each figure; those of the monitor have no step. */
+/**
+ * What protobuf's own decoder finds: facts of the run, and a line for each figure; those of the monitor have no step.
+ */
 interface Facts {
   readonly config: Readonly<Record<string, unknown>>;
   readonly records: number;

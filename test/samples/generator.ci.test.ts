@@ -37,9 +37,9 @@ describe.runIf(hasPython)('numbers', () => {
     const values = [0.125, 0.375, 317.625, 317.875, 1e-5, 0.1, 73_728.005, 19_706.6, 2 ** 40 + 0.5, 3e-5, 1e16, 0];
     const code =
       'import json,sys; print(json.dumps([["%.1f"%v, "%.2f"%v, "%.3f"%v, repr(float(v)), "%.6E"%v] for v in json.load(sys.stdin)]))';
-    const said = spawnSync('python3', ['-c', code], { encoding: 'utf8', input: JSON.stringify(values) });
+    const python = spawnSync('python3', ['-c', code], { encoding: 'utf8', input: JSON.stringify(values) });
     const ours = values.map((v) => [fixed(v, 1), fixed(v, 2), fixed(v, 3), pythonFloat(v), scientific(v)]);
-    expect(ours).toEqual(JSON.parse(said.stdout));
+    expect(ours).toEqual(JSON.parse(python.stdout));
   });
 });
 

@@ -120,8 +120,8 @@ function isAlive(lock: string): boolean {
 export function sharedBuild(): string {
   return madeOnce(sharedPath('build'), (outDir) => {
     for (const name of readdirSync(CACHE)) {
-      const other = join(CACHE, name);
-      if (Date.now() - statSync(other).mtimeMs > UNUSED_MS) rmSync(other, { recursive: true, force: true });
+      const unused = join(CACHE, name);
+      if (Date.now() - statSync(unused).mtimeMs > UNUSED_MS) rmSync(unused, { recursive: true, force: true });
     }
     if (process.env['MBF_DIST_IS_NEW'] === '1') cpSync(join(repoRoot, 'dist'), outDir, { recursive: true });
     else compileInto(outDir);
@@ -131,8 +131,8 @@ export function sharedBuild(): string {
 /** Type errors elsewhere do not stop the compiler from emitting. */
 function compileInto(outDir: string): void {
   const tsc = join(repoRoot, 'node_modules', 'typescript', 'bin', 'tsc');
-  const own = ['--incremental', 'false', '--tsBuildInfoFile', 'null', '--outDir', outDir];
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...own], {
+  const flags = ['--incremental', 'false', '--tsBuildInfoFile', 'null', '--outDir', outDir];
+  const { stdout } = spawnSync(process.execPath, [tsc, '-p', 'tsconfig.build.json', ...flags], {
     cwd: repoRoot,
     encoding: 'utf8',
   });

@@ -1,7 +1,8 @@
 /**
  * What depends on the level. *Each change* is `npm test` (`NAME.test.ts`) and what `.ci/run` adds (`NAME.ci.test.ts`:
- * needs the corpus, a browser, root or Python, or takes long). *Nightly* (`npm run test:nightly`) runs all of these with
- * larger numbers, and `NAME.nightly.test.ts`; each change runs one test of every such file, see `nightly-sample.ts`.
+ * needs the corpus, a browser, root or Python, or takes long). *Nightly* (`npm run test:nightly`) runs all of these
+ * with larger numbers, and `NAME.nightly.test.ts`; each change runs one test of every such file, see
+ * `nightly-sample.ts`.
  */
 export const NIGHTLY = process.env['MBF_LEVEL'] === 'nightly';
 

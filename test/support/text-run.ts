@@ -179,8 +179,8 @@ function wordOf(word: string | undefined): string | number | null | undefined {
 }
 
 /**
- * A row in words: `iteration NUMBER STEP_MS`, `memory RANK ITERATION METRIC BYTES`, `config KEY VALUE ORIGIN`,
- * `env KEY VALUE ORIGIN`, `value NAME VALUE UNIT`, then `name=value` of further fields. Blanks of origins and texts are `_`.
+ * A row in words: `iteration NUMBER STEP_MS`, `memory RANK ITERATION METRIC BYTES`, `config KEY VALUE ORIGIN`, `env KEY
+ * VALUE ORIGIN`, `value NAME VALUE UNIT`, then `name=value` of further fields. Blanks of origins and texts are `_`.
  */
 export function rowOf(text: string): Row {
   const words = text.split(' ');

@@ -1,7 +1,7 @@
 /**
- * The cases of `cases/*.yaml`. A run is a list of parts of the same file; of what two parts have, settings and variables
- * add up, and the later one decides the rest. A question is `RUN [+ TIMELINE] [against RUN]`, listed under the answer
- * of the rule; `says` has texts of the answer: exact, `~contained`, `!absent` or `/matched/`.
+ * The cases of `cases/*.yaml`. A run is a list of parts of the same file; of what two parts have, settings and
+ * variables add up, and the later one decides the rest. A question is `RUN [+ TIMELINE] [against RUN]`, listed under
+ * the answer of the rule; `says` has texts of the answer: exact, `~contained`, `!absent` or `/matched/`.
  */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';

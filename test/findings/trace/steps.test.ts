@@ -1,4 +1,6 @@
-/** Steps from handmade annotations: what recordings leave out, nest, repeat, or put on the wrong device (`steps.yaml`). */
+/**
+ * Steps from handmade annotations: what recordings leave out, nest, repeat, or put on the wrong device (`steps.yaml`).
+ */
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';

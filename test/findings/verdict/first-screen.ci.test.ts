@@ -1,4 +1,6 @@
-/** The first screen and its handles over every committed sample, a run of every second cause, and recorded snapshots. */
+/**
+ * The first screen and its handles over every committed sample, a run of every second cause, and recorded snapshots.
+ */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

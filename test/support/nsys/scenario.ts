@@ -164,8 +164,8 @@ function plantedOom(recording: Recording, { plan }: SimulatedProcess, ending: En
 function torchTruth({ pid, rank, device, torch }: PlantedProcess, { atNs }: Ending, { allocations }: Walk) {
   const traced = new Set(torch.trace.flatMap(({ action, addr }) => (action === 'segment_alloc' ? [addr] : [])));
   const { reservedBytes, allocatedBytes } = torch;
-  const own = allocations.filter((block) => block.pid === pid && block.owner === 'torch');
-  const live = own.filter(({ startNs, endNs }) => startNs <= atNs && (endNs === null || endNs > atNs));
+  const torchBlocks = allocations.filter((block) => block.pid === pid && block.owner === 'torch');
+  const live = torchBlocks.filter(({ startNs, endNs }) => startNs <= atNs && (endNs === null || endNs > atNs));
   return {
     ...{ pid, rank, device, atNs, reservedBytes, allocatedBytes },
     segments: torch.segments.map(({ addr, totalBytes }) => {
