@@ -1,6 +1,6 @@
 /** The list of screens, and what the program prints for them. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parse } from 'yaml';
 import { contentKey, madeOnce, repoRoot, sharedPath } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
@@ -53,10 +53,13 @@ export function ask(folder: string, command: string, exitCode = 0, format: reado
 }
 
 /** What depends on the day, the machine, or the size of the program. */
-const withoutVarying = (text: string): string =>
+const withoutVarying = (text: string, folder: string): string =>
   text
-    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '2026-01-02T03:04:05.678Z')
+    .replaceAll(`${relative(repoRoot, sharedPath(`screens-${folder}`))}/`, '')
     .replaceAll(repoRoot, '/src/mbforensics/')
+    .replaceAll(/(\d{4}-\d\d-\d|…)\dT\d\d:\d\d:\d\d\.\d{3}Z/g, (_, day) =>
+      day === '…' ? '…2T03:04:05.678Z' : '2026-01-02T03:04:05.678Z',
+    )
     .replace(/(?<=^PICTURE .*\()[\d.]+ KiB/m, '250.00 KiB')
     .replace(/(?<="schema": "mbforensics\/report@1"[^}]*"bytes": )\d+/, '250000');
 
@@ -80,5 +83,5 @@ function printedAtFirst(folder: string): Readonly<Record<string, string>> {
 
 export function print({ file, folder, command, exitCode, isFirst }: Screen): string {
   const first = printedAtFirst(folder);
-  return withoutVarying(isFirst ? first[file]! : ask(folder, command, exitCode, formatOf(file)));
+  return withoutVarying(isFirst ? first[file]! : ask(folder, command, exitCode, formatOf(file)), folder);
 }
