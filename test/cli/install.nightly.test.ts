@@ -1,6 +1,6 @@
 /**
- * Nightly only: the package as users install it: the commands of docs/install.md, run in a fresh checkout, from the packed file, from
- * the offline bundle without a network, and in a container made of plain Debian.
+ * Nightly only: the package as users install it. The commands of docs/install.md are run in a fresh checkout, from the
+ * packed file, from the offline bundle without a network, and in a container made of plain Debian.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';

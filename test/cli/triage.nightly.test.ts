@@ -18,7 +18,7 @@ const write = (log: TrainingLog): string => {
   return writeTraining(cwd, `run-${number}`, { ...BASE, ...log });
 };
 
-describe('everything that is no judgement is 255, at which git stops', () => {
+describe('everything else is 255, at which git stops', () => {
   beforeAll(() => {
     writeTraining(cwd, 'base', BASE);
     mbf('golden', 'add', 'base', '--name', 'base');

@@ -1,4 +1,4 @@
-/** Reads HTML and XML of our own: elements with their attributes, and texts. Fails for markup that is not well nested. */
+/** Reads HTML and XML of our own: elements with their attributes, and texts. Fails for what is not well nested. */
 
 export interface Node {
   readonly name: string;
