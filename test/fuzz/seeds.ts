@@ -246,11 +246,7 @@ export const SEEDS = {
     ),
     ...samplesOf('config', 'train.toml'),
   ],
-  shell: () => [
-    ...seedsIn(/\.(?:sbatch|sh)$/, samples),
-    ...testTexts('parsers/launches.test.ts', 'launch.sh'),
-    ...testTexts('text/shell.test.ts', 'launch.sbatch'),
-  ],
+  shell: () => [...seedsIn(/\.(?:sbatch|sh)$/, samples), ...testTexts('parsers/launches.test.ts', 'launch.sh')],
   environment: () => [text('env.txt', ENVIRONMENT), text('environ', ENVIRONMENT.replaceAll('\n', '\0'))],
   rules: () => [text('rules.yaml', RULES)],
   kubernetes: () => [
