@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { SkippedReporter } from './test/support/skipped-reporter.js';
+import { SkippedReporter } from './test/support/levels/skipped-reporter.js';
 
 const root = import.meta.dirname;
 
@@ -45,7 +45,7 @@ export default defineConfig(({ mode }) => {
   return {
     test: {
       ...FILES[isFileNamed ? 'nightly' : mode],
-      ...(mode === 'ci' ? { runner: './test/support/nightly-sample.ts' } : {}),
+      ...(mode === 'ci' ? { runner: './test/support/levels/nightly-sample.ts' } : {}),
       reporters: ['default', new SkippedReporter(seed)],
       // Half the cores would be one on two, and the suites mostly wait for processes.
       maxWorkers: '100%',

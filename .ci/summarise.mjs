@@ -2,6 +2,7 @@
 // Arguments: the folder of the reports, NAME=STATUS of each step, and --record.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 const [reports, ...args] = process.argv.slice(2);
 const steps = args.filter((arg) => arg.includes('=')).map((arg) => arg.split('='));

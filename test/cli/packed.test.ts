@@ -2,8 +2,11 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Script } from 'node:vm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunsResult } from '../../src/model/results/common.js';
+import { packageRoot } from '../../src/store/load-queries.js';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
 import { type Cli, cliOf } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
@@ -83,5 +86,23 @@ describe('the package', () => {
     expect(cli.expect(0, ['--version'], options).stdout.trim()).toBe(
       (JSON.parse(readFileSync(join(repoRoot, 'package.json'), 'utf8')) as { version: string }).version,
     );
+  });
+});
+
+describe('the build', () => {
+  it('lets V8 take the code that the build kept', async () => {
+    const file = join(packageRoot(), 'dist', 'src', 'cli', 'load-bundle.js');
+    const { loadBundled, scripts } = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as {
+      loadBundled(id: string): unknown;
+      scripts: ReadonlyMap<string, Script>;
+    };
+    loadBundled('./program.cjs');
+    expect(scripts.size).toBeGreaterThan(1);
+    expect([...scripts].filter(([, script]) => script.cachedDataRejected !== false).map(([path]) => path)).toEqual([]);
+    // V8 accepts code of another processor, and fails when it runs it.
+    const kept = readdirSync(dirname([...scripts.keys()][0]!)).filter((name) => name.endsWith('.code'));
+    const platform = `.cjs.${process.platform}-${process.arch}.code`;
+    expect(kept.length).toBeGreaterThan(1);
+    expect(kept.filter((name) => !name.endsWith(platform))).toEqual([]);
   });
 });

@@ -138,11 +138,11 @@ export function textOf(
   { text, replace = [], before }: Pick<Sample, 'text' | 'replace' | 'before'>,
   texts: Texts,
 ): string {
-  const whole = replace.reduce(
+  const complete = replace.reduce(
     (changed, [from, to]) => replaced(changed, expanded(from, texts), expanded(to, texts)),
     expanded(text, texts),
   );
-  if (before === undefined) return whole;
-  if (!whole.includes(before)) throw new Error(`no ${JSON.stringify(before)} in ${whole.slice(0, 200)}`);
-  return whole.slice(0, whole.lastIndexOf(before));
+  if (before === undefined) return complete;
+  if (!complete.includes(before)) throw new Error(`no ${JSON.stringify(before)} in ${complete.slice(0, 200)}`);
+  return complete.slice(0, complete.lastIndexOf(before));
 }

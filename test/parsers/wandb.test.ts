@@ -32,7 +32,7 @@ const read = (source: Uint8Array | ByteSource, name = 'run-x.wandb', parser: Par
 type Read = Awaited<ReturnType<typeof read>>;
 
 /**
- * What protobuf's own decoder finds: facts of the run, and a line for each figure; those of the monitor have no step.
+ * What protobuf's own decoder finds: facts of the run, and a line for each figure, without a step for the monitor.
  */
 interface Facts {
   readonly config: Readonly<Record<string, unknown>>;

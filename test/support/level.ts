@@ -2,7 +2,7 @@
  * What depends on the level. *Each change* is `npm test` (`NAME.test.ts`) and what `.ci/run` adds (`NAME.ci.test.ts`:
  * needs the corpus, a browser, root or Python, or takes long). *Nightly* (`npm run test:nightly`) runs all of these
  * with larger numbers, and `NAME.nightly.test.ts`; each change runs one test of every such file, see
- * `nightly-sample.ts`.
+ * `levels/nightly-sample.ts`.
  */
 export const NIGHTLY = process.env['MBF_LEVEL'] === 'nightly';
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { File, Suite, Task, Test } from '@vitest/runner';
 import { VitestTestRunner } from 'vitest/runners';
-import { SEED } from './level.js';
+import { SEED } from '../level.js';
 
 /** Of one worker. */
 const MOST_SECONDS = 60;
