@@ -13,11 +13,7 @@ const MOST_SLOW = 10;
 const GROWTH = 2;
 const LEAST_SECONDS = 5;
 
-const firstLine = (text) =>
-  (text || 'no message')
-    .replace(/\x1b\[[0-9;]*m/g, '')
-    .trim()
-    .split('\n')[0];
+const firstLine = (text) => stripVTControlCharacters(text || 'no message').trim().split('\n')[0];
 const recorded = new Map(
   readFileSync(RECORD, 'utf8')
     .trim()
