@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { MbfError } from '../../src/model/errors.js';
 import { migrate } from '../../src/store/migrate.js';
 import { MIGRATIONS } from '../../src/store/migrations.js';
@@ -229,12 +229,14 @@ describe('temporary files', () => {
   });
 });
 
-const mount = join(root, 'small');
-mkdirSync(mount);
-const canMount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', mount]).status === 0;
-afterAll(() => (canMount ? void spawnSync('umount', [mount]) : undefined));
-
-it.skipIf(!canMount)('needs root: a full disk below the cache does not prevent an answer', () => {
-  const answer = cli.expect(0, ['snapshots', 'x.pickle'], { cwd: root, env: { ...env, XDG_CACHE_HOME: mount } });
-  expect(answer.stderr).toContain('has no room for the store of these files');
+it('needs root: a full disk below the cache does not prevent an answer', ({ skip }) => {
+  const mount = join(root, 'small');
+  mkdirSync(mount);
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', mount]).status !== 0) return skip();
+  try {
+    const answer = cli.expect(0, ['snapshots', 'x.pickle'], { cwd: root, env: { ...env, XDG_CACHE_HOME: mount } });
+    expect(answer.stderr).toContain('has no room for the store of these files');
+  } finally {
+    spawnSync('umount', [mount]);
+  }
 });
