@@ -13,7 +13,10 @@ const MOST_SLOW = 10;
 const GROWTH = 2;
 const LEAST_SECONDS = 5;
 
-const firstLine = (text) => stripVTControlCharacters(text || 'no message').trim().split('\n')[0];
+const firstLine = (text) =>
+  stripVTControlCharacters(text || 'no message')
+    .trim()
+    .split('\n')[0];
 const recorded = new Map(
   readFileSync(RECORD, 'utf8')
     .trim()

@@ -184,7 +184,8 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
     return { exitCode: session.hasFailed && !judges ? EXIT.input : code, judges };
   } catch (error) {
     // Any program can write values that ours does not, and no check covers all of them.
-    if (error instanceof MbfError || session.givenStore === undefined || !(error instanceof Error)) throw error;
+    if (session.givenStore === undefined || !(error instanceof Error)) throw error;
+    if (error instanceof MbfError && error.kind !== 'internal') throw error;
     throw new MbfError('MBF3008', error.message, { file: session.givenStore }, error);
   } finally {
     await session.close();

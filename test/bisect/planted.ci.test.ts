@@ -1,5 +1,8 @@
-/** Real bisections of the recorded histories that `planted.test.ts` leaves out, three of them with each change. */
+/** Real bisections of recorded histories by our judge: one always, three others with each change. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { repoRoot } from '../store/scratch.js';
 import { buildCli } from '../support/cli.js';
 import { NIGHTLY, sampled } from '../support/level.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -12,6 +15,17 @@ const HISTORIES = [
 
 describe('git bisect run with our judge', () => {
   const root = temporaryDirectory();
+
+  it('oom: names the planted commit, and reports it as docs/bisect.md shows', async () => {
+    const { history } = await expectBisected(buildCli(), root, 'oom');
+    const printed = buildCli().expect(0, ['bisect', 'report'], { cwd: history.directory }).stdout;
+    const shown = /```console\n\$ mbforensics bisect report\n([\s\S]*?\n)```/.exec(
+      readFileSync(join(repoRoot, 'docs', 'bisect.md'), 'utf8'),
+    )![1]!;
+    // But for the hash of the session.
+    const plain = (text: string): string => text.replace(/bisect\/[0-9a-f]{12}\//, 'bisect/…/');
+    expect(plain(printed)).toBe(plain(shown));
+  });
 
   it.each(sampled(HISTORIES, 3))('%s: finds the planted commit, or leaves what git leaves', async (name) => {
     const { history, report } = await expectBisected(buildCli(), root, name);

@@ -17,7 +17,7 @@ const PAGES = ['README.md', ...readdirSync(join(repoRoot, 'docs')).map((name) =>
 );
 /** `doctor` depends on the machine; the report of a bisection is compared with docs/bisect.md, see below. */
 const WITHOUT_SCREEN = ['bisect', 'doctor'];
-/** Compared by `test/bisect/planted.test.ts`, which makes its repository. */
+/** Compared by `test/bisect/planted.ci.test.ts`, which makes its repository. */
 const isReportOfBisection = (command: string): boolean => command.startsWith('bisect report');
 
 /** Of this run: when files are rewritten, pages show the new ones. */
