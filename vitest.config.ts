@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
@@ -47,8 +48,8 @@ export default defineConfig(({ mode }) => {
       ...FILES[isFileNamed ? 'nightly' : mode],
       ...(mode === 'ci' ? { runner: './test/support/levels/nightly-sample.ts' } : {}),
       reporters: ['default', new SkippedReporter(seed)],
-      // Half the cores would be one on two, and the suites mostly wait for processes.
-      maxWorkers: '100%',
+      // A worker waits while its process with the program works: with one for each core, a third of the cores idled.
+      maxWorkers: Math.ceil(1.5 * availableParallelism()),
       // Files of a worker share modules: loading them again for every file took a quarter of a run.
       isolate: false,
       // A file that a test compares with must exist; `npm run screens` writes them.

@@ -74,15 +74,15 @@ const MOST: Readonly<Record<string, string>> = {
   UBIGINT: '18446744073709551615',
 };
 
-/** Each has twelve wrong values; all columns have about 700. */
-it.each(Array.from({ length: 60 }, (_, i) => i))(
+/** Each has three wrong values; all columns have about 700. */
+it.each(Array.from({ length: 240 }, (_, i) => i))(
   'answers, or one error, with wrong values of seed %i',
   async (seed) => {
     const random = seeded(5 + seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
     const bugs: string[] = [];
-    for (let i = 0; i < 12; i++) {
-      const column = columns[(seed * 12 + i) % columns.length]!;
+    for (let i = 0; i < 3; i++) {
+      const column = columns[(seed * 3 + i) % columns.length]!;
       const value = pick(valuesOf(column));
       copyFileSync(made, join(root, 'odd.duckdb'));
       await onDuckDB(join(root, 'odd.duckdb'), `UPDATE "${column.table}" SET "${column.name}" = ${value}`);
