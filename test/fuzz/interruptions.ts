@@ -155,7 +155,7 @@ export interface KillOptions extends InterruptionOptions {
 }
 
 /** By folder: how long a whole ingest takes, and what its store holds. */
-const whole = new Map<string, Promise<{ readonly ms: number; readonly content: Content }>>();
+const completeReads = new Map<string, Promise<{ readonly ms: number; readonly content: Content }>>();
 type Content = Awaited<ReturnType<typeof contentOf>>;
 
 export async function runKills(options: KillOptions): Promise<InterruptionResult> {
@@ -167,7 +167,7 @@ export async function runKills(options: KillOptions): Promise<InterruptionResult
   for (let i = first; i < first + count; i++) {
     const run = runs[i % runs.length]!;
     const name = run.slice(run.lastIndexOf('/') + 1);
-    const { ms, content } = await getOrAdd(whole, run, async () => {
+    const { ms, content } = await getOrAdd(completeReads, run, async () => {
       const db = join(root, `${name}.duckdb`);
       const ended = await call({ main, args: ['ingest', run, '--db', db], cwd: root, tmp: join(root, 'tmp') });
       if (ended.code !== 0) throw new Error(`${run}: exit ${ended.code}: ${ended.stderr}`);

@@ -51,8 +51,8 @@ function changed(root: Json, random: Random): string {
     const value = holder[key];
     if (value === undefined) continue;
     const copied = (): Json => {
-      const other = pickOf(random, places);
-      const text = JSON.stringify((other.parent as { [key: string]: Json })[other.key]) as string | undefined;
+      const source = pickOf(random, places);
+      const text = JSON.stringify((source.parent as { [key: string]: Json })[source.key]) as string | undefined;
       return text === undefined ? null : text.length < 20_000 ? (JSON.parse(text) as Json) : value;
     };
     const remove = (): void => {

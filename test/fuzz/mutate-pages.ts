@@ -21,7 +21,7 @@ export const mutateSqlite: Mutator = (bytes, random, spare) => {
     set(at, value);
     return result;
   };
-  const other = (): Buffer => mutateBytes(bytes, random, spare);
+  const mutated = (): Buffer => mutateBytes(bytes, random, spare);
   return oneOf(random, [
     () => put(pickOf(random, SQLITE_HEADER), pickOf(random, EXTREMES)),
     // Kind of the page, free blocks, cells, their area, the last child.
@@ -36,16 +36,16 @@ export const mutateSqlite: Mutator = (bytes, random, spare) => {
       // A cell: its length, its key, its header.
       const cells = result.readUInt16BE(Math.min(result.length - 2, header + 3));
       const pointer = header + 8 + 2 * below(random, Math.max(1, Math.min(cells, 200)));
-      if (pointer + 2 > result.length) return other();
+      if (pointer + 2 > result.length) return mutated();
       return put(start + result.readUInt16BE(pointer) + below(random, 24), below(random, 256));
     },
     () => {
       const at = bytes.indexOf('CREATE TABLE', below(random, 2) === 0 ? 0 : below(random, bytes.length));
       if (at >= 0) result.write(pickOf(random, SCHEMA_WORDS), at + below(random, 60), 'latin1');
-      return at < 0 ? other() : result;
+      return at < 0 ? mutated() : result;
     },
     () => bytes.subarray(0, start + below(random, size)),
-    other,
+    mutated,
   ]);
 };
 const SCHEMA_WORDS = [

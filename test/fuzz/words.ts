@@ -15,7 +15,7 @@ const lists = parse(text, { schema: 'failsafe' }) as Readonly<Record<string, rea
 
 export const wordsOf = (name: string): readonly string[] => lists[name]!.flat();
 
-/** `log config --json`; `sql TABLE` stands for all of its rows. */
+/** `log config --json`; `sql TABLE` means all of its rows. */
 export const questionsOf = (name: string): readonly (readonly string[])[] =>
   wordsOf(name).map((question) =>
     question.startsWith('sql ') ? ['sql', `FROM ${question.slice(4)}`] : question.split(' '),

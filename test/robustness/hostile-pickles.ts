@@ -28,7 +28,7 @@ import {
 } from '../support/small-snapshot.js';
 import type { Hostile } from './hostile.js';
 
-// ---- parts of pickles, opcode by opcode ------------------------------------------------------------------------------
+// ---- parts of pickles, opcode by opcode ----
 
 export const op = (...codes: number[]): Buffer => Buffer.from(codes);
 export const word = (letters: string): Buffer => text(Buffer.from(letters));
@@ -54,7 +54,7 @@ const rowsOf = <T extends PyValue>(count: number, make: (i: number) => T): T[] =
 const bare = (...parts: Buffer[]): Buffer =>
   Buffer.concat([op(OP.PROTO, 4), word('segments'), word('device_traces'), ...parts]);
 
-// ---- bombs: much memory, depth or time from a small file ----------------------------------------------------------------
+// ---- bombs: much memory, depth or time from a small file ----
 
 /** A memo slot out of the way of those that the builder writes. */
 const SLOT = 60_000;
@@ -236,7 +236,7 @@ export const BOMBS: readonly Hostile[] = [
   },
 ];
 
-// ---- odd, but legal: what no torch writes and Python reads --------------------------------------------------------------
+// ---- odd, but legal: what no torch writes and Python reads ----
 
 const EVENTS = 'SELECT count(*) FROM event';
 const polluting = new Map<string, PyValue>([
@@ -384,7 +384,7 @@ export const ODD: readonly Hostile[] = [
   },
 ];
 
-// ---- wrong in one place -------------------------------------------------------------------------------------------------
+// ---- wrong in one place ----
 
 const sharedTrace = trace(3);
 const sharedEntry = raw(

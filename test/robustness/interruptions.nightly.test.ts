@@ -1,6 +1,6 @@
 /**
- * Ingests that are killed, that meet a full disk, or whose files change: what `npm run fuzz` checks of each, and after a
- * kill that the store holds exactly the sources that were finished.
+ * Ingests that are killed, that meet a full disk, or whose files change: what `npm run fuzz` checks of each, and after
+ * a kill that the store holds exactly the sources that were finished.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

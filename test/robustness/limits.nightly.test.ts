@@ -1,7 +1,8 @@
 /**
  * Files of at most 4 MB that ask for much memory or time (`limit-inputs.yaml`), each with a log in the same directory.
- * One process reads them; it is ended after 12 s of CPU time or 90 s: a guard against hangs, more than twice the goal of
- * 5 s. MBF_LIMITS_TABLE names a file for what each took, MBF_LIMITS_MAIN the `main.js` of another build to compare with.
+ * One process reads them; it is ended after 12 s of CPU time or 90 s: a guard against hangs, more than twice the goal
+ * of 5 s. MBF_LIMITS_TABLE names a file for what each took, MBF_LIMITS_MAIN the `main.js` of another build to compare
+ * with.
  */
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Damaged, foreign and odd exports of Nsight Systems in all three forms: what is whole is kept and the rest is named, or
- * there is one clear error; a store never holds half a source.
+ * Damaged, foreign and odd exports of Nsight Systems in all three forms: what is whole is kept and the rest is named,
+ * or there is one clear error; a store never holds half a source.
  */
 import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -61,14 +61,14 @@ const KERNEL = 'CUPTI_ACTIVITY_KIND_KERNEL';
 const { bench, latest, kept } = nsysBench(SQLITE);
 
 /** Fewer rows only where a note says so, and never more. */
-async function expectTold(source: IngestSource, tables: Tables): Promise<void> {
-  const told = damagedTables(source);
+async function expectReported(source: IngestSource, tables: Tables): Promise<void> {
+  const reported = damagedTables(source);
   expectPlainNotes(source);
   const rows = await kept(source);
   for (const [name, table] of Object.entries(tables)) {
-    if (told.includes('(list)') && !rows.has(name)) continue;
+    if (reported.includes('(list)') && !rows.has(name)) continue;
     expect([name, rows.get(name)! <= table.rows.length]).toEqual([name, true]);
-    if (!told.includes(name)) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
+    if (!reported.includes(name)) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
   }
 }
 
@@ -119,7 +119,7 @@ describe('a database that was cut off', () => {
       // One byte is a text, and not a log.
       if (source.status === 'skipped') expect(bytes).toBeLessThan(16);
       else if (source.status === 'ingested') {
-        await expectTold(source, EXPORT);
+        await expectReported(source, EXPORT);
         const cut = source.notes.find(({ kind }) => kind === 'nsys_file_cut');
         expect(cut?.text).toContain(`${Math.floor(bytes / 512)} of the ${SQLITE.length / 512} pages`);
         expect(damagedTables(source).length).toBeGreaterThan(0);
@@ -156,12 +156,12 @@ describe('bytes that were changed', () => {
     expect(sources.filter(({ status }) => status === 'ingested').length).toBeGreaterThan(12);
   });
 
-  it('a page of a table that became part of another: told, and nothing doubled', async () => {
+  it('a page of a table that became part of another: reported, and nothing doubled', async () => {
     const bytes = Buffer.from(SQLITE);
     for (let page = 60; page < 90; page++) SQLITE.copy(bytes, page * 512, 100 * 512, 101 * 512);
     const { source } = await bench().take('x.sqlite', bytes);
     expectIngested(source);
-    await expectTold(source, EXPORT);
+    await expectReported(source, EXPORT);
     expect(damagedTables(source).length).toBeGreaterThan(0);
   });
 });
@@ -268,7 +268,7 @@ describe('tables that are not as they should be', () => {
     expect(found.map(({ blocks }) => blocks)).toEqual([528, 0, 0, 0, 0, 0]);
   });
 
-  it('tables that SQLite stores otherwise: told, and the rest is read', async () => {
+  it('tables that SQLite stores otherwise: reported, and the rest is read', async () => {
     const folder = join(bench().directory, 'otherwise');
     mkdirSync(folder);
     const path = join(folder, 'x.sqlite');
@@ -412,9 +412,9 @@ describe('lines of JSON', () => {
     const bytes = parts.map((part, i) => Buffer.from(`${part.join('\n')}\n`, i === 1 ? 'latin1' : 'utf8'));
     const source = await take(Buffer.concat(bytes));
     expectIngested(source);
-    const told = source.notes.filter(({ kind }) => kind === 'nsys_line_broken');
-    expect(told.reduce((n, { count }) => n + count, 0)).toBe(wrong.length);
-    expect(told[0]!.line).toBe(10);
+    const reported = source.notes.filter(({ kind }) => kind === 'nsys_line_broken');
+    expect(reported.reduce((n, { count }) => n + count, 0)).toBe(wrong.length);
+    expect(reported[0]!.line).toBe(10);
     expect(await latest('*', 'nsys_api')).toHaveLength(5);
   });
 
@@ -505,7 +505,7 @@ describe('a folder of Parquet files', () => {
       if (name !== KERNEL) expect([name, rows.get(name)]).toEqual([name, table.rows.length]);
   });
 
-  it('bytes of which were changed: read or told', async () => {
+  it('bytes of which were changed: read or reported', async () => {
     const random = seeded(3);
     const folder = join(bench().directory, 'changed_pqtdir');
     await writeParquetFolder(folder, SMALL);

@@ -1,7 +1,7 @@
 /**
- * The command line as a user has it, built from the sources under test. Questions go to one process that stays, and runs
- * `main.js` with the same arguments, directory and environment (`warm-cli.mjs`); `every-verb.test.ts` starts a process
- * for each verb.
+ * The command line as a user has it, built from the sources under test. Questions go to one process that stays, and
+ * runs `main.js` with the same arguments, directory and environment (`warm-cli.mjs`); `every-verb.test.ts` starts a
+ * process for each verb.
  */
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
