@@ -131,9 +131,9 @@ function cycles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
   return found;
 }
 
-describe('imports', () => {
-  const imports = new Map(files.map((file) => [file, importsOf(file)]));
+const imports = new Map(files.map((file) => [file, importsOf(file)]));
 
+describe('imports', () => {
   it('go only where the table allows', () => {
     expect(product.length).toBeGreaterThan(500);
     const forbidden = product.flatMap((file) => {
@@ -216,6 +216,14 @@ describe('the root', () => {
       ...['SECURITY.md', 'bench/', 'biome.json', 'docs/', 'package-lock.json', 'package.json', 'parsers/', 'queries/'],
       ...['samples/', 'src/', 'test/', 'tsconfig.build.json', 'tsconfig.json', 'vitest.config.ts'],
     ]);
+  });
+});
+
+describe('the levels of tests', () => {
+  it('npm test reads no real files', () => {
+    const ofNpmTest = files.filter((file) => /^test\/.*(?<!\.ci|\.nightly)\.test\.ts$/.test(file));
+    expect(ofNpmTest.length).toBeGreaterThan(100);
+    expect(ofNpmTest.filter((file) => imports.get(file)!.includes('test/support/corpus.ts'))).toEqual([]);
   });
 });
 

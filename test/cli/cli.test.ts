@@ -426,7 +426,7 @@ describe('a path instead of a run', () => {
   });
 
   const isRoot = process.getuid?.() === 0;
-  it.skipIf(!isRoot)('works where the cache directory exists but may not be written', () => {
+  it.skipIf(!isRoot)('needs root: works where the cache directory exists but may not be written', () => {
     // Root may write everywhere, so run as an unprivileged user; the file is made readable and the directories
     // passable.
     mkdirSync(join(cache, 'mbforensics', 'paths'), { recursive: true });

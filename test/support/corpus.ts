@@ -2,8 +2,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { it } from 'vitest';
 import { repoRoot } from '../store/scratch.js';
+
+export { skipLoudly } from './levels/skip-loudly.js';
 
 export const CORPUS = process.env['MBF_CORPUS'] ?? join(repoRoot, '..', 'shared', 'corpus');
 export const SNAPSHOTS = join(CORPUS, 'snapshots');
@@ -81,10 +82,4 @@ export function truthOf(name: string): Truth {
   };
   if (!name.includes('.html')) return truth;
   return truth.embedded?.[0] ?? { valid: false };
-}
-
-/** Registers one skipped test with its reason, so that a green run is not mistaken for a full one. */
-export function skipLoudly(what: string, why: string): void {
-  console.warn(`${what}: skipped: ${why}`);
-  it.skip(`needs ${why}`, () => {});
 }

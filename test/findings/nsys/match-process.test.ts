@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { scratchDirectory } from '../../store/scratch.js';
-import { skipLoudly } from '../../support/corpus.js';
+import { skipLoudly } from '../../support/levels/skip-loudly.js';
 import type { Recording } from '../../support/nsys/rows.js';
 import { plantedScenario, type Scenario } from '../../support/nsys/scenario.js';
 import { snapshotBytes, snapshotName } from '../../support/nsys/snapshots.js';

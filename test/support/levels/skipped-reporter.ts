@@ -1,7 +1,7 @@
 /** After the results, one line: what was not tested here, and why. */
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Of a test that could not run here: what {@link skipLoudly} of `../corpus.ts` names. */
+/** Of a test that could not run here: what {@link skipLoudly} of `skip-loudly.ts` names. */
 const NEEDS = /^needs (.*)/;
 
 export class SkippedReporter implements Reporter {
