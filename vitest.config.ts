@@ -40,6 +40,12 @@ const FILES: Readonly<Record<string, { readonly include: string[]; readonly excl
   nightly: { include: ALL, exclude: [] },
 };
 
+/** What the files of a mode do not test. */
+const LEFT: Readonly<Record<string, string>> = {
+  test: 'what needs real files, a browser, Python or root (.ci/run); long tests (npm run test:nightly)',
+  ci: 'most long tests (npm run test:nightly)',
+};
+
 export default defineConfig(({ mode }) => {
   const isFileNamed = process.argv.some((arg) => /\.(?:ci|nightly)\.test/.test(arg));
   const seed = process.env['MBF_SEED'] ?? seedOfCommit();
@@ -47,7 +53,7 @@ export default defineConfig(({ mode }) => {
     test: {
       ...FILES[isFileNamed ? 'nightly' : mode],
       ...(mode === 'ci' ? { runner: './test/support/levels/nightly-sample.ts' } : {}),
-      reporters: ['default', new SkippedReporter(seed)],
+      reporters: ['default', new SkippedReporter(seed, LEFT[mode] ?? '')],
       // A worker waits while its process with the program works: with one for each core, a third of the cores idled.
       maxWorkers: Math.ceil(1.5 * availableParallelism()),
       // Files of a worker share modules: loading them again for every file took a quarter of a run.

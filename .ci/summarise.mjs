@@ -7,6 +7,8 @@ import { stripVTControlCharacters } from 'node:util';
 const [reports, ...args] = process.argv.slice(2);
 const steps = args.filter((arg) => arg.includes('=')).map((arg) => arg.split('='));
 const RECORD = join(import.meta.dirname, 'test-seconds.tsv');
+/** Steps that run tests, and the names of their reports. */
+const SUITES = { 'npm-test': 'test', ci: 'ci' };
 const MOST_FAILURES = 100;
 const MOST_SLOW = 10;
 /** A file that takes this many times its recorded seconds is listed, if it takes more than {@link LEAST_SECONDS}. */
@@ -33,7 +35,7 @@ const files = [];
 const skipped = new Map();
 for (const [name, status] of steps) {
   const before = failures.length;
-  const report = join(reports, `${name === 'npm-test' ? 'test' : name}.json`);
+  const report = join(reports, `${SUITES[name]}.json`);
   if (existsSync(report)) {
     for (const result of JSON.parse(readFileSync(report, 'utf8')).testResults) {
       const file = relative('', result.name);
@@ -58,7 +60,8 @@ for (const [name, status] of steps) {
     }
   }
   if (status !== '0' && failures.length === before) failures.push(`FAILED ${name}: exit status ${status}`);
-  else if (status === '0' && !existsSync(report)) passed += 1;
+  else if (SUITES[name] !== undefined && !existsSync(report)) failures.push(`FAILED ${name}: it left no report`);
+  else if (SUITES[name] === undefined && status === '0') passed += 1;
 }
 
 files.sort((a, b) => b.seconds - a.seconds);

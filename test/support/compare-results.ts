@@ -100,7 +100,7 @@ export const KNOB: Suspect = {
 export function emptyCompare(over: Partial<CompareResult> = {}): CompareResult {
   return {
     ...{ schema: 'mbforensics/compare@1', verdict: 'undecided', preset: 'default' },
-    summary: 'no figure is told by both sides',
+    summary: 'no figure is known in both runs',
     golden: comparedRun('nightly', { origin: 'golden' }),
     current: comparedRun('run-17', { ending: null }),
     ...{ contract: [], refused: null, checks: [], components: [], sites: [], config: [], env: [] },

@@ -6,9 +6,12 @@ const NEEDS = /^needs (.*)/;
 
 export class SkippedReporter implements Reporter {
   readonly seed: string;
+  /** What this run leaves to other commands, as a clause; empty for nothing. */
+  readonly left: string;
 
-  constructor(seed: string) {
+  constructor(seed: string, left: string) {
     this.seed = seed;
+    this.left = left;
   }
 
   onTestRunEnd(modules: readonly TestModule[]): void {
@@ -20,7 +23,8 @@ export class SkippedReporter implements Reporter {
         reasons.set(why, (reasons.get(why) ?? 0) + 1);
       }
     }
-    const list = [...reasons].map(([why, count]) => `${count} ${why}`);
-    console.log(`Seed ${this.seed} (MBF_SEED). Not tested here: ${list.length > 0 ? list.join('; ') : 'nothing'}.`);
+    const skipped = [...reasons].map(([why, count]) => `${count} ${why}`);
+    const list = [...skipped, ...(this.left === '' ? [] : [this.left])];
+    console.log(`Seed ${this.seed} (MBF_SEED). Not tested here: ${list.join('; ') || 'nothing'}.`);
   }
 }
