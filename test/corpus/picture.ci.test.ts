@@ -13,6 +13,7 @@ import { decodeDevice } from '../../src/model/picture/device-bytes.js';
 import { courseOf } from '../../src/model/picture/levels.js';
 import type { Store } from '../../src/store/store.js';
 import { CORPUS, SNAPSHOTS } from '../support/corpus.js';
+import { sampled } from '../support/level.js';
 import { newStore } from '../support/new-store.js';
 import { validSnapshots } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -21,18 +22,28 @@ import { corpusSuite, namesIn, sum } from './corpus-suite.js';
 /** Of a device after gzip: in base64 and with the program and the tables a page stays below 2 MB. */
 const MOST_BYTES = 1_200_000;
 
-/** Directories of a set; of the recordings under many settings each kind of request once, and all with graph pools. */
-function directories(set: string, pick: (name: string, i: number) => boolean): string[] {
+/** Directories of a set. */
+function directories(set: string, pick: (name: string) => boolean): string[] {
   return namesIn(set)
     .map((name) => join(CORPUS, set, name))
     .filter((path) => statSync(path).isDirectory())
-    .filter((path, i) => pick(basename(path), i));
+    .filter((path) => pick(basename(path)));
 }
 
 const paths = [
-  ...validSnapshots().map((name) => join(SNAPSHOTS, name)),
-  ...directories('megatron', (name) => existsSync(join(CORPUS, 'megatron', name, 'snapshot.pickle.gz'))),
-  ...directories('lab', (name, i) => i % 8 === 0 || name.includes('graph')),
+  ...sampled(validSnapshots(), 2).map((name) => join(SNAPSHOTS, name)),
+  ...sampled(
+    directories('megatron', (name) => existsSync(join(CORPUS, 'megatron', name, 'snapshot.pickle.gz'))),
+    2,
+  ),
+  ...sampled(
+    directories('lab', () => true),
+    16,
+  ),
+  ...sampled(
+    directories('lab', (name) => name.includes('graph')),
+    2,
+  ),
 ];
 
 corpusSuite('pictures of real recordings', paths, () => {

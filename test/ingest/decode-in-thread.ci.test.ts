@@ -53,7 +53,7 @@ const samples = ['capacity', 'leak'].flatMap((name) =>
 const [first = '', second = ''] = samples;
 const corpus = snapshotPickles().filter((name) => !name.includes('pointer'));
 if (corpus.length === 0) skipLoudly('the decoding thread on real files', 'the corpus (set MBF_CORPUS)');
-const files = [...samples, ...sampled(corpus, 3).map((name) => join(SNAPSHOTS, name))];
+const files = [...samples, ...sampled(corpus, 6).map((name) => join(SNAPSHOTS, name))];
 
 /** What ingest's sink is given beyond the rows that the parser makes. */
 interface Extra {

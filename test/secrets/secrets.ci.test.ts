@@ -16,7 +16,6 @@ testPlantedRun({
     ['diagnose', '--markdown', '-'],
     ['report', '-o', 'OUT/report.html', '--force'],
     ['export', '--table', 'all', '--as', 'parquet', '-o', 'OUT/tables'],
-    ['export', '--table', 'all', '--as', 'csv', '-o', 'OUT/csv'],
     ['RUN'],
     ['config', 'RUN'],
     ['env', 'RUN', '--json'],

@@ -265,7 +265,7 @@ describe('histories of the corpus', () => {
     skipLoudly('histories', 'the corpus (set MBF_CORPUS)');
     return;
   }
-  it.each(sampled(files, 2))('%s: every view agrees', async (name) => {
+  it.each(sampled(files, 4))('%s: every view agrees', async (name) => {
     await withFile(join(SNAPSHOTS, name), async (store) => {
       for (const { device, invariants_hold } of await store.all('snapshot.devices', { snapshot_id: 1 })) {
         const { holds, trace } = await deviceHistory(store, 1, device);

@@ -1,5 +1,5 @@
 /**
- * The first screen and its handles over every committed sample, a run of every second cause, and recorded snapshots.
+ * The first screen and its handles over every committed sample, a run of every fourth cause, and recorded snapshots.
  */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ describe('the first screen', () => {
     expect(await withRun(path, diagnose)).toEqual(result);
   });
 
-  it.each(sampled(CAUSES_TO_GENERATE, 2))('of a run of $name', async ({ name }) => {
+  it.each(sampled(CAUSES_TO_GENERATE, 4))('of a run of $name', async ({ name }) => {
     const path = join(generatedRun(name, 11), 'run');
     await examine(path, [path]);
   });
@@ -124,7 +124,7 @@ describe('the first screen of recorded snapshots', () => {
   });
   if (files.length === 0) skipLoudly('first screens of recorded snapshots', 'the reference corpus (MBF_CORPUS)');
 
-  it.each(sampled(files, 2))('%s fits the screen, and its handles have rows', async (file) => {
+  it.each(sampled(files, 4))('%s fits the screen, and its handles have rows', async (file) => {
     const isRead = truthOf(file).valid !== false;
     const { verdicts } = await examine(join(SNAPSHOTS, file), undefined, isRead);
     if (isRead) expect(verdicts.length).toBeGreaterThan(0);
