@@ -420,7 +420,7 @@ describe('lifetimes in the store', () => {
             pick,
           );
         }),
-        { numRuns: runs(12, 30), seed: SEED },
+        { numRuns: runs(6, 30), seed: SEED },
       );
     });
   }
@@ -430,7 +430,7 @@ describe('lifetimes in the store', () => {
       fc.asyncProperty(history, fc.nat(), fc.nat(), async (past, cut, pick) => {
         await expectSameCourse(cutTo(sampleOf(past), cut), pick);
       }),
-      { numRuns: runs(50, 150), seed: SEED },
+      { numRuns: runs(25, 150), seed: SEED },
     );
   });
 
@@ -456,7 +456,7 @@ describe('lifetimes in the store', () => {
           });
         },
       ),
-      { numRuns: runs(12, 30), seed: SEED },
+      { numRuns: runs(6, 30), seed: SEED },
     );
   });
 

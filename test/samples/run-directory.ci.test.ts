@@ -529,7 +529,7 @@ describe('the truth', () => {
 
 describe('the same cause and seed', () => {
   it('give the same bytes', () => {
-    // `causes.ci.test.ts` shows that the run itself comes out the same.
+    // `causes.nightly.test.ts` shows that the run itself comes out the same.
     for (const one of built)
       for (const [name, bytes] of runDirectory(one.run))
         expect(bytes.equals(readFileSync(join(one.directory, name))), `${one.name}/${name}`).toBe(true);

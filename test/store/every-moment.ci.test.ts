@@ -207,7 +207,7 @@ describe('the account of generated histories', () => {
         for (const moment of [pick, pick * 7 + 1, entries])
           await expectSameByMacros(id, (moment % (entries + 1)) - 1, accounts[moment % (entries + 1)]!);
       }),
-      { numRuns: runs(50, 150), seed: SEED },
+      { numRuns: runs(25, 150), seed: SEED },
     );
   });
 });

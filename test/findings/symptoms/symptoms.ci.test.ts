@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findSymptoms } from '../../../src/findings/symptoms/find-symptoms.js';
 import { SYMPTOMS } from '../../../src/findings/symptoms/index.js';
 import { GIB } from '../../../src/model/units.js';
+import { sampled } from '../../support/level.js';
 import { samplePath, storeOf } from '../../support/stores.js';
 import { timelineOf } from './devices.js';
 import { answer, hitOf, type Observed, observe, observedStore } from './observed.js';
@@ -26,7 +27,7 @@ describe.each(['constraints', 'communication', 'oom', 'speed'])('%s', (name) => 
     runs = await observe(cases.runs);
   });
 
-  it.each(cases.questions)('$id of $question: $expected', async (asked) => {
+  it.each(sampled(cases.questions, 2))('$id of $question: $expected', async (asked) => {
     const { id, run, baseline, timelines, expected, says } = asked;
     const evidence = await runs.of(run, baseline);
     const shown = timelines === undefined ? evidence : { ...evidence, timelines: timelines.map(timelineOf) };

@@ -8,7 +8,7 @@ import { VitestTestRunner } from 'vitest/runners';
 import { SEED } from '../level.js';
 
 /** Of one worker. */
-const MOST_SECONDS = 40;
+const MOST_SECONDS = 15;
 
 const isNightly = (path: string): boolean => path.endsWith('.nightly.test.ts');
 
