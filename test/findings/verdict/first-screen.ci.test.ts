@@ -1,5 +1,6 @@
 /**
- * The first screen and its handles over half of the committed samples, a run of every fourth cause, and recorded snapshots.
+ * The first screen and its handles over half of the committed samples, a run of every fourth cause, and recorded
+ * snapshots.
  */
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
