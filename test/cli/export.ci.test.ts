@@ -310,21 +310,24 @@ describe('tables', () => {
     expect(lines.trim()).toBe('PAR1');
   });
 
-  it('all go into a directory, each table and view', () => {
+  it.each(sampled(['parquet', 'csv'], 2))('all go into a directory as %s, each table and view', (format) => {
     const names = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1";
     const tables = ask<SqlResult>('sql', names).rows.map(([name]) => String(name));
-    mkdirSync(at('csv'));
-    for (const name of ['note.txt', 'event.csv']) writeFileSync(join(at('csv'), name), 'mine');
-    // A file of its own name only by force.
-    expectError(run('--table', 'all', '--as', 'csv', '-o', at('csv')), 2, 'MBF1007');
-    const summary = result('--table', 'all', '--as', 'csv', '-o', at('csv'), '--force');
-    expect(readFileSync(join(at('csv'), 'note.txt'), 'utf8')).toBe('mine');
-    expect(readdirSync(at('csv')).sort()).toEqual([...tables.map((name) => `${name}.csv`), 'note.txt'].sort());
+    const directory = at(format);
+    mkdirSync(directory);
+    for (const name of ['note.txt', `event.${format}`]) writeFileSync(join(directory, name), 'mine');
+    const all = ['--table', 'all', '--as', format, '-o', directory];
+    // Files that exist are replaced only with --force, and others are left alone.
+    expectError(run(...all), 2, 'MBF1007');
+    const summary = result(...all, '--force');
+    expect(readFileSync(join(directory, 'note.txt'), 'utf8')).toBe('mine');
+    const written = tables.map((name) => `${name}.${format}`);
+    expect(readdirSync(directory).sort()).toEqual([...written, 'note.txt'].sort());
     expect(summary.tables.map(({ table }) => table)).toEqual(tables);
     for (const table of summary.tables) expect(statSync(table.file).size, table.table).toBe(table.bytes);
     expect(summary.rows).toBe(summary.tables.reduce((sum, table) => sum + table.rows, 0));
     expect(summary.tables.find(({ table }) => table === 'event')!.rows).toBeGreaterThan(1000);
-    expect(readdirSync(out)).toEqual(['csv']);
+    expect(readdirSync(out)).toEqual([format]);
   });
 
   it('only read: a statement cannot leave its file, nor write another', () => {

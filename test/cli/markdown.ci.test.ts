@@ -103,7 +103,7 @@ describe('--markdown', () => {
   });
 
   it('of peak has groups that add up, and whole stacks', () => {
-    for (const by of ['site', 'pool']) {
+    for (const by of sampled(['site', 'stream', 'pool'], 2)) {
       const peak = answer<PeakResult>('peak', SAMPLE, '--by', by, '--limit', '3', '--grouping', 'bridge');
       const text = markdown('peak', SAMPLE, '--by', by, '--limit', '3', '--grouping', 'bridge');
       expectSoundMarkdown(text);
@@ -131,10 +131,8 @@ describe('--markdown', () => {
   });
 
   it('to a file leaves the screen as it is', () => {
-    for (const args of [
-      ['log', SAMPLE],
-      ['peak', SAMPLE],
-    ]) {
+    const questions = [['advise', SAMPLE], ['log', SAMPLE], ['peak', SAMPLE], diffArguments];
+    for (const args of sampled(questions, 2)) {
       const file = join(cwd, `${args[0]}.md`);
       expect(screenOf(...args, '--markdown', file)).toBe(screenOf(...args));
       expect(readFileSync(file, 'utf8')).toBe(markdown(...args));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
-import { SEED } from '../support/level.js';
+import { runs, SEED } from '../support/level.js';
 
 const CASES = join(repoRoot, 'test', 'robustness', 'found');
 const directory = mkdtempSync(join(tmpdir(), 'mbf-found-'));
@@ -54,9 +54,10 @@ describe('inputs that fuzzing has found', () => {
 });
 
 it('a short campaign of every format: nothing', async () => {
-  const args = ['--inputs', '150', '--seed', String(SEED), '--jobs', '2', '--program', '5'];
+  const inputs = runs(150, 300);
+  const args = ['--inputs', `${inputs}`, '--seed', `${SEED}`, '--jobs', '2', '--program', `${runs(5, 10)}`];
   args.push('--found', join(directory, 'found'));
   const { code, stdout, stderr } = await fuzz(...args);
   expect(code, `${stdout}${stderr}`).toBe(0);
-  expect(stdout).toMatch(/^inputs: 150 in/m);
+  expect(stdout).toMatch(new RegExp(`^inputs: ${inputs} in`, 'm'));
 });

@@ -1,3 +1,4 @@
+import { sampled } from '../support/level.js';
 import { testPlantedRun } from './planted-run.js';
 import { KINDS } from './planted-secrets.js';
 
@@ -15,7 +16,15 @@ testPlantedRun({
     ['show', 'E1', '--json'],
     ['diagnose', '--markdown', '-'],
     ['report', '-o', 'OUT/report.html', '--force'],
-    ['export', '--table', 'all', '--as', 'parquet', '-o', 'OUT/tables'],
+    ...sampled(['parquet', 'csv'], 2).map((format) => [
+      'export',
+      '--table',
+      'all',
+      '--as',
+      format,
+      '-o',
+      `OUT/${format}`,
+    ]),
     ['RUN'],
     ['config', 'RUN'],
     ['env', 'RUN', '--json'],
