@@ -33,7 +33,6 @@ joined AS (
 detailed AS (
   SELECT *,
     CASE
-      WHEN is_fraction THEN 'fraction'
       WHEN least_request_bytes > limit_bytes THEN 'beyond_limit'
       WHEN rounding_waste_bytes >= short_bytes THEN 'rounding'
       WHEN activity = 'optimizer_init' THEN 'optimizer_states'
@@ -57,18 +56,17 @@ reasoned AS (
     CASE
       WHEN least_request_bytes > total_bytes AND request_bytes IS NOT NULL THEN 'beyond_device'
       -- Some messages (cudaMallocAsync) print no reserve; beyond the whole device no reserve can help.
-      WHEN limit_bytes IS NULL AND request_bytes IS NOT NULL
-        AND live_bytes + least_request_bytes - total_bytes > allocated_precision_bytes + total_precision_bytes THEN 'device_exceeded'
+      WHEN request_bytes IS NOT NULL AND -bound_bytes > allocated_precision_bytes + coalesce(total_precision_bytes, 0)
+        THEN 'device_exceeded'
+      WHEN request_bytes IS NOT NULL AND bound_bytes < nearly_full_share * total_bytes THEN 'hardly_any_left'
       WHEN short_bytes IS NULL OR request_bytes IS NULL THEN 'figures_missing'
       WHEN step_outcome = 'beyond' AND short_bytes <= greatest(precision_bytes, slack_bytes) THEN 'whole_step'
-      -- Another allocator behind the pool, or frees of another thread at that moment, are the unlikely explanations left.
-      WHEN has_free_space AND allowed_bytes IS NULL AND device_free_precision_bytes = 0 AND largest_usable_bytes < least_request_bytes
-        AND device_free_bytes >= segment_request_bytes + free_beyond_request_bytes
-        -- The limit is at least what is reserved: a request that fits this fails for lack of one piece.
-        AND live_bytes + least_request_bytes > reserved_bytes THEN 'hidden_limit'
-      -- It fits only in what private pools hold free, which would leave the device full.
-      WHEN short_bytes <= 0 AND short_bytes + private_free_bytes > precision_bytes
-        AND -short_bytes < clearly_free_share * limit_bytes THEN 'full_but_for_pools'
+      WHEN refusal = 'limit' THEN 'fraction'
+      WHEN refusal = 'hidden' THEN 'hidden_limit'
+      WHEN refusal = 'unknown' THEN 'refused_though_free'
+      -- No arrangement of a device that full lasts; a whole step that fits is better evidence.
+      WHEN is_nearly_full AND step_outcome IS DISTINCT FROM 'fits' AND short_bytes <= greatest(precision_bytes, slack_bytes)
+        THEN CASE WHEN short_bytes + private_free_bytes > precision_bytes THEN 'full_but_for_pools' ELSE 'nearly_full' END
       WHEN short_bytes <= -precision_bytes THEN 'fits'
       WHEN short_bytes <= precision_bytes THEN 'within_rounding'
       WHEN short_bytes <= slack_bytes THEN 'fits_without_slack'
@@ -82,7 +80,10 @@ answer AS (
     ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
     ('whole_step', 'holds', 'whole_step', NULL),
     ('hidden_limit', 'holds', 'fraction_limit', NULL),
+    ('refused_though_free', 'not_testable', NULL, 'refusing_limit'),
     ('full_but_for_pools', 'holds', NULL, NULL),
+    ('nearly_full', 'holds', 'nearly_full', NULL),
+    ('hardly_any_left', 'holds', 'nearly_full', NULL),
     ('fits', 'fails', NULL, NULL),
     ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
     ('fits_without_slack', 'fails', NULL, NULL),
@@ -100,22 +101,28 @@ answer AS (
     AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
-    CASE WHEN reason = 'beyond_device' THEN 'high' WHEN reason IN ('device_exceeded', 'hidden_limit') OR precision_bytes > 0 THEN 'medium'
+    CASE WHEN reason = 'beyond_device' THEN 'high' WHEN reason IN ('device_exceeded', 'hardly_any_left', 'hidden_limit') OR precision_bytes > 0 THEN 'medium'
       ELSE 'high' END AS confidence,
     CASE reason
       WHEN 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
       WHEN 'beyond_device' THEN MAP {'request_bytes': least_request_bytes::DOUBLE, 'total_bytes': total_bytes::DOUBLE}
       WHEN 'device_exceeded' THEN map_concat(MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
-        'total_bytes': total_bytes::DOUBLE, 'short_bytes': (live_bytes + least_request_bytes - total_bytes)::DOUBLE},
+        'total_bytes': coalesce(total_bytes, bound_bytes + live_bytes + least_request_bytes)::DOUBLE,
+        'short_bytes': (-bound_bytes)::DOUBLE},
         CASE WHEN request_bytes > least_request_bytes THEN MAP {'printed_request_bytes': request_bytes::DOUBLE} END)
+      WHEN 'hardly_any_left' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
+        'limit_bytes': (bound_bytes + live_bytes + least_request_bytes)::DOUBLE, 'spare_bytes': greatest(0, bound_bytes)::DOUBLE}
       WHEN 'whole_step' THEN MAP {'live_bytes': live_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE,
         'limit_bytes': limit_bytes::DOUBLE, 'projected_bytes': projected_bytes::DOUBLE,
         'short_bytes': (projected_bytes - limit_bytes)::DOUBLE}
       WHEN 'hidden_limit'
-        THEN map_concat(numbers, MAP {'device_free_bytes': device_free_bytes::DOUBLE, 'segment_bytes': segment_request_bytes::DOUBLE})
+        THEN map_concat(numbers, MAP {'device_free_bytes': device_free_bytes::DOUBLE, 'segment_bytes': segment_request_bytes::DOUBLE,
+        'left_bytes': (device_free_bytes - least_request_bytes)::DOUBLE})
       WHEN 'full_but_for_pools' THEN map_concat(numbers, MAP {'idle_in_pools_bytes': private_free_bytes::DOUBLE})
       WHEN 'fits_without_slack' THEN map_concat(numbers, MAP {'oversize_slack_bytes': slack_bytes::DOUBLE})
-      WHEN 'fraction' THEN map_concat(numbers, MAP {'allowed_bytes': limit_bytes::DOUBLE})
+      WHEN 'refused_though_free' THEN MAP {'device_free_bytes': device_free_bytes::DOUBLE, 'segment_bytes': segment_request_bytes::DOUBLE}
+      WHEN 'fraction' THEN map_concat(numbers, MAP {'allowed_bytes': allowed_bytes::DOUBLE, 'device_free_bytes': device_free_bytes::DOUBLE,
+        'left_bytes': (device_free_bytes - least_request_bytes)::DOUBLE})
       WHEN 'rounding' THEN map_concat(numbers, MAP {'rounding_waste_bytes': rounding_waste_bytes::DOUBLE})
       WHEN 'checkpoint'
         THEN map_concat(numbers, MAP {'spike_bytes': spike_bytes::DOUBLE, 'copied_bytes': coalesce(copied_bytes, 0)::DOUBLE},

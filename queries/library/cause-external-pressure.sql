@@ -10,33 +10,38 @@
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
--- @why    Tested first: the rest of such a device looks full or fragmented. The owner is another process where that holds half of it; else
---         what a profile of the driver names, else NCCL where its settings or failures are seen.
-WITH joined AS (
-  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device), greatest(threshold.ordinary_outside_bytes,
-    fact.total_bytes * threshold.ordinary_outside_share) AS ordinary_bytes,
-    fact.total_bytes * threshold.clearly_free_share AS margin_bytes,
+-- @why    It holds where another process, or what this one holds beyond the normal range, would have served the request alone. Of this
+--         process the owner is what a profile of the driver names, else NCCL where its settings or failures are seen.
+WITH served AS (
+  SELECT run_id, failure, max(left_bytes) FILTER (part = 'outside_pytorch' AND serves) AS own_left_bytes,
+    max(left_bytes) FILTER (part = 'other_processes' AND serves) AS others_left_bytes,
+    max(left_bytes) FILTER (part = 'sibling_processes' AND serves) AS siblings_left_bytes
+  FROM oom_part GROUP BY run_id, failure),
+joined AS (
+  SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device, cached_precision_bytes), served.* EXCLUDE (run_id, failure),
     coalesce(sum.live_bytes, fact.process_bytes) AS held_bytes,
-    greatest(fact.other_processes_bytes, coalesce(fact.total_bytes - fact.device_free_bytes - fact.process_bytes, 0),
-      least(coalesce(fact.monitored_others_bytes, 0), sum.outside_bytes)) AS foreign_bytes
+    greatest(served.own_left_bytes, served.others_left_bytes, served.siblings_left_bytes) AS left_bytes
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
-  CROSS JOIN cause_threshold AS threshold),
+  LEFT JOIN served ON served.run_id = sum.run_id AND served.failure = sum.failure),
 reasoned AS (
   SELECT *, outside_bytes - foreign_bytes AS own_bytes,
     CASE
       WHEN total_bytes IS NULL THEN 'total_unknown'
       WHEN outside_bytes IS NULL THEN 'process_unknown'
       WHEN held_bytes IS NULL THEN 'allocated_unknown'
-      -- Without what PyTorch holds of the process, this is only what others hold.
-      WHEN outside_bytes <= ordinary_bytes AND live_bytes IS NULL THEN 'allocated_unknown'
-      WHEN outside_bytes <= ordinary_bytes THEN 'ordinary'
-      WHEN held_bytes + least_request_bytes > total_bytes - ordinary_bytes - margin_bytes THEN 'full_in_any_case'
-      WHEN process_bytes IS NULL AND other_processes_bytes = 0 AND monitored_others_bytes IS NULL THEN 'owner_unknown'
-      WHEN foreign_bytes * 2 >= outside_bytes THEN 'other_processes'
+      WHEN refusal IS NOT NULL THEN 'device_had_more'
+      WHEN foreign_bytes <= outside_precision_bytes AND outside_bytes <= normal_outside_bytes THEN CASE WHEN live_bytes IS NULL THEN 'allocated_unknown'
+        ELSE 'ordinary' END
+      WHEN left_bytes IS NULL THEN 'full_in_any_case'
+      -- On a device that is full without it, only what leaves room for one more such request is the cause.
+      WHEN (short_bytes > 0 OR is_nearly_full) AND left_bytes < least_request_bytes THEN 'full_in_any_case'
+      WHEN others_left_bytes = left_bytes THEN 'other_processes'
+      WHEN siblings_left_bytes = left_bytes THEN 'sibling_processes'
       WHEN 2 * driver_outside_bytes >= outside_bytes - foreign_bytes
         THEN CASE WHEN 2 * driver_nccl_bytes >= driver_outside_bytes THEN 'profiled_nccl' ELSE 'profiled' END
       WHEN nccl_signs > 0 THEN 'nccl_signs'
+      WHEN process_bytes IS NULL AND other_processes_bytes = 0 AND monitored_others_bytes IS NULL THEN 'owner_unknown'
       ELSE 'outside_pytorch' END AS reason
   FROM joined),
 answer AS (
@@ -44,10 +49,12 @@ answer AS (
     ('total_unknown', 'not_testable', NULL, 'device_total'),
     ('process_unknown', 'not_testable', NULL, 'whole_oom_message'),
     ('allocated_unknown', 'not_testable', NULL, 'whole_oom_message'),
+    ('device_had_more', 'fails', NULL, NULL),
     ('ordinary', 'fails', NULL, NULL),
     ('full_in_any_case', 'fails', NULL, NULL),
     ('owner_unknown', 'holds', NULL, NULL),
     ('other_processes', 'holds', 'other_process', NULL),
+    ('sibling_processes', 'holds', 'sibling_ranks', NULL),
     ('profiled_nccl', 'holds', 'nccl', NULL),
     ('profiled', 'holds', 'non_torch', NULL),
     ('nccl_signs', 'holds', 'nccl', NULL),
@@ -55,12 +62,14 @@ answer AS (
     AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
-    CASE WHEN reason IN ('other_processes', 'profiled_nccl', 'profiled') THEN 'high' ELSE 'medium' END AS confidence,
+    CASE WHEN reason IN ('other_processes', 'sibling_processes', 'profiled_nccl', 'profiled') THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason IN ('total_unknown', 'process_unknown', 'allocated_unknown') THEN MAP {}::MAP(VARCHAR, DOUBLE)
-      ELSE MAP {'outside_bytes': outside_bytes::DOUBLE, 'ordinary_outside_bytes': ordinary_bytes::DOUBLE,
+      ELSE map_concat(MAP {'outside_bytes': outside_bytes::DOUBLE, 'normal_outside_bytes': normal_outside_bytes::DOUBLE,
         'total_bytes': total_bytes::DOUBLE,
-        'live_bytes': held_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE, 'foreign_bytes': foreign_bytes::DOUBLE} END
-          AS numbers
+        'live_bytes': held_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE, 'foreign_bytes': foreign_bytes::DOUBLE},
+        CASE WHEN left_bytes IS NOT NULL THEN MAP {'left_bytes': left_bytes::DOUBLE} END,
+        CASE WHEN sibling_bytes > 0 THEN MAP {'sibling_bytes': sibling_bytes::DOUBLE, 'sibling_processes': sibling_processes::DOUBLE} END)
+      END AS numbers
   FROM reasoned)
 SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
   CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers

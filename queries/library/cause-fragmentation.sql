@@ -14,6 +14,8 @@
 --         for.
 WITH joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device, projected_bytes), threshold.*, -sum.short_bytes AS spare_bytes,
+    fact.reserved_bytes - sum.live_bytes - coalesce(fact.private_free_bytes, 0) + sum.allowed_free_bytes - fact.least_request_bytes
+      AS left_bytes,
     coalesce(fact.oversize_slack_bytes, 0) AS slack_bytes, coalesce(fact.trace_activity, fact.run_activity) AS activity
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
@@ -24,9 +26,11 @@ reasoned AS (
       WHEN short_bytes IS NULL OR request_bytes IS NULL THEN 'figures_missing'
       WHEN short_bytes > 0 AND short_bytes <= slack_bytes THEN 'oversize_slack'
       WHEN slack_may_decide THEN 'slack_unknown'
-      WHEN short_bytes > 0 THEN 'too_little_free'
+      WHEN short_bytes > 0 OR refusal IN ('limit', 'hidden') AND left_bytes < 0 THEN 'too_little_free'
       WHEN short_bytes + private_free_bytes > precision_bytes THEN 'free_in_pools_only'
-      WHEN NOT has_free_space AND device_free_bytes >= segment_request_bytes THEN 'device_had_more'
+      WHEN refusal = 'unknown' OR NOT has_free_space AND device_free_bytes >= segment_request_bytes AND NOT is_fraction
+        THEN 'device_had_more'
+      WHEN is_nearly_full AND step_outcome IS DISTINCT FROM 'fits' THEN 'nearly_full'
       WHEN NOT has_free_space AND spare_bytes <= precision_bytes THEN 'within_rounding'
       WHEN NOT has_free_space THEN 'free_in_pieces'
       WHEN largest_usable_bytes >= least_request_bytes AND max_split_bytes IS NOT NULL THEN 'kept_for_larger'
@@ -44,6 +48,7 @@ answer AS (
     ('too_little_free', 'fails', NULL, NULL),
     ('free_in_pools_only', 'fails', NULL, NULL),
     ('device_had_more', 'not_testable', NULL, 'snapshot_at_oom'),
+    ('nearly_full', 'fails', NULL, NULL),
     ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
     ('free_in_pieces', 'holds', NULL, NULL),
     ('kept_for_larger', 'holds', 'oversize_rule', NULL),
@@ -61,7 +66,6 @@ tested AS (
       WHEN 'oversize_slack' THEN CASE WHEN walk_is_exact THEN 'high' ELSE 'medium' END
       ELSE CASE WHEN walk_is_exact AND uncertain_bytes < least_request_bytes THEN 'high' ELSE 'medium' END END AS confidence,
     CASE WHEN reason IN ('free_in_pieces', 'page_pinning', 'split_remainder', 'other_stream', 'small_large_pool') THEN list_filter([
-      CASE WHEN spare_bytes < greatest(nearly_full_bytes, nearly_full_share * limit_bytes) THEN 'nearly_full' END,
       CASE WHEN step_outcome = 'close' THEN 'step_hardly_fits' END,
       CASE WHEN is_fraction AND device_free_bytes >= segment_request_bytes THEN 'fraction_refused' END,
       CASE WHEN activity IN ('checkpoint_save', 'checkpoint_load')
@@ -72,9 +76,10 @@ tested AS (
       WHEN reason = 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
       WHEN reason = 'oversize_slack' THEN map_concat(numbers, MAP {'oversize_slack_bytes': slack_bytes::DOUBLE})
       WHEN short_bytes > 0 OR reason = 'free_in_pools_only' OR NOT has_free_space THEN map_concat(numbers,
-        MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE})
+        MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE,
+          'left_bytes': left_bytes::DOUBLE})
       ELSE map_concat(numbers, MAP {'cached_bytes': (reserved_bytes - live_bytes)::DOUBLE,
-        'largest_usable_bytes': largest_usable_bytes::DOUBLE,
+        'left_bytes': left_bytes::DOUBLE, 'largest_usable_bytes': largest_usable_bytes::DOUBLE,
         'free_too_small_bytes': usable_bytes::DOUBLE, 'free_other_stream_bytes': other_stream_bytes::DOUBLE,
         'free_other_class_bytes': other_class_bytes::DOUBLE}) END AS numbers
   FROM reasoned)

@@ -14,20 +14,18 @@
 WITH joined AS (
   SELECT sum.*, fact.private_free_bytes AS idle_bytes, fact.private_free_precision_bytes AS idle_precision_bytes,
     greatest(0, fact.reserved_bytes - sum.live_bytes - fact.private_free_bytes) AS elsewhere_bytes,
-    sum.short_bytes + fact.private_free_bytes <= 0 AS fits_without,
-    fact.private_free_bytes >= fact.least_request_bytes AS holds_request, threshold.pools_dominate_factor AS factor,
-    -sum.short_bytes < threshold.clearly_free_share * sum.limit_bytes AS is_full
+    sum.short_bytes + fact.private_free_bytes <= 0 AS fits_without, part.serves, part.left_bytes
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
-  CROSS JOIN cause_threshold AS threshold),
+  LEFT JOIN oom_part AS part ON part.run_id = sum.run_id AND part.failure = sum.failure AND part.part = 'private_pools_free'),
 reasoned AS (
   SELECT *,
     CASE
       WHEN short_bytes IS NULL THEN 'figures_missing'
       WHEN idle_bytes IS NULL THEN 'not_in_message'
       WHEN idle_bytes = 0 THEN 'nothing_free'
-      WHEN short_bytes > 0 OR fits_without AND NOT (idle_bytes >= factor * elsewhere_bytes AND holds_request) THEN 'does_not_decide'
-      WHEN NOT fits_without AND is_full THEN 'full_in_any_case'
+      WHEN short_bytes > 0 OR fits_without AND serves IS NOT TRUE THEN 'does_not_decide'
+      WHEN is_nearly_full THEN 'full_in_any_case'
       ELSE 'free_in_pools' END AS reason
   FROM joined),
 answer AS (
@@ -43,7 +41,8 @@ tested AS (
   SELECT * EXCLUDE (numbers), CASE WHEN idle_precision_bytes = 0 THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason = 'free_in_pools' AND fits_without THEN ['small_pieces_elsewhere'] ELSE [] END::VARCHAR[] AS doubts,
     CASE WHEN reason IN ('figures_missing', 'not_in_message') THEN MAP {}::MAP(VARCHAR, DOUBLE)
-      ELSE map_concat(numbers, MAP {'idle_in_pools_bytes': idle_bytes::DOUBLE, 'cached_elsewhere_bytes': elsewhere_bytes::DOUBLE}) END
+      ELSE map_concat(numbers, MAP {'idle_in_pools_bytes': idle_bytes::DOUBLE, 'cached_elsewhere_bytes': elsewhere_bytes::DOUBLE,
+        'left_bytes': (CASE WHEN fits_without THEN left_bytes ELSE -short_bytes END)::DOUBLE}) END
       AS numbers
   FROM reasoned)
 SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,

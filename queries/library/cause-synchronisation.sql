@@ -13,7 +13,7 @@
 -- @why    Before an OOM, torch waits for all pending frees, so none is left at the OOM, and does not search again what that wait freed
 --         (pytorch issue 189504): a block that fits, in the request's own pool and stream, cannot have been free before.
 WITH reasoned AS (
-  SELECT sum.*, fact.pending_bytes, fact.walk_is_exact, coalesce(fact.freed_by_wait_bytes, 0) AS waited_bytes,
+  SELECT sum.*, fact.pending_bytes, fact.least_request_bytes, fact.walk_is_exact, coalesce(fact.freed_by_wait_bytes, 0) AS waited_bytes,
     coalesce(fact.largest_usable_bytes, 0) AS largest_bytes,
     CASE
       WHEN fact.pending_bytes IS NULL OR sum.short_bytes IS NULL THEN 'not_in_messages'
@@ -36,8 +36,10 @@ tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
     CASE WHEN reason = 'pending' OR walk_is_exact THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason = 'not_in_messages' THEN MAP {}::MAP(VARCHAR, DOUBLE)
-      WHEN pending_bytes > 0 THEN map_concat(numbers, MAP {'pending_bytes': pending_bytes::DOUBLE})
-      ELSE map_concat(numbers, MAP {'freed_by_wait_bytes': waited_bytes::DOUBLE, 'largest_usable_bytes': largest_bytes::DOUBLE}) END
+      WHEN pending_bytes > 0 THEN map_concat(numbers, MAP {'pending_bytes': pending_bytes::DOUBLE,
+        'left_bytes': (pending_bytes - short_bytes)::DOUBLE})
+      ELSE map_concat(numbers, MAP {'freed_by_wait_bytes': waited_bytes::DOUBLE, 'largest_usable_bytes': largest_bytes::DOUBLE,
+        'left_bytes': (largest_bytes - least_request_bytes)::DOUBLE}) END
         AS numbers
   FROM reasoned)
 SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,

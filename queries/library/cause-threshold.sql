@@ -1,18 +1,10 @@
 -- @name   library.cause_threshold
 -- @kind   view
 -- @title  Every number that decides between causes: one row; shares are parts of 1
--- @col    ordinary_outside_bytes BIGINT  memory outside PyTorch in an ordinary process: context, NCCL, cuBLAS and modules take 0.5 to 2 GiB
--- @col    ordinary_outside_share DOUBLE  … and up to 4 GiB on devices of 80 GB; below the larger of both, external pressure is ruled out
--- @col    nearly_full_bytes     BIGINT  if so little would be left with every free byte in one piece, a small device counts as full
--- @col    nearly_full_share     DOUBLE  … of what the process could have: no allocator packs better than 99 %, and the next step takes it
+-- @col    nearly_full_share     DOUBLE  of the device: with so little left, no arrangement lasts (no allocator packs better than 99 %)
 -- @col    free_beyond_request_bytes BIGINT  more free than this beyond the request: a limit refused, not the device. Two units of 20 MiB
 -- @col    oversize_slack_share  DOUBLE  of live memory: blocks handed out whole under max_split_size_mb; observed up to 2.5 %
 -- @col    checkpoint_share      DOUBLE  of what the process could have: with copies this large a fit in mid-checkpoint proves little
--- @col    clearly_free_share    DOUBLE  of what the process could have: a contributor is the cause only if this much would be left without
---         it, else the device is full in any case. Chosen as twice nearly_full_share, not measured: peaks of steps of one shape differ by
---         0.1 % at most in the recordings at hand, those of varying sequence lengths by more
--- @col    contributor_share     DOUBLE  … and is worth naming from this share on
--- @col    pools_dominate_factor INTEGER free in private pools over free elsewhere: then it is the pools, even if the rest barely fits
 -- @col    fewest_samples        INTEGER printed iterations, the first left out, that make a trend
 -- @col    least_r2              DOUBLE  of a straight line through them; steps of lazy initialisation fit worse
 -- @col    sure_samples          INTEGER so many of them, and …
@@ -40,16 +32,10 @@
 -- @col    projection_share      DOUBLE  how sure the projected peak of a step is: recordings of real training are within 0.7 %
 -- @why    One place for them, each with its reason. Figures of the driver's or NCCL's own defaults are next to the code that reads them.
 SELECT
-  2147483648::BIGINT AS ordinary_outside_bytes,
-  0.05::DOUBLE AS ordinary_outside_share,
-  268435456::BIGINT AS nearly_full_bytes,
-  0.01::DOUBLE AS nearly_full_share,
+  0.02::DOUBLE AS nearly_full_share,
   41943040::BIGINT AS free_beyond_request_bytes,
   0.05::DOUBLE AS oversize_slack_share,
   0.1::DOUBLE AS checkpoint_share,
-  0.02::DOUBLE AS clearly_free_share,
-  0.01::DOUBLE AS contributor_share,
-  2 AS pools_dominate_factor,
   3 AS fewest_samples,
   0.8::DOUBLE AS least_r2,
   6 AS sure_samples,

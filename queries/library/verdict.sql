@@ -21,8 +21,9 @@
 -- @col    is_proven     BOOLEAN   every byte is accounted for
 -- @col    contradicted_by INTEGER? failure of the run whose evidence shows another cause, which could not be tested here
 -- @col    replay_status VARCHAR?  of the allocator model on the recording; NULL: not replayed
--- @why    The first cause that holds is the verdict. One that rests on sums alone is one step less sure while a rival could not be tested,
---         one more if evidence contradicts it, one more if another rank shows a cause that could not be tested here. Proven needs a sure
+-- @why    The part of the device that would have served the request alone, and leaves most, is the verdict; a leak or a full device where
+--         none would. It is one step less sure while a rival could not be tested, one more if evidence contradicts it, one more if a second
+--         part would have served nearly as well, one more if another rank shows a cause that could not be tested here. Proven needs a sure
 --         verdict and either an exact walk through the trace, the message with the device total and every byte accounted for, or an exact
 --         replay that repeats the OOM and in which the other kind of segments serves every request. A step that was not run is never proof.
 WITH by_kind AS (
@@ -31,11 +32,21 @@ WITH by_kind AS (
   JOIN kind_verdict AS kind ON kind.kind = fact.kind AND coalesce(regexp_matches(fact.text, kind.pattern), kind.pattern IS NULL)
   WHERE kind.is_fallback OR fact.snapshot_id IS NULL
   QUALIFY row_number() OVER (PARTITION BY fact.run_id, fact.failure ORDER BY kind.place) = 1),
+-- What overrules sums; then, of what would have served alone, what leaves most; then a leak; then a full device.
+ordered AS (
+  SELECT *, outcome = 'holds' AND (cause NOT IN ('capacity', 'leak') OR detail = 'fraction_limit') AS is_part,
+    CASE WHEN outcome <> 'holds' THEN 5 WHEN reason IN ('whole_step', 'beyond_device') THEN 1 WHEN cause = 'leak' THEN 3
+      WHEN cause = 'capacity' AND detail IS DISTINCT FROM 'fraction_limit' THEN 4 ELSE 2 END AS class,
+    numbers['left_bytes'] AS left_bytes
+  FROM oom_test),
 tested AS (
-  SELECT run_id, failure, min(place) FILTER (outcome = 'holds') AS place,
+  SELECT run_id, failure,
+    first(place ORDER BY class, left_bytes DESC NULLS LAST, place) FILTER (outcome = 'holds') AS place,
     list(cause ORDER BY place) FILTER (outcome = 'not_testable') AS untested,
+    bool_or(reason = 'refused_though_free') AS is_refused_though_free,
+    list(left_bytes ORDER BY left_bytes DESC) FILTER (is_part AND left_bytes IS NOT NULL) AS served_left,
     flatten(list(doubts ORDER BY place) FILTER (outcome = 'fails')) AS against
-  FROM oom_test GROUP BY run_id, failure),
+  FROM ordered GROUP BY run_id, failure),
 holding AS (
   SELECT tested.*, test.cause, test.detail, test.confidence, test.reason, test.doubts,
     coalesce(list_filter(rule.rivals, lambda rival: list_contains(tested.untested, rival)), []) AS untested_rivals
@@ -58,11 +69,16 @@ judged AS (
     CASE WHEN holding.cause IS NOT NULL THEN 'test' WHEN by_kind.cause IS NOT NULL THEN 'kind' WHEN guide.cause IS NOT NULL THEN 'guide'
       ELSE 'none' END AS basis,
     coalesce(holding.cause, by_kind.cause, guide.cause, 'undecided') AS cause,
-    CASE WHEN holding.cause IS NOT NULL THEN holding.detail ELSE by_kind.detail END AS detail,
-    coalesce(holding.reason, by_kind.reason, guide.reason, 'no_test_holds') AS reason, by_kind.confidence AS kind_confidence,
+    CASE WHEN holding.cause IS NOT NULL THEN holding.detail WHEN by_kind.cause IS NOT NULL THEN by_kind.detail
+      WHEN guide.cause IS NULL AND holding.is_refused_though_free THEN 'refused_though_free' END AS detail,
+    coalesce(holding.reason, by_kind.reason, guide.reason,
+      CASE WHEN holding.is_refused_though_free THEN 'refused_though_free' ELSE 'no_test_holds' END) AS reason, by_kind.confidence AS kind_confidence,
     CASE WHEN holding.cause IS NULL THEN by_kind.capture END AS capture, holding.confidence AS test_confidence,
     CASE WHEN holding.confidence = 'high' AND NOT (holding.detail = 'impossible_request' AND fact.total_bytes IS NOT NULL) IS TRUE
       THEN holding.untested_rivals ELSE [] END AS untested_rivals,
+    -- A second part that would have served nearly as well.
+    coalesce(holding.cause NOT IN ('leak', 'capacity') AND len(holding.served_left) > 1
+      AND holding.served_left[2] >= 0.75 * holding.served_left[1], false) AS has_equal,
     CASE WHEN holding.cause IS NULL THEN [] ELSE list_concat(holding.doubts, holding.against) END AS doubts,
     fact.walk_is_exact AND fact.uncertain_bytes = 0 AND fact.total_bytes IS NOT NULL AND fact.kind IS NOT NULL
       AND coalesce(fact.total_bytes - fact.device_free_bytes - coalesce(fact.process_bytes, fact.reserved_bytes)
@@ -76,7 +92,8 @@ judged AS (
 -- 1 = proven to 4 = low.
 lowered AS (
   SELECT *, least(4, list_position(['proven', 'high', 'medium', 'low'], test_confidence)
-      + CASE WHEN len(untested_rivals) > 0 THEN 1 ELSE 0 END + CASE WHEN len(doubts) > 0 THEN 1 ELSE 0 END) AS step
+      + CASE WHEN len(untested_rivals) > 0 THEN 1 ELSE 0 END + CASE WHEN len(doubts) > 0 THEN 1 ELSE 0 END
+      + CASE WHEN has_equal THEN 1 ELSE 0 END) AS step
   FROM judged),
 counted AS (
   SELECT lowered.*, coalesce(lowered.basis = 'test' AND lowered.step = 2 AND lowered.is_accounted AND lowered.reason <> 'whole_step', false)

@@ -1,10 +1,17 @@
 -- @name   verdict.contributors
--- @title  What takes part in the failures of a run that found their device full
+-- @title  Parts of the device that would have served each failure of a run alone, or that make a full device fuller
 -- @param  run_id INTEGER?  NULL: all runs
 -- @col    run_id     INTEGER
 -- @col    failure     INTEGER
 -- @col    contributor VARCHAR
--- @col    bytes       BIGINT
--- @why    A full device is not explained by the largest of them, but each makes it a little fuller.
-SELECT run_id, failure, contributor, bytes FROM oom_contributor WHERE coalesce(run_id = $run_id, true) AND is_notable ORDER BY run_id,
-  failure, bytes DESC, contributor
+-- @col    bytes       BIGINT  that could be had
+-- @col    serves      BOOLEAN?
+-- @col    left_bytes  BIGINT?
+-- @why    The verdict is one of them, or none. Below 1 % of the device a part that does not serve is not worth a word.
+SELECT part.run_id, part.failure, part.part AS contributor, part.obtainable_bytes AS bytes, part.serves, part.left_bytes
+FROM oom_part AS part
+JOIN oom_sum AS sum ON sum.run_id = part.run_id AND sum.failure = part.failure
+JOIN oom_fact AS fact ON fact.run_id = part.run_id AND fact.failure = part.failure
+WHERE coalesce(part.run_id = $run_id, true) AND part.obtainable_bytes > 0
+  AND (part.serves OR part.obtainable_bytes >= 0.01 * coalesce(fact.total_bytes, sum.limit_bytes))
+ORDER BY part.run_id, part.failure, part.obtainable_bytes DESC, contributor

@@ -30,6 +30,10 @@
 -- @col    process_precision_bytes BIGINT?
 -- @col    other_processes_bytes BIGINT
 -- @col    other_processes_precision_bytes BIGINT
+-- @col    sibling_processes INTEGER contexts of other ranks on this device
+-- @col    sibling_bytes BIGINT
+-- @col    impossible VARCHAR[] printed figures that the rest of the message contradicts
+-- @col    cached_precision_bytes BIGINT?
 -- @col    allowed_bytes BIGINT?
 -- @col    allowed_precision_bytes BIGINT?
 -- @col    private_free_bytes BIGINT? free blocks of private pools
@@ -203,7 +207,10 @@ SELECT
   CASE WHEN message.total_bytes IS NOT NULL THEN 'message' WHEN $capacity_bytes IS NOT NULL THEN 'capacity'
     WHEN run_total.total_bytes IS NOT NULL THEN 'run' WHEN context.monitored_total_bytes IS NOT NULL THEN 'monitor' END AS total_from,
   message.process_bytes, message.process_precision_bytes, coalesce(message.other_processes_bytes, 0) AS other_processes_bytes,
-  coalesce(message.other_processes_precision_bytes, 0) AS other_processes_precision_bytes, message.allowed_bytes,
+  coalesce(message.other_processes_precision_bytes, 0) AS other_processes_precision_bytes,
+  coalesce(message.sibling_processes, 0) AS sibling_processes, coalesce(message.sibling_bytes, 0) AS sibling_bytes,
+  coalesce(message.impossible, []) AS impossible,
+  CASE WHEN traced.snapshot_id IS NULL THEN message.cached_precision_bytes ELSE 0 END AS cached_precision_bytes, message.allowed_bytes,
   message.allowed_precision_bytes,
   CASE WHEN traced.snapshot_id IS NULL THEN message.private_free_bytes ELSE coalesce(hole.private_free_bytes, 0) END
     AS private_free_bytes,

@@ -29,6 +29,7 @@
 -- @col    process_precision_bytes BIGINT?
 -- @col    other_processes_bytes BIGINT? NULL: none are printed
 -- @col    other_processes_precision_bytes BIGINT
+-- @col    impossible VARCHAR[] printed figures that the rest of the message contradicts
 -- @col    allowed_bytes BIGINT?
 -- @col    allowed_precision_bytes BIGINT?
 -- @col    private_free_bytes BIGINT?
@@ -95,8 +96,8 @@ SELECT
   fact.reserved_bytes, fact.reserved_precision_bytes, fact.allocated_bytes, fact.allocated_precision_bytes, fact.pending_bytes,
   fact.freed_by_wait_bytes, fact.device_free_bytes, fact.device_free_precision_bytes, fact.total_bytes, fact.total_precision_bytes,
   fact.total_from, fact.process_bytes, fact.process_precision_bytes, nullif(fact.other_processes_bytes, 0) AS other_processes_bytes,
-  fact.other_processes_precision_bytes, fact.allowed_bytes, fact.allowed_precision_bytes, fact.private_free_bytes,
-  fact.private_free_precision_bytes, fact.oversize_slack_bytes, fact.rounding_waste_bytes, fact.is_expandable, fact.max_split_bytes,
+  fact.other_processes_precision_bytes, coalesce(fact.impossible, []) AS impossible, fact.allowed_bytes,
+  fact.allowed_precision_bytes, fact.private_free_bytes, fact.private_free_precision_bytes, fact.oversize_slack_bytes, fact.rounding_waste_bytes, fact.is_expandable, fact.max_split_bytes,
   fact.has_trace, fact.steps_by, fact.trace_is_whole, fact.has_earlier_states, fact.repeated_bytes, fact.trace_activity,
   fact.activity_bytes, fact.copied_bytes, fact.growth_samples, fact.growth_first_iteration, fact.growth_last_iteration,
   fact.growth_first_bytes, fact.growth_last_bytes, fact.growth_late_bytes, fact.growth_bytes_per_iteration, fact.growth_r2,

@@ -83,4 +83,4 @@ export const MAX_BUCKETS = 65_536;
 export const BLOCK_LABEL_LAYOUT = layout('block_label_staging', KEYS, i32('block', 'label'));
 
 /** Of the facts by which failures are judged (`oom_fact`), and of the tests, whose answers are stored (`oom_test`). */
-export const FACT_RULES = 5;
+export const FACT_RULES = 6;

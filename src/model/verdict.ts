@@ -34,6 +34,7 @@ export type EvidenceKind =
   | 'against_theory' // the component that differs most from its estimate
   | 'whole_step' // the peak of a step like the last whole one against what the process could have
   | 'live_sites' // call sites with the most live bytes
+  | 'impossible_figures' // printed ones that the rest of the message contradicts
   | 'allocator_setting' // the variable that sets the allocator
   | 'memory_line' // the last figures that the rank printed
   | 'allocation_retries' // of memory lines
@@ -58,6 +59,7 @@ export type EvidenceKind =
   | 'request_beyond_device' // the request is larger than the device
   | 'device_exceeded' // live and requested bytes exceed the device
   | 'little_left_without_pools' // they fit only in what private pools hold free
+  | 'little_left' // they fit, and hardly anything would be left of the device
   | 'limit_refused' // the device had enough free: a limit of the process refused
   | 'limit_exceeded' // live and requested bytes exceed what the process could have
   | 'rounding_waste' // bytes of live blocks that `roundup_power2_divisions` adds
@@ -68,6 +70,8 @@ export type EvidenceKind =
   | 'logits_spike' // logits and loss against the steps before
   | 'one_tensor' // one large request
   | 'fullest_stage' // the peak of the failing pipeline stage against the others
+  // Parts that would have served as well.
+  | 'would_serve'
   // External pressure.
   | 'outside_pytorch' // bytes of the device outside this process's PyTorch
   | 'driver_owners' // the largest of them in a profile of the driver
@@ -112,11 +116,19 @@ type SettingStep =
 type LessStep = 'check_shape' | 'lower_live_or_request' | 'lower_live' | 'shard_optimizer' | 'smaller_logits';
 type SplitStep = 'split_tensor' | 'move_layers' | 'fewer_in_flight' | 'smaller_graphs' | 'graph_headroom';
 type CheckpointStep = 'sharded_checkpoint' | 'training_fits' | 'load_to_host' | 'resume';
-type OutsideStep = 'find_holder' | 'find_process' | 'end_processes' | 'see_nsys' | 'see_retries' | 'raise_utilization';
+type OutsideStep =
+  | 'set_device'
+  | 'find_holder'
+  | 'find_process'
+  | 'end_processes'
+  | 'see_nsys'
+  | 'see_retries'
+  | 'raise_utilization';
 type NcclStep = 'fewer_communicators' | 'undo_nccl_settings' | 'count_communicators' | 'nccl_headroom';
 type LeakStep = 'look_at_site' | 'compare_snapshots' | 'find_kept_tensors' | 'confirm_growth';
 type HostStep = 'enlarge_shm' | 'fewer_workers' | 'raise_host_limit' | 'raise_host_memory' | 'take_node_out';
 type SearchStep = 'look_for_message' | 'find_last_rank' | 'find_ended_rank' | 'name_whole_log' | 'name_all_logs';
+type LimitStep = 'check_fraction' | 'check_visibility' | 'check_host_limit' | 'check_driver';
 type CaptureStep = 'ingest_message' | 'ingest_rank' | 'capture';
 
 /** What to do next; its sentence is in `src/report/verdict/step-words.ts`. */
@@ -124,7 +136,7 @@ export type StepKind =
   | (ExpandableStep | PiecesStep | SettingStep)
   | (LessStep | SplitStep | CheckpointStep)
   | (OutsideStep | NcclStep | LeakStep)
-  | (HostStep | SearchStep | CaptureStep);
+  | (HostStep | SearchStep | LimitStep | CaptureStep);
 
 export interface Step extends Statement<StepKind> {
   /** `proven`: a replay with it serves every request. `forbidden`: the configuration does not allow it. */
@@ -140,8 +152,7 @@ type MissingTrace = 'no_trace' | 'overwritten_entries' | 'earlier_entries' | 'af
 /** What is not known; `exact_state`: the trace contradicts the walk back from the dump. */
 export type MissingKind = MissingFigures | MissingInput | MissingTrace | 'exact_state';
 
-type FirstRule = 'external_first' | 'pending_and_pools_before_full' | 'leak_before_capacity';
-type OrderRule = 'all_run' | FirstRule | 'capacity_before_fragmentation' | 'none_holds' | 'rule_of_thumb';
+type OrderRule = 'all_run' | 'leaves_most' | 'leak_before_capacity' | 'none_holds' | 'rule_of_thumb';
 /** The rules of the view `verdict`. */
 export type RuleId = OrderRule | 'untested_rival' | 'contradiction' | 'counterfactual' | 'proven';
 
@@ -150,7 +161,13 @@ type CapacityRule = 'served_against_it' | 'served_so_far' | 'fails_in_replay_too
 /** And what the kind of a line, a replay or another device decides. */
 export type AppliedRule = RuleId | 'kind_decides' | ReplayedRule | CapacityRule | 'other_device';
 
-type MemoryCapture = 'snapshot_at_oom' | 'memory_each_iteration' | 'device_total' | 'nccl_memory' | 'host_memory';
+type MemoryCapture =
+  | 'snapshot_at_oom'
+  | 'memory_each_iteration'
+  | 'device_total'
+  | 'refusing_limit'
+  | 'nccl_memory'
+  | 'host_memory';
 export type CaptureId = MemoryCapture | 'whole_oom_message' | 'logs_of_all_ranks';
 
 /** A capture, and which causes it would settle. */
@@ -284,9 +301,14 @@ export interface Counterfactual {
 export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
 
 export interface Contributor {
-  /** `other_processes`, `outside_pytorch`, `pending_free`, `private_pools_free` or `cached`. */
+  /** A part of the view `oom_part`. */
   readonly contributor: string;
+  /** That could be had of it without making anything smaller. */
   readonly bytes: number;
+  /** Whether it alone would have served the request; null: within the rounding of the message. */
+  readonly serves: boolean | null;
+  /** What would be left then; negative: what would be missing. */
+  readonly left_bytes: number | null;
 }
 
 export interface Verdict {
@@ -302,7 +324,7 @@ export interface Verdict {
   readonly basis: VerdictBasis | null;
   /** Of the test, the kind or the rule, as the store's views name it. */
   readonly reason: string | null;
-  /** Of a device that is full: what else takes part in it, without which it would be full all the same. */
+  /** Parts of the device that could be had: those that would have served the request, and what fills a full device. */
   readonly contributors: readonly Contributor[];
   /** Null where a test holds: its answer is the summary. */
   readonly summary: Statement<SummaryKind> | null;

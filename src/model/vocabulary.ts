@@ -23,17 +23,20 @@ export const CAUSE_DETAILS = {
   oversize_rule: 'fragmentation',
   other_process: 'external_pressure',
   nccl: 'external_pressure',
+  sibling_ranks: 'external_pressure',
   non_torch: 'external_pressure',
   rounding: 'capacity',
   transient_spike: 'capacity',
   imbalance: 'capacity',
   impossible_request: 'capacity',
   fraction_limit: 'capacity',
+  nearly_full: 'capacity',
   whole_step: 'capacity',
   kv_cache_budget: 'capacity',
   shm: 'host_oom',
   dataloader: 'host_oom',
   cgroup: 'host_oom',
+  refused_though_free: 'undecided',
 } as const satisfies Record<string, Cause>;
 export type CauseDetail = keyof typeof CAUSE_DETAILS;
 

@@ -522,6 +522,16 @@ CREATE TABLE host_segment (
 ALTER TABLE block ADD COLUMN left_over_bytes BIGINT;
 `,
   },
+  {
+    version: 16,
+    title: 'figures that a message contradicts, contexts of sibling ranks, and the precision of what is cached',
+    sql: `
+ALTER TABLE oom_fact ADD COLUMN cached_precision_bytes BIGINT;
+ALTER TABLE oom_fact ADD COLUMN sibling_processes INTEGER;
+ALTER TABLE oom_fact ADD COLUMN sibling_bytes BIGINT;
+ALTER TABLE oom_fact ADD COLUMN impossible VARCHAR[];
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

@@ -112,7 +112,13 @@ const verdict: fc.Arbitrary<Verdict> = fc
     reason: fc.constantFrom(null, 'full'),
     contributors: fc
       .subarray(['other_processes', 'outside_pytorch', 'pending_free', 'private_pools_free', 'cached'])
-      .chain((names) => fc.tuple(...names.map((contributor) => bytes.map((size) => ({ contributor, bytes: size }))))),
+      .chain((names) =>
+        fc.tuple(
+          ...names.map((contributor) =>
+            bytes.map((size) => ({ contributor, bytes: size, serves: null, left_bytes: null })),
+          ),
+        ),
+      ),
     summary: prose,
     tests: fc.constantFrom(
       [],

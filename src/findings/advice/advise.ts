@@ -152,8 +152,10 @@ function suits({ causes, answers, only, trainer }: FixSpec, situation: Situation
   // Without a configuration nothing shows what there is to change, or what it forbids.
   const hasSettings = situation.isMegatron && situation.facts.settings.size > 0;
   if (trainer === 'other' ? hasSettings : trainer === undefined && !hasSettings) return false;
+  // Nothing of the process or the model explains it.
+  if (situation.verdict.detail === 'refused_though_free') return false;
   if (only === true && !steps.some(({ kind }) => answers?.includes(kind))) return false;
-  if (causes.includes(cause)) return true;
+  if (causes.includes(cause) || steps.some(({ kind }) => answers?.includes(kind))) return true;
   // Of a fragmented device the other ways are shown with their price: they are what people reach for.
   if (cause === 'fragmentation' || cause === 'undecided')
     return causes.includes('capacity') || causes.includes('fragmentation');

@@ -2,7 +2,9 @@
  * What advice is based on: a verdict, the configuration of the run, and every figure that shows what a change would
  * save. Plain data, so that advice is a pure function of it.
  */
+
 import type { GivenInputs } from '../../estimate/input-keys.js';
+import { sumOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
 import type { RawFacts } from '../settings/facts.js';
@@ -99,7 +101,8 @@ export function neededBytes(situation: Situation): number | null {
 
 /** What the driver could still have given; null where not known. */
 export function deviceFreeBytes({ verdict }: Situation): number | null {
-  return verdict.accounting.find(({ part }) => part === 'device_free')?.bytes ?? null;
+  const parts = verdict.accounting.filter(({ part }) => part === 'device_free' || part === 'above_limit');
+  return parts.length === 0 ? null : sumOf(parts.map(({ bytes }) => bytes));
 }
 
 /** Bytes reserved by PyTorch and not in use when the request failed, outside private pools; null where not known. */

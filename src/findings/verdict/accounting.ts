@@ -25,13 +25,19 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
   const inside = state === undefined ? insideParts(facts) : partsOfState(state, placeOf(facts.reserved), true);
   const { reserved, deviceFree, total } = facts;
   if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
-  const free: Part = { part: 'device_free', bytes: deviceFree.bytes, place: deviceFree.source };
+  const allowedFree =
+    facts.allowed === null ? deviceFree.bytes : Math.max(0, facts.allowed.bytes - (reserved?.bytes ?? 0));
+  const usable = Math.min(deviceFree.bytes, allowedFree);
+  const free: readonly Part[] = [
+    { part: 'device_free', bytes: usable, place: deviceFree.source },
+    { part: 'above_limit', bytes: deviceFree.bytes - usable, place: placeOf(facts.allowed) },
+  ];
   const isTraced = facts.free !== null || state !== undefined;
   if (total === null) {
     if (reserved === null) return NOTHING;
     return {
       total: { kind: 'reserved_and_free', bytes: reserved.bytes + deviceFree.bytes, place: reserved.source },
-      parts: nonZero([...inside, free]),
+      parts: nonZero([...inside, ...free]),
       from: isTraced ? 'snapshot' : 'log',
     };
   }
@@ -55,7 +61,7 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
     held += figure.bytes;
   }
   const otherBytes = sumOf(facts.otherProcesses.map(({ bytes }) => bytes));
-  parts.push({ part: 'other_processes', bytes: otherBytes, place: placeOf(facts.otherProcesses[0]) }, free);
+  parts.push({ part: 'other_processes', bytes: otherBytes, place: placeOf(facts.otherProcesses[0]) }, ...free);
   const precision = sumOf(figures.map((figure) => figure?.precisionBytes ?? 0));
   const left = total.bytes - held - deviceFree.bytes;
   parts.push(remainder(left, precision, facts, total));

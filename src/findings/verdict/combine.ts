@@ -10,6 +10,7 @@ import type {
   CauseTest,
   Contributor,
   Counterfactual,
+  StepKind,
   Verdict,
   VerdictBasis,
 } from '../../model/verdict.js';
@@ -20,15 +21,6 @@ import type { Store } from '../../store/store.js';
 import { type Answer, describeAnswer, type StepDraft } from './describe-answers.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 import { writeReplays } from './write-replays.js';
-
-/** The rule that applied where a cause won over those behind it. */
-const RULE_OF_CAUSE: Partial<Record<Cause, AppliedRule>> = {
-  external_pressure: 'external_first',
-  synchronisation: 'pending_and_pools_before_full',
-  graph_pools: 'pending_and_pools_before_full',
-  leak: 'leak_before_capacity',
-  capacity: 'capacity_before_fragmentation',
-};
 
 /** A failure's row of `verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
 export interface Judged
@@ -48,9 +40,7 @@ export async function readJudged(store: Store, runId: number | null): Promise<Ju
   const tests = await store.all('verdict.tests', { run_id: runId });
   const answers = groupBy(tests, keyOf);
   const rows = await store.all('verdict.of_run', { run_id: runId });
-  // Only a full device has several reasons; of another cause they would be read as its rivals.
-  const isFull = rows.some(({ cause }) => cause === 'capacity');
-  const contributors = groupBy(isFull ? await store.all('verdict.contributors', { run_id: runId }) : [], keyOf);
+  const contributors = groupBy(await store.all('verdict.contributors', { run_id: runId }), keyOf);
   return rows.map((row) => ({
     ...row,
     cause: row.cause as Cause,
@@ -59,10 +49,7 @@ export async function readJudged(store: Store, runId: number | null): Promise<Ju
     basis: row.basis as VerdictBasis,
     capture: row.capture as CaptureId | null,
     tests: (answers.get(keyOf(row)) ?? []).map(answerOf),
-    contributors:
-      row.cause === 'capacity'
-        ? (contributors.get(keyOf(row)) ?? []).map(({ contributor, bytes }) => ({ contributor, bytes }))
-        : [],
+    contributors: (contributors.get(keyOf(row)) ?? []).map(({ run_id: _, failure: __, ...part }) => part),
   }));
 }
 
@@ -123,14 +110,38 @@ export function describeTests(judged: Judged, facts: OomFacts, evidence: Evidenc
   });
   const tests = described.map(({ test }) => test);
   const untested = tests.filter(({ outcome }) => outcome === 'not_testable');
-  const held = judged.basis === 'test' ? described.find(({ test }) => test.outcome === 'holds') : undefined;
+  const held = judged.basis === 'test' ? described.find(({ test }) => test.cause === judged.cause) : undefined;
   return {
     held: held?.test,
-    steps: held?.steps ?? [],
+    steps: held === undefined ? [] : stepsOfParts(held, described),
     tests,
     captures: capturesFor(untested.map(({ cause, capture }) => ({ cause, capture: capture! }))),
     rules: rulesOf(judged, held?.test, tests),
   };
+}
+
+/** Settings: they cost no throughput. */
+const FREE: ReadonlySet<StepKind> = new Set([
+  'expandable_segments',
+  'raise_fraction',
+  'raise_max_split',
+  'lower_oversize_rounding',
+  'set_device',
+]);
+
+/**
+ * The steps of the verdict, then those of other parts that would have served as well; what costs nothing comes first,
+ * so that the first step does not depend on which of them leaves most. A full device and a leak have no such parts.
+ */
+function stepsOfParts(
+  held: { readonly test: CauseTest; readonly steps: readonly StepDraft[] },
+  described: readonly { readonly test: CauseTest; readonly steps: readonly StepDraft[] }[],
+): readonly StepDraft[] {
+  if (held.test.numbers['left_bytes'] === undefined) return held.steps;
+  const others = described.filter((one) => one !== held && one.test.numbers['left_bytes'] !== undefined);
+  const all = [held, ...others.filter(({ test }) => test.outcome === 'holds')].flatMap(({ steps }) => steps);
+  const isFree = (draft: StepDraft): boolean => FREE.has(typeof draft === 'string' ? draft : draft.kind);
+  return [...all.filter(isFree), ...all.filter((draft) => !isFree(draft))];
 }
 
 /** What lowered the confidence is in `items`: the causes that were not tested, the doubts of tests. */
@@ -144,8 +155,7 @@ function rulesOf(
     void rules.push(statement(rule, { items: names.map((name) => ({ name, numbers: {} })) }));
   if (held === undefined) apply('none_holds');
   else {
-    const rule = RULE_OF_CAUSE[judged.cause];
-    if (rule !== undefined) apply(rule);
+    apply(judged.cause === 'leak' ? 'leak_before_capacity' : 'leaves_most');
     if (judged.untested_rivals.length > 0) apply('untested_rival', judged.untested_rivals);
     const doubted = [held, ...tests.filter(({ outcome }) => outcome === 'fails')];
     const doubts = doubted.filter((test) => test.doubts.length > 0).map(({ cause }) => cause);

@@ -53,7 +53,8 @@ export function describeAnswer(answer: Answer, facts: OomFacts, evidence: Eviden
 const exceeded =
   (describe: Describe): Describe =>
   (facts, add, answer) => {
-    const limit = answer.reason === 'fraction' ? 'fraction' : 'process';
+    const limit =
+      facts.allowed !== null && answer.numbers['limit_bytes'] === facts.allowed.bytes ? 'fraction' : 'process';
     add('limit_exceeded', facts.allocated!.source, { names: { limit } });
     return describe(facts, add, answer);
   };
@@ -111,7 +112,9 @@ const CAPACITY: Readonly<Record<string, Describe>> = {
     return { steps: ['lower_live'] };
   },
   hidden_limit: seen('limit_refused', 'deviceFree', 'raise_fraction'),
-  fraction: exceeded(step('raise_fraction')),
+  fraction: seen('limit_refused', 'deviceFree', 'raise_fraction'),
+  nearly_full: seen('little_left', 'allocated', 'lower_live'),
+  hardly_any_left: seen('little_left', 'allocated', 'lower_live_or_request'),
   beyond_limit: exceeded(step('lower_live')),
   full: exceeded(step('lower_live')),
   rounding: exceeded(seen('rounding_waste', 'roundingWaste', 'less_rounding')),
@@ -164,6 +167,7 @@ const MOST_NAMED = 3;
 
 const EXTERNAL_PRESSURE: Readonly<Record<string, Describe>> = {
   owner_unknown: outside(step('find_holder')),
+  sibling_processes: outside(step('set_device')),
   other_processes: outside(({ monitor }) => {
     const items = processesOf((monitor?.others ?? []).slice(0, MOST_NAMED));
     return { details: { items }, steps: [items.length === 0 ? 'find_process' : { kind: 'end_processes', items }] };

@@ -213,6 +213,8 @@ export interface OomFacts {
   /** All memory of this process, NCCL and the CUDA context included. */
   readonly process: Figure | null;
   readonly otherProcesses: readonly Figure[];
+  /** Printed figures that the rest of the message contradicts: they are left out. */
+  readonly impossible?: readonly string[];
   /** A memory fraction's limit. */
   readonly allowed: Figure | null;
   /** Reserved by private pools (CUDA graphs, MemPool), in whole, and the free part of it. */

@@ -149,6 +149,7 @@ function factsOf(
     total: figure(row.total_bytes, row.total_precision_bytes, totalSources[row.total_from ?? ''] ?? printed),
     process: figure(row.process_bytes, row.process_precision_bytes, printed),
     otherProcesses: others === null ? [] : [others],
+    impossible: row.impossible,
     allowed: figure(row.allowed_bytes, row.allowed_precision_bytes, printed),
     privatePools: figure(oom?.row.private_reserved_bytes ?? null, 0, known),
     privatePoolFree: figure(row.private_free_bytes, row.private_free_precision_bytes, known),

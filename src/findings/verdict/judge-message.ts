@@ -1,6 +1,7 @@
 /** From a failure's row of `verdict` to the whole verdict, with evidence and account. */
 import { known, type Statement, statement } from '../../model/statement.js';
-import type { MissingKind, StepKind, Verdict } from '../../model/verdict.js';
+import type { Contributor, MissingKind, StepKind, Verdict } from '../../model/verdict.js';
+import type { Cause } from '../../model/vocabulary.js';
 import type { Message } from '../run/message.js';
 import { account } from './accounting.js';
 import { capturesFor, describeTests, type Judged } from './combine.js';
@@ -63,6 +64,10 @@ export function judgeMessage(
       rules: [statement('kind_decides')],
     };
   }
+  if (facts.impossible !== undefined && facts.impossible.length > 0)
+    evidence.add('impossible_figures', message.place, {
+      items: facts.impossible.map((name) => ({ name, numbers: {} })),
+    });
   rank?.addEvidence(evidence, facts.total, 'message');
   evidence.mark(1, 'context');
   return conclude(facts, judged, evidence);
@@ -102,6 +107,7 @@ const KINDS: Readonly<Record<string, KindDescription>> = {
   not_memory: {},
   expandable_on: { steps: ['ingest_message'] },
   failed_alone: { steps: ['expandable_first'] },
+  refused_though_free: { steps: ['check_fraction', 'check_visibility', 'check_host_limit', 'check_driver'] },
   no_test_holds: { steps: ['capture'] },
 };
 
@@ -113,17 +119,51 @@ export function describeReason(reason: string): Pick<Verdict, 'missing' | 'steps
 }
 
 /** Of a verdict without a test that holds. */
-function verdictFields({ cause, detail, confidence, basis, reason, capture }: Judged, { bystanders }: OomFacts) {
+function verdictFields({ cause, detail, confidence, basis, reason, capture }: Judged, facts: OomFacts) {
+  const { bystanders, deviceFree, segmentBytes } = facts;
   const captures = capture === null ? [] : capturesFor([{ cause, capture }]);
-  const numbers = known({ ranks: bystanders?.ranks, most_reserved_bytes: bystanders?.mostReservedBytes });
+  const numbers = known({
+    ranks: bystanders?.ranks,
+    most_reserved_bytes: bystanders?.mostReservedBytes,
+    device_free_bytes: deviceFree?.bytes,
+    segment_bytes: segmentBytes,
+  });
   const summary: Statement<'reason'> = statement('reason', { names: { reason }, numbers });
   return { cause, detail, confidence, basis, reason, captures, summary, ...describeReason(reason) };
+}
+
+/** What each part of the device is, by the cause that it is. */
+const PARTS: Readonly<Partial<Record<Cause, readonly string[]>>> = {
+  fragmentation: ['cached'],
+  synchronisation: ['pending_free'],
+  graph_pools: ['private_pools_free'],
+  external_pressure: ['outside_pytorch', 'sibling_processes', 'other_processes'],
+};
+
+/** Of a device that is nearly full, none of the free memory inside is worth a word. */
+const DETAIL_PARTS: Readonly<Record<string, readonly string[]>> = {
+  fraction_limit: ['not_allowed'],
+  nearly_full: ['cached', 'pending_free', 'private_pools_free'],
+};
+
+/** Parts that would have served the request too, without the one that is the verdict. */
+function contributorsBeside({ cause, detail, contributors }: Judged): readonly Contributor[] {
+  const own = DETAIL_PARTS[detail ?? ''] ?? PARTS[cause] ?? [];
+  return contributors.filter(({ contributor, serves }) => serves === true && !own.includes(contributor));
 }
 
 /** The verdict of tests; adds their evidence. */
 export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
   const { held, steps, ...described } = describeTests(judged, facts, evidence);
+  const others = contributorsBeside(judged);
+  if (held !== undefined && others.length > 0) {
+    const items = others.map(({ contributor, bytes, left_bytes: left }) => ({
+      name: contributor,
+      numbers: { bytes, left_bytes: left! },
+    }));
+    evidence.add('would_serve', (facts.reserved ?? facts.total!).source, { items });
+  }
   evidence.mark(firstEntry, 'test');
   const accounting = account(facts);
   const { cause, detail, confidence, basis, reason, contributors } = judged;

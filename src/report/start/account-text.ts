@@ -11,6 +11,7 @@ const TAKEN_TOGETHER: Readonly<Record<string, string>> = {
   outside_pytorch_this_process: 'outside PyTorch',
   outside_pytorch: 'outside PyTorch',
   device_free: 'free',
+  above_limit: 'free above the limit',
   free_or_outside_pytorch: 'free or outside PyTorch',
   headroom_and_outside_pytorch: 'headroom or outside PyTorch',
   reserved_beyond: 'reserved beyond it',

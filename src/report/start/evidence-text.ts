@@ -17,7 +17,7 @@ import { bodyWidth, fitSections, type ScreenItem, type ScreenSection } from '../
 import { rankWords } from '../text-pieces.js';
 import { costWords } from '../verdict/action-words.js';
 import { requestText } from '../verdict/evidence-words.js';
-import { viewOf, plain as words } from '../verdict/words.js';
+import { PART_WORDS, viewOf, plain as words, wordsOf } from '../verdict/words.js';
 import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 import { isUnrecorded } from './unrecorded.js';
@@ -87,18 +87,12 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   ];
 }
 
-const CONTRIBUTORS: Readonly<Record<string, string>> = {
-  other_processes: 'other processes',
-  outside_pytorch: 'outside PyTorch',
-  pending_free: 'freed and pending',
-  private_pools_free: 'free in private pools',
-  cached: 'cached',
-};
-
 /** What else takes part in a full device; where the device adds up, its account has them. */
-function contributorsOf({ contributors, accounting_total: total }: Verdict): string[] {
-  if (contributors.length === 0 || total !== null) return [];
-  const named = contributors.map(({ contributor, bytes }) => `${CONTRIBUTORS[contributor]!} ${formatBytes(bytes)}`);
+function contributorsOf({ contributors, accounting_total: total, cause }: Verdict): string[] {
+  if (contributors.length === 0 || total !== null || cause !== 'capacity') return [];
+  const named = contributors.map(
+    ({ contributor, bytes }) => `${formatBytes(bytes)} ${wordsOf(PART_WORDS, contributor)}`,
+  );
   return [`${named.join(', ')} (contributors, not the cause)`];
 }
 

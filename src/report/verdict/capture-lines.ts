@@ -83,6 +83,13 @@ export const CAPTURES: Readonly<Record<CaptureId, Capture>> = {
       megatron_lm: ['--log-device-memory-used', ...NVIDIA_SMI],
     },
   },
+  refusing_limit: {
+    title: 'the limits of the process, printed in it before the allocation that fails',
+    lines: everywhere([
+      'print(torch.cuda.get_per_process_memory_fraction(), torch.cuda.mem_get_info(), torch.cuda.device_count())',
+      'cat /sys/fs/cgroup/memory.max; ulimit -l; ulimit -v; nvidia-smi -L; env | grep VISIBLE_DEVICES',
+    ]),
+  },
   nccl_memory: { title: 'what NCCL allocates, buffer by buffer', lines: everywhere(NCCL) },
   host_memory: { title: 'the process that the kernel killed on the host, and the limit', lines: everywhere(HOST) },
   logs_of_all_ranks: {

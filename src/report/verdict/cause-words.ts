@@ -30,9 +30,9 @@ export function doubtTexts(test: CauseTest): string[] {
 }
 
 /** One line: what happened. */
-export function summaryText({ summary, tests }: Pick<Verdict, 'summary' | 'tests'>): string {
+export function summaryText({ summary, tests, cause }: Pick<Verdict, 'summary' | 'tests' | 'cause'>): string {
   if (summary !== null) return SUMMARIES[summary.kind](viewOf(summary));
-  return testText(tests.find(({ outcome }) => outcome === 'holds')!);
+  return testText(tests.find((test) => test.outcome === 'holds' && test.cause === cause)!);
 }
 
 /** Where no run has a failure. */
@@ -46,7 +46,6 @@ function fits(v: View, slack = 0): string {
   return `${formatBytes(bytes)} live + requested fit in the ${v.bytes('limit_bytes')} available to this process`;
 }
 
-const fraction: Words = (v) => `the process's memory fraction is used up: ${shortOf(v)} short`;
 const full: Words = (v) => `the device is full: ${shortOf(v)} short even after freeing the whole cache`;
 const activity = (v: View): string => wordsOf(ACTIVITY_WORDS, v.name('activity'));
 
@@ -66,11 +65,18 @@ const CAPACITY: Readonly<Record<string, Words>> = {
   device_exceeded: (v) => `the device is full: ${shortOf(v)} short of live + requested`,
   full_but_for_pools: (v) =>
     `the device is full: even with what private pools hold free, only ${v.bytes('spare_bytes')} would be left`,
+  hardly_any_left: (v) =>
+    `the device is full: ${v.bytes('spare_bytes')} would be left of ${v.bytes('limit_bytes')} at most, and the next request fails`,
   whole_step: (v) =>
     `the step does not fit: one like the last peaks at ${v.bytes('projected_bytes')} live, ${v.bytes('short_bytes')} more than is available to the process; fragmentation only made it fail sooner`,
   hidden_limit: (v) =>
     `a limit of the process is used up (a memory fraction, most likely): the device itself had ${v.bytes('device_free_bytes')} free`,
-  fraction,
+  fraction: (v) =>
+    `the process may use ${v.bytes('allowed_bytes')} of the device, and that limit refused the request: the device itself had ${v.bytes('device_free_bytes')} free`,
+  refused_though_free: (v) =>
+    `what refused it: the device had ${v.bytes('device_free_bytes')} free for a request of ${v.bytes('segment_bytes')}`,
+  nearly_full: (v) =>
+    `the device is full: even with all free memory in one piece ${v.has('short_bytes') ? 'nothing' : `only ${v.bytes('spare_bytes')}`} would be left of ${v.bytes('limit_bytes')}, and the next request fails`,
   beyond_limit: full,
   full,
   rounding: (v) =>
@@ -100,9 +106,12 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
     'the device total (not in the evidence): ingest the OOM message of this rank, or give --capacity',
   process_unknown: () => 'what this process held: its reserved bytes, or its memory in use',
   allocated_unknown: () => 'the allocated bytes',
-  ordinary: (v) => `${formatBytes(Math.max(0, v.number('outside_bytes')))} outside PyTorch is normal`,
+  device_had_more: () => 'the device had what was requested from it: no other memory was in the way',
+  ordinary: (v) => `${formatBytes(Math.max(0, v.number('outside_bytes')))} outside PyTorch is normal for such a run`,
   full_in_any_case: (v) =>
-    `even with the rest of the device to itself ${v.bytes('live_bytes')} + the request do not fit`,
+    `without what could be had of the ${v.bytes('outside_bytes')} outside PyTorch the device would be full all the same`,
+  sibling_processes: (v) =>
+    `${v.count('sibling_processes')} other processes of this job hold ${v.bytes('sibling_bytes')} of this device, each about one CUDA context: ranks that did not choose their own device`,
   owner_unknown: (v) =>
     `${v.bytes('outside_bytes')} of the device are outside this process's PyTorch; the message does not name their owner`,
   other_processes: (v) =>
@@ -123,6 +132,7 @@ const FRAGMENTATION: Readonly<Record<string, Words>> = {
   too_little_free: (v) =>
     `only ${formatBytes(Math.max(0, v.number('cached_bytes')))} of the reserve are free: too little even in one piece`,
   free_in_pools_only: () => 'the free memory is in private pools: elsewhere it is too little even in one piece',
+  nearly_full: (v) => `even in one piece only ${v.bytes('spare_bytes')} would be left`,
   device_had_more: () =>
     'a snapshot: the device had more free than was requested, which a message alone cannot explain',
   within_rounding: () => 'exact figures: it fits or not within the rounding of the message',
@@ -212,8 +222,6 @@ const TESTS: Readonly<Partial<Record<Cause, Readonly<Record<string, Words>>>>> =
 };
 
 const DOUBTS: Readonly<Record<string, Words>> = {
-  nearly_full: (v) =>
-    `even in one piece only ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')} would be left: the device is as good as full`,
   step_hardly_fits: () => 'a step like the last whole one needs about all that is available to the process',
   fraction_refused: (v) =>
     `a memory fraction allows ${v.bytes('allowed_bytes')}, and the device itself had ${v.bytes('device_free_bytes')} free: without that limit the request is served`,
@@ -262,6 +270,8 @@ function reservedWords(v: View): string {
 
 const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
   reason(v) {
+    if (v.name('reason') === 'refused_though_free')
+      return `the device had ${v.bytes('device_free_bytes')} free for a request of ${v.bytes('segment_bytes')}: neither a full device, nor fragmentation, nor another process explains that`;
     if (v.name('reason') !== 'failed_alone') return wordsOf(REASONS, v.name('reason'));
     const most = v.has('most_reserved_bytes') ? ` (they reserved at most ${v.bytes('most_reserved_bytes')})` : '';
     return `the figures are missing; of ${formatCount(v.number('ranks') + 1)} ranks only this one failed${most}, and expandable segments are not set: mostly fragmentation`;

@@ -7,6 +7,7 @@ import type { Evidence, EvidenceKind } from '../../model/verdict.js';
 import {
   ACTIVITY_WORDS,
   listed,
+  PART_WORDS,
   plain,
   requestOf,
   shortOf,
@@ -178,8 +179,12 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     `${v.bytes('live_bytes')} live + ${requestOf(v)} requested exceed the whole device of ${v.bytes('total_bytes')}`,
   little_left_without_pools: (v) =>
     `${v.bytes('live_bytes')} live + ${requestOf(v)} requested leave ${v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, less than the ${v.bytes('idle_in_pools_bytes')} that are free inside private pools`,
+  little_left: (v) =>
+    `${v.bytes('live_bytes')} live + ${requestOf(v)} requested leave ${v.has('short_bytes') ? 'nothing' : v.bytes('spare_bytes')} of ${v.bytes('limit_bytes')}, however the free memory is arranged`,
   limit_refused: (v) =>
-    `the device had ${v.bytes('device_free_bytes')} free when ${v.bytes('segment_bytes')} were requested from it: a limit refused, not the device`,
+    `the device had ${v.bytes('device_free_bytes')} free when ${v.bytes(v.has('segment_bytes') ? 'segment_bytes' : 'request_bytes')} were requested from it: ${v.has('allowed_bytes') ? `the limit of ${v.bytes('allowed_bytes')}` : 'a limit'} refused, not the device`,
+  would_serve: (v) =>
+    `would also have been enough: ${listed(v.items, ({ name, numbers }) => `${formatBytes(numbers['bytes']!)} ${wordsOf(PART_WORDS, name!)} (${formatBytes(numbers['left_bytes']!)} left)`)}`,
   limit_exceeded: (v) =>
     `${v.bytes('live_bytes')} live + ${requestOf(v)} requested exceed the ${v.bytes('limit_bytes')} ${LIMITS[v.name('limit')]} by ${shortOf(v)}`,
   rounding_waste: (v) =>
@@ -204,7 +209,10 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
     `one tensor of ${v.bytes('spike_bytes')}${v.has('site') ? ` in ${v.name('site')}` : ''}; without it ${v.bytes('live_bytes')} are live`,
   fullest_stage: (v) =>
     `stage ${v.number('failing_stage')} of ${v.count('stages')} held ${v.bytes('own_stage_bytes')} at its peak (rank ${v.number('own_rank')}), of the other stages none more than ${v.bytes('next_stage_bytes')} (stage ${v.number('next_stage')}, rank ${v.number('next_rank')}) in the same iterations`,
-  outside_pytorch: (v) => `outside PyTorch: ${v.bytes('outside_bytes')} of the device's ${v.bytes('total_bytes')}`,
+  impossible_figures: (v) =>
+    `left out, since the rest of the message contradicts it: ${v.items.map(({ name }) => name).join(', ')} in use by a process or as a limit`,
+  outside_pytorch: (v) =>
+    `outside PyTorch: ${v.bytes('outside_bytes')} of the device's ${v.bytes('total_bytes')}${v.has('left_bytes') ? `; without it ${v.bytes('left_bytes')} would be left after the request` : ''}`,
   driver_owners: (v) => `outside PyTorch, by the driver: ${listed(v.items, ownerWords)}`,
   nccl_setting: (v) =>
     `${v.name('variable')}=${v.name('value')} (${v.name('origin')}): NCCL holds more memory than by default`,

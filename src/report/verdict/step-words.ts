@@ -46,6 +46,15 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
   move_layers:
     'move work off that stage: fewer layers on it (account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split, or a pipeline layout of your own)',
   fewer_in_flight: 'the first stages hold the most micro-batches in flight: recompute there, or more pipeline stages',
+  set_device:
+    'let each rank choose its own device before its first CUDA call (torch.cuda.set_device(local_rank), or CUDA_VISIBLE_DEVICES for each process)',
+  check_fraction:
+    'print torch.cuda.get_per_process_memory_fraction() and torch.cuda.mem_get_info() in the process: a memory fraction is not in every message',
+  check_visibility:
+    'check which device the process sees: CUDA_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES set twice, a MIG slice, a framework that numbers devices anew',
+  check_host_limit:
+    'check the limits of the container and the host: cgroup memory.max, ulimit -l and ulimit -v (pinned memory and address space are refused with the same error)',
+  check_driver: 'look for errors of the driver (dmesg, Xid lines): it reports some of them as out of memory',
   find_holder: 'run nvidia-smi on that host: another process, or a leftover of a killed one, holds the device',
   find_process: 'find the process with nvidia-smi on that host and end it, or move this rank to a free device',
   end_processes: (v) => `end ${listed(v.items, processWords)} on that host, or move this rank to a free device`,

@@ -98,13 +98,10 @@ const MISSING: Readonly<Record<MissingKind, string>> = {
 
 /** The rules of the view `verdict`, in the order they are applied. */
 const RULES: Readonly<Record<RuleId, string>> = {
-  all_run: 'Every test runs, and each holds, fails or cannot be tested; the first that holds is the verdict.',
-  external_first: 'External pressure comes first: what others leave of a device looks full, or fragmented.',
-  pending_and_pools_before_full:
-    'Pending frees, then private pools, come before a full device: their bytes are reserved, and not live.',
+  all_run: 'Every test runs, and each holds, fails or cannot be tested.',
+  leaves_most:
+    'The verdict is the part of the device that would have served the request alone and leaves most; where none would, or hardly anything would be left, the device is full. The projection of a whole step overrules sums.',
   leak_before_capacity: 'A leak comes before capacity, for it ends in a full device.',
-  capacity_before_fragmentation:
-    'Capacity comes before fragmentation: a full device is also fragmented, and no layout makes it larger.',
   none_holds:
     'Where no test holds the verdict is undecided, with the capture that would settle each test that could not run.',
   rule_of_thumb:

@@ -39,6 +39,19 @@ export function wordsOf<Entry>(table: Readonly<Record<string, Entry>>, code: str
   return entry;
 }
 
+/** Parts of a device (`oom_part`). */
+export const PART_WORDS: Readonly<Record<string, string>> = {
+  live: 'live',
+  cached: 'cached in pieces',
+  pending_free: 'freed and pending',
+  private_pools_free: 'free in private pools',
+  device_free: 'free on the device',
+  not_allowed: 'free on the device above the limit',
+  outside_pytorch: 'outside PyTorch beyond what is normal',
+  sibling_processes: 'of other ranks on this device',
+  other_processes: 'of other processes',
+};
+
 /** `external_pressure` → `external pressure`. */
 export const plain = (code: string): string => code.replaceAll('_', ' ');
 

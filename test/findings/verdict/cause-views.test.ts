@@ -173,7 +173,7 @@ describe('verdicts from the kind of a line alone', () => {
       if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(cause);
       if (capture !== null) expect(CAPTURE_IDS).toContain(capture);
       const summary = { kind: 'reason', names: { reason }, numbers: {} } as const;
-      expect(summaryText({ summary, tests: [] }), kind).not.toBe('');
+      expect(summaryText({ summary, tests: [], cause }), kind).not.toBe('');
       for (const one of describeReason(reason).steps) expect(stepText(one), kind).not.toBe('');
     }
     for (const reason of ['expandable_on', 'failed_alone', 'no_test_holds'])
@@ -224,7 +224,15 @@ describe('the columns', () => {
       scratch(),
       samples.map((facts, i) => ({ facts, kind: kinds[i % kinds.length], text: 'a line' })),
     );
-    const views = ['oom_sum', 'oom_contributor', 'cause_test', 'cause_rule', 'cause_threshold', 'kind_verdict'];
+    const views = [
+      'oom_sum',
+      'oom_part',
+      'normal_outside',
+      'cause_test',
+      'cause_rule',
+      'cause_threshold',
+      'kind_verdict',
+    ];
     views.push('verdict');
     for (const view of [...views, ...CAUSE_ORDER.map((cause) => `cause_${cause}`)]) {
       const { columns } = viewOf(view);

@@ -97,7 +97,8 @@ function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged
   });
   if (detail !== null) expect(CAUSE_DETAILS[detail]).toBe(judged.cause);
   if (kind === undefined && counterfactual === undefined) expect(confidence).not.toBe('proven');
-  const test = judged.basis === 'test' ? judgement.tests.find(({ outcome }) => outcome === 'holds') : undefined;
+  const test =
+    judged.basis === 'test' ? judgement.tests.find((one) => one.outcome === 'holds' && one.cause === cause) : undefined;
   expect(held?.cause).toBe(test?.cause);
   if (test !== undefined) {
     expect(test.cause).toBe(judged.cause);

@@ -127,9 +127,10 @@ const expandable = fixSpec('expandable-segments', (context) => {
   if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
   // What is outside PyTorch stays there: only a replay shows that the remainder is enough. Another process can grow.
   const whatIf = replayed(context);
-  const { cause, detail } = situation.verdict;
+  const { cause, detail, steps } = situation.verdict;
   const isServed = whatIf !== null && whatIf.closes !== false;
-  if (cause === 'external_pressure' && (!isServed || detail === 'other_process')) return [];
+  const isAnswer = steps.some(({ kind }) => kind === 'expandable_segments');
+  if (cause === 'external_pressure' && !isAnswer && (!isServed || detail === 'other_process')) return [];
   const text = allocatorText(context);
   // The other allocator knows no segments at all.
   if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
