@@ -31,10 +31,11 @@ reasoned AS (
       WHEN outside_bytes IS NULL THEN 'process_unknown'
       WHEN held_bytes IS NULL THEN 'allocated_unknown'
       WHEN refusal IS NOT NULL THEN 'device_had_more'
-      WHEN foreign_bytes <= outside_precision_bytes AND outside_bytes <= normal_outside_bytes THEN CASE WHEN live_bytes IS NULL THEN 'allocated_unknown'
+      WHEN foreign_bytes <= outside_precision_bytes AND outside_bytes <= normal_outside_bytes
+        THEN CASE WHEN live_bytes IS NULL THEN 'allocated_unknown'
         ELSE 'ordinary' END
       WHEN left_bytes IS NULL THEN 'full_in_any_case'
-      -- On a device that is full without it, only what leaves room for one more such request is the cause.
+      -- On a device that is full without it, only what would serve one more such request is the cause.
       WHEN (short_bytes > 0 OR is_nearly_full) AND left_bytes < least_request_bytes THEN 'full_in_any_case'
       WHEN others_left_bytes = left_bytes THEN 'other_processes'
       WHEN siblings_left_bytes = left_bytes THEN 'sibling_processes'

@@ -12,5 +12,6 @@ FROM (VALUES
   ('one_process', 322122547::BIGINT, 1288490189::BIGINT, 1.0::DOUBLE,
     'CUDA context 0.2 to 0.6 GiB, cuBLAS workspaces 8 to 32 MiB a handle and stream, kernels of libraries that are loaded lazily'),
   ('distributed', 1073741824, 8589934592, 0.1,
-    'NCCL_BUFFSIZE (4 MiB) × channels × peers for each communicator, and NVLS buffers; 1 to 8 GiB were seen on healthy runs of 8 to 1,024 ranks, on devices of 80 GB and more'))
+    'NCCL_BUFFSIZE (4 MiB) × channels × peers for each communicator, and NVLS buffers; '
+      || '1 to 8 GiB were seen on healthy runs of 8 to 1,024 ranks, on devices of 80 GB and more'))
   AS range(scope, least_bytes, most_bytes, most_share, source)

@@ -80,7 +80,7 @@ listed AS (
     CASE WHEN len(own) = 1 THEN list_filter(named, lambda each: (each.bytes + each.p >= reserved - reserved_p) IS NOT TRUE)
       ELSE named END AS others
   FROM divided),
--- More than the device in all: what is listed beside this process is not on this device, or is this process again.
+-- More than the device in all: what is listed besides this process is not on this device, or is this process again.
 process AS (
   SELECT * REPLACE (
       CASE WHEN list_sum(list_transform(others, lambda each: each.bytes - each.p)) > total + total_p - free + free_p

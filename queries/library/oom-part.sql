@@ -7,16 +7,16 @@
 -- @col    failure     INTEGER  within the run
 -- @col    rank        INTEGER?
 -- @col    device      INTEGER?
--- @col    part        VARCHAR  live; cached (free inside PyTorch, outside private pools); pending_free; private_pools_free; device_free (that
---         the process may use); not_allowed (free, above a limit); outside_pytorch (of this process, or of unknown owner); sibling_processes
---         (contexts of other ranks); other_processes
+-- @col    part        VARCHAR  live; cached (free inside PyTorch, outside private pools); pending_free; private_pools_free; device_free
+--         (that the process may use); not_allowed (free, above a limit); outside_pytorch (of this process, or of unknown owner);
+--         sibling_processes (contexts of other ranks); other_processes
 -- @col    bytes       BIGINT
 -- @col    precision_bytes BIGINT  half of the last printed digits
 -- @col    obtainable_bytes BIGINT  what could be had of it without making anything smaller
 -- @col    serves      BOOLEAN? with it the driver, or the cache, has what was asked; NULL: the rounding of the message decides
 -- @col    left_bytes  BIGINT?  and so much would be left
--- @why    One rule instead of shares of the device: what would have served, and with how much left. Memory outside PyTorch counts above what
---         is normal for such a run; all of another process counts.
+-- @why    One rule instead of shares of the device: what would have served, and with how much left. Memory outside PyTorch counts
+--         above what is normal for such a run; all of another process counts.
 WITH known AS (
   SELECT sum.*, fact.allocated_bytes, fact.allocated_precision_bytes, fact.reserved_bytes, fact.pending_bytes, fact.private_free_bytes,
     fact.private_free_precision_bytes, fact.device_free_bytes, fact.device_free_precision_bytes, fact.least_request_bytes,

@@ -72,7 +72,8 @@ judged AS (
     CASE WHEN holding.cause IS NOT NULL THEN holding.detail WHEN by_kind.cause IS NOT NULL THEN by_kind.detail
       WHEN guide.cause IS NULL AND holding.is_refused_though_free THEN 'refused_though_free' END AS detail,
     coalesce(holding.reason, by_kind.reason, guide.reason,
-      CASE WHEN holding.is_refused_though_free THEN 'refused_though_free' ELSE 'no_test_holds' END) AS reason, by_kind.confidence AS kind_confidence,
+      CASE WHEN holding.is_refused_though_free THEN 'refused_though_free' ELSE 'no_test_holds' END) AS reason,
+    by_kind.confidence AS kind_confidence,
     CASE WHEN holding.cause IS NULL THEN by_kind.capture END AS capture, holding.confidence AS test_confidence,
     CASE WHEN holding.confidence = 'high' AND NOT (holding.detail = 'impossible_request' AND fact.total_bytes IS NOT NULL) IS TRUE
       THEN holding.untested_rivals ELSE [] END AS untested_rivals,

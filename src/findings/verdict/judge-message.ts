@@ -147,7 +147,7 @@ const DETAIL_PARTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Parts that would have served the request too, without the one that is the verdict. */
-function contributorsBeside({ cause, detail, contributors }: Judged): readonly Contributor[] {
+function servingParts({ cause, detail, contributors }: Judged): readonly Contributor[] {
   const own = DETAIL_PARTS[detail ?? ''] ?? PARTS[cause] ?? [];
   return contributors.filter(({ contributor, serves }) => serves === true && !own.includes(contributor));
 }
@@ -156,7 +156,7 @@ function contributorsBeside({ cause, detail, contributors }: Judged): readonly C
 export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
   const { held, steps, ...described } = describeTests(judged, facts, evidence);
-  const others = contributorsBeside(judged);
+  const others = servingParts(judged);
   if (held !== undefined && others.length > 0) {
     const items = others.map(({ contributor, bytes, left_bytes: left }) => ({
       name: contributor,

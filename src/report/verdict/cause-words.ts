@@ -109,7 +109,7 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
   device_had_more: () => 'the device had what was requested from it: no other memory was in the way',
   ordinary: (v) => `${formatBytes(Math.max(0, v.number('outside_bytes')))} outside PyTorch is normal for such a run`,
   full_in_any_case: (v) =>
-    `without what could be had of the ${v.bytes('outside_bytes')} outside PyTorch the device would be full all the same`,
+    `without what could be had of the ${v.bytes('outside_bytes')} outside PyTorch the device would be full too`,
   sibling_processes: (v) =>
     `${v.count('sibling_processes')} other processes of this job hold ${v.bytes('sibling_bytes')} of this device, each about one CUDA context: ranks that did not choose their own device`,
   owner_unknown: (v) =>
