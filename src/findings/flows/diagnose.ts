@@ -1,12 +1,15 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
 import { pushAll } from '../../model/lists.js';
 import type { Diagnosis, Failure } from '../../model/results/common.js';
+import type { CaughtOoms, RunState } from '../../model/run-state.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { surpriseOf } from '../estimate/residual/surprise-of.js';
 import { readTheory } from '../estimate/residual/theory.js';
+import { launchOoms, readRunState } from '../measure/run-state.js';
 import { counterfactual } from '../replay/counterfactual.js';
-import { readLogFacts } from '../run/log-facts.js';
+import { caughtInLaunch } from '../run/launch-ends.js';
+import { type LogFacts, readLogFacts } from '../run/log-facts.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import { mostPinned } from '../state/pinned-host-memory.js';
 import { commandsOf, orderVerdicts, relateVerdicts } from '../verdict/arrange-verdicts.js';
@@ -21,7 +24,7 @@ import { noOom } from '../verdict/no-oom.js';
 import { peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
 import { profiledRefusals } from '../verdict/profiled-refusals.js';
 import { describeRanks } from '../verdict/ranks.js';
-import { MOST_COMPARED_SNAPSHOTS } from '../verdict/traced-ooms.js';
+import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from '../verdict/traced-ooms.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */
@@ -38,7 +41,8 @@ export async function diagnose(
   options: DiagnoseOptions = {},
 ): Promise<Diagnosis> {
   const { capacityBytes } = options;
-  const { facts: about, layout, layoutOrigin, ends, judged: judgedLaunch } = await readLogFacts(store, runId);
+  const log = await readLogFacts(store, runId);
+  const { facts: about, layout, layoutOrigin, ends, judged: judgedLaunch } = log;
   const lines = await readMemoryLines(store, runId);
   const runFailures = await readFailures(store, runId, capacityBytes);
   const { failures, traced, first, total } = runFailures;
@@ -98,6 +102,7 @@ export async function diagnose(
   const places = await readPlaces(store, runId);
   const hasMemoryLines = lines.rows.length > 0;
   const ordered = orderVerdicts(related, first);
+  const runState = await readRunState(store, runId, capacityBytes ?? null);
   return {
     run,
     verdicts: ordered.map((verdict, i) => {
@@ -113,6 +118,9 @@ export async function diagnose(
     first_failure: first,
     launches: ends,
     judged_launch: judgedLaunch,
+    launch_ooms: launchOoms(log),
+    run_state: runState,
+    caught_ooms: (await caughtInTrace(store, traced, ordered[0])) ?? caughtInLog(log, runState),
     ranks: await describeRanks(store, runId, {
       traced,
       lines: lines.rows,
@@ -129,6 +137,26 @@ export async function diagnose(
         : null,
     pinned_host_memory: await mostPinned(store, { runId }),
   };
+}
+
+/** Of the device with the first verdict. */
+async function caughtInTrace(
+  store: Store,
+  traced: readonly SnapshotOom[],
+  verdict: Verdict | undefined,
+): Promise<CaughtOoms | null> {
+  const oom = traced.find(({ rank, device }) => rank === verdict?.rank && device === verdict.device);
+  if (oom === undefined) return null;
+  const { snapshotId: snapshot_id, device } = oom;
+  const [row] = await store.all('verdict.caught', { snapshot_id, device });
+  if (row === undefined) return null;
+  return { count: row.ooms, from: 'trace', to_iteration: null, steps_after: row.steps_after, is_certain: true };
+}
+
+function caughtInLog({ incidents, ends, judged }: LogFacts, state: RunState | null): CaughtOoms | null {
+  const ofLaunch = incidents.filter(({ attempt }) => (attempt ?? 1) === judged);
+  const caught = caughtInLaunch(ofLaunch, ends[judged - 1]?.ending === 'finished');
+  return caught && { ...caught, from: 'log', to_iteration: state?.last_iteration ?? null, steps_after: null };
 }
 
 async function readFormats(store: Store, runId: number): Promise<string[]> {

@@ -2,6 +2,7 @@
 import type { LaunchEnd, LaunchEnding } from '../../model/launch-end.js';
 import { maxOf } from '../../model/lists.js';
 import type { LogIncident } from '../../model/results/log.js';
+import type { CaughtOoms } from '../../model/run-state.js';
 import { type IncidentKind, isOomKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { readFirstFailure } from './first-failure-result.js';
@@ -19,8 +20,10 @@ export function launchEnds(launches: number, incidents: readonly LogIncident[], 
     const all = incidents.filter((incident) => (incident.attempt ?? 1) === attempt);
     const fatal = all.filter(({ survived }) => !survived);
     const isFinished = last?.finished_line != null;
-    // Where standard output is buffered, iterations are printed after the error that ended them.
-    const judged = readFirstFailure(fatal) === null && !isFinished ? all.filter(({ is_oom: isOom }) => isOom) : fatal;
+    const judged =
+      readFirstFailure(fatal) === null && !isFinished && caughtInLaunch(all, isFinished)?.is_certain !== true
+        ? all.filter(({ is_oom: isOom }) => isOom)
+        : fatal;
     const first = readFirstFailure(judged);
     const ending = endingOf(first === null ? undefined : judged[first.incident], first?.role, isFinished);
     const place =
@@ -37,6 +40,23 @@ export function launchEnds(launches: number, incidents: readonly LogIncident[], 
       ending_line: place.line,
     };
   });
+}
+
+/**
+ * The out-of-memory errors of one launch after which it went on. Where standard output is buffered, iterations are
+ * printed after the error that ended them: certain is a printed end, a failure of another kind that ended the launch,
+ * or an error that was logged without the traceback of an uncaught exception.
+ */
+export function caughtInLaunch(
+  incidents: readonly LogIncident[],
+  isFinished: boolean,
+): Pick<CaughtOoms, 'count' | 'is_certain'> | null {
+  const own = incidents.filter(({ copy_of: copy }) => copy === null);
+  const caught = own.filter(({ is_oom: isOom, survived }) => isOom && survived);
+  if (caught.length === 0) return null;
+  const fatal = readFirstFailure(own.filter(({ survived }) => !survived));
+  const isLogged = fatal === null && caught.every(({ iteration, traceback_line: line }) => line === null && iteration !== null);
+  return { count: caught.length, is_certain: isFinished || fatal?.role === 'primary' || isLogged };
 }
 
 function endingOf(incident: LogIncident | undefined, role: string | undefined, isFinished: boolean): LaunchEnding {

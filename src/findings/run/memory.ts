@@ -131,6 +131,16 @@ class Flags {
   }
 }
 
+/** Bytes per iteration of a figure that grows in a straight line, by more than nothing; else null. */
+export function steadyGrowth({
+  last_bytes: last,
+  growth_bytes_per_iteration: slope,
+  growth_r2: r2,
+}: MemoryMetricResult): number | null {
+  if (last === null || slope === null || (r2 ?? 0) < GROWTH_R2) return null;
+  return slope < GROWTH_SHARE_PER_ITERATION * last || slope <= 0 ? null : slope;
+}
+
 /** What a reader would mark. The text is about the first rank listed. */
 export function memoryFlags(ranks: readonly MemoryRank[]): MemoryFlag[] {
   const flags = new Flags();
@@ -171,9 +181,8 @@ export function memoryFlags(ranks: readonly MemoryRank[]): MemoryFlag[] {
       );
     for (const name of ['allocated', 'reserved'] as const) {
       const entry = metric(rank, name);
-      const slope = entry?.growth_bytes_per_iteration;
-      if (entry?.last_bytes == null || slope == null || (entry.growth_r2 ?? 0) < GROWTH_R2) continue;
-      if (slope < GROWTH_SHARE_PER_ITERATION * entry.last_bytes) continue;
+      const slope = entry === undefined ? null : steadyGrowth(entry);
+      if (entry === undefined || slope === null) continue;
       flags.add(
         'growth',
         rank,

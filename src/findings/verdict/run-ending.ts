@@ -57,15 +57,18 @@ export function verdictOfEnding({ kind, evidence: seen, source }: RunEnding): Ve
   };
 }
 
-/** `silent`: no line shows how the run ended. `ended`: a launcher ended its processes, and no line shows why. */
+/**
+ * `silent`: no line shows how the run ended: it is running, or the log was cut, and nothing in it failed. `ended`: a launcher ended its processes, and no line shows
+ * why.
+ */
 export function unknownEnd(summary: 'silent' | 'ended', evidence: Verdict['evidence']): Verdict {
   return {
     ...UNDECIDED,
     summary: statement(summary),
     evidence,
     missing: ['run_end'],
-    captures: capturesForEnding(),
-    steps: stepsOf(['name_all_logs']),
+    captures: summary === 'silent' ? [] : capturesForEnding(),
+    steps: summary === 'silent' ? [] : stepsOf(['name_all_logs']),
   };
 }
 

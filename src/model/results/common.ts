@@ -5,6 +5,7 @@
 
 import type { FirstFailureResult } from '../first-failure.js';
 import type { LaunchEnd } from '../launch-end.js';
+import type { CaughtOoms, LaunchOoms, RunState } from '../run-state.js';
 import type {
   AccountingFrom,
   CaptureId,
@@ -410,6 +411,12 @@ export interface Diagnosis {
   readonly launches: readonly LaunchEnd[];
   /** The launch that the verdicts from texts are about, from 1. */
   readonly judged_launch: number;
+  /** Launches, beside that one, that ran out of memory. */
+  readonly launch_ooms: readonly LaunchOoms[];
+  /** Progress, memory and pace of that launch; null where no text has them. */
+  readonly run_state: RunState | null;
+  /** Out-of-memory errors after which the program went on; null where none is seen. */
+  readonly caught_ooms: CaughtOoms | null;
   /** Null where only one rank is known. */
   readonly ranks: RanksResult | null;
   /** Formats of the files that were read, in alphabetical order; empty if a file led to a verdict. */

@@ -1,0 +1,91 @@
+/** What the reader of a run's texts wants to know of it, whether it failed or not: progress, memory, pace. */
+import type { LaunchEnding } from './launch-end.js';
+
+/**
+ * How the judged launch ended. `running_or_cut`: iterations are printed, and no line reports a failure or the end.
+ * `ended_by_launcher`: a launcher ended its processes, and no line shows why.
+ */
+export type RunStateName = Exclude<LaunchEnding, 'unknown'> | 'running_or_cut' | 'ended_by_launcher';
+
+/** The fullest rank by its largest printed figure. */
+export interface RunPeak {
+  readonly of: 'reserved' | 'allocated';
+  readonly bytes: number;
+  readonly rank: number | null;
+  /** Of the same rank, where the peak is of the reserve. */
+  readonly allocated_bytes: number | null;
+  /** Ranks that print the figure, and the least of their largest ones. */
+  readonly ranks: number;
+  readonly least_bytes: number;
+  readonly total_bytes: number | null;
+  /** Share of the device, 0 to 1: of its total where that is known, else as the line prints it. */
+  readonly share: number | null;
+  readonly share_by: 'total' | 'printed' | null;
+  /** Of the total or, from a printed share, as exact as that; memory outside PyTorch is part of it. */
+  readonly headroom_bytes: number | null;
+}
+
+export interface RunStep {
+  readonly ms: number;
+  /** Of the steady iterations; null where no line prints a step time and it was computed. */
+  readonly from_iteration: number | null;
+  readonly to_iteration: number | null;
+  readonly iterations: number | null;
+  /** What it was computed from; null where it is printed. */
+  readonly derived_from: string | null;
+  readonly tflops_per_gpu: number | null;
+}
+
+/** A figure of the memory lines that rose above all values before it. */
+export interface RunGrowth {
+  /** As named by `log memory`. */
+  readonly metric: string;
+  readonly rank: number | null;
+  /** How often, the last such iterations in ascending order, and by how much in all. */
+  readonly rises: number;
+  readonly at_iterations: readonly number[];
+  readonly grown_bytes: number;
+  /** Of a straight line, where it grows steadily; else null. */
+  readonly bytes_per_iteration: number | null;
+  /** The iteration at which the peak reaches the device's total, growing on so; memory outside PyTorch not counted. */
+  readonly full_at_iteration: number | null;
+}
+
+/** Out-of-memory errors after which the program went on. */
+export interface CaughtOoms {
+  readonly count: number;
+  /** `log`: further iterations, or the end, are printed. `trace`: further training steps are recorded. */
+  readonly from: 'log' | 'trace';
+  /** Of the log: the last iteration printed; of the trace: null. */
+  readonly to_iteration: number | null;
+  /** Whole steps recorded after the last one; null of a log. */
+  readonly steps_after: number | null;
+  /** False: an uncaught error of a program whose standard output is buffered looks the same. */
+  readonly is_certain: boolean;
+}
+
+export interface RunState {
+  readonly state: RunStateName;
+  readonly last_iteration: number | null;
+  readonly target_iteration: number | null;
+  readonly peak: RunPeak | null;
+  readonly step: RunStep | null;
+  readonly growth: RunGrowth | null;
+}
+
+/** Other launches of the same texts that ran out of memory with the same figures. */
+export interface LaunchOoms {
+  readonly attempts: readonly number[];
+  readonly rank: number | null;
+  readonly device: number | null;
+  readonly requested_bytes: number | null;
+  readonly free_bytes: number | null;
+  readonly total_bytes: number | null;
+  /** `function at file:line`. */
+  readonly frame: string | null;
+  /** Last iteration printed before it. */
+  readonly iteration: number | null;
+  /** Of the first of them. */
+  readonly file: string;
+  readonly line: number;
+}
