@@ -2,7 +2,7 @@ import type { LaunchEnd, LaunchEnding } from '../model/launch-end.js';
 import { formatCount } from '../model/units.js';
 import { keepEnd, printable } from './table.js';
 
-const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
+export const ENDINGS: Readonly<Record<LaunchEnding, string>> = {
   finished: 'finished',
   oom: 'out of memory',
   failed: 'failed',

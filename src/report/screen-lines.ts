@@ -7,7 +7,7 @@ import { keepEnd, printable, wrap } from './plain-text.js';
 import { screen } from './screen.js';
 
 /** Longer words (paths, symbols) keep their end. */
-const LONGEST_WORD = 64;
+export const LONGEST_WORD = 64;
 const LABEL = 12;
 /** Columns for a handle at the right edge. */
 const HANDLE = 5;

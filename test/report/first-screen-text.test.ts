@@ -229,6 +229,9 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
     { maxLength: 12 },
   ),
   judged_launch: fc.constant(1),
+  launch_ooms: fc.constant([]),
+  run_state: fc.constant(null),
+  caught_ooms: fc.constant(null),
   ranks,
   advice: fc.option(
     fc.record({
@@ -295,6 +298,9 @@ describe('the first screen', () => {
           first_failure: null,
           launches: [],
           judged_launch: 1,
+          launch_ooms: [],
+          run_state: null,
+          caught_ooms: null,
           ranks: null,
           read_formats: [],
           failed_sources: [],

@@ -14,11 +14,7 @@ import { memoryRanks, steadyGrowth } from '../run/memory.js';
 import { deriveStep, readRates } from '../run/pace.js';
 
 /** Null where no text is about training. `totalBytes`: of the device; where a line or an option gives it. */
-export async function readRunState(
-  store: Store,
-  runId: number,
-  totalBytes: number | null,
-): Promise<RunState | null> {
+export async function readRunState(store: Store, runId: number, totalBytes: number | null): Promise<RunState | null> {
   const { facts, layout, ends, judged, incidents } = await readLogFacts(store, runId);
   const launches = await iterationSummaries(store, runId);
   const lines = launches.find(({ attempt }) => attempt === judged);
@@ -57,7 +53,10 @@ const largestOf = ({ metrics }: MemoryRank, names: readonly string[]): number | 
 };
 
 function peakOf(ranks: readonly MemoryRank[], total: number | null, printed: number | null): RunPeak | null {
-  for (const [of, names] of [['reserved', RESERVED], ['allocated', ALLOCATED]] as const) {
+  for (const [of, names] of [
+    ['reserved', RESERVED],
+    ['allocated', ALLOCATED],
+  ] as const) {
     const peaks = ranks.flatMap((rank) => {
       const bytes = largestOf(rank, names);
       return bytes === null || bytes <= 0 ? [] : [{ rank, bytes }];
@@ -133,7 +132,9 @@ async function growthOf(
     const grown = GROWING.flatMap((name) => {
       const metric = rank.metrics.find((one) => one.metric === name);
       const slope = metric === undefined ? null : steadyGrowth(metric);
-      return metric === undefined || slope === null ? [] : [{ rank, metric, slope, full: fullAt(rank, metric, slope, full) }];
+      return metric === undefined || slope === null
+        ? []
+        : [{ rank, metric, slope, full: fullAt(rank, metric, slope, full) }];
     });
     return grown.slice(0, 1);
   });

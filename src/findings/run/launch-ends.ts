@@ -55,7 +55,8 @@ export function caughtInLaunch(
   const caught = own.filter(({ is_oom: isOom, survived }) => isOom && survived);
   if (caught.length === 0) return null;
   const fatal = readFirstFailure(own.filter(({ survived }) => !survived));
-  const isLogged = fatal === null && caught.every(({ iteration, traceback_line: line }) => line === null && iteration !== null);
+  const isLogged =
+    fatal === null && caught.every(({ iteration, traceback_line: line }) => line === null && iteration !== null);
   return { count: caught.length, is_certain: isFinished || fatal?.role === 'primary' || isLogged };
 }
 

@@ -51,6 +51,9 @@ function liveBytes({ evidence }: Verdict): number | undefined {
   return evidence.find(({ kind }) => kind === 'peak')?.numbers?.['live_bytes'];
 }
 
+/** The line that a run ended with shows nothing more. */
+const PROGRESS: ReadonlySet<string> = new Set(['run_finished', 'last_iteration']);
+
 /**
  * The verbs that show more of a verdict, ready to run: at most two. `number`: of the verdict, from 1. `handle`: of its
  * snapshot, null for a log alone. `snapshots`: of the run; a single one does not need a handle. A command without a
@@ -65,7 +68,7 @@ export function commandsOf(
 ): string[] {
   const shown =
     verdict.evidence.find((entry) => entry.about === 'test' && entry.query !== undefined) ??
-    verdict.evidence.find((entry) => entry.query !== undefined);
+    verdict.evidence.find(({ kind, query }) => query !== undefined && !PROGRESS.has(kind));
   // Where there is little evidence, the capture that adds more comes next.
   const isThin = verdict.captures.length > 0 && (verdict.cause === 'undecided' || handle === null);
   const ranOut = verdict.cause !== 'not_oom' && liveBytes(verdict) === undefined;

@@ -2,6 +2,7 @@
 import type { DiagnoseResult, ShortFix, VerdictResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import {
+  answerOf,
   failedTexts,
   fixParts,
   headline,
@@ -9,9 +10,11 @@ import {
   nothingFoundSteps,
   otherTexts,
   reasons,
+  shownRun,
   verdictTitle,
   withTarget,
 } from '../start/diagnosis-parts.js';
+import { isRunAnswer } from '../start/run-state-text.js';
 import { rankName } from '../text-pieces.js';
 import { costWords, percentText, savingWords } from '../verdict/action-words.js';
 import { type EvidenceNames, evidenceLink } from './evidence-link.js';
@@ -43,13 +46,22 @@ export function verdictHead(diagnosis: DiagnoseResult, operand: string, names: E
       boxes: [box('next', 'Next', textList([...failedTexts(diagnosis), ...nothingFoundSteps(diagnosis, {})]))],
       below: null,
     };
+  const [title = '', ...summary] = answerOf(first, diagnosis).texts;
   return {
-    tone: toneOf(first),
+    tone: isRunAnswer(first, diagnosis) && first.cause === 'undecided' ? 'plain' : toneOf(first),
     badge,
     places,
-    title: verdictTitle(first),
-    summary: textElement('p', first.summary, { class: 'summary' }),
-    boxes: [fixBox(first, diagnosis), whyBox(first, names)],
+    title,
+    summary: summary.map((one) => textElement('p', one, { class: 'summary' })),
+    boxes: [
+      fixBox(first, diagnosis),
+      isRunAnswer(first, diagnosis) ? null : whyBox(first, names),
+      box(
+        'run',
+        'Run',
+        textList(shownRun(first, diagnosis).map(({ label, text: one }) => `${label.toLowerCase()}: ${one}`)),
+      ),
+    ],
     below: [
       textList([...otherTexts(others, first, diagnosis), ...failedTexts(diagnosis).map((one) => `not read: ${one}`)], {
         class: 'also',

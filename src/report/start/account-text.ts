@@ -66,13 +66,55 @@ function summands(total: Pick<AccountingTotal, 'bytes'>, parts: readonly Account
   const value = hundredths(total.bytes, unit);
   const terms = [...groups].map(([name, bytes]) => ({ name, value: hundredths(bytes, unit) }));
   const left = terms.reduce((sum, term) => sum - term.value, value);
-  if (left !== 0) terms.push({ name: 'rounding', value: left });
+  const taker = takerOf(terms, left);
+  if (taker !== undefined) taker.value += left;
+  else if (left !== 0) terms.push({ name: 'rounding', value: left });
   return { unit, value, terms };
 }
 
-/** Fill characters of a bar: one for each summand, the densest for allocated memory. */
-const FILLS = { allocated: '█', free: '·', rounding: '' } as const;
-const OTHER_FILLS = ['▒', '░', '▓', '╱', '╲', '─'] as const;
+/** What no term can show is the rounding of two digits: at most so many hundredths. */
+const MOST_HIDDEN = 5;
+/** Parts that are subtracted from printed figures, and so are no figure that a message has. */
+const SUBTRACTED = [
+  'outside PyTorch',
+  'free or outside PyTorch',
+  'headroom or outside PyTorch',
+  'other processes or driver',
+  'reserved beyond it',
+];
+
+/** The term that takes what rounding to two digits leaves over. */
+function takerOf<Term extends { readonly name: string; readonly value: number }>(
+  terms: readonly Term[],
+  left: number,
+): Term | undefined {
+  if (left === 0 || Math.abs(left) > MOST_HIDDEN) return undefined;
+  const able = terms.filter(({ value }) => value + left > 0 && value > 0);
+  const subtracted = SUBTRACTED.flatMap((name) => able.filter((term) => term.name === name));
+  return subtracted[0] ?? able.toSorted((a, b) => b.value - a.value)[0];
+}
+
+/** The character of each summand, the same on every screen; the densest for what is allocated, or held as a whole. */
+const FILLS: Readonly<Record<string, string>> = {
+  allocated: '█',
+  reserved: '█',
+  'this process': '█',
+  'reserved at peak': '█',
+  'reserved at dump': '█',
+  cached: '▒',
+  'reserved beyond it': '▒',
+  'pending free': '╱',
+  'private pools': '▓',
+  'private pools, free': '╲',
+  'outside PyTorch': '░',
+  'other processes': '─',
+  'other processes or driver': '═',
+  free: '·',
+  'free or outside PyTorch': ':',
+  'headroom or outside PyTorch': ':',
+};
+/** Of parts that should not be: a contradiction, more than the total. */
+const ODD_FILL = '?';
 
 /**
  * An account as a bar with its legend: `[██████▒▒▒░·] 79.11 GiB`, then `█ allocated 55.08 + ▒ cached 18.81 + …`. Cells
@@ -109,13 +151,9 @@ type Term = Summands['terms'][number];
 
 /** The summands that a bar has cells for, each with its character. */
 function filled(terms: readonly Term[]): (Term & { readonly fill: string })[] {
-  let next = 0;
   return terms
     .filter((term) => term.value > 0 && term.name !== 'rounding')
-    .map((term) => ({
-      ...term,
-      fill: term.name in FILLS ? FILLS[term.name as keyof typeof FILLS] : OTHER_FILLS[next++ % OTHER_FILLS.length]!,
-    }));
+    .map((term) => ({ ...term, fill: FILLS[term.name] ?? ODD_FILL }));
 }
 
 /** The summands as rows with the characters of {@link accountBar}; the last row is their sum. */

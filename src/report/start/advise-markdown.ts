@@ -4,7 +4,7 @@ import { formatBytes } from '../../model/units.js';
 import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
 import { counted } from '../text-pieces.js';
-import { costWords, percentText, savingWords } from '../verdict/action-words.js';
+import { costSource, percentText, savingWords } from '../verdict/action-words.js';
 
 export interface AdviseMarkdownOptions {
   readonly paste: readonly (keyof PasteLines)[];
@@ -113,7 +113,7 @@ function tableLines(fixes: readonly AdviceFix[]): string[] {
       bytes === null ? '—' : bytes < 0 ? `−${formatBytes(-bytes)}` : formatBytes(bytes),
       mdText(by === 'attribution' ? 'of live' : savingWords(by) || '—'),
       cost === null ? '—' : `${cost < 0 ? '+' : cost === 0 ? '' : '−'}${Math.abs(cost)} %`,
-      mdText(costWords(fix) || '—'),
+      mdText(costSource(fix) || '—'),
       closes === null ? '—' : closes ? 'yes' : 'no',
       fix.status === 'conditional' ? 'depends on missing information' : fix.status,
     ];
@@ -141,7 +141,7 @@ function fixLines(fix: AdviceFix, options: AdviseMarkdownOptions): string[] {
     ...itemLines([
       ...(fix.forbidden_by === null ? [] : [`forbidden by ${fix.forbidden_by}: ${fix.forbidden_text ?? ''}`]),
       `saves ${bytes === null || bytes <= 0 ? '' : `${formatBytes(bytes)}${enough}: `}${fix.saving_text}`,
-      `costs ${cost === null ? '' : `${percentText(cost)} (${costWords(fix)}): `}${fix.cost_text}`,
+      `costs ${cost === null ? '' : `${percentText(cost)} (${costSource(fix)}): `}${fix.cost_text}`,
       ...fix.requires.map((text) => `needs: ${text}`),
       ...fix.evidence.map(({ text, grade, source }) => `evidence: ${text} (${grade}; ${source})`),
       ...fix.disputes.map((text) => `disputed: ${text}`),

@@ -15,7 +15,7 @@ import { printable, wrap } from '../plain-text.js';
 import { screen } from '../screen.js';
 import { left, right, tableOf } from '../table.js';
 import { labelled, paragraph } from '../text-pieces.js';
-import { costWords, percentText, savingWords } from '../verdict/action-words.js';
+import { costSource, percentText, savingWords } from '../verdict/action-words.js';
 
 export interface AdviseTextOptions {
   /** Frameworks whose lines are printed; the launch script's always are. */
@@ -99,7 +99,7 @@ function gainText({ saving_bytes: bytes, saving_text: text, closes }: AdviceFix)
 
 function costText(fix: AdviceFix): string {
   const { cost_percent: cost, cost_text: text } = fix;
-  return cost === null ? text : `${percentText(cost)} (${costWords(fix)})${text === 'none' ? '' : `: ${text}`}`;
+  return cost === null ? text : `${percentText(cost)} (${costSource(fix)})${text === 'none' ? '' : `: ${text}`}`;
 }
 
 function pasteLinesOf(paste: PasteLines, wanted: readonly (keyof PasteLines)[]): string[] {
@@ -127,7 +127,7 @@ function tableLines({ fixes }: AdviseResult): string[] {
       right('cost', ({ cost_percent: cost }) =>
         cost === null ? '—' : `${cost < 0 ? '+' : cost === 0 ? '' : '−'}${Math.abs(cost)} %`,
       ),
-      left('known by', (fix) => costWords(fix).replace(' × ', '×') || '—'),
+      left('known by', (fix) => costSource(fix).replace(' × ', '×') || '—'),
       left('enough', ({ closes }) => (closes === null ? '—' : closes ? 'yes' : 'no')),
     ]),
   ];

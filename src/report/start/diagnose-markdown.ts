@@ -1,9 +1,10 @@
 /** The first screen as Markdown: for an issue, a pull request or a chat. The evidence is folded. */
-import type { DiagnoseResult } from '../../model/results/common.js';
+import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
 import { accountBar, accountRows } from './account-text.js';
 import {
+  answerOf,
   failedTexts,
   fixParts,
   headline,
@@ -12,11 +13,12 @@ import {
   otherTexts,
   reasons,
   shownAccount,
+  shownRun,
   shownSites,
   unknownTexts,
-  verdictTitle,
 } from './diagnosis-parts.js';
 import { evidenceLines } from './evidence-text.js';
+import { isRunAnswer } from './run-state-text.js';
 
 /** Columns of the bar in a fence: what a page of GitHub shows without scrolling. */
 const BAR_WIDTH = 72;
@@ -31,19 +33,27 @@ export function diagnoseMarkdown(result: DiagnoseResult): string {
   const { pasted, texts } = fixParts(first, result);
   const lines = [
     ...heading,
-    `**Verdict: ${mdText(verdictTitle(first))}.** ${mdText(first.summary)}`,
+    ...answerLines(first, result),
     ...(pasted.length === 0 && texts.length === 0 ? [] : ['', '**Fix**']),
     ...(pasted.length === 0 ? [] : ['', ...mdFence(pasted, '')]),
     ...items(texts),
-    ...titled('Why', items(reasons(first))),
+    ...titled('Why', items(isRunAnswer(first, result) ? [] : reasons(first))),
     ...titled('Memory', memoryLines(result)),
+    ...titled('Run', items(shownRun(first, result).map(({ label, text }) => `${label.toLowerCase()}: ${text}`))),
     ...titled('Largest live sites', siteLines(result)),
     ...titled('Also', items(otherTexts(others, first, result))),
-    ...titled('Unknown', items(unknownTexts(first))),
+    ...titled('Unknown', items(unknownTexts(first, result))),
     ...titled('Not read', items(failedTexts(result))),
     ...mdDetails('all evidence', mdFence(evidenceLines(first, others, result), 'text')),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function answerLines(first: VerdictResult, result: DiagnoseResult): string[] {
+  const { label, texts } = answerOf(first, result);
+  const [title = '', ...more] = texts;
+  const name = label === 'STATE' ? 'State' : 'Verdict';
+  return [`**${name}: ${mdText(title)}.**${more.map((text) => ` ${mdText(text)}`).join('.')}`];
 }
 
 function titled(title: string, lines: readonly string[]): string[] {

@@ -4,80 +4,118 @@
  */
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
-import { keepEnd, wrap } from '../plain-text.js';
+import { keepEnd, printable, wrap } from '../plain-text.js';
 import { bold, cyan, green, red, screen, yellow } from '../screen.js';
-import { clip, tidy } from '../screen-lines.js';
+import { clip, LONGEST_WORD, tidy } from '../screen-lines.js';
 import { accountBar } from './account-text.js';
 import {
+  answerOf,
   type DiagnosedTarget,
   failedTexts,
   fixParts,
   headline,
+  isMessageAlone,
   nothingFound,
   nothingFoundSteps,
   otherTexts,
   reasons,
   shownAccount,
+  shownRun,
   shownSites,
   unknownTexts,
-  verdictTitle,
   withTarget,
 } from './diagnosis-parts.js';
 import { evidenceLines } from './evidence-text.js';
+import { isRunAnswer } from './run-state-text.js';
 
-/** Lines of the first screen. */
+/** Lines of the first screen, and of that of a message alone. */
 export const HEIGHT = 16;
+const MESSAGE_HEIGHT = 10;
 const LABEL = 9;
 const bodyWidth = (): number => screen.width - LABEL;
 
 interface Section {
   readonly label: string;
-  readonly lines: readonly string[];
-  /** Lines that stay when the screen is full. */
+  readonly items: readonly Item[];
+  /** Items that stay as long as they can. */
   readonly least: number;
-  readonly style?: ((line: string, i: number) => string) | undefined;
+  readonly style?: ((line: string, item: number) => string) | undefined;
 }
 
-/** Sections in the order in which they lose a line when the screen is full. */
-const GIVE_WAY = ['NEXT', 'UNKNOWN', 'WHY', 'FIX', 'OTHERS', 'VERDICT', 'NOT READ', 'MEMORY', 'SITES'];
+interface Item {
+  readonly lines: readonly string[];
+  /** Prose may lose its last lines at the very end; commands and figures are shown whole or not at all. */
+  readonly isProse: boolean;
+}
+
+/** Sections in the order in which they lose an item when the screen is full. */
+const GIVE_WAY = [
+  'NEXT',
+  'UNKNOWN',
+  'WHY',
+  'FIX',
+  'STEP',
+  'GROWTH',
+  'OTHERS',
+  'VERDICT',
+  'STATE',
+  'NOT READ',
+  'MEMORY',
+  'SITES',
+];
 
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const [first, ...others] = result.verdicts;
   const sections = first === undefined ? emptySections(result, target) : sectionsOf(first, others, result, target);
   const head = clip(wrap(headline(first, result), screen.width), 1, screen.width);
-  const lines = [bold(head[0]!), ...fitted(sections, HEIGHT - 1)];
+  const height = first !== undefined && isMessageAlone(first, result) ? MESSAGE_HEIGHT : HEIGHT;
+  const lines = [bold(head[0]!), ...fitted(sections, height - 1)];
   if (target.full === true && first !== undefined) pushAll(lines, ['', ...evidenceLines(first, others, result)]);
   return `${lines.join('\n')}\n`;
 }
 
-/** Drops lines of sections in the order of {@link GIVE_WAY} until `most` are left. */
+/**
+ * Drops whole items of sections in the order of {@link GIVE_WAY} until `most` lines are left; if all items that should
+ * stay are too many, the last lines of prose; at last the items themselves.
+ */
 function fitted(sections: readonly Section[], most: number): string[] {
-  const counts = sections.map(({ lines }) => lines.length);
-  let spare = most - counts.reduce((sum, count) => sum + count, 0);
-  for (const label of GIVE_WAY) {
-    if (spare >= 0) break;
-    sections.forEach((section, i) => {
-      while (section.label === label && spare < 0 && counts[i]! > section.least) {
-        counts[i]! -= 1;
-        spare += 1;
-      }
-    });
-  }
-  return sections.flatMap(({ label, lines, style = (line) => line }, s) =>
-    cut(label, lines, counts[s]!).map((line, i) =>
-      `${i === 0 ? bold(label.padEnd(LABEL)) : ' '.repeat(LABEL)}${style(line, i)}`.trimEnd(),
+  const shown = sections.map(({ items }) => items.map(({ lines }) => lines.length));
+  const height = (): number => shown.reduce((sum, items) => sum + items.reduce((a, b) => a + b, 0), 0);
+  const giveWay = (loseLine: (section: Section, lines: number[]) => boolean): void => {
+    for (const label of GIVE_WAY)
+      for (const [i, section] of sections.entries())
+        while (section.label === label && height() > most && loseLine(section, shown[i]!));
+  };
+  giveWay(({ least }, lines) => lines.length > least && lines.pop() !== undefined);
+  giveWay(({ items }, lines) => {
+    const longest = lines.reduce((best, count, i) => (items[i]!.isProse && count > (lines[best] ?? 1) ? i : best), -1);
+    if (longest >= 0) lines[longest]! -= 1;
+    return longest >= 0;
+  });
+  giveWay(({ label }, lines) => label !== 'VERDICT' && label !== 'STATE' && lines.pop() !== undefined);
+  return sections.flatMap(({ label, items, style = (line) => line }, s) =>
+    shown[s]!.flatMap((count, i) => clip(items[i]!.lines, count, bodyWidth()).map((line) => ({ line, item: i }))).map(
+      ({ line, item }, i) => `${i === 0 ? bold(label.padEnd(LABEL)) : ' '.repeat(LABEL)}${style(line, item)}`.trimEnd(),
     ),
   );
 }
 
-/** Commands are left out whole. */
-function cut(label: string, lines: readonly string[], count: number): readonly string[] {
-  return label === 'NEXT' || count === 0 ? lines.slice(0, count) : clip(lines, count, bodyWidth());
+function section(label: string, texts: readonly string[], least = 0, style?: Section['style']): Section {
+  return { label, items: texts.map(itemOf), least, style };
 }
 
-function section(label: string, texts: readonly string[], least = 0, style?: Section['style']): Section {
-  return { label, lines: texts.flatMap((text) => wrap(tidy(text), bodyWidth())), least, style };
+function itemOf(text: string): Item {
+  return { lines: wrapSizes(tidy(text)), isProse: !text.includes('mbforensics ') };
 }
+
+/** A number and its unit stay on one line. */
+function wrapSizes(text: string): string[] {
+  const kept = text.replaceAll(/(\d) (?=(?:[KMGT]iB|bytes|ms|%)(?![a-z]))/g, '$1\u00a0');
+  return wrap(kept, bodyWidth()).map((line) => line.replaceAll('\u00a0', ' '));
+}
+
+/** On one line each, as they are to be pasted. */
+const whole = (lines: readonly string[]): Item[] => lines.map((line) => ({ lines: [line], isProse: false }));
 
 function emptySections(result: DiagnoseResult, target: DiagnosedTarget): Section[] {
   return [
@@ -94,21 +132,36 @@ function sectionsOf(
   target: DiagnosedTarget,
 ): Section[] {
   const { pasted, texts } = fixParts(first, result);
-  const tone = toneOf(first);
+  const { label, texts: answer } = answerOf(first, result);
+  const tone = toneOf(first, result);
+  const fits = pasted.every((line) => line.length <= bodyWidth());
   return [
-    section('VERDICT', [verdictTitle(first), first.summary], 2, (line, i) => (i === 0 ? bold(tone(line)) : line)),
-    section('FIX', [...pasted, ...texts], pasted.length + 1, (line, i) => (i < pasted.length ? cyan(line) : line)),
-    section('WHY', reasons(first), 2),
+    section(label, answer, 2, (line, item) => (item === 0 ? bold(tone(line)) : line)),
+    {
+      label: 'FIX',
+      items: [...(fits ? whole(pasted.map(printable)) : pasted.map(itemOf)), ...texts.map(itemOf)],
+      least: Math.max(1, pasted.length),
+      style: (line, item) => (item < pasted.length ? cyan(line) : line),
+    },
+    section('WHY', isRunAnswer(first, result) ? [] : reasons(first), 1),
     memorySection(first),
+    ...runSections(first, result),
     sitesSection(first),
-    section('OTHERS', otherTexts(others, first, result), 0),
-    section('UNKNOWN', unknownTexts(first), first.cause === 'undecided' ? 2 : 1),
+    section('OTHERS', otherTexts(others, first, result), result.launch_ooms.length > 0 ? 1 : 0),
+    section('UNKNOWN', unknownTexts(first, result), first.cause === 'undecided' ? 2 : 1),
     section('NOT READ', failedTexts(result), 1),
     nextSection(first, target),
   ];
 }
 
-function toneOf({ cause }: Verdict): (text: string) => string {
+/** Of a run that an OOM did not end. */
+function runSections(first: Verdict, result: DiagnoseResult): Section[] {
+  return shownRun(first, result).map(({ label, text }) => section(label, [text], label === 'MEMORY' ? 1 : 0));
+}
+
+function toneOf(verdict: Verdict, result: DiagnoseResult): (text: string) => string {
+  const { cause } = verdict;
+  if (result.run_state?.state === 'running_or_cut' && isRunAnswer(verdict, result)) return (text) => text;
   return cause === 'not_oom' ? green : cause === 'undecided' ? yellow : red;
 }
 
@@ -117,7 +170,8 @@ function memorySection(verdict: Verdict): Section {
   if (account === null) return section('MEMORY', []);
   const { total, parts, when, caveat } = account;
   const { bar, legend } = accountBar(total, parts, bodyWidth() - when.length);
-  return { label: 'MEMORY', lines: [`${bar}${when}`, ...wrap(`${legend}${caveat}`, bodyWidth())], least: 2 };
+  const lines = [`${bar}${when}`, ...wrapSizes(`${legend}${caveat}`)];
+  return { label: 'MEMORY', items: [{ lines, isProse: false }], least: 1 };
 }
 
 function sitesSection(verdict: Verdict): Section {
@@ -127,23 +181,26 @@ function sitesSection(verdict: Verdict): Section {
     const left = bodyWidth() - width - blocks.length - 6;
     return `${size.padStart(width)}  ${keepEnd(name, left)}  (${blocks})`;
   });
-  return { label: 'SITES', lines, least: 1 };
+  return { label: 'SITES', items: whole(lines), least: 1 };
 }
 
+/** Commands are shown whole, or not at all. */
 function nextSection({ commands }: Verdict, target: DiagnosedTarget): Section {
+  const next = (lines: readonly string[]): Section => ({
+    label: 'NEXT',
+    items: whole(lines.filter((line) => line.length <= bodyWidth())),
+    least: 1,
+  });
   if (target.operands?.includes('-') === true)
-    return section(
-      'NEXT',
-      ['save the text as a file, and name it with the snapshot: mbforensics train.log snapshot.pickle'],
-      1,
-    );
+    return next(['save the text as a file; with a snapshot: mbforensics train.log snapshot.pickle']);
   const full = commands.map((command) => withTarget(command, target));
   const line = full.join('  ·  ');
-  if (full.length > 0 && line.length <= bodyWidth()) return section('NEXT', [line], 1);
+  if (line.length <= bodyWidth()) return next(line === '' ? [] : [line]);
   const fits = (text: string): boolean =>
-    text.length <= bodyWidth() && text.split(' ').every((word) => word.length <= 64);
-  if (full.length > 0 && full.every(fits)) return { label: 'NEXT', lines: full, least: 1 };
-  // A path too long for a line would be cut, and could not be pasted.
+    text.length <= bodyWidth() && text.split(' ').every((word) => word.length <= LONGEST_WORD);
+  if (full.every(fits)) return next(full);
+  // With a path too long for a line.
   const short = commands.map((command) => (command.includes('/snapshot#') ? command : `${command} PATH`));
-  return section('NEXT', short.length === 0 ? [] : [`${short.join('  ·  ')}  (PATH: as given here)`], 1);
+  const together = `${short.join('  ·  ')}  (PATH: as given here)`;
+  return next(together.length <= bodyWidth() ? [together] : short);
 }

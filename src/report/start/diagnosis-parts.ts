@@ -13,10 +13,21 @@ import type {
 } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
-import { launchText } from '../launch-text.js';
 import { keepEnd, printable } from '../plain-text.js';
 import { costWords, percentText, savingWords } from '../verdict/action-words.js';
 import { causeName } from '../verdict/words.js';
+import {
+  caughtText,
+  caughtTitle,
+  isRunAnswer,
+  judgedText,
+  launchesTitle,
+  launchTexts,
+  type RunLine,
+  runLines,
+  stateReason,
+  stateTitle,
+} from './run-state-text.js';
 import { isUnrecorded } from './unrecorded.js';
 
 /** What the user typed to get this diagnosis: commands to paste take it along. */
@@ -39,20 +50,26 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
     return `${othersRead(result).length > 0 ? 'NO FAILURE FOUND' : 'NOTHING RECOGNISED'} · run ${runName(result)}`;
   const { rank, device } = verdict;
   const { launches, judged_launch: launch } = result;
+  const outcome = outcomeOf(verdict, result);
+  const others = outcome.startsWith('OOM') ? null : launchesTitle(result);
   return [
-    outcomeOf(verdict, result),
+    ...(others === null ? [outcome] : [others, judgedText(result)]),
     `run ${runName(result)}`,
-    rankPlace(rank, result),
+    ...(rank === null ? [] : [rankPlace(rank, result)]),
     ...(device === null ? [] : [`device ${device}`]),
-    ...(launches.length > 1 ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
+    ...(launches.length > 1 && others === null ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
     ...(result.verdicts.length > 1 ? [`${formatCount(result.verdicts.length)} verdicts`] : []),
   ].join(' · ');
 }
 
 /** `OOM` only where a failure is one. */
-function outcomeOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): string {
+function outcomeOf(verdict: Verdict, result: DiagnoseResult): string {
   const { cause, evidence } = verdict;
+  const { first_failure: first } = result;
+  const caught = caughtTitle(result);
+  if (caught !== null) return caught;
   if (isUnrecorded(verdict)) return 'NO OOM RECORDED';
+  if (isRunAnswer(verdict, result) && result.run_state?.state === 'finished') return 'FINISHED';
   if (cause === 'not_oom') return 'NO OOM';
   if (cause !== 'undecided') return 'OOM';
   if (first?.kind === 'killed') return 'KILLED';
@@ -60,11 +77,22 @@ function outcomeOf(verdict: Verdict, { first_failure: first }: DiagnoseResult): 
   return first === null || isOomKind(first.kind) ? 'OOM' : 'UNDECIDED';
 }
 
-function rankPlace(rank: number | null, { ranks }: DiagnoseResult): string {
-  if (rank === null) return 'rank unknown';
+function rankPlace(rank: number, { ranks }: DiagnoseResult): string {
   const world = ranks?.world_size == null ? '' : ` of ${formatCount(ranks.world_size)}`;
   const stage = ranks?.stages.find((one) => one.ranks.includes(rank))?.pp ?? null;
   return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
+}
+
+/** What the screen begins with: the state of a run that has no failure, else the verdict and its summary. */
+export function answerOf(
+  verdict: Verdict,
+  result: DiagnoseResult,
+): { readonly label: string; readonly texts: string[] } {
+  const { run_state: run } = result;
+  if (run !== null && isRunAnswer(verdict, result))
+    return { label: 'STATE', texts: [stateTitle(run), stateReason(run)].filter((text) => text !== '') };
+  const caught = caughtText(result);
+  return { label: 'VERDICT', texts: [verdictTitle(verdict), verdict.summary, ...(caught === null ? [] : [caught])] };
 }
 
 /** `fragmentation (split remainder), confirmed by replay`. */
@@ -93,8 +121,10 @@ export interface FixParts {
 const PASTED = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
 const MOST_PASTED = 2;
 
-export function fixParts(verdict: Verdict, { advice }: DiagnoseResult): FixParts {
-  if (verdict.cause === 'not_oom' && verdict.next.length === 0) return { pasted: [], texts: [] };
+export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
+  const { advice } = result;
+  if (isRunAnswer(verdict, result) || (verdict.cause === 'not_oom' && verdict.next.length === 0))
+    return { pasted: [], texts: [] };
   const [action] = advice?.actions ?? [];
   const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
   const lines = chosen.flatMap(({ paste }) => PASTED.map((name) => paste[name]).find((some) => some.length > 0) ?? []);
@@ -114,9 +144,7 @@ function fixFigures(fixes: readonly ShortFix[]): string {
     const { saving_bytes: bytes, saving_by: by, cost_percent: cost, closes } = fix;
     if (bytes !== null && bytes > 0) parts.push(`saves ${formatBytes(bytes)} (${savingWords(by)})`);
     parts.push(
-      cost === null
-        ? 'cost not measured'
-        : `${cost === 0 ? 'no throughput cost' : percentText(cost)} (${costWords(fix)})`,
+      cost === null ? 'cost not measured' : `${cost === 0 ? 'no throughput cost' : percentText(cost)}${costHow(fix)}`,
     );
     if (by === 'what_if' && closes !== false) parts.push('replayed with it, this OOM does not occur');
     parts.push(closes === true ? 'enough' : closes === false ? 'not enough alone' : 'not known to be enough');
@@ -124,6 +152,9 @@ function fixFigures(fixes: readonly ShortFix[]): string {
   for (const { requires } of fixes) for (const need of requires.slice(0, 1)) parts.push(`needs: ${need}`);
   return parts.join('; ');
 }
+
+/** Where it was measured is in `advise`. */
+const costHow = (fix: ShortFix): string => (fix.cost_by === 'measured' ? '' : ` (${costWords(fix)})`);
 
 // ---- why
 
@@ -170,6 +201,12 @@ export function shownAccount(verdict: Verdict): ShownAccount | null {
   return { ...account, caveat: isPartial ? ' (size of the device unknown)' : '' };
 }
 
+/** Memory, growth and pace of a run that an OOM did not end. */
+export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught }: DiagnoseResult): RunLine[] {
+  const isFatal = verdict.cause !== 'not_oom' && verdict.cause !== 'undecided' && caught?.is_certain !== true;
+  return run === null || isFatal || run.state === 'oom' ? [] : runLines(run, shownAccount(verdict) !== null);
+}
+
 export interface ShownSite {
   readonly size: string;
   readonly name: string;
@@ -191,8 +228,6 @@ export function shownSites({ evidence }: Verdict): ShownSite[] {
 
 // ---- what else
 
-const MOST_LAUNCHES = 3;
-
 /** Verdicts of other devices and ranks, and the ends of other launches in the same logs. */
 export function otherTexts(others: readonly Verdict[], first: Verdict, result: DiagnoseResult): string[] {
   const kinds = new Map<string, number>();
@@ -202,23 +237,41 @@ export function otherTexts(others: readonly Verdict[], first: Verdict, result: D
   }
   const what = others.every(({ rank }) => rank === first.rank) ? 'other devices' : 'other ranks or devices';
   const verdicts = [...kinds].map(([name, count]) => `${name} (${formatCount(count)})`).join(', ');
-  const { launches, judged_launch: judged } = result;
-  const ends = launches.filter(({ attempt }) => attempt !== judged).slice(-MOST_LAUNCHES);
-  return [
-    ...(others.length === 0 ? [] : [`${what}: ${verdicts}`]),
-    ...(ends.length === 0 ? [] : [`other launches: ${ends.map(launchText).join(' · ')}`]),
-  ];
+  return [...(others.length === 0 ? [] : [`${what}: ${verdicts}`]), ...launchTexts(result)];
 }
 
-/** The first test that was not possible, and the one capture that would make it so. */
-export function unknownTexts({ missing, captures }: Verdict): string[] {
-  if (missing.length === 0) return [];
+/**
+ * The first test that was not possible, and the one capture that would make it so. Nothing where a message decided: what
+ * no message can have is not worth a line.
+ */
+export function unknownTexts(verdict: Verdict, result: DiagnoseResult): string[] {
+  const { missing, captures, cause } = verdict;
+  if (
+    missing.length === 0 ||
+    isRunAnswer(verdict, result) ||
+    (cause !== 'undecided' && isMessageAlone(verdict, result))
+  )
+    return [];
   const [capture] = captures;
   const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : '';
   return [
     `${missing[0]!}${more}`,
     ...(capture === undefined ? [] : [`capture ${capture.title}: mbforensics show captures`]),
   ];
+}
+
+/** All that is known is the text of an error. */
+export function isMessageAlone(
+  { accounting_from: from, evidence }: Verdict,
+  { run_state: run, launches, ranks }: DiagnoseResult,
+): boolean {
+  return (
+    (from === null || from === 'log') &&
+    run === null &&
+    ranks === null &&
+    launches.length < 2 &&
+    !evidence.some(({ kind }) => kind === 'peak' || kind === 'live_sites')
+  );
 }
 
 export function failedTexts({ failed_sources: failed }: DiagnoseResult): string[] {

@@ -48,9 +48,15 @@ const COSTS: Readonly<Record<CostBy, string>> = {
   design: 'by design',
 };
 
-/** How a cost is known: `Llama 3 70B, 32 × H100 80GB` where it was measured elsewhere. */
-export function costWords({ cost_by: by, cost_on: on }: Pick<AdviceFix, 'cost_by' | 'cost_on'>): string {
-  return by === null ? '' : by === 'measured' && on !== null ? on : COSTS[by];
+/** How a cost is known, in one or two words. */
+export function costWords({ cost_by: by }: Pick<AdviceFix, 'cost_by'>): string {
+  return by === null ? '' : by === 'measured' ? 'measured elsewhere' : COSTS[by];
+}
+
+/** The same with the workload: `measured on Llama 3 70B, 32 × H100 80GB`. */
+export function costSource(fix: Pick<AdviceFix, 'cost_by' | 'cost_on'>): string {
+  const { cost_by: by, cost_on: on } = fix;
+  return by === 'measured' && on !== null ? `measured on ${on}` : costWords(fix);
 }
 
 function figures(fix: ShortFix): string {

@@ -67,8 +67,8 @@ it('does not take versions of one launch for those of another', async () => {
 describe('diagnose', () => {
   it('reports a run that finished after an OOM as finished', async () => {
     const screen = await screenOf('OOM, finished');
-    expect(screen).toContain('rank unknown · launch 2 of 2');
-    expect(screen).toMatch(/^NO OOM · [\s\S]*1: out of memory/);
+    expect(screen).toMatch(/^OOM IN LAUNCH 1 · launch 2 of 2 finished · /);
+    expect(screen).toMatch(/\nOTHERS {3}launch 1 ran out of memory: 2\.00 GiB requested, 1\.31 GiB free of 79\.11 GiB/);
   });
 
   it.each(ENDS)('has OOM in its headline only where there is one: %s', async (name, ending) => {

@@ -1,0 +1,214 @@
+/** Progress, memory and pace of a run in words: the first screen of a run that did not die of memory. */
+import type { LaunchEnd, LaunchEnding } from '../../model/launch-end.js';
+import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
+import type { LaunchOoms, RunGrowth, RunPeak, RunState, RunStep } from '../../model/run-state.js';
+import { counted, formatBytes, formatCount } from '../../model/units.js';
+import { ENDINGS, launchText } from '../launch-text.js';
+import { keepEnd, printable } from '../plain-text.js';
+import { rankList, rankWords, stepTime } from '../text-pieces.js';
+
+/** The run as a whole is the answer: nothing failed, or nothing shows why it was ended. */
+export function isRunAnswer({ cause }: Verdict, { run_state: run, first_failure: first }: DiagnoseResult): boolean {
+  if (run === null) return false;
+  if (run.state === 'finished') return cause === 'not_oom';
+  return (
+    cause === 'undecided' && (run.state === 'ended_by_launcher' || (run.state === 'running_or_cut' && first === null))
+  );
+}
+
+/** `iteration 5 of 100`; empty where no iteration is printed. */
+function progress({ last_iteration: last, target_iteration: target }: RunState): string {
+  if (last === null) return '';
+  return `iteration ${formatCount(last)}${target === null || target < last ? '' : ` of ${formatCount(target)}`}`;
+}
+
+const after = (words: string, at: string): string => (at === '' ? '' : ` ${words} ${at}`);
+
+/** `running, or cut after iteration 5 of 100`. */
+export function stateTitle(run: RunState): string {
+  const at = progress(run);
+  switch (run.state) {
+    case 'finished':
+      return `finished normally${after('after', at)}`;
+    case 'running_or_cut':
+      return `running, or cut${after('after', at)}`;
+    case 'ended_by_launcher':
+      return `ended by its launcher${after('after', at)}, reason unknown`;
+    default:
+      return `${ENDINGS[run.state]}${after('after', at)}`;
+  }
+}
+
+const REASONS: Partial<Record<RunState['state'], string>> = {
+  running_or_cut: 'no line reports a failure or the end',
+  ended_by_launcher: 'no line shows why; another rank may have printed it',
+};
+
+export const stateReason = ({ state }: RunState): string => REASONS[state] ?? '';
+
+export interface RunLine {
+  readonly label: 'MEMORY' | 'GROWTH' | 'STEP';
+  readonly text: string;
+}
+
+/** `hasAccount`: the memory is shown already, from a snapshot. */
+export function runLines(run: RunState | null, hasAccount: boolean): RunLine[] {
+  if (run === null) return [];
+  const { peak, growth, step } = run;
+  return [
+    ...(peak === null || hasAccount ? [] : [{ label: 'MEMORY' as const, text: peakText(peak) }]),
+    ...(growth === null ? [] : [{ label: 'GROWTH' as const, text: growthText(growth) }]),
+    ...(step === null ? [] : [{ label: 'STEP' as const, text: stepText(step) }]),
+  ];
+}
+
+/** As exact as it is printed: two digits behind the point. */
+const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
+
+function peakText({ of, bytes, rank, allocated_bytes: allocated, ...peak }: RunPeak): string {
+  const { ranks, least_bytes: least, total_bytes: total, share, share_by: by, headroom_bytes: headroom } = peak;
+  const whole = total === null ? 'the device' : formatBytes(total);
+  const device = share === null ? '' : `, ${percent(share)} of ${whole}${by === 'printed' ? ' as printed' : ''}`;
+  const room = headroom === null ? '' : `; headroom ${by === 'printed' ? 'about ' : ''}${formatBytes(headroom)}`;
+  const which = rank === null ? 'the fullest rank' : `rank ${rank}`;
+  const where =
+    ranks > 1
+      ? `, on ${which}${rank === null ? '' : ', the fullest'} of ${formatCount(ranks)} (least ${formatBytes(least)})`
+      : rank === null
+        ? ''
+        : `, on ${which}`;
+  const live = allocated === null ? '' : `; allocated at most ${formatBytes(allocated)}`;
+  return `peak ${of} ${formatBytes(bytes)}${device}${where}${room}${live}`;
+}
+
+const METRICS: Readonly<Record<string, string>> = {
+  allocated: 'allocated memory',
+  active: 'active memory',
+  reserved: 'reserved memory',
+  max_allocated: 'peak allocated',
+  max_active: 'peak active',
+  max_reserved: 'peak reserved',
+};
+
+function growthText({ metric, rank, rises, at_iterations: at, grown_bytes: grown, ...growth }: RunGrowth): string {
+  const { bytes_per_iteration: slope, full_at_iteration: full } = growth;
+  const who = `${METRICS[metric] ?? metric}${rank === null ? '' : ` of rank ${rank}`}`;
+  const list = at.map((iteration) => formatCount(iteration));
+  const when =
+    rises > at.length
+      ? `${formatCount(rises)} times, last at iteration ${list.at(-1)}`
+      : `at iteration${list.length === 1 ? '' : 's'} ${[list.slice(0, -1).join(', '), list.at(-1)].filter((one) => one !== '').join(' and ')}`;
+  if (slope === null) return `${who} rose ${when}, by ${formatBytes(grown)} in all`;
+  const end =
+    full === null ? '' : `; growing on so, the device is full at iteration ${formatCount(full)} at the latest`;
+  return `${who} grows by ${formatBytes(Math.round(slope))} per iteration: it rose ${when}, by ${formatBytes(grown)} in all${end}`;
+}
+
+function stepText({
+  ms,
+  from_iteration: from,
+  to_iteration: to,
+  derived_from: by,
+  tflops_per_gpu: tflops,
+}: RunStep): string {
+  const how =
+    by !== null
+      ? `, from ${by}`
+      : from === null || to === null
+        ? ''
+        : from === to
+          ? `, iteration ${formatCount(from)} only`
+          : `, median of iterations ${formatCount(from)} to ${formatCount(to)}`;
+  return `${by === null ? '' : 'about '}${stepTime(ms)}${how}${tflops === null ? '' : `; ${tflops.toFixed(1)} TFLOP/s per GPU`}`;
+}
+
+// ---- caught OOMs
+
+/** `2 OOMS CAUGHT`; null where none was, or an uncaught one looks the same. */
+export function caughtTitle({ caught_ooms: caught }: DiagnoseResult): string | null {
+  if (caught === null || !caught.is_certain) return null;
+  return caught.count === 1 ? 'OOM CAUGHT' : `${formatCount(caught.count)} OOMS CAUGHT`;
+}
+
+/** `2 out-of-memory errors were caught; the run went on to iteration 6 of 100 and is running, or was cut`. */
+export function caughtText({ caught_ooms: caught, run_state: run }: DiagnoseResult): string | null {
+  if (caught === null) return null;
+  const errors = counted(caught.count, 'out-of-memory error');
+  const were = caught.count === 1 ? 'was' : 'were';
+  if (caught.steps_after !== null)
+    return `${errors} ${were} caught: ${counted(caught.steps_after, 'whole step')} recorded after ${caught.count === 1 ? 'it' : 'the last'}`;
+  const went = run === null || run.last_iteration === null ? 'went on' : `went on to ${progress(run)}`;
+  if (!caught.is_certain)
+    return `the log goes on${run === null ? '' : ` to ${progress(run)}`} behind ${caught.count === 1 ? 'this error' : `these ${formatCount(caught.count)} errors`}: caught, or standard output was buffered`;
+  return `${errors} ${were} caught: the run ${went}${run?.state === 'finished' ? ', and finished' : ''}`;
+}
+
+// ---- other launches
+
+const MOST_GROUPS = 3;
+
+const launches = (attempts: readonly number[]): string =>
+  `${attempts.length === 1 ? 'launch' : 'launches'} ${rankList(attempts, 4).replaceAll(/(\d)-(\d)/g, '$1 to $2')}`;
+
+const oomAttempts = (ooms: readonly LaunchOoms[]): number[] => ooms.flatMap(({ attempts }) => attempts);
+
+/** `OOM IN LAUNCHES 1 to 4`, where the judged launch is not one of them. */
+export function launchesTitle({ launch_ooms: ooms }: DiagnoseResult): string | null {
+  return ooms.length === 0 ? null : `OOM IN ${launches(oomAttempts(ooms)).toUpperCase()}`;
+}
+
+/** Of the judged launch, for a headline. */
+export function judgedText({ launches: ends, judged_launch: judged }: DiagnoseResult): string {
+  const ending = ends.find(({ attempt }) => attempt === judged)?.ending ?? 'unknown';
+  return `launch ${judged} of ${formatCount(ends.length)} ${ending === 'unknown' ? 'running or cut' : ENDINGS[ending]}`;
+}
+
+/** Launches with an OOM first, then the ends of the others, the last ones. */
+export function launchTexts({ launch_ooms: ooms, launches: ends, judged_launch: judged }: DiagnoseResult): string[] {
+  const done = new Set([judged, ...oomAttempts(ooms)]);
+  const others = ends.filter(({ attempt }) => !done.has(attempt));
+  const shown = ooms.slice(0, MOST_GROUPS).map(oomText);
+  const more = ooms.length - shown.length;
+  return [
+    ...shown,
+    ...(more > 0 ? [`${counted(more, 'other group')} of launches with an OOM: mbforensics log`] : []),
+    ...(others.length === 0 ? [] : [`other launches: ${endTexts(others)}`]),
+  ];
+}
+
+function oomText({
+  attempts,
+  requested_bytes: asked,
+  free_bytes: free,
+  total_bytes: total,
+  ...oom
+}: LaunchOoms): string {
+  const { rank, device, iteration, frame, file, line } = oom;
+  const same = attempts.length === 1 ? '' : ', each with the same figures';
+  const parts = [
+    ...(asked === null ? [] : [`${formatBytes(asked)} requested`]),
+    ...(free === null ? [] : [`${formatBytes(free)} free${total === null ? '' : ` of ${formatBytes(total)}`}`]),
+    ...(rank === null ? [] : [rankWords([rank])]),
+    ...(device === null ? [] : [`device ${device}`]),
+    ...(iteration === null ? [] : [`after iteration ${formatCount(iteration)}`]),
+    ...(frame === null ? [] : [`in ${keepEnd(printable(frame), 60)}`]),
+  ];
+  const place = `${keepEnd(printable(file), 40)} line ${formatCount(line)}`;
+  return `${launches(attempts)} ran out of memory${same}: ${[...parts, place].join(', ')}`;
+}
+
+/** Neighbours with one end together: `5 to 8: end unknown`. */
+function endTexts(ends: readonly LaunchEnd[]): string {
+  const groups: { ending: LaunchEnding; ends: LaunchEnd[] }[] = [];
+  for (const end of ends) {
+    const last = groups.at(-1);
+    if (last?.ending === end.ending && last.ends.at(-1)!.attempt + 1 === end.attempt) last.ends.push(end);
+    else groups.push({ ending: end.ending, ends: [end] });
+  }
+  return groups
+    .slice(-MOST_GROUPS)
+    .map(({ ending, ends: some }) =>
+      some.length === 1 ? launchText(some[0]!) : `${some[0]!.attempt} to ${some.at(-1)!.attempt}: ${ENDINGS[ending]}`,
+    )
+    .join(' · ');
+}
