@@ -18,11 +18,14 @@ export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {
     expect(line, 'a figure that lost its unit').not.toMatch(/ \d+\.\d+ …/);
   }
   expect(text).not.toContain('\u001b');
-  expect(lines[1]).toMatch(/^VERDICT {2}/);
+  expect(lines[1]).toMatch(/^(?:VERDICT|STATE {2}) {2}/);
   const [first] = result.verdicts;
   if (first === undefined) return text;
   const named = causeName(first.cause);
-  if (!(first.cause === 'not_oom' && lines[1]!.includes('no OOM recorded in this file')))
+  if (lines[1]!.startsWith('STATE')) {
+    expect(text).not.toMatch(/undecided|\n(?:FIX|UNKNOWN) /);
+    expect(['not_oom', 'undecided']).toContain(first.cause);
+  } else if (!(first.cause === 'not_oom' && lines[1]!.includes('no OOM recorded in this file')))
     expect(lines[1]).toContain(named);
   expectShownSum(lines);
   for (const command of first.commands) expect(command).toMatch(/^mbforensics [a-z]+/);
@@ -34,7 +37,7 @@ export function expectScreen(result: DiagnoseResult, target: DiagnosedTarget = {
 /** `[███▒▒·] 79.11 GiB`, then `█ allocated 55.08 + …`, over one line or several. */
 function expectShownSum(lines: readonly string[]): void {
   const first = lines.findIndex((line) => line.startsWith('MEMORY'));
-  if (first < 0) return;
+  if (first < 0 || lines[first]!.startsWith('MEMORY   peak ')) return;
   const [, bar, total] = /^MEMORY +\[(.*)\] (\d+\.\d\d) [KMG]iB/.exec(lines[first]!)!;
   const following = lines.slice(first + 1);
   const end = following.findIndex((line) => /^\S/.test(line));

@@ -8,7 +8,7 @@ import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
 import type { AdviceChange, AdviceFix, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
-import { formatBytes, formatCount, GIB } from '../../model/units.js';
+import { counted, formatBytes, formatCount, GIB } from '../../model/units.js';
 import { ChangeJudge, type Judgement } from '../lint/change.js';
 import { View } from '../settings/view.js';
 import { actionsOf } from './actions.js';
@@ -391,7 +391,7 @@ function describeFix(
 /** Rules that could not be checked, because settings that they need are unknown. */
 function uncheckedText(unchecked: Judgement['unchecked']): string {
   const needs = [...new Set(unchecked.flatMap((rule) => rule.needs))];
-  return `not checked against ${unchecked.map(({ rule }) => rule).join(', ')}: unknown ${needs.join(', ')}`;
+  return `${counted(unchecked.length, 'lint rule')} not checked: unknown ${needs.join(', ')}`;
 }
 
 /** Where the configuration contains what conflicts with a change. */

@@ -31,6 +31,8 @@ import { isRunAnswer } from './run-state-text.js';
 /** Lines of the first screen, and of that of a message alone. */
 export const HEIGHT = 16;
 const MESSAGE_HEIGHT = 10;
+/** Narrower screens need more lines for the same. */
+const MESSAGE_WIDTH = 80;
 const LABEL = 9;
 const bodyWidth = (): number => screen.width - LABEL;
 
@@ -68,7 +70,8 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
   const [first, ...others] = result.verdicts;
   const sections = first === undefined ? emptySections(result, target) : sectionsOf(first, others, result, target);
   const head = clip(wrap(headline(first, result), screen.width), 1, screen.width);
-  const height = first !== undefined && isMessageAlone(first, result) ? MESSAGE_HEIGHT : HEIGHT;
+  const isShort = first !== undefined && isMessageAlone(first, result) && screen.width >= MESSAGE_WIDTH;
+  const height = isShort ? MESSAGE_HEIGHT : HEIGHT;
   const lines = [bold(head[0]!), ...fitted(sections, height - 1)];
   if (target.full === true && first !== undefined) pushAll(lines, ['', ...evidenceLines(first, others, result)]);
   return `${lines.join('\n')}\n`;
@@ -148,7 +151,11 @@ function sectionsOf(
     ...runSections(first, result),
     sitesSection(first),
     section('OTHERS', otherTexts(others, first, result), result.launch_ooms.length > 0 ? 1 : 0),
-    section('UNKNOWN', unknownTexts(first, result), first.cause === 'undecided' ? 2 : 1),
+    section(
+      'UNKNOWN',
+      unknownTexts(first, result),
+      first.cause === 'undecided' && !isMessageAlone(first, result) ? 2 : 1,
+    ),
     section('NOT READ', failedTexts(result), 1),
     nextSection(first, target),
   ];

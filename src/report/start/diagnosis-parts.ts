@@ -256,7 +256,7 @@ export function unknownTexts(verdict: Verdict, result: DiagnoseResult): string[]
   const more = missing.length > 1 ? ` (and ${missing.length - 1} more)` : '';
   return [
     `${missing[0]!}${more}`,
-    ...(capture === undefined ? [] : [`capture ${capture.title}: mbforensics show captures`]),
+    ...(capture === undefined || cause !== 'undecided' ? [] : [`capture ${capture.title}: mbforensics show captures`]),
   ];
 }
 

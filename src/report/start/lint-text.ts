@@ -28,7 +28,8 @@ const RULES_SHOWN = 6;
 const DEFAULTS_SHOWN = 24;
 const SUBJECTS_SHOWN = 6;
 
-export function lintText(result: LintResult): string {
+/** `strict`: an error that could not be ruled out decides the exit code, and the last line says so. */
+export function lintText(result: LintResult, strict = false): string {
   const notes = result.findings.filter(({ severity }) => severity === 'note');
   const blocks = result.findings.filter(({ severity }) => severity !== 'note').flatMap(block);
   const lines = [
@@ -40,6 +41,7 @@ export function lintText(result: LintResult): string {
     ...assumedLines(result.assumed),
     '',
     lastLine(result),
+    ...(strict ? strictLines(result) : []),
   ];
   return screenText(lines);
 }
@@ -199,6 +201,13 @@ function assumedLines(assumed: readonly LintFact[]): string[] {
   const shown = assumed.slice(0, DEFAULTS_SHOWN).map(({ key, value }) => `${printable(key)} ${value ?? 'None'}`);
   if (assumed.length > shown.length) shown.push(`${assumed.length - shown.length} more`);
   return ['', ...paragraph(`defaults that findings rest on: ${shown.join(', ')}`)];
+}
+
+/** `lint` ends with 3 then: nothing is an error, and it is not known that nothing is. */
+function strictLines({ findings, unknown }: LintResult): string[] {
+  const errors = errorsOf(unknown);
+  if (errors === 0 || findings.some(({ severity }) => severity === 'error')) return [];
+  return [`--strict: undecided (exit code 3): ${counted(errors, 'rule')} of severity error could not be checked`];
 }
 
 function lastLine({ findings, rules, settings }: LintResult): string {

@@ -99,8 +99,7 @@ function growthText({ metric, rank, rises, at_iterations: at, grown_bytes: grown
       ? `${formatCount(rises)} times, last at iteration ${list.at(-1)}`
       : `at iteration${list.length === 1 ? '' : 's'} ${[list.slice(0, -1).join(', '), list.at(-1)].filter((one) => one !== '').join(' and ')}`;
   if (slope === null) return `${who} rose ${when}, by ${formatBytes(grown)} in all`;
-  const end =
-    full === null ? '' : `; growing on so, the device is full at iteration ${formatCount(full)} at the latest`;
+  const end = full === null ? '' : `; at this rate the device is full by iteration ${formatCount(full)}`;
   return `${who} grows by ${formatBytes(Math.round(slope))} per iteration: it rose ${when}, by ${formatBytes(grown)} in all${end}`;
 }
 

@@ -81,7 +81,7 @@ export const verb = defineVerb({
     return judged.result === undefined ? undefined : { result: judged.result, rules: question.rules };
   },
   document: ({ result }) => result,
-  render: ({ result }) => lintText(result),
+  render: ({ result }, { strict }) => lintText(result, strict),
   reports: {
     async sarif({ result, rules }) {
       const { lintSarif } = await import('../../../report/start/lint-sarif.js');
