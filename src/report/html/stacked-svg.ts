@@ -9,7 +9,7 @@ import type { ReportResult } from '../../model/results/report.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
 import { paletteOf } from '../page/palette.js';
 import { keepEnd, keepEnds } from '../plain-text.js';
-import { headline, verdictTitle } from '../start/diagnosis-parts.js';
+import { answerOf, headline } from '../start/diagnosis-parts.js';
 import { figure } from '../text-pieces.js';
 import { type Attributes, type Child, element, type SafeHtml, textElement, trusted } from './html.js';
 import { niceAxis } from './line-chart.js';
@@ -97,7 +97,7 @@ function unitOf(bytes: number): [bytes: number, name: string] {
 function titleOf({ diagnosis, title }: ReportResult): string {
   const verdict = diagnosis?.verdicts[0];
   if (diagnosis === null || verdict === undefined) return visibleText(title);
-  return visibleText(`${headline(verdict, diagnosis).split(' · ')[0]!}: ${verdictTitle(verdict)}`);
+  return visibleText(`${headline(verdict, diagnosis).split(' · ')[0]!}: ${answerOf(verdict, diagnosis).texts[0]}`);
 }
 
 function placeOf({ title }: ReportResult, page: PageDevice): string {

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diagnose } from '../../../src/findings/flows/diagnose.js';
+import type { LogRow } from '../../../src/model/log-rows.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { diagnoseMarkdown } from '../../../src/report/start/diagnose-markdown.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
@@ -9,7 +10,7 @@ import type { Store } from '../../../src/store/store.js';
 import { FINISHED, iteration, range, readComposed, STARTS } from '../../support/launches/pieces.js';
 import { expectScreen } from '../../support/screen.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
-import { openTextRuns, RUN } from '../../support/text-run.js';
+import { openTextRuns, type Row, RUN } from '../../support/text-run.js';
 
 const OOM =
   'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 79.11 GiB of which 512.00 MiB is free. Including non-PyTorch memory, this process has 78.50 GiB memory in use. Of the allocated memory 66.10 GiB is allocated by PyTorch, and 8.20 GiB is reserved by PyTorch but unallocated.';
@@ -52,7 +53,7 @@ const CASES: Readonly<Record<string, Case>> = {
     ],
     headline: /^NO FAILURE FOUND · run by-hand$/,
     shows: [
-      /^STATE {4}running, or cut after iteration 5$/m,
+      /^STATE {4}running, or cut after iteration 5 no line reports a failure or the end$/m,
       /^MEMORY {3}peak reserved 116\.41 GiB, 83\.3 % of the device as printed, on rank 0; headroom about 23\.30 GiB$/m,
       /^GROWTH {3}peak reserved of rank 0 rose at iterations 2 and 4, by 28\.54 GiB in all$/m,
       /^STEP {5}about 1,000\.0 ms/m,
@@ -148,11 +149,21 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
+/** What an iteration line prints besides is stored as figures of their own. */
+function withOthers(row: LogRow): Row[] {
+  if (row.row !== 'iteration') return [row];
+  const { line, attempt, rank, iteration: i, others = [] } = row;
+  const figures = others.flatMap(({ name, value }): Row[] => [
+    { row: 'value', name: `iteration.${name}`, value, unit: null, line, attempt, rank, iteration: i },
+  ]);
+  return [row, ...figures];
+}
+
 let store: Store;
 beforeAll(async () => {
   const runs = Object.values(CASES).map(({ lines }) => {
     const { rows, incidents, attempts } = readComposed(lines);
-    return [{ path: 'train.log', rows, incidents, attempts }];
+    return [{ path: 'train.log', rows: rows.flatMap(withOthers), incidents, attempts }];
   });
   store = await openTextRuns(join(temporaryDirectory(), 'states.duckdb'), runs);
 });

@@ -98,6 +98,7 @@ function diagnosisOf(texts: Texts): DiagnoseResult {
   const error = { code: 'MBF2001', text: `${texts.path} is damaged`, remedy: 'copy it', offset: null };
   return {
     ...diagnosis,
+    ...{ launch_ooms: [], run_state: null, caught_ooms: null },
     verdicts: [
       { ...first!, missing: ['external pressure: needs the device total'], captures: [capture] },
       { ...first!, rank: 4, confidence: 'low' },
