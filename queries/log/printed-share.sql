@@ -1,5 +1,5 @@
 -- @name   log.printed_share
--- @title  The largest share of the device that the iteration lines of a launch print beside their memory
+-- @title  The largest share of the device that the iteration lines of a launch print with their memory
 -- @param  run_id  INTEGER
 -- @param  attempt INTEGER
 -- @needs  log_figure

@@ -60,6 +60,8 @@ export interface CaughtOoms {
   readonly to_iteration: number | null;
   /** Whole steps recorded after the last one; null of a log. */
   readonly steps_after: number | null;
+  /** False: a later one ended the program. */
+  readonly includes_last: boolean;
   /** False: an uncaught error of a program whose standard output is buffered looks the same. */
   readonly is_certain: boolean;
 }

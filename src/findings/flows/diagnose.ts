@@ -150,13 +150,23 @@ async function caughtInTrace(
   const { snapshotId: snapshot_id, device } = oom;
   const [row] = await store.all('verdict.caught', { snapshot_id, device });
   if (row === undefined) return null;
-  return { count: row.ooms, from: 'trace', to_iteration: null, steps_after: row.steps_after, is_certain: true };
+  return {
+    count: row.ooms,
+    from: 'trace',
+    to_iteration: null,
+    steps_after: row.steps_after,
+    includes_last: row.includes_last,
+    is_certain: true,
+  };
 }
 
 function caughtInLog({ incidents, ends, judged }: LogFacts, state: RunState | null): CaughtOoms | null {
   const ofLaunch = incidents.filter(({ attempt }) => (attempt ?? 1) === judged);
-  const caught = caughtInLaunch(ofLaunch, ends[judged - 1]?.ending === 'finished');
-  return caught && { ...caught, from: 'log', to_iteration: state?.last_iteration ?? null, steps_after: null };
+  const ending = ends[judged - 1]?.ending;
+  const caught = caughtInLaunch(ofLaunch, ending === 'finished');
+  if (caught === null) return null;
+  const includes_last = !caught.is_certain || ending !== 'oom';
+  return { ...caught, from: 'log', to_iteration: state?.last_iteration ?? null, steps_after: null, includes_last };
 }
 
 async function readFormats(store: Store, runId: number): Promise<string[]> {

@@ -176,7 +176,7 @@ async function risesOf(
 
 // ---- other launches
 
-/** The launches, beside the judged one, that ran out of memory; those with the same figures together. */
+/** Launches other than the judged one that ran out of memory; those with the same figures together. */
 export function launchOoms({ ends, judged, incidents }: Pick<LogFacts, 'ends' | 'judged' | 'incidents'>): LaunchOoms[] {
   const groups = new Map<string, LaunchOoms & { readonly attempts: number[] }>();
   for (const { attempt, ending, ending_file: file, ending_line: line } of ends) {

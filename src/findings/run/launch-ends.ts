@@ -51,10 +51,10 @@ export function caughtInLaunch(
   incidents: readonly LogIncident[],
   isFinished: boolean,
 ): Pick<CaughtOoms, 'count' | 'is_certain'> | null {
-  const own = incidents.filter(({ copy_of: copy }) => copy === null);
-  const caught = own.filter(({ is_oom: isOom, survived }) => isOom && survived);
+  const originals = incidents.filter(({ copy_of: copy }) => copy === null);
+  const caught = originals.filter(({ is_oom: isOom, survived }) => isOom && survived);
   if (caught.length === 0) return null;
-  const fatal = readFirstFailure(own.filter(({ survived }) => !survived));
+  const fatal = readFirstFailure(originals.filter(({ survived }) => !survived));
   const isLogged =
     fatal === null && caught.every(({ iteration, traceback_line: line }) => line === null && iteration !== null);
   return { count: caught.length, is_certain: isFinished || fatal?.role === 'primary' || isLogged };

@@ -58,8 +58,8 @@ export function verdictOfEnding({ kind, evidence: seen, source }: RunEnding): Ve
 }
 
 /**
- * `silent`: no line shows how the run ended: it is running, or the log was cut, and nothing in it failed. `ended`: a launcher ended its processes, and no line shows
- * why.
+ * `silent`: no line shows how the run ended: it is running, or the log was cut, and nothing in it failed. `ended`: a
+ * launcher ended its processes, and no line shows why.
  */
 export function unknownEnd(summary: 'silent' | 'ended', evidence: Verdict['evidence']): Verdict {
   return {

@@ -411,7 +411,7 @@ export interface Diagnosis {
   readonly launches: readonly LaunchEnd[];
   /** The launch that the verdicts from texts are about, from 1. */
   readonly judged_launch: number;
-  /** Launches, beside that one, that ran out of memory. */
+  /** Other launches, which ran out of memory. */
   readonly launch_ooms: readonly LaunchOoms[];
   /** Progress, memory and pace of that launch; null where no text has them. */
   readonly run_state: RunState | null;

@@ -74,7 +74,7 @@ function summands(total: Pick<AccountingTotal, 'bytes'>, parts: readonly Account
 
 /** What no term can show is the rounding of two digits: at most so many hundredths. */
 const MOST_HIDDEN = 5;
-/** Parts that are subtracted from printed figures, and so are no figure that a message has. */
+/** Parts that are subtracted from printed figures: no message prints them. */
 const SUBTRACTED = [
   'outside PyTorch',
   'free or outside PyTorch',

@@ -118,7 +118,7 @@ function wrapSizes(text: string): string[] {
 }
 
 /** On one line each, as they are to be pasted. */
-const whole = (lines: readonly string[]): Item[] => lines.map((line) => ({ lines: [line], isProse: false }));
+const unbroken = (lines: readonly string[]): Item[] => lines.map((line) => ({ lines: [line], isProse: false }));
 
 function emptySections(result: DiagnoseResult, target: DiagnosedTarget): Section[] {
   return [
@@ -142,7 +142,7 @@ function sectionsOf(
     section(label, answer, 2, (line, item) => (item === 0 ? bold(tone(line)) : line)),
     {
       label: 'FIX',
-      items: [...(fits ? whole(pasted.map(printable)) : pasted.map(itemOf)), ...texts.map(itemOf)],
+      items: [...(fits ? unbroken(pasted.map(printable)) : pasted.map(itemOf)), ...texts.map(itemOf)],
       least: Math.max(1, pasted.length),
       style: (line, item) => (item < pasted.length ? cyan(line) : line),
     },
@@ -188,14 +188,14 @@ function sitesSection(verdict: Verdict): Section {
     const left = bodyWidth() - width - blocks.length - 6;
     return `${size.padStart(width)}  ${keepEnd(name, left)}  (${blocks})`;
   });
-  return { label: 'SITES', items: whole(lines), least: 1 };
+  return { label: 'SITES', items: unbroken(lines), least: 1 };
 }
 
 /** Commands are shown whole, or not at all. */
 function nextSection({ commands }: Verdict, target: DiagnosedTarget): Section {
   const next = (lines: readonly string[]): Section => ({
     label: 'NEXT',
-    items: whole(lines.filter((line) => line.length <= bodyWidth())),
+    items: unbroken(lines.filter((line) => line.length <= bodyWidth())),
     least: 1,
   });
   if (target.operands?.includes('-') === true)

@@ -51,13 +51,13 @@ export function headline(verdict: Verdict | undefined, result: DiagnoseResult): 
   const { rank, device } = verdict;
   const { launches, judged_launch: launch } = result;
   const outcome = outcomeOf(verdict, result);
-  const others = outcome.startsWith('OOM') ? null : launchesTitle(result);
+  const launchesWithOom = outcome.startsWith('OOM') ? null : launchesTitle(result);
   return [
-    ...(others === null ? [outcome] : [others, judgedText(result)]),
+    ...(launchesWithOom === null ? [outcome] : [launchesWithOom, judgedText(result)]),
     `run ${runName(result)}`,
     ...(rank === null ? [] : [rankPlace(rank, result)]),
     ...(device === null ? [] : [`device ${device}`]),
-    ...(launches.length > 1 && others === null ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
+    ...(launches.length > 1 && launchesWithOom === null ? [`launch ${launch} of ${formatCount(launches.length)}`] : []),
     ...(result.verdicts.length > 1 ? [`${formatCount(result.verdicts.length)} verdicts`] : []),
   ].join(' · ');
 }
@@ -83,7 +83,7 @@ function rankPlace(rank: number, { ranks }: DiagnoseResult): string {
   return `rank ${rank}${world}${stage === null ? '' : ` (stage PP${stage})`}`;
 }
 
-/** What the screen begins with: the state of a run that has no failure, else the verdict and its summary. */
+/** What the screen begins with: the state of a run without a failure, else the verdict and its summary. */
 export function answerOf(
   verdict: Verdict,
   result: DiagnoseResult,
@@ -203,7 +203,10 @@ export function shownAccount(verdict: Verdict): ShownAccount | null {
 
 /** Memory, growth and pace of a run that an OOM did not end. */
 export function shownRun(verdict: Verdict, { run_state: run, caught_ooms: caught }: DiagnoseResult): RunLine[] {
-  const isFatal = verdict.cause !== 'not_oom' && verdict.cause !== 'undecided' && caught?.is_certain !== true;
+  const isFatal =
+    verdict.cause !== 'not_oom' &&
+    verdict.cause !== 'undecided' &&
+    !(caught?.is_certain === true && caught.includes_last);
   return run === null || isFatal || run.state === 'oom' ? [] : runLines(run, shownAccount(verdict) !== null);
 }
 
@@ -241,8 +244,8 @@ export function otherTexts(others: readonly Verdict[], first: Verdict, result: D
 }
 
 /**
- * The first test that was not possible, and the one capture that would make it so. Nothing where a message decided: what
- * no message can have is not worth a line.
+ * The first test that was not possible, and the one capture that would make it so. Nothing where a message decided:
+ * what no message can have is not worth a line.
  */
 export function unknownTexts(verdict: Verdict, result: DiagnoseResult): string[] {
   const { missing, captures, cause } = verdict;

@@ -28,7 +28,7 @@ const RULES_SHOWN = 6;
 const DEFAULTS_SHOWN = 24;
 const SUBJECTS_SHOWN = 6;
 
-/** `strict`: an error that could not be ruled out decides the exit code, and the last line says so. */
+/** `strict`: an error that could not be ruled out decides the exit code; the last line has it. */
 export function lintText(result: LintResult, strict = false): string {
   const notes = result.findings.filter(({ severity }) => severity === 'note');
   const blocks = result.findings.filter(({ severity }) => severity !== 'note').flatMap(block);

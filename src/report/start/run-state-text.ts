@@ -67,9 +67,10 @@ const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 
 
 function peakText({ of, bytes, rank, allocated_bytes: allocated, ...peak }: RunPeak): string {
   const { ranks, least_bytes: least, total_bytes: total, share, share_by: by, headroom_bytes: headroom } = peak;
-  const whole = total === null ? 'the device' : formatBytes(total);
-  const device = share === null ? '' : `, ${percent(share)} of ${whole}${by === 'printed' ? ' as printed' : ''}`;
-  const room = headroom === null ? '' : `; headroom ${by === 'printed' ? 'about ' : ''}${formatBytes(headroom)}`;
+  const limit = total === null ? 'the device' : formatBytes(total);
+  const device = share === null ? '' : `, ${percent(share)} of ${limit}${by === 'printed' ? ' as printed' : ''}`;
+  const headroomText =
+    headroom === null ? '' : `; headroom ${by === 'printed' ? 'about ' : ''}${formatBytes(headroom)}`;
   const which = rank === null ? 'the fullest rank' : `rank ${rank}`;
   const where =
     ranks > 1
@@ -78,7 +79,7 @@ function peakText({ of, bytes, rank, allocated_bytes: allocated, ...peak }: RunP
         ? ''
         : `, on ${which}`;
   const live = allocated === null ? '' : `; allocated at most ${formatBytes(allocated)}`;
-  return `peak ${of} ${formatBytes(bytes)}${device}${where}${room}${live}`;
+  return `peak ${of} ${formatBytes(bytes)}${device}${where}${headroomText}${live}`;
 }
 
 const METRICS: Readonly<Record<string, string>> = {
@@ -125,7 +126,7 @@ function stepText({
 
 /** `2 OOMS CAUGHT`; null where none was, or an uncaught one looks the same. */
 export function caughtTitle({ caught_ooms: caught }: DiagnoseResult): string | null {
-  if (caught === null || !caught.is_certain) return null;
+  if (caught === null || !caught.is_certain || !caught.includes_last) return null;
   return caught.count === 1 ? 'OOM CAUGHT' : `${formatCount(caught.count)} OOMS CAUGHT`;
 }
 
@@ -134,6 +135,7 @@ export function caughtText({ caught_ooms: caught, run_state: run }: DiagnoseResu
   if (caught === null) return null;
   const errors = counted(caught.count, 'out-of-memory error');
   const were = caught.count === 1 ? 'was' : 'were';
+  if (!caught.includes_last) return `${errors.replace(' ', ' earlier ')} ${were} caught; a later one ended the run`;
   if (caught.steps_after !== null)
     return `${errors} ${were} caught: ${counted(caught.steps_after, 'whole step')} recorded after ${caught.count === 1 ? 'it' : 'the last'}`;
   const went = run === null || run.last_iteration === null ? 'went on' : `went on to ${progress(run)}`;
@@ -165,13 +167,13 @@ export function judgedText({ launches: ends, judged_launch: judged }: DiagnoseRe
 /** Launches with an OOM first, then the ends of the others, the last ones. */
 export function launchTexts({ launch_ooms: ooms, launches: ends, judged_launch: judged }: DiagnoseResult): string[] {
   const done = new Set([judged, ...oomAttempts(ooms)]);
-  const others = ends.filter(({ attempt }) => !done.has(attempt));
+  const otherEnds = ends.filter(({ attempt }) => !done.has(attempt));
   const shown = ooms.slice(0, MOST_GROUPS).map(oomText);
   const more = ooms.length - shown.length;
   return [
     ...shown,
     ...(more > 0 ? [`${counted(more, 'other group')} of launches with an OOM: mbforensics log`] : []),
-    ...(others.length === 0 ? [] : [`other launches: ${endTexts(others)}`]),
+    ...(otherEnds.length === 0 ? [] : [`other launches: ${endTexts(otherEnds)}`]),
   ];
 }
 
@@ -183,7 +185,7 @@ function oomText({
   ...oom
 }: LaunchOoms): string {
   const { rank, device, iteration, frame, file, line } = oom;
-  const same = attempts.length === 1 ? '' : ', each with the same figures';
+  const repeated = attempts.length === 1 ? '' : ', each with the same figures';
   const parts = [
     ...(asked === null ? [] : [`${formatBytes(asked)} requested`]),
     ...(free === null ? [] : [`${formatBytes(free)} free${total === null ? '' : ` of ${formatBytes(total)}`}`]),
@@ -193,7 +195,7 @@ function oomText({
     ...(frame === null ? [] : [`in ${keepEnd(printable(frame), 60)}`]),
   ];
   const place = `${keepEnd(printable(file), 40)} line ${formatCount(line)}`;
-  return `${launches(attempts)} ran out of memory${same}: ${[...parts, place].join(', ')}`;
+  return `${launches(attempts)} ran out of memory${repeated}: ${[...parts, place].join(', ')}`;
 }
 
 /** Neighbours with one end together: `5 to 8: end unknown`. */

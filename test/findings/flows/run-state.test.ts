@@ -8,6 +8,7 @@ import { diagnoseMarkdown } from '../../../src/report/start/diagnose-markdown.js
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import type { Store } from '../../../src/store/store.js';
 import { FINISHED, iteration, range, readComposed, STARTS } from '../../support/launches/pieces.js';
+import { newStore } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
 import { openTextRuns, type Row, RUN } from '../../support/text-run.js';
@@ -109,6 +110,13 @@ const CASES: Readonly<Record<string, Case>> = {
     shows: [/1 out-of-memory error was caught: the run went on to iteration 8 of 5,000, and finished/],
     document: { state: 'finished' },
   },
+  'an OOM caught, and one that ended the launch': {
+    lines: launch(...steps(1, 4), `WARNING skipping the batch: ${OOM}`, ...steps(5, 8), ...RAISED, CHILD_FAILED),
+    headline: /^OOM · /,
+    shows: [/1 earlier out-of-memory error was caught; a later one ended the run/],
+    hides: [/^STEP/m],
+    document: { state: 'oom' },
+  },
   'a traceback in front of buffered output': {
     lines: launch(...RAISED, ...steps(1, 8)),
     headline: /^OOM · /,
@@ -192,5 +200,51 @@ describe('the first screen', () => {
     expect(run?.growth?.full_at_iteration).toBe(Math.ceil((29 * MIB_PER_GIB) / 205));
     expect(run?.peak).toMatchObject({ share_by: 'total', total_bytes: total });
     expect(expectScreen(await answer('growing, on one of two ranks', total))).toMatch(/full by\s+iteration 145/);
+  });
+});
+
+describe('an OOM entry of a trace', () => {
+  // Device 0: OOMs at 20 and 60; device 1: at 90, in a step that does not end.
+  const caughtWith = async (steps: readonly (readonly [device: number, from: number, partial: string | null])[]) => {
+    const made = await newStore(join(temporaryDirectory(), 'caught.duckdb'));
+    const of = (device: number, seq: number) => ({
+      snapshot_id: 1,
+      device,
+      seq,
+      requested_bytes: 1,
+      device_free_bytes: 0,
+    });
+    await made.insertRows('trace_oom', [of(0, 20), of(0, 60), of(1, 90)]);
+    await made.insertRows(
+      'trace_step',
+      steps.map(([device, from, partial], ordinal) => ({
+        ...{ snapshot_id: 1, device, ordinal, step: ordinal, start_us: 0, end_us: 1 },
+        ...{ first_seq: from, last_seq: from + 9, occurrence: 0, partial },
+      })),
+    );
+    const rows = await Promise.all([0, 1].map((device) => made.all('verdict.caught', { snapshot_id: 1, device })));
+    await made.close();
+    return rows;
+  };
+
+  it('is caught where whole steps follow it', async () => {
+    const steps = [
+      [0, 10, null],
+      [0, 30, null],
+      [0, 70, null],
+      [0, 80, null],
+      [1, 85, 'end'],
+    ] as const;
+    expect(await caughtWith(steps)).toEqual([[{ ooms: 2, steps_after: 2, includes_last: true }], []]);
+  });
+
+  it('is not where only part of a step does, or none', async () => {
+    const steps = [
+      [0, 10, null],
+      [0, 30, null],
+      [0, 70, 'end'],
+      [1, 95, 'both'],
+    ] as const;
+    expect(await caughtWith(steps)).toEqual([[{ ooms: 1, steps_after: 1, includes_last: false }], []]);
   });
 });
