@@ -60,7 +60,7 @@ export interface CaughtOoms {
   readonly to_iteration: number | null;
   /** Whole steps recorded after the last one; null of a log. */
   readonly steps_after: number | null;
-  /** False: a later one ended the program. */
+  /** False: a later one ended the program or, in a trace, no whole step is recorded after the last. */
   readonly includes_last: boolean;
   /** False: an uncaught error of a program whose standard output is buffered looks the same. */
   readonly is_certain: boolean;

@@ -32,7 +32,7 @@ import { isRunAnswer } from './run-state-text.js';
 export const HEIGHT = 16;
 const MESSAGE_HEIGHT = 10;
 /** Narrower screens need more lines for the same. */
-const MESSAGE_WIDTH = 80;
+const MESSAGE_WIDTH = 100;
 const LABEL = 9;
 const bodyWidth = (): number => screen.width - LABEL;
 
@@ -139,7 +139,7 @@ function sectionsOf(
   const tone = toneOf(first, result);
   const fits = pasted.every((line) => line.length <= bodyWidth());
   return [
-    section(label, answer, 2, (line, item) => (item === 0 ? bold(tone(line)) : line)),
+    section(label, answer, answer.length, (line, item) => (item === 0 ? bold(tone(line)) : line)),
     {
       label: 'FIX',
       items: [...(fits ? unbroken(pasted.map(printable)) : pasted.map(itemOf)), ...texts.map(itemOf)],
@@ -157,7 +157,8 @@ function sectionsOf(
       first.cause === 'undecided' && !isMessageAlone(first, result) ? 2 : 1,
     ),
     section('NOT READ', failedTexts(result), 1),
-    nextSection(first, target),
+    // What was pasted is at hand: its figures go before commands.
+    { ...nextSection(first, target), least: isMessageAlone(first, result) ? 0 : 1 },
   ];
 }
 

@@ -135,7 +135,8 @@ export function caughtText({ caught_ooms: caught, run_state: run }: DiagnoseResu
   if (caught === null) return null;
   const errors = counted(caught.count, 'out-of-memory error');
   const were = caught.count === 1 ? 'was' : 'were';
-  if (!caught.includes_last) return `${errors.replace(' ', ' earlier ')} ${were} caught; a later one ended the run`;
+  if (!caught.includes_last)
+    return `${errors.replace(' ', ' earlier ')} ${were} caught${caught.from === 'log' ? '; a later one ended the run' : ': whole steps follow'}`;
   if (caught.steps_after !== null)
     return `${errors} ${were} caught: ${counted(caught.steps_after, 'whole step')} recorded after ${caught.count === 1 ? 'it' : 'the last'}`;
   const went = run === null || run.last_iteration === null ? 'went on' : `went on to ${progress(run)}`;
