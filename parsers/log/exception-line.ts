@@ -5,6 +5,8 @@ export interface TracebackFrame {
   readonly file: string;
   readonly line: number;
   readonly function: string;
+  /** The line of code as printed below it; missing where none is. */
+  readonly source?: string;
 }
 
 /** Class as printed, module included; empty message where none is printed. */

@@ -233,6 +233,7 @@ function fill(row: Mutable<IncidentRow>, other: IncidentRow): void {
   row.exception ??= other.exception;
   row.tracebackLine ??= other.tracebackLine;
   row.frame ??= other.frame;
+  if (row.frames === undefined && other.frames !== undefined) row.frames = other.frames;
   row.lastLine = Math.max(row.lastLine, other.lastLine);
 }
 
@@ -320,8 +321,7 @@ function joinTracebacks(
         fill(best.row, item.row);
       }
     }
-    best.row.tracebackLine = traceback.line;
-    best.row.frame = traceback.frame ?? traceback.innermost;
+    Object.assign(best.row, framesOf(traceback));
     fill(best.row, rowOf(traceback, best.row.kind, attemptAt));
   }
   return all;
@@ -358,7 +358,7 @@ function chainsOf(tracebacks: readonly Traceback[]): Traceback[][] {
 /** The row of a chain that no other line reports; null if it is not a failure. */
 function ownItem(chain: readonly Traceback[], attemptAt: (line: number) => number): Item | null {
   let best: { traceback: Traceback; kind: IncidentKind; weight: number } | null = null;
-  for (const traceback of chain) {
+  for (const traceback of chain.filter(({ headless }) => !headless)) {
     const classified = classifyException(traceback.exception, traceback.message);
     if (classified === null) continue;
     const weight = weightOf(classified.kind, 'traceback');
@@ -383,9 +383,13 @@ function eventOfKind(row: IncidentRow): FailureEvent | null {
   return row.kind === 'connection_lost' ? eventOf('net.connection_lost', row.kind) : null;
 }
 
+/** What a traceback shows of where a failure was. */
+function framesOf({ line, headless, frame, inner }: Traceback) {
+  return { tracebackLine: headless ? null : line, frame: frame ?? inner[0] ?? null, frames: inner };
+}
+
 function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: number) => number): Mutable<IncidentRow> {
   const { prefix, exception, message, exceptionLine } = traceback;
-  const frame = traceback.frame ?? traceback.innermost;
   const statement = exception === null ? null : message === '' ? exception : `${exception}: ${message}`;
   return {
     kind,
@@ -403,8 +407,7 @@ function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: numbe
     timeText: prefix.time,
     timeUs: parseLogTime(prefix.time),
     exception,
-    tracebackLine: traceback.line,
-    frame,
+    ...framesOf(traceback),
     grammar: exception === null ? CUT_TRACEBACK_ID : TRACEBACK_ID,
     text: (statement ?? 'Traceback (most recent call last), cut off before its exception').slice(0, LONGEST_TEXT),
     bytes: {},

@@ -17,7 +17,7 @@ import { parseLogTime } from './log-time.js';
 import { type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
 import { RankTally } from './rank-tally.js';
 import { findLineLabel, type LinePrefix, stripPrefix } from './strip-prefix.js';
-import { TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
+import { FRAME_ANCHORS, TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
 
 const LF = 10;
 const CR = 13;
@@ -37,11 +37,15 @@ const ASSERT_BIT = 1 << 30;
 const TRACEBACK_BIT = 1 << 29;
 /** An exception class; a message of the grammar may follow it on the same line. */
 const EXCEPTION_BIT = 1 << 28;
+/** A frame of a traceback. */
+const FRAME_BIT = 1 << 27;
+/** No family of the message grammar. */
+const NOT_A_FAMILY = ASSERT_BIT | TRACEBACK_BIT | FRAME_BIT;
 
 /** What the bytes are scanned for: parts of failure messages, and what the lines of a format contain. */
 interface Literal {
   readonly literal: string;
-  /** Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}, {@link EXCEPTION_BIT}. */
+  /** Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}, {@link EXCEPTION_BIT}, {@link FRAME_BIT}. */
   readonly mask: number;
   readonly formats: readonly LogFormat[];
 }
@@ -56,6 +60,7 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
   for (const { literal, mask } of ANCHORS) of(literal).mask |= mask;
   for (const literal of oomGrammar().device_assert_anchors) of(literal).mask |= ASSERT_BIT;
   for (const literal of TRACEBACK_ANCHORS) of(literal).mask |= TRACEBACK_BIT;
+  for (const literal of FRAME_ANCHORS) of(literal).mask |= FRAME_BIT;
   for (const format of formats) for (const anchor of format.anchors) of(anchor).formats.push(format);
   for (const [literal, entry] of literals) if (/(?:Error|Exception): $/.test(literal)) entry.mask |= EXCEPTION_BIT;
   return [...literals].map(([literal, { mask, formats: found }]) => ({ literal, mask, formats: found }));
@@ -320,7 +325,7 @@ class LogReader {
     this.position = target;
     this.linePrefix = null;
     if (this.hit < 0) return false;
-    const mostBack = (this.hitMask & ~(ASSERT_BIT | TRACEBACK_BIT)) === 0 ? 0 : LOOK_BACK_LINES;
+    const mostBack = (this.hitMask & ~NOT_A_FAMILY) === 0 ? 0 : LOOK_BACK_LINES;
     for (let back = 0; back <= mostBack; back += 1) {
       const stop = Math.max(this.floor, target - LOOK_BACK_BYTES, this.position - PART_BYTES);
       if (this.position <= stop) break;
@@ -396,15 +401,16 @@ class LogReader {
       line: this.line,
       offset: this.base + position,
       nextOffset: this.base + next,
-      mask: mask & ~(ASSERT_BIT | TRACEBACK_BIT),
+      mask: mask & ~NOT_A_FAMILY,
       deviceAssert: (mask & ASSERT_BIT) !== 0,
       continues,
     };
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
-    if (mask !== 0 && this.trouble.isIn(segment.text, mask)) this.attempts.trouble(this.line);
+    if ((mask & ~FRAME_BIT) !== 0 && this.trouble.isIn(segment.text, mask & ~FRAME_BIT))
+      this.attempts.trouble(this.line);
     this.assembly.feed(segment);
-    this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0);
+    this.tracebacks.feed(segment, (mask & TRACEBACK_BIT) !== 0, (mask & FRAME_BIT) !== 0);
     this.formats.feed(segment, formats);
     this.line += this.tally.countLines(buffer, position, next, end);
     this.position = next;

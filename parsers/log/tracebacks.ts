@@ -17,9 +17,11 @@ export interface Traceback {
   readonly message: string;
   /** The innermost frame outside libraries; null if there is none. */
   readonly frame: TracebackFrame | null;
-  /** The innermost frame of all. */
-  readonly innermost: TracebackFrame | null;
+  /** The last frames, innermost first; at most {@link MOST_INNER_FRAMES}. */
+  readonly inner: readonly TracebackFrame[];
   readonly frames: number;
+  /** Its header was cut off: it adds frames to a failure, and is none by itself. */
+  readonly headless: boolean;
   /** Another one preceded it: "During handling of …", "… was the direct cause of …". */
   readonly chained: boolean;
   /** Header of that other one. */
@@ -35,11 +37,18 @@ export interface Traceback {
 /** Every header contains one of these: the literals to scan for. */
 export const TRACEBACK_ANCHORS: readonly string[] = ['Traceback (most recent call last)'];
 const HEADER = TRACEBACK_ANCHORS[0]!;
+/** Every frame contains one of these. People paste the end of a traceback: its first frame begins one as well. */
+export const FRAME_ANCHORS: readonly string[] = ['File "'];
+/** Python prints it; a dump of `faulthandler` or a warning has no comma or no function. */
+const WHOLE_FRAME = /^\s{0,64}File "[^"\n]{1,1000}", line \d{1,9}, in \S/;
 
 const MOST_OPEN = 2048;
 /** Of one writer: without prefixes all ranks are one writer, and their tracebacks interleave. */
 const MOST_OF_ONE_WRITER = 16;
 const MOST_FRAME_KEYS = 96;
+/** Of a failure: deep enough to reach the caller of torch's modules, engines and hooks. */
+const MOST_INNER_FRAMES = 16;
+const MOST_SOURCE_CHARS = 160;
 const MOST_RANGES = 64;
 /** Lines of an endless one (a recursion prints at most a thousand frames). */
 const MOST_LINES = 8192;
@@ -67,6 +76,7 @@ interface Open {
   /** The text before the header on its line, which the following lines repeat: a logger's words, a group's bar. */
   readonly lead: string;
   readonly quoted: boolean;
+  readonly headless: boolean;
   readonly chainedTo: number | null;
   phase: 'frames' | 'message' | 'gap';
   lines: number;
@@ -78,7 +88,8 @@ interface Open {
   sure: boolean;
   frames: number;
   frame: TracebackFrame | null;
-  innermost: TracebackFrame | null;
+  /** Innermost last. */
+  readonly inner: TracebackFrame[];
   readonly frameKeys: string[];
   readonly ranges: [number, number][];
   exception: string | null;
@@ -117,14 +128,17 @@ export class TracebackAssembly {
     return this.count > 0 || this.chains.size > 0;
   }
 
-  /** `isHeader`: one of {@link TRACEBACK_ANCHORS} occurs in the segment. */
-  feed(segment: Segment, isHeader: boolean): void {
+  /** `isHeader`, `hasFrame`: one of {@link TRACEBACK_ANCHORS} or {@link FRAME_ANCHORS} occurs in the segment. */
+  feed(segment: Segment, isHeader: boolean, hasFrame = false): void {
     this.ordinal += 1;
     const key = this.writerOf(segment);
     const mine = this.writers.get(key);
     if (isHeader) this.begin(segment, key);
     else if (mine !== undefined) this.take(mine, segment);
-    else this.countDown(key);
+    else if (hasFrame && WHOLE_FRAME.test(segment.text)) {
+      this.begin(segment, key, true);
+      this.take(this.writers.get(key)!, segment);
+    } else this.countDown(key);
     this.previous = this.writers.has(key) ? { key, nextOffset: segment.nextOffset } : null;
     if (this.ordinal % 32 === 0) this.closeSilent();
   }
@@ -152,7 +166,7 @@ export class TracebackAssembly {
     if (chain.left <= 0) this.chains.delete(key);
   }
 
-  private begin(segment: Segment, key: string): void {
+  private begin(segment: Segment, key: string, headless = false): void {
     const at = segment.text.indexOf(HEADER);
     let lead = at < 0 ? '' : segment.text.slice(0, at);
     // `  + Exception Group Traceback`: its lines begin with a bar in the column of the plus.
@@ -172,6 +186,7 @@ export class TracebackAssembly {
       header: segment,
       lead,
       quoted,
+      headless,
       chainedTo: chain?.line ?? null,
       phase: 'frames',
       lines: 0,
@@ -181,7 +196,7 @@ export class TracebackAssembly {
       sure: false,
       frames: 0,
       frame: null,
-      innermost: null,
+      inner: [],
       frameKeys: [],
       ranges: [[segment.line, segment.line]],
       exception: null,
@@ -214,7 +229,8 @@ export class TracebackAssembly {
       open.frames += 1;
       open.sinceFrame = 0;
       open.sure = true;
-      open.innermost = frame;
+      open.inner.push(frame);
+      if (open.inner.length > MOST_INNER_FRAMES) open.inner.shift();
       if (isUserCode(frame.file)) open.frame = frame;
       if (open.frameKeys.length < MOST_FRAME_KEYS) open.frameKeys.push(frameKey(frame));
       return;
@@ -224,6 +240,7 @@ export class TracebackAssembly {
       const open = going.reduce((a, b) => (b.touched >= a.touched ? b : a));
       if (text.trim() === '') return;
       open.sinceFrame += 1;
+      if (open.sinceFrame === 1 && /\w/.test(text)) addSource(open, text);
       if (open.sinceFrame <= MOST_SOURCE_LINES) {
         this.own(open, segment);
         return;
@@ -334,8 +351,8 @@ export class TracebackAssembly {
     list.splice(index, 1);
     this.count -= 1;
     if (list.length === 0) this.writers.delete(open.key);
-    // Words about tracebacks, not one.
-    if (open.frames === 0) return;
+    // Words about tracebacks, not one; or frames of something else.
+    if (open.frames === 0 || (open.headless && open.exception === null)) return;
     const message = open.message.join('\n').trim();
     this.emit({
       line: open.header.line,
@@ -347,8 +364,9 @@ export class TracebackAssembly {
       exception: open.exception,
       message,
       frame: open.frame,
-      innermost: open.innermost,
+      inner: open.inner.toReversed(),
       frames: open.frames,
+      headless: open.headless,
       chained: open.chainedTo !== null,
       chainedTo: open.chainedTo,
       quoted: open.quoted,
@@ -356,6 +374,12 @@ export class TracebackAssembly {
       messageLines: open.messageLines,
     });
   }
+}
+
+/** Code of the frame that was printed last. */
+function addSource({ inner }: Open, text: string): void {
+  const frame = inner.pop();
+  if (frame !== undefined) inner.push({ ...frame, source: text.trim().slice(0, MOST_SOURCE_CHARS) });
 }
 
 const strip = (text: string, lead: string): string =>

@@ -88,6 +88,8 @@
 -- @col    alike_share DOUBLE?
 -- @col    limit_bytes BIGINT?
 -- @col    step_outcome VARCHAR?
+-- @col    stack_id INTEGER? of the request in the trace
+-- @col    frames VARCHAR? JSON: of the message's traceback, innermost first
 -- @why    Evidence and accounts are made from these figures.
 SELECT
   fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.kind, fact.text, source.display_path AS message_path,
@@ -107,7 +109,8 @@ SELECT
   fact.lines_path, fact.lines_line, fact.early_first_iteration, fact.early_second_iteration, fact.early_last_iteration,
   fact.early_bytes_per_iteration, fact.early_peak_bytes, fact.early_path, fact.early_line, fact.failed_alone, fact.other_ranks,
   fact.others_reserved_bytes, fact.others_reserved_rank, fact.others_reserved_path, fact.others_reserved_line, fact.own_reserved_bytes,
-  fact.has_environment, fact.projected_bytes, fact.alike_share, sum.limit_bytes, sum.step_outcome
+  fact.has_environment, fact.projected_bytes, fact.alike_share, sum.limit_bytes, sum.step_outcome, state.stack_id,
+  incident.frames
 FROM oom_fact AS fact
 LEFT JOIN oom_sum AS sum ON sum.run_id = fact.run_id AND sum.failure = fact.failure
 LEFT JOIN oom_state AS state ON state.snapshot_id = fact.snapshot_id AND state.device = fact.device

@@ -132,6 +132,7 @@ export async function insertIncidents(
       frame_file: incident.frame?.file ?? null,
       frame_line: incident.frame?.line ?? null,
       frame_function: incident.frame?.function ?? null,
+      frames: incident.frames === undefined ? null : JSON.stringify(incident.frames),
       ...Object.fromEntries(
         INCIDENT_BYTE_FIELDS.map((field) => [COLUMN_OF_FIELD[field], incident.bytes[field]?.bytes ?? null]),
       ),

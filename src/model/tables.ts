@@ -232,6 +232,14 @@ export const INCIDENT_BYTE_FIELDS = [
 export type IncidentByteField = (typeof INCIDENT_BYTE_FIELDS)[number];
 
 /** One failure, from one place of a text. Every figure is as printed; nothing is inferred here. */
+/** Of a traceback; `source`: its line of code, where that is printed. */
+export interface FailingFrame {
+  readonly file: string;
+  readonly line: number;
+  readonly function: string;
+  readonly source?: string;
+}
+
 export interface IncidentRow {
   readonly kind: IncidentKind;
   readonly rank: number | null;
@@ -257,7 +265,9 @@ export interface IncidentRow {
   readonly exception: string | null;
   /** Line of `Traceback (most recent call last)`, and the innermost frame outside libraries. */
   readonly tracebackLine: number | null;
-  readonly frame: { readonly file: string; readonly line: number; readonly function: string } | null;
+  readonly frame: FailingFrame | null;
+  /** The last frames of the traceback, innermost first. */
+  readonly frames?: readonly FailingFrame[];
   /** Id of the grammar entry that matched, e.g. `torch.cuda_oom@2.1`. */
   readonly grammar: string;
   readonly text: string;

@@ -16,10 +16,10 @@ export interface EvidenceQuery {
 }
 
 /**
- * The topic of an evidence entry: the failing request, the message as printed, the run around it, the result of a
+ * The topic of an evidence entry: the failing request, where it was made, the message as printed, the run around it, the result of a
  * cause's test, the allocator model's result on the recording, or the need of the whole step.
  */
-export type EvidenceTopic = 'request' | 'message' | 'context' | 'test' | 'replay' | 'step';
+export type EvidenceTopic = 'request' | 'site' | 'message' | 'context' | 'test' | 'replay' | 'step';
 
 /** What a piece of evidence is; its sentence names the `numbers`, `names` and `items` that it has. */
 export type EvidenceKind =
@@ -27,6 +27,7 @@ export type EvidenceKind =
   | 'request' // the request of an OOM entry
   | 'message' // the beginning of the message as printed
   | 'failure_line' // the line of a failure other than an OOM, with the kind of its incident
+  | 'failing_site' // where the request was made, while doing what, and what its size means
   | 'raised_in' // the frame of a traceback that belongs to no library
   // The run around it.
   | 'dumped_later' // the dump is younger than the OOM: the state is walked back

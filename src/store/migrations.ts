@@ -532,6 +532,13 @@ ALTER TABLE oom_fact ADD COLUMN sibling_bytes BIGINT;
 ALTER TABLE oom_fact ADD COLUMN impossible VARCHAR[];
 `,
   },
+  {
+    version: 17,
+    title: 'the frames in which a failure was raised, innermost first',
+    sql: `
+ALTER TABLE incident ADD COLUMN frames VARCHAR;
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

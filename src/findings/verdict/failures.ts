@@ -9,22 +9,32 @@ import type { Store } from '../../store/store.js';
 import { readFirstFailure } from '../run/first-failure-result.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { Message } from '../run/message.js';
+import { factsOfRun } from '../settings/facts-of-run.js';
+import { View } from '../settings/view.js';
 import type { Activity } from '../stacks/activity.js';
+import { readStacks } from '../stacks/read-stacks.js';
 import { CAPACITY, type Figure, type Growth, type OomFacts, type RunSide, type TraceFacts } from './facts.js';
+import { type FailingSite, failingSite, readFrames, type SizeContext } from './failing-site.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 import { readTracedOoms, type SnapshotOom } from './traced-ooms.js';
 import { ensureFacts } from './write-facts.js';
 
 type FactRow = QueryRow<'verdict.failures'>;
 
-export interface TracedFailure {
+/** Where it failed, and what the size of its request is compared with. */
+interface Located {
+  readonly site: FailingSite | null;
+  readonly sizes: SizeContext | null;
+}
+
+export interface TracedFailure extends Located {
   readonly facts: OomFacts;
   readonly oom: SnapshotOom;
   readonly message: Message | undefined;
   readonly rank: RankContext | undefined;
 }
 
-export interface MessageFailure {
+export interface MessageFailure extends Located {
   readonly facts: OomFacts;
   readonly oom: null;
   readonly message: Message;
@@ -83,17 +93,43 @@ async function failuresOf(
 ): Promise<(TracedFailure | MessageFailure)[]> {
   const steps = groupBy(await store.all('verdict.steps', { run_id: runId }), ({ failure }) => failure);
   const kept = groupBy(await store.all('verdict.kept', { run_id: runId }), ({ failure }) => failure);
-  return (await store.all('verdict.failures', { run_id: runId })).map((row) => {
+  const rows = await store.all('verdict.failures', { run_id: runId });
+  const siteOf = await sitesOf(store, rows);
+  const failures = rows.map((row): TracedFailure | MessageFailure => {
     const oom = traced[row.failure];
     const rank = context?.of(row);
-    if (oom === undefined) return messageFailureOf(row, rank, total);
+    if (oom === undefined) return { ...messageFailureOf(row, rank, total), site: siteOf(row) };
     const trace = traceOf(row, oom, { steps: steps.get(row.failure) ?? [], kept: kept.get(row.failure) ?? [] });
-    return { facts: { ...factsOf(row, { oom, rank, total }), trace }, oom, message: messageOf(row), rank };
+    const facts = { ...factsOf(row, { oom, rank, total }), trace };
+    return { facts, oom, message: messageOf(row), rank, site: siteOf(row), sizes: null };
   });
+  const sizes = { failures, view: context === null ? null : new View(await factsOfRun(store, runId)) };
+  return failures.map((failure) => ({ ...failure, sizes }));
+}
+
+/** From the stack of a trace, else from the traceback of the message; ranks fail in the same place. */
+async function sitesOf(store: Store, rows: readonly FactRow[]): Promise<(row: FactRow) => FailingSite | null> {
+  const stacks = await readStacks(
+    store,
+    rows.flatMap(({ snapshot_id: snapshot, stack_id: id }) => (snapshot === null || id === null ? [] : [id])),
+  );
+  const sites = new Map<string, FailingSite | null>();
+  return (row) => {
+    const { stack_id: id, frames } = row;
+    const key = id === null ? (frames ?? '') : String(id);
+    let site = sites.get(key);
+    if (site === undefined) {
+      site = failingSite((id === null ? undefined : stacks.get(id)) ?? readFrames(frames), messagePlace(row));
+      sites.set(key, site);
+    }
+    return site === null ? null : { ...site, place: messagePlace(row) };
+  };
 }
 
 export function messageFailureOf(row: FactRow, rank?: RankContext, total?: Figure): MessageFailure {
-  return { facts: factsOf(row, { oom: undefined, rank, total }), oom: null, message: messageOf(row)!, rank };
+  const site = failingSite(readFrames(row.frames), messagePlace(row));
+  const facts = factsOf(row, { oom: undefined, rank, total });
+  return { facts, oom: null, message: messageOf(row)!, rank, site, sizes: null };
 }
 
 function messageOf({ kind, rank, device, text, ...row }: FactRow): Message | undefined {

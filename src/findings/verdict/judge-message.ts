@@ -7,6 +7,7 @@ import { account } from './accounting.js';
 import { capturesFor, describeTests, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { EvidenceLog, type OomFacts } from './facts.js';
+import { addFailingSite } from './failing-site.js';
 import type { MessageFailure } from './failures.js';
 
 /** Default values of a verdict's optional parts. */
@@ -44,7 +45,7 @@ export const UNDECIDED = {
 
 /** The verdict of a message, with what its run adds. `addHostEvidence`: of the run, for failures of the host. */
 export function judgeMessage(
-  { facts, message, rank }: MessageFailure,
+  { facts, message, rank, site, sizes }: MessageFailure,
   judged: Judged,
   addHostEvidence?: (evidence: EvidenceLog) => void,
 ): Verdict {
@@ -68,6 +69,7 @@ export function judgeMessage(
     evidence.add('impossible_figures', message.place, {
       items: facts.impossible.map((name) => ({ name, numbers: {} })),
     });
+  addFailingSite(evidence, facts, site, sizes);
   rank?.addEvidence(evidence, facts.total, 'message');
   evidence.mark(1, 'context');
   return conclude(facts, judged, evidence);

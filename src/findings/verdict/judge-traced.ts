@@ -13,6 +13,7 @@ import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import type { Judged } from './combine.js';
 import { EvidenceLog } from './facts.js';
+import { addFailingSite } from './failing-site.js';
 import type { TracedFailure } from './failures.js';
 import { conclude, shorten } from './judge-message.js';
 
@@ -29,7 +30,7 @@ const MOST_SITES = 3;
 
 export async function judgeTraced(
   store: Store,
-  { oom, message, facts, rank }: TracedFailure,
+  { oom, message, facts, rank, site, sizes }: TracedFailure,
   judged: Judged,
   /** Null for a rank whose trace is not read again. */
   deeper: Deeper | null,
@@ -42,6 +43,7 @@ export async function judgeTraced(
   });
   if (message !== undefined)
     evidence.add('message', message.place, { names: { text: shorten(message.text) }, about: 'message' });
+  addFailingSite(evidence, facts, site === null ? null : { ...site, place: oom.source }, sizes);
   const firstEntry = evidence.entries.length;
   if (oom.freedAfterOom) evidence.add('dumped_later', oom.source);
   evidence.add('expandable_segments', oom.source, {

@@ -169,12 +169,22 @@ export function reasons(verdict: Verdict): string[] {
   const texts = (about: string): string[] => evidence.filter((entry) => entry.about === about).map(({ text }) => text);
   const [decides, ...others] = texts('test');
   const [reproduced, counterfactual] = texts('replay');
+  const [site] = texts('site');
   const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration')?.text;
   const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
   const candidates = isOutsideGpu
     ? [...texts('message'), decides, ...others, ...texts('context'), lastIteration]
-    : [decides, counterfactual ?? reproduced, ...others, ...texts('context'), ...texts('message'), texts('request')[0]];
-  return candidates.filter((text) => text !== undefined).slice(0, MOST_REASONS);
+    : [
+        decides,
+        site,
+        counterfactual ?? reproduced,
+        ...others,
+        ...texts('context'),
+        ...texts('message'),
+        texts('request')[0],
+      ];
+  const most = MOST_REASONS + (!isOutsideGpu && site !== undefined ? 1 : 0);
+  return candidates.filter((text) => text !== undefined).slice(0, most);
 }
 
 // ---- memory and sites

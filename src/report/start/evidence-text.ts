@@ -54,6 +54,7 @@ function capturesOf({ captures }: Verdict): ScreenSection {
 function bodyOf(verdict: Verdict): ScreenSection[] {
   const { evidence } = verdict;
   const asked = evidence.filter(({ about }) => about === 'request');
+  const site = evidence.filter(({ about }) => about === 'site');
   const message = evidence.filter(({ about }) => about === 'message');
   const testResults = evidence.filter(({ about }) => about === 'test');
   const replayed = evidence.filter(({ about }) => about === 'replay');
@@ -64,6 +65,7 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
   return [
     section('request', asked.map(withRequest), 20, 1),
     section('message', asked.length === 0 ? message.map(withHandle) : [], 20, 1),
+    section('where', site.map(withHandle), 20, 1),
     section('memory', total === null ? [] : [sumText(total, verdict.accounting) + caveat(total)], 20, 4, UNCUT),
     // From a profile. No other line shows this part.
     section('outside', total === null ? [] : outsideOf(total, profiled), 20, 1, UNCUT),

@@ -10,6 +10,7 @@ import {
   PART_WORDS,
   plain,
   requestOf,
+  SITE_WORDS,
   shortOf,
   times,
   type View,
@@ -75,12 +76,39 @@ export const otherSegmentsText: Words = (v) => {
   return `with ${setting} ${FAILS[outcome] ?? 'it fails later'}, ${range(v, 'short')} short${bounds}`;
 };
 
+const SIZES: Readonly<Record<string, Words>> = {
+  beyond_device: (v) => `one tensor of ${v.bytes('request_bytes')}, which is larger than the device`,
+  equal_ranks: (v) =>
+    `${v.count('ranks')} ranks hold the same ${v.bytes('live_bytes')}: nothing is sharded where this failed`,
+  like_live(v) {
+    const is =
+      v.has('activity') && v.name('activity') === 'gradient_buffers' ? 'a buffer for all of it' : 'a second copy of it';
+    return `${v.bytes('request_bytes')} are about as much as all that was live (${v.bytes('live_bytes')}): ${is}`;
+  },
+  tokens: (v) =>
+    `${v.bytes('request_bytes')} are ${v.count('tokens')} tokens × a vocabulary of ${v.count('vocabulary')} × ${v.count('element_bytes')} bytes`,
+  vocabulary: (v) =>
+    `${v.bytes('request_bytes')} would be ${v.count('tokens')} tokens × a vocabulary of ${v.count('vocabulary')} × ${v.count('element_bytes')} bytes`,
+  one_tensor: (v) => `one tensor of ${v.bytes('request_bytes')}`,
+};
+
+/** `failed in forward mlp.py:31, while running an MLP; one tensor of 30.56 GiB`. */
+function siteText(v: View): string {
+  const where = v.has('site') ? [`failed in ${v.name('site')}`] : [];
+  const code = v.has('code') ? [`at \`${v.name('code')}\``] : [];
+  const activity = v.has('activity') ? [`while ${wordsOf(SITE_WORDS, v.name('activity'))}`] : [];
+  const what = [...where, ...code, ...activity].join(', ');
+  const size = v.has('size') ? [wordsOf(SIZES, v.name('size'))(v)] : [];
+  return [...(what === '' ? [] : [what]), ...size].join('; ');
+}
+
 const span = (v: View, last: string): string => `${v.count('first_iteration')} to ${v.count(last)}`;
 
 const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   request: (v) => `failed allocation: ${requestText(v)}`,
   message: (v) => v.name('text'),
   failure_line: (v) => `${v.name('incident') === 'other' ? 'error' : plain(v.name('incident'))}: ${v.name('text')}`,
+  failing_site: siteText,
   raised_in: (v) => `raised in ${v.name('frame')}`,
   dumped_later: () =>
     'the dump was written after the exception had freed memory: this is the state at the OOM, walked back',

@@ -87,6 +87,27 @@ export function listed(items: readonly Item[], word: (item: Item) => string, mos
 export const processWords = ({ name, numbers }: Item): string =>
   `pid ${numbers['pid'] ?? 'unknown'}${name === null ? '' : ` (${name})`}`;
 
+/** What a failing stack was doing: `src/knowledge/activities.yaml`. */
+export const SITE_WORDS: Readonly<Record<string, string>> = {
+  engine_wakeup: 'the inference engine was waking up',
+  evaluation: 'evaluating',
+  checkpoint_save: 'saving a checkpoint',
+  checkpoint_load: 'loading a checkpoint',
+  optimizer_init: 'creating optimizer states',
+  logits_loss: 'computing logits, loss or log-probabilities',
+  gradient_buffers: 'creating gradient buffers',
+  weight_loading: 'loading weights',
+  model_construction: 'constructing the model (creating weights)',
+  optimizer_step: 'running the optimizer step',
+  recompute: 'recomputing activations in the backward pass',
+  collectives: 'running a collective (gathering or reducing tensors of other ranks)',
+  moe_dispatch: 'running the experts of a mixture-of-experts layer, or their dispatch',
+  attention: 'computing attention',
+  mlp: 'computing an MLP',
+  data_loading: 'moving input to the device',
+  backward: 'running the backward pass',
+};
+
 /** What a rank did when it failed. */
 export const ACTIVITY_WORDS: Readonly<Record<string, string>> = {
   checkpoint_save: 'saving a checkpoint',

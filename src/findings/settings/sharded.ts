@@ -1,0 +1,23 @@
+/** Whether settings split parameters over GPUs. */
+import { asNumber } from './values.js';
+import type { View } from './view.js';
+
+const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
+  value !== null && !/^(?:0|False|None|none|)$/.test(value);
+
+/** Each data-parallel rank keeps a share of parameters, gradients and optimizer states. */
+export function isFullySharded(view: View): boolean {
+  return (
+    view.setting('zero_stage').value === '3' ||
+    isConfigured(view.setting('use_torch_fsdp2')) ||
+    isConfigured(view.setting('use_megatron_fsdp')) ||
+    isConfigured(view.setting('fsdp'))
+  );
+}
+
+const MODEL_PARALLEL = ['tensor', 'pipeline', 'expert'].map((name) => `${name}_model_parallel_size`);
+
+/** By data parallelism or model parallelism. */
+export function isSharded(view: View): boolean {
+  return isFullySharded(view) || MODEL_PARALLEL.some((key) => (asNumber(view.setting(key).value) ?? 1) > 1);
+}

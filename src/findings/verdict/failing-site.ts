@@ -1,0 +1,167 @@
+/** Where a request failed, what was being done there, and what its size means. */
+import { callSite } from '../../attribution/frames/call-site.js';
+import type { Place } from '../../model/place.js';
+import { known, named } from '../../model/statement.js';
+import type { FailingFrame } from '../../model/tables.js';
+import { GIB } from '../../model/units.js';
+import { isSharded } from '../settings/sharded.js';
+import { asNumber } from '../settings/values.js';
+import type { View } from '../settings/view.js';
+import { type CodeFrame, failingActivity } from '../stacks/failing-activity.js';
+import type { EvidenceLog, Figure, OomFacts } from './facts.js';
+
+export interface FailingSite {
+  /** Of `src/knowledge/activities.yaml`; null where nothing shows it. */
+  readonly activity: string | null;
+  /** `function file:line` of the innermost frame that is not torch's. */
+  readonly site: string;
+  /** The innermost Python frame's function and file: `flash_attn_func …/flash_attn_interface.py`. */
+  readonly innermost: string;
+  /** Its line of code, where the traceback prints it. */
+  readonly code: string | null;
+  readonly place: Place;
+}
+
+export function readFrames(json: string | null): CodeFrame[] {
+  if (json === null) return [];
+  return codeFrames(JSON.parse(json) as readonly FailingFrame[]);
+}
+
+export function codeFrames(frames: readonly FailingFrame[]): CodeFrame[] {
+  return frames.map(({ function: name, file, ...rest }) => ({ ...rest, name, filename: file }));
+}
+
+/** Null without frames; innermost first. */
+export function failingSite(frames: readonly CodeFrame[], place: Place): FailingSite | null {
+  const site = callSite(frames);
+  if (site === undefined) return null;
+  const own = frames.find((frame) => callSite([frame]) === site);
+  const python = frames.find(({ filename }) => /\.pyw?$/.test(filename));
+  return {
+    activity: failingActivity(frames),
+    site,
+    innermost: python === undefined ? '' : `${python.name} ${python.filename}`,
+    code: own?.source ?? null,
+    place,
+  };
+}
+
+/** Weights are made or read: what fills the device is weights. */
+const MAKES_WEIGHTS: ReadonlySet<string> = new Set(['model_construction', 'weight_loading']);
+/** A request this large, against the device, is one tensor to look at. */
+const LARGE_SHARE = 1 / 3;
+/** Of all that is live: smaller requests match it by accident. */
+const LEAST_COPY_BYTES = GIB;
+const COPY_DOUBT = 0.03;
+/** Of ranks that hold the same. */
+const RANK_DOUBT = 0.01;
+
+interface Neighbour {
+  readonly facts: Pick<OomFacts, 'rank' | 'device' | 'allocated'>;
+  readonly site: FailingSite | null;
+}
+
+export interface SizeContext {
+  /** Every failure of the run, this one included. */
+  readonly failures: readonly Neighbour[];
+  /** Of the run's settings; null where none was read. */
+  readonly view: View | null;
+}
+
+/** Adds one statement: where it failed, while doing what, and what the size means where figures show it. */
+export function addFailingSite(
+  evidence: EvidenceLog,
+  facts: OomFacts,
+  site: FailingSite | null,
+  context: SizeContext | null,
+): void {
+  const size = sizeOf(facts, site, context);
+  if (site === null && size === null) return;
+  // A trace names its site with the request.
+  if (site !== null && site.activity === null && size === null && facts.requestSite !== null) return;
+  const place = site?.place ?? facts.request?.source;
+  if (place === undefined) return;
+  evidence.add('failing_site', place, {
+    numbers: known({ request_bytes: facts.request?.bytes, ...size?.numbers }),
+    names: named({
+      site: site?.site,
+      activity: site?.activity,
+      innermost: site?.innermost,
+      code: site?.code,
+      size: size?.kind,
+    }),
+    about: 'site',
+  });
+}
+
+interface Size {
+  readonly kind: 'beyond_device' | 'equal_ranks' | 'like_live' | 'tokens' | 'vocabulary' | 'one_tensor';
+  readonly numbers: Readonly<Record<string, number>>;
+}
+
+function sizeOf(facts: OomFacts, site: FailingSite | null, context: SizeContext | null): Size | null {
+  const { request, total, allocated } = facts;
+  const activity = site?.activity ?? null;
+  if (request === null) return null;
+  if (total !== null && request.bytes > total.bytes) return { kind: 'beyond_device', numbers: {} };
+  const isWeights = activity !== null && MAKES_WEIGHTS.has(activity);
+  if (isWeights && allocated !== null && context !== null) {
+    const ranks = equalRanks(allocated, activity, context);
+    if (ranks > 1) return { kind: 'equal_ranks', numbers: { ranks, live_bytes: allocated.bytes } };
+  }
+  if (
+    allocated !== null &&
+    request.bytes >= LEAST_COPY_BYTES &&
+    Math.abs(request.bytes - allocated.bytes) <= COPY_DOUBT * allocated.bytes + allocated.precisionBytes
+  )
+    return { kind: 'like_live', numbers: { live_bytes: allocated.bytes } };
+  if (activity === 'logits_loss' && context?.view != null) {
+    const shape = shapeOfLogits(request.bytes, context.view);
+    if (shape !== null) return shape;
+  }
+  return total !== null && request.bytes >= LARGE_SHARE * total.bytes ? { kind: 'one_tensor', numbers: {} } : null;
+}
+
+/** Ranks, this one included, that failed while doing the same with as much allocated; 0 where the weights are split. */
+function equalRanks(allocated: Figure, activity: string, { failures, view }: SizeContext): number {
+  if (view !== null && isSharded(view)) return 0;
+  const places = new Set(
+    failures
+      .filter(
+        ({ facts, site }) =>
+          site?.activity === activity &&
+          facts.allocated !== null &&
+          Math.abs(facts.allocated.bytes - allocated.bytes) <= RANK_DOUBT * allocated.bytes,
+      )
+      .map(({ facts }) => `${facts.rank} ${facts.device}`),
+  );
+  return places.size;
+}
+
+const ELEMENT_BYTES = [4, 2] as const;
+/** Tokens as the settings have them may be padded. */
+const TOKEN_DOUBT = 0.01;
+const LEAST_VOCABULARY = 10_000;
+const MOST_VOCABULARY = 400_000;
+
+/** Logits are tokens × vocabulary × bytes: with one of the two known, the other follows. */
+function shapeOfLogits(bytes: number, view: View): Size | null {
+  const number = (key: string): number | null => asNumber(view.setting(key).value);
+  const [sequence, batch] = [number('seq_length'), number('micro_batch_size')];
+  const tokens = sequence === null ? null : (sequence * (batch ?? 1)) / (number('context_parallel_size') ?? 1);
+  const whole = number('padded_vocab_size') ?? number('vocab_size');
+  const vocabulary = whole === null ? null : whole / (number('tensor_model_parallel_size') ?? 1);
+  if (vocabulary !== null) {
+    const fits = (size: number): boolean =>
+      tokens !== null && Math.abs(bytes / (vocabulary * size) - tokens) <= TOKEN_DOUBT * tokens;
+    const element = ELEMENT_BYTES.find(fits) ?? 4;
+    return {
+      kind: 'tokens',
+      numbers: { tokens: Math.round(bytes / (vocabulary * element)), vocabulary, element_bytes: element },
+    };
+  }
+  if (tokens === null || batch === null) return null;
+  const implied = Math.round(bytes / (tokens * 4));
+  if (implied < LEAST_VOCABULARY || implied > MOST_VOCABULARY) return null;
+  return { kind: 'vocabulary', numbers: { tokens, vocabulary: implied, element_bytes: 4 } };
+}
