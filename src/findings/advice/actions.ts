@@ -17,10 +17,14 @@ interface ListedFix {
   readonly saving_bytes: number | null;
   /** It changes what is computed. */
   readonly numerics: boolean;
+  /** It acts on what was being allocated. */
+  readonly acts: boolean;
 }
 
-/** Of what changes no results, the largest saving that is known; else the first of the list. */
+/** What acts on the failing allocation; else of what changes no results, the largest saving that is known; else the first of the list. */
 function worthTrying(open: readonly ListedFix[]): readonly ListedFix[] {
+  const acting = open.filter(({ acts }) => acts);
+  if (acting.length > 0) return acting.slice(0, MOST_TRIED);
   const [largest] = open
     .filter(({ saving_bytes: bytes, numerics }) => (bytes ?? 0) > 0 && !numerics)
     .toSorted((a, b) => b.saving_bytes! - a.saving_bytes!);

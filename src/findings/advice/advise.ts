@@ -13,6 +13,7 @@ import { ChangeJudge, type Judgement } from '../lint/change.js';
 import { View } from '../settings/view.js';
 import { actionsOf } from './actions.js';
 import { ChangeEstimator } from './estimate-change.js';
+import { FixOrder } from './failing.js';
 import { type Cost, type FixContext, type FixSpec, type Proposal, reachBytes, type Saving, sizesOf } from './fix.js';
 import { FIXES } from './fixes/index.js';
 import { nonFixesOf } from './non-fixes.js';
@@ -66,15 +67,18 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
   const published = publishedCase(context);
   const shortfall = shortfallOf(situation);
   const need = shortfall.bytes === null ? null : shortfall.bytes + toCome;
+  const order = new FixOrder(situation);
   const scored = (situation.ranOut ? FIXES : [])
-    .filter((spec) => suits(spec, situation) && acts(spec, context))
+    .filter((spec) => suits(spec, situation) && order.allows(spec) && acts(spec, context))
     .flatMap((spec) => spec.propose(context).map((proposal) => ({ spec, proposal })))
     .map(({ spec, proposal }) => scoreFix(context, spec, proposal, published, judge.judge(proposal.change)))
     .filter(({ saving, judgement }) => judgement.broken.length > 0 || !isUseless(saving));
   const open = scored.filter(({ judgement }) => judgement.broken.length === 0 && judgement.undecided.length === 0);
-  const plan = planOf({
+  const planned = planOf({
     needBytes: situation.verdict.cause === 'capacity' ? need : null,
-    candidates: open.map((fix) => candidateOf(fix, situation)),
+    candidates: open
+      .filter(({ spec, closes }) => closes === true || !order.cannotTouch(spec))
+      .map((fix) => candidateOf(fix, situation)),
     estimate: (change) => estimator?.change(change)?.saving_bytes ?? null,
     closes: (change, saving) =>
       situation.verdict.cause === 'capacity'
@@ -85,12 +89,21 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
       return broken.length === 0 && undecided.length === 0;
     },
   });
+  const acting = open.filter(({ spec }) => order.acts(spec));
+  // What is not known to be enough gives way to what acts on the failing allocation.
+  const plan =
+    planned === null || planned.closes === true || acting.length === 0
+      ? planned
+      : acting.some(({ proposal }) => planned.fixes.includes(proposal.id))
+        ? planned
+        : null;
   const chosen = new Set(plan?.fixes ?? []);
   const ordered = scored
     .map((scoredFix) => ({ scoredFix, status: statusOf(scoredFix, chosen) }))
     .sort(
       (a, b) =>
         Number(a.status === 'forbidden') - Number(b.status === 'forbidden') ||
+        order.rank(a.scoredFix.spec) - order.rank(b.scoredFix.spec) ||
         a.scoredFix.spec.order - b.scoredFix.spec.order,
     );
   if (situation.ranOut && !situation.isMegatron)
@@ -112,7 +125,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
   if (situation.components === null && situation.verdict.cause === 'capacity')
     limits.push('No memory snapshot of the failing rank: savings are estimates, not shares of what was live.');
   const { verdict } = situation;
-  const planned = scored.filter(({ proposal }) => chosen.has(proposal.id)).map(({ proposal }) => proposal);
+  const pasted = scored.filter(({ proposal }) => chosen.has(proposal.id)).map(({ proposal }) => proposal);
   return {
     schema: 'mbforensics/advise@1',
     run: situation.run,
@@ -125,7 +138,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     components: [...(situation.components ?? [])].map(([component, bytes]) => ({ component, bytes })),
     published_case: published?.name ?? null,
     fixes: ordered.map(({ scoredFix, status }, i) => describeFix(view, scoredFix, status, i + 1, published)),
-    plan: plan === null ? null : { ...plan, paste: pasteOf(view, plan.change, planned) },
+    plan: plan === null ? null : { ...plan, paste: pasteOf(view, plan.change, pasted) },
     actions: actionsOf(
       verdict.steps,
       plan,
@@ -136,6 +149,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
         isReplayed: scoredFix.saving.by === 'what_if',
         saving_bytes: scoredFix.saving.bytes,
         numerics: scoredFix.spec.numerics === true,
+        acts: order.acts(scoredFix.spec),
       })),
     ),
     non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],

@@ -53,6 +53,7 @@ const TARGETS = {
   weights: ['parameter', 'fp8_buffer'],
   state: ['parameter', 'gradient', 'optimizer_state', 'fp8_buffer'],
   flow: ['activation', 'logits_loss', 'recompute', 'moe_dispatch', 'temporary'],
+  layers: ['activation', 'recompute', 'moe_dispatch', 'temporary'],
   logits: ['logits_loss', 'temporary'],
   graphs: ['graph_pool'],
 } as const satisfies Readonly<Record<string, readonly Component[]>>;
@@ -82,6 +83,8 @@ interface FixData {
   readonly acts_on?: Target;
   /** Missing: a setting of Megatron. `any`: of the process. `other`: for runs of other trainers. */
   readonly trainer?: 'any' | 'other';
+  /** Only for what was being allocated; see `failing.ts`. */
+  readonly site?: 'activity' | 'size';
   /** The guides, by name. */
   readonly source: string;
 }
@@ -247,7 +250,7 @@ export function reachBytes({ situation, stateToComeBytes, flowToComeBytes }: Fix
       ? stateToComeBytes + flowToComeBytes
       : on === 'optimizer' || on === 'state'
         ? stateToComeBytes
-        : on === 'flow' || on === 'logits'
+        : on === 'flow' || on === 'layers' || on === 'logits'
           ? flowToComeBytes
           : 0;
   const live =

@@ -146,7 +146,7 @@ function sectionsOf(
       least: Math.max(1, pasted.length),
       style: (line, item) => (item < pasted.length ? cyan(line) : line),
     },
-    section('WHY', isRunAnswer(first, result) ? [] : reasons(first), 1),
+    section('WHY', isRunAnswer(first, result) ? [] : reasons(first), leastReasons(first)),
     memorySection(first),
     ...runSections(first, result),
     sitesSection(first),
@@ -171,6 +171,12 @@ function toneOf(verdict: Verdict, result: DiagnoseResult): (text: string) => str
   const { cause } = verdict;
   if (result.run_state?.state === 'running_or_cut' && isRunAnswer(verdict, result)) return (text) => text;
   return cause === 'not_oom' ? green : cause === 'undecided' ? yellow : red;
+}
+
+/** Lines of WHY that stay: what decides, and with it what was being allocated. */
+function leastReasons(first: Verdict): number {
+  const hasSite = first.evidence.some(({ about }) => about === 'site');
+  return hasSite ? (shownSites(first).length > 0 ? 3 : 4) : 2;
 }
 
 function memorySection(verdict: Verdict): Section {

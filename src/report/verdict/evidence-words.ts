@@ -95,11 +95,11 @@ const SIZES: Readonly<Record<string, Words>> = {
 /** `failed in forward mlp.py:31, while running an MLP; one tensor of 30.56 GiB`. */
 function siteText(v: View): string {
   const where = v.has('site') ? [`failed in ${v.name('site')}`] : [];
-  const code = v.has('code') ? [`at \`${v.name('code')}\``] : [];
+  const code = v.has('code') ? ` (\`${v.name('code')}\`)` : '';
   const activity = v.has('activity') ? [`while ${wordsOf(SITE_WORDS, v.name('activity'))}`] : [];
-  const what = [...where, ...code, ...activity].join(', ');
+  const what = [...where, ...activity].join(', ');
   const size = v.has('size') ? [wordsOf(SIZES, v.name('size'))(v)] : [];
-  return [...(what === '' ? [] : [what]), ...size].join('; ');
+  return `${[...(what === '' ? [] : [what]), ...size].join('; ')}${code}`;
 }
 
 const span = (v: View, last: string): string => `${v.count('first_iteration')} to ${v.count(last)}`;

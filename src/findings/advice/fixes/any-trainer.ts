@@ -1,17 +1,14 @@
 /** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
+import { isFullySharded } from '../../settings/sharded.js';
+import { failingActivityOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
 
+const WEIGHTS: ReadonlySet<string> = new Set(['model_construction', 'weight_loading']);
 const NOTHING = { settings: {}, env: {} };
 const unknownSaving = (text: string) => ({ bytes: null, by: null, text });
 
 const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
   value !== null && !/^(?:0|False|None|none|)$/.test(value);
-
-/** Parameters, gradients and states are sharded already. */
-const isSharded = ({ view }: FixContext): boolean =>
-  view.setting('zero_stage').value === '3' ||
-  isConfigured(view.setting('use_torch_fsdp2')) ||
-  isConfigured(view.setting('fsdp'));
 
 const checkpointsAlready = ({ view }: FixContext): boolean =>
   isConfigured(view.setting('checkpoint_activations')) || isConfigured(view.setting('recompute_granularity'));
@@ -66,7 +63,9 @@ const setToNone = fixSpec('set-to-none', ({ view }) => {
 });
 
 const shard = fixSpec('shard-state', (context) => {
-  if (isSharded(context) || context.config.world === 1) return [];
+  if (isFullySharded(context.view) || context.config.world === 1) return [];
+  // As the weights are made, or loaded, the fix for just that takes its place.
+  if (WEIGHTS.has(failingActivityOf(context.situation) ?? '')) return [];
   return [
     {
       id: 'shard-state',

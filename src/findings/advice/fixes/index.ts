@@ -3,6 +3,7 @@ import type { FixSpec } from '../fix.js';
 import { ACTIVATION_FIXES } from './activations.js';
 import { ALLOCATOR_FIXES } from './allocator.js';
 import { ANY_TRAINER_FIXES } from './any-trainer.js';
+import { SITE_FIXES } from './failing-site.js';
 import { HOST_FIXES } from './host.js';
 import { OPTIMIZER_FIXES } from './optimizer.js';
 import { PARALLEL_FIXES } from './parallel.js';
@@ -16,4 +17,5 @@ export const FIXES: readonly FixSpec[] = [
   ...PARALLEL_FIXES,
   ...HOST_FIXES,
   ...ANY_TRAINER_FIXES,
+  ...SITE_FIXES,
 ].sort((a, b) => a.order - b.order);

@@ -1,0 +1,60 @@
+/** Which fixes act on what was being allocated: `src/knowledge/activities.yaml`. */
+import { type ActivityData, activityData } from '../../knowledge/activities.js';
+import type { Evidence } from '../../model/verdict.js';
+import type { Situation } from './situation.js';
+
+/** Ranks of fixes; those that act on what failed have the numbers below, in the order to try them. */
+const NEUTRAL = 1000;
+const LAST = 2000;
+
+interface ListedFix {
+  readonly id: string;
+  readonly acts_on?: string | undefined;
+  readonly site?: 'activity' | 'size' | undefined;
+}
+
+export function failingSiteOf({ verdict }: Pick<Situation, 'verdict'>): Evidence | undefined {
+  return verdict.evidence.find(({ kind }) => kind === 'failing_site');
+}
+
+export function failingActivityOf(situation: Pick<Situation, 'verdict'>): string | null {
+  return failingSiteOf(situation)?.names['activity'] ?? null;
+}
+
+export class FixOrder {
+  private readonly activity: ActivityData | undefined;
+  /** Where memory is in pieces or outside PyTorch, what was being allocated does not decide. */
+  private readonly decides: boolean;
+
+  constructor(situation: Situation) {
+    const id = failingActivityOf(situation);
+    this.activity = id === null ? undefined : activityData().find((one) => one.id === id);
+    this.decides = situation.verdict.cause === 'capacity' || situation.verdict.cause === 'undecided';
+  }
+
+  /** False for what cannot help: it acts on what does not exist yet, or is for another activity. */
+  allows(fix: ListedFix): boolean {
+    if (fix.site === 'activity' && this.activity?.first?.includes(fix.id) !== true) return false;
+    return !names(this.activity?.no_use, fix);
+  }
+
+  rank(fix: ListedFix): number {
+    if (!this.decides) return NEUTRAL;
+    if (fix.site === 'size') return -1;
+    const place = this.activity?.first?.indexOf(fix.id) ?? -1;
+    if (place >= 0) return place;
+    return names(this.activity?.last, fix) ? LAST : NEUTRAL;
+  }
+
+  acts(fix: ListedFix): boolean {
+    return this.rank(fix) < NEUTRAL;
+  }
+
+  cannotTouch(fix: ListedFix): boolean {
+    return this.rank(fix) === LAST;
+  }
+}
+
+function names(list: readonly string[] | undefined, { id, acts_on: target }: ListedFix): boolean {
+  return list !== undefined && (list.includes(id) || (target !== undefined && list.includes(target)));
+}

@@ -1,0 +1,301 @@
+/** Fixes that act on what was being allocated, as the failing frame and the size of the request show it. */
+
+import { isFullySharded } from '../../settings/sharded.js';
+import { failingActivityOf, failingSiteOf } from '../failing.js';
+import { type FixContext, type FixSpec, fixSpec, type Proposal, unmeasured, wordOf } from '../fix.js';
+
+const NOTHING = { settings: {}, env: {} };
+const NOT_MEASURED = unmeasured('no source has a figure');
+const unknownSaving = (text: string) => ({ bytes: null, by: null, text });
+
+/** A change of code, or one whose value only the user can choose. */
+function proposal(id: string, title: string, saves: string, more: Partial<Proposal> = {}): Proposal {
+  return { id, title, change: NOTHING, saving: unknownSaving(saves), cost: NOT_MEASURED, ...more };
+}
+
+const hasSettings = ({ situation }: FixContext): boolean => situation.isMegatron && situation.facts.settings.size > 0;
+/** Megatron whose settings were not read: its flags can be named, their values not. */
+const isBareMegatron = (context: FixContext): boolean => context.situation.isMegatron && !hasSettings(context);
+const isMoeSite = ({ situation }: FixContext): boolean =>
+  /moe|expert|grouped/i.test(failingSiteOf(situation)?.names['site'] ?? '');
+
+const shardWeights = fixSpec('shard-weights', (context) => {
+  const { config, view } = context;
+  if (isBareMegatron(context)) {
+    const expert = isMoeSite(context) ? 'expert, ' : '';
+    return [
+      proposal(
+        'shard-weights',
+        `weights split over more GPUs: more ${expert}tensor or pipeline parallelism, or Megatron-FSDP; with more GPUs if the layout does not allow it`,
+        'each GPU has its share of the weights, and later of gradients and optimizer states',
+      ),
+    ];
+  }
+  if (isFullySharded(view))
+    return [
+      proposal(
+        'shard-weights',
+        'more GPUs, or weights made on the meta device and in shards: here they are whole before they are sharded',
+        'each GPU has its share of the weights',
+      ),
+    ];
+  if (config.world === 1)
+    return [
+      proposal(
+        'shard-weights',
+        'more GPUs, with the weights sharded over them',
+        'each GPU has its share of the weights',
+        {
+          requires: ['more than one GPU'],
+        },
+      ),
+    ];
+  return [
+    proposal(
+      'shard-weights',
+      'weights sharded over the GPUs while they are made: DeepSpeed ZeRO stage 3, or FSDP of a model on the meta device; or more GPUs',
+      'each GPU has its share of the weights instead of all of them',
+      {
+        requires: ['more than one GPU'],
+      },
+    ),
+  ];
+});
+
+const shardedLoading = fixSpec('sharded-loading', (context) => {
+  if (isBareMegatron(context) || context.config.world === 1) return [];
+  return [
+    proposal(
+      'sharded-loading',
+      'weights loaded in shards: from_pretrained() after the DeepSpeed configuration of ZeRO stage 3, or fsdp_cpu_ram_efficient_loading of Accelerate; never .to("cuda") before sharding',
+      'no GPU has all weights at any time',
+      { requires: ['more than one GPU'] },
+    ),
+  ];
+});
+
+const fewerBytes = fixSpec('fewer-weight-bytes', (context) => {
+  if (context.situation.isMegatron) return [];
+  return [
+    proposal(
+      'fewer-weight-bytes',
+      'fewer bytes for each weight: bf16 instead of fp32; 4 or 8 bits where only adapters are trained',
+      'half of fp32 in bf16, an eighth in 4 bits',
+    ),
+  ];
+});
+
+const shardGradients = fixSpec('shard-gradients', (context) => {
+  const isSetTo = (name: string): boolean => context.view.setting('zero_stage').value === name;
+  if (isSetTo('2') || isFullySharded(context.view) || context.config.world === 1) return [];
+  return [
+    isBareMegatron(context)
+      ? proposal(
+          'shard-gradients',
+          'gradient buffers sharded or smaller: Megatron-FSDP, more tensor, pipeline or expert parallelism, or gradients reduced in bf16 (the distributed optimizer alone keeps them whole)',
+          'each GPU has its share of the gradients',
+        )
+      : proposal(
+          'shard-gradients',
+          'gradients sharded over the GPUs: DeepSpeed ZeRO stage 2 or 3, or FSDP instead of DistributedDataParallel',
+          'each GPU has its share of the gradients',
+          { requires: ['more than one GPU'] },
+        ),
+  ];
+});
+
+/** Of a Megatron configuration the setting that fuses the cross entropy is its own fix; log-probabilities are not in it. */
+const chunkedLoss = fixSpec('chunked-loss', (context) => {
+  const site = failingSiteOf(context.situation)?.names['site'] ?? '';
+  if (hasSettings(context) && !/log_?p|entropy_from/i.test(site)) return [];
+  return [
+    proposal(
+      'chunked-loss',
+      'loss and log-probabilities in chunks of tokens, or a fused linear cross entropy, and no copy of the logits (clone, float, contiguous)',
+      'the logits of all tokens are never in memory at once',
+    ),
+  ];
+});
+
+const capTokens = fixSpec('cap-tokens', (context) => {
+  if (hasSettings(context)) return [];
+  return [
+    proposal(
+      'cap-tokens',
+      'fewer tokens in a micro-batch: a lower limit of tokens on each GPU, and samples that are longer than it cut or left out',
+      'the tensor that failed grows with the tokens of a micro-batch',
+      { requires: ['no single sample may be longer than the limit'] },
+    ),
+  ];
+});
+
+const splitLogits = fixSpec('split-logits', (context) => {
+  if (hasSettings(context) || context.config.world === 1) return [];
+  return [
+    proposal(
+      'split-logits',
+      'logits split over GPUs: tensor parallelism over the vocabulary, or context (sequence) parallelism over the tokens',
+      'each GPU has its share of the logits',
+      { requires: ['more than one GPU'] },
+    ),
+  ];
+});
+
+const FUSED = /flash|fused(?!_softmax)|sdpa|scaled_dot_product|xformers|cudnn/i;
+
+const fusedKernel = fixSpec('fused-kernel', (context) => {
+  if (hasSettings(context)) return [];
+  const { innermost = '', code = '', site = '' } = failingSiteOf(context.situation)?.names ?? {};
+  const inForce = wordOf(context.view, 'attention_backend');
+  if (FUSED.test(`${innermost} ${code} ${site}`) || (inForce !== null && /flash|fused|sdpa/.test(inForce))) return [];
+  return [
+    proposal(
+      'fused-kernel',
+      context.situation.isMegatron
+        ? 'attention with a fused kernel: attention_backend flash or fused'
+        : 'attention with a fused kernel: attn_implementation="sdpa" or "flash_attention_2"',
+      'the matrix of scores, tokens × tokens for each head, is never in memory',
+      {
+        requires: ['a head size and a mask that the kernel supports'],
+        python: context.situation.isMegatron
+          ? []
+          : ['model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="sdpa")'],
+      },
+    ),
+  ];
+});
+
+const expertTokens = fixSpec('fewer-expert-tokens', (context) => {
+  if (hasSettings(context)) return [];
+  return [
+    proposal(
+      'fewer-expert-tokens',
+      'fewer tokens for the experts of one GPU: more expert parallelism, a capacity factor, or a smaller micro-batch',
+      'dispatched tokens and the activations of experts go with them; the fullest expert decides',
+    ),
+  ];
+});
+
+const saveOnHost = fixSpec('save-on-host', (context) => {
+  if (hasSettings(context)) return [];
+  return [
+    proposal(
+      'save-on-host',
+      'a checkpoint that is not gathered on one GPU: torch.distributed.checkpoint of the sharded state, or FSDP’s full state dict with cpu_offload',
+      'the copies for the checkpoint',
+    ),
+  ];
+});
+
+const loadOnHost = fixSpec('load-on-host', (context) => {
+  if (hasSettings(context)) return [];
+  return [
+    proposal(
+      'load-on-host',
+      'the checkpoint read into host memory: torch.load(path, map_location="cpu", mmap=True), or torch.distributed.checkpoint',
+      'the second copy of what is loaded',
+      { python: ['state = torch.load(path, map_location="cpu", mmap=True)'] },
+    ),
+  ];
+});
+
+const smallOptimizer = fixSpec('small-optimizer', (context) => {
+  if (hasSettings(context)) return [];
+  return [
+    proposal(
+      'small-optimizer',
+      'an optimizer with smaller states: 8-bit Adam, or one without second moments',
+      'a quarter of the states in 8 bits',
+    ),
+  ];
+});
+
+const foreachOff = fixSpec('optimizer-foreach', (context) => {
+  if (!/_(?:multi_tensor|foreach)_/.test(failingSiteOf(context.situation)?.names['innermost'] ?? '')) return [];
+  return [
+    proposal(
+      'optimizer-foreach',
+      'foreach=False or fused=True for the optimizer of PyTorch',
+      'about one copy of the parameters in the optimizer step',
+      { python: ['optimizer = torch.optim.AdamW(params, lr=lr, fused=True)'] },
+    ),
+  ];
+});
+
+const evaluation = fixSpec('smaller-evaluation', () => [
+  proposal(
+    'smaller-evaluation',
+    'evaluation without gradients and kept outputs, and with a smaller batch than training',
+    'activations of the evaluation, and the outputs that it gathers',
+  ),
+]);
+
+const freeBeforeWake = fixSpec('free-before-wake', () => [
+  proposal(
+    'free-before-wake',
+    'the trainer’s memory given back before the engine wakes: model and optimizer offloaded, then the cache emptied',
+    'what the trainer still had: its cache, and what can be offloaded',
+    { python: ['gc.collect(); torch.cuda.empty_cache()  # after offloading, before wake_up()'] },
+  ),
+]);
+
+const wakeInParts = fixSpec('wake-in-parts', () => [
+  proposal(
+    'wake-in-parts',
+    'weights and KV cache woken one after the other: the copies for the update of the weights are gone before the cache is made',
+    'the KV cache and the copies of weights are not in memory together',
+    {
+      python: [
+        'llm.wake_up(tags=["weights"])  # update the weights, free the copies',
+        'llm.wake_up(tags=["kv_cache"])',
+      ],
+    },
+  ),
+]);
+
+const engineShare = fixSpec('smaller-engine-share', () => [
+  proposal(
+    'smaller-engine-share',
+    'a smaller share of the device for the engine: gpu_memory_utilization (vLLM), mem_fraction_static (SGLang)',
+    'the KV cache is made as large as the share allows',
+  ),
+]);
+
+/** Of the device: a single request this large is one tensor. */
+const LARGE_SHARE = 1 / 3;
+
+const largeTensor = fixSpec('look-at-tensor', ({ situation, config }) => {
+  const bytes = situation.verdict.request?.bytes ?? null;
+  const { deviceBytes } = situation;
+  if (bytes === null || deviceBytes === null || bytes < LARGE_SHARE * deviceBytes || config.mbs !== 1) return [];
+  // Where the activity is known, so is the tensor.
+  if (failingActivityOf(situation) !== null) return [];
+  return [
+    proposal(
+      'look-at-tensor',
+      'the one large tensor first, since the batch is 1 already: a long sequence or many image tokens, logits, or attention without a fused kernel; a shorter max_length or fewer image tokens, a chunked or fused loss',
+      'the request itself is one tensor',
+    ),
+  ];
+});
+
+export const SITE_FIXES: readonly FixSpec[] = [
+  largeTensor,
+  shardWeights,
+  shardedLoading,
+  fewerBytes,
+  shardGradients,
+  chunkedLoss,
+  capTokens,
+  splitLogits,
+  fusedKernel,
+  expertTokens,
+  saveOnHost,
+  loadOnHost,
+  smallOptimizer,
+  foreachOff,
+  evaluation,
+  freeBeforeWake,
+  wakeInParts,
+  engineShare,
+];
