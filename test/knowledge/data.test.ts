@@ -7,12 +7,14 @@ import { lintRules } from '../../src/findings/lint/rules.js';
 import { FRAMEWORKS } from '../../src/findings/settings/facts.js';
 import { KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
+import { activityData } from '../../src/knowledge/activities.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
+import { SITE_WORDS } from '../../src/report/verdict/words.js';
 import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
@@ -23,6 +25,9 @@ const LIST = ['string'] as const;
 const GRADE = { 'measured?': 'string', 'asserted?': 'string', 'documented?': 'string', 'config?': 'string' };
 const effect = (...words: readonly string[]): Shape =>
   anyOf(oneOf(...words), Object.fromEntries(words.map((word) => [`${word}?`, 'string'])));
+
+const NAMES = anyOf('string', LIST);
+const FRAME: Shape = { 'file?': NAMES, 'function?': NAMES };
 
 const KNOB: Shape = [
   {
@@ -115,6 +120,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         'answers?': LIST,
         'acts_on?': oneOf(...TARGET_NAMES),
         'trainer?': oneOf('any', 'other'),
+        'site?': oneOf('activity', 'size'),
       },
     ],
     non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],
@@ -123,6 +129,15 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   'memory-words': {
     ...{ releases: LIST, retains: LIST, grows: LIST, slows: LIST, speeds: LIST },
     components: { '*': 'string' },
+  },
+  activities: {
+    activities: [
+      {
+        ...{ id: /[a-z_]+/, source: 'string', 'outer?': oneOf(true), 'known?': oneOf(true), 'code?': 'string' },
+        ...{ 'phases?': LIST, 'labels?': LIST, 'at?': anyOf(FRAME, [FRAME]), 'without?': anyOf(FRAME, [FRAME]) },
+        ...{ 'first?': LIST, 'last?': LIST, 'no_use?': LIST },
+      },
+    ],
   },
   symptoms: [
     {
@@ -145,6 +160,28 @@ it('config-places has one default and names no key twice', () => {
   const rows = loadData('config-places') as readonly { readonly keys: readonly string[] }[];
   expect(rows.filter(({ keys }) => keys.length === 0)).toHaveLength(1);
   expect(repeated(rows.flatMap(({ keys }) => keys))).toEqual([]);
+});
+
+it('what activities name exists: fixes, targets, components, and words', () => {
+  const fixes = new Set(FIXES.map(({ id }) => id));
+  const targets = new Set<string>(TARGET_NAMES);
+  for (const { id, first = [], last = [], no_use: noUse = [], labels = [] } of activityData()) {
+    expect(
+      first.filter((name) => !fixes.has(name)),
+      id,
+    ).toEqual([]);
+    expect(
+      [...last, ...noUse].filter((name) => !fixes.has(name) && !targets.has(name)),
+      id,
+    ).toEqual([]);
+    expect(
+      labels.filter((name) => !(COMPONENTS as readonly string[]).includes(name.split('.')[0]!)),
+      id,
+    ).toEqual([]);
+    expect(SITE_WORDS[id], id).toBeDefined();
+  }
+  const called = new Set(activityData().flatMap(({ first = [] }) => first));
+  expect(FIXES.filter(({ id, site }) => site === 'activity' && !called.has(id)).map(({ id }) => id)).toEqual([]);
 });
 
 it('every fix and non-fix of fixes.yaml has code', () => {

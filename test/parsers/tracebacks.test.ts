@@ -6,7 +6,7 @@ import { isUserCode, readException } from '../../parsers/log/exception-line.js';
 import { ANCHORS } from '../../parsers/log/find-messages.js';
 import { SRUN_LABEL } from '../../parsers/log/prefix-rules.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
-import { TRACEBACK_ANCHORS, type Traceback, TracebackAssembly } from '../../parsers/log/tracebacks.js';
+import { FRAME_ANCHORS, TRACEBACK_ANCHORS, type Traceback, TracebackAssembly } from '../../parsers/log/tracebacks.js';
 import { eachOf, type Sample, type Texts, textOf } from './sample-files.js';
 
 /** The segments of a text, as the reader cuts them (without carriage returns and overlong lines). */
@@ -39,6 +39,7 @@ function read(text: string, srunLabelled = false): Traceback[] {
     assembly.feed(
       segment,
       TRACEBACK_ANCHORS.some((anchor) => segment.text.includes(anchor)),
+      FRAME_ANCHORS.some((anchor) => segment.text.includes(anchor)),
     );
   }
   assembly.end();
@@ -54,7 +55,34 @@ const LINES = textOf({ text: '«lines»' }, texts).trim().split('\n');
 
 describe('tracebacks', () => {
   it.each(eachOf(cases.samples).map((sample) => [sample.is, sample] as const))('%s', (_, sample) => {
-    expect(read(textOf(sample, texts), sample.srun)).toMatchObject(sample.tracebacks);
+    const found = read(textOf(sample, texts), sample.srun).map((one) => ({ ...one, innermost: one.inner[0] ?? null }));
+    expect(found).toMatchObject(sample.tracebacks);
+  });
+
+  it('have their last frames, innermost first, with the lines of code', () => {
+    const frame = (i: number): string =>
+      `  File "/srv/m${i}.py", line ${i}, in f${i}\n    y = g${i}(x)\n       ^^^^^\n`;
+    const frames = Array.from({ length: 20 }, (_, i) => frame(i + 1)).join('');
+    const [traceback] = read(`Traceback (most recent call last):\n${frames}ValueError: x`);
+    expect(traceback?.inner).toHaveLength(16);
+    expect(traceback?.inner[0]).toEqual({ file: '/srv/m20.py', line: 20, function: 'f20', source: 'y = g20(x)' });
+    expect(traceback?.inner[15]).toMatchObject({ function: 'f5', source: 'y = g5(x)' });
+  });
+
+  it('without their header begin at a frame, and are none without an exception', () => {
+    const frame = '  File "/srv/a.py", line 31, in load\n    model = whole(config)\n';
+    expect(read(`step 1\n${frame}ValueError: x\nstep 2`)).toMatchObject([
+      { headless: true, exception: 'ValueError', inner: [{ function: 'load', source: 'model = whole(config)' }] },
+    ]);
+    expect(read(`[rank4]: ${frame.replaceAll('\n    ', '\n[rank4]:     ')}[rank4]: ValueError: x`)).toMatchObject([
+      { headless: true, prefix: { rank: 4 }, frames: 1 },
+    ]);
+    expect(read(`Current thread (most recent call first):\n  File "/srv/a.py", line 3 in load\nValueError: x`)).toEqual(
+      [],
+    );
+    expect(read(`Stack (most recent call last):\n${frame}done`)).toEqual([]);
+    // Behind its header it is an ordinary one.
+    expect(read(`Traceback (most recent call last):\n${frame}ValueError: x`)).toMatchObject([{ headless: false }]);
   });
 
   it('of interleaved ranks do not mix', () => {

@@ -6,7 +6,15 @@ import type { Step, StepKind } from '../../../src/model/verdict.js';
 
 const step = (kind: StepKind): Step => ({ ...statement(kind), status: 'open', because: null });
 const fix = (id: string, more: Partial<Parameters<typeof actionsOf>[2][number]> = {}) => ({
-  ...{ id, answers: [], status: 'possible' as const, isReplayed: false, saving_bytes: null, numerics: false, acts: false },
+  ...{
+    id,
+    answers: [],
+    status: 'possible' as const,
+    isReplayed: false,
+    saving_bytes: null,
+    numerics: false,
+    acts: false,
+  },
   ...more,
 });
 const plan = (fixes: readonly string[], closes: boolean | null = null, cost_percent: number | null = null) => ({

@@ -50,6 +50,7 @@ const OPTIONS: Readonly<Record<string, SituationOptions>> = {
   pools: { verdict: { cause: 'graph_pools' } },
   fragmented: FRAGMENTED,
   other: OTHER,
+  large: { isMegatron: false, requestGib: 40 },
   scores: {
     verdict: {
       steps: withStep('check_shape'),
@@ -57,8 +58,18 @@ const OPTIONS: Readonly<Record<string, SituationOptions>> = {
     },
   },
 };
+/** `while attention`, `other while attention in f file.py`: what was being allocated, by Megatron or another trainer. */
+function siteOptions(name: string): SituationOptions | undefined {
+  const match = /^(other )?while (\w+)(?: in (.+))?$/.exec(name);
+  if (match === null) return undefined;
+  const [, other, activity, site = 'f /srv/a.py:1'] = match;
+  const names = { activity: activity!, site, innermost: site };
+  const evidence = [{ ...statement('failing_site' as const, { names }), id: 'E1', place: { path: 'a.log', line: 1 } }];
+  return { verdict: { evidence }, ...(other !== undefined && { isMegatron: false }) };
+}
+
 const optionsOf = (name: string): SituationOptions =>
-  OPTIONS[name] ?? { verdict: { steps: withStep(name as StepKind) } };
+  siteOptions(name) ?? OPTIONS[name] ?? { verdict: { steps: withStep(name as StepKind) } };
 
 /** As `fixes.yaml` explains it. */
 interface Written {
