@@ -38,13 +38,15 @@
 --         precedence over snapshots, whose traces may begin late or be cut; first lines are compared with first lines, since Adam's states
 --         are born after them. Stages are gates of their own: the largest rank may hide another stage's growth. Time is a gate before
 --         throughput: how TFLOP/s are counted has changed between versions without any change of speed. Stragglers and throttled devices
---         make a slow run undecided, not bad; allocator retries slow a run too, but come of its memory.
+--         make a slow run undecided, not bad; allocator retries slow a run too, but come of its memory. The parts of a peak are those of
+--         one moment. A run that failed before fewest_steps steady iterations may not have come to the moment of the golden one: its
+--         components are judged only where the whole peak is a regression.
 WITH run_row AS MATERIALIZED (
   SELECT item.comparison, item.is_golden, item.position, unnest(item.document)
   FROM (
     SELECT unnest(from_json(document_list::VARCHAR::JSON, '[{
       "comparison": "VARCHAR", "is_golden": "BOOLEAN", "position": "BIGINT", "document": {
-      "status": {"ending": "VARCHAR"},
+      "status": {"ending": "VARCHAR", "first_iteration": "BIGINT", "last_iteration": "BIGINT"},
       "ranks": [{"rank": "BIGINT", "stage": "BIGINT", "first_iteration": "BIGINT", "last_iteration": "BIGINT",
         "first_peak_allocated_bytes": "DOUBLE", "peak_allocated_bytes": "DOUBLE", "peak_reserved_bytes": "DOUBLE",
         "alloc_retries": "DOUBLE", "precision_bytes": "DOUBLE"}],
@@ -91,7 +93,7 @@ paired AS (
   QUALIFY row_number() OVER (PARTITION BY peak_row.comparison, peak_row.is_golden, peak_row.position ORDER BY peak_row.nth) = 1),
 paired_moment AS (
   SELECT comparison, arg_min(rank, position) FILTER (NOT is_golden) AS rank, arg_min(moment, position) FILTER (NOT is_golden) AS moment,
-    bool_and(coalesce(parts, components) IS NOT NULL) AS has_parts
+    bool_and(coalesce(parts, components) IS NOT NULL) AS has_parts, bool_or(parts IS NOT NULL) AS has_own_parts
   FROM paired GROUP BY comparison),
 part AS (
   SELECT comparison, is_golden, position, unnest(map_entries(parts), max_depth := 2) FROM paired
@@ -183,6 +185,9 @@ whole AS (
     comparison, count(*) FILTER (is_golden) AS golden_runs, count(*) FILTER (NOT is_golden) AS current_runs,
     bool_or(status.ending IN ('oom', 'failed')) FILTER (NOT is_golden) AS has_failed,
     bool_or(status.ending = 'oom') FILTER (NOT is_golden) AS has_oom,
+    bool_or(status.ending IN ('oom', 'failed') AND coalesce(steps.count, 0) < fewest_steps
+      AND coalesce(status.last_iteration - status.first_iteration, 0) < fewest_steps) FILTER (NOT is_golden) AS has_ended_early,
+    min(status.last_iteration) FILTER (NOT is_golden AND status.ending IN ('oom', 'failed')) AS ended_after,
     arg_min(steps.from, position) FILTER (NOT is_golden AND steps.from IS NOT NULL) AS first_iteration,
     arg_min(steps.to, position) FILTER (NOT is_golden AND steps.from IS NOT NULL) AS last_iteration,
     coalesce(bool_or(is_golden AND (len(peaks) > 0
@@ -191,12 +196,15 @@ whole AS (
   FROM run_row CROSS JOIN check_threshold
   GROUP BY comparison),
 judged_family AS (
-  SELECT comparison, bool_or(family = 1) AS has_lines, bool_or(family IN (1, 4)) AS has_peak, bool_or(family = 7) AS has_step_time,
+  SELECT comparison, bool_or(family IN (1, 4) AND outcome = 'regression') AS has_grown, bool_or(family = 1) AS has_lines,
+    bool_or(family IN (1, 4)) AS has_peak, bool_or(family = 7) AS has_step_time,
     bool_or(family IN (7, 8)) AS has_speed
   FROM noisy GROUP BY comparison),
 context AS (
   SELECT whole.*, is_later, paired_moment.rank AS peak_rank, paired_moment.moment, excuse.kind AS excuse_kind, excuse.text AS excuse_text,
-    has_lines IS TRUE AS has_lines, has_peak IS TRUE AS has_peak, has_step_time IS TRUE AS has_step_time, has_speed IS TRUE AS has_speed
+    has_lines IS TRUE AS has_lines, has_peak IS TRUE AS has_peak,
+    has_ended_early AND has_grown IS NOT TRUE AND has_own_parts IS NOT TRUE AS has_other_moment,
+    has_step_time IS TRUE AS has_step_time, has_speed IS TRUE AS has_speed
   FROM whole
   JOIN later ON later.comparison = whole.comparison
   LEFT JOIN paired_moment ON paired_moment.comparison = whole.comparison
@@ -230,18 +238,20 @@ answer AS (
     family < 5 AND has_failed AND outcome <> 'regression' AS is_least,
     family IN (7, 8) AND outcome = 'regression' AND excuse_kind IS NOT NULL AS is_excused,
     family = 6 AND abs(change) < least_part_bytes AS is_small,
-    CASE WHEN is_small THEN 'pass' WHEN is_least OR is_excused THEN 'undecided' ELSE outcome END AS status,
+    family = 6 AND has_other_moment AND NOT is_small AND outcome <> 'pass' AS is_moment,
+    CASE WHEN is_small THEN 'pass' WHEN is_moment THEN 'skipped' WHEN is_least OR is_excused THEN 'undecided' ELSE outcome END AS status,
     CASE family
       WHEN 1 THEN CASE WHEN is_later THEN 'all_lines' ELSE 'first_lines' END
       WHEN 2 THEN 'ranks_of_stage'
       WHEN 3 THEN 'one_rank'
       WHEN 4 THEN CASE moment WHEN 'oom' THEN 'snapshots_with_refused' ELSE 'snapshots' END
       WHEN 5 THEN 'depends_on_history'
-      WHEN 6 THEN CASE WHEN is_small THEN 'small_part' END
+      WHEN 6 THEN CASE WHEN is_small THEN 'small_part' WHEN is_moment THEN 'ended_early' END
       WHEN 10 THEN 'retries_of_rank'
       ELSE CASE WHEN is_excused THEN 'disturbed' ELSE 'steady_iterations' END END AS reason,
     CASE family WHEN 4 THEN peak_rank END AS reason_rank, CASE WHEN family IN (7, 8) THEN first_iteration END AS reason_from,
-    CASE WHEN family IN (7, 8) THEN last_iteration END AS reason_to, CASE WHEN is_small THEN least_part_bytes END AS reason_least,
+    CASE WHEN family IN (7, 8) THEN last_iteration WHEN is_moment THEN ended_after + 1 END AS reason_to,
+    CASE WHEN is_small THEN least_part_bytes END AS reason_least,
     CASE WHEN is_excused THEN excuse_kind END AS reason_kind, CASE WHEN is_excused THEN excuse_text END AS reason_text
   FROM noisy
   JOIN context ON context.comparison = noisy.comparison

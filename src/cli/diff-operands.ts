@@ -11,6 +11,7 @@ import { resolveRevision } from '../git/resolve-revision.js';
 import { MbfError } from '../model/errors.js';
 import type { DiffResult } from '../model/results/diff.js';
 import { wordedCheck } from '../report/compare/check-reason.js';
+import { summaryText } from '../report/verdict/cause-words.js';
 import type { Session } from './session.js';
 import type { TwoTargets } from './two-targets.js';
 
@@ -55,7 +56,8 @@ export async function diffOperands(
       : await diffSnapshots(targets, operands, candidates, question);
   const died = snapshots.a_info !== null && snapshots.a_info.ooms + snapshots.b_info.ooms > 0;
   const atPeaks = !given.matchStep && given.moments.every(({ kind }) => kind === 'peak');
-  const runs = await runDiff(targets, died && atPeaks ? undefined : grown, await repository?.(), stepRange);
+  const known = died && atPeaks ? undefined : grown;
+  const runs = await runDiff(targets, known, await repository?.(), stepRange, summaryText);
   if (without.length === 2 && runs.checks.every(({ status }) => status === 'skipped'))
     throw new MbfError('MBF1002', `${without.join(', ')}, and nothing else that could be compared`);
   const diff = {

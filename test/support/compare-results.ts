@@ -300,7 +300,7 @@ export function goldenList(over: Partial<GoldenListResult> = {}): GoldenListResu
 }
 
 export function bisectReport(over: Partial<BisectReportResult> = {}): BisectReportResult {
-  const { components, sites, config } = regression();
+  const { components, sites, config, env } = regression();
   return {
     ...{ schema: 'mbforensics/bisect-report@1', criterion: 'memory', golden: 'nightly', state: 'found' },
     culprit: { sha: SHA_CURRENT, subject: KEEP, judged_runs: 2 },
@@ -324,7 +324,7 @@ export function bisectReport(over: Partial<BisectReportResult> = {}): BisectRepo
     ],
     before: { sha: SHA_GOLDEN, run: 'bisect-d34db33' },
     after: { sha: SHA_CURRENT, run: 'bisect-abc1234' },
-    ...{ total_delta_bytes: gib(3.3), components, sites, config },
+    ...{ total_delta_bytes: gib(3.3), components, sites, config, env },
     checks: [
       check('peak_allocated', gib(54.8), gib(58.1), FAILS),
       check('step_time', 2366.6, 2370.2, { unit: 'ms', tolerance: 0.03, gate: true }),

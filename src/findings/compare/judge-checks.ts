@@ -114,6 +114,8 @@ function whyOf(row: Row, { golden, current }: Sides): CheckReason | null {
       return { code, from: from!, to: to! };
     case 'last_common_loss':
       return { code, iteration: to! };
+    case 'ended_early':
+      return { code, iteration: to };
     case 'disturbed':
       return { code, kind: row.reason_kind as Extract<CheckReason, { kind: unknown }>['kind'], text: text! };
     default:

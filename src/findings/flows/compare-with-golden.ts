@@ -31,6 +31,7 @@ export async function compareWithGolden(
           b,
           grown,
           comparison,
+          checks,
           checks.some((check) => check.status === 'regression' && isMemory(check)) ? 'memory' : 'time',
         )
       : [];

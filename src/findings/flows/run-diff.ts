@@ -4,13 +4,14 @@ import type { Repository } from '../../git/repository.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { RunDiff } from '../../model/results/diff.js';
+import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { allChecks } from '../compare/compare-runs.js';
 import { MOST_PEAKS } from '../measure/candidates.js';
 import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
 import { describeComparison, readComparedRun } from '../nsys/describe-nsys.js';
 import { measureRun } from './measure-run.js';
-import { comparisonOf, type Grown, grownBetween, suspectsBetween } from './suspects-between.js';
+import { comparisonOf, type Grown, grownBetween, hasFailed, suspectsBetween } from './suspects-between.js';
 
 /** Two runs, of which a process may have only one store open at a time. */
 export interface TwoRuns {
@@ -31,19 +32,22 @@ export async function runDiff(
   targets: TwoRuns,
   known: Grown | undefined,
   repository: Repository | undefined,
-  stepRange?: string,
+  stepRange: string | undefined,
+  summaryOf: (verdict: Verdict) => string,
 ): Promise<RunDiff> {
-  const read = (side: 0 | 1) =>
+  const read = (side: 0 | 1, isExplained: boolean) =>
     targets.use(side, async ({ store, runId, run }) => ({
       place: `${store.file} ${runId}`,
-      // The snapshots were read already. For a failed run, the refused request counts too. `diagnose` explains the
-      // failure.
+      // The snapshots were read already. For a failed run, the refused request counts too.
       measurement: await measureRun(store, runId, run, {
         mostPeaks: known === undefined ? MOST_PEAKS : 0,
+        summaryOf: isExplained ? summaryOf : undefined,
       }),
       profile: await readComparedRun(store, runId, run, stepRange),
     }));
-  const [a, b] = [await read(0), await read(1)];
+  const a = await read(0, false);
+  // A failure that only b has is part of the difference: its cause is needed, which takes as long as `diagnose`.
+  const b = await read(1, !hasFailed(a.measurement));
   const [x, y] = [a.measurement, b.measurement];
   const grown = known ?? grownBetween(x, y);
   const comparison = await comparisonOf(repository, commitOf(x), commitOf(y), grown.sites);
@@ -60,7 +64,7 @@ export async function runDiff(
   const suspects =
     isOneRun && comparison === null
       ? []
-      : suspectsBetween(x, y, grown, comparison, slower && !memory ? 'time' : 'memory');
+      : suspectsBetween(x, y, grown, comparison, checks, slower && !memory ? 'time' : 'memory');
   return {
     a_run: x.run,
     b_run: y.run,

@@ -7,12 +7,13 @@ import type { DiffComponent } from '../../model/diff-parts.js';
 import { MbfError } from '../../model/errors.js';
 import type { CommitComparison } from '../../model/git.js';
 import type { Measurement } from '../../model/measurement.js';
-import type { Suspect } from '../../model/results/compare.js';
+import type { CompareCheck, Suspect } from '../../model/results/compare.js';
 import { componentChanges, pairPeaks, stackGroups } from '../compare/site-changes.js';
 import { type GrownSite, grownSites } from '../diff/grown-sites.js';
 import { matchSites } from '../diff/match-sites.js';
 import { changedConfig, changedEnv, changedVersions } from '../measure/changed-values.js';
 import { isOfInterest, rankSuspects } from '../suspects/rank-suspects.js';
+import type { Failure } from '../suspects/score-knob.js';
 
 /**
  * What both commits differ in, of large diffs first what `sites` run through; null without a repository. Throws MBF1008
@@ -55,23 +56,38 @@ export function grownBetween(golden: Measurement, current: Measurement): Grown {
 /** A smaller score is a mere difference. */
 const LEAST_SCORE = 0.1;
 
-/** Suspects of what is worse in `current`. `time`: speed is what changed, memory is not. */
+/** Live memory of a run, whole or in part; of presets by their upstream names. */
+const LIVE = /^(?:peak_allocated|peak_active|component:)|mem.*alloc/;
+
+/** Of the newer run where it failed and the older one did not: a change of status is to be explained first. */
+function failureOf(golden: Measurement, current: Measurement, checks: readonly CompareCheck[]): Failure | null {
+  const { ending, verdict } = current.status;
+  if (!hasFailed(current) || hasFailed(golden) || (verdict === null && ending === 'oom')) return null;
+  const isGrown = checks.some(({ name, status }) => status === 'regression' && LIVE.test(name));
+  return { cause: verdict?.cause ?? 'not_oom', confidence: verdict?.confidence ?? 'low', isGrown };
+}
+
+export const hasFailed = ({ status: { ending } }: Measurement): boolean => ending === 'oom' || ending === 'failed';
+
+/** Suspects of what is worse in `current`, by its checks. `time`: speed is what changed, memory is not. */
 export function suspectsBetween(
   golden: Measurement,
   current: Measurement,
-  { components, sites, totalDeltaBytes }: Grown,
+  grown: Grown,
   comparison: CommitComparison | null,
+  checks: readonly CompareCheck[],
   direction: 'memory' | 'time',
 ): Suspect[] {
   const ranked = rankSuspects({
     comparison,
-    sites,
-    components,
+    sites: grown.sites,
+    components: grown.components,
     config: changedConfig(golden, current),
     env: changedEnv(golden, current),
     versions: changedVersions(golden, current),
-    totalDeltaBytes,
+    totalDeltaBytes: grown.totalDeltaBytes,
     direction,
+    failure: failureOf(golden, current, checks),
   });
   return ranked.filter(({ score }) => score >= LEAST_SCORE);
 }

@@ -3,7 +3,8 @@
  * the code; and a setting that saves memory may hide one.
  */
 import type { Measurement } from '../../model/measurement.js';
-import type { ContractEntry, SettingChange } from '../../model/results/compare.js';
+import type { ChangedValue, ContractEntry, SettingChange } from '../../model/results/compare.js';
+import { effectOnCause, wayOfAnyCause } from '../settings/cause-effect.js';
 import { knobEffect, wayOf } from '../settings/knob-effects.js';
 import { changedConfig, changedEnv } from './changed-values.js';
 import { isOfContract } from './contract.js';
@@ -27,14 +28,18 @@ export function settingChanges(
     ({ key, a, b }): SettingChange[] => {
       const effect = isOfContract(contract, key) ? undefined : knobEffect(key);
       if (effect === undefined) return [];
-      const moves =
-        figure === 'time'
-          ? effect.time !== undefined
-          : effect.components.length > 0 || (figure === 'oom' && effect.beyond === true);
-      if (!moves) return [];
-      const way = wayOf((figure === 'time' ? effect.time : effect.memory) ?? null, a, b);
-      return [{ key, golden: a, current: b, way, is_contract: false }];
+      const change = { key, golden: a, current: b, is_contract: false };
+      const onCause = figure === 'oom' ? wayOnCause({ key, a, b }, current) : null;
+      if (onCause !== null) return [{ ...change, way: onCause }];
+      if (figure === 'time' ? effect.time === undefined : effect.components.length === 0) return [];
+      return [{ ...change, way: wayOf((figure === 'time' ? effect.time : effect.memory) ?? null, a, b) }];
     },
   );
   return [...ofContract, ...further];
+}
+
+/** Besides by live tensors: of the cause of the failure, where that is known. */
+function wayOnCause(change: ChangedValue, { status: { verdict } }: Measurement): SettingChange['way'] | null {
+  if (verdict === null || verdict.cause === 'undecided') return wayOfAnyCause(change);
+  return effectOnCause(change, verdict.cause)?.way ?? null;
 }

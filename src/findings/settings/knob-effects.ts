@@ -4,7 +4,7 @@
  * own names.
  */
 import { loadData } from '../../knowledge/load-data.js';
-import type { Component } from '../../model/vocabulary.js';
+import type { Cause, Component } from '../../model/vocabulary.js';
 
 /**
  * The values with which it grows. A list orders values from the least to the most; those in an inner list are equal,
@@ -20,6 +20,8 @@ export type Towards =
   | 'list_shorter'
   | readonly (string | readonly string[])[];
 
+export type CauseTowards = Readonly<Partial<Record<Cause, Towards | null>>>;
+
 export interface KnobEffect {
   /** Parts of a rank's memory that it can make grow and shrink. Empty: no live tensors. */
   readonly components: readonly Component[];
@@ -32,6 +34,11 @@ export interface KnobEffect {
   readonly factor?: { readonly kind: 'linear' | 'inverse'; readonly of: readonly Component[] };
   /** It moves reserved memory, or memory outside torch, regardless of live tensors. */
   readonly beyond?: true;
+  /**
+   * Causes of failures that it bears on other than by live tensors, with the values that make each likelier; null where
+   * that depends on more than the value.
+   */
+  readonly causes: CauseTowards;
   /** Values with which a step takes longer; null: it affects time, in either direction. Absent: it does not. */
   readonly time?: Towards | null;
 }
@@ -42,12 +49,15 @@ interface EffectData {
   readonly memory?: Towards | 'dtypes';
   readonly factor?: { readonly linear?: readonly string[]; readonly inverse?: readonly string[] };
   readonly beyond?: true;
+  readonly causes?: CauseTowards;
   readonly time?: Towards | 'dtypes' | null;
 }
 
 const DATA = loadData('knob-effects') as {
   readonly sets: Readonly<Record<string, readonly string[]>>;
   readonly dtypes: Towards;
+  readonly causes: Readonly<Partial<Record<Cause, string>>>;
+  readonly allocator_options: Readonly<Record<string, CauseTowards>>;
   readonly effects: Readonly<Record<string, EffectData>>;
 };
 
@@ -58,7 +68,7 @@ function componentsOf(names: readonly string[]): Component[] {
   });
 }
 
-function effectOf({ components, memory, factor, beyond, time }: EffectData): KnobEffect {
+function effectOf({ components, memory, factor, beyond, causes = {}, time }: EffectData): KnobEffect {
   const valuesOf = (towards: Towards | 'dtypes'): Towards => (towards === 'dtypes' ? DATA.dtypes : towards);
   const kind = factor?.linear === undefined ? 'inverse' : 'linear';
   return {
@@ -66,6 +76,7 @@ function effectOf({ components, memory, factor, beyond, time }: EffectData): Kno
     memory: memory === undefined ? null : valuesOf(memory),
     ...(factor === undefined ? {} : { factor: { kind, of: componentsOf(factor[kind] ?? []) } }),
     ...(beyond === undefined ? {} : { beyond }),
+    causes,
     ...(time === undefined ? {} : { time: time === null ? null : valuesOf(time) }),
   };
 }
@@ -80,6 +91,12 @@ export function knobEffect(key: string): KnobEffect | undefined {
   return KNOB_EFFECTS.get(key) ?? KNOB_EFFECTS.get(key.split('.').at(-1)!.replaceAll('-', '_'));
 }
 
+/** By the name of an option within the allocator's variables. */
+export const ALLOCATOR_OPTIONS = DATA.allocator_options;
+
+/** What there is more of with a cause, as part of a sentence. */
+export const CAUSE_WORDS = DATA.causes;
+
 /**
  * The direction of a change: `up` towards the given values, `down` away from them; `unknown` if the values do not
  * determine it.
@@ -92,6 +109,13 @@ export function wayOf(towards: Towards | null, a: string | null, b: string | nul
   const [before, after] = [position(towards, a), position(towards, b)];
   if (before === undefined || after === undefined || before === after) return 'unknown';
   return after > before ? 'up' : 'down';
+}
+
+/** Whether two values are the same to it, such as a switch that is off and one that is not set. */
+export function isSameTowards(towards: Towards | null, a: string | null, b: string | null): boolean {
+  if (towards === null) return a === b;
+  const before = position(towards, a);
+  return before !== undefined && before === position(towards, b);
 }
 
 function position(towards: Towards, value: string | null): number | undefined {

@@ -27,3 +27,12 @@ export function asList(value: string | null): readonly string[] | null {
     .map((item) => item.trim().replace(/^(["'])(.*)\1$/, '$2'))
     .filter((item) => item !== '');
 }
+
+/** `expandable_segments:True,max_split_size_mb:512` → its parts, without blanks. */
+export function allocatorParts(text: string | null): readonly string[] {
+  if (text === null) return [];
+  return text
+    .split(/,(?![^[\]]{0,400}\])/)
+    .map((part) => part.replaceAll(/\s+/g, ''))
+    .filter((part) => part !== '');
+}

@@ -10,7 +10,7 @@ import { isSettingsFile, knobHunks, type Place, programSettings } from './knob-h
 import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
 import { fileMatcher } from './repository-paths.js';
 import { type Scored, scoreHunk, signText, type Visits, visitsOf } from './score-hunk.js';
-import { scoreKnob, scorePin, scoreVersion } from './score-knob.js';
+import { type Failure, scoreBesideFailure, scoreKnob, scorePin, scoreVersion } from './score-knob.js';
 
 export interface SuspectInput {
   /** Null without a repository: only settings are scored. */
@@ -26,6 +26,8 @@ export interface SuspectInput {
   readonly totalDeltaBytes: number | null;
   /** What got worse. */
   readonly direction: 'memory' | 'time';
+  /** What ended the newer run and not the older one; null where both ended alike, or the cause is not known. */
+  readonly failure: Failure | null;
 }
 
 /**
@@ -97,21 +99,24 @@ export function rankSuspects(input: SuspectInput): Suspect[] {
 }
 
 function knobSuspects(scene: Scene): Ranked[] {
-  const { input, growth, files, taken } = scene;
+  const { input, files, taken } = scene;
   const knobs = knobHunks(files);
   const ranked = [...input.config, ...input.env].map((change) =>
-    knobSuspect(scene, change, scoreKnob(change, growth, input.direction), knobs.placeOf(change)),
+    knobSuspect(scene, change, scoreSetting(scene, change), knobs.placeOf(change)),
   );
   if (input.config.length > 0) return ranked;
   // Runs without settings: the configurations in the repository are better than nothing.
   for (const { change, place } of knobs.changes()) {
     if (taken.has(place.hunk) || input.env.some(({ key }) => key === change.key)) continue;
-    const { score, reason } = scoreKnob(change, growth, input.direction);
+    const { score, reason } = scoreSetting(scene, change);
     const scored = { score: score * 0.5, reason: `${reason}; whether these runs use this file is not known` };
     ranked.push(knobSuspect(scene, change, scored, place));
   }
   return ranked;
 }
+
+const scoreSetting = ({ input, growth }: Scene, change: ChangedValue): Scored =>
+  scoreKnob(change, growth, input.direction, input.failure);
 
 /** A setting, with the hunk that sets it if there is one; the higher of their scores counts. */
 function knobSuspect(scene: Scene, { key }: ChangedValue, scored: Scored, place: Place | undefined): Ranked {
@@ -124,6 +129,7 @@ function knobSuspect(scene: Scene, { key }: ChangedValue, scored: Scored, place:
     hunk: hunkHeader(hunk.hunk),
     key,
     reason: hunkScore.score > scored.score ? `${scored.reason}; ${hunkScore.reason}` : scored.reason,
+    ...(scored.cause === undefined ? {} : { cause: scored.cause }),
     score: Math.min(0.98, Math.max(scored.score, hunkScore.score) + (isProven ? 0.01 : 0)),
     commits: touching(scene, file),
     lines: hunk.shown,
@@ -169,7 +175,7 @@ function hunkSuspects(scene: Scene): Ranked[] {
 
 function scoreInFile(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
   if (hunk.weight === 0) return { score: 0, reason: '' };
-  const hunkScore = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : memoryHunk(scene, file, hunk);
+  const hunkScore = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : besideFailure(scene, file, hunk);
   const set = isProgram(file) && !isSettingsFile(file) ? settingInHunk(scene, hunk) : undefined;
   const scored = set !== undefined && set.score > hunkScore.score ? set : hunkScore;
   return file.is_aside ? { ...scored, score: scored.score * ASIDE } : scored;
@@ -179,15 +185,21 @@ function scoreInFile(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
  * A line of a program that sets a known setting: what it configures may allocate elsewhere, so that no stack leads to
  * the line.
  */
-function settingInHunk({ input, growth }: Scene, hunk: ReadHunk): Scored | undefined {
+function settingInHunk(scene: Scene, hunk: ReadHunk): Scored | undefined {
   const [best] = programSettings(hunk)
-    .map((change) => ({ key: change.key, ...scoreKnob(change, growth, input.direction) }))
+    .map((change) => ({ key: change.key, ...scoreSetting(scene, change) }))
     .sort((p, q) => q.score - p.score || compare(p.key, q.key));
   if (best === undefined) return undefined;
   return { score: IN_PROGRAM * best.score * hunk.weight, reason: `it sets ${best.key}: ${best.reason}` };
 }
 
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
+
+function besideFailure(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
+  const { failure } = scene.input;
+  const scored = memoryHunk(scene, file, hunk);
+  return failure === null ? scored : scoreBesideFailure(scored, failure);
+}
 
 function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Scored {
   const seen = scoreHunk(file, hunk, visits.get(file.index), growth);
@@ -231,8 +243,8 @@ function timeHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Sc
 
 const isProgram = ({ language }: ReadFile): boolean => language === 'python' || language === 'slash';
 
-function keyOnly(key: string, { score, reason }: Scored): Suspect {
-  return { file: '', key, reason, score, commits: [], lines: [] };
+function keyOnly(key: string, { score, reason, ...cause }: Scored): Suspect {
+  return { file: '', key, reason, ...cause, score, commits: [], lines: [] };
 }
 
 function touching({ comparison }: Scene, { file }: ReadFile): Suspect['commits'] {

@@ -4,7 +4,7 @@
  * more memory passes through them.
  */
 import { formatBytes } from '../../model/units.js';
-import type { Component } from '../../model/vocabulary.js';
+import type { Cause, Component } from '../../model/vocabulary.js';
 import type { GrownStack, Growth, PlacedFrame } from './growth.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 import type { FileMatcher } from './repository-paths.js';
@@ -13,6 +13,8 @@ export interface Scored {
   /** 0 to 1. */
   readonly score: number;
   readonly reason: string;
+  /** See `Suspect`. */
+  readonly cause?: Cause;
 }
 
 type Nearness = 'line' | 'near' | 'function' | 'file';

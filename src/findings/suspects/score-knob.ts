@@ -4,7 +4,8 @@ import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { SubmoduleChange } from '../../model/git.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { formatBytes } from '../../model/units.js';
-import type { Component } from '../../model/vocabulary.js';
+import type { Cause, Component, Confidence } from '../../model/vocabulary.js';
+import { effectOnCause, wayOfAnyCause } from '../settings/cause-effect.js';
 import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from '../settings/knob-effects.js';
 import type { Growth } from './growth.js';
 import type { Scored } from './score-hunk.js';
@@ -14,9 +15,58 @@ const MOST_WITHOUT_GROWTH = 0.5;
 /** Longer values are cut in a sentence. */
 const VALUE_SHOWN = 60;
 
-export function scoreKnob(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Scored {
+/** What ended the newer run and not the older one. */
+export interface Failure {
+  readonly cause: Cause;
+  readonly confidence: Confidence;
+  /** Live memory grew by more than the tolerance: then it explains the failure as well. */
+  readonly isGrown: boolean;
+}
+
+/** Of a setting that makes the cause of a failure likelier, by the confidence of that cause. */
+const EXPLAINS: Readonly<Record<Confidence, number>> = { proven: 0.95, high: 0.93, medium: 0.88, low: 0.8 };
+/** Of one whose direction does not follow from its values. */
+const BEARS_ON_CAUSE = 0.5;
+/** A mere difference. */
+const NO_EFFECT = 0.05;
+/** Causes that are a matter of live tensors of the device, or may be. */
+const OF_LIVE: readonly Cause[] = ['capacity', 'leak', 'undecided'];
+/** Causes that do not follow from memory of the device. */
+const NOT_OF_DEVICE: readonly Cause[] = ['host_oom', 'not_oom'];
+/** The factor for what only growth speaks for, where something else is the cause. */
+const NOT_GROWN = 0.5;
+
+/**
+ * A setting of two runs. If the newer one failed, by its effect on the cause of that; else by how much of the growth it
+ * can explain.
+ */
+export function scoreKnob(
+  change: ChangedValue,
+  growth: Growth,
+  direction: 'memory' | 'time',
+  failure: Failure | null,
+): Scored {
+  const onCause = failure === null ? null : effectOnCause(change, failure.cause);
+  if (failure === null || direction === 'time') return scoreByGrowth(change, growth, direction);
+  if (onCause === null) {
+    const scored = scoreBesideFailure(scoreByGrowth(change, growth, direction), failure);
+    return NOT_OF_DEVICE.includes(failure.cause) ? { ...scored, score: Math.min(scored.score, NO_EFFECT) } : scored;
+  }
+  const score = { up: EXPLAINS[failure.confidence], unknown: BEARS_ON_CAUSE, down: NO_EFFECT }[onCause.way];
+  return { score, reason: `${wentText(change)}; ${onCause.text}`, cause: onCause.cause };
+}
+
+/** Of anything that is scored by growth, in a run with a failure. */
+export function scoreBesideFailure(scored: Scored, { cause, isGrown }: Failure): Scored {
+  if (OF_LIVE.includes(cause) || (isGrown && !NOT_OF_DEVICE.includes(cause))) return scored;
+  return { reason: `${scored.reason}; growth is not the cause`, score: scored.score * NOT_GROWN };
+}
+
+const wentText = ({ key, a, b }: ChangedValue): string => `${key} went from ${valueText(a)} to ${valueText(b)}`;
+
+function scoreByGrowth(change: ChangedValue, growth: Growth, direction: 'memory' | 'time'): Scored {
   const effect = knobEffect(change.key);
-  const went = `${change.key} went from ${valueText(change.a)} to ${valueText(change.b)}`;
+  const went = wentText(change);
   if (direction === 'time') return timeWeight(change, effect, went);
   if (ALLOCATOR_VARIABLES.includes(change.key)) return allocatorWeight(change, growth, went);
   if (effect === undefined) {
@@ -130,24 +180,18 @@ function ratioOf(
 
 /** Settings of torch's allocator change what is reserved, never what is live. */
 function allocatorWeight(change: ChangedValue, growth: Growth, went: string): Scored {
-  const expandable = (value: string | null): boolean => /expandable_segments:\s*True/i.test(value ?? '');
-  const [before, after] = [expandable(change.a), expandable(change.b)];
-  const way: Way = before && !after ? 'up' : !before && after ? 'down' : 'unknown';
+  const way = wayOfAnyCause(change);
+  if (way === null) return { score: NO_EFFECT, reason: `${went}, which is not known to bear on memory` };
   const isKnown = growth.bytes > 0 || growth.component_bytes > 0 || growth.beyond > 0;
+  const what = { up: 'more', down: 'less', unknown: 'more or less' }[way];
+  const text = `${went}, which leaves ${what} fragmentation`;
+  if (isKnown && growth.beyond <= 0.1)
+    return { score: NO_EFFECT, reason: `${text}; the growth is in live tensors, which it does not touch` };
   const share = isKnown ? growth.beyond : 0.35;
-  const score = (0.12 + 0.75 * share) * (way === 'up' ? 1 : way === 'down' ? 0.4 : 0.85);
-  const text = !isKnown
-    ? 'where memory grew is not known'
-    : growth.beyond > 0.1
-      ? `${Math.round(100 * growth.beyond)} % of the growth is outside of live tensors`
-      : 'the growth is in live tensors, which it does not touch';
-  const what =
-    way === 'up'
-      ? 'which leaves more fragmentation'
-      : way === 'down'
-        ? 'which leaves less'
-        : 'which bears on fragmentation';
-  return { score: isKnown ? score : Math.min(score, MOST_WITHOUT_GROWTH), reason: `${went}, ${what}; ${text}` };
+  const score = (0.12 + 0.75 * share) * { up: 1, down: 0.4, unknown: 0.85 }[way];
+  return isKnown
+    ? { score, reason: `${text}; ${Math.round(100 * share)} % of the growth is outside of live tensors` }
+    : { score: Math.min(score, MOST_WITHOUT_GROWTH), reason: `${text}; where memory grew is not known` };
 }
 
 function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: string): Scored {

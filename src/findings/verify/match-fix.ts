@@ -2,9 +2,10 @@
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
+import { allocatorParts } from '../settings/values.js';
 import type { FoundChange } from './changes.js';
 import type { Side } from './side.js';
-import { allocatorParts, sameValue } from './values.js';
+import { sameValue } from './values.js';
 
 export interface FixMatch {
   readonly fix: AdviceFix;

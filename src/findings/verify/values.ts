@@ -1,7 +1,7 @@
 /** Whether two spellings of a value mean the same. */
 
 import { plainValue } from '../run/config.js';
-import { asList } from '../settings/values.js';
+import { allocatorParts, asList } from '../settings/values.js';
 
 /** `null` and what is not set are the same here: frameworks print the one for the other. */
 export function sameValue(a: string | null, b: string | null): boolean {
@@ -10,15 +10,6 @@ export function sameValue(a: string | null, b: string | null): boolean {
   const [left, right] = [asList(a), asList(b)];
   if (left === null || right === null || (left.length < 2 && right.length < 2 && !/^\[/.test(`${a}${b}`))) return false;
   return [...left].sort().join() === [...right].sort().join();
-}
-
-/** `expandable_segments:True,max_split_size_mb:512` → its parts, without blanks. */
-export function allocatorParts(text: string | null): readonly string[] {
-  if (text === null) return [];
-  return text
-    .split(/,(?![^[\]]{0,400}\])/)
-    .map((part) => part.replaceAll(/\s+/g, ''))
-    .filter((part) => part !== '');
 }
 
 /** What an allocator setting has to contain and must not contain, for a change to be in force. */

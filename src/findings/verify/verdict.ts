@@ -108,11 +108,15 @@ function afterOom({ before, after, changes, measured, sameLayout, phases }: Verd
   const off = changes.filter(inactive);
   const partly = changes.filter(({ effect: { outcome } }) => outcome === 'partly');
   const onOff = partly.filter(({ effect: { ranks } }) => after.rank !== null && ranks.inactive.includes(after.rank));
-  if (before.ending !== 'oom')
+  if (before.ending !== 'oom') {
+    const why = changes.find(({ on_cause }) => on_cause !== null);
     return {
       verdict: 'worse',
-      summary: `the run before did not run out of memory; the run after does: ${after.summary}`,
+      summary:
+        `the run before did not run out of memory; the run after does: ${after.summary}` +
+        (why === undefined ? '' : `; ${why.key}: ${why.on_cause}`),
     };
+  }
   if (changes.length > 0 && off.length + onOff.length === changes.length)
     return {
       verdict: 'not_active',

@@ -14,6 +14,7 @@ import type {
   VerifyRun,
 } from '../../model/results/verify.js';
 import { sameLayout } from '../measure/contract.js';
+import { type CauseEffect, effectOnCause } from '../settings/cause-effect.js';
 import { EXPLAINED_BY } from '../settings/follows.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type FoundChange, findChanges } from './changes.js';
@@ -114,6 +115,7 @@ function describeChanges(
       non_fix: match?.complete === true ? null : (nonFixOf(advice.nonFixes, change)?.id ?? null),
       group,
       credited: false,
+      on_cause: causeEffectOf(change, before, after)?.text ?? null,
       effect: effectOf({
         change,
         family: changes.filter((one) => one.family === change.family || groupOf(one, matches) === group),
@@ -123,6 +125,12 @@ function describeChanges(
       }),
     };
   });
+}
+
+/** By the failure of the run before; else of the run after. */
+function causeEffectOf({ key, from, to }: FoundChange, before: Side, after: Side): CauseEffect | null {
+  const cause = [before, after].flatMap(({ measurement: { status } }) => status.verdict?.cause ?? [])[0];
+  return cause === undefined ? null : effectOnCause({ key, a: from, b: to }, cause);
 }
 
 /** A fix that was done whole is one change, however many settings it takes; else settings of one decision are. */

@@ -74,6 +74,7 @@ export interface BisectReportResult {
   /** `golden` is the run before, `current` the one after. */
   readonly checks: readonly CompareCheck[];
   readonly config: readonly ChangedValue[];
+  readonly env: readonly ChangedValue[];
   /** Settings that changed inside the range, the oldest change first. */
   readonly settings: readonly BisectSetting[];
   /** Hunks of the culprit, or of all commits left. */

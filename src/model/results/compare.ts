@@ -42,6 +42,8 @@ export type CheckReason =
   | { readonly code: 'small_part' | 'no_steps' | 'current_without_steps'; readonly least: number }
   | { readonly code: 'steady_iterations'; readonly from: number; readonly to: number }
   | { readonly code: 'last_common_loss'; readonly iteration: number }
+  /** Failed before its steps were steady, so that parts of its peak are of another moment. Null: before any iteration. */
+  | { readonly code: 'ended_early'; readonly iteration: number | null }
   | { readonly code: 'disturbed'; readonly kind: Disturbance['kind']; readonly text: string };
 
 export interface CompareCheck {
@@ -117,6 +119,8 @@ export interface Suspect {
   /** Setting, variable or dependency; absent for hunks. */
   readonly key?: string;
   readonly reason: string;
+  /** Of a setting: the cause of the failure that it bears on; absent where it is scored by what grew. */
+  readonly cause?: Cause;
   /** 0 to 1. */
   readonly score: number;
   /** Commits in between that touch it, newest first. */

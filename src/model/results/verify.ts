@@ -67,6 +67,8 @@ export interface VerifyChange {
   readonly group: string;
   /** Whether what was gained is put down to it. */
   readonly credited: boolean;
+  /** What it has to do with the cause of the failure of either run; null: no known effect on it. */
+  readonly on_cause: string | null;
   readonly effect: VerifyEffect;
 }
 

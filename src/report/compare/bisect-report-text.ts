@@ -33,7 +33,7 @@ export function bisectReportText(
   result: BisectReportResult,
   { unicode }: { readonly unicode: boolean } = { unicode: true },
 ): string {
-  const { confidence, confidence_reason: why, components, checks, sites, config, suspects, notes } = result;
+  const { confidence, confidence_reason: why, components, checks, sites, config, notes } = result;
   const title = `BISECT  ${stateWords(result)}`;
   const sure = `confidence ${confidence}`;
   const indent = ' '.repeat(8);
@@ -55,7 +55,7 @@ export function bisectReportText(
     ...titled(null, componentLines('of which', components)),
     ...titled(null, siteLines(sites, SITES_SHOWN, SIDES)),
     ...changedLines('settings that differ, before → after', config, SETTINGS_SHOWN),
-    ...titled('suspects, the likeliest first', suspectLines(suspects, SUSPECTS_SHOWN)),
+    ...titled('suspects, the likeliest first', suspectLines(result, SUSPECTS_SHOWN)),
     ...stepLines(result),
   ];
   if (notes.length > 0)
@@ -84,7 +84,7 @@ function commitWords({ sha, subject }: { readonly sha: string; readonly subject:
 
 /** `seq_length 4096 → 8192 in 1a2b3c4 Train on longer sequences: …`. */
 /** `recompute_granularity full → not set in 1f3c9aa subject: more memory …`. */
-export function settingTexts({ settings, criterion }: BisectReportResult): string[] {
+export function settingTexts({ settings, criterion, suspects }: BisectReportResult): string[] {
   const more = criterion === 'throughput' ? 'a longer step' : 'more memory';
   return settings.slice(0, SETTINGS_SHOWN).map(({ key, from, to, commit, after, before, way, is_contract }) => {
     const where =
@@ -93,11 +93,13 @@ export function settingTexts({ settings, criterion }: BisectReportResult): strin
         : `in ${shortCommit(commit.sha)} ${shortText(commit.subject, 60)}`;
     const effect = is_contract
       ? 'runs on both sides are not comparable'
-      : way === 'up'
-        ? `${more} without any fault of the code`
-        : way === 'down'
-          ? 'may hide what is hunted'
-          : 'moves what is judged';
+      : way === 'up' && suspects.some((suspect) => suspect.key === key && suspect.cause !== undefined)
+        ? 'bears on the cause of the failure'
+        : way === 'up'
+          ? `${more} without any fault of the code`
+          : way === 'down'
+            ? 'may hide what is hunted'
+            : 'moves what is judged';
     return `${key} ${from ?? 'not set'} → ${to ?? 'not set'} ${where}: ${effect}`;
   });
 }
@@ -225,7 +227,7 @@ export function bisectReportMarkdown(result: BisectReportResult): string {
     ...componentsMarkdown(result.components, SIDES),
     ...sitesMarkdown(result.sites, SIDES),
     ...changedMarkdown('settings', result.config, SIDES),
-    ...suspectsMarkdown(result.suspects),
+    ...suspectsMarkdown(result),
     ...mdDetails(
       `commits judged: ${formatCount(steps.length)}`,
       steps.length === 0

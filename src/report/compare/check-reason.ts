@@ -49,6 +49,8 @@ function reasonWords(why: CheckReason): string | null {
       return `median of steady iterations ${why.from} to ${why.to}`;
     case 'disturbed':
       return `cannot be distinguished from ${why.kind}: ${why.text}`;
+    case 'ended_early':
+      return `not comparable: ended in ${why.iteration === null ? 'the first iteration' : `iteration ${formatCount(why.iteration)}`}`;
     case 'broken_loss':
       return 'every loss of the run is NaN, infinite or missing';
     case 'no_loss':

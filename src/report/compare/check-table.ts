@@ -31,7 +31,7 @@ export function checkTable(checks: readonly CompareCheck[], look: CheckTableLook
     shortText(changeOf(check), 13),
     shortText(relativeOf(check), 10),
     shortText(toleranceOf(check), 9),
-    check.status,
+    check.why?.code === 'ended_early' ? 'not comparable' : check.status,
   ]);
   const widths = titles.map((title, i) => Math.max(title.length, maxOf(cells.map((row) => row[i]!.length))));
   const nameWidth = Math.max(LEAST_NAME, screen.width - GAPS - widths.reduce((sum, width) => sum + width, 0));

@@ -83,7 +83,8 @@ export function remarkOf({ reason, noise, unit }: CompareCheck, most = 300): str
 }
 
 /** What makes the verdict, or would have made it had both sides such a figure. */
-export const isOfGate = ({ gate, status }: CompareCheck): boolean => gate || status === 'skipped';
+export const isOfGate = ({ gate, status, why }: CompareCheck): boolean =>
+  gate || (status === 'skipped' && why?.code !== 'ended_early');
 
 /** Also what `--warn` of a gate names, or the kind of check it is of. */
 export function isListed(check: CompareCheck, warned: readonly string[] = []): boolean {

@@ -41,7 +41,7 @@ export function compareMarkdown(result: ReportedComparison): string {
     ...sitesMarkdown(result.sites, SIDES),
     ...changedMarkdown('settings', result.config, SIDES),
     ...changedMarkdown('environment', result.env, SIDES),
-    ...suspectsMarkdown(result.suspects),
+    ...suspectsMarkdown(result),
     ...notesMarkdown(result.notes),
   ];
   return `${lines.join('\n')}\n`;

@@ -41,7 +41,7 @@ export function compareText(result: CompareResult, look: CompareLook = {}): stri
   pushAll(lines, section('', componentLines('of which', result.components)));
   pushAll(lines, section('', siteLines(result.sites, sites, ['golden', 'current'], ' (--limit 0 shows all)')));
   for (const [title, values] of changedValues(result)) pushAll(lines, changedLines(title, values, SETTINGS_SHOWN));
-  pushAll(lines, section('suspects, the likeliest first', suspectLines(result.suspects, SUSPECTS_SHOWN)));
+  pushAll(lines, section('suspects, the likeliest first', suspectLines(result, SUSPECTS_SHOWN)));
   if (result.notes.length > 0)
     pushAll(lines, [
       '',
@@ -106,7 +106,8 @@ function splitChecks({ checks, components }: CompareResult): SplitChecks {
 }
 
 /** How sure the change of a component is follows from that of the whole. */
-const isOddAndWhole = (check: CompareCheck): boolean => isOdd(check) && !check.name.startsWith('component:');
+const isOddAndWhole = (check: CompareCheck): boolean =>
+  isOdd(check) && (!check.name.startsWith('component:') || check.why?.code === 'ended_early');
 
 /** `peak_allocated` of `peak_allocated:stage 0`; empty for a whole. */
 function wholeOf(name: string): string {

@@ -40,7 +40,7 @@ export function diffMarkdown(result: DiffResult): string {
     ...changedMarkdown('environment', result.env, SIDES),
     ...changedMarkdown('versions', result.versions, SIDES),
     ...commitLines(result),
-    ...suspectsMarkdown(result.suspects),
+    ...suspectsMarkdown(result),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -2,7 +2,7 @@
 
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { maxOf } from '../../model/lists.js';
-import type { ChangedValue, Suspect } from '../../model/results/compare.js';
+import type { ChangedValue, CompareResult, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { fitLabels, keepEnd, keepEnds, left, printable, right, table, wrap } from '../table.js';
@@ -146,13 +146,43 @@ export function valueWords(value: string | null): string {
 }
 
 /** Under the place: after number and score. */
-const SUSPECT_INDENT = ' '.repeat(12);
+const SUSPECT_INDENT = ' '.repeat(13);
+const KEYS_SHOWN = 8;
+
+/** The suspects of a comparison, and what else differs between its runs. */
+export type Suspected = Pick<CompareResult, 'suspects' | 'config' | 'env'>;
 
 /** `limit` of them, the likeliest first, with the commits that touch them. */
-export function suspectLines(suspects: readonly Suspect[], limit: number): string[] {
+export function suspectLines({ suspects, config, env }: Suspected, limit: number): string[] {
+  if (suspects.length === 0) return [];
   const shown = suspects.slice(0, limit).flatMap((suspect, i) => oneSuspect(suspect, i + 1));
   const more = suspects.length - limit;
-  return more > 0 ? [...shown, `  ${formatCount(more)} more; --json shows all`] : shown;
+  return [
+    '   #  score  suspect',
+    ...shown,
+    ...(more > 0 ? [`  ${formatCount(more)} more; --json shows all`] : []),
+    ...alsoChangedLines({ suspects, config, env }),
+  ];
+}
+
+/** Settings and variables that differ without being a suspect. */
+function alsoChanged({ suspects, config, env }: Suspected): string[] {
+  const named = new Set(suspects.map(({ key }) => key));
+  return [...env, ...config].map(({ key }) => key).filter((key) => !named.has(key));
+}
+
+function alsoChangedLines(result: Suspected): string[] {
+  const text = alsoChangedText(result);
+  return text === '' ? [] : wrap(`  ${text}`, screen.width, '    ');
+}
+
+/** Empty where there is none. */
+export function alsoChangedText(result: Suspected): string {
+  const keys = alsoChanged(result);
+  const shown = keys.slice(0, KEYS_SHOWN).map((key) => keepEnd(printable(key), 60));
+  const more = keys.length - shown.length;
+  if (keys.length === 0) return '';
+  return `also changed, without a known effect: ${shown.join(', ')}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
 }
 
 function oneSuspect(suspect: Suspect, number: number): string[] {
@@ -160,7 +190,7 @@ function oneSuspect(suspect: Suspect, number: number): string[] {
   const hunkWidth = screen.width - SUSPECT_INDENT.length;
   const [place, hunk] = placeOf(suspect);
   const fits = place.length + hunk.length + 2 <= hunkWidth;
-  const head = `  ${String(number).padStart(2)}  ${suspect.score.toFixed(2)}  `;
+  const head = `  ${String(number).padStart(2)}  ${suspect.score.toFixed(2).padStart(5)}  `;
   const commits = suspect.commits.slice(0, COMMITS_SHOWN);
   const more = suspect.commits.length - commits.length;
   return [

@@ -17,12 +17,14 @@ import {
   toleranceOf,
 } from './check-words.js';
 import {
+  alsoChangedText,
   blockCounts,
   changedComponents,
   grownSites,
   otherSites,
   placeOf,
   type Sides,
+  type Suspected,
   valueWords,
 } from './difference-lines.js';
 import { upstreamWords } from './upstream-words.js';
@@ -102,12 +104,15 @@ export function changedMarkdown(title: string, values: readonly ChangedValue[], 
   ]);
 }
 
-export function suspectsMarkdown(suspects: readonly Suspect[]): string[] {
+export function suspectsMarkdown(result: Suspected): string[] {
+  const { suspects } = result;
   if (suspects.length === 0) return [];
+  const also = alsoChangedText(result);
   const items = suspects.slice(0, MOST_SUSPECTS).flatMap((suspect, i) => suspectItem(suspect, i + 1));
   return mdDetails(`suspects: ${formatCount(suspects.length)}, the likeliest first`, [
     ...items,
     ...moreLine(suspects.length - MOST_SUSPECTS),
+    ...(also === '' ? [] : ['', mdText(also)]),
   ]);
 }
 
@@ -118,7 +123,7 @@ function suspectItem(suspect: Suspect, number: number): string[] {
   const commits = suspect.commits.slice(0, MOST_COMMITS);
   const more = suspect.commits.length - commits.length;
   return [
-    `${lead}${suspect.score.toFixed(2)} ${mdCode(place)}${hunk === '' ? '' : ` ${mdCode(hunk)}`}: ${mdText(suspect.reason)}`,
+    `${lead}${mdCode(place)}${hunk === '' ? '' : ` ${mdCode(hunk)}`}: ${mdText(suspect.reason)} (score ${suspect.score.toFixed(2)})`,
     ...(suspect.lines.length === 0 ? [] : ['', ...mdFence(suspect.lines.slice(0, MOST_LINES), 'diff', indent), '']),
     ...commits.map(({ sha, subject }) => `${indent}- ${mdCode(shortCommit(sha))} ${mdText(subject)}`),
     ...(more > 0 ? [`${indent}- and ${formatCount(more)} more`] : []),

@@ -1,4 +1,5 @@
 /** A gate for the log of a job: the verdict, one line a metric, and what to do next. */
+import { groupBy } from '../../model/group-by.js';
 import { pushAll } from '../../model/lists.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import type { GateResult } from '../../model/results/gate.js';
@@ -50,12 +51,12 @@ export function gateText(result: GateResult): string {
     ...reasonLines(shown),
   ];
   if (verdict === 'regression') {
+    const suspects = suspectLines(result, SUSPECTS_SHOWN);
     const grown = [
       ...componentLines('of which', result.components),
       ...siteLines(result.sites, SITES_SHOWN, ['baseline', 'now']),
-      ...suspectLines(result.suspects, SUSPECTS_SHOWN),
     ];
-    if (grown.length > 0) pushAll(lines, ['', ...grown]);
+    for (const part of [suspects, grown]) if (part.length > 0) pushAll(lines, ['', ...part]);
   }
   for (const [i, note] of result.notes.entries())
     pushAll(lines, [
@@ -98,6 +99,7 @@ function noiseOf({ noise, golden, unit }: CompareCheck): string {
 function resultOf(check: CompareCheck, { verdict, refused }: GateResult): string {
   if (refused !== null || verdict === 'updated') return check.status;
   if (failsGate(check, 'default')) return 'FAIL';
+  if (check.why?.code === 'ended_early') return 'not comparable';
   const isOpen = check.status === 'undecided' || check.status === 'regression';
   const isWarning = isOpen && verdict !== 'undecided' && !check.is_least && check.name !== 'status';
   return isWarning && (!check.gate || check.delta !== null) ? 'warning' : check.status;
@@ -112,9 +114,14 @@ function reasonLines(checks: readonly CompareCheck[]): string[] {
       (status === 'regression' || (status === 'undecided' && !name.includes(':') && (delta === null || is_least)))
     );
   };
-  return checks
-    .filter((check) => check.reason !== null && isReason(check))
-    .flatMap(({ name, reason }) => wrap(`  ${name}: ${tidy(shortText(reason!, 300))}`, screen.width, '    '));
+  const byReason = groupBy(
+    checks.filter((check) => check.reason !== null && isReason(check)),
+    ({ reason }) => reason!,
+  );
+  return [...byReason].flatMap(([reason, of]) => {
+    const names = of.map(({ name }) => name).join(', ');
+    return wrap(`  ${names}: ${tidy(shortText(reason, 300))}`, screen.width, '    ');
+  });
 }
 
 function nextStep({ verdict, baseline, operands, checks, refused, update }: GateResult): string {

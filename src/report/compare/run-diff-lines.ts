@@ -33,7 +33,7 @@ export function runDiffLines(result: DiffResult): string[] {
   ]);
   pushAll(lines, changedLines('versions', versions, VALUES_SHOWN));
   if (commits !== null) pushAll(lines, ['', ...commitLines(commits)]);
-  if (suspects.length > 0) pushAll(lines, ['', 'suspects', ...suspectLines(suspects, SUSPECTS_SHOWN)]);
+  if (suspects.length > 0) pushAll(lines, ['', 'suspects', ...suspectLines(result, SUSPECTS_SHOWN)]);
   return lines;
 }
 

@@ -72,7 +72,18 @@ function changeLines({ changes }: VerifyFixResult): string[] {
 }
 
 function changeText(change: VerifyChange): string[] {
-  const { key, from, to, from_known: known, fix, fix_complete: whole, non_fix: non, credited, effect } = change;
+  const {
+    key,
+    from,
+    to,
+    from_known: known,
+    fix,
+    fix_complete: whole,
+    non_fix: non,
+    credited,
+    effect,
+    on_cause,
+  } = change;
   const of =
     fix !== null
       ? ` (${whole ? 'fix' : 'part of fix'} ${fix}${credited ? ', credited' : ''})`
@@ -94,6 +105,7 @@ function changeText(change: VerifyChange): string[] {
       screen.width,
       '              ',
     ),
+    ...(on_cause === null ? [] : wrap(`            ${clean(on_cause)}`, screen.width, '            ')),
     ...wrap(`            ${clean(effect.text)} [${clean(effect.source)}]${ranks}`, screen.width, '            '),
     ...more.flatMap(({ text, source }) =>
       paragraph(`            · ${clean(text)}${source === effect.source ? '' : ` [${clean(source)}]`}`),

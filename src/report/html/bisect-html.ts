@@ -61,7 +61,7 @@ function leftList({ suspects_left: left }: BisectReportResult): Child {
 
 export function bisectSections(bisection: BisectReportResult | null): (PageSection | null)[] {
   if (bisection === null) return [];
-  const { components, sites, checks, config, suspects, steps } = bisection;
+  const { components, sites, checks, config, steps } = bisection;
   return [
     section(
       'commits',
@@ -76,7 +76,7 @@ export function bisectSections(bisection: BisectReportResult | null): (PageSecti
       sitesTable(sites, SIDES),
       checksTable(checks, SIDES, 'Peaks, step time and loss'),
       changedTable('setting', config, SIDES),
-      suspectsList(suspects),
+      suspectsList(bisection),
     ),
   ];
 }

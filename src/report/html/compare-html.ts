@@ -1,7 +1,7 @@
 /** Tables that a difference and a bisection have in common: what `difference-markdown.ts` shows, as HTML. Pure. */
 import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import { maxOf } from '../../model/lists.js';
-import type { ChangedValue, CompareCheck, Suspect } from '../../model/results/compare.js';
+import type { ChangedValue, CompareCheck } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import {
   changeOf,
@@ -12,7 +12,15 @@ import {
   shortCommit,
   toleranceOf,
 } from '../compare/check-words.js';
-import { blockCounts, changedComponents, placeOf, type Sides, valueWords } from '../compare/difference-lines.js';
+import {
+  alsoChangedText,
+  blockCounts,
+  changedComponents,
+  placeOf,
+  type Sides,
+  type Suspected,
+  valueWords,
+} from '../compare/difference-lines.js';
 import { counted, signedBytes } from '../text-pieces.js';
 import { type Child, element, list, preformatted, text, textElement, textList } from './html.js';
 import { bytes, code, figures, type HtmlColumn, htmlTable, markup, words } from './html-table.js';
@@ -132,8 +140,10 @@ export function changedTable(title: string, values: readonly ChangedValue[], [a,
   );
 }
 
-export function suspectsList(suspects: readonly Suspect[]): Child {
+export function suspectsList(result: Suspected): Child {
+  const { suspects } = result;
   if (suspects.length === 0) return null;
+  const also = alsoChangedText(result);
   const more = leftOut(suspects.length - MOST_SUSPECTS, 'suspects', JSON_HAS_ALL);
   return [
     textElement('h3', `Suspects: ${formatCount(suspects.length)}, the likeliest first`),
@@ -145,7 +155,7 @@ export function suspectsList(suspects: readonly Suspect[]): Child {
         return element(
           'div',
           {},
-          textElement('b', suspect.score.toFixed(2)),
+          textElement('b', `score ${suspect.score.toFixed(2)}`),
           text(' '),
           textElement('code', place),
           hunk !== '' && [text(' '), textElement('code', hunk, { class: 'muted' })],
@@ -161,6 +171,7 @@ export function suspectsList(suspects: readonly Suspect[]): Child {
       'ol',
     ),
     more !== null && textElement('p', more, { class: 'note' }),
+    also !== '' && textElement('p', also, { class: 'note' }),
   ];
 }
 

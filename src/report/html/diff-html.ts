@@ -123,7 +123,7 @@ export function differencesSection(diff: DiffResult | null): PageSection | null 
     pairsTable('other devices', diff.devices),
     pairsTable('ranks', diff.ranks),
     commitTexts(diff),
-    suspectsList(diff.suspects),
+    suspectsList(diff),
   );
 }
 

@@ -53,7 +53,7 @@ export const grew = (gib: number, component: Component | null, b: Frame[], a: Fr
 export const rank = (input: Partial<SuspectInput>): Suspect[] =>
   rankSuspects({
     ...{ comparison: null, sites: [], components: [], config: [], env: [], versions: [], totalDeltaBytes: null },
-    ...{ direction: 'memory', ...input },
+    ...{ direction: 'memory', failure: null, ...input },
   });
 
 export const MLP = 'megatron/core/transformer/mlp.py';

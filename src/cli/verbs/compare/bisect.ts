@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { CRITERION_FORMS, criterionText, parseCriterion } from '../../../findings/compare/bisect/criterion.js';
 import { evidenceOf } from '../../../findings/compare/bisect/judge-commit.js';
 import { judgeHead, type MeasuredLaunch } from '../../../findings/flows/bisect/judge-head.js';
@@ -6,6 +8,7 @@ import { describeBisection } from '../../../findings/flows/bisect/report.js';
 import {
   bisectStoreFile,
   checkComparable,
+  judgementsOf,
   keepJudgement,
   openSession,
   readSession,
@@ -124,6 +127,10 @@ const run = defineVerb({
     const { commit, runs } = judged;
     const worded = wordedJudgement(judged, goldenEvidence);
     const { judgement, reason, evidence, checks, settings } = worded;
+    // What cannot be read of one commit usually cannot be of the next ones: once is enough.
+    const known = new Set(
+      (await judgementsOf(bisection.directory)).flatMap((one) => one.evidence.map(({ text: words }) => words)),
+    );
     await keepJudgement(bisection, {
       schema: 'mbforensics/bisect-judgement@1',
       sha: commit.sha,
@@ -136,6 +143,7 @@ const run = defineVerb({
     return {
       schema: 'mbforensics/triage@1',
       ...worded,
+      evidence: evidence.filter((one) => one.source !== 'files' || !known.has(one.text)),
       criterion: criterionText(criterion),
       run: runs.join(', '),
       commit: commit.sha,
@@ -196,13 +204,18 @@ function launches(text: string, name: string): number {
 /** Ingests what a launch wrote into the store of the bisection, and measures it. */
 async function measureLaunch(db: string, directory: string, run: string, commit: string): Promise<MeasuredLaunch> {
   const ingested = storeToOpen(db, { mode: 'write', ...INGEST_RESOURCES });
+  const log = join(directory, 'launch.log');
   let unreadable: readonly string[];
   try {
     const question = { store: ingested, paths: [directory], run, commit, now: new Date() };
     const { sources } = await ingestPaths(question);
-    unreadable = sources.flatMap(({ error }) => (error === null ? [] : [error.text]));
-    if (!sources.some(({ status }) => status === 'ingested' || status === 'unchanged'))
-      return { measurement: undefined, unreadable };
+    const isRead = sources.some(({ status }) => status === 'ingested' || status === 'unchanged');
+    // A command that prints nothing leaves an empty log, which is no problem beside files that can be read.
+    const isQuiet = (path: string): boolean => isRead && path === 'launch.log' && statSync(log).size === 0;
+    unreadable = sources.flatMap(({ path, error }) =>
+      error === null || isQuiet(path) ? [] : [`${path} ${error.text}`],
+    );
+    if (!isRead) return { measurement: undefined, unreadable };
   } finally {
     await ingested.close();
   }

@@ -12,12 +12,12 @@ import type { CommitInfo } from '../../../model/git.js';
 import { minOf } from '../../../model/lists.js';
 import type { Measurement } from '../../../model/measurement.js';
 import type { BisectReportResult, BisectSide } from '../../../model/results/bisect.js';
-import type { SettingChange } from '../../../model/results/compare.js';
+import type { SettingChange, Suspect } from '../../../model/results/compare.js';
 import type { Store } from '../../../store/store.js';
 import { type KnownMark, knownMarks, type Progress, progressOf } from '../../compare/bisect/bisect-state.js';
 import { allChecks } from '../../compare/compare-runs.js';
 import { pairPeaks, siteChanges } from '../../compare/site-changes.js';
-import { changedConfig } from '../../measure/changed-values.js';
+import { changedConfig, changedEnv } from '../../measure/changed-values.js';
 import { compareContract, hasCommonGround } from '../../measure/contract.js';
 import { settingChanges } from '../../measure/setting-changes.js';
 import { parseTolerances } from '../../measure/tolerances.js';
@@ -73,10 +73,14 @@ export async function describeBisection(
       ? null
       : await compareCommits(repository, culprit?.parents[0] ?? from, bad.sha, isOfInterest(grown?.sites ?? []));
   const direction = record.criterion === 'throughput' ? 'time' : 'memory';
+  const checks =
+    a === null || b === null
+      ? []
+      : await allChecks(store, { golden: [a], current: [b] }, parseTolerances(record.tolerance ?? undefined));
   const suspects =
-    a === null || b === null || grown === undefined ? [] : suspectsBetween(a, b, grown, comparison, direction);
+    a === null || b === null || grown === undefined ? [] : suspectsBetween(a, b, grown, comparison, checks, direction);
   const { confidence, reason: confidence_reason } = confidenceOf({
-    ...{ state, culprit, before, judged: byCommit, changes },
+    ...{ state, culprit, before, judged: byCommit, changes, first: suspects[0] },
     unprinted: suspects.flatMap(({ key }) => (key !== undefined && isUnprinted(key, a!, b!) ? [key] : [])),
     hasCommonSettings: a === null || b === null || hasCommonGround(await compareContract(store, a, b)),
   });
@@ -109,11 +113,9 @@ export async function describeBisection(
     total_delta_bytes: grown?.totalDeltaBytes ?? null,
     components: grown?.components ?? [],
     sites: pair === undefined ? [] : siteChanges(...pair),
-    checks:
-      a === null || b === null
-        ? []
-        : await allChecks(store, { golden: [a], current: [b] }, parseTolerances(record.tolerance ?? undefined)),
+    checks,
     config: a === null || b === null ? [] : changedConfig(a, b),
+    env: a === null || b === null ? [] : changedEnv(a, b),
     settings: await changedSettings(repository, judgements),
     suspects,
     confidence,
@@ -210,6 +212,8 @@ interface ConfidenceFacts {
   readonly judged: ReadonlyMap<string, JudgementRecord>;
   /** Settings that differ between the good run and the bad one. */
   readonly changes: readonly SettingChange[];
+  /** The likeliest suspect: what is said of the settings is about the same change. */
+  readonly first: Suspect | undefined;
   /** Keys that the commit changes and the runs do not print. */
   readonly unprinted: readonly string[];
   readonly hasCommonSettings: boolean;
@@ -221,7 +225,7 @@ interface Confidence {
 }
 
 function confidenceOf(facts: ConfidenceFacts): Confidence {
-  const { state, culprit, before, judged, changes, unprinted } = facts;
+  const { state, culprit, before, judged, changes, unprinted, first } = facts;
   const low = (reason: string): Confidence => ({ confidence: 'low', reason });
   const medium = (reason: string): Confidence => ({ confidence: 'medium', reason });
   if (state === 'unfinished') return low('the bisection is not over');
@@ -234,9 +238,15 @@ function confidenceOf(facts: ConfidenceFacts): Confidence {
     );
   const ofCulprit = judged.get(culprit.sha);
   if (ofCulprit === undefined || ofCulprit.runs.length === 0) return low('it was called bad and never launched here');
-  if (explains.length > 0)
+  const [leading] = explains.filter(({ key }) => key === first?.key);
+  if (leading !== undefined && first!.file === '') return low(`${first!.reason}; no line of the commit sets it`);
+  // A setting of the commit that bears on the cause of the failure is the answer; of live memory, the code may be too.
+  const other = first?.cause === undefined ? explains : explains.filter((change) => change !== leading);
+  if (other.length > 0)
     return low(
-      `the setting explains the difference: ${listed(explains)}; whether the code changed it as well is not known`,
+      leading === other[0]
+        ? `${first!.reason}; whether the code changed it as well is not known`
+        : `settings differ as well: ${listed(other)}; which of the changes it is, is not known`,
     );
   if (unprinted.length > 0)
     return low(`the commit changes ${unprinted.slice(0, 3).join(', ')}, which its runs do not print`);
@@ -249,7 +259,8 @@ function confidenceOf(facts: ConfidenceFacts): Confidence {
     return medium(
       'it was judged bad and its parent good; their runs print no setting, so none is known to be the same',
     );
-  return { confidence: 'high', reason: 'it was judged bad and its parent good, both by runs of their own' };
+  const reason = 'it was judged bad and its parent good, both by runs of their own';
+  return { confidence: 'high', reason: leading === undefined ? reason : `${reason}; ${first!.reason}` };
 }
 
 /** How many times the tolerance. */

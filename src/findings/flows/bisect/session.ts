@@ -180,7 +180,8 @@ async function read(root: string, id: string, budget: RecordBudget): Promise<Rea
   return { id, directory, record, judgements: await judgementsOf(directory, budget), log: '' };
 }
 
-async function judgementsOf(directory: string, budget = recordBudget()): Promise<JudgementRecord[]> {
+/** In the order in which they were judged. */
+export async function judgementsOf(directory: string, budget = recordBudget()): Promise<JudgementRecord[]> {
   const records: JudgementRecord[] = [];
   for (const sha of await foldersIn(directory, MOST_JUDGEMENTS)) {
     if (!WHOLE_ID.test(sha)) continue;

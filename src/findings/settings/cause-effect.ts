@@ -1,0 +1,87 @@
+/**
+ * What a change of a setting has to do with the cause of a failure. The one answer to it: suspects, the settings of a
+ * bisection and `verify-fix` read it. The knowledge is in `knob-effects.yaml`.
+ */
+import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import type { ChangedValue } from '../../model/results/compare.js';
+import type { Cause } from '../../model/vocabulary.js';
+import {
+  ALLOCATOR_OPTIONS,
+  CAUSE_WORDS,
+  type CauseTowards,
+  isSameTowards,
+  knobEffect,
+  type Way,
+  wayOf,
+} from './knob-effects.js';
+import { allocatorParts } from './values.js';
+
+export interface CauseEffect {
+  readonly cause: Cause;
+  /** `up`: with the newer value the cause is likelier. */
+  readonly way: Way;
+  /** One clause, the same whichever value is the newer one: `expandable_segments:True reduces fragmentation, …`. */
+  readonly text: string;
+}
+
+/**
+ * Null: no known effect on it. Causes that are a matter of live tensors (capacity, a leak) are explained by what grew,
+ * and not here.
+ */
+export function effectOnCause(change: ChangedValue, cause: Cause): CauseEffect | null {
+  const effects = partsOf(change).flatMap(({ causes, a, b, name }): CauseEffect[] => {
+    const towards = causes[cause];
+    if (towards === undefined || isSameTowards(towards, a, b)) return [];
+    const way = wayOf(towards, a, b);
+    const words = `${CAUSE_WORDS[cause] ?? cause.replaceAll('_', ' ')}, the cause of the failure`;
+    const [more, less] = way === 'up' ? [b, a] : [a, b];
+    const text =
+      way === 'unknown'
+        ? `${name(b ?? a)} bears on ${words}`
+        : less === null
+          ? `${name(more)} increases ${words}`
+          : `${name(less)} reduces ${words}`;
+    return [{ cause, way, text }];
+  });
+  return effects.find(({ way }) => way === 'up') ?? effects[0] ?? null;
+}
+
+/**
+ * Which way it moves whatever it bears on besides live tensors: for runs whose failure is not known. Null: nothing.
+ */
+export function wayOfAnyCause(change: ChangedValue): Way | null {
+  const ways = partsOf(change).flatMap(({ causes, a, b }) =>
+    Object.values(causes).flatMap((towards) => (isSameTowards(towards, a, b) ? [] : [wayOf(towards, a, b)])),
+  );
+  return ways.find((way) => way === 'up') ?? ways[0] ?? null;
+}
+
+interface ChangedPart {
+  readonly causes: CauseTowards;
+  readonly a: string | null;
+  readonly b: string | null;
+  /** With this value, as it is written. */
+  readonly name: (value: string | null) => string;
+}
+
+/** The change itself; of a variable of the allocator, the options in it that differ. */
+function partsOf({ key, a, b }: ChangedValue): ChangedPart[] {
+  if (!ALLOCATOR_VARIABLES.includes(key))
+    return [{ causes: knobEffect(key)?.causes ?? {}, a, b, name: (value) => `${key}=${value ?? '(not set)'}` }];
+  const [before, after] = [optionsOf(a), optionsOf(b)];
+  return [...new Set([...before.keys(), ...after.keys()])].map((option) => ({
+    causes: Object.hasOwn(ALLOCATOR_OPTIONS, option) ? ALLOCATOR_OPTIONS[option]! : {},
+    a: before.get(option) ?? null,
+    b: after.get(option) ?? null,
+    name: (value) => `${option}:${value ?? '(not set)'}`,
+  }));
+}
+
+function optionsOf(text: string | null): Map<string, string> {
+  return new Map(
+    allocatorParts(text).map((part) => {
+      const colon = part.indexOf(':');
+      return colon < 0 ? [part, ''] : [part.slice(0, colon), part.slice(colon + 1)];
+    }),
+  );
+}
