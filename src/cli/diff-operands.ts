@@ -15,7 +15,7 @@ import { summaryText } from '../report/verdict/cause-words.js';
 import type { Session } from './session.js';
 import type { TwoTargets } from './two-targets.js';
 
-const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null };
+const NOTHING_GROWN = { components: [], sites: [], totalDeltaBytes: null, activeBytes: null };
 
 export interface DiffQuestion {
   readonly limits: DiffLimits;

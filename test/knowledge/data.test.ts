@@ -5,7 +5,7 @@ import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIXES } from '../../src/findings/advice/non-fixes.js';
 import { lintRules } from '../../src/findings/lint/rules.js';
 import { FRAMEWORKS } from '../../src/findings/settings/facts.js';
-import { KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
+import { ALLOCATOR_OPTIONS, CAUSE_WORDS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { activityData } from '../../src/knowledge/activities.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
@@ -100,12 +100,16 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   'knob-effects': {
     sets: { '*': LIST },
     dtypes: [LIST],
+    causes: { '*': 'string' },
+    allocator_options: { '*': { '*': TOWARDS } },
     effects: {
       '*': {
         components: LIST,
         'memory?': TOWARDS,
         'factor?': { 'linear?': LIST, 'inverse?': LIST },
         'beyond?': oneOf(true),
+        'causes?': { '*': TOWARDS },
+        'unset?': 'string',
         'time?': TOWARDS,
       },
     },
@@ -154,6 +158,13 @@ it.each(Object.entries(SHAPES))('%s has its shape', (name, shape) => {
 it('components of effects of knobs exist', () => {
   const components = [...KNOB_EFFECTS.values()].flatMap((one) => [...one.components, ...(one.factor?.of ?? [])]);
   expect(components.filter((component) => !COMPONENTS.includes(component))).toEqual([]);
+});
+
+it('causes of effects of knobs exist, and have words', () => {
+  const known = [...KNOB_EFFECTS.values(), ...Object.values(ALLOCATOR_OPTIONS).map((causes) => ({ causes }))];
+  const causes = new Set(known.flatMap((one) => Object.keys(one.causes)));
+  expect([...causes].filter((cause) => !CAUSES.some((one) => one === cause))).toEqual([]);
+  expect(Object.keys(CAUSE_WORDS).sort()).toEqual([...causes].sort());
 });
 
 it('config-places has one default and names no key twice', () => {

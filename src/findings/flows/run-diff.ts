@@ -59,6 +59,7 @@ export async function runDiff(
     ({ name, status }) => status === 'regression' && (name === 'step_time' || name === 'throughput'),
   );
   const memory =
+    (hasFailed(y) && !hasFailed(x)) ||
     (grown.totalDeltaBytes ?? 0) > 0 ||
     checks.some(({ name, status }) => status === 'regression' && name.startsWith('peak_'));
   const suspects =

@@ -65,6 +65,7 @@ export async function diffSnapshots(
         components: snapshots.components,
         sites: grownSites(sites, a.groups, b.groups, () => null),
         totalDeltaBytes: snapshots.total_delta_bytes,
+        activeBytes: snapshots.a_info.active_bytes,
       },
     };
   });

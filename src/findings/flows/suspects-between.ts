@@ -39,31 +39,43 @@ export interface Grown {
   readonly components: readonly DiffComponent[];
   readonly sites: readonly GrownSite[];
   readonly totalDeltaBytes: number | null;
+  /** Of the older side; null where a side has no snapshot. */
+  readonly activeBytes: number | null;
 }
 
 export function grownBetween(golden: Measurement, current: Measurement): Grown {
   const pair = pairPeaks(golden, current);
-  if (pair === undefined) return { components: [], sites: [], totalDeltaBytes: null };
+  if (pair === undefined) return { components: [], sites: [], totalDeltaBytes: null, activeBytes: null };
   const [a, b] = pair;
   const [x, y] = [stackGroups(a), stackGroups(b)];
   return {
     components: componentChanges(a, b),
     sites: grownSites(matchSites(x, y), x, y, (side, group) => (side === 'a' ? a : b).sites[group]?.component ?? null),
     totalDeltaBytes: b.active_bytes - a.active_bytes,
+    activeBytes: a.active_bytes,
   };
 }
 
 /** A smaller score is a mere difference. */
 const LEAST_SCORE = 0.1;
 
-/** Live memory of a run, whole or in part; of presets by their upstream names. */
-const LIVE = /^(?:peak_allocated|peak_active|component:)|mem.*alloc/;
+/** All of the live memory of a run; of presets by their upstream names. */
+const LIVE = /^peak_(?:allocated|active)|mem.*alloc/;
+/** Of snapshots, which `diff` compares without a check: as the rule `memory` of the view `check_rule`. */
+const TOLERANCE = 0.02;
 
 /** Of the newer run where it failed and the older one did not: a change of status is to be explained first. */
-function failureOf(golden: Measurement, current: Measurement, checks: readonly CompareCheck[]): Failure | null {
+function failureOf(
+  golden: Measurement,
+  current: Measurement,
+  { totalDeltaBytes, activeBytes }: Grown,
+  checks: readonly CompareCheck[],
+): Failure | null {
   const { ending, verdict } = current.status;
   if (!hasFailed(current) || hasFailed(golden) || (verdict === null && ending === 'oom')) return null;
-  const isGrown = checks.some(({ name, status }) => status === 'regression' && LIVE.test(name));
+  const isGrown =
+    checks.some(({ name, status }) => status === 'regression' && LIVE.test(name)) ||
+    (totalDeltaBytes ?? 0) > TOLERANCE * (activeBytes ?? Number.POSITIVE_INFINITY);
   return { cause: verdict?.cause ?? 'not_oom', confidence: verdict?.confidence ?? 'low', isGrown };
 }
 
@@ -87,7 +99,7 @@ export function suspectsBetween(
     versions: changedVersions(golden, current),
     totalDeltaBytes: grown.totalDeltaBytes,
     direction,
-    failure: failureOf(golden, current, checks),
+    failure: failureOf(golden, current, grown, checks),
   });
   return ranked.filter(({ score }) => score >= LEAST_SCORE);
 }

@@ -29,10 +29,10 @@ export interface CauseEffect {
  * and not here.
  */
 export function effectOnCause(change: ChangedValue, cause: Cause): CauseEffect | null {
-  const effects = partsOf(change).flatMap(({ causes, a, b, name }): CauseEffect[] => {
+  const effects = partsOf(change).flatMap(({ causes, a, b, unset, name }): CauseEffect[] => {
     const towards = causes[cause];
-    if (towards === undefined || isSameTowards(towards, a, b)) return [];
-    const way = wayOf(towards, a, b);
+    if (towards === undefined || isSameTowards(towards, a ?? unset, b ?? unset)) return [];
+    const way = wayOf(towards, a ?? unset, b ?? unset);
     const words = `${CAUSE_WORDS[cause] ?? cause.replaceAll('_', ' ')}, the cause of the failure`;
     const [more, less] = way === 'up' ? [b, a] : [a, b];
     const text =
@@ -50,8 +50,10 @@ export function effectOnCause(change: ChangedValue, cause: Cause): CauseEffect |
  * Which way it moves whatever it bears on besides live tensors: for runs whose failure is not known. Null: nothing.
  */
 export function wayOfAnyCause(change: ChangedValue): Way | null {
-  const ways = partsOf(change).flatMap(({ causes, a, b }) =>
-    Object.values(causes).flatMap((towards) => (isSameTowards(towards, a, b) ? [] : [wayOf(towards, a, b)])),
+  const ways = partsOf(change).flatMap(({ causes, a, b, unset }) =>
+    Object.values(causes).flatMap((towards) =>
+      isSameTowards(towards, a ?? unset, b ?? unset) ? [] : [wayOf(towards, a ?? unset, b ?? unset)],
+    ),
   );
   return ways.find((way) => way === 'up') ?? ways[0] ?? null;
 }
@@ -60,19 +62,24 @@ interface ChangedPart {
   readonly causes: CauseTowards;
   readonly a: string | null;
   readonly b: string | null;
+  /** In force where it is not set. */
+  readonly unset: string | null;
   /** With this value, as it is written. */
   readonly name: (value: string | null) => string;
 }
 
 /** The change itself; of a variable of the allocator, the options in it that differ. */
 function partsOf({ key, a, b }: ChangedValue): ChangedPart[] {
-  if (!ALLOCATOR_VARIABLES.includes(key))
-    return [{ causes: knobEffect(key)?.causes ?? {}, a, b, name: (value) => `${key}=${value ?? '(not set)'}` }];
+  if (!ALLOCATOR_VARIABLES.includes(key)) {
+    const { causes = {}, unset = null } = knobEffect(key) ?? {};
+    return [{ causes, a, b, unset, name: (value) => `${key}=${value ?? '(not set)'}` }];
+  }
   const [before, after] = [optionsOf(a), optionsOf(b)];
   return [...new Set([...before.keys(), ...after.keys()])].map((option) => ({
     causes: Object.hasOwn(ALLOCATOR_OPTIONS, option) ? ALLOCATOR_OPTIONS[option]! : {},
     a: before.get(option) ?? null,
     b: after.get(option) ?? null,
+    unset: null,
     name: (value) => `${option}:${value ?? '(not set)'}`,
   }));
 }

@@ -39,6 +39,8 @@ export interface KnobEffect {
    * that depends on more than the value.
    */
   readonly causes: CauseTowards;
+  /** In force where it is not set, if that is another value than none. */
+  readonly unset: string | null;
   /** Values with which a step takes longer; null: it affects time, in either direction. Absent: it does not. */
   readonly time?: Towards | null;
 }
@@ -50,6 +52,7 @@ interface EffectData {
   readonly factor?: { readonly linear?: readonly string[]; readonly inverse?: readonly string[] };
   readonly beyond?: true;
   readonly causes?: CauseTowards;
+  readonly unset?: string;
   readonly time?: Towards | 'dtypes' | null;
 }
 
@@ -68,7 +71,7 @@ function componentsOf(names: readonly string[]): Component[] {
   });
 }
 
-function effectOf({ components, memory, factor, beyond, causes = {}, time }: EffectData): KnobEffect {
+function effectOf({ components, memory, factor, beyond, causes = {}, unset, time }: EffectData): KnobEffect {
   const valuesOf = (towards: Towards | 'dtypes'): Towards => (towards === 'dtypes' ? DATA.dtypes : towards);
   const kind = factor?.linear === undefined ? 'inverse' : 'linear';
   return {
@@ -77,6 +80,7 @@ function effectOf({ components, memory, factor, beyond, causes = {}, time }: Eff
     ...(factor === undefined ? {} : { factor: { kind, of: componentsOf(factor[kind] ?? []) } }),
     ...(beyond === undefined ? {} : { beyond }),
     causes,
+    unset: unset ?? null,
     ...(time === undefined ? {} : { time: time === null ? null : valuesOf(time) }),
   };
 }

@@ -10,7 +10,7 @@ import { isSettingsFile, knobHunks, type Place, programSettings } from './knob-h
 import { type ReadFile, type ReadHunk, readChanges } from './read-changes.js';
 import { fileMatcher } from './repository-paths.js';
 import { type Scored, scoreHunk, signText, type Visits, visitsOf } from './score-hunk.js';
-import { type Failure, scoreBesideFailure, scoreKnob, scorePin, scoreVersion } from './score-knob.js';
+import { type Failure, scoreCodeOfFailure, scoreKnob, scorePin, scoreVersion } from './score-knob.js';
 
 export interface SuspectInput {
   /** Null without a repository: only settings are scored. */
@@ -175,7 +175,7 @@ function hunkSuspects(scene: Scene): Ranked[] {
 
 function scoreInFile(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
   if (hunk.weight === 0) return { score: 0, reason: '' };
-  const hunkScore = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : besideFailure(scene, file, hunk);
+  const hunkScore = scene.input.direction === 'time' ? timeHunk(scene, file, hunk) : codeOfFailure(scene, file, hunk);
   const set = isProgram(file) && !isSettingsFile(file) ? settingInHunk(scene, hunk) : undefined;
   const scored = set !== undefined && set.score > hunkScore.score ? set : hunkScore;
   return file.is_aside ? { ...scored, score: scored.score * ASIDE } : scored;
@@ -195,10 +195,10 @@ function settingInHunk(scene: Scene, hunk: ReadHunk): Scored | undefined {
 
 const compare = (x: string, y: string): number => (x < y ? -1 : x > y ? 1 : 0);
 
-function besideFailure(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
+function codeOfFailure(scene: Scene, file: ReadFile, hunk: ReadHunk): Scored {
   const { failure } = scene.input;
   const scored = memoryHunk(scene, file, hunk);
-  return failure === null ? scored : scoreBesideFailure(scored, failure);
+  return failure === null ? scored : scoreCodeOfFailure(scored, failure);
 }
 
 function memoryHunk({ visits, growth }: Scene, file: ReadFile, hunk: ReadHunk): Scored {

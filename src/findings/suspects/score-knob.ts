@@ -19,7 +19,7 @@ const VALUE_SHOWN = 60;
 export interface Failure {
   readonly cause: Cause;
   readonly confidence: Confidence;
-  /** Live memory grew by more than the tolerance: then it explains the failure as well. */
+  /** Live memory grew by more than the tolerance. */
   readonly isGrown: boolean;
 }
 
@@ -31,10 +31,14 @@ const BEARS_ON_CAUSE = 0.5;
 const NO_EFFECT = 0.05;
 /** Causes that are a matter of live tensors of the device, or may be. */
 const OF_LIVE: readonly Cause[] = ['capacity', 'leak', 'undecided'];
-/** Causes that do not follow from memory of the device. */
-const NOT_OF_DEVICE: readonly Cause[] = ['host_oom', 'not_oom'];
-/** The factor for what only growth speaks for, where something else is the cause. */
-const NOT_GROWN = 0.5;
+/** The factor for code that only growth speaks for, where something else is the cause. */
+const NOT_THE_CAUSE = 0.5;
+/** The factor for growth that makes pieces too small: what bears on fragmentation itself goes before it. */
+const ADDS_TO_CAUSE = 0.9;
+
+/** For what is scored by growth; undefined where growth does not explain the failure. */
+const growthFactor = ({ cause, isGrown }: Failure): number | undefined =>
+  OF_LIVE.includes(cause) ? 1 : cause === 'fragmentation' && isGrown ? ADDS_TO_CAUSE : undefined;
 
 /**
  * A setting of two runs. If the newer one failed, by its effect on the cause of that; else by how much of the growth it
@@ -49,17 +53,26 @@ export function scoreKnob(
   const onCause = failure === null ? null : effectOnCause(change, failure.cause);
   if (failure === null || direction === 'time') return scoreByGrowth(change, growth, direction);
   if (onCause === null) {
-    const scored = scoreBesideFailure(scoreByGrowth(change, growth, direction), failure);
-    return NOT_OF_DEVICE.includes(failure.cause) ? { ...scored, score: Math.min(scored.score, NO_EFFECT) } : scored;
+    const scored = scoreByGrowth(change, growth, direction);
+    const factor = lowersLive(change, failure) ? undefined : growthFactor(failure);
+    return { ...scored, score: factor === undefined ? Math.min(scored.score, NO_EFFECT) : factor * scored.score };
   }
   const score = { up: EXPLAINS[failure.confidence], unknown: BEARS_ON_CAUSE, down: NO_EFFECT }[onCause.way];
   return { score, reason: `${wentText(change)}; ${onCause.text}`, cause: onCause.cause };
 }
 
-/** Of anything that is scored by growth, in a run with a failure. */
-export function scoreBesideFailure(scored: Scored, { cause, isGrown }: Failure): Scored {
-  if (OF_LIVE.includes(cause) || (isGrown && !NOT_OF_DEVICE.includes(cause))) return scored;
-  return { reason: `${scored.reason}; growth is not the cause`, score: scored.score * NOT_GROWN };
+/** It takes less live memory, or has to do with none. */
+function lowersLive({ key, a, b }: ChangedValue, { cause }: Failure): boolean {
+  const effect = knobEffect(key);
+  if (effect === undefined) return false;
+  return (effect.components.length === 0 && cause !== 'undecided') || wayOf(effect.memory, a, b) === 'down';
+}
+
+/** Of code, which is scored by growth, in a run that failed. */
+export function scoreCodeOfFailure(scored: Scored, failure: Failure): Scored {
+  const factor = growthFactor(failure);
+  if (factor !== undefined) return { ...scored, score: factor * scored.score };
+  return { reason: `${scored.reason}; growth is not the cause of the failure`, score: scored.score * NOT_THE_CAUSE };
 }
 
 const wentText = ({ key, a, b }: ChangedValue): string => `${key} went from ${valueText(a)} to ${valueText(b)}`;

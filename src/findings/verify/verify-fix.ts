@@ -13,6 +13,7 @@ import type {
   VerifyJudgement,
   VerifyRun,
 } from '../../model/results/verify.js';
+import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { sameLayout } from '../measure/contract.js';
 import { type CauseEffect, effectOnCause } from '../settings/cause-effect.js';
 import { EXPLAINED_BY } from '../settings/follows.js';
@@ -101,7 +102,7 @@ function describeChanges(
   { before, after, advice }: Pick<VerifyInput, 'before' | 'after' | 'advice'>,
 ): VerifyChange[] {
   const families = new Set(changes.map((change) => groupOf(change, matches)));
-  return changes.map((change) => {
+  const described = changes.map((change): VerifyChange => {
     const group = groupOf(change, matches);
     const match = matches.find(({ keys }) => keys.has(change.key));
     return {
@@ -125,12 +126,16 @@ function describeChanges(
       }),
     };
   });
+  // As suspects are: what bears on the cause of the failure comes first.
+  return described.toSorted((a, b) => Number(a.on_cause === null) - Number(b.on_cause === null));
 }
 
-/** By the failure of the run before; else of the run after. */
+/** By the failure of the run before, else of the run after; with the values that suspects are scored by. */
 function causeEffectOf({ key, from, to }: FoundChange, before: Side, after: Side): CauseEffect | null {
-  const cause = [before, after].flatMap(({ measurement: { status } }) => status.verdict?.cause ?? [])[0];
-  return cause === undefined ? null : effectOnCause({ key, a: from, b: to }, cause);
+  const [x, y] = [before.measurement, after.measurement];
+  const cause = x.status.verdict?.cause ?? y.status.verdict?.cause;
+  const change = [...changedConfig(x, y), ...changedEnv(x, y)].find((one) => one.key === key);
+  return cause === undefined ? null : effectOnCause(change ?? { key, a: from, b: to }, cause);
 }
 
 /** A fix that was done whole is one change, however many settings it takes; else settings of one decision are. */

@@ -182,7 +182,7 @@ export function alsoChangedText(result: Suspected): string {
   const shown = keys.slice(0, KEYS_SHOWN).map((key) => keepEnd(printable(key), 60));
   const more = keys.length - shown.length;
   if (keys.length === 0) return '';
-  return `also changed, without a known effect: ${shown.join(', ')}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
+  return `also changed, not suspected: ${shown.join(', ')}${more > 0 ? ` and ${formatCount(more)} more` : ''}`;
 }
 
 function oneSuspect(suspect: Suspect, number: number): string[] {

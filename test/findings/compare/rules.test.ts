@@ -354,3 +354,51 @@ describe('peaks', () => {
     expect(siteChanges(peak(5, 1000), peak(50, 1000))).toEqual([]);
   });
 });
+
+describe('parts of a peak', () => {
+  const PARTS = { activation: 24_000_000_000, parameter: 8_000_000_000 };
+  const total = (parts: Readonly<Record<string, number>>): number =>
+    Object.values(parts).reduce((sum, one) => sum + one, 0);
+  const run = (
+    ending: Measurement['status']['ending'],
+    last: number | null,
+    parts: Readonly<Record<string, number>>,
+  ) => {
+    const peak: MeasuredPeak = {
+      ...{ handle: 'snapshot#1', rank: 0, device: 0, moment: 'peak', basis: 'actual', requested_bytes: null },
+      ...{ active_bytes: total(parts), reserved_bytes: 0, components: parts, frames: [], sites: [], settings: {} },
+      ...{ rest_bytes: 0, rest_count: 0 },
+    };
+    const status = { ...empty().status, ending, first_iteration: last === null ? null : 1, last_iteration: last };
+    return empty({ status, peaks: [peak] });
+  };
+  const grown = { ...PARTS, activation: 25_000_000_000, parameter: 7_200_000_000 };
+  const larger = { ...PARTS, activation: 30_000_000_000 };
+
+  it.each<[string, Measurement, string, object | null]>([
+    ['of a run that completed', run('completed', 2, grown), 'regression', null],
+    ['of one that failed after steady steps', run('oom', 9, grown), 'regression', null],
+    ['of one that failed early', run('oom', 2, grown), 'skipped', { code: 'ended_early', iteration: 3 }],
+    ['of one that failed at once', run('oom', null, grown), 'skipped', { code: 'ended_early', iteration: null }],
+    ['of one that failed of something else', run('failed', 2, grown), 'skipped', { code: 'ended_early', iteration: 3 }],
+    // The whole peak is more than that of the golden run: so are its parts.
+    ['of one that failed early with a larger peak', run('oom', 2, larger), 'regression', null],
+    ['of one that failed early and is equal', run('oom', 2, PARTS), 'pass', null],
+  ])('%s', async (_, current, status, why) => {
+    const golden = run('completed', 6, PARTS);
+    const [checks] = await judgeEach(rules, [{ golden: [golden], current: [current] }], {
+      tolerances: {},
+      sameLayout: true,
+    });
+    const activation = checks!.find(({ name }) => name === 'component:activation')!;
+    expect(activation).toMatchObject({ status });
+    if (why !== null) expect(activation.why).toEqual(why);
+  });
+
+  it('are judged nevertheless where a criterion of its own names them', async () => {
+    const sides = { golden: [run('completed', 6, PARTS)], current: [run('oom', 2, grown)] };
+    const partsOf = ({ components }: MeasuredPeak) => ({ 'component:activation': components.activation ?? 0 });
+    const [checks] = await judgeEach(rules, [sides], { tolerances: {}, sameLayout: true, partsOf });
+    expect(checks!.find(({ name }) => name === 'component:activation')).toMatchObject({ status: 'regression' });
+  });
+});

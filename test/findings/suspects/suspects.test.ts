@@ -10,12 +10,13 @@ import { languageOf, readLines } from '../../../src/findings/suspects/line-kinds
 import { hunkHeader } from '../../../src/findings/suspects/rank-suspects.js';
 import { readChanges } from '../../../src/findings/suspects/read-changes.js';
 import { fileMatcher } from '../../../src/findings/suspects/repository-paths.js';
+import type { Failure } from '../../../src/findings/suspects/score-knob.js';
 import { ALLOCATOR_VARIABLES } from '../../../src/knowledge/env-keys.js';
 import type { DiffComponent } from '../../../src/model/diff-parts.js';
 import type { ChangedFile, CommitComparison } from '../../../src/model/git.js';
 import type { Suspect } from '../../../src/model/results/compare.js';
 import { GIB } from '../../../src/model/units.js';
-import { COMPONENTS, type Component } from '../../../src/model/vocabulary.js';
+import { type Cause, COMPONENTS, type Component } from '../../../src/model/vocabulary.js';
 import { changed, compared, grew, hunk, inMlp, LAYER, MLP, rank, stack, TRUNK } from './by-hand.js';
 
 type Stack = string | readonly string[];
@@ -33,6 +34,8 @@ interface Case {
   readonly versions?: readonly Change[];
   readonly total?: number;
   readonly direction?: 'time';
+  /** Its cause, and whether memory grew by more than the tolerance. */
+  readonly failure?: readonly [cause: Cause, isGrown: boolean];
   readonly is?: readonly Readonly<Record<string, unknown>>[];
   readonly score?: readonly (readonly [least: number, most: number])[];
   readonly count?: number;
@@ -72,6 +75,7 @@ const fileOf = ([path, ...parts]: NonNullable<Case['files']>[number]): ChangedFi
   ...changed(pathOf(path), ...parts.filter((part) => typeof part === 'string')),
   ...parts.find((part): part is Partial<ChangedFile> => typeof part === 'object'),
 });
+const failureOf = ([cause, isGrown]: NonNullable<Case['failure']>): Failure => ({ cause, isGrown, confidence: 'high' });
 const changes = (list: readonly Change[] = []) => list.map(([key, a, b]) => ({ key, a, b }));
 
 function suspectsOf(one: Case): Suspect[] {
@@ -83,6 +87,7 @@ function suspectsOf(one: Case): Suspect[] {
     components: Object.entries(components).map(row),
     ...(total === undefined ? {} : { totalDeltaBytes: total * GIB }),
     ...(one.direction === undefined ? {} : { direction: one.direction }),
+    ...(one.failure === undefined ? {} : { failure: failureOf(one.failure) }),
   });
 }
 

@@ -31,7 +31,7 @@ function change(key: string, outcome: EffectOutcome, fix: string | null = null):
   const effect = { outcome, text: '', source: '', ranks: { active: [], inactive: [] }, evidence: [], needs: null };
   return {
     ...{ key, kind: 'setting', from: 'a', from_known: true, to: 'b', fix, fix_complete: fix !== null, non_fix: null },
-    ...{ group: fix ?? key, credited: false, effect },
+    ...{ group: fix ?? key, credited: false, on_cause: null, effect },
   };
 }
 
