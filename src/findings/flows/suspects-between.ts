@@ -39,7 +39,7 @@ export interface Grown {
   readonly components: readonly DiffComponent[];
   readonly sites: readonly GrownSite[];
   readonly totalDeltaBytes: number | null;
-  /** Of the older side; null where a side has no snapshot. */
+  /** Of the older side; null unless both have a snapshot. */
   readonly activeBytes: number | null;
 }
 

@@ -31,7 +31,7 @@ const BEARS_ON_CAUSE = 0.5;
 const NO_EFFECT = 0.05;
 /** Causes that are a matter of live tensors of the device, or may be. */
 const OF_LIVE: readonly Cause[] = ['capacity', 'leak', 'undecided'];
-/** The factor for code that only growth speaks for, where something else is the cause. */
+/** The factor for code whose only evidence is growth, where something else is the cause. */
 const NOT_THE_CAUSE = 0.5;
 /** The factor for growth that makes pieces too small: what bears on fragmentation itself goes before it. */
 const ADDS_TO_CAUSE = 0.9;

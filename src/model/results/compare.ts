@@ -42,7 +42,7 @@ export type CheckReason =
   | { readonly code: 'small_part' | 'no_steps' | 'current_without_steps'; readonly least: number }
   | { readonly code: 'steady_iterations'; readonly from: number; readonly to: number }
   | { readonly code: 'last_common_loss'; readonly iteration: number }
-  /** Failed before its steps were steady, so that parts of its peak are of another moment. Null: before any iteration. */
+  /** Failed before its steps were steady: parts of its peak are of another moment. Null: before any iteration. */
   | { readonly code: 'ended_early'; readonly iteration: number | null }
   | { readonly code: 'disturbed'; readonly kind: Disturbance['kind']; readonly text: string };
 

@@ -1,4 +1,4 @@
-/** What a change of a setting has to do with the cause of a failure, and how that is said. */
+/** What a change of a setting has to do with the cause of a failure, and its sentence. */
 import { describe, expect, it } from 'vitest';
 import { effectOnCause, wayOfAnyCause } from '../../../src/findings/settings/cause-effect.js';
 import type { Cause } from '../../../src/model/vocabulary.js';

@@ -210,7 +210,7 @@ async function measureLaunch(db: string, directory: string, run: string, commit:
     const question = { store: ingested, paths: [directory], run, commit, now: new Date() };
     const { sources } = await ingestPaths(question);
     const isRead = sources.some(({ status }) => status === 'ingested' || status === 'unchanged');
-    // A command that prints nothing leaves an empty log, which is no problem beside files that can be read.
+    // A command that prints nothing leaves an empty log: not a problem if other files can be read.
     const isQuiet = (path: string): boolean => isRead && path === 'launch.log' && statSync(log).size === 0;
     unreadable = sources.flatMap(({ path, error }) =>
       error === null || isQuiet(path) ? [] : [`${path} ${error.text}`],

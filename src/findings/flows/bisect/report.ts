@@ -212,7 +212,7 @@ interface ConfidenceFacts {
   readonly judged: ReadonlyMap<string, JudgementRecord>;
   /** Settings that differ between the good run and the bad one. */
   readonly changes: readonly SettingChange[];
-  /** The likeliest suspect: what is said of the settings is about the same change. */
+  /** The likeliest suspect: the reason of the confidence is about the same change. */
   readonly first: Suspect | undefined;
   /** Keys that the commit changes and the runs do not print. */
   readonly unprinted: readonly string[];
@@ -241,12 +241,12 @@ function confidenceOf(facts: ConfidenceFacts): Confidence {
   const [leading] = explains.filter(({ key }) => key === first?.key);
   if (leading !== undefined && first!.file === '') return low(`${first!.reason}; no line of the commit sets it`);
   // A setting of the commit that bears on the cause of the failure is the answer; of live memory, the code may be too.
-  const other = first?.cause === undefined ? explains : explains.filter((change) => change !== leading);
-  if (other.length > 0)
+  const furtherChanges = first?.cause === undefined ? explains : explains.filter((change) => change !== leading);
+  if (furtherChanges.length > 0)
     return low(
-      leading === other[0]
+      leading === furtherChanges[0]
         ? `${first!.reason}; whether the code changed it as well is not known`
-        : `settings differ as well: ${listed(other)}; which of the changes it is, is not known`,
+        : `settings differ as well: ${listed(furtherChanges)}; which of the changes it is, is not known`,
     );
   if (unprinted.length > 0)
     return low(`the commit changes ${unprinted.slice(0, 3).join(', ')}, which its runs do not print`);
