@@ -45,7 +45,10 @@ const NOT_A_FAMILY = ASSERT_BIT | TRACEBACK_BIT | FRAME_BIT;
 /** What the bytes are scanned for: parts of failure messages, and what the lines of a format contain. */
 interface Literal {
   readonly literal: string;
-  /** Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}, {@link EXCEPTION_BIT}, {@link FRAME_BIT}. */
+  /**
+   * Families of the message grammar it may begin, {@link ASSERT_BIT}, {@link TRACEBACK_BIT}, {@link EXCEPTION_BIT},
+   * {@link FRAME_BIT}.
+   */
   readonly mask: number;
   readonly formats: readonly LogFormat[];
 }

@@ -39,7 +39,7 @@ export const TRACEBACK_ANCHORS: readonly string[] = ['Traceback (most recent cal
 const HEADER = TRACEBACK_ANCHORS[0]!;
 /** Every frame contains one of these. People paste the end of a traceback: its first frame begins one as well. */
 export const FRAME_ANCHORS: readonly string[] = ['File "'];
-/** Python prints it; a dump of `faulthandler` or a warning has no comma or no function. */
+/** Python prints it; dumps of `faulthandler` lack the comma, warnings the function. */
 const WHOLE_FRAME = /^\s{0,64}File "[^"\n]{1,1000}", line \d{1,9}, in \S/;
 
 const MOST_OPEN = 2048;

@@ -16,8 +16,8 @@ export interface EvidenceQuery {
 }
 
 /**
- * The topic of an evidence entry: the failing request, where it was made, the message as printed, the run around it, the result of a
- * cause's test, the allocator model's result on the recording, or the need of the whole step.
+ * The topic of an evidence entry: the failing request, where it was made, the message as printed, the run around it,
+ * the result of a cause's test, the allocator model's result on the recording, or the need of the whole step.
  */
 export type EvidenceTopic = 'request' | 'site' | 'message' | 'context' | 'test' | 'replay' | 'step';
 

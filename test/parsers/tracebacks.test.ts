@@ -55,8 +55,11 @@ const LINES = textOf({ text: '«lines»' }, texts).trim().split('\n');
 
 describe('tracebacks', () => {
   it.each(eachOf(cases.samples).map((sample) => [sample.is, sample] as const))('%s', (_, sample) => {
-    const found = read(textOf(sample, texts), sample.srun).map((one) => ({ ...one, innermost: one.inner[0] ?? null }));
-    expect(found).toMatchObject(sample.tracebacks);
+    const tracebacks = read(textOf(sample, texts), sample.srun).map((one) => ({
+      ...one,
+      innermost: one.inner[0] ?? null,
+    }));
+    expect(tracebacks).toMatchObject(sample.tracebacks);
   });
 
   it('have their last frames, innermost first, with the lines of code', () => {

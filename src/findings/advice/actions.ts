@@ -21,7 +21,10 @@ interface ListedFix {
   readonly acts: boolean;
 }
 
-/** What acts on the failing allocation; else of what changes no results, the largest saving that is known; else the first of the list. */
+/**
+ * What acts on the failing allocation; else, of what changes no results, the largest known saving; else the first
+ * of the list.
+ */
 function worthTrying(open: readonly ListedFix[]): readonly ListedFix[] {
   const acting = open.filter(({ acts }) => acts);
   if (acting.length > 0) return acting.slice(0, MOST_TRIED);

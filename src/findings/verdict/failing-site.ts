@@ -35,13 +35,13 @@ export function codeFrames(frames: readonly FailingFrame[]): CodeFrame[] {
 export function failingSite(frames: readonly CodeFrame[], place: Place): FailingSite | null {
   const site = callSite(frames);
   if (site === undefined) return null;
-  const own = frames.find((frame) => callSite([frame]) === site);
+  const siteFrame = frames.find((frame) => callSite([frame]) === site);
   const python = frames.find(({ filename }) => /\.pyw?$/.test(filename));
   return {
     activity: failingActivity(frames),
     site,
     innermost: python === undefined ? '' : `${python.name} ${python.filename}`,
-    code: own?.source ?? null,
+    code: siteFrame?.source ?? null,
     place,
   };
 }
@@ -149,8 +149,8 @@ function shapeOfLogits(bytes: number, view: View): Size | null {
   const number = (key: string): number | null => asNumber(view.setting(key).value);
   const [sequence, batch] = [number('seq_length'), number('micro_batch_size')];
   const tokens = sequence === null ? null : (sequence * (batch ?? 1)) / (number('context_parallel_size') ?? 1);
-  const whole = number('padded_vocab_size') ?? number('vocab_size');
-  const vocabulary = whole === null ? null : whole / (number('tensor_model_parallel_size') ?? 1);
+  const printed = number('padded_vocab_size') ?? number('vocab_size');
+  const vocabulary = printed === null ? null : printed / (number('tensor_model_parallel_size') ?? 1);
   if (vocabulary !== null) {
     const fits = (size: number): boolean =>
       tokens !== null && Math.abs(bytes / (vocabulary * size) - tokens) <= TOKEN_DOUBT * tokens;

@@ -31,6 +31,8 @@ import { isRunAnswer } from './run-state-text.js';
 /** Lines of the first screen, and of that of a message alone. */
 export const HEIGHT = 16;
 const MESSAGE_HEIGHT = 10;
+/** More, where a traceback shows what was being allocated. */
+const SITE_HEIGHT = 2;
 /** Narrower screens need more lines for the same. */
 const MESSAGE_WIDTH = 100;
 const LABEL = 9;
@@ -71,7 +73,8 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
   const sections = first === undefined ? emptySections(result, target) : sectionsOf(first, others, result, target);
   const head = clip(wrap(headline(first, result), screen.width), 1, screen.width);
   const isShort = first !== undefined && isMessageAlone(first, result) && screen.width >= MESSAGE_WIDTH;
-  const height = isShort ? MESSAGE_HEIGHT : HEIGHT;
+  const hasSite = first?.evidence.some(({ about }) => about === 'site') === true;
+  const height = isShort ? MESSAGE_HEIGHT + (hasSite ? SITE_HEIGHT : 0) : HEIGHT;
   const lines = [bold(head[0]!), ...fitted(sections, height - 1)];
   if (target.full === true && first !== undefined) pushAll(lines, ['', ...evidenceLines(first, others, result)]);
   return `${lines.join('\n')}\n`;
@@ -146,7 +149,7 @@ function sectionsOf(
       least: Math.max(1, pasted.length),
       style: (line, item) => (item < pasted.length ? cyan(line) : line),
     },
-    section('WHY', isRunAnswer(first, result) ? [] : reasons(first), leastReasons(first)),
+    section('WHY', isRunAnswer(first, result) ? [] : reasons(first), 2),
     memorySection(first),
     ...runSections(first, result),
     sitesSection(first),
@@ -171,12 +174,6 @@ function toneOf(verdict: Verdict, result: DiagnoseResult): (text: string) => str
   const { cause } = verdict;
   if (result.run_state?.state === 'running_or_cut' && isRunAnswer(verdict, result)) return (text) => text;
   return cause === 'not_oom' ? green : cause === 'undecided' ? yellow : red;
-}
-
-/** Lines of WHY that stay: what decides, and with it what was being allocated. */
-function leastReasons(first: Verdict): number {
-  const hasSite = first.evidence.some(({ about }) => about === 'site');
-  return hasSite ? (shownSites(first).length > 0 ? 3 : 4) : 2;
 }
 
 function memorySection(verdict: Verdict): Section {

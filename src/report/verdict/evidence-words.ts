@@ -86,7 +86,7 @@ const SIZES: Readonly<Record<string, Words>> = {
     return `${v.bytes('request_bytes')} are about as much as all that was live (${v.bytes('live_bytes')}): ${is}`;
   },
   tokens: (v) =>
-    `${v.bytes('request_bytes')} are ${v.count('tokens')} tokens × a vocabulary of ${v.count('vocabulary')} × ${v.count('element_bytes')} bytes`,
+    `${v.bytes('request_bytes')} are about ${v.count('tokens')} tokens × a vocabulary of ${v.count('vocabulary')} × ${v.count('element_bytes')} bytes`,
   vocabulary: (v) =>
     `${v.bytes('request_bytes')} would be ${v.count('tokens')} tokens × a vocabulary of ${v.count('vocabulary')} × ${v.count('element_bytes')} bytes`,
   one_tensor: (v) => `one tensor of ${v.bytes('request_bytes')}`,

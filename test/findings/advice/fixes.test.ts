@@ -58,7 +58,7 @@ const OPTIONS: Readonly<Record<string, SituationOptions>> = {
     },
   },
 };
-/** `while attention`, `other while attention in f file.py`: what was being allocated, by Megatron or another trainer. */
+/** `while attention`, `other while attention in f file.py`: the activity, of Megatron or another trainer. */
 function siteOptions(name: string): SituationOptions | undefined {
   const match = /^(other )?while (\w+)(?: in (.+))?$/.exec(name);
   if (match === null) return undefined;

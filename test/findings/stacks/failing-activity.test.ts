@@ -15,7 +15,7 @@ function framesOf(text: string): CodeFrame[] {
 const SITE = '/usr/lib/python3/site-packages';
 const MODULE = `_call_impl ${SITE}/torch/nn/modules/module.py | return forward_call(*args, **kwargs)`;
 
-/** As the public sources name them: Megatron-Core, Transformer Engine, transformers, TRL, DeepSpeed, FSDP, verl, vLLM. */
+/** Names of the public sources: Megatron-Core, Transformer Engine, transformers, TRL, DeepSpeed, FSDP, verl, vLLM. */
 const STACKS: readonly (readonly [activity: string | null, stack: string])[] = [
   // Weights are created.
   [

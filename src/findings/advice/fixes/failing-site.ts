@@ -104,7 +104,7 @@ const shardGradients = fixSpec('shard-gradients', (context) => {
   ];
 });
 
-/** Of a Megatron configuration the setting that fuses the cross entropy is its own fix; log-probabilities are not in it. */
+/** Of a Megatron configuration, the fused cross entropy is a separate fix; it does not cover log-probabilities. */
 const chunkedLoss = fixSpec('chunked-loss', (context) => {
   const site = failingSiteOf(context.situation)?.names['site'] ?? '';
   if (hasSettings(context) && !/log_?p|entropy_from/i.test(site)) return [];
