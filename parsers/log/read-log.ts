@@ -15,6 +15,7 @@ import { LiteralScanner } from './literal-scanner.js';
 import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
 import { type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
+import { PROCESS_ANCHORS, ProcessNames } from './process-names.js';
 import { RankTally } from './rank-tally.js';
 import { findLineLabel, type LinePrefix, stripPrefix } from './strip-prefix.js';
 import { FRAME_ANCHORS, TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
@@ -62,6 +63,7 @@ function literalsOf(formats: readonly LogFormat[]): readonly Literal[] {
   };
   for (const { literal, mask } of ANCHORS) of(literal).mask |= mask;
   for (const literal of oomGrammar().device_assert_anchors) of(literal).mask |= ASSERT_BIT;
+  for (const literal of PROCESS_ANCHORS) of(literal);
   for (const literal of TRACEBACK_ANCHORS) of(literal).mask |= TRACEBACK_BIT;
   for (const literal of FRAME_ANCHORS) of(literal).mask |= FRAME_BIT;
   for (const format of formats) for (const anchor of format.anchors) of(anchor).formats.push(format);
@@ -161,6 +163,7 @@ class LogReader {
   private readonly joiner: IncidentJoiner;
   private readonly attempts: AttemptTracker;
   private readonly localRanks = new LocalRanks();
+  private readonly processes = new ProcessNames();
   private readonly trouble = new Trouble();
   private readonly output: LogOutput;
   private readonly literals: readonly Literal[];
@@ -201,7 +204,11 @@ class LogReader {
       },
       (note) => output.note(note),
     );
-    this.joiner = new IncidentJoiner((row) => output.incident(row), {
+    const report = (row: IncidentRow): void => {
+      for (const { pid } of row.processes) if (this.processes.want(pid)) this.lookBackFor(pid);
+      output.incident(row);
+    };
+    this.joiner = new IncidentJoiner(report, {
       attemptAt: (line) => this.attempts.at(line),
       localRanks: this.localRanks,
     });
@@ -263,12 +270,40 @@ class LogReader {
     this.tracebacks.end();
     this.assembly.end();
     this.joiner.end();
+    for (const { pid, name, ...place } of this.processes.found())
+      this.output.logRow?.(
+        { row: 'value', name: 'process.name', value: pid, unit: 'pid', text: name },
+        {
+          ...place,
+          attempt: this.attempts.at(place.line),
+          rankOrigin: null,
+          device: null,
+          timeUs: null,
+          format: 'process.name',
+        },
+      );
   }
 
   private noteOnce(kind: string, text: string): void {
     if (this.reportedKinds.has(kind)) return;
     this.reportedKinds.add(kind);
     this.output.note({ kind, text, severity: 'info', line: this.line, offset: this.base + this.position });
+  }
+
+  /** Lines without an anchor are not decoded: reads the last buffered one with Ray's prefix of a process. */
+  private lookBackFor(pid: number): void {
+    const { buffer, position } = this;
+    const inPrefix = (end: string): number => buffer.lastIndexOf(` pid=${pid}${end}`, position);
+    const at = Math.max(inPrefix(','), inPrefix(')'));
+    if (at < 0) return;
+    const start = buffer.lastIndexOf(LF, at) + 1;
+    const stop = Math.min(buffer.indexOf(LF, at), at + PART_BYTES);
+    const text = cleanText(buffer, start, stop < at ? position : stop);
+    const prefix = stripPrefix(text, this.label ?? null);
+    let line = this.line;
+    for (let feed = buffer.indexOf(LF, at); feed >= 0 && feed < position; feed = buffer.indexOf(LF, feed + 1))
+      line -= 1;
+    this.processes.see({ text: text.slice(prefix.end), prefix, line, offset: this.base + start });
   }
 
   /** Reads everything that begins before `limit`. */
@@ -410,6 +445,7 @@ class LogReader {
     };
     this.linePrefix = continues ? { ...prefix, end: 0 } : null;
     this.output.explain?.line(segment);
+    this.processes.see(segment);
     if ((mask & ~FRAME_BIT) !== 0 && this.trouble.isIn(segment.text, mask & ~FRAME_BIT))
       this.attempts.trouble(this.line);
     this.assembly.feed(segment);

@@ -11,6 +11,8 @@ export interface LinePrefix {
   readonly host: string | null;
   readonly device: number | null;
   readonly pid: number | null;
+  /** What the prefix calls that process; of NCCL's lines it is one of the training. */
+  readonly process: string | null;
   readonly time: string | null;
   /** Where the bare text begins. */
   readonly end: number;
@@ -67,6 +69,7 @@ export function stripPrefix(text: string, label: PrefixRule | null = null): Line
   let host: string | null = null;
   let device: number | null = null;
   let pid: number | null = null;
+  let process: string | null = null;
   let time: string | null = null;
 
   const apply = (rule: (typeof PREFIX_RULES)[number]): boolean => {
@@ -83,7 +86,10 @@ export function stripPrefix(text: string, label: PrefixRule | null = null): Line
     localRank ??= toNumber(groups.local);
     host ??= groups.host ?? null;
     device ??= toNumber(groups.device);
-    pid ??= toNumber(groups.pid);
+    if (pid === null && groups.pid !== undefined) {
+      pid = Number(groups.pid);
+      process = groups.who ?? (rule.name === 'nccl' ? 'training process' : null);
+    }
     time ??= groups.time ?? null;
     if (rule.identity) {
       const { rank: number = groups.task ?? '', who = '', local = '' } = groups;
@@ -106,7 +112,7 @@ export function stripPrefix(text: string, label: PrefixRule | null = null): Line
     rank = task;
     rankOrigin = `prefix:${SRUN_LABEL.name}`;
   }
-  return { key, rank, rankOrigin, localRank, host, device, pid, time, end };
+  return { key, rank, rankOrigin, localRank, host, device, pid, process, time, end };
 }
 
 /** Share of the written lines. */

@@ -106,7 +106,11 @@ export function canonicalConfigKey(rawKey: string): string {
   const other = parts.findIndex(
     (part, index) => index < parts.length - 1 && otherNamespaces.has(part.replace(SUFFIX, '')),
   );
-  if (other >= 0) return [parts[other]!.replace(SUFFIX, ''), ...parts.slice(other + 1)].join('.');
+  if (other >= 0) {
+    const known = dictionary().aliases.get(parts.slice(other).join('.'));
+    if (known !== undefined) return known;
+    return [parts[other]!.replace(SUFFIX, ''), ...parts.slice(other + 1)].join('.');
+  }
   const last = parts.at(-1) ?? rawKey;
   // Tokenizers give the size of their own vocabulary, which the model pads.
   if (last === 'vocab_size' && parts.at(-2) === 'tokenizer') return 'tokenizer.vocab_size';

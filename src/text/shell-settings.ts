@@ -106,6 +106,8 @@ const KEYWORDS = new Set(['then', 'else', 'do', '{', '}', '!', 'time', 'elif']);
 const OPENERS = new Set(['if', 'case']);
 const CLOSERS = new Set(['fi', 'esac']);
 const ASSIGNMENT = /^([A-Za-z_]\w{0,99})(\+?)=/;
+/** Commands that train: NeMo, ms-swift (and its Megatron), LLaMA-Factory, axolotl, TRL, torchtune. */
+const TRAINERS = new Set(['nemo', 'swift', 'megatron', 'llamafactory-cli', 'axolotl', 'trl', 'tune']);
 const FLAG = /^--?[A-Za-z]/;
 /** `model.x=4`, `++model.x=4`, `~model.x`, `+x=4`. */
 const OVERRIDE = /^[+~]{0,2}[A-Za-z_][\w.@/-]{0,200}=/;
@@ -475,7 +477,7 @@ class ShellReader {
       else if (/^(?:mpirun|mpiexec(?:\.hydra)?|prun|aprun|jsrun)$/.test(base)) state = 'mpi';
       else if (/^python[\d.]{0,5}$/.test(base)) state = 'python';
       else if (/^(?:docker|podman|enroot|singularity|apptainer)$/.test(base)) state = 'container';
-      else if (/\.(?:py|sh|bash|sbatch|slurm)$/.test(base) || (index === 0 && base === 'nemo')) state = 'trainer';
+      else if (/\.(?:py|sh|bash|sbatch|slurm)$/.test(base) || (index === 0 && TRAINERS.has(base))) state = 'trainer';
       else if (base === 'eval' && nested < MOST_NESTED) {
         const remainingWords = words.slice(index + 1).flatMap((item) => [mapped(' ', placeOf(item, 0)), item]);
         if (remainingWords.length > 0) this.read(joinMapped(remainingWords), nested + 1);

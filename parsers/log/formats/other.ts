@@ -126,6 +126,7 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
 
   versions.TORCH_COLLECT_ENV,
   versions.PIP_PACKAGES,
+  versions.MEGATRON_VERSIONS,
   versions.PRINTED_VERSION,
   versions.NGC_BANNER,
   versions.OPTIMIZER_FALLBACK,

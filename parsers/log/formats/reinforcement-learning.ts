@@ -53,6 +53,7 @@ export const REINFORCEMENT_LEARNING_FORMATS: readonly LogFormat[] = [
   vllmGraphs.VLLM_GRAPH_ESTIMATE,
   vllmSleep.VLLM_SLEEP,
   vllmSleep.VLLM_WAKE_UP,
+  vllmSleep.SLEEP_MODE,
 
   sglangLoad.SGLANG_WEIGHTS,
   sglangLoad.SGLANG_POOLS,

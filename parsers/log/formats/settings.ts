@@ -4,8 +4,15 @@ import { bridgeSummary } from './settings/bridge-summary.js';
 import { deepspeedConfig } from './settings/deepspeed-config.js';
 import { megatronArguments } from './settings/megatron-arguments.js';
 import { configObject, configOverrides, modelConfig, trainingArguments } from './settings/python-objects.js';
-import { commandLine, envLine, ncclEnvironment, shellTrace, slurmDirective } from './settings/shell-lines.js';
-import { nemoExperiment, targetTree } from './settings/yaml-blocks.js';
+import {
+  commandBlock,
+  commandLine,
+  envLine,
+  ncclEnvironment,
+  shellTrace,
+  slurmDirective,
+} from './settings/shell-lines.js';
+import { flatYaml, nemoExperiment, targetTree } from './settings/yaml-blocks.js';
 
 export const SETTINGS_FORMATS: readonly LogFormat[] = [
   megatronArguments,
@@ -18,7 +25,9 @@ export const SETTINGS_FORMATS: readonly LogFormat[] = [
   modelConfig,
   configOverrides,
   shellTrace,
+  commandBlock,
   commandLine,
+  flatYaml,
   slurmDirective,
   envLine,
   ncclEnvironment,

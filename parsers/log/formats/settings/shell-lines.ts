@@ -1,7 +1,7 @@
 import { isKnownConfigKey } from '../../../../src/knowledge/config-keys.js';
 import { envFinding, keptEnv } from '../../../../src/knowledge/env-keys.js';
 import { readShellSettings } from '../../../../src/text/shell-settings.js';
-import type { LineFormat } from '../contract.js';
+import type { BlockFormat, Emit, LineFormat } from '../contract.js';
 
 /** Words of a command line that starts a training; one of them is in every line worth reading. */
 const COMMAND_WORDS = [
@@ -21,6 +21,15 @@ const COMMAND_WORDS = [
   '--per_device_train_batch_size',
   'tensor_model_parallel_size=',
   'micro_batch_size=',
+  'micro_batch_size_per_gpu=',
+  'swift sft',
+  'swift rlhf',
+  'megatron sft',
+  'megatron rlhf',
+  'llamafactory-cli train',
+  'axolotl train',
+  'axolotl.cli.train',
+  'verl.trainer.',
 ];
 
 /**
@@ -114,17 +123,23 @@ export const shellTrace: LineFormat = {
   },
 };
 
-const LAUNCHER = /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5})\s/;
+const LAUNCHER =
+  /(?:^|[\s:'"[(/])(?:torchrun|srun|sbatch|mpiexec|mpirun|deepspeed|accelerate|python[\d.]{0,5}|(?:swift|megatron) (?:sft|pt|rlhf)|llamafactory-cli|axolotl|trl|tune run)\s/;
 
 /** Where the word of a launcher or script begins, or -1. */
 function commandStart(line: string): number {
   const script = line.indexOf('.py ');
-  const launcher = LAUNCHER.exec(line)?.index ?? -1;
+  const match = LAUNCHER.exec(line);
+  const launcher = match === null ? -1 : match.index + match[0].search(/\w/);
   if (script < 0 && launcher < 0) return -1;
   // Back to the beginning of its path.
   let start = launcher < 0 || (script >= 0 && script < launcher) ? script : launcher;
   while (start > 0 && !/[\s'"[(=]/.test(line[start - 1]!)) start -= 1;
-  return start;
+  // Variables that are set for this command precede it.
+  const variables =
+    /(?:^|[\s$])((?:[A-Z][A-Z0-9_]{2,80}=(?:"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"']{0,2000})\s{1,16}){1,32})$/;
+  const assigned = variables.exec(line.slice(0, start))?.[1] ?? '';
+  return start - assigned.length;
 }
 
 /**
@@ -144,12 +159,52 @@ export const commandLine: LineFormat = {
   read({ line }, emit) {
     if (/^\s{0,200}(?:\+{1,16} |usage:|File ")/.test(line!) || /\[-h\]|: error: |unrecognized arguments/.test(line!))
       return;
-    const start = commandStart(line!);
-    if (start < 0) return;
-    const settings = readShellSettings(line!.slice(start));
-    const known = settings.filter(({ finding }) => finding.row === 'config' && isKnownConfigKey(finding.rawKey));
-    if (known.length < 2) return;
-    for (const { finding } of settings) emit(finding);
+    emitCommand(line!, emit);
+  },
+};
+
+/** Prose has at most one known setting. */
+function emitCommand(text: string, emit: Emit): void {
+  const start = commandStart(text);
+  if (start < 0) return;
+  const settings = readShellSettings(text.slice(start));
+  const known = settings.filter(({ finding }) => finding.row === 'config' && isKnownConfigKey(finding.rawKey));
+  if (known.length >= 2) for (const { finding } of settings) emit(finding);
+}
+
+/** A command over several lines, each but the last with a backslash at its end: pasted, or printed by its script. */
+export const commandBlock: BlockFormat = {
+  form: 'block',
+  id: 'shell.command',
+  title: 'command line of a training program over several lines',
+  producer: 'shells, launchers',
+  versions: 'all',
+  source: 'POSIX shell, quoting by a backslash at the end of a line',
+  anchors: [
+    ...COMMAND_WORDS,
+    ...ENV_ANCHORS,
+    'NPROC_PER_NODE=',
+    'MASTER_PORT=',
+    'python -m ',
+    'python3 -m ',
+    'python train',
+  ],
+  fields: { first: 'its first line, or an argument where what starts it is on a line that is not looked at' },
+  opens: /^(?<first>\s{0,40}(?:[$#%] )?(?:[A-Z][A-Z0-9_]{2,80}=|--\w|[\w./~-]{2,200} )[^\n]{0,8000}\\)\s{0,8}$/,
+  mostForeign: 0,
+  mostLines: 400,
+  begin(match, emit) {
+    const lines = [match.groups!['first']!.trim().replace(/^[$#%] /, '')];
+    return {
+      line(text) {
+        lines.push(text.trim());
+        return lines.at(-1)!.endsWith('\\') ? 'taken' : 'last';
+      },
+      end() {
+        const command = lines.map((line) => line.replace(/\\$/, '')).join(' ');
+        emitCommand(command.startsWith('--') ? `python train.py ${command}` : command, emit);
+      },
+    };
   },
 };
 

@@ -154,6 +154,24 @@ export const PRINTED_VERSION: LineFormat = {
   },
 };
 
+/** What the entry scripts of Megatron-LM print first. */
+export const MEGATRON_VERSIONS: LineFormat = {
+  form: 'line',
+  id: 'megatron.versions',
+  title: 'Versions printed by the entry script',
+  producer: 'Megatron-LM',
+  versions: 'core 0.16 and later [mem]',
+  source: 'pretrain_gpt.py and the other entry scripts; megatron/core/utils.py, get_te_version',
+  anchors: ['PyTorch version ...', 'Megatron-Core version ...', 'Transformer Engine version ...'],
+  fields: { name: 'of the package', version: 'as printed; 0.0.0 of Transformer Engine: its import failed' },
+  pattern: /(?<![\w.-])(?<name>PyTorch|Megatron-Core|Transformer Engine) version \.{3,40} (?<version>\d[\w.+-]{0,60})/g,
+  read({ name = '', version = '' }, emit) {
+    const what = NAMES.get(name.toLowerCase().replace('-', ' '))!;
+    const isMissing = what === 'transformer_engine' && /^0\.0\.0(?![\w.])/.test(version);
+    emit(wordFinding(`version.${what}`, isMissing ? `${version} (not installed)` : version));
+  },
+};
+
 export const NGC_BANNER: LineFormat = {
   form: 'line',
   id: 'ngc.banner',

@@ -1,4 +1,5 @@
 /** Sleep mode: the engine gives its memory to the trainer and takes it back. */
+import { configFinding } from '../../../../src/knowledge/config-keys.js';
 import type { LineFormat } from '../contract.js';
 import { GIB, memoryFigure } from '../units.js';
 import { budgetFinding } from './budget-finding.js';
@@ -19,6 +20,7 @@ export const VLLM_SLEEP: LineFormat = {
   pattern:
     /Sleep mode freed (?<freed>-?\d{1,6}\.\d{1,4}) GiB memory,\s{1,40}(?<used>\d{1,6}\.\d{1,4}) GiB memory is still in use/g,
   read({ freed = '', used = '' }, emit) {
+    emit(configFinding('enable_sleep_mode', 'True', 'log banner'));
     emit(budgetFinding('vllm.sleep_freed', freed));
     emit(memoryFigure('device_used', used, 'GiB', GIB, { moment: 'after vLLM sleep' }));
   },
@@ -49,5 +51,29 @@ export const VLLM_WAKE_UP: LineFormat = {
       unit: 's',
       ...words,
     });
+  },
+};
+
+/** What only processes with a sleep mode print: its setting, or the code of its memory pool. */
+export const SLEEP_MODE: LineFormat = {
+  form: 'line',
+  id: 'engine.sleep-mode',
+  title: 'Sleep mode is in use',
+  producer: 'vLLM, SGLang, slime, verl, Megatron-LM',
+  versions: 'vLLM 0.7 and later; torch_memory_saver 0.0.1 and later',
+  source: 'vllm/device_allocator/cumem.py and csrc/cumem_allocator.cpp; torch_memory_saver; sglang ServerArgs',
+  anchors: [
+    'device_allocator/cumem.py',
+    'cumem_allocator.cpp',
+    'torch_memory_saver/',
+    '[torch_memory_saver.cpp]',
+    'enable_sleep_mode',
+    'enable_memory_saver',
+  ],
+  fields: { place: 'code of its memory pool', key: 'the setting in printed arguments' },
+  pattern:
+    /(?<place>device_allocator\/cumem\.py|cumem_allocator\.cpp|torch_memory_saver\/[\w/]{1,60}\.py|\[torch_memory_saver\.cpp\])|(?<key>enable_sleep_mode|enable_memory_saver)['"]?(?:=|: )True\b/g,
+  read({ key = 'enable_sleep_mode' }, emit) {
+    emit(configFinding(key, 'True', 'log banner'));
   },
 };

@@ -1,0 +1,74 @@
+import type { Segment } from './assembly.js';
+
+/** Lines that name a process inside their text. */
+const TEXTS: readonly (readonly [pattern: RegExp, name: string])[] = [
+  // torch/utils/data/dataloader.py, _try_get_data
+  [/DataLoader worker \(pid(?:\(s\))? (?<pids>\d{1,10}(?:, \d{1,10}){0,63})\)/, 'DataLoader worker'],
+  // torch/distributed/elastic/multiprocessing/api.py; deepspeed/launcher/launch.py
+  [/Sending process (?<pids>\d{1,10}) closing signal|\(pid: (?<failed>\d{1,10})\) of binary/, 'training process'],
+  [/\bprocess (?<pids>\d{1,10}) spawned with command/, 'training process'],
+  // uvicorn/server.py
+  [/Started server process \[(?<pids>\d{1,10})\]/, 'inference server'],
+];
+
+/** In every such line. */
+export const PROCESS_ANCHORS = [
+  'DataLoader worker (pid',
+  'Sending process ',
+  ') of binary: ',
+  ' spawned with command',
+  'Started server process [',
+] as const;
+
+/** Of one file. */
+const MOST_PROCESSES = 10_000;
+
+type NamingLine = Pick<Segment, 'text' | 'prefix' | 'line' | 'offset'>;
+
+export interface NamedProcess {
+  readonly pid: number;
+  readonly name: string;
+  readonly host: string | null;
+  readonly rank: number | null;
+  /** Where it was named first. */
+  readonly line: number;
+  readonly offset: number;
+}
+
+/**
+ * Which process a log names by its number: in a prefix (Ray's `(Actor pid=1, ip=…)`, vLLM's `(Worker_TP0 pid=1)`,
+ * NCCL's `host:pid:tid`), or in the text of a launcher. Only those that an OOM message lists are kept.
+ */
+export class ProcessNames {
+  private readonly named = new Map<string, NamedProcess>();
+  private readonly wanted = new Set<number>();
+
+  see(segment: NamingLine): void {
+    const { pid, process } = segment.prefix;
+    if (pid !== null && process !== null) this.add(pid, process, segment);
+    if (!/process|DataLoader|\(pid: /.test(segment.text)) return;
+    for (const [pattern, name] of TEXTS) {
+      const groups = pattern.exec(segment.text)?.groups;
+      const pids = groups?.['pids'] ?? groups?.['failed'];
+      for (const text of pids?.split(', ') ?? []) this.add(Number(text), name, segment);
+    }
+  }
+
+  private add(pid: number, name: string, { prefix: { host, rank }, line, offset }: NamingLine): void {
+    const key = `${pid} ${host ?? ''}`;
+    if (this.named.size < MOST_PROCESSES && !this.named.has(key))
+      this.named.set(key, { pid, name, host, rank, line, offset });
+  }
+
+  /** True the first time. */
+  want(pid: number): boolean {
+    const isNew = !this.wanted.has(pid);
+    this.wanted.add(pid);
+    return isNew;
+  }
+
+  /** The names of the processes that OOM messages list. */
+  found(): NamedProcess[] {
+    return [...this.named.values()].filter(({ pid }) => this.wanted.has(pid));
+  }
+}
