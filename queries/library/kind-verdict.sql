@@ -13,7 +13,8 @@
 -- @why    The kernel names the limit it enforced (Memory cgroup out of memory, CONSTRAINT_MEMCG). Slurm and container runtimes kill only at
 --         their own limits, which are control groups. A bare kernel line (Out of memory: Killed process) means the whole host.
 FROM (VALUES
-  ('cuda_oom_driver', 1, NULL, 'driver', 'undecided', NULL, 'low', 'device_total', false),
+  ('cuda_oom_driver', 1, 'cumem_allocator|torch_memory_saver', 'engine_pool', 'undecided', NULL, 'low', 'device_total', false),
+  ('cuda_oom_driver', 2, NULL, 'driver', 'undecided', NULL, 'low', 'device_total', false),
   ('cublas', 1, NULL, 'library', 'undecided', NULL, 'low', 'device_total', false),
   ('cudnn', 1, NULL, 'library', 'undecided', NULL, 'low', 'device_total', false),
   ('nvml_assert_in_oom_path', 1, NULL, 'figures_lost', 'undecided', NULL, 'low', 'device_total', false),

@@ -75,6 +75,7 @@ export type EvidenceKind =
   | 'would_serve'
   // External pressure.
   | 'outside_pytorch' // bytes of the device outside this process's PyTorch
+  | 'job_process' // an other process that the log names
   | 'driver_owners' // the largest of them in a profile of the driver
   | 'nccl_setting' // NCCL is set to hold more than by default
   | 'nccl_failure' // an allocation by NCCL failed
@@ -125,6 +126,8 @@ type OutsideStep =
   | 'see_nsys'
   | 'see_retries'
   | 'raise_utilization';
+/** About other processes of the same job. */
+type JobStep = 'lower_engine_share' | 'move_job_process' | 'free_for_engine';
 type NcclStep = 'fewer_communicators' | 'undo_nccl_settings' | 'count_communicators' | 'nccl_headroom';
 type LeakStep = 'look_at_site' | 'compare_snapshots' | 'find_kept_tensors' | 'confirm_growth';
 type HostStep = 'enlarge_shm' | 'fewer_workers' | 'raise_host_limit' | 'raise_host_memory' | 'take_node_out';
@@ -136,7 +139,7 @@ type CaptureStep = 'ingest_message' | 'ingest_rank' | 'capture';
 export type StepKind =
   | (ExpandableStep | PiecesStep | SettingStep)
   | (LessStep | SplitStep | CheckpointStep)
-  | (OutsideStep | NcclStep | LeakStep)
+  | (OutsideStep | JobStep | NcclStep | LeakStep)
   | (HostStep | SearchStep | LimitStep | CaptureStep);
 
 export interface Step extends Statement<StepKind> {

@@ -257,6 +257,7 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
         }),
         { maxLength: 20 },
       ),
+      paste_forms: fc.constant(['sbatch', 'megatron_lm'] as const),
       non_fixes: fc.array(fc.constantFrom('vpp', 'recompute-layernorm'), { maxLength: 3 }),
     }),
   ),

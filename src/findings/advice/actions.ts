@@ -22,10 +22,12 @@ interface ListedFix {
 }
 
 /**
- * What acts on the failing allocation; else, of what changes no results, the largest known saving; else the first
- * of the list.
+ * What acts on the failing allocation; else of what changes no results, the largest saving that is known; else the
+ * first of the list. What depends on missing information only where there is nothing else.
  */
-function worthTrying(open: readonly ListedFix[]): readonly ListedFix[] {
+function worthTrying(all: readonly ListedFix[]): readonly ListedFix[] {
+  const certain = all.filter(({ status }) => status !== 'conditional');
+  const open = certain.length > 0 ? certain : all;
   const acting = open.filter(({ acts }) => acts);
   if (acting.length > 0) return acting.slice(0, MOST_TRIED);
   const [largest] = open

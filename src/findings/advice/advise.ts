@@ -19,7 +19,7 @@ import { FIXES } from './fixes/index.js';
 import { nonFixesOf } from './non-fixes.js';
 import { type Candidate, planOf } from './plan.js';
 import { type PublishedCase, publishedCase, publishedCost, publishedSaving } from './published.js';
-import { neededBytes, type Situation, shortfallOf } from './situation.js';
+import { isConfigured, neededBytes, type Situation, shortfallOf } from './situation.js';
 import { isEnough, stepFigures } from './sufficiency.js';
 
 /** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
@@ -32,6 +32,9 @@ const FLOW = new Set([
   'before_recording',
   'unattributed',
 ]);
+
+/** In the list, what depends on missing information comes after what does not, and what is forbidden last. */
+const placeOfStatus = (status: FixStatus): number => ['conditional', 'forbidden'].indexOf(status);
 
 /** Settings that only its configuration has. */
 const DEEPSPEED = /^(?:zero_stage|zero_(?:offload|reduce|allgather|overlap)_|deepspeed(?:_config)?$)/;
@@ -102,7 +105,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     .map((scoredFix) => ({ scoredFix, status: statusOf(scoredFix, chosen) }))
     .sort(
       (a, b) =>
-        Number(a.status === 'forbidden') - Number(b.status === 'forbidden') ||
+        placeOfStatus(a.status) - placeOfStatus(b.status) ||
         order.rank(a.scoredFix.spec) - order.rank(b.scoredFix.spec) ||
         a.scoredFix.spec.order - b.scoredFix.spec.order,
     );
@@ -110,7 +113,7 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     limits.push(
       'Nothing that was read comes from Megatron: only changes that apply to every trainer are listed. If this is a Megatron run, ingest its configuration.',
     );
-  else if (situation.facts.settings.size === 0)
+  else if (!isConfigured(situation))
     limits.push(
       'No configuration was read: what it forbids is not known, and sizes are not either. Ingest run_config.yaml or the launch script with the log.',
     );
@@ -164,11 +167,13 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
 function suits({ causes, answers, only, trainer }: FixSpec, situation: Situation): boolean {
   const { cause, steps } = situation.verdict;
   // Without a configuration nothing shows what there is to change, or what it forbids.
-  const hasSettings = situation.isMegatron && situation.facts.settings.size > 0;
+  const hasSettings = situation.isMegatron && isConfigured(situation);
   if (trainer === 'other' ? hasSettings : trainer === undefined && !hasSettings) return false;
   // Nothing of the process or the model explains it.
   if (situation.verdict.detail === 'refused_though_free') return false;
   if (only === true && !steps.some(({ kind }) => answers?.includes(kind))) return false;
+  // What failed is the engine's: no setting of the trainer's model acts on that.
+  if (steps.some(({ kind }) => kind === 'free_for_engine') && trainer !== 'any') return false;
   if (causes.includes(cause) || steps.some(({ kind }) => answers?.includes(kind))) return true;
   // Of a fragmented device the other ways are shown with their price: they are what people reach for.
   if (cause === 'fragmentation' || cause === 'undecided')
@@ -381,7 +386,8 @@ function describeFix(
             tflops: outcome.tflops,
             vs_golden_percent: outcome.vs_golden_percent,
           },
-    closes: status === 'forbidden' ? null : scoredFix.closes,
+    // An unknown need may be one that is not met.
+    closes: status === 'forbidden' || (status === 'conditional' && scoredFix.closes === true) ? null : scoredFix.closes,
     requires: [
       ...(proposal.requires ?? []),
       ...(judgement.unchecked.length === 0 ? [] : [uncheckedText(judgement.unchecked)]),

@@ -3,10 +3,13 @@
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
 import type { NonFix } from '../../model/results/advise.js';
-import { formatBytes } from '../../model/units.js';
+import { formatBytes, formatCount } from '../../model/units.js';
+import { expandableConstraint } from '../lint/expandable-constraint.js';
+import type { Looked } from '../settings/facts.js';
 import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
-import { hasExpandable } from './fixes/allocator.js';
+import { allocatorSetting, hasExpandable } from './fixes/allocator.js';
+import { checkpointing } from './fixes/any-trainer.js';
 import { isMoe, modulesInForce } from './fixes/recompute.js';
 import { idleBytes } from './situation.js';
 
@@ -21,6 +24,13 @@ export interface NonFixSpec {
 
 interface NonFixData extends Pick<NonFixSpec, 'id' | 'title' | 'source'> {
   readonly experiments?: readonly string[];
+}
+
+/** `: --gradient_checkpointing=True, train.log line 3`. */
+function setBy(looked: Looked | undefined): string {
+  const explicit = looked?.explicit ?? null;
+  if (explicit === null || explicit.file === '') return '';
+  return `: ${explicit.raw_key}=${explicit.value}, ${explicit.file} line ${formatCount(explicit.line)}`;
 }
 
 const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
@@ -68,10 +78,33 @@ const REASONS: Readonly<Record<string, NonFixSpec['why']>> = {
   },
   'expandable-segments'(context) {
     const { situation } = context;
-    if (situation.verdict.cause !== 'capacity') return null;
-    if (hasExpandable(context)) return 'They are on already.';
+    const { cause } = situation.verdict;
+    const constraint = expandableConstraint(context.view.facts);
+    // PyTorch's own message recommends them, and with them the engine does not start.
+    if (constraint?.rule === 'sleep-expand' && (cause === 'external_pressure' || cause === 'undecided'))
+      return `${constraint.text} [${constraint.source}].`;
+    if (cause !== 'capacity') return null;
+    if (hasExpandable(context)) return `They are on already${setBy(allocatorSetting(context))}.`;
+    const replayed = situation.verdict.what_if.filter(({ setting }) => setting.startsWith('expandable_segments:True'));
+    if (replayed.length > 0 && replayed.every(({ outcome }) => outcome === 'fits'))
+      return situation.verdict.detail === 'whole_step'
+        ? 'Replayed with them, this request is served, but the rest of the step does not fit.'
+        : null;
+    if (replayed.length > 0 && replayed.every(({ outcome }) => outcome !== 'fits'))
+      return 'Replayed with them, the request still fails.';
     const idle = idleBytes(situation);
-    return `There is hardly anything to gain: ${idle === null ? 'the idle memory inside PyTorch' : `${formatBytes(idle)} of idle memory inside PyTorch`} cannot serve the request. It costs nothing to set them nevertheless.`;
+    return `There is hardly anything to gain: ${idle === null ? 'the idle memory inside PyTorch' : `${formatBytes(idle)} of idle memory inside PyTorch`} cannot serve the request. ${constraint === null ? 'It costs nothing to set them nevertheless.' : `They are not allowed either: ${constraint.text}.`}`;
+  },
+  'smaller-batch'({ situation, view }) {
+    const size = view.setting('micro_batch_size');
+    if (situation.verdict.cause !== 'capacity' || situation.isMegatron || Number(size.value) !== 1) return null;
+    return `Each GPU has one sample at a time already${setBy(size)}.`;
+  },
+  'activation-checkpointing'(context) {
+    const { situation } = context;
+    const setting = checkpointing(context);
+    if (situation.verdict.cause !== 'capacity' || situation.isMegatron || setting === undefined) return null;
+    return `It is on already${setBy(setting)}.`;
   },
   'activation-offload-pp'(context) {
     const { pp } = context.config;
@@ -115,6 +148,8 @@ export const NON_FIXES: readonly NonFixSpec[] = ROWS.map(({ id, title, source, e
 /** Of every trainer; the others are settings of Megatron. */
 const OF_ANY_TRAINER: ReadonlySet<string> = new Set([
   'expandable-segments',
+  'smaller-batch',
+  'activation-checkpointing',
   'layout-against-leak',
   'model-against-outside',
 ]);

@@ -43,6 +43,14 @@ export interface Situation {
   readonly completedSteps: number | null;
 }
 
+/** Of an inference engine that serves the trainer. */
+const ENGINE_SETTINGS: ReadonlySet<string> = new Set(['enable_sleep_mode', 'gpu_memory_utilization']);
+
+/** Whether any setting of the trainer was read. */
+export function isConfigured({ facts }: Situation): boolean {
+  return [...facts.settings.keys()].some((key) => !ENGINE_SETTINGS.has(key));
+}
+
 /** Bytes by which a request failed, and how that is known. */
 export interface Shortfall {
   readonly bytes: number | null;

@@ -5,6 +5,7 @@ import type { DiagnoseAdvice } from '../../model/results/common.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { advise } from '../advice/advise.js';
+import { pasteForms } from '../advice/paste-forms.js';
 import { type ExpandableConstraint, expandableConstraint } from '../lint/expandable-constraint.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
 import { readSituation } from './read-situation.js';
@@ -25,10 +26,12 @@ export async function shortAdvice(
   verdicts: readonly Verdict[],
   capacityBytes: number | undefined,
 ): Promise<DiagnoseAdvice> {
-  const advice = advise(await readSituation(store, runId, { run, verdicts }, capacityBytes ?? null));
+  const situation = await readSituation(store, runId, { run, verdicts }, capacityBytes ?? null);
+  const advice = advise(situation);
   return {
     plan: advice.plan?.fixes ?? null,
     actions: advice.actions,
+    paste_forms: pasteForms(situation),
     fixes: advice.fixes.map((fix) => pick(fix, SHORT_FIX)),
     non_fixes: advice.non_fixes.map(({ id }) => id),
   };

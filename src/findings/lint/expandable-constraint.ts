@@ -11,6 +11,8 @@ import { ChangeJudge } from './change.js';
 export interface ExpandableConstraint {
   readonly text: string;
   readonly source: string;
+  /** The rule of `lint` that forbids them; missing where they are allowed together with another change. */
+  readonly rule?: string;
   /** The torch of the run does not have the option: it cannot be on. */
   readonly isUnknownOption?: true;
 }
@@ -33,7 +35,11 @@ export function expandableConstraint(facts: RawFacts): ExpandableConstraint | nu
   const [first] = [...broken, ...undecided];
   if (first?.rule === 'alloc-expand-torch') return unknownTo(facts.versions.torch!);
   if (first !== undefined)
-    return { text: textOf(first.rule, first.message, first.facts, facts), source: sourceOf(first.facts) };
+    return {
+      text: textOf(first.rule, first.message, first.facts, facts),
+      source: sourceOf(first.facts),
+      rule: first.rule,
+    };
   const view = new View(facts);
   const graphs = view.setting('cuda_graph_impl');
   if (!isOn(graphs.value) || graphs.explicit === null || view.env('NCCL_GRAPH_REGISTER').value === '0') return null;

@@ -9,6 +9,8 @@ const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
 export function isFullySharded(view: View): boolean {
   return (
     view.setting('zero_stage').value === '3' ||
+    // A file of DeepSpeed's settings, or the name that a trainer has for one: `zero3`, `ds_z3_config.json`.
+    /z(?:ero)?[_-]?(?:stage[_-]?)?3/i.test(view.setting('deepspeed').value ?? '') ||
     isConfigured(view.setting('use_torch_fsdp2')) ||
     isConfigured(view.setting('use_megatron_fsdp')) ||
     isConfigured(view.setting('fsdp'))

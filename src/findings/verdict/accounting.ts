@@ -4,6 +4,7 @@ import type { Place } from '../../model/place.js';
 import type { AccountingFrom, Part, Total } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { CAPACITY, type Figure, type OomFacts } from './facts.js';
+import type { JobProcess } from './job-processes.js';
 
 const placeOf = (figure: Figure | null | undefined): Place | null => figure?.source ?? null;
 
@@ -61,7 +62,15 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
     held += figure.bytes;
   }
   const otherBytes = sumOf(facts.otherProcesses.map(({ bytes }) => bytes));
-  parts.push({ part: 'other_processes', bytes: otherBytes, place: placeOf(facts.otherProcesses[0]) }, ...free);
+  parts.push(
+    {
+      part: 'other_processes',
+      bytes: otherBytes,
+      place: placeOf(facts.otherProcesses[0]),
+      ...jobShares(facts.jobProcesses ?? [], otherBytes),
+    },
+    ...free,
+  );
   const precision = sumOf(figures.map((figure) => figure?.precisionBytes ?? 0));
   const left = total.bytes - held - deviceFree.bytes;
   parts.push(remainder(left, precision, facts, total));
@@ -86,6 +95,18 @@ function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: read
     of: nonZero([
       ...driver.outside.map((share) => ({ part: `driver_${share.owner}`, bytes: share.bytes, place: driver.source })),
       { part: 'driver_not_seen', bytes: bytes - seen, place: null, rest_of: 'shares' },
+    ]),
+  };
+}
+
+/** Those that the log names, by their names. */
+function jobShares(processes: readonly JobProcess[], all: number): { readonly of?: readonly Part[] } {
+  const unnamed = all - sumOf(processes.map(({ bytes }) => bytes));
+  if (processes.length === 0 || unnamed < 0) return {};
+  return {
+    of: nonZero([
+      ...processes.map(({ pid, name, bytes, source }) => ({ part: `${name} (pid ${pid})`, bytes, place: source })),
+      { part: 'unnamed_processes', bytes: unnamed, place: null, rest_of: 'shares' },
     ]),
   };
 }

@@ -2,12 +2,13 @@
  * What belongs to the answer of a cause's test: its evidence, the steps to take, and what a reader needs besides the
  * numbers it was decided by. The answers are rows of the library's `cause_…` views.
  */
-import { maxOf, minOf } from '../../model/lists.js';
+import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import { type Figures, type Item, known, named, statement } from '../../model/statement.js';
 import type { CauseTest, EvidenceKind, Step, StepKind } from '../../model/verdict.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
 import type { EvidenceLog, Growth, OomFacts, TraceFacts } from './facts.js';
+import { itemsOf, jobProcessSteps } from './job-processes.js';
 import { ownersOf, processesOf } from './run-evidence.js';
 
 export interface Answer extends Omit<CauseTest, 'details'> {
@@ -168,8 +169,14 @@ const MOST_NAMED = 3;
 const EXTERNAL_PRESSURE: Readonly<Record<string, Describe>> = {
   owner_unknown: outside(step('find_holder')),
   sibling_processes: outside(step('set_device')),
-  other_processes: outside(({ monitor }) => {
-    const items = processesOf((monitor?.others ?? []).slice(0, MOST_NAMED));
+  other_processes: outside(({ monitor, jobProcesses = [] }, _, { numbers }) => {
+    const known = jobProcessSteps(jobProcesses);
+    const pids = new Set(jobProcesses.map(({ pid }) => pid));
+    const unnamed = (monitor?.others ?? []).filter(({ pid }) => pid === null || !pids.has(pid));
+    const items = processesOf(unnamed.slice(0, MOST_NAMED));
+    // Unknown processes are looked for only where those of the job are not most of it.
+    if (2 * sumOf(jobProcesses.map(({ bytes }) => bytes)) >= (numbers['foreign_bytes'] ?? 0) && known.length > 0)
+      return { details: { items: itemsOf(jobProcesses).slice(0, MOST_NAMED) }, steps: known };
     return { details: { items }, steps: [items.length === 0 ? 'find_process' : { kind: 'end_processes', items }] };
   }),
   profiled: outside(profiled('see_nsys')),

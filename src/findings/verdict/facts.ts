@@ -6,6 +6,7 @@ import type { Evidence, EvidenceKind, EvidenceTopic } from '../../model/verdict.
 import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
 import type { Activity } from '../stacks/activity.js';
+import type { JobProcess } from './job-processes.js';
 
 /** The source of a device total that the user gave. */
 export const CAPACITY: Place = { option: '--capacity' };
@@ -213,6 +214,8 @@ export interface OomFacts {
   /** All memory of this process, NCCL and the CUDA context included. */
   readonly process: Figure | null;
   readonly otherProcesses: readonly Figure[];
+  /** Those of them that the logs name. */
+  readonly jobProcesses?: readonly JobProcess[] | undefined;
   /** Printed figures that the rest of the message contradicts: they are left out. */
   readonly impossible?: readonly string[];
   /** A memory fraction's limit. */

@@ -15,6 +15,7 @@ import type { Activity } from '../stacks/activity.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { CAPACITY, type Figure, type Growth, type OomFacts, type RunSide, type TraceFacts } from './facts.js';
 import { type FailingSite, failingSite, readFrames, type SizeContext } from './failing-site.js';
+import { type JobProcess, readJobProcesses } from './job-processes.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 import { readTracedOoms, type SnapshotOom } from './traced-ooms.js';
 import { ensureFacts } from './write-facts.js';
@@ -94,13 +95,16 @@ async function failuresOf(
   const steps = groupBy(await store.all('verdict.steps', { run_id: runId }), ({ failure }) => failure);
   const kept = groupBy(await store.all('verdict.kept', { run_id: runId }), ({ failure }) => failure);
   const rows = await store.all('verdict.failures', { run_id: runId });
+  const hasOthers = rows.some(({ other_processes_bytes: bytes }) => bytes !== null && bytes > 0);
+  const processesAt = hasOthers ? await readJobProcesses(store, runId) : () => [];
   const siteOf = await sitesOf(store, rows);
   const failures = rows.map((row): TracedFailure | MessageFailure => {
+    const jobProcesses = processesAt(row.message_path, row.message_line);
     const oom = traced[row.failure];
     const rank = context?.of(row);
-    if (oom === undefined) return { ...messageFailureOf(row, rank, total), site: siteOf(row) };
+    if (oom === undefined) return { ...messageFailureOf(row, rank, total, jobProcesses), site: siteOf(row) };
     const trace = traceOf(row, oom, { steps: steps.get(row.failure) ?? [], kept: kept.get(row.failure) ?? [] });
-    const facts = { ...factsOf(row, { oom, rank, total }), trace };
+    const facts = { ...factsOf(row, { oom, rank, total }), trace, jobProcesses };
     return { facts, oom, message: messageOf(row), rank, site: siteOf(row), sizes: null };
   });
   const sizes = { failures, view: context === null ? null : new View(await factsOfRun(store, runId)) };
@@ -126,9 +130,14 @@ async function sitesOf(store: Store, rows: readonly FactRow[]): Promise<(row: Fa
   };
 }
 
-export function messageFailureOf(row: FactRow, rank?: RankContext, total?: Figure): MessageFailure {
+export function messageFailureOf(
+  row: FactRow,
+  rank?: RankContext,
+  total?: Figure,
+  jobProcesses: readonly JobProcess[] = [],
+): MessageFailure {
   const site = failingSite(readFrames(row.frames), messagePlace(row));
-  const facts = factsOf(row, { oom: undefined, rank, total });
+  const facts = { ...factsOf(row, { oom: undefined, rank, total }), jobProcesses };
   return { facts, oom: null, message: messageOf(row)!, rank, site, sizes: null };
 }
 

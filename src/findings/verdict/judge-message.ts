@@ -1,6 +1,6 @@
 /** From a failure's row of `verdict` to the whole verdict, with evidence and account. */
 import { known, type Statement, statement } from '../../model/statement.js';
-import type { Contributor, MissingKind, StepKind, Verdict } from '../../model/verdict.js';
+import type { CauseTest, Contributor, MissingKind, Step, StepKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Message } from '../run/message.js';
 import { account } from './accounting.js';
@@ -9,6 +9,7 @@ import { stepsOf } from './describe-answers.js';
 import { EvidenceLog, type OomFacts } from './facts.js';
 import { addFailingSite } from './failing-site.js';
 import type { MessageFailure } from './failures.js';
+import { jobProcessSteps } from './job-processes.js';
 
 /** Default values of a verdict's optional parts. */
 export const BLANK = {
@@ -88,6 +89,7 @@ interface KindDescription {
  */
 const KINDS: Readonly<Record<string, KindDescription>> = {
   driver: WHOLE_DEVICE,
+  engine_pool: { missing: ['device_use'], steps: ['free_for_engine', 'look_for_message'] },
   library: WHOLE_DEVICE,
   figures_lost: WHOLE_DEVICE,
   other_framework: { missing: ['other_allocator'] },
@@ -158,6 +160,8 @@ function servingParts({ cause, detail, contributors }: Judged): readonly Contrib
 export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
   const { held, steps, ...described } = describeTests(judged, facts, evidence);
+  for (const { pid, name, bytes, source } of facts.jobProcesses ?? [])
+    evidence.add('job_process', source, { numbers: { pid, bytes }, names: { process: name } });
   const others = servingParts(judged);
   if (held !== undefined && others.length > 0) {
     const items = others.map(({ contributor, bytes, left_bytes: left }) => ({
@@ -172,7 +176,17 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
   const fields =
     held === undefined
       ? verdictFields(judged, facts)
-      : { cause, detail, confidence, basis, reason, contributors, captures: [], missing: [], steps: stepsOf(steps) };
+      : {
+          cause,
+          detail,
+          confidence,
+          basis,
+          reason,
+          contributors,
+          captures: [],
+          missing: [],
+          steps: [...jobSteps(facts, held.cause, held.numbers), ...stepsOf(steps)],
+        };
   const captureIds = new Set(described.captures.map(({ id }) => id));
   return {
     ...BLANK,
@@ -192,6 +206,13 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
     accounting_from: accounting.from,
     request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
   };
+}
+
+/** On a full device, those processes of the job that hold at least what is missing. */
+function jobSteps({ jobProcesses = [] }: OomFacts, cause: Cause, numbers: CauseTest['numbers']): readonly Step[] {
+  const short = numbers['short_bytes'];
+  if (cause !== 'capacity' || short === undefined) return [];
+  return stepsOf(jobProcessSteps(jobProcesses.filter(({ bytes }) => bytes >= short)));
 }
 
 /** Two lines of a screen: a C++ exception names its error behind its type. */

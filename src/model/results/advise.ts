@@ -28,6 +28,8 @@ export interface PasteLines {
   readonly python: readonly string[];
 }
 
+export type PasteForm = keyof PasteLines;
+
 export interface AdviceEvidence {
   readonly text: string;
   readonly grade: EvidenceGrade;

@@ -17,7 +17,7 @@ import type {
   Verdict,
 } from '../verdict.js';
 import type { Cause, SourceStatus } from '../vocabulary.js';
-import type { AdviceAction, AdviceFix } from './advise.js';
+import type { AdviceAction, AdviceFix, PasteForm } from './advise.js';
 import type {
   BridgeFigures,
   GroupKey,
@@ -396,6 +396,8 @@ export interface DiagnoseAdvice {
   /** As of `advise`. */
   readonly actions: readonly AdviceAction[];
   readonly fixes: readonly ShortFix[];
+  /** Forms of the lines to paste: those of the run's framework, or of each where it is not known. */
+  readonly paste_forms: readonly PasteForm[];
   /** Ids of measures that will not help. */
   readonly non_fixes: readonly string[];
 }

@@ -9,6 +9,7 @@ import {
   nothingFound,
   nothingFoundSteps,
   otherTexts,
+  pastedLines,
   reasons,
   shownRun,
   verdictTitle,
@@ -157,13 +158,7 @@ function otherFixes({ advice }: DiagnoseResult): Child {
         words('result', (fix) =>
           fix.status === 'forbidden' ? `forbidden: ${fix.forbidden_by ?? 'configuration'}` : enoughText(fix),
         ),
-        code(
-          'lines',
-          (fix) =>
-            FORMS.map(([key]) => fix.paste[key])
-              .find((lines) => lines.length > 0)
-              ?.join('\n') ?? '',
-        ),
+        code('lines', (fix) => pastedLines(fix, advice.paste_forms).join('\n')),
       ],
       { caption: 'Other fixes', note: nonFixes(advice.non_fixes) },
     ),

@@ -4,6 +4,7 @@
  */
 
 import { shellWord } from '../../model/escape-controls.js';
+import type { PasteForm } from '../../model/results/advise.js';
 import type {
   AccountingPart,
   AccountingTotal,
@@ -118,7 +119,12 @@ export interface FixParts {
   readonly texts: readonly string[];
 }
 
-const PASTED = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
+/** Lines of a fix in the form of the run's framework: variables of its launch first. */
+export function pastedLines({ paste }: ShortFix, forms: readonly PasteForm[]): readonly string[] {
+  const lists = forms.filter((form) => form !== 'sbatch').map((form) => paste[form]);
+  return [...(forms.includes('sbatch') ? paste.sbatch : []), ...(lists.find((lines) => lines.length > 0) ?? [])];
+}
+
 const MOST_PASTED = 2;
 
 export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
@@ -127,8 +133,11 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
     return { pasted: [], texts: [] };
   const [action] = advice?.actions ?? [];
   const chosen = (action?.fixes ?? []).flatMap((id) => advice!.fixes.filter((fix) => fix.id === id));
-  const lines = chosen.flatMap(({ paste }) => PASTED.map((name) => paste[name]).find((some) => some.length > 0) ?? []);
-  const pasted = [...new Set(lines)].slice(0, MOST_PASTED);
+  const lines = chosen.flatMap((fix) => pastedLines(fix, advice!.paste_forms));
+  const distinct = [...new Set(lines)];
+  // Flags of one command may share a line.
+  const isOneCommand = distinct.length > MOST_PASTED && distinct.every((line) => line.startsWith('--'));
+  const pasted = isOneCommand ? [distinct.join(' ')] : distinct.slice(0, MOST_PASTED);
   // A comment to read is not a line to paste.
   if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
     return { pasted: [], texts: verdict.next.slice(0, 2) };

@@ -235,6 +235,8 @@ const DOUBTS: Readonly<Record<string, Words>> = {
 
 /** By the kind of the failure line, or the tuning guides' rule. Such lines report that memory ran out, not whose. */
 const REASONS: Readonly<Record<string, string>> = {
+  engine_pool:
+    'the memory pool of a sleep mode could not take memory from the driver: the device is shared with another phase or process of this job, which had not released it',
   driver: 'an allocation outside the caching allocator failed; such a line carries no figures and decides nothing',
   library: 'a CUDA library failed to set itself up: often, but not always, because the device is full',
   figures_lost:

@@ -58,6 +58,12 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
   find_holder: 'run nvidia-smi on that host: another process, or a leftover of a killed one, holds the device',
   find_process: 'find the process with nvidia-smi on that host and end it, or move this rank to a free device',
   end_processes: (v) => `end ${listed(v.items, processWords)} on that host, or move this rank to a free device`,
+  lower_engine_share: (v) =>
+    `give ${listed(v.items, processWords)} of this job less of the device: a smaller memory share (gpu_memory_utilization; SGLang: mem_fraction_static), a deeper sleep level, or free its weights before training; else give training less`,
+  move_job_process: (v) =>
+    `${listed(v.items, processWords)} belongs to this job: keep it off this device (CUDA_VISIBLE_DEVICES, tensors on the CPU), or limit its memory`,
+  free_for_engine:
+    'free the trainer’s memory before the engine wakes up (offload its weights and optimizer, torch.cuda.empty_cache()), wake weights and KV cache one after the other (wake_up(tags=…)), or lower the engine’s memory share (gpu_memory_utilization; SGLang: mem_fraction_static)',
   fewer_communicators:
     'use fewer communicators or smaller NCCL buffers (NCCL_BUFFSIZE, NCCL_MAX_NCHANNELS); `mbforensics nsys` names the calls that took them',
   see_nsys: '`mbforensics nsys` names the calls that took it',

@@ -241,7 +241,7 @@ describe('advice', () => {
     expect(fixes.map(({ id }) => id)).toEqual(['nvls-off', 'activation-checkpointing', 'shard-state']);
     for (const { change } of fixes) expect(change.settings).toEqual({});
     expect(actions.length).toBeGreaterThan(0);
-    expect(non_fixes.map(({ id }) => id)).toEqual(['expandable-segments']);
+    expect(non_fixes.map(({ id }) => id)).toEqual(['expandable-segments', 'smaller-batch']);
     expect(limits.join(' ')).toContain('Nothing that was read comes from Megatron');
   });
 

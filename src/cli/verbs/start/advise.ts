@@ -1,10 +1,11 @@
 import { advise } from '../../../findings/advice/advise.js';
+import { pasteForms } from '../../../findings/advice/paste-forms.js';
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { readSituation } from '../../../findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
 import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
 import { MbfError } from '../../../model/errors.js';
-import type { AdviseResult, PasteLines } from '../../../model/results/advise.js';
+import type { AdviseResult } from '../../../model/results/advise.js';
 import { adviseText } from '../../../report/start/advise-text.js';
 import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
@@ -51,8 +52,7 @@ export const verb = defineVerb({
       symptoms: situation.isMegatron ? symptoms : [],
     };
     demandFix(advice, fix);
-    const framework = situation.isMegatron ? (situation.facts.framework.name ?? 'unknown') : null;
-    return { advice, fix, paste: pastesOf(paste ?? framework) };
+    return { advice, fix, paste: pasteForms(situation, paste) };
   },
   document: ({ advice }) => advice,
   render: ({ advice, fix, paste }) => adviseText(advice, { fix, paste }),
@@ -61,22 +61,6 @@ export const verb = defineVerb({
       (await import('../../../report/start/advise-markdown.js')).adviseMarkdown(advice, { fix, paste }),
   },
 });
-
-/** Where the framework is not known, the lines of each; null: another trainer. */
-function pastesOf(framework: string | null): readonly (keyof PasteLines)[] {
-  switch (framework) {
-    case 'megatron-bridge':
-      return ['sbatch', 'megatron_bridge'];
-    case 'megatron-lm':
-      return ['sbatch', 'megatron_lm'];
-    case 'nemo':
-      return ['sbatch', 'nemo'];
-    case null:
-      return ['sbatch', 'python'];
-    default:
-      return ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo'];
-  }
-}
 
 function demandFix({ fixes, run }: AdviseResult, id: string | undefined): void {
   if (id === undefined || fixes.some((fix) => fix.id === id)) return;

@@ -122,7 +122,7 @@ const fineGrained = fixSpec('fine-grained-offload', (context) => {
         },
         env: { NVTE_CPU_OFFLOAD_V1: '1' },
       },
-      requires: ['Megatron-Core 0.16 or newer', 'Transformer Engine', 'room in host memory'],
+      requires: ['Megatron-Core 0.16 or newer', 'room in host memory'],
       cost: unmeasured('transfers, hidden where the host link is fast; no source has a figure'),
     },
   ];
@@ -165,7 +165,6 @@ const permuteFusion = fixSpec('moe-permute-fusion', (context) => {
       id: 'moe-permute-fusion',
       title: 'moe_permute_fusion=True',
       change: settings({ moe_permute_fusion: 'True' }),
-      requires: ['Transformer Engine 2.1 or newer'],
       saving: {
         bytes: null,
         by: null,

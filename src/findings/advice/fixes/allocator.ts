@@ -7,6 +7,7 @@ import { maxOf, minOf } from '../../../model/lists.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
 import type { WholeStepOutcome } from '../../../model/vocabulary.js';
+import type { Looked } from '../../settings/facts.js';
 import {
   costOf,
   type FixContext,
@@ -20,7 +21,15 @@ import {
   unmeasured,
   wordOf,
 } from '../fix.js';
-import { deviceFreeBytes, idleBytes, type Situation, shortfallOf, wholeStepOf } from '../situation.js';
+import {
+  deviceFreeBytes,
+  figure,
+  idleBytes,
+  neededBytes,
+  type Situation,
+  shortfallOf,
+  wholeStepOf,
+} from '../situation.js';
 import { fitsWithin } from '../sufficiency.js';
 
 /** Whether CUDA graphs are captured in any way. */
@@ -28,13 +37,14 @@ export function hasGraphs({ view }: Pick<FixContext, 'view'>): boolean {
   return isSet(view, 'cuda_graph_impl');
 }
 
-/** The allocator's settings as the strongest variable has them; null where unknown. */
-export function allocatorText({ view }: Pick<FixContext, 'view'>): string | null {
-  for (const name of ALLOCATOR_VARIABLES) {
-    const variable = view.env(name);
-    if (variable.by === 'told' && variable.value !== null) return variable.value;
-  }
-  return null;
+/** The strongest variable with the allocator's settings. */
+export function allocatorSetting({ view }: Pick<FixContext, 'view'>): Looked | undefined {
+  return ALLOCATOR_VARIABLES.map((name) => view.env(name)).find(({ by, value }) => by === 'told' && value !== null);
+}
+
+/** What it sets; null where unknown. */
+export function allocatorText(context: Pick<FixContext, 'view'>): string | null {
+  return allocatorSetting(context)?.value ?? null;
 }
 
 /** torch 2.10 has a new name for it. Megatron's guards read the old one only, and torch takes the old one first. */
@@ -122,6 +132,26 @@ function fromMessage(situation: Situation): Saving {
   };
 }
 
+const MAX_SPLIT = /max_split_size_mb/i;
+
+/**
+ * Where nothing is decided: the verdict asks for them, or the memory that they could make usable is enough. A request
+ * that fails though the device has it free is refused by something else.
+ */
+function hasReason(situation: Situation): boolean {
+  const { steps, request } = situation.verdict;
+  if (steps.some(({ kind }) => kind.startsWith('expandable_'))) return true;
+  const [idle, free] = [idleBytes(situation), deviceFreeBytes(situation)];
+  if (idle === null || request === null) return false;
+  return (free ?? 0) < request.bytes && idle + (free ?? 0) >= request.bytes;
+}
+
+/** Of a full device, live memory and the request exceed what the process can have: no arrangement of it serves them. */
+function isBeyondLayout(situation: Situation): boolean {
+  const [needed, limit] = [neededBytes(situation), figure(situation, 'limit_bytes')];
+  return situation.verdict.cause === 'capacity' && needed !== null && limit !== null && needed > limit;
+}
+
 const expandable = fixSpec('expandable-segments', (context) => {
   const { situation, view } = context;
   if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
@@ -129,6 +159,8 @@ const expandable = fixSpec('expandable-segments', (context) => {
   const whatIf = replayed(context);
   const { cause, detail, steps } = situation.verdict;
   const isServed = whatIf !== null && whatIf.closes !== false;
+  if (whatIf?.bytes === 0) return [];
+  if (cause === 'undecided' && !hasReason(situation)) return [];
   const isAnswer = steps.some(({ kind }) => kind === 'expandable_segments');
   if (cause === 'external_pressure' && !isAnswer && (!isServed || detail === 'other_process')) return [];
   const text = allocatorText(context);
@@ -151,6 +183,9 @@ const expandable = fixSpec('expandable-segments', (context) => {
       requires: [
         'exported before the launch, on every rank',
         ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
+        ...(text !== null && MAX_SPLIT.test(text)
+          ? ['max_split_size_mb is dropped: with expandable segments it keeps large blocks from being used again']
+          : []),
       ],
       saving: whatIf ?? fromMessage(situation),
       cost: costOf('llama-expandable', 'none'),
@@ -164,7 +199,7 @@ const expandable = fixSpec('expandable-segments', (context) => {
 /** A limit for splits makes a large block of expandable segments useless to any other request. */
 const dropMaxSplit = fixSpec('drop-max-split', (context) => {
   const text = allocatorText(context);
-  if (!hasExpandable(context) || text === null || !/max_split_size_mb/i.test(text)) return [];
+  if (!hasExpandable(context) || text === null || !MAX_SPLIT.test(text) || isBeyondLayout(context.situation)) return [];
   return [
     {
       id: 'drop-max-split',
@@ -249,7 +284,6 @@ const graphStreams = fixSpec('graph-stream-reuse', (context) => {
           [allocatorVariable(context)]: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(','),
         },
       },
-      requires: ['torch 2.10 or newer'],
       saving: {
         bytes: null,
         by: null,

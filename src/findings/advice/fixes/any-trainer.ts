@@ -1,4 +1,5 @@
 /** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
+import type { Looked } from '../../settings/facts.js';
 import { isFullySharded } from '../../settings/sharded.js';
 import { failingActivityOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
@@ -10,8 +11,9 @@ const unknownSaving = (text: string) => ({ bytes: null, by: null, text });
 const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
   value !== null && !/^(?:0|False|None|none|)$/.test(value);
 
-const checkpointsAlready = ({ view }: FixContext): boolean =>
-  isConfigured(view.setting('checkpoint_activations')) || isConfigured(view.setting('recompute_granularity'));
+/** The setting by which activations are checkpointed already. */
+export const checkpointing = ({ view }: Pick<FixContext, 'view'>): Looked | undefined =>
+  [view.setting('checkpoint_activations'), view.setting('recompute_granularity')].find(isConfigured);
 
 const smaller = fixSpec('smaller-batch', ({ view }) => {
   const size = Number(view.setting('micro_batch_size').value);
@@ -29,8 +31,8 @@ const smaller = fixSpec('smaller-batch', ({ view }) => {
   ];
 });
 
-const checkpointing = fixSpec('activation-checkpointing', (context) => {
-  if (checkpointsAlready(context)) return [];
+const checkpointBlocks = fixSpec('activation-checkpointing', (context) => {
+  if (checkpointing(context) !== undefined) return [];
   return [
     {
       id: 'activation-checkpointing',
@@ -82,4 +84,4 @@ const shard = fixSpec('shard-state', (context) => {
   ];
 });
 
-export const ANY_TRAINER_FIXES: readonly FixSpec[] = [smaller, checkpointing, setToNone, shard];
+export const ANY_TRAINER_FIXES: readonly FixSpec[] = [smaller, checkpointBlocks, setToNone, shard];

@@ -67,7 +67,6 @@ const precisionAware = fixSpec('precision-aware-optimizer', (context) => {
       id: 'precision-aware-optimizer',
       title: 'use_precision_aware_optimizer=True (bf16 remainders instead of fp32 masters)',
       change: settings({ use_precision_aware_optimizer: 'True' }),
-      requires: ['Adam of Transformer Engine', 'the distributed optimizer'],
       cost: unmeasured('small kernels more; no source has a figure', [
         { text: '2 bytes less per parameter', grade: 'documented', source: SOURCES.perf },
       ]),
@@ -89,7 +88,7 @@ const moments = fixSpec('bf16-moments', (context) => {
         exp_avg_dtype: 'bfloat16',
         exp_avg_sq_dtype: 'bfloat16',
       }),
-      requires: ['use_precision_aware_optimizer', 'watch the loss: the moments are rounded'],
+      requires: ['watch the loss: the moments are rounded'],
       cost: unmeasured('small kernels more; no source has a figure', [
         { text: 'moments −50 %', grade: 'documented', source: SOURCES.docs },
       ]),

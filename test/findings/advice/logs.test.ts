@@ -1,0 +1,58 @@
+/** Advice on logs: against settings in force, needs, and what runs with the trainer. */
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { runsOfFiles } from '../verdict/runs-of-files.js';
+
+interface Case {
+  readonly case: string;
+  readonly log: readonly string[];
+  readonly is?: object;
+  readonly offers?: readonly string[];
+  readonly omits?: readonly string[];
+  readonly useless?: readonly string[];
+  readonly next?: readonly string[];
+}
+
+const GROUPS = parse(readFileSync(new URL('logs.yaml', import.meta.url), 'utf8')) as Record<string, readonly Case[]>;
+
+const message = (request: string, allocated: string, cached: string): string =>
+  `torch.OutOfMemoryError: CUDA out of memory. Tried to allocate ${request}. GPU 0 has a total capacity of 79.11 GiB ` +
+  'of which 1.00 GiB is free. Including non-PyTorch memory, this process has 78.11 GiB memory in use. Of the ' +
+  `allocated memory ${allocated} is allocated by PyTorch, and ${cached} is reserved by PyTorch but unallocated.`;
+const shared = (other: string, own: string): string =>
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.00 GiB. GPU 0 has a total capacity of 79.11 GiB of ' +
+  `which 1.00 GiB is free. Process ${other} has 30.00 GiB memory in use. Process ${own} has 48.00 GiB memory in use. ` +
+  'Of the allocated memory 46.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.';
+
+const lineOf = (text: string): string =>
+  text
+    .replace(/^OOM$/, message('12.00 GiB', '76.00 GiB', '512.00 MiB'))
+    .replace(/^IN_PIECES$/, message('4.00 GiB', '60.00 GiB', '16.00 GiB'))
+    .replace(/SHARED (\d+) (\d+)$/, (_, other: string, own: string) => shared(other, own));
+const nameOf = (text: string): string => text.replaceAll(/\W+/g, '-');
+
+const { diagnosed } = runsOfFiles(
+  Object.fromEntries(
+    Object.values(GROUPS).flatMap((cases) =>
+      cases.map((one) => [nameOf(one.case), { 'train.log': one.log.map((line) => `${lineOf(line)}\n`).join('') }]),
+    ),
+  ),
+);
+
+describe.each(Object.entries(GROUPS))('%s', (_, cases) => {
+  it.each(cases)('$case', async ({ case: name, is = {}, offers = [], omits = [], useless = [], next = [] }) => {
+    const { verdicts, advice } = await diagnosed(nameOf(name), { advises: true });
+    const [verdict] = verdicts;
+    expect(verdict).toMatchObject(is);
+    const ids = advice!.fixes.filter(({ status }) => status !== 'forbidden').map(({ id }) => id);
+    expect(ids).toEqual(expect.arrayContaining([...offers]));
+    expect(ids.filter((id) => omits.includes(id))).toEqual([]);
+    expect(advice!.non_fixes).toEqual(expect.arrayContaining([...useless]));
+    const texts = verdict!.next.join('\n');
+    for (const expected of next) {
+      if (expected.startsWith('!')) expect(texts).not.toContain(expected.slice(1));
+      else expect(texts).toContain(expected);
+    }
+  });
+});
