@@ -31,7 +31,7 @@ reasoned AS (
       WHEN outside_bytes IS NULL THEN 'process_unknown'
       WHEN held_bytes IS NULL THEN 'allocated_unknown'
       WHEN refusal IS NOT NULL THEN 'device_had_more'
-      WHEN foreign_bytes <= outside_precision_bytes AND outside_bytes <= normal_outside_bytes
+      WHEN foreign_bytes <= outside_precision_bytes AND outside_bytes <= normal_outside_bytes AND left_bytes IS NULL
         THEN CASE WHEN live_bytes IS NULL THEN 'allocated_unknown'
         ELSE 'ordinary' END
       WHEN left_bytes IS NULL THEN 'full_in_any_case'
@@ -69,6 +69,7 @@ tested AS (
         'total_bytes': total_bytes::DOUBLE,
         'live_bytes': held_bytes::DOUBLE, 'request_bytes': least_request_bytes::DOUBLE, 'foreign_bytes': foreign_bytes::DOUBLE},
         CASE WHEN left_bytes IS NOT NULL THEN MAP {'left_bytes': left_bytes::DOUBLE} END,
+        CASE WHEN driver_grown_bytes > 0 THEN MAP {'grown_bytes': driver_grown_bytes::DOUBLE} END,
         CASE WHEN sibling_bytes > 0 THEN MAP {'sibling_bytes': sibling_bytes::DOUBLE, 'sibling_processes': sibling_processes::DOUBLE} END)
       END AS numbers
   FROM reasoned)

@@ -16,11 +16,13 @@
 -- @col    serves      BOOLEAN? with it the driver, or the cache, has what was asked; NULL: the rounding of the message decides
 -- @col    left_bytes  BIGINT?  and so much would be left
 -- @why    One rule instead of shares of the device: what would have served, and with how much left. Memory outside PyTorch counts
---         above what is normal for such a run; all of another process counts.
+--         above what is normal for such a run, and what a profile shows to be taken after the first step, by when a healthy run has its
+--         communicators and libraries; all of another process counts.
 WITH known AS (
   SELECT sum.*, fact.allocated_bytes, fact.allocated_precision_bytes, fact.reserved_bytes, fact.pending_bytes, fact.private_free_bytes,
     fact.private_free_precision_bytes, fact.device_free_bytes, fact.device_free_precision_bytes, fact.least_request_bytes,
-    fact.segment_request_bytes, fact.total_precision_bytes, coalesce(fact.sibling_bytes, 0) AS sibling_bytes, fact.reserved_precision_bytes
+    fact.segment_request_bytes, fact.total_precision_bytes, coalesce(fact.sibling_bytes, 0) AS sibling_bytes, fact.reserved_precision_bytes,
+    fact.driver_grown_bytes
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure),
 item AS (
@@ -35,7 +37,8 @@ item AS (
     {part: 'not_allowed', bytes: device_free_bytes - allowed_free_bytes, precision: 0,
       obtainable: device_free_bytes - allowed_free_bytes},
     {part: 'outside_pytorch', bytes: outside_bytes - foreign_bytes, precision: outside_precision_bytes,
-      obtainable: greatest(0, outside_bytes - foreign_bytes - normal_outside_bytes)},
+      obtainable: greatest(0, least(outside_bytes - foreign_bytes,
+        greatest(outside_bytes - foreign_bytes - normal_outside_bytes, driver_grown_bytes)))},
     {part: 'sibling_processes', bytes: sibling_bytes, precision: 0, obtainable: sibling_bytes},
     {part: 'other_processes', bytes: foreign_bytes - sibling_bytes, precision: 0, obtainable: foreign_bytes - sibling_bytes}]) AS each
     FROM known))

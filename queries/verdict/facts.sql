@@ -105,6 +105,7 @@
 -- @col    has_environment BOOLEAN
 -- @col    driver_outside_bytes BIGINT? outside PyTorch, by a profile of the driver
 -- @col    driver_nccl_bytes BIGINT?
+-- @col    driver_grown_bytes BIGINT?  of driver_outside_bytes, taken after the first step
 -- @col    monitored_others_bytes BIGINT? of other processes, by a monitor
 -- @why    Rows of oom_fact. A snapshot is exact and lacks the device's total and other processes; a message has these, rounded. Both are
 --         one failure where rank and device do not differ and the printed segment is that of the traced request. Of the launch that failed
@@ -234,7 +235,7 @@ SELECT
   CASE WHEN context.run_id IS NOT NULL THEN coalesce(counted.ranks = 1, false) END AS failed_alone,
   CASE WHEN context.run_id IS NOT NULL THEN coalesce(lines.other_ranks, 0) END AS other_ranks,
   context.run_id IS NOT NULL AND launch.has_environment IS TRUE AS has_environment,
-  context.driver_outside_bytes, context.driver_nccl_bytes, context.monitored_others_bytes
+  context.driver_outside_bytes, context.driver_nccl_bytes, context.driver_grown_bytes, context.monitored_others_bytes
 FROM failure
 JOIN launch ON launch.run_id = failure.run_id
 LEFT JOIN traced_ooms AS traced ON traced.run_id = failure.run_id AND traced.failure = failure.failure

@@ -530,6 +530,8 @@ ALTER TABLE oom_fact ADD COLUMN cached_precision_bytes BIGINT;
 ALTER TABLE oom_fact ADD COLUMN sibling_processes INTEGER;
 ALTER TABLE oom_fact ADD COLUMN sibling_bytes BIGINT;
 ALTER TABLE oom_fact ADD COLUMN impossible VARCHAR[];
+ALTER TABLE oom_fact ADD COLUMN driver_grown_bytes BIGINT;
+ALTER TABLE judged_rank ADD COLUMN driver_grown_bytes BIGINT;
 `,
   },
   {

@@ -63,6 +63,11 @@ describe('the tool on samples/nccl-outside', () => {
     const oom = account!.moments.find(({ moment }) => moment === 'oom')!;
     expect(Object.fromEntries(oom.shares.map(({ owner, bytes: share }) => [owner, share]))).toEqual(bytes);
     expect(oom.ranges.flatMap(({ texts }) => texts)).toEqual(['iteration 5', 'forward', 'decoder.layers.5', 'mlp']);
+    const steps = planted.complete_steps.length - 1;
+    const at = (moment: string) =>
+      account!.moments.find((one) => one.moment === moment)!.shares.find(({ owner }) => owner === 'nccl')!.bytes;
+    const grown = at('oom') - at('first step');
+    expect(Math.abs(grown - steps * Number(truth.numbers['nccl_bytes_per_step']))).toBeLessThan(0.1 * GIB);
     const nccl = account!.groups.filter(({ owner }) => owner === 'nccl');
     expect(nccl.every(({ rule }) => rule === 'module:libnccl')).toBe(true);
     expect(new Set(nccl.map(({ thread }) => thread))).toEqual(new Set(['pt_main_thread', 'NCCL Service 0']));

@@ -28,6 +28,8 @@ export interface AccountSources {
   /** Of the last failed call for memory, by process. */
   readonly oomNs: ReadonlyMap<number, number>;
   readonly endNs: number;
+  /** The second step begins; null without steps. */
+  readonly steadyNs: number | null;
   /** Known ranks of processes. */
   readonly ranks: ReadonlyMap<number, number>;
   /** Calls that map memory page by page, by process. */
@@ -75,7 +77,7 @@ export async function driverAccounts(
           store,
           about.sourceId,
           { pid: pid < 0 ? null : pid, device: device < 0 ? null : device },
-          describe(ofDevice, about.oomNs.get(pid) ?? null, about.endNs),
+          describe(ofDevice, about.oomNs.get(pid) ?? null, about),
         )),
       });
     }
@@ -86,11 +88,12 @@ export async function driverAccounts(
 function describe(
   owned: readonly Owned[],
   oomNs: number | null,
-  endNs: number,
+  { endNs, steadyNs }: AccountSources,
 ): Pick<NsysDriverAccount, 'moments' | 'groups'> {
   const onDevice = owned.filter(({ allocation }) => ON_DEVICE.has(allocation.kind));
   const peakNs = timeOfPeak(onDevice.map(({ allocation }) => allocation));
   const times = [
+    ...(steadyNs === null ? [] : [{ moment: 'first step' as const, timeNs: steadyNs }]),
     { moment: 'peak' as const, timeNs: peakNs },
     ...(oomNs === null ? [] : [{ moment: 'oom' as const, timeNs: oomNs }]),
     { moment: 'end' as const, timeNs: endNs },

@@ -37,7 +37,7 @@ export interface ReportMemory {
   readonly endNs: number;
 }
 
-/** `steps`: to count calls within them. */
+/** `steps`: to count calls within them, and to tell what was taken after the first. */
 export async function readReportMemory(
   store: Store,
   runId: number,
@@ -58,6 +58,7 @@ export async function readReportMemory(
           clockOffsetUs: row.clock_offset_us,
           oomNs: lastFailed(failed ?? []),
           endNs,
+          steadyNs: steadyWindow(steps)?.fromNs ?? null,
           ranks: new Map(profiledProcesses.flatMap(({ pid, rank }) => (rank === null ? [] : [[pid, rank] as const]))),
           vmmCalls: vmmCalls(calls ?? []),
         });

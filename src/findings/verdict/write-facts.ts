@@ -167,6 +167,7 @@ async function rankRows(
       nccl_signs: nccl.length,
       driver_outside_bytes: outside === null ? null : sumOf(outside),
       driver_nccl_bytes: outside === null ? null : sumOf(outside.filter(({ owner }) => owner === 'nccl')),
+      driver_grown_bytes: driver?.grownBytes ?? null,
       monitored_total_bytes: monitor?.totalBytes ?? null,
       monitored_others_bytes: monitor?.others == null ? null : sumOf(monitor.others),
     };

@@ -133,7 +133,8 @@ export interface NsysAllocationGroup {
 }
 
 export interface NsysMomentShares {
-  readonly moment: 'peak' | 'oom' | 'end';
+  /** `first step`: the second step of the profile begins. */
+  readonly moment: 'first step' | 'peak' | 'oom' | 'end';
   readonly time_ns: number;
   readonly total_bytes: number;
   readonly shares: readonly NsysOwnerShare[];

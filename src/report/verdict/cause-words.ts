@@ -99,7 +99,7 @@ const CAPACITY: Readonly<Record<string, Words>> = {
 const outsideOfProcess = (v: View): string => formatBytes(v.number('outside_bytes') - v.number('foreign_bytes'));
 
 const profiled: Words = (v) =>
-  `${outsideOfProcess(v)} of this process are outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}`;
+  `${outsideOfProcess(v)} of this process are outside PyTorch: ${listed(v.items, ({ name, numbers }) => `${DRIVER_OWNER_WORDS[name as DriverOwner]} ${formatBytes(numbers['bytes']!)}`)}${v.has('grown_bytes') ? `; ${v.bytes('grown_bytes')} were taken after the first step` : ''}`;
 
 const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
   total_unknown: () =>
