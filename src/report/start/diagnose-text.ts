@@ -57,6 +57,7 @@ const GIVE_WAY = [
   'NEXT',
   'UNKNOWN',
   'WHY',
+  'SITES',
   'FIX',
   'STEP',
   'GROWTH',
@@ -65,7 +66,6 @@ const GIVE_WAY = [
   'STATE',
   'NOT READ',
   'MEMORY',
-  'SITES',
 ];
 
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
@@ -146,7 +146,8 @@ function sectionsOf(
     {
       label: 'FIX',
       items: [...(fits ? unbroken(pasted.map(printable)) : pasted.map(itemOf)), ...texts.map(itemOf)],
-      least: Math.max(1, pasted.length),
+      // With what it saves and costs.
+      least: pasted.length + Math.min(1, texts.length),
       style: (line, item) => (item < pasted.length ? cyan(line) : line),
     },
     section('WHY', isRunAnswer(first, result) ? [] : reasons(first), 2),
@@ -192,7 +193,7 @@ function sitesSection(verdict: Verdict): Section {
     const left = bodyWidth() - width - blocks.length - 6;
     return `${size.padStart(width)}  ${keepEnd(name, left)}  (${blocks})`;
   });
-  return { label: 'SITES', items: unbroken(lines), least: 1 };
+  return { label: 'SITES', items: unbroken(lines), least: Math.min(2, lines.length) };
 }
 
 /** Commands are shown whole, or not at all. */

@@ -92,9 +92,12 @@ const SIZES: Readonly<Record<string, Words>> = {
   one_tensor: (v) => `one tensor of ${v.bytes('request_bytes')}`,
 };
 
+/** The file alone where its folders would take a line; the evidence names the whole path. */
+const siteName = (site: string): string => (site.length > 50 ? site.replace(/ \S+\/(?=[^/]+$)/, ' …/') : site);
+
 /** `failed in forward mlp.py:31, while running an MLP; one tensor of 30.56 GiB`. */
 function siteText(v: View): string {
-  const where = v.has('site') ? [`failed in ${v.name('site')}`] : [];
+  const where = v.has('site') ? [`failed in ${siteName(v.name('site'))}`] : [];
   const code = v.has('code') ? ` (\`${v.name('code')}\`)` : '';
   const activity = v.has('activity') ? [`while ${wordsOf(SITE_WORDS, v.name('activity'))}`] : [];
   const what = [...where, ...activity].join(', ');
