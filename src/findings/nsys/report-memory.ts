@@ -37,7 +37,7 @@ export interface ReportMemory {
   readonly endNs: number;
 }
 
-/** `steps`: to count calls within them, and to tell what was taken after the first. */
+/** `steps`: to count calls within them, and to know what was taken after the first. */
 export async function readReportMemory(
   store: Store,
   runId: number,

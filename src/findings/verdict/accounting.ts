@@ -1,5 +1,5 @@
 /** Every byte of the device, in parts that add up exactly to a stated total, each with the source of its number. */
-import { sumOf } from '../../model/lists.js';
+import { pushAll, sumOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import type { AccountingFrom, Part, Total } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
@@ -62,15 +62,13 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
     held += figure.bytes;
   }
   const otherBytes = sumOf(facts.otherProcesses.map(({ bytes }) => bytes));
-  parts.push(
-    {
-      part: 'other_processes',
-      bytes: otherBytes,
-      place: placeOf(facts.otherProcesses[0]),
-      ...jobShares(facts.jobProcesses ?? [], otherBytes),
-    },
-    ...free,
-  );
+  parts.push({
+    part: 'other_processes',
+    bytes: otherBytes,
+    place: placeOf(facts.otherProcesses[0]),
+    ...jobShares(facts.jobProcesses ?? [], otherBytes),
+  });
+  pushAll(parts, free);
   const precision = sumOf(figures.map((figure) => figure?.precisionBytes ?? 0));
   const left = total.bytes - held - deviceFree.bytes;
   parts.push(remainder(left, precision, facts, total));

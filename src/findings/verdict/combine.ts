@@ -131,15 +131,15 @@ const FREE: ReadonlySet<StepKind> = new Set([
 
 /**
  * The steps of the verdict, then those of other parts that would have served as well; what costs nothing comes first,
- * so that the first step does not depend on which of them leaves most. A full device and a leak have no such parts.
+ * so that the first step does not depend on which of them leaves most. A full device and a leak are not such parts.
  */
 function stepsOfParts(
   held: { readonly test: CauseTest; readonly steps: readonly StepDraft[] },
   described: readonly { readonly test: CauseTest; readonly steps: readonly StepDraft[] }[],
 ): readonly StepDraft[] {
   if (held.test.numbers['left_bytes'] === undefined) return held.steps;
-  const others = described.filter((one) => one !== held && one.test.numbers['left_bytes'] !== undefined);
-  const all = [held, ...others.filter(({ test }) => test.outcome === 'holds')].flatMap(({ steps }) => steps);
+  const serving = described.filter((one) => one !== held && one.test.numbers['left_bytes'] !== undefined);
+  const all = [held, ...serving.filter(({ test }) => test.outcome === 'holds')].flatMap(({ steps }) => steps);
   const isFree = (draft: StepDraft): boolean => FREE.has(typeof draft === 'string' ? draft : draft.kind);
   return [...all.filter(isFree), ...all.filter((draft) => !isFree(draft))];
 }

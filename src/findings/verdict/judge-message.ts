@@ -152,8 +152,8 @@ const DETAIL_PARTS: Readonly<Record<string, readonly string[]>> = {
 
 /** Parts that would have served the request too, without the one that is the verdict. */
 function servingParts({ cause, detail, contributors }: Judged): readonly Contributor[] {
-  const own = DETAIL_PARTS[detail ?? ''] ?? PARTS[cause] ?? [];
-  return contributors.filter(({ contributor, serves }) => serves === true && !own.includes(contributor));
+  const heldParts = DETAIL_PARTS[detail ?? ''] ?? PARTS[cause] ?? [];
+  return contributors.filter(({ contributor, serves }) => serves === true && !heldParts.includes(contributor));
 }
 
 /** The verdict of tests; adds their evidence. */
@@ -162,9 +162,9 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
   const { held, steps, ...described } = describeTests(judged, facts, evidence);
   for (const { pid, name, bytes, source } of facts.jobProcesses ?? [])
     evidence.add('job_process', source, { numbers: { pid, bytes }, names: { process: name } });
-  const others = servingParts(judged);
-  if (held !== undefined && others.length > 0) {
-    const items = others.map(({ contributor, bytes, left_bytes: left }) => ({
+  const serving = servingParts(judged);
+  if (held !== undefined && serving.length > 0) {
+    const items = serving.map(({ contributor, bytes, left_bytes: left }) => ({
       name: contributor,
       numbers: { bytes, left_bytes: left! },
     }));

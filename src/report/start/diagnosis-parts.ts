@@ -179,12 +179,14 @@ export function reasons(verdict: Verdict): string[] {
   const [decides, ...others] = texts('test');
   const [reproduced, counterfactual] = texts('replay');
   const [site] = texts('site');
+  const left = evidence.find(({ kind }) => kind === 'impossible_figures')?.text;
   const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration')?.text;
   const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
   const candidates = isOutsideGpu
     ? [...texts('message'), decides, ...others, ...texts('context'), lastIteration]
     : [
         decides,
+        left,
         site,
         counterfactual ?? reproduced,
         ...others,
@@ -192,7 +194,8 @@ export function reasons(verdict: Verdict): string[] {
         ...texts('message'),
         texts('request')[0],
       ];
-  const most = MOST_REASONS + (!isOutsideGpu && site !== undefined ? 1 : 0);
+  const added = isOutsideGpu ? [] : [site, left].filter((text) => text !== undefined);
+  const most = MOST_REASONS + added.length;
   return candidates.filter((text) => text !== undefined).slice(0, most);
 }
 

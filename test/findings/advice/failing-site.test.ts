@@ -13,7 +13,7 @@ function adviceWhile(activity: string | null, config: Config, options: Situation
   const { fixes, actions, plan } = advise(
     situationOf({ config }, { ...options, verdict: { evidence, ...options.verdict } }),
   );
-  // NCCL's buffers are no matter of what was being allocated.
+  // NCCL's buffers do not depend on what was being allocated.
   const open = fixes.filter(({ id, status }) => status !== 'forbidden' && id !== 'nvls-off');
   return {
     ids: open.map(({ id }) => id),
@@ -23,7 +23,7 @@ function adviceWhile(activity: string | null, config: Config, options: Situation
   };
 }
 
-const OTHER: SituationOptions = { isMegatron: false };
+const HUGGING_FACE: SituationOptions = { isMegatron: false };
 const RECOMPUTE = /^(?:recompute-|activation-)/;
 const BATCH = /^(?:micro-batch|smaller-batch)/;
 
@@ -44,7 +44,7 @@ describe('of any trainer', () => {
     ['backward', 'smaller-batch'],
     [null, 'smaller-batch'],
   ])('%s: %s', (activity, first) => {
-    const { ids, first: named } = adviceWhile(activity, {}, OTHER);
+    const { ids, first: named } = adviceWhile(activity, {}, HUGGING_FACE);
     expect(ids[0]).toBe(first);
     expect(named).toBe(first);
   });
@@ -52,30 +52,30 @@ describe('of any trainer', () => {
   it.each(['model_construction', 'weight_loading', 'checkpoint_load', 'engine_wakeup'])(
     '%s: neither batch nor recompute, since no activation is live',
     (activity) => {
-      const { ids } = adviceWhile(activity, {}, OTHER);
+      const { ids } = adviceWhile(activity, {}, HUGGING_FACE);
       expect(ids.filter((id) => RECOMPUTE.test(id) || BATCH.test(id))).toEqual([]);
     },
   );
 
   it('logits: recompute does not touch them and comes last', () => {
-    const { ids } = adviceWhile('logits_loss', {}, OTHER);
+    const { ids } = adviceWhile('logits_loss', {}, HUGGING_FACE);
     expect(ids.at(-1)).toBe('activation-checkpointing');
     expect(ids.indexOf('smaller-batch')).toBeLessThan(ids.indexOf('activation-checkpointing'));
   });
 
   it('one request of a third of the device with a batch of one: that tensor first', () => {
-    const large: SituationOptions = { ...OTHER, requestGib: 30 };
+    const large: SituationOptions = { ...HUGGING_FACE, requestGib: 30 };
     expect(adviceWhile(null, { per_device_train_batch_size: 1 }, large).first).toBe('look-at-tensor');
     // Smaller, of a larger batch, or of a known activity.
-    expect(adviceWhile(null, { per_device_train_batch_size: 1 }, OTHER).ids).not.toContain('look-at-tensor');
+    expect(adviceWhile(null, { per_device_train_batch_size: 1 }, HUGGING_FACE).ids).not.toContain('look-at-tensor');
     expect(adviceWhile(null, { per_device_train_batch_size: 4 }, large).first).toBe('smaller-batch');
     expect(adviceWhile('logits_loss', { per_device_train_batch_size: 1 }, large).first).toBe('chunked-loss');
   });
 
   it('sharding that is in force is not offered again', () => {
     const zero3 = { zero_stage: 3 };
-    expect(adviceWhile('gradient_buffers', zero3, OTHER).ids).not.toContain('shard-gradients');
-    const [fix] = adviceWhile('weight_loading', zero3, OTHER).fixes;
+    expect(adviceWhile('gradient_buffers', zero3, HUGGING_FACE).ids).not.toContain('shard-gradients');
+    const [fix] = adviceWhile('weight_loading', zero3, HUGGING_FACE).fixes;
     expect(fix?.id).toBe('shard-weights');
     expect(fix?.title).not.toMatch(/ZeRO|FSDP/);
   });
@@ -86,7 +86,7 @@ describe('of any trainer', () => {
   });
 
   it('pieces of the cache are not answered by what was being allocated', () => {
-    const { ids } = adviceWhile('model_construction', {}, { ...OTHER, verdict: { cause: 'fragmentation' } });
+    const { ids } = adviceWhile('model_construction', {}, { ...HUGGING_FACE, verdict: { cause: 'fragmentation' } });
     expect(ids[0]).toBe('expandable-segments');
   });
 });

@@ -143,7 +143,7 @@ describe('the ledger', () => {
     expect(verdict!.accounting.find(({ part }) => part === 'above_limit')?.bytes).toBe(46 * GIB);
   });
 
-  it('leaves out what the rest of a message contradicts, and says so', async () => {
+  it('leaves out what the rest of a message contradicts, and names it', async () => {
     const device: Device = {
       ...{
         total: 80 * GIB,
