@@ -7,6 +7,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { settingRows } from '../../src/findings/replay/ask.js';
 import { questionOf } from '../../src/findings/replay/sweep-questions.js';
+import { MIB } from '../../src/model/units.js';
 import { openScratch } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { repoRoot } from '../store/scratch.js';
@@ -73,6 +74,11 @@ const AGAIN: readonly (readonly [conf: string, total: number, fits: boolean, pea
   ['roundup_power2_divisions:4', 7130316800, true, 6442450944],
 ];
 const OTHERS_BYTES = 629_145_600;
+
+it('what others hold of the device follows from where a reservation ends, to a large segment', async () => {
+  const { outsideBytes } = (await deviceOf(store, recorded.get('reservation-end')!)).base.recording;
+  expect(Math.abs(outsideBytes! - OTHERS_BYTES)).toBeLessThan(20 * MIB);
+});
 
 describe('what-if on a recording in which the program empties its cache', () => {
   it('gives what the allocator really does', async () => {

@@ -26,6 +26,11 @@ describe('columns', () => {
       'CREATE TABLE t -- of (a, b)\n(/* first, ( */ a INTEGER, -- REFERENCES x(y), "\n b /* c TEXT, */ TEXT /**/)',
       ['a', 'b'],
     ],
+    [
+      'with comments side by side, and one that is opened as others are closed',
+      'CREATE TABLE t(a INTEGER /* one *//* b TEXT, */, /*/ c TEXT, /*/ d TEXT)',
+      ['a', 'd'],
+    ],
     ['with a comment at the end', 'CREATE TABLE t(a, b -- last\n)', ['a', 'b']],
     [
       'with quoted names',

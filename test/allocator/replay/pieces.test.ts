@@ -7,6 +7,8 @@ import { createDriver } from '../../../src/allocator/caching/driver.js';
 import { type DumpedState, finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
 import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-driver.js';
 import type { Recording } from '../../../src/allocator/replay/recording.js';
+import { placeAt } from '../../../src/allocator/replay/repair.js';
+import { DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { FREE_COMPLETED, SEGMENT_FREE } from '../../../src/model/trace-action-codes.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
@@ -87,6 +89,30 @@ describe('RecordedDriver', () => {
     expect(driver.mayFlush()).toBe(true);
     driver.released(SEGMENT_FREE, BASE, 2 * MIB);
     expect(driver.mayFlush()).toBe(false);
+  });
+});
+
+describe('placeAt', () => {
+  it('repeats an allocation inside a free block by force, and leaves what is before and behind it free', () => {
+    const allocator = new CachingAllocator<number>({ driver: createDriver({ totalBytes: 2 ** 30 }) });
+    const first = allocator.malloc(30 * MIB, 0);
+    if (!first.ok) throw new Error('the device is not full');
+    const { addr } = first.block;
+    allocator.free(first.block);
+    const placement = placeAt(allocator.parts(), DEFAULT_SETTINGS, addr + 10 * MIB, 8 * MIB)!;
+    expect([placement.block.addr, placement.midBlock]).toEqual([addr + 10 * MIB, true]);
+    const [segment] = allocator.snapshot();
+    expect(
+      segment!.blocks.map(({ addr: at, sizeBytes, state }) => [(at - addr) / MIB, sizeBytes / MIB, state]),
+    ).toEqual([
+      [0, 10, 'inactive'],
+      [10, 8, 'active_allocated'],
+      [18, 12, 'inactive'],
+    ]);
+    // Where memory is in use nothing is placed.
+    expect(placeAt(allocator.parts(), DEFAULT_SETTINGS, addr + 10 * MIB, MIB)).toBeUndefined();
+    expect(placeAt(allocator.parts(), DEFAULT_SETTINGS, addr + 2 * MIB, 9 * MIB)).toBeUndefined();
+    expect(placeAt(allocator.parts(), DEFAULT_SETTINGS, addr, 10 * MIB)).toMatchObject({ midBlock: false });
   });
 });
 

@@ -1,6 +1,7 @@
 /** Whose an allocation of the driver is: each rule wins what it is for, and none what another knows better. */
 import { describe, expect, it } from 'vitest';
 import { NO_RULE, OWNER_RULES, type OwnerFacts, ownerOf } from '../../../src/findings/nsys/owner-rules.js';
+import { type DriverMemory, driverMemoryOf } from '../../../src/findings/nsys/run-memory.js';
 import { DRIVER_OWNERS } from '../../../src/model/results/nsys.js';
 import { MIB } from '../../../src/model/units.js';
 
@@ -60,5 +61,28 @@ describe('owner rules', () => {
     ["a call chain that has PyTorch's allocator further out", { modules: [...CUDA, 'libmine.so', 'libc10_cuda.so'] }],
   ])('do not guess: %s', (_, facts) => {
     expect(ownerOf({ ...NOTHING, ...facts })).toEqual({ owner: 'other', rule: NO_RULE });
+  });
+});
+
+describe('the memory of a rank at the driver', () => {
+  const memory = (rank: number | null): DriverMemory => ({
+    ...{ rank, device: 0, moment: 'oom', outside: [], failed: [], retries: 0, retryNs: 0, source: { path: 'a' } },
+  });
+  const cases: readonly (readonly [
+    known: (number | null)[],
+    asked: number | null,
+    found: number | null | undefined,
+  ])[] = [
+    [[0, 1], 1, 1],
+    [[0], 1, undefined],
+    // The only process is meant where one side does not name its rank.
+    [[null], 1, null],
+    [[3], null, 3],
+    [[null, null], 1, undefined],
+    [[0, 1], null, undefined],
+    [[], 0, undefined],
+  ];
+  it.each(cases)('of those of ranks %j, asked for %j: %j', (known, asked, found) => {
+    expect(driverMemoryOf(known.map(memory), asked)?.rank).toBe(found);
   });
 });

@@ -229,10 +229,13 @@ describe('memory outside PyTorch', () => {
   it('needs no monitor where a line says both, and reports what is missing where nothing does', async () => {
     const line =
       '[Rank 3] (after 2 iterations) memory (MB) | allocated: 30000.00 | max allocated: 40000.00 | reserved: 50000.00 | max reserved: 61000.00 | total device memory used: 53500.00';
-    const both = await outsideOf({ 'train.log': `${iterationLine(2, 20)}\n${line}\n` });
-    expect(both.devices).toHaveLength(1);
+    // SkyRL prints what is free instead of what is used.
+    const free = '[rank4]: After step - Allocated: 30.00 GiB, Reserved: 50.00 GiB, Free: 20.00 GiB, Total: 80.00 GiB';
+    const both = await outsideOf({ 'train.log': `${iterationLine(2, 20)}\n${line}\n${free}\n` });
+    expect(both.devices).toHaveLength(2);
     expect(both.devices[0]).toMatchObject({ rank: 3, monitor: null, moments: 1 });
     expect(both.devices[0]!.points[0]).toMatchObject({ outside_bytes: 3500 * MIB, apart_us: null });
+    expect(both.devices[1]).toMatchObject({ rank: 4, moments: 1, outside: { max_bytes: 10 * 1024 * MIB } });
     const nothing = await outsideOf({ 'train.log': `${iterationLine(2, 20)}\n` });
     expect(nothing.devices).toEqual([]);
     expect(nothing.limits.join('\n')).toMatch(/nvidia-smi --query-gpu/);

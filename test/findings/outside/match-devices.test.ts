@@ -65,6 +65,13 @@ describe('a device and its rank', () => {
     expect(joined({ monitors, ranks: [0, 1], worldSize: 2, visibleDevices: '3,1' })).toEqual([null, 1, null, 0]);
   });
 
+  it('are joined where each is the only one, also by a device without a number', () => {
+    const monitors = [monitor(null, null, 'gpu.csv', '00000000:1B:00.0')];
+    expect(joined({ monitors, ranks: [5] })).toEqual([5]);
+    expect(joined({ monitors, ranks: [5], worldSize: 8 })).toEqual([null]);
+    expect(joined({ monitors, ranks: [5, 6] })).toEqual([null]);
+  });
+
   it('are joined on several nodes by the hosts of the ranks, and not without', () => {
     const monitors = [0, 1].flatMap((node) => [0, 1].map((device) => monitor(device, `node-${node}`)));
     const places = [0, 1, 2, 3].map((rank) => place(rank, { host: `node-${rank < 2 ? 0 : 1}.cluster` }));

@@ -86,3 +86,17 @@ describe('iterations of a run with metrics', () => {
     });
   });
 });
+
+describe('the pace of a run', () => {
+  it('is the same for a query and for the program, and of fewer steps where neighbours are alike', async () => {
+    // Four slow steps follow four fast ones: little more than a seventh of such steps is news.
+    const times = Array.from({ length: 24 }, (_, i) => 1000 + (i % 8 < 4 ? 0 : 10));
+    const rows = [9000, ...times].map((ms, i) => `iteration ${i + 1} ${ms} loss=3`);
+    await withTextRuns([[{ path: 'train.log', rows }]], async (store) => {
+      const { steps } = await measureRun(store, 1, RUN);
+      const [query] = await store.select('SELECT iterations, independent, median_ms FROM steady_steps(1)');
+      expect(steps).toMatchObject({ count: 24, median_ms: 1005, independent: expect.closeTo(7.135, 3) });
+      expect(query).toMatchObject({ median_ms: 1005, independent: expect.closeTo(steps!.independent!, 9) });
+    });
+  });
+});

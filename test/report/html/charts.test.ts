@@ -94,6 +94,17 @@ describe('stackedSvg', () => {
     }
   });
 
+  it('names the first and the last entry within the plot', () => {
+    const texts = byName(readHtml(stackedSvg(result, level(5))), 'text');
+    const anchors = texts.map((one) => [textOf(one), one.attributes.get('text-anchor')]);
+    expect(anchors).toEqual(
+      expect.arrayContaining([
+        ['entry 0', 'start'],
+        ['9,999', 'end'],
+      ]),
+    );
+  });
+
   it('is a picture of ours that contains no script and loads nothing', () => {
     const svg = stackedSvg(result, level(5));
     expect(svg).toMatch(/^<svg [^>]*data-generator="mbforensics\/0\.1\.0"/);
