@@ -14,10 +14,10 @@ const guarded = loadAllQueries().flatMap((query) => query.needs.map((table) => (
 const questions = guarded.filter(({ query }) => query.kind === undefined);
 const objects = guarded.filter(({ query }) => query.kind !== undefined);
 
-/** What they read is in none of these samples: a memory fraction, a leak, pinned memory, the name of a process. */
+/** Not in these samples, or named by a parameter: a memory fraction, a leak, pinned memory, the name of a process. */
 const PRINTED_RARELY: ReadonlySet<string> = new Set([
   ...['log.device_total', 'log.doubtful_memory', 'nsys.step_candidates', 'replay.printed_limit', 'verdict.kept'],
-  ...['snapshot.pinned_host_memory', 'incident.job_processes'],
+  ...['snapshot.pinned_host_memory', 'incident.job_processes', 'log.memory_rises'],
 ]);
 
 /** The samples as three runs, and what a query gives while a table is empty. */

@@ -79,7 +79,7 @@ export const otherSegmentsText: Words = (v) => {
 const SIZES: Readonly<Record<string, Words>> = {
   beyond_device: (v) => `one tensor of ${v.bytes('request_bytes')}, which is larger than the device`,
   equal_ranks: (v) =>
-    `${v.count('ranks')} ranks hold the same ${v.bytes('live_bytes')}: nothing is sharded where this failed`,
+    `${v.count('ranks')} ranks hold the same ${v.bytes('live_bytes')}, as they do where nothing is sharded`,
   like_live(v) {
     const is =
       v.has('activity') && v.name('activity') === 'gradient_buffers' ? 'a buffer for all of it' : 'a second copy of it';

@@ -100,7 +100,7 @@ describe('the failing line of a log', () => {
 
   it('is one sentence, with the function, the activity, the size and the code', async () => {
     expect((await siteOf('every-rank-loads')).text).toBe(
-      'failed in load_model srv/tune/start.py:31, while loading weights; 2 ranks hold the same 78.60 GiB: nothing is sharded where this failed (`net = everything(options)`)',
+      'failed in load_model srv/tune/start.py:31, while loading weights; 2 ranks hold the same 78.60 GiB, as they do where nothing is sharded (`net = everything(options)`)',
     );
     expect((await siteOf('logits')).text).toMatch(
       /^failed in sampled_logprobs srv\/rl\/policy\.py:31, while computing logits, .*; one tensor of 50\.00 GiB/,

@@ -87,7 +87,7 @@ describe('the ledger', () => {
   const sample = (count: number): Device[] => fc.sample(devices, { numRuns: count, seed: SEED });
 
   it('adds up to the device, with no negative part but the rounding', async () => {
-    for (let i = 0; i < runs(1, 5); i += 1) {
+    for (let i = 0; i < runs(1, 7); i += 1) {
       const batch = fc.sample(devices, { numRuns: 3000, seed: SEED + i });
       for (const [i, { accounting, accounting_total: total }] of (await judge(batch)).entries()) {
         const text = messageOf(batch[i]!);
