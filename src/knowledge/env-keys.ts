@@ -8,8 +8,8 @@ import { hideSettingValue, isSecretName } from './secrets.js';
 
 /**
  * Variables that carry the allocator's settings, in the order torch looks them up; the first that is set wins.
- * Upstream: torch `c10/core/AllocatorConfig.cpp`. The last one exists since 2.9 (and 2.9.1 ignores
- * `expandable_segments` in it for CUDA).
+ * Upstream: torch `c10/cuda/CUDAAllocatorConfig.h`, instance(). The last one is read for CUDA since 2.10; 2.9 only has
+ * its name in warnings.
  */
 export const ALLOCATOR_VARIABLES: readonly string[] = [
   'PYTORCH_CUDA_ALLOC_CONF',

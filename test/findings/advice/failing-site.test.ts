@@ -91,6 +91,26 @@ describe('of any trainer', () => {
   });
 });
 
+describe('what is split already', () => {
+  it.each([
+    [{ fsdp: 'no_shard auto_wrap' }, true],
+    [{ fsdp: 'full_shard auto_wrap' }, false],
+    [{ use_megatron_fsdp: true, data_parallel_sharding_strategy: 'optim' }, true],
+    [{ use_megatron_fsdp: true }, false],
+  ] as const)('%j: sharded gradients help: %s', (config, helps) => {
+    const { ids } = adviceWhile('gradient_buffers', config as Config, OTHER);
+    expect(ids.includes('shard-gradients')).toBe(helps);
+  });
+
+  it('names what Megatron has instead of 8-bit Adam', () => {
+    const { fixes } = adviceWhile('optimizer_init', {});
+    const small = fixes.find(({ id }) => id === 'small-optimizer');
+    expect(JSON.stringify(small)).toMatch(/--exp-avg-dtype/);
+    const plain = adviceWhile('optimizer_init', {}, OTHER).fixes.find(({ id }) => id === 'small-optimizer');
+    expect(JSON.stringify(plain)).toMatch(/8-bit Adam/);
+  });
+});
+
 describe('of Megatron with its settings', () => {
   it('weights: a cut of the model, never recompute, batch or the optimizer', () => {
     for (const config of [LLAMA_70B, QWEN_30B]) {

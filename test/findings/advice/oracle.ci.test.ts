@@ -161,7 +161,7 @@ function flaws(base: Generated, fixes: readonly AdviceFix[]): string[] {
 function tooOld(base: Generated, { id, status }: AdviceFix): string | null {
   const minor = (version: string | undefined): number => Number(version?.split('.')[1] ?? Number.POSITIVE_INFINITY);
   if (status !== 'recommended' && status !== 'possible') return null;
-  if (id === 'graph-stream-reuse' && minor(base.versions['torch']) < 10) return `${id} before torch 2.10`;
+  if (id === 'graph-stream-reuse' && minor(base.versions['torch']) < 9) return `${id} before torch 2.9`;
   if (id === 'fine-grained-offload' && minor(base.versions['core']) < 16) return `${id} before Megatron-Core 0.16`;
   return null;
 }

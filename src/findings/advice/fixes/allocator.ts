@@ -271,7 +271,7 @@ const nvls = fixSpec('nvls-off', ({ view, situation }) => {
 });
 
 const graphStreams = fixSpec('graph-stream-reuse', (context) => {
-  if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.10')) return [];
+  if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.9')) return [];
   const text = allocatorText(context);
   if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
   return [

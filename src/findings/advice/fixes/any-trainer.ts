@@ -77,8 +77,10 @@ const shard = fixSpec('shard-state', (context) => {
       saving: unknownSaving('each GPU keeps its share of them'),
       cost: unmeasured('parameters are gathered in every pass; no source has a figure'),
       python: [
-        'from torch.distributed.fsdp import FullyShardedDataParallel',
-        'model = FullyShardedDataParallel(model, use_orig_params=True)',
+        'from torch.distributed.fsdp import fully_shard  # torch 2.6 and newer',
+        'for block in blocks:',
+        '    fully_shard(block)  # each repeated block is gathered by itself',
+        'fully_shard(model)',
       ],
     },
   ];

@@ -202,11 +202,18 @@ const loadOnHost = fixSpec('load-on-host', (context) => {
 const smallOptimizer = fixSpec('small-optimizer', (context) => {
   if (hasSettings(context)) return [];
   return [
-    proposal(
-      'small-optimizer',
-      'an optimizer with smaller states: 8-bit Adam, or one without second moments',
-      'a quarter of the states in 8 bits',
-    ),
+    isBareMegatron(context)
+      ? proposal(
+          'small-optimizer',
+          'smaller optimizer states: --use-precision-aware-optimizer with --exp-avg-dtype and --exp-avg-sq-dtype bf16 or fp8',
+          'half of the fp32 moments in bf16, three quarters in fp8',
+          { requires: ['--use-distributed-optimizer', 'Megatron-Core 0.13 or newer for bf16'] },
+        )
+      : proposal(
+          'small-optimizer',
+          'an optimizer with smaller states: 8-bit Adam, or one without second moments',
+          'a quarter of the states in 8 bits',
+        ),
   ];
 });
 
