@@ -98,7 +98,7 @@ describe('what is split already', () => {
     [{ use_megatron_fsdp: true, data_parallel_sharding_strategy: 'optim' }, true],
     [{ use_megatron_fsdp: true }, false],
   ] as const)('%j: sharded gradients help: %s', (config, helps) => {
-    const { ids } = adviceWhile('gradient_buffers', config as Config, OTHER);
+    const { ids } = adviceWhile('gradient_buffers', config as Config, HUGGING_FACE);
     expect(ids.includes('shard-gradients')).toBe(helps);
   });
 
@@ -106,7 +106,7 @@ describe('what is split already', () => {
     const { fixes } = adviceWhile('optimizer_init', {});
     const small = fixes.find(({ id }) => id === 'small-optimizer');
     expect(JSON.stringify(small)).toMatch(/--exp-avg-dtype/);
-    const plain = adviceWhile('optimizer_init', {}, OTHER).fixes.find(({ id }) => id === 'small-optimizer');
+    const plain = adviceWhile('optimizer_init', {}, HUGGING_FACE).fixes.find(({ id }) => id === 'small-optimizer');
     expect(JSON.stringify(plain)).toMatch(/8-bit Adam/);
   });
 });

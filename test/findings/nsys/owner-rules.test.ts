@@ -66,7 +66,17 @@ describe('owner rules', () => {
 
 describe('the memory of a rank at the driver', () => {
   const memory = (rank: number | null): DriverMemory => ({
-    ...{ rank, device: 0, moment: 'oom', outside: [], failed: [], retries: 0, retryNs: 0, source: { path: 'a' } },
+    ...{
+      rank,
+      device: 0,
+      moment: 'oom',
+      outside: [],
+      grownBytes: null,
+      failed: [],
+      retries: 0,
+      retryNs: 0,
+      source: { path: 'a' },
+    },
   });
   const cases: readonly (readonly [
     known: (number | null)[],
