@@ -12,3 +12,4 @@ JOIN text_value AS name ON name.text_id = log.name_id
 WHERE source.run_id = $run_id AND source.attempt + log.attempt - 1 = $attempt AND name.text = 'iteration.memory_percent'
   AND log.value > 0 AND log.value <= 100
 HAVING count(*) > 0
+LIMIT 1

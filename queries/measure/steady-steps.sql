@@ -8,3 +8,4 @@
 -- @col    median_tflops   DOUBLE?  per GPU
 -- @why    steady_steps of the library.
 SELECT first_iteration, last_iteration, iterations, median_ms, median_tflops FROM steady_steps($run_id) AS steady
+LIMIT 1

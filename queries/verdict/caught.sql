@@ -16,3 +16,4 @@ followed AS (
 SELECT count(*) AS ooms, min(steps_after) AS steps_after, max(seq) = (SELECT max(seq) FROM followed) AS includes_last
 FROM followed WHERE steps_after > 0
 HAVING count(*) > 0
+LIMIT 1

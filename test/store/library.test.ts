@@ -74,7 +74,7 @@ describe('a client that has nothing of ours', () => {
   const ordered = [
     ...['peak_component', 'peak_site', 'rank_summary', 'run_summary', 'pools_at(1, 0, 23998)', 'free_at(1, 0, 23998)'],
     ...['components_at(1, 0, 23998)', 'totals_at(1, 0, 23998)', 'account_at(1, 0, 23998)', 'oom', 'oom_account'],
-    ...['oom_free', 'oom_hole', 'oom_contributor', 'verdict'],
+    ...['oom_free', 'oom_hole', 'oom_part', 'verdict'],
   ];
   const statements = [
     ...ordered.map((source) => `FROM ${source} ORDER BY ALL`),

@@ -17,7 +17,7 @@ const objects = guarded.filter(({ query }) => query.kind !== undefined);
 /** Not in these samples, or named by a parameter: a memory fraction, a leak, pinned memory, the name of a process. */
 const PRINTED_RARELY: ReadonlySet<string> = new Set([
   ...['log.device_total', 'log.doubtful_memory', 'nsys.step_candidates', 'replay.printed_limit', 'verdict.kept'],
-  ...['snapshot.pinned_host_memory', 'incident.job_processes', 'log.memory_rises'],
+  ...['snapshot.pinned_host_memory', 'incident.job_processes', 'log.memory_rises', 'log.printed_share'],
 ]);
 
 /** The samples as three runs, and what a query gives while a table is empty. */

@@ -194,7 +194,7 @@ describe('memory outside PyTorch', () => {
     const [verdict] = (await diagnose(two, 1, 'run')).verdicts;
     expect(verdict).toMatchObject({ cause: 'external_pressure', detail: 'other_process', rank: 1 });
     expect(verdict!.summary).toContain('pid 9999 (jupyter-kernel)');
-    expect(verdict!.next[0]).toContain('pid 9999 (jupyter-kernel)');
+    expect(verdict!.next.join('\n')).toContain('pid 9999 (jupyter-kernel)');
     const told = verdict!.evidence.map(({ text, source }) => `${text} [${source}]`).join('\n');
     expect(told).toMatch(/held 29\.30 GiB when last seen: pid 9999 jupyter-kernel \[apps\.csv line \d+\]/);
     // What a message says is held against the total of that message, not against the driver's.
