@@ -88,7 +88,10 @@ function labelByStack(
   return label;
 }
 
-/** A block that has not lived long enough to show its lifetime is like the others of its stack, where they agree. */
+/**
+ * A block that has not lived long enough to show its lifetime is like the others of its stack, where they agree. So is
+ * an older block in a trace without the end of a step: the step that it was made in may not be over.
+ */
 function lifetimesByStack(
   lives: Lives,
   classes: Attribution['classes'],
@@ -102,7 +105,12 @@ function lifetimesByStack(
     if (lifetime === undefined) continue;
     seen.set(stackId, seen.has(stackId) && seen.get(stackId) !== lifetime ? undefined : lifetime);
   }
-  return (row) => life.lifetimeOf(row) ?? (row < lives.starts ? undefined : seen.get(lives.stackId[row]!));
+  const isOpen = life.boundaries.length === 0;
+  return (row) => {
+    const ofStack = seen.get(lives.stackId[row]!);
+    if (row < lives.starts) return isOpen && ofStack === 'transient' ? undefined : life.lifetimeOf(row);
+    return life.lifetimeOf(row) ?? ofStack;
+  };
 }
 
 function byRule(

@@ -19,6 +19,8 @@ export type Act =
 export interface BeforeBlock {
   readonly name: string;
   readonly bytes: number;
+  /** As in {@link Act}; the ring lost its entry, the block kept it. */
+  readonly stack?: readonly string[];
 }
 
 const SEGMENT_STRIDE = 2 ** 32;
@@ -42,7 +44,7 @@ export function recordProgram(acts: readonly Act[], before: readonly BeforeBlock
     named.set(name, block);
     return block;
   };
-  for (const { name, bytes } of before) make(name, bytes, [], [0, 0]);
+  for (const { name, bytes, stack = [] } of before) make(name, bytes, stack, [0, 0]);
   const entries: SmallEntry[] = [];
   for (const act of acts) {
     if ('oom' in act) {

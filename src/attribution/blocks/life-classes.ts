@@ -13,7 +13,10 @@ export interface LifeClasses {
   lifetimeOf(row: number): Lifetime | undefined;
 }
 
-/** A block is `resident` if it is live when the step it was allocated in is over, `transient` if it is freed before. */
+/**
+ * A block is `resident` if it is live when the step it was allocated in is over, `transient` if it is freed before. One
+ * that is older than the trace and never freed is resident where no step ends, as in `lifetimes_at`.
+ */
 export function lifeClasses(lives: Lives, boundaries: Float64Array): LifeClasses {
   return {
     boundaries,
@@ -23,7 +26,7 @@ export function lifeClasses(lives: Lives, boundaries: Float64Array): LifeClasses
       const at = countUpTo(boundaries, made - 1);
       const boundary = at < boundaries.length ? boundaries[at]! : undefined;
       if (boundary !== undefined && freed > boundary) return 'resident';
-      if (freed === NEVER) return undefined;
+      if (freed === NEVER) return made < 0 ? 'resident' : undefined;
       // A block from before the recording that goes within the first step may be of any age.
       return made < 0 ? undefined : 'transient';
     },

@@ -96,13 +96,15 @@ function nameByFree(of: Attribution): void {
  */
 function nameBySize(of: Attribution): void {
   const { lives } = of;
+  nameStepMade(of);
   const open = olderRows(of);
   if (open.length === 0) return;
   const reference = sizesOfOneSet(of, open);
   if (reference === undefined) return;
   const { sizes, gradientsAreOlder } = reference;
-  // What lives on is older than what goes: parameters are never freed.
-  open.sort((a, b) => Number(lives.freedSeq[a] !== NEVER) - Number(lives.freedSeq[b] !== NEVER));
+  // What lives on is older than what goes: parameters are never freed. The trace shows who made what has a stack.
+  const order = (row: number): number => (lives.freedSeq[row] === NEVER ? 0 : 2) + (isMadeByCode(of, row) ? 1 : 0);
+  open.sort((a, b) => order(a) - order(b));
   let left: readonly number[] = open;
   const take = (
     set: EqualSet,
@@ -120,7 +122,9 @@ function nameBySize(of: Attribution): void {
     take(set, { component: 'parameter', sub_component: 'by_size', confidence: 'medium' });
   }
   if (gradientsAreOlder) {
-    const set = equalSet(lives, left, sizes, RATIOS);
+    // The threads of the autograd engine have no frames of Python.
+    const engines = left.filter((row) => !isMadeByCode(of, row));
+    const set = equalSet(lives, engines, sizes, RATIOS);
     if (set === undefined) return;
     take(set, { component: 'gradient', sub_component: 'parameter_gradient', confidence: 'medium' });
   }
@@ -146,6 +150,47 @@ function nameBySize(of: Attribution): void {
     }
   }
   nameStates(of, states);
+}
+
+/** A stack of its own, with Python frames. */
+function isMadeByCode({ lives, classes }: Attribution, row: number): boolean {
+  return lives.stackIsOfFree[row] === 0 && classes(lives.stackId[row]!).kind === 'python';
+}
+
+/**
+ * `step` of a file whose name no rule knows may be an optimizer's or a trainer's. What it made before the recording and
+ * keeps, with the sizes of a whole set of blocks without a stack, are states of these parameters.
+ */
+function nameStepMade(of: Attribution): void {
+  const { lives, classes } = of;
+  const made = new Map<number, number[]>();
+  const unmade: number[] = [];
+  for (let row = 0; row < lives.starts; row += 1) {
+    if (!isOpen(of, row)) continue;
+    if (!isMadeByCode(of, row)) unmade.push(row);
+    else if (lives.freedSeq[row] === NEVER) getOrAdd(made, lives.stackId[row]!, () => []).push(row);
+  }
+  for (const [stackId, rows] of made) {
+    if (rows.length < LEAST_OF_SOME.blocks || !isStep(classes(stackId).frames)) continue;
+    const sizes = new SizeCounts();
+    for (const row of rows) sizes.add(sizeOf(lives, row));
+    if (equalSet(lives, unmade, sizes, RATIOS) === undefined) continue;
+    for (const row of rows)
+      infer(of, row, SIZES_OF_PARAMETERS, {
+        component: 'optimizer_state',
+        sub_component: 'by_size',
+        confidence: 'medium',
+      });
+  }
+}
+
+const STEP = /(?:^|\.)step$/;
+/** Further in than `step`: modules compute there. */
+const COMPUTES = /(?:^|\.)(?:forward|backward|_call_impl|closure)$/;
+
+function isStep(frames: readonly { readonly name: string }[]): boolean {
+  const step = frames.findIndex(({ name }) => STEP.test(name));
+  return step >= 0 && !frames.slice(0, step).some(({ name }) => COMPUTES.test(name));
 }
 
 /**
@@ -196,6 +241,8 @@ function nameStates(of: Attribution, states: readonly EqualSet[]): void {
 }
 
 const ADAM = /(?:^|_)adamw?(?:_|$)/i;
+/** Names of files and functions of optimizers with two states for each parameter. */
+const TWO_STATES = /adam|lamb/i;
 
 function runsAdam({ lives, classes }: Attribution): boolean {
   const asked = new Set<number>();
@@ -218,22 +265,24 @@ interface Reference {
 /**
  * How many parameters there are of each size: of the gradients that one pass makes, else of what passes make and free
  * again where they add to gradients that exist, else of what an optimizer needs for all of them at once, else of the
- * states that the trace shows.
+ * states that have stacks. These are more than the gradients of a pass that the trace ends in.
  */
 function sizesOfOneSet(of: Attribution, open: readonly number[]): Reference | undefined {
   const made = gradientsOfPasses(of).sort((a, b) => b.bytes - a.bytes)[0];
-  if (made !== undefined) return { sizes: made, gradientsAreOlder: false };
+  const passes = backwardPasses(of);
+  const hasEnded = passes.some(({ endSeq }) => endSeq < of.lives.events);
+  const states = largestStates(of);
+  if (made !== undefined)
+    return {
+      sizes: !hasEnded && states !== undefined && states.bytes > made.bytes ? states : made,
+      gradientsAreOlder: false,
+    };
   const hasGradients = of.table.labels.some(({ component }) => component === 'gradient');
   const added = hasGradients ? undefined : sizesAdded(of, open);
   if (added !== undefined) return { sizes: added, gradientsAreOlder: true };
   const scratch = largestScratch(of);
-  if (scratch !== undefined) return { sizes: scratch, gradientsAreOlder: !hasGradients && passesEnd(of) };
-  const states = largestStates(of);
-  return states === undefined ? undefined : { sizes: states, gradientsAreOlder: false };
-}
-
-function passesEnd(of: Attribution): boolean {
-  return backwardPasses(of).some(({ endSeq }) => endSeq < of.lives.events);
+  if (scratch !== undefined) return { sizes: scratch, gradientsAreOlder: !hasGradients && hasEnded };
+  return states && { sizes: states, gradientsAreOlder: !hasGradients && passes.length === 0 };
 }
 
 function gradientsOfPasses(of: Attribution): SizeCounts[] {
@@ -270,16 +319,34 @@ function largestScratch(of: Attribution): SizeCounts | undefined {
     .sort((a, b) => b.bytes - a.bytes)[0];
 }
 
+/** Of the line that made most. Where one line makes both moments of each parameter, half of what it made. */
 function largestStates(of: Attribution): SizeCounts | undefined {
-  const { lives } = of;
-  const states = new Map<string, SizeCounts>();
+  const { lives, classes } = of;
+  const states = new Map<string, { readonly sizes: SizeCounts; readonly stackId: number }>();
   for (let row = 0; row < lives.count; row += 1) {
     const { component, rules } = labelAt(of, row);
     if (component !== 'optimizer_state') continue;
-    getOrAdd(states, `${lives.stackId[row]} ${rules.join(' ')}`, () => new SizeCounts()).add(sizeOf(lives, row));
+    const stackId = lives.stackId[row]!;
+    getOrAdd(states, `${stackId} ${rules.join(' ')}`, () => ({ sizes: new SizeCounts(), stackId })).sizes.add(
+      sizeOf(lives, row),
+    );
   }
-  return [...states.values()].sort((a, b) => b.bytes - a.bytes)[0];
+  const [largest, second] = [...states.values()].sort((a, b) => b.sizes.bytes - a.sizes.bytes);
+  if (largest === undefined) return undefined;
+  const { sizes, stackId } = largest;
+  const isBoth =
+    (second === undefined || second.sizes.bytes < LEAST_SEEN * sizes.bytes) &&
+    classes(stackId).frames.some(
+      ({ name, filename }) => TWO_STATES.test(name) || TWO_STATES.test(fileName(filename)),
+    ) &&
+    [...sizes].every(([, count]) => count % 2 === 0);
+  if (!isBoth) return sizes;
+  const half = new SizeCounts();
+  for (const [size, count] of sizes) half.add(size, count / 2);
+  return half;
 }
+
+const fileName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /**
  * Where gradients are kept between steps, or added up over passes that began before the recording, a pass makes one

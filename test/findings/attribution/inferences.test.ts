@@ -269,6 +269,67 @@ describe('optimizer states', () => {
   });
 });
 
+describe('states that an optimizer made before the trace', () => {
+  /** Eight parameters of four sizes. */
+  const PARAMETERS = [30, 30, 12, 12, 8, 8, 5, 5].map((mib) => mib * MIB);
+  const set = (name: string, stack?: readonly string[]): BeforeBlock[] =>
+    PARAMETERS.map((bytes, i) => ({ name: `${name}${i}`, bytes, ...(stack && { stack }) }));
+  const own = (file: string, line: number) => [`step /home/u/${file}:${line}`, 'train /home/u/train.py:12', ...MAIN];
+  const [weights, gradients] = [set('w'), set('g')];
+  const forwards = [alloc('a0', 7 * MIB, forward(20)), alloc('a1', 9 * MIB, forward(21)), free('a0')];
+  const blocksOf = (attribution: Readonly<Record<string, Label>>): Record<string, number> => {
+    const blocks: Record<string, number> = {};
+    for (const { component } of Object.values(attribution)) blocks[component] = (blocks[component] ?? 0) + 1;
+    return blocks;
+  };
+
+  it.each([
+    ['a line for each moment', own('adam.py', 41), own('adam.py', 42)],
+    ['one line for both', own('adam.py', 41), own('adam.py', 41)],
+    ['a file that no rule knows', own('train.py', 41), own('train.py', 42)],
+    ['a class', ['TinyAdam.step /home/u/train.py:41', ...MAIN], ['TinyAdam.step /home/u/train.py:42', ...MAIN]],
+  ])('are states, and show which blocks without a stack are parameters and gradients: %s', async (_, first, second) => {
+    const attribution = await attributed(forwards, [...weights, ...gradients, ...set('m', first), ...set('v', second)]);
+    expect(blocksOf(attribution)).toEqual({ parameter: 8, gradient: 8, optimizer_state: 16, activation: 2 });
+    expectLabels(attribution, { 'm[01]': 'optimizer_state', 'v[67]': 'optimizer_state' });
+  });
+
+  it('leave the only set without a stack to the parameters', async () => {
+    const states = [...set('m', own('lion.py', 41))];
+    const attribution = await attributed(forwards, [...states, ...weights]);
+    expect(blocksOf(attribution)).toEqual({ parameter: 8, optimizer_state: 8, activation: 2 });
+  });
+
+  it('leave it to the gradients where the parameters have their stacks', async () => {
+    const parameters = set('w', build(10));
+    const states = [...set('m', own('adam.py', 41)), ...set('v', own('adam.py', 42))];
+    const attribution = await attributed(forwards, [...parameters, ...gradients, ...states]);
+    expectLabels(attribution, { 'w[07]': 'parameter by rule', 'g[07]': 'gradient by inference' });
+  });
+
+  it('count more than the gradients of a pass in which the trace ends', async () => {
+    const states = [...set('m', own('adam.py', 41)), ...set('v', own('adam.py', 42))];
+    const cut = [...forwards, alloc('n0', 30 * MIB, ENGINE), alloc('n1', 12 * MIB, ENGINE), { oom: MIB }];
+    const attribution = await attributed(cut, [...weights, ...states]);
+    expect(blocksOf(attribution)).toMatchObject({ parameter: 8, optimizer_state: 16 });
+  });
+
+  it('are not known of a step that fails before it ends', async () => {
+    const t = (name: string) => alloc(name, 4 * MIB, step(50));
+    const attribution = await attributed(
+      [t('t0'), free('t0'), t('t1'), { oom: MIB }],
+      [{ name: 'u', bytes: 4 * MIB, stack: step(50) }],
+    );
+    expectLabels(attribution, { u: 'temporary', 't[01]': 'temporary' });
+  });
+
+  it('are not what a trainer’s step keeps with sizes of its own', async () => {
+    const kept = PARAMETERS.map((bytes, i) => ({ name: `k${i}`, bytes: bytes + MIB, stack: own('train.py', 60) }));
+    const attribution = await attributed(forwards, [...weights, ...kept]);
+    expectLabels(attribution, { 'k[07]': 'before_recording' });
+  });
+});
+
 describe('memory from before the recording', () => {
   const copies = (count: number) =>
     Array.from({ length: count }, (_, copy) => SIZES.map((bytes, i) => ({ name: `b${copy}.${i}`, bytes }))).flat();
