@@ -93,6 +93,10 @@ export const INPUT_KEYS = {
   dp: { kind: 'count', config: 'data_parallel_size' },
   world: { kind: 'count', config: 'world_size' },
   sequence_parallel: { kind: 'flag' },
+  // Megatron-LM core/model_parallel_config.py, branch dev of August 2026; before 2026 named hybrid_context_parallel.
+  dynamic_context_parallel: { kind: 'flag' },
+  hybrid_context_parallel: { kind: 'flag' },
+  max_seqlen_per_dp_cp_rank: { kind: 'count' },
   num_layers_per_virtual_pipeline_stage: { kind: 'count' },
   num_layers_in_first_pipeline_stage: { kind: 'count' },
   num_layers_in_last_pipeline_stage: { kind: 'count' },

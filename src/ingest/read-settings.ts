@@ -13,7 +13,7 @@ import { envFinding } from '../knowledge/env-keys.js';
 import { MbfError } from '../model/errors.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS, type KeptFinding, type LogPlace } from '../model/log-rows.js';
 import type { Head, ParserSpec, RowSink } from '../model/parser.js';
-import type { FoundFigure, FoundSetting, FoundVariable, SettingsRead } from '../model/settings-read.js';
+import type { FoundFigure, FoundIteration, FoundSetting, FoundVariable, SettingsRead } from '../model/settings-read.js';
 import type { Note } from '../model/tables.js';
 import { hidingSecrets } from './derive/hide-secrets.js';
 import { detect } from './detect.js';
@@ -110,6 +110,7 @@ class Reading {
       settings: rowsOfAttempts((rows) => rows.settings.values()),
       variables,
       figures: [...figures.values()],
+      iterations: rowsOfAttempts(({ iteration }) => (iteration === undefined ? [] : [iteration])),
       deviceTotalBytes: totals.reduce((most, bytes) => Math.max(most, bytes), 0) || null,
       environment: isWhole ? 'whole' : this.collected.some((rows) => rows.isLaunch) ? 'partial' : 'none',
       files: this.collected.map(({ file }) => file),
@@ -236,6 +237,8 @@ class FileRows {
   readonly figures = new Map<string, FoundFigure & { readonly attempt: number }>();
   readonly warnings: Note[] = [];
   deviceTotalBytes = 0;
+  /** The last one of a log. */
+  iteration: FoundIteration | undefined;
   /** An environment was captured. */
   isWhole = false;
   /** The file is damaged; the content before the damage counts. */
@@ -303,6 +306,10 @@ class FileRows {
         if (/^(?:version|gpu|device)\./.test(name)) put(this.figures, [name], { name, value, text, ...at });
         return;
       }
+      case 'iteration':
+        if (this.parser === 'log' && finding.iteration > 0)
+          this.iteration = { iteration: finding.iteration, attempt, file, line };
+        return;
       case 'memory':
         if (finding.metric === 'device_total')
           this.deviceTotalBytes = Math.max(this.deviceTotalBytes, finding.bytes ?? 0);

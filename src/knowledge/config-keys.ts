@@ -18,6 +18,7 @@ interface Stored {
   readonly overrides: readonly string[];
   readonly generic: readonly string[];
   readonly wrappers: readonly string[];
+  readonly names_of_memory: Readonly<Record<'memory' | 'other', readonly string[]>>;
 }
 
 const stored = (): Stored => loadData('config-keys') as Stored;
@@ -36,6 +37,12 @@ export const negatedFlags = (): Readonly<Record<string, string>> => stored().neg
 
 /** Arguments named after what they switch off, with the argument whose opposite they are. */
 export const invertedKeys = (): Readonly<Record<string, string>> => stored().inverted_keys;
+
+/** Of settings that the dictionary lacks: names that bear on memory, and those of them that do not after all. */
+export function namesOfMemory(): Readonly<Record<'memory' | 'other', RegExp>> {
+  const { memory, other } = stored().names_of_memory;
+  return { memory: new RegExp(memory.join('|')), other: new RegExp(other.join('|')) };
+}
 
 interface Dictionary {
   /** Spelling → canonical name. */

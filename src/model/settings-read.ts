@@ -32,12 +32,23 @@ export interface FoundFigure {
   readonly line: number;
 }
 
+/** The last iteration that a log prints of one launch: training started with the settings printed above it. */
+export interface FoundIteration {
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+}
+
 /** What files contain of settings, read without a store. */
 export interface SettingsRead {
   readonly settings: readonly FoundSetting[];
   /** In the order of their places. */
   readonly variables: readonly FoundVariable[];
   readonly figures: readonly FoundFigure[];
+  /** Of each log that prints iterations. */
+  readonly iterations: readonly FoundIteration[];
   /** Total memory of the device as a memory line prints it. */
   readonly deviceTotalBytes: number | null;
   /** `whole`: a process's environment was captured. `partial`: a script or a configuration sets some variables. */

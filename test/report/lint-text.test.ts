@@ -24,6 +24,7 @@ const PP = fact('pipeline_model_parallel_size', '4', {
 const FINDING: LintFinding = {
   rule: 'offload-pp',
   severity: 'error',
+  accepted_by: null,
   file: 'conf/run_config.yaml',
   line: 51,
   keys: ['cpu_offloading', 'pipeline_model_parallel_size'],
@@ -53,6 +54,7 @@ const RESULT: LintResult = {
   settings: 124,
   findings: [FINDING],
   unknown: [],
+  unknown_settings: [],
   assumed: [PP],
 };
 const text = (changes: Partial<LintResult> = {}): string => lintText({ ...RESULT, ...changes });

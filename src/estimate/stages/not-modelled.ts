@@ -32,6 +32,24 @@ const GAPS: readonly Gap[] = [
   { what: 'sequences shorter than seq_length, or packed into it', applies: () => true },
 ];
 
+/**
+ * Upstream: Megatron-LM `megatron/core/model_parallel_config.py` `dynamic_context_parallel`, branch dev of August 2026;
+ * `hybrid_context_parallel` of core 0.16 to 0.19.
+ */
+export function dynamicContextParallel({ given, seq, cp }: EstimateInputs): string[] {
+  if (given.dynamic_context_parallel !== true && given.hybrid_context_parallel !== true) return [];
+  const most = given.max_seqlen_per_dp_cp_rank;
+  const limit =
+    most === undefined ? 'max_seqlen_per_dp_cp_rank, which is not set' : `max_seqlen_per_dp_cp_rank = ${most}`;
+  return [
+    `dynamic context parallelism: a rank holds up to ${limit} tokens of packed sequences and not seq_length / cp = ${seq / cp}, so that activations and logits differ from these figures`,
+  ];
+}
+
 export function notModelled(inputs: EstimateInputs): string[] {
+  return [...dynamicContextParallel(inputs), ...ofGaps(inputs)];
+}
+
+function ofGaps(inputs: EstimateInputs): string[] {
   return GAPS.filter(({ applies }) => applies?.(inputs) ?? true).map(({ what }) => what);
 }

@@ -15,7 +15,7 @@ export const RECOMPUTE_MODULES = [
 export type RecomputeModule = (typeof RECOMPUTE_MODULES)[number];
 
 /** Known upstream, of architectures that this model does not have: their recompute changes nothing here. */
-const OTHER_RECOMPUTE_MODULES = new Set(['gdn_norm_out', 'gdp_in_proj', 'gdp_qkv', 'mhc']);
+const OTHER_RECOMPUTE_MODULES = new Set(['gdn', 'gdn_norm_out', 'gdp_in_proj', 'gdp_qkv', 'mhc']);
 
 /** Upstream: `TransformerConfig.offload_modules`. */
 export const OFFLOAD_MODULES = [

@@ -10,6 +10,7 @@ import { pythonSum } from '../../estimate/python-numbers.js';
 import { demandInputs, type ReadInputs } from '../../estimate/read-inputs.js';
 import { estimateStages } from '../../estimate/stages/estimate-stages.js';
 import { isHybrid, refuseHybrid } from '../../estimate/stages/forbidden.js';
+import { dynamicContextParallel } from '../../estimate/stages/not-modelled.js';
 import type { UpstreamEstimate } from '../../estimate/upstream.js';
 import { MbfError } from '../../model/errors.js';
 import type {
@@ -219,7 +220,7 @@ function upstreamAnswer(estimate: UpstreamEstimate, inputs: EstimateInputs, apiL
       exact('activation', estimate.activationBytes),
     ],
     assumptions: [...estimate.assumptions, ...inputs.assumed],
-    notModelled: UPSTREAM_GAPS,
+    notModelled: [...dynamicContextParallel(inputs), ...UPSTREAM_GAPS],
     stages: [],
     hottest: null,
     printed: { log_lines: estimate.lines, api_line: apiLine },

@@ -2,6 +2,7 @@
 import type { LintFact, LintFinding, LintResult } from '../../model/results/lint.js';
 import type { RawFacts } from '../settings/facts.js';
 import type { Linted } from './lint.js';
+import { unknownSettings } from './unknown-settings.js';
 
 export interface LintSubject {
   /** Files, or the run. */
@@ -26,6 +27,7 @@ export function describeLint(facts: RawFacts, { subject, run, rules }: LintSubje
     settings: facts.settings.size,
     findings: linted.findings.map(withPlace),
     unknown: linted.unknown.map((one) => ({ ...one, facts: one.facts.map(withoutEmptyPlace) })),
+    unknown_settings: unknownSettings(facts),
     assumed: assumedOf(linted),
   };
 }

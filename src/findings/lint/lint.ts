@@ -1,6 +1,6 @@
 /** Rules tried on a configuration. Pure: no file is opened and no store asked. */
 import { getOrAdd } from '../../model/group-by.js';
-import type { LintFact, LintFinding, LintUnknown } from '../../model/results/lint.js';
+import type { LintFact, LintFinding, LintProof, LintUnknown } from '../../model/results/lint.js';
 import { LINT_SEVERITIES } from '../../model/results/lint.js';
 import { all, before, type Condition, type Outcome, since } from '../settings/condition.js';
 import type { Looked, RawFacts } from '../settings/facts.js';
@@ -20,8 +20,10 @@ export function lint(facts: RawFacts, rules: readonly LintRule[] = lintRules()):
   const unknown: LintUnknown[] = [];
   for (const rule of rules) {
     const outcome = conditionOf(rule).test(view);
-    if (outcome.value === true) findings.push(findingOf(rule, outcome));
-    else if (outcome.value === null) unknown.push(unknownOf(rule, outcome));
+    if (outcome.value === false) continue;
+    const proof = proofAgainst(rule, outcome, facts);
+    if (outcome.value === true) findings.push(findingOf(rule, outcome, proof));
+    else unknown.push(unknownOf(rule, outcome, proof));
   }
   return { findings: findings.sort(bySeverity), unknown: unknown.sort(bySeverity) };
 }
@@ -45,12 +47,34 @@ function withinVersions({ when, versions = [] }: LintRule): Condition {
   return ranges.length === 0 ? when : all(when, ...ranges);
 }
 
-function findingOf(rule: LintRule, { looked, clauses = [] }: Outcome): LintFinding {
+/**
+ * What upstream asserts when it starts, or in its first step, cannot be an error of a run that printed an iteration
+ * after the settings: its release does not refuse them, whichever it is. A rule without a message of upstream is about
+ * what fails in silence, and stays an error.
+ */
+function proofAgainst(
+  { severity, evidence, error }: LintRule,
+  { looked }: Outcome,
+  { trained }: RawFacts,
+): LintProof | null {
+  if (trained === undefined || severity !== 'error' || evidence !== 'asserted' || error === null) return null;
+  const { iteration, file, line, files } = trained;
+  const isOfRun = looked.every(
+    ({ explicit }) =>
+      explicit === null ||
+      explicit.file === '' ||
+      (files.has(explicit.file) && (explicit.file !== file || explicit.line < line)),
+  );
+  return isOfRun ? { iteration, file, line } : null;
+}
+
+function findingOf(rule: LintRule, { looked, clauses = [] }: Outcome, proof: LintProof | null): LintFinding {
   const facts = factsOf(looked);
   const place = facts.find(({ file }) => file !== null);
   return {
     rule: rule.id,
-    severity: rule.severity,
+    severity: proof === null ? rule.severity : 'warning',
+    accepted_by: proof,
     file: place?.file ?? null,
     line: place?.line ?? null,
     keys: facts.map(({ key }) => key),
@@ -63,11 +87,11 @@ function findingOf(rule: LintRule, { looked, clauses = [] }: Outcome): LintFindi
   };
 }
 
-function unknownOf(rule: LintRule, { looked }: Outcome): LintUnknown {
+function unknownOf(rule: LintRule, { looked }: Outcome, proof: LintProof | null): LintUnknown {
   const facts = factsOf(looked);
   return {
     rule: rule.id,
-    severity: rule.severity,
+    severity: proof === null ? rule.severity : 'warning',
     message: filled(rule.message, facts),
     needs: facts.filter(({ by }) => by === 'unknown').map(({ key }) => key),
     facts,

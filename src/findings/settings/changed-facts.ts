@@ -22,7 +22,10 @@ export function changedFacts(facts: RawFacts, change: AdviceChange, origin = 'ad
   for (const [key, value] of Object.entries(change.settings)) settings.set(key, explicit(key, value));
   const env = new Map(facts.env);
   for (const [key, value] of Object.entries(change.env)) env.set(key, explicit(key, value));
-  return { ...facts, settings, env };
+  const { trained, ...others } = { ...facts, settings, env };
+  // No run is known that was trained with the change.
+  const isChanged = Object.keys(change.settings).length + Object.keys(change.env).length > 0;
+  return isChanged || trained === undefined ? others : { ...others, trained };
 }
 
 function worldOf({ settings }: RawFacts): ExplicitValue | null {

@@ -6,6 +6,7 @@ import { readEnvironment } from '../run/env.js';
 import { readLogFacts } from '../run/log-facts.js';
 import type { ExplicitValue, RawFacts } from './facts.js';
 import { factsOfConfig, type ReadConfig } from './facts-of-config.js';
+import { withTrained } from './facts-of-settings.js';
 import { withSizes } from './sizes.js';
 import { torchOfMessages } from './versions.js';
 
@@ -14,7 +15,8 @@ export async function factsOfRun(
   runId: number,
   asked: Partial<Pick<ReadConfig, 'framework' | 'gpu'>> = {},
 ): Promise<RawFacts> {
-  const config = effectiveConfig(await readSettings(store, runId));
+  const found = await readSettings(store, runId);
+  const config = effectiveConfig(found);
   const { variables, captured_ranks: captured } = await readEnvironment(store, runId);
   const { facts, incidents } = await readLogFacts(store, runId);
   const env = new Map<string, ExplicitValue>();
@@ -45,5 +47,7 @@ export async function factsOfRun(
     gpu: asked.gpu ?? { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
     framework: asked.framework,
   });
-  return { ...read, settings: withSizes(read.settings, facts) };
+  const sized = { ...read, settings: withSizes(read.settings, facts) };
+  const last = (await store.all('log.iterations', { run_id: runId, newest: 1 })).at(-1);
+  return last === undefined ? sized : withTrained(sized, found, last, new Set(found.map(({ file }) => file)));
 }

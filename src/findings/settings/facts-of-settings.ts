@@ -1,6 +1,6 @@
 /** Facts of configurations that were read straight from files, by the same rules as those of a run of the store. */
 import type { EnvVariable, RunFacts, VersionName } from '../../model/results/log.js';
-import type { FoundVariable, SettingsRead } from '../../model/settings-read.js';
+import type { FoundIteration, FoundSetting, FoundVariable, SettingsRead } from '../../model/settings-read.js';
 import { type EffectiveConfig, effectiveConfig } from '../run/config.js';
 import { deviceOf } from './devices.js';
 import type { ExplicitValue, Framework, RawFacts } from './facts.js';
@@ -27,7 +27,25 @@ export async function factsOfSettings(explicit: SettingsRead, asked: Asked = {})
     gpu: askedGpu(asked) ?? printed?.gpu ?? { name: null, total_bytes: explicit.deviceTotalBytes },
     framework: asked.framework,
   });
-  return printed === undefined ? facts : { ...facts, settings: withSizes(facts.settings, printed) };
+  const read = printed === undefined ? facts : { ...facts, settings: withSizes(facts.settings, printed) };
+  const [last] = asksOfRun(asked) ? [...explicit.iterations].sort((a, b) => b.attempt - a.attempt) : [];
+  return last === undefined ? read : withTrained(read, explicit.settings, last, new Set([last.file]));
+}
+
+/** A question about another release or framework is not one about the run that printed iterations. */
+export function asksOfRun({ framework, versions = {} }: Asked): boolean {
+  return framework === undefined && Object.keys(versions).length === 0;
+}
+
+/** The facts with the iteration, if no later launch than its own has settings. */
+export function withTrained(
+  facts: RawFacts,
+  settings: readonly Pick<FoundSetting, 'attempt'>[],
+  { iteration, attempt, file, line }: FoundIteration,
+  files: ReadonlySet<string>,
+): RawFacts {
+  if (settings.some((one) => one.attempt > attempt)) return facts;
+  return { ...facts, trained: { iteration, file, line, files } };
 }
 
 /**

@@ -22,6 +22,18 @@ export interface Device {
   readonly total_bytes: number | null;
 }
 
+/**
+ * An iteration that a run printed with settings: what its release asserts when it starts, or in its first step, held.
+ * `files`: those whose settings it had.
+ */
+export interface Trained {
+  readonly iteration: number;
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+  readonly files: ReadonlySet<string>;
+}
+
 /** What was read, before anything is concluded from it. */
 export interface RawFacts {
   /** By canonical key (`src/knowledge/config-keys.ts`). */
@@ -35,6 +47,8 @@ export interface RawFacts {
   readonly versions: Readonly<Partial<Record<VersionName, string | null>>>;
   readonly framework: { readonly name: Framework | null; readonly version: string | null };
   readonly device: Device;
+  /** Missing: no iteration is known that was trained with these settings. */
+  readonly trained?: Trained;
 }
 
 /** One fact that a rule looked at. */

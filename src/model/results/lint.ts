@@ -20,9 +20,19 @@ export interface LintFact {
   readonly source: string | null;
 }
 
+/** The last iteration that the run printed after the settings. */
+export interface LintProof {
+  readonly iteration: number;
+  readonly file: string;
+  /** 1-based. */
+  readonly line: number;
+}
+
 export interface LintFinding {
   readonly rule: string;
   readonly severity: LintSeverity;
+  /** Why a rule of severity error is a warning: the run trained with these settings. Null: it is as severe as its rule. */
+  readonly accepted_by: LintProof | null;
   /** Place of the first explicit fact; null without one. */
   readonly file: string | null;
   readonly line: number | null;
@@ -46,6 +56,16 @@ export interface LintUnknown {
   readonly facts: readonly LintFact[];
 }
 
+/** A setting that no rule reads and the catalogue of settings lacks: that nothing is reported of it is no check. */
+export interface LintUnknownSetting {
+  readonly key: string;
+  readonly value: string;
+  /** As {@link LintFact}. */
+  readonly raw_key: string;
+  readonly file: string | null;
+  readonly line: number | null;
+}
+
 export interface LintResult {
   readonly schema: 'mbforensics/lint@1';
   /** Files or run that were judged. */
@@ -61,6 +81,7 @@ export interface LintResult {
   readonly settings: number;
   readonly findings: readonly LintFinding[];
   readonly unknown: readonly LintUnknown[];
+  readonly unknown_settings: readonly LintUnknownSetting[];
   /** Defaults that findings rest on. */
   readonly assumed: readonly LintFact[];
 }

@@ -54,11 +54,16 @@ function resultOf(finding: LintFinding, { subject, run }: LintResult): SarifResu
   return {
     ruleId: rule,
     level: severity,
-    message: message(`${finding.message} ${finding.fix}`),
+    message: message([finding.message, ...acceptedWords(finding), finding.fix].join(' ')),
     locations: [first === undefined ? elsewhere(finding, run === null ? subject : []) : placeOf(first)],
     ...(related.length === 0 ? {} : { relatedLocations: related }),
     properties: { facts: facts.map(({ key, value, by }) => ({ key, value, by })) },
   };
+}
+
+function acceptedWords({ accepted_by: proof }: LintFinding): string[] {
+  if (proof === null) return [];
+  return [`The run trained with these settings up to iteration ${proof.iteration}: its release does not refuse them.`];
 }
 
 /** Input from a pipe is not a file of a checkout. */

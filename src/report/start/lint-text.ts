@@ -7,8 +7,10 @@ import {
   LINT_SEVERITIES,
   type LintFact,
   type LintFinding,
+  type LintProof,
   type LintResult,
   type LintUnknown,
+  type LintUnknownSetting,
 } from '../../model/results/lint.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
@@ -26,6 +28,7 @@ const FACTS_SHOWN = 12;
 const GROUPS_SHOWN = 8;
 const RULES_SHOWN = 6;
 const DEFAULTS_SHOWN = 24;
+const RELEASES_SHOWN = 4;
 const SUBJECTS_SHOWN = 6;
 
 /** `strict`: an error that could not be ruled out decides the exit code; the last line has it. */
@@ -37,7 +40,9 @@ export function lintText(result: LintResult, strict = false): string {
     ...blocks,
     ...(notes.length === 0 ? [] : ['', ...notes.map(noteLine)]),
     ...(result.findings.length === 0 ? ['', 'no rule is broken'] : []),
+    ...releaseLines(result),
     ...unknownLines(result),
+    ...unknownSettingLines(result.unknown_settings),
     ...assumedLines(result.assumed),
     '',
     lastLine(result),
@@ -78,7 +83,7 @@ function packed(pieces: readonly string[]): string[] {
 }
 
 function block(finding: LintFinding): string[] {
-  const { rule, severity, message, error, fix } = finding;
+  const { rule, severity, message, error, fix, accepted_by: accepted } = finding;
   return [
     '',
     ...paragraph(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd()),
@@ -87,9 +92,15 @@ function block(finding: LintFinding): string[] {
     ),
     ...wrap(`${INDENT}${tidy(message)}`, screen.width, INDENT),
     ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
+    ...(accepted === null ? [] : labelled('but', acceptedWords(accepted, finding.file), LABEL)),
     ...labelled('fix', tidy(fix), LABEL),
     ...labelled('more', `mbforensics explain ${rule}`, LABEL),
   ];
+}
+
+function acceptedWords(proof: LintProof, file: string | null): string {
+  const place = proof.file === file ? `line ${proof.line}` : placeOf(proof);
+  return `the run trained with these settings up to iteration ${formatCount(proof.iteration)} (${place}): its release does not refuse them`;
 }
 
 function noteLine(finding: LintFinding): string {
@@ -193,6 +204,42 @@ function optionsFor(unknown: readonly LintUnknown[]): string[] {
     ...packages.map((name) => `--version-of ${name}=VERSION`),
     ...(needs.has('device') ? ['--gpu NAME'] : []),
     ...([...needs].some(isVariable) ? ['--env FILE'] : []),
+  ];
+}
+
+/** In which releases a setting is an error, where the release alone is unknown. */
+function releaseLines({ unknown }: LintResult): string[] {
+  const open = unknown.filter(
+    ({ severity, needs }) =>
+      severity === 'error' && needs.length > 0 && needs.every((name) => VERSION_NAMES.some((one) => one === name)),
+  );
+  return open
+    .slice(0, RELEASES_SHOWN)
+    .flatMap(({ rule, message, needs, facts }) => [
+      '',
+      ...paragraph(`undecided  ${rule}  ${placeOf(facts.find(({ file }) => file !== null) ?? NOWHERE)}`.trimEnd()),
+      ...wrap(
+        `${INDENT}an error in some releases, and ${needs.join(', ')} is unknown: ${tidy(message)}`,
+        screen.width,
+        INDENT,
+      ),
+    ]);
+}
+
+const NOWHERE = { file: null, line: null };
+
+function unknownSettingLines(settings: readonly LintUnknownSetting[]): string[] {
+  if (settings.length === 0) return [];
+  const shown = settings
+    .slice(0, FACTS_SHOWN)
+    .map(
+      (one) =>
+        `${printable(one.raw_key)}: ${shortText(one.value, FACT_VALUE)}${one.line === null ? '' : ` (line ${one.line})`}`,
+    );
+  if (settings.length > shown.length) shown.push(`${settings.length - shown.length} more`);
+  return [
+    '',
+    ...paragraph(`${counted(settings.length, 'setting')} unknown and not checked by any rule: ${shown.join(', ')}`),
   ];
 }
 

@@ -14,6 +14,7 @@ import {
   type Asked,
   askedGpu,
   askedVersions,
+  asksOfRun,
   factsOfSettings,
   withEnvironment,
 } from '../../../findings/settings/facts-of-settings.js';
@@ -135,8 +136,9 @@ async function judgeRun(operand: string, { asked, env, change, rules }: Question
     framework: asked.framework,
     ...(gpu === undefined ? {} : { gpu }),
   });
-  const versions = { ...runFacts.versions, ...askedVersions(asked) };
-  const facts = changedFacts(withEnvironment({ ...runFacts, versions }, read), change, '--set');
+  const { trained, ...others } = { ...runFacts, versions: { ...runFacts.versions, ...askedVersions(asked) } };
+  const ofRun = asksOfRun(asked) && trained !== undefined ? { ...others, trained } : others;
+  const facts = changedFacts(withEnvironment(ofRun, read), change, '--set');
   const faults = [
     ...read.faults,
     ...target.failed.map(({ path, error }) => new MbfError(error.code as MbfError['code'], error.text, { file: path })),
