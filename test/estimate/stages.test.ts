@@ -2,6 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GivenInputs } from '../../src/estimate/input-keys.js';
+import { completeInputs } from '../../src/estimate/inputs.js';
+import { estimateStages } from '../../src/estimate/stages/estimate-stages.js';
 import { SEED } from '../support/level.js';
 import { bytesOf, GPT3_7B, GUIDE, LLAMA3_70B, perLayer, stagesOf, TINY } from './given.js';
 
@@ -372,5 +374,17 @@ describe('properties', () => {
       }),
       { numRuns: 100, seed: SEED },
     );
+  });
+});
+
+describe('dynamic context parallelism', () => {
+  const gaps = (given: GivenInputs): string =>
+    estimateStages(completeInputs({ ...TINY, ...given })).notModelled.join('; ');
+  it('is listed as not modelled, with the limit of a rank', () => {
+    expect(gaps({ dynamic_context_parallel: true, max_seqlen_per_dp_cp_rank: 16 })).toContain(
+      'up to max_seqlen_per_dp_cp_rank = 16 tokens',
+    );
+    expect(gaps({ hybrid_context_parallel: true })).toContain('dynamic context parallelism');
+    expect(gaps({ dynamic_context_parallel: false })).not.toContain('dynamic context parallelism');
   });
 });

@@ -43,6 +43,7 @@ const FILES: readonly (readonly [string, Shape])[] = [
       overrides: ['string'],
       generic: ['string'],
       wrappers: ['string'],
+      names_of_memory: { memory: ['string'], other: ['string'] },
     },
   ],
   [

@@ -122,7 +122,7 @@ function nameBySize(of: Attribution): void {
     take(set, { component: 'parameter', sub_component: 'by_size', confidence: 'medium' });
   }
   if (gradientsAreOlder) {
-    // The threads of the autograd engine have no frames of Python.
+    // The threads of the autograd engine lack Python frames.
     const engines = left.filter((row) => !isMadeByCode(of, row));
     const set = equalSet(lives, engines, sizes, RATIOS);
     if (set === undefined) return;

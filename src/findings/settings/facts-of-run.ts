@@ -15,8 +15,8 @@ export async function factsOfRun(
   runId: number,
   asked: Partial<Pick<ReadConfig, 'framework' | 'gpu'>> = {},
 ): Promise<RawFacts> {
-  const found = await readSettings(store, runId);
-  const config = effectiveConfig(found);
+  const settings = await readSettings(store, runId);
+  const config = effectiveConfig(settings);
   const { variables, captured_ranks: captured } = await readEnvironment(store, runId);
   const { facts, incidents } = await readLogFacts(store, runId);
   const env = new Map<string, ExplicitValue>();
@@ -49,5 +49,5 @@ export async function factsOfRun(
   });
   const sized = { ...read, settings: withSizes(read.settings, facts) };
   const last = (await store.all('log.iterations', { run_id: runId, newest: 1 })).at(-1);
-  return last === undefined ? sized : withTrained(sized, found, last, new Set(found.map(({ file }) => file)));
+  return last === undefined ? sized : withTrained(sized, settings, last, new Set(settings.map(({ file }) => file)));
 }

@@ -31,7 +31,7 @@ export interface LintProof {
 export interface LintFinding {
   readonly rule: string;
   readonly severity: LintSeverity;
-  /** Why a rule of severity error is a warning: the run trained with these settings. Null: it is as severe as its rule. */
+  /** Why a rule of severity error is a warning: the run trained with these settings. Null: as severe as its rule. */
   readonly accepted_by: LintProof | null;
   /** Place of the first explicit fact; null without one. */
   readonly file: string | null;
@@ -56,7 +56,7 @@ export interface LintUnknown {
   readonly facts: readonly LintFact[];
 }
 
-/** A setting that no rule reads and the catalogue of settings lacks: that nothing is reported of it is no check. */
+/** A setting that no rule reads and the catalogue of settings lacks: silence about it is not a check. */
 export interface LintUnknownSetting {
   readonly key: string;
   readonly value: string;

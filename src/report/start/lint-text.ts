@@ -40,8 +40,8 @@ export function lintText(result: LintResult, strict = false): string {
     ...blocks,
     ...(notes.length === 0 ? [] : ['', ...notes.map(noteLine)]),
     ...(result.findings.length === 0 ? ['', 'no rule is broken'] : []),
-    ...releaseLines(result),
     ...unknownLines(result),
+    ...releaseLines(result),
     ...unknownSettingLines(result.unknown_settings),
     ...assumedLines(result.assumed),
     '',
@@ -210,14 +210,17 @@ function optionsFor(unknown: readonly LintUnknown[]): string[] {
 /** In which releases a setting is an error, where the release alone is unknown. */
 function releaseLines({ unknown }: LintResult): string[] {
   const open = unknown.filter(
-    ({ severity, needs }) =>
-      severity === 'error' && needs.length > 0 && needs.every((name) => VERSION_NAMES.some((one) => one === name)),
+    ({ severity, needs, facts }) =>
+      severity === 'error' &&
+      facts.some(({ file }) => file !== null) &&
+      needs.length > 0 &&
+      needs.every((name) => VERSION_NAMES.some((one) => one === name)),
   );
   return open
     .slice(0, RELEASES_SHOWN)
     .flatMap(({ rule, message, needs, facts }) => [
       '',
-      ...paragraph(`undecided  ${rule}  ${placeOf(facts.find(({ file }) => file !== null) ?? NOWHERE)}`.trimEnd()),
+      ...paragraph(`undecided  ${rule}  ${placeOf(facts.find(({ file }) => file !== null)!)}`.trimEnd()),
       ...wrap(
         `${INDENT}an error in some releases, and ${needs.join(', ')} is unknown: ${tidy(message)}`,
         screen.width,
@@ -225,8 +228,6 @@ function releaseLines({ unknown }: LintResult): string[] {
       ),
     ]);
 }
-
-const NOWHERE = { file: null, line: null };
 
 function unknownSettingLines(settings: readonly LintUnknownSetting[]): string[] {
   if (settings.length === 0) return [];

@@ -274,7 +274,11 @@ describe('states that an optimizer made before the trace', () => {
   const PARAMETERS = [30, 30, 12, 12, 8, 8, 5, 5].map((mib) => mib * MIB);
   const set = (name: string, stack?: readonly string[]): BeforeBlock[] =>
     PARAMETERS.map((bytes, i) => ({ name: `${name}${i}`, bytes, ...(stack && { stack }) }));
-  const own = (file: string, line: number) => [`step /home/u/${file}:${line}`, 'train /home/u/train.py:12', ...MAIN];
+  const handWritten = (file: string, line: number) => [
+    `step /home/u/${file}:${line}`,
+    'train /home/u/train.py:12',
+    ...MAIN,
+  ];
   const [weights, gradients] = [set('w'), set('g')];
   const forwards = [alloc('a0', 7 * MIB, forward(20)), alloc('a1', 9 * MIB, forward(21)), free('a0')];
   const blocksOf = (attribution: Readonly<Record<string, Label>>): Record<string, number> => {
@@ -284,9 +288,9 @@ describe('states that an optimizer made before the trace', () => {
   };
 
   it.each([
-    ['a line for each moment', own('adam.py', 41), own('adam.py', 42)],
-    ['one line for both', own('adam.py', 41), own('adam.py', 41)],
-    ['a file that no rule knows', own('train.py', 41), own('train.py', 42)],
+    ['a line for each moment', handWritten('adam.py', 41), handWritten('adam.py', 42)],
+    ['one line for both', handWritten('adam.py', 41), handWritten('adam.py', 41)],
+    ['a file that no rule knows', handWritten('train.py', 41), handWritten('train.py', 42)],
     ['a class', ['TinyAdam.step /home/u/train.py:41', ...MAIN], ['TinyAdam.step /home/u/train.py:42', ...MAIN]],
   ])('are states, and show which blocks without a stack are parameters and gradients: %s', async (_, first, second) => {
     const attribution = await attributed(forwards, [...weights, ...gradients, ...set('m', first), ...set('v', second)]);
@@ -295,20 +299,20 @@ describe('states that an optimizer made before the trace', () => {
   });
 
   it('leave the only set without a stack to the parameters', async () => {
-    const states = [...set('m', own('lion.py', 41))];
+    const states = [...set('m', handWritten('lion.py', 41))];
     const attribution = await attributed(forwards, [...states, ...weights]);
     expect(blocksOf(attribution)).toEqual({ parameter: 8, optimizer_state: 8, activation: 2 });
   });
 
   it('leave it to the gradients where the parameters have their stacks', async () => {
     const parameters = set('w', build(10));
-    const states = [...set('m', own('adam.py', 41)), ...set('v', own('adam.py', 42))];
+    const states = [...set('m', handWritten('adam.py', 41)), ...set('v', handWritten('adam.py', 42))];
     const attribution = await attributed(forwards, [...parameters, ...gradients, ...states]);
     expectLabels(attribution, { 'w[07]': 'parameter by rule', 'g[07]': 'gradient by inference' });
   });
 
   it('count more than the gradients of a pass in which the trace ends', async () => {
-    const states = [...set('m', own('adam.py', 41)), ...set('v', own('adam.py', 42))];
+    const states = [...set('m', handWritten('adam.py', 41)), ...set('v', handWritten('adam.py', 42))];
     const cut = [...forwards, alloc('n0', 30 * MIB, ENGINE), alloc('n1', 12 * MIB, ENGINE), { oom: MIB }];
     const attribution = await attributed(cut, [...weights, ...states]);
     expect(blocksOf(attribution)).toMatchObject({ parameter: 8, optimizer_state: 16 });
@@ -323,8 +327,12 @@ describe('states that an optimizer made before the trace', () => {
     expectLabels(attribution, { u: 'temporary', 't[01]': 'temporary' });
   });
 
-  it('are not what a trainer’s step keeps with sizes of its own', async () => {
-    const kept = PARAMETERS.map((bytes, i) => ({ name: `k${i}`, bytes: bytes + MIB, stack: own('train.py', 60) }));
+  it('are not what a trainer’s step keeps with other sizes', async () => {
+    const kept = PARAMETERS.map((bytes, i) => ({
+      name: `k${i}`,
+      bytes: bytes + MIB,
+      stack: handWritten('train.py', 60),
+    }));
     const attribution = await attributed(forwards, [...weights, ...kept]);
     expectLabels(attribution, { 'k[07]': 'before_recording' });
   });
