@@ -102,7 +102,8 @@ answer AS (
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
     CASE WHEN reason = 'beyond_device' THEN 'high'
-      WHEN reason IN ('device_exceeded', 'hardly_any_left', 'hidden_limit') OR precision_bytes > 0 AND precision_bytes >= short_bytes THEN 'medium'
+      WHEN reason IN ('device_exceeded', 'hardly_any_left', 'hidden_limit')
+        OR precision_bytes > 0 AND precision_bytes >= short_bytes THEN 'medium'
       ELSE 'high' END AS confidence,
     CASE reason
       WHEN 'figures_missing' THEN MAP {}::MAP(VARCHAR, DOUBLE)
