@@ -77,7 +77,6 @@ export class AttemptTracker {
   private readonly starts: number[] = [1];
   private trained = false;
   private counters = new Map<string, Counter>();
-  private highest = 0;
   private firstLaunchSeen = false;
   private failedAt = 0;
   /** `finished`: a line reported the end of training. `ended`: its launcher or scheduler ended it. */
@@ -205,10 +204,12 @@ export class AttemptTracker {
         this.suspect = { key, iteration, line, timeUs, counter: counter ?? null, sign, isBeyond };
       this.limit(line);
     };
-    const isBack = this.over === 'ended' || this.highest === 0 || iteration <= this.highest;
-    if (this.over !== 'no' && counter === undefined && isBack && this.isNewWriter(key)) {
+    // Standard error may come before standard output: an end as planned belongs to the iterations behind it unless
+    // something starts between them, and so does a launcher's that is the first output of all.
+    const isEnded = this.over === 'ended' && (this.started || this.trained);
+    if (isEnded && counter === undefined && this.isNewWriter(key)) {
       this.begin(line, `iteration ${iteration} after the end`, timeUs);
-    } else if (this.over === 'ended' && (counter === undefined || iteration > last)) {
+    } else if (isEnded && (counter === undefined || iteration > last)) {
       if (counter === undefined && !this.trained) this.begin(line, `iteration ${iteration} after the end`, timeUs);
       else {
         suspect('resumed');
@@ -289,9 +290,9 @@ export class AttemptTracker {
   }
 
   private accept(key: string, iteration: number, line: number): void {
-    this.highest = Math.max(this.highest, iteration);
     this.trained = true;
     this.started = true;
+    if (this.over === 'ended') this.over = 'no';
     this.reached = LOOP;
     this.factLine = null;
     const counter = this.counters.get(key);
@@ -334,7 +335,6 @@ export class AttemptTracker {
     this.suspect = null;
     this.firstLaunchSeen = true;
     this.counters = new Map();
-    this.highest = 0;
     this.emit({ attempt: this.starts.length, line, origin, timeUs });
   }
 }

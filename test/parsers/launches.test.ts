@@ -97,6 +97,19 @@ describe('a launch', () => {
     expect(startsOf(readComposed([lagging]))).toEqual([]);
   });
 
+  it('is that of an end as planned, or of a launcher, in front of its iterations', () => {
+    const steps = (from: number, to: number): string[] => range(from, to).map((i) => iteration(i));
+    for (const end of Object.values(FINISHED)) {
+      expect(startsOf(readComposed([['a warning of standard error', end], steps(1, 20)])), end).toEqual([]);
+      // What starts between them is another launch.
+      expect(startsOf(readComposed([[end], STARTS.megatron, steps(1, 20)])), end).toEqual([2]);
+    }
+    expect(startsOf(readComposed([['Killing subprocess 4711'], steps(1, 20)]))).toEqual([]);
+    // A bar on standard error, its end, and what standard output kept.
+    const bar = range(1, 20).map((i) => ` ${i * 5}%|##        | ${i}/20 [00:01<00:20,  1.00it/s]`);
+    expect(startsOf(readComposed([bar, [FINISHED.nemo], range(1, 20).map(STEPS.nemo)]))).toEqual([]);
+  });
+
   it('is not begun by what was printed before the error, and flushed after it', () => {
     expect(
       startsOf(readComposed([ENDS[0]![2].slice(0, 4), STARTS.megatron, range(1, 5).map((i) => iteration(i))])),

@@ -7,7 +7,7 @@ import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { diagnoseMarkdown } from '../../../src/report/start/diagnose-markdown.js';
 import { wordDiagnosis } from '../../../src/report/verdict/word-verdict.js';
 import type { Store } from '../../../src/store/store.js';
-import { FINISHED, iteration, range, readComposed, STARTS } from '../../support/launches/pieces.js';
+import { FINISHED, iteration, range, readComposed, STARTS, STEPS } from '../../support/launches/pieces.js';
 import { newStore } from '../../support/new-store.js';
 import { expectScreen } from '../../support/screen.js';
 import { temporaryDirectory } from '../../support/temporary-directory.js';
@@ -91,6 +91,19 @@ const CASES: Readonly<Record<string, Case>> = {
     shows: [/^STATE {4}finished normally after iteration 8 of 5,000$/m],
     hides: [/VERDICT/, NO_CAPTURE],
     document: { state: 'finished', last_iteration: 8, target_iteration: 5000 },
+  },
+  'finished, with the end in front of its iterations': {
+    lines: [FINISHED.nemo, 'a warning', ...range(1, 20).map((i) => STEPS.nemo(i).replace('/999', '/19'))],
+    headline: /^FINISHED · run by-hand$/,
+    shows: [/^STATE {4}finished normally after iteration 20 of 20$/m],
+    hides: [/OTHERS/, /launch/],
+    document: { state: 'finished', last_iteration: 20, target_iteration: 20 },
+  },
+  'an end in front of iterations that stop before the last': {
+    lines: [FINISHED.nemo, 'a warning', ...range(1, 7).map((i) => STEPS.nemo(i))],
+    headline: /^NO FAILURE FOUND/,
+    shows: [/running, or cut after iteration 7 of 1,000/],
+    document: { state: 'running_or_cut' },
   },
   'OOMs caught and logged, still running': {
     lines: launch(
