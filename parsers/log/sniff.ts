@@ -28,6 +28,23 @@ const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] 
   { literal: 'GPU KV cache size: ', what: 'a line of vLLM' },
   { literal: 'Load weight begin. avail mem=', what: 'a line of SGLang' },
 ];
+/** Further ones of notes and saved pages, which have no name of a log. */
+const DOCUMENT_MARKS: typeof LOG_MARKS = [
+  ...LOG_MARKS.filter(({ literal }) => literal !== 'torch.distributed.run'),
+  { literal: '| reduced_train_loss: ', what: 'an iteration of NeMo' },
+  { literal: '`Trainer.fit` stopped: ', what: 'a line of Lightning' },
+  { literal: '| elapsed time per iteration (ms): ', what: 'a Megatron iteration line' },
+  { literal: "{'loss': ", what: 'a step of Transformers' },
+  { literal: '[INFO] [logging.py:', what: 'a line of DeepSpeed' },
+  { literal: '- root - INFO - step:', what: 'a step of torchtitan' },
+  { literal: 'Killing subprocess ', what: 'a line of a launcher' },
+  { literal: ' exits with return code = ', what: 'a line of a launcher' },
+  { literal: 'failed (exitcode: ', what: 'a line of torchrun' },
+  { literal: 'Root Cause (first observed failure)', what: 'a report of torchrun' },
+  { literal: 'srun: error: ', what: 'a Slurm line' },
+];
+const DOCUMENT_SCANNER = new LiteralScanner(DOCUMENT_MARKS.map(({ literal }) => literal));
+const DOCUMENT_NAME = /\.(?:md|markdown|rst|adoc|tex)$/i;
 const MARKS = new LiteralScanner(LOG_MARKS.map(({ literal }) => literal));
 
 /** Made when it is first needed. Not from `find-messages.ts`, which compiles a thousand patterns when it is loaded. */
@@ -42,7 +59,7 @@ function failureAnchors(): NonNullable<typeof failures> {
 
 const LOG_NAME = /\.(?:log|out|err|txt|stdout|stderr)(?:\.\d{1,4})?$|^log-|^slurm-\d|^(?:stdout|stderr)$/i;
 const DATA_NAME =
-  /\.(?:jsonl?|ya?ml|py|pyi|md|rst|csv|tsv|ipynb|html?|xml|toml|cfg|ini|sh|sbatch|slurm|js|ts|c|cc|cpp|cu|h|hpp|rs|go|sql|css|svg|tex|lock|patch|diff)$/i;
+  /\.(?:jsonl?|ya?ml|py|pyi|md|markdown|rst|adoc|csv|tsv|ipynb|html?|xml|toml|cfg|ini|sh|sbatch|slurm|js|ts|c|cc|cpp|cu|h|hpp|rs|go|sql|css|svg|tex|lock|patch|diff)$/i;
 /** Zero bytes of a text: holes that a network file system leaves come in long runs. */
 const HOLE_BYTES = 256;
 
@@ -88,6 +105,12 @@ export function sniffLog(head: Head): Sniff {
   if (start.startsWith('version https://git-lfs')) return { score: 0, why: 'It is a Git LFS pointer, not the file.' };
   const { anchors, scanner } = failureAnchors();
   const failure = scanner.next(bytes, 0, bytes.length, bytes.length) >= 0 ? anchors[scanner.found[0]!]! : null;
+  if (failure === null && DOCUMENT_NAME.test(name)) {
+    const isLog = DOCUMENT_SCANNER.next(bytes, 0, bytes.length, bytes.length) >= 0;
+    return isLog
+      ? { score: 0.4, why: `It is a document, with ${DOCUMENT_MARKS[DOCUMENT_SCANNER.found[0]!]!.what}.` }
+      : { score: 0, why: 'It is a document, and no line of a log is in its beginning.' };
+  }
   const isPage = /^<(?:!doctype html|html|\?xml)/i.test(start);
   if (isPage || DATA_NAME.test(name)) {
     const what = isPage ? 'a web page' : 'a data or source file by its name';

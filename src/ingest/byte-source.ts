@@ -42,10 +42,11 @@ export interface OpenedSource {
   readonly sizeBytes: number;
   readonly mtimeMs: number;
   /**
-   * Up to the first 64 KiB of the (inflated) stream; reading still starts at the first byte. Of a damaged compressed
-   * file it gives what came out before the damage, which `read` then reports; it throws only if nothing came out.
+   * Up to the first 64 KiB of the (inflated) stream, or `bytes`; reading still starts at the first byte. Of a damaged
+   * compressed file it gives what came out before the damage, which `read` then reports; it throws only if nothing came
+   * out. Not to be asked for more once reading began.
    */
-  head(): Promise<Uint8Array>;
+  head(bytes?: number): Promise<Uint8Array>;
   /**
    * Reads and hashes what the parser left unread (without inflating it), and makes sure that the file is still the one
    * that was opened. Nothing can be read afterwards.
@@ -109,7 +110,9 @@ export async function hashFile(path: string, options: Pick<ByteSourceOptions, 'c
 function assemble(path: string, raw: RawFile, chunks: Chunks, compression: Compression): OpenedSource {
   /** Fetched from `chunks` and not yet handed to the reader. */
   let current: Uint8Array = new Uint8Array(0);
-  let head: Uint8Array | undefined;
+  let head: Uint8Array = current;
+  /** Asked for so far. */
+  let headBytes = 0;
   /** An error met while peeking, owed to the reader once it has had the bytes before it. */
   let owed: unknown;
   let digest: string | undefined;
@@ -132,24 +135,39 @@ function assemble(path: string, raw: RawFile, chunks: Chunks, compression: Compr
     return random;
   }
 
-  async function loadHead(): Promise<Uint8Array> {
-    let joined = (await chunks.next()) ?? new Uint8Array(0);
-    while (joined.length > 0 && joined.length < HEAD_BYTES) {
-      const kept = new Uint8Array(joined); // a copy: the next call reuses the memory of this piece
-      joined = kept;
+  /** Fetches until `current` has so many bytes. */
+  async function fill(bytes: number): Promise<void> {
+    let piece = await chunks.next();
+    if (piece === undefined) return;
+    if (current.length === 0 && piece.length >= bytes) {
+      current = piece;
+      return;
+    }
+    const pieces = [current];
+    let length = current.length;
+    while (piece !== undefined) {
+      pieces.push(new Uint8Array(piece)); // a copy: the next call reuses the memory of this piece
+      length += piece.length;
+      if (length >= bytes) break;
       try {
-        const more = await chunks.next();
-        if (more === undefined) break;
-        joined = new Uint8Array(kept.length + more.length);
-        joined.set(kept);
-        joined.set(more, kept.length);
+        piece = await chunks.next();
       } catch (error) {
         owed = error;
         break;
       }
     }
-    current = joined;
-    return new Uint8Array(joined.subarray(0, HEAD_BYTES)); // not slice(): pieces are Buffers, whose slice is a view
+    current = Buffer.concat(pieces, length);
+  }
+
+  async function loadHead(bytes: number): Promise<Uint8Array> {
+    try {
+      if (current.length < bytes && owed === undefined) await fill(bytes);
+    } catch (error) {
+      if (headBytes === 0) throw error;
+      owed = error;
+    }
+    headBytes = bytes;
+    return new Uint8Array(current.subarray(0, bytes)); // not slice(): pieces are Buffers, whose slice is a view
   }
 
   async function read(target: Uint8Array, start: number): Promise<number> {
@@ -170,9 +188,9 @@ function assemble(path: string, raw: RawFile, chunks: Chunks, compression: Compr
     compression,
     sizeBytes: raw.sizeBytes,
     mtimeMs: raw.mtimeMs,
-    async head() {
-      head ??= await loadHead();
-      return head;
+    async head(bytes = HEAD_BYTES) {
+      if (bytes > headBytes) head = await loadHead(bytes);
+      return bytes < head.length ? head.subarray(0, bytes) : head;
     },
     async finish() {
       if (digest === undefined) {

@@ -1,6 +1,7 @@
-/** Which parser reads a file, decided from its first 64 KiB and its name, and why. */
+/** Which parser reads a file, decided from its first bytes and its name, and why. */
 import { MbfError } from '../model/errors.js';
 import type { Head, ParserSpec, Sniff } from '../model/parser.js';
+import { HEAD_BYTES, type OpenedSource } from './byte-source.js';
 import { recogniseWrong } from './known-wrong.js';
 
 /** Below this a claim is a mere possibility: a stray text file scores about 0.1 as a log. */
@@ -24,6 +25,12 @@ export type Detection =
       readonly claims: readonly Claim[];
     };
 
+/** Notes and saved pages have other text before a log; a user who names one means what it holds. */
+const FURTHER_BYTES = 4 * 1024 * 1024;
+const FENCES = ['\n```', '\n~~~'];
+const FENCED =
+  'no parser recognises it; it has fenced blocks, and no line of a log in its first 4 MiB; `mbforensics -` reads standard input as a log';
+
 export interface DetectOptions {
   /** The user named this very file, so that not being able to read it is a failure whatever it is. */
   readonly isNamed?: boolean;
@@ -46,4 +53,21 @@ export function detect(parsers: readonly ParserSpec[], head: Head, options: Dete
   if (best !== undefined && best.score >= MIN_SCORE) return { status: 'recognised', parser: best.parser, claims };
   const error = new MbfError('MBF2008', 'no parser recognises it');
   return { status: options.isNamed === true ? 'failed' : 'skipped', error, rule: undefined, claims };
+}
+
+/** {@link detect} of an open file. In a text that the user named and no parser knows, a log may begin later. */
+export async function detectSource(
+  parsers: readonly ParserSpec[],
+  opened: Pick<OpenedSource, 'head' | 'sizeBytes'>,
+  name: string,
+  options: DetectOptions = {},
+): Promise<Detection> {
+  const head: Head = { bytes: await opened.head(), name, sizeBytes: opened.sizeBytes };
+  const detection = detect(parsers, head, options);
+  if (detection.status !== 'failed' || detection.rule !== undefined) return detection;
+  const bytes = head.bytes.length < HEAD_BYTES ? head.bytes : await opened.head(FURTHER_BYTES);
+  const logs = parsers.filter(({ id }) => id === 'log');
+  const further = bytes === head.bytes ? detection : detect(logs, { ...head, bytes }, options);
+  if (further.status === 'recognised' || !FENCES.some((fence) => Buffer.from(bytes).includes(fence))) return further;
+  return { ...detection, error: new MbfError('MBF2008', FENCED) };
 }

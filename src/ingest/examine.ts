@@ -9,7 +9,7 @@ import { type OpenedSource, openByteSource } from './byte-source.js';
 import { type DecodeThread, threadFor } from './decode-in-thread.js';
 import { type DecodedSource, decodeSource } from './decode-source.js';
 import type { DerivedSink } from './derive/derive-snapshot.js';
-import { type Claim, detect } from './detect.js';
+import { type Claim, detectSource } from './detect.js';
 import type { Candidate } from './discover.js';
 import { decodeFolder } from './table-folder.js';
 
@@ -60,8 +60,7 @@ export async function examine(
   }
   const common = { candidate, opened, claims: undefined, close: () => opened.close() };
   try {
-    const head = { bytes: await opened.head(), name: withoutCompression(basename(path)), sizeBytes: opened.sizeBytes };
-    const detection = detect(parsers, head, { isNamed });
+    const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), { isNamed });
     if (detection.status !== 'recognised') return { ...common, ...detection };
     const { parser, claims } = detection;
     const name = basename(path);
@@ -93,8 +92,7 @@ export async function formatOf(
 ): Promise<string | undefined> {
   const opened = await openByteSource(path);
   try {
-    const head = { bytes: await opened.head(), name: withoutCompression(basename(path)), sizeBytes: opened.sizeBytes };
-    const detection = detect(parsers, head, { isNamed });
+    const detection = await detectSource(parsers, opened, withoutCompression(basename(path)), { isNamed });
     if (detection.status === 'failed') throw detection.error;
     return detection.status === 'recognised' ? detection.parser.id : undefined;
   } finally {

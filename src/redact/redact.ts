@@ -9,7 +9,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { PARSERS } from '../../parsers/index.js';
 import { type OpenedSource, openByteSource } from '../ingest/byte-source.js';
-import { detect } from '../ingest/detect.js';
+import { detectSource } from '../ingest/detect.js';
 import type { Candidate, Discovery } from '../ingest/discover.js';
 import { MbfError } from '../model/errors.js';
 import type { RedactedFile, RedactionReport } from '../model/results/redact.js';
@@ -70,7 +70,7 @@ export async function inspectFiles({ candidates, skipped, failed }: Discovery): 
       const kind = await withSource(candidate, async (opened) => {
         const bytes = await opened.head();
         const name = basename(candidate.path).replace(/\.(?:gz|zst|zstd)$/i, '');
-        const detection = detect(PARSERS, { bytes, name, sizeBytes: opened.sizeBytes });
+        const detection = await detectSource(PARSERS, opened, name, { isNamed: candidate.isNamed });
         if (detection.status !== 'recognised') return undefined;
         const format = detection.parser.id;
         return { format, form: formOf(bytes, format) };

@@ -273,6 +273,16 @@ describe('sniff', () => {
     }
     expect(score('login.log', '<!DOCTYPE html><html>')).toBe(0);
   });
+  it('takes a document with a line of a log', () => {
+    for (const line of [
+      'Training epoch 0, iteration 0/19 | lr: 1.500e-07 | global_step: 0 | reduced_train_loss: 10.84',
+      'torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 6 (pid: 92121) of binary: python',
+      'srun: error: node12: task 6: Exited with exit code 1',
+    ])
+      for (const name of ['notes.md', 'notes.rst', 'notes.adoc'])
+        expect(score(name, `# Notes\n\n\`\`\`\n${line}\n\`\`\`\n`)).toBe(0.4);
+    expect(score('notes.md', '# Notes\n\nStart it with `python -m torch.distributed.run`.\n')).toBe(0);
+  });
   it('refuses files that are not text', () => {
     expect(score('a.log', Buffer.from([0x80, 4, 0x95, 0, 0, 0, 0, 0, 0, 0x7d, 0x94]))).toBe(0);
     expect(score('a.log', Buffer.from('\ufeffhello', 'utf16le'))).toBe(0);
