@@ -35,6 +35,8 @@ const MOST_KEPT = 16_384;
 const MILESTONES: ReadonlySet<string> = new Set(['megatron-lm.milestone']);
 /** Failure formats by which a launcher or a scheduler reports that a launch is over. */
 const ENDS = /^(?:torchrun\.|launcher\.|slurm\.|scheduler\.|process\.(?:killed|interrupted)$)/;
+/** A launcher that starts the ranks of its node: tasks of Slurm are nodes then. */
+const LAUNCHES_RANKS = /^(?:torchrun\.|torchelastic\.|launcher\.|launch\.(?:torchrun|deepspeed)-)/;
 /** Figure of every step of a trainer that prints no iteration lines of its own. */
 const COUNTED = 'deepspeed.skipped_steps';
 /** Names of figures that a process prints when it starts. */
@@ -90,6 +92,7 @@ export class FormatReader {
   /** Bytes of the largest device that a process printed. */
   private deviceTotal: number | null = null;
   private ordinal = 0;
+  private tasksAreNodes = false;
   private segment: Segment | null = null;
   private format: LogFormat | null = null;
   private timeUs: number | null = null;
@@ -316,7 +319,8 @@ export class FormatReader {
     const printedTime = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
     const timeUs = printedTime ?? this.time();
     const { attempts } = this;
-    const { key } = segment.prefix;
+    const { key, localRank } = segment.prefix;
+    if (localRank !== null || LAUNCHES_RANKS.test(this.format!.id)) this.tasksAreNodes = true;
     if (finding.row === 'launch') {
       attempts.launch(key, finding.label, segment.line, timeUs, finding.stage, finding.writer);
       this.release();
@@ -332,7 +336,8 @@ export class FormatReader {
     if (finding.row === 'failure') {
       attempts.trouble(segment.line);
       if (ENDS.test(place.format)) attempts.ended();
-      this.output.failure(finding, place, segment);
+      const isTask = place.format === 'slurm.task_end' && this.tasksAreNodes;
+      this.output.failure(isTask ? { ...finding, rank: undefined } : finding, place, segment);
     } else if (attempts.undecided || this.kept.length > 0 || attempts.far.length > 0) {
       this.kept.push({ finding, place, segment });
       if (this.kept.length > MOST_KEPT) attempts.settle();

@@ -521,13 +521,16 @@ function absorb(group: Group, item: Item): void {
   const better = NCCL_ORDER.indexOf(item.row.kind);
   const mine = NCCL_ORDER.indexOf(row.kind);
   const { kind, grammar } = item.row;
+  // Of a cascade, the exit that began it; the processes that a launcher kills are not the one that failed.
+  const isCause = row.kind === 'other' && kind === 'other' && row.exitCode === null && item.row.exitCode !== null;
+  if (isCause) row.pid = item.row.pid;
   fill(row, item.row);
   if (better >= 0 && mine >= 0 && better < mine) {
     row.kind = kind;
     row.grammar = grammar;
   }
-  // Of a cascade, the line that names a signal from outside has the cause; the others pass it on.
-  if (row.kind === 'other' && (kind === 'cancelled' || kind === 'killed')) {
+  // The line that names a signal from outside has the cause too; the others pass it on.
+  if (isCause || (row.kind === 'other' && (kind === 'cancelled' || kind === 'killed'))) {
     row.kind = kind;
     row.text = item.row.text;
     row.line = item.row.line;

@@ -131,7 +131,13 @@ type JobStep = 'lower_engine_share' | 'move_job_process' | 'free_for_engine';
 type NcclStep = 'fewer_communicators' | 'undo_nccl_settings' | 'count_communicators' | 'nccl_headroom';
 type LeakStep = 'look_at_site' | 'compare_snapshots' | 'find_kept_tensors' | 'confirm_growth';
 type HostStep = 'enlarge_shm' | 'fewer_workers' | 'raise_host_limit' | 'raise_host_memory' | 'take_node_out';
-type SearchStep = 'look_for_message' | 'find_last_rank' | 'find_ended_rank' | 'name_whole_log' | 'name_all_logs';
+type SearchStep =
+  | 'look_for_message'
+  | 'find_last_rank'
+  | 'find_ended_rank'
+  | 'name_whole_log'
+  | 'name_all_logs'
+  | 'name_its_log';
 type LimitStep = 'check_fraction' | 'check_visibility' | 'check_host_limit' | 'check_driver';
 type CaptureStep = 'ingest_message' | 'ingest_rank' | 'capture';
 
@@ -150,7 +156,14 @@ export interface Step extends Statement<StepKind> {
 }
 
 type MissingFigures = 'device_use' | 'other_allocator' | 'pytorch_reserve' | 'pool_contents' | 'refused_size';
-type MissingInput = 'snapshot' | 'grown_process' | 'other_logs' | 'device_total' | 'run_end' | 'failure_lines';
+type MissingInput =
+  | 'snapshot'
+  | 'grown_process'
+  | 'other_logs'
+  | 'device_total'
+  | 'run_end'
+  | 'first_exit_output'
+  | 'failure_lines';
 /** Why a snapshot without an OOM entry does not show that there was none. */
 type MissingTrace = 'no_trace' | 'overwritten_entries' | 'earlier_entries' | 'after_dump';
 /** What is not known; `exact_state`: the trace contradicts the walk back from the dump. */
@@ -172,7 +185,7 @@ type MemoryCapture =
   | 'refusing_limit'
   | 'nccl_memory'
   | 'host_memory';
-export type CaptureId = MemoryCapture | 'whole_oom_message' | 'logs_of_all_ranks';
+export type CaptureId = MemoryCapture | 'whole_oom_message' | 'output_of_rank' | 'logs_of_all_ranks';
 
 /** A capture, and which causes it would settle. */
 export interface Capture {
@@ -205,6 +218,7 @@ export type SummaryKind =
   | 'finished'
   | 'silent'
   | 'ended'
+  | 'first_exit'
   | 'retried'
   | 'refused'
   | 'no_failure_line';

@@ -31,6 +31,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     title: 'a launcher ends its processes, or receives a signal to end',
     producer: 'PyTorch, DeepSpeed, Megatron-LM',
     versions: 'torch.distributed.launch 1.8, DeepSpeed, torchrun',
+    // The command in front of `exits with return code` is that of the last process started, not of the one that failed.
     source:
       'pytorch torch/distributed/launch.py sigkill_handler; deepspeed launcher/launch.py; torch/distributed/elastic',
     anchors: [
@@ -89,7 +90,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     anchors: ['mpirun noticed that process rank', 'MPI_ABORT was invoked on rank'],
     kind: 'other',
     pattern:
-      /(?<text>(?:mpirun noticed that process|MPI_ABORT was invoked on) rank (?<rank>\d{1,6})(?: with PID \d{1,10} on node (?<host>[\w.-]{1,64}) exited on signal \d{1,2}(?: \([\w ]{1,40}\))?)?)/g,
+      /(?<text>(?:mpirun noticed that process|MPI_ABORT was invoked on) rank (?<rank>\d{1,6})(?: with PID (?:0|(?<pid>[1-9]\d{0,9})) on node (?<host>[\w.-]{1,64}) exited on signal \d{1,2}(?: \([\w ]{1,40}\))?)?)/g,
   }),
   failureLine({
     id: 'ray.worker_died',
@@ -101,7 +102,7 @@ export const LAUNCHER_FAILURES: readonly LogFormat[] = [
     // It names the host's memory among the causes whatever happened: a consequence, no evidence of it.
     kind: (groups) => (groups['text']?.includes('INTENDED_USER_EXIT') === true ? null : 'other'),
     pattern:
-      /(?<text>Worker exit type: [A-Z_]{4,40}(?: Worker exit detail: [^\n]{1,160}?(?:\.|$))?|(?<!detail: )Worker unexpectedly exits with a connection error code \d{1,3})/g,
+      /(?:Worker IP address: (?<host>[\da-f.:]{2,45}) Worker port: \d{1,5} Worker PID: (?<pid>\d{1,10}) )?(?<text>Worker exit type: [A-Z_]{4,40}(?: Worker exit detail: [^\n]{1,160}?(?:\.|$))?|(?<!detail: )Worker unexpectedly exits with a connection error code \d{1,3})/g,
   }),
   failureLine({
     id: 'ray.memory_low',

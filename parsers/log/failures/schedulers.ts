@@ -31,7 +31,7 @@ export const SCHEDULER_FAILURES: readonly LogFormat[] = [
     anchors: ['Exited with exit code', ': Killed', ': Terminated', ': Aborted', ': Segmentation fault', ': Bus error'],
     kind: ({ text = '', exitcode }) => (/: Killed/.test(text) ? 'killed' : kindOfExit(exitcode)),
     pattern:
-      /(?<text>srun: error: (?<host>[\w.-]{1,64}): tasks? [\d,\s-]{1,200}: (?:Exited with exit code (?<exitcode>\d{1,3})|Killed|Terminated|Aborted|Segmentation fault|Bus error)(?: \(core dumped\))?)/g,
+      /(?<text>srun: error: (?<host>[\w.-]{1,64}): task(?: (?<rank>\d{1,6})|s? [\d,\s-]{1,200}): (?:Exited with exit code (?<exitcode>\d{1,3})|Killed|Terminated|Aborted|Segmentation fault|Bus error)(?: \(core dumped\))?)/g,
   }),
   failureLine({
     id: 'slurm.step_end',

@@ -70,10 +70,18 @@ const ENDINGS: ReadonlySet<IncidentKind> = new Set<IncidentKind>(['time_limit', 
 const CANCELLED_BY = /^(?:scheduler\.|slurm\.interrupt$|process\.interrupted$|slurm-accounting|kubernetes)/;
 const isCancelledBy = ({ grammar, text }: Pick<FailureCandidate, 'grammar' | 'text'>): boolean =>
   CANCELLED_BY.test(grammar) || (grammar === 'slurm.cancelled' && /\bJOB\b/.test(text));
-/** A launcher ends its own processes: no evidence of the cause. */
-const TEARDOWN = /^(?:Killing subprocess|Sending process|srun: )/;
 /** Exit codes of processes that a signal from outside ended. */
 const SIGNALLED: ReadonlySet<number> = new Set([-15, -9, -2, 130, 137, 143]);
+/** A process ended by itself, with an error. */
+const isOwnExit = ({ exitCode }: Pick<FailureCandidate, 'exitCode'>): boolean =>
+  exitCode != null && exitCode !== 0 && !SIGNALLED.has(exitCode);
+/** A launcher ends its own processes: no evidence of the cause. */
+const TEARDOWN = /^(?:Killing subprocess|Sending process|srun: )/;
+const isTeardown = (incident: Pick<FailureCandidate, 'exitCode' | 'text' | 'kind'>): boolean =>
+  !isOwnExit(incident) &&
+  (TEARDOWN.test(incident.text) || (incident.kind === 'other' && SIGNALLED.has(incident.exitCode ?? 0)));
+/** Of several nodes, each launcher names one of its own. */
+const ROOT_CAUSE = /^root cause \(torchrun\): /;
 
 export function roleOf(incident: Pick<FailureCandidate, 'kind' | 'grammar' | 'exception' | 'text'>): FailureRole {
   const { kind, grammar, exception, text } = incident;
@@ -108,7 +116,8 @@ export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]
   const attempt = failed.reduce((latest, incident) => Math.max(latest, incident.attempt), 0);
   const ranked = withSignals(failed.filter((incident) => incident.attempt === attempt));
   const best = ranked.reduce((a, b) => (ROLE_ORDER[b.role] < ROLE_ORDER[a.role] ? b : a)).role;
-  const candidates = ranked.filter(({ role }) => role === best).sort((a, b) => inOrder(a.incident, b.incident));
+  const ofRole = ranked.filter(({ role }) => role === best).sort((a, b) => inOrder(a.incident, b.incident));
+  const candidates = best === 'secondary' ? mostDirect(ofRole) : ofRole;
   const first = earliest(candidates);
   const ownRank = first.incident.rank;
   const causes = ranked.filter(({ role }) => role === 'primary' || role === 'unexplained');
@@ -136,12 +145,8 @@ export function firstFailure<T extends FailureCandidate>(incidents: readonly T[]
  */
 function withSignals<T extends FailureCandidate>(incidents: readonly T[]): RankedFailure<T>[] {
   const isSignal = ({ kind }: T): boolean => kind === 'cancelled' || kind === 'killed';
-  const isFault = (incident: T): boolean =>
-    !isSignal(incident) &&
-    !TEARDOWN.test(incident.text) &&
-    !(incident.kind === 'other' && SIGNALLED.has(incident.exitCode ?? 0));
-  const faults = incidents.filter(isFault);
-  const hasExit = faults.some(({ exitCode }) => exitCode != null && exitCode !== 0 && !SIGNALLED.has(exitCode));
+  const faults = incidents.filter((incident) => !isSignal(incident) && !isTeardown(incident));
+  const hasExit = faults.some(isOwnExit);
   const firstFault = new Map<string, number>();
   for (const { file, line } of faults) firstFault.set(file, Math.min(line, firstFault.get(file) ?? line));
   const isBehindFault = ({ file, line }: T): boolean => (firstFault.get(file) ?? line) < line;
@@ -172,6 +177,21 @@ function withSignals<T extends FailureCandidate>(incidents: readonly T[]): Ranke
     const isConsequence = !isOomKind(incident.kind) && !ENDINGS.has(incident.kind) && followsSignal(incident);
     return { incident, role: isConsequence ? 'secondary' : role };
   });
+}
+
+/**
+ * Where only reports are left: what a launcher names as the first failure, then exits with an error, then other reports;
+ * what a launcher did to end the others only where there is nothing else. Ranks that waited know as much as an exit.
+ */
+function mostDirect<T extends FailureCandidate>(reports: readonly RankedFailure<T>[]): readonly RankedFailure<T>[] {
+  const hasWaited = reports.some(({ incident }) => CONSEQUENCES.has(incident.kind));
+  const levelOf = ({ incident }: RankedFailure<T>): number => {
+    if (isTeardown(incident)) return 3;
+    if (hasWaited) return 0;
+    return isOwnExit(incident) ? (ROOT_CAUSE.test(incident.text) ? 0 : 1) : 2;
+  };
+  const level = reports.reduce((least, report) => Math.min(least, levelOf(report)), 3);
+  return reports.filter((report) => levelOf(report) === level);
 }
 
 /**
@@ -219,7 +239,9 @@ function basisOf<T extends FailureCandidate>(
       ? 'it names its own cause'
       : first.role === 'unexplained'
         ? 'no failure names its cause'
-        : 'only consequences and reports were found';
+        : ROOT_CAUSE.test(first.incident.text)
+          ? 'only reports were found; the launcher names it as the first failure'
+          : 'only consequences and reports were found';
   if (otherCandidates.length === 0)
     return first.role === 'primary' ? `${role}, and no other failure does` : `${role}; it is the only one of its sort`;
   const { incident } = first;

@@ -10,8 +10,10 @@ import { incidentOfRow } from '../run/incidents.js';
 import { torchOfMessages } from '../settings/versions.js';
 import { capturesFor } from './combine.js';
 import { stepsOf } from './describe-answers.js';
+import { EvidenceLog } from './facts.js';
+import { isFirstExit, verdictOfExit } from './first-exit.js';
 import { allowedSteps } from './hint.js';
-import { judgeMessage, UNDECIDED } from './judge-message.js';
+import { judgeMessage, shorten, UNDECIDED } from './judge-message.js';
 import { judgeTexts } from './judge-texts.js';
 
 const NOTHING: Verdict = {
@@ -39,9 +41,17 @@ export async function classify(
 ): Promise<Classification> {
   const incidents = rows.map((row) => incidentOfRow(row, source));
   // A text that only mentions failures does not have a first one; its first mention is judged as a mention.
-  const index = readFirstFailure(incidents)?.incident ?? (incidents.length > 0 ? 0 : null);
+  const first = readFirstFailure(incidents);
+  const index = first?.incident ?? (incidents.length > 0 ? 0 : null);
   if (index === null) return { source, incidents, incident: null, verdict: NOTHING };
   const row = rows[index]!;
+  if (first !== null && isFirstExit(first, incidents[index]!)) {
+    const evidence = new EvidenceLog();
+    const names = { incident: row.kind, text: shorten(row.text) };
+    evidence.add('failure_line', { path: source, line: row.line }, { names, about: 'message' });
+    const verdict = verdictOfExit(incidents[index]!, incidents, null, evidence.entries);
+    return { source, incidents, incident: index, verdict };
+  }
   const [text] = await judgeTexts(await scratch(row), [row], source, options.capacityBytes);
   const verdict = judgeMessage(text!.failure, text!.judged);
   const torch = torchOfMessages([row]);

@@ -13,6 +13,7 @@ import { capturesFor, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { CAPACITY, EvidenceLog, type Figure } from './facts.js';
 import type { RunFailures } from './failures.js';
+import { isFirstExit, verdictOfExit } from './first-exit.js';
 import { BLANK, describeReason, shorten } from './judge-message.js';
 import { addLiveSites, componentsAtPeak } from './judge-traced.js';
 import type { MemoryLines } from './memory-lines.js';
@@ -75,7 +76,8 @@ export async function noOom(
     ];
   }
   if (failure === null || reason === undefined || ofReason === undefined || judged === undefined) return [];
-  const { ends } = await readLogFacts(store, runId);
+  const { ends, facts } = await readLogFacts(store, runId);
+  if (isFirstExit(first!, failure)) return [verdictOfExit(failure, incidents, facts.world_size, evidence.entries)];
   if (ends[(failure.attempt ?? 1) - 1]?.ending === 'unknown') return [unknownEnd('ended', evidence.entries)];
   return [
     {

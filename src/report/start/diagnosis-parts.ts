@@ -75,7 +75,8 @@ function outcomeOf(verdict: Verdict, result: DiagnoseResult): string {
   if (cause !== 'undecided') return 'OOM';
   if (first?.kind === 'killed') return 'KILLED';
   if (evidence.length === 0 || evidence.some(({ kind }) => kind === 'last_iteration')) return 'NO FAILURE FOUND';
-  return first === null || isOomKind(first.kind) ? 'OOM' : 'UNDECIDED';
+  const isOom = first === null ? !evidence.some(({ kind }) => kind === 'failure_line') : isOomKind(first.kind);
+  return isOom ? 'OOM' : 'UNDECIDED';
 }
 
 function rankPlace(rank: number, { ranks }: DiagnoseResult): string {

@@ -92,6 +92,10 @@ export const CAPTURES: Readonly<Record<CaptureId, Capture>> = {
   },
   nccl_memory: { title: 'what NCCL allocates, buffer by buffer', lines: everywhere(NCCL) },
   host_memory: { title: 'the process that the kernel killed on the host, and the limit', lines: everywhere(HOST) },
+  output_of_rank: {
+    title: 'the output of the process that ended first',
+    lines: { megatron_bridge: ALL_RANKS, nemo: ALL_RANKS, megatron_lm: TORCHRUN_RANKS, pytorch: TORCHRUN_RANKS },
+  },
   logs_of_all_ranks: {
     title: 'the logs of all ranks, not of rank 0 alone',
     lines: { megatron_bridge: ALL_RANKS, nemo: ALL_RANKS, megatron_lm: TORCHRUN_RANKS, pytorch: TORCHRUN_RANKS },

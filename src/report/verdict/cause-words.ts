@@ -5,6 +5,7 @@ import type { CauseTest, SummaryKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
 import {
   ACTIVITY_WORDS,
+  endedProcessWords,
   listed,
   processWords,
   requestOf,
@@ -292,6 +293,14 @@ const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
     'the snapshot is empty: no segment and no trace entry; the process had no memory, or did not record',
   finished: () => 'run finished normally',
   ended: () => 'the launcher ended its processes, for an unknown reason',
+  first_exit(v) {
+    const code = v.has('exit_code') ? v.number('exit_code') : 0;
+    const how = code === 0 ? '' : code < 0 ? `, by signal ${-code}` : `, with exit code ${code}`;
+    const others = v.has('signalled')
+      ? `; ${v.count('signalled')} other${v.number('signalled') === 1 ? ' was' : 's were'} ended after it (SIGTERM)`
+      : '';
+    return `${endedProcessWords(v)} ended first${how}${others}; its error is not in these texts`;
+  },
   silent: () => 'no line shows how the run ended',
   retried: (v) =>
     `the driver refused memory ${times(v.number('times'))}, and gave it after that: retries, which cost time and no run`,

@@ -1,7 +1,7 @@
 /** The sentence of each step. */
 import type { Step, StepKind } from '../../model/verdict.js';
 import { otherSegmentsText, replayedText } from './evidence-words.js';
-import { listed, processWords, viewOf, type Words } from './words.js';
+import { endedProcessWords, listed, processWords, viewOf, type Words } from './words.js';
 
 export function stepText({ kind, status, because, ...figures }: Step): string {
   if (status === 'forbidden') return `expandable_segments:True would help, but ${because!.text} (${because!.source})`;
@@ -104,6 +104,7 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
   name_whole_log:
     'paste or name the whole log; failures are often printed by another rank than the one that is looked at',
   name_all_logs: 'name the logs of all ranks and of the launcher: failures are often printed elsewhere',
+  name_its_log: (v) => `name the output of ${endedProcessWords(v)}: its error is printed there`,
   see_retries: `see \`mbforensics nsys\` for what the retries cost; ${ON} often ends them`,
   ingest_rank: 'ingest the log of this rank and a memory snapshot into the same run; `mbforensics nsys` has the calls',
 };

@@ -88,6 +88,7 @@ const MISSING: Readonly<Record<MissingKind, string>> = {
   other_logs: 'the logs of all ranks: the one that failed first names its cause, the others only waited for it',
   device_total: 'headroom: device total unknown (needs --capacity)',
   run_end: 'how the run ended: the last lines of every rank, and of the launcher',
+  first_exit_output: 'why that process ended: its own output, which has the error',
   no_trace: 'whether an OOM occurred: the file has no trace of this device, and an OOM would be an entry of it',
   overwritten_entries: 'whether an OOM occurred before the oldest entry: the ring of trace entries overflowed',
   earlier_entries: 'whether an OOM occurred before the recording, or after the dump',

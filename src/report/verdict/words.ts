@@ -113,3 +113,18 @@ export const ACTIVITY_WORDS: Readonly<Record<string, string>> = {
   checkpoint_save: 'saving a checkpoint',
   checkpoint_load: 'loading a checkpoint',
 };
+
+/** `rank 6 of 8 listed (host node12, pid 92121)`; `local rank 6`, `the process` where that is all. */
+export function endedProcessWords(v: View): string {
+  const ranks = v.has('ranks') ? ` of ${v.count('ranks')}${v.has('listed') ? ' listed' : ''}` : '';
+  const who = v.has('rank')
+    ? `rank ${v.number('rank')}${ranks}`
+    : v.has('local_rank')
+      ? `local rank ${v.number('local_rank')}`
+      : `${v.has('pid') ? 'the' : 'a'} process`;
+  const where = [
+    ...(v.has('host') ? [`host ${v.name('host')}`] : []),
+    ...(v.has('pid') ? [`pid ${v.number('pid')}`] : []),
+  ];
+  return where.length === 0 ? who : `${who} (${where.join(', ')})`;
+}

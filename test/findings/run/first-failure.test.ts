@@ -91,6 +91,63 @@ describe('the first failure', () => {
     expect(firstFailure([prose, waiting, crash, key]).first).toMatchObject({ role: 'primary', incident: key });
   });
 
+  it('is of reports what the launcher names, then an exit with an error, and last what the launcher ended', () => {
+    const closing = incident({
+      grammar: 'launcher.sigterm',
+      text: 'Sending process 7 closing signal SIGTERM',
+      line: 1,
+    });
+    const failed = incident({ grammar: 'torchrun.worker_failed', text: 'failed (exitcode: 1)', exitCode: 1, line: 8 });
+    const ended = incident({
+      grammar: 'torchrun.footer',
+      rank: 0,
+      text: 'rank 0 exitcode -15',
+      exitCode: -15,
+      line: 9,
+    });
+    const root = rootCause({ rank: 6, exitCode: 1, line: 70 });
+    const { first, basis, victims } = firstFailure([closing, failed, ended, root]);
+    expect(first).toMatchObject({ role: 'secondary', incident: root });
+    expect(basis).toContain('the launcher names it');
+    expect(victims).toEqual([0]);
+    expect(firstFailure([closing, failed, ended]).first?.incident).toBe(failed);
+    expect(firstFailure([closing, ended]).first?.incident).toBe(closing);
+    // Of two nodes, the one whose first failure is no signal.
+    const signalled = rootCause({ rank: 8, exitCode: -15, line: 3, file: 'b.log' });
+    expect(firstFailure([signalled, closing, root]).first?.incident).toBe(root);
+    // A rank that waited names its collective.
+    const waiting = timeout({ rank: 1, line: 5 });
+    expect(firstFailure([closing, waiting, root]).first?.incident).toBe(waiting);
+  });
+
+  it('is of Slurm the task that exited, not the step that was cancelled for it', () => {
+    const slurm = { grammar: 'slurm.task_end', file: 'slurm.err' } as const;
+    const exited = incident({
+      ...slurm,
+      rank: 6,
+      text: 'srun: error: n1: task 6: Exited with exit code 1',
+      exitCode: 1,
+    });
+    const step = incident({
+      kind: 'cancelled',
+      grammar: 'slurm.cancelled',
+      file: 'slurm.err',
+      text: 'STEP 7.0',
+      line: 2,
+    });
+    const others = incident({ ...slurm, text: 'srun: error: n1: tasks 0-5,7: Terminated', line: 3 });
+    expect(firstFailure([exited, step, others])).toMatchObject({
+      first: { incident: exited },
+      secondary: [step, others],
+    });
+    expect(
+      firstFailure([
+        { ...step, line: 1 },
+        { ...others, line: 2 },
+      ]).first?.role,
+    ).toBe('primary');
+  });
+
   it('gives every kind a role, and footers never the first one', () => {
     for (const kind of INCIDENT_KINDS) expect(roleOf(incident({ kind }))).toBeTruthy();
     expect(roleOf(rootCause({}))).toBe('secondary');
