@@ -28,7 +28,7 @@ const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] 
   { literal: 'GPU KV cache size: ', what: 'a line of vLLM' },
   { literal: 'Load weight begin. avail mem=', what: 'a line of SGLang' },
 ];
-/** Further ones of notes and saved pages, which have no name of a log. */
+/** Further ones of documents, whose names are not those of logs. */
 const DOCUMENT_MARKS: typeof LOG_MARKS = [
   ...LOG_MARKS.filter(({ literal }) => literal !== 'torch.distributed.run'),
   { literal: '| reduced_train_loss: ', what: 'an iteration of NeMo' },

@@ -9,11 +9,12 @@
 -- @col    last_file      VARCHAR?
 -- @col    last_line      BIGINT?
 -- @why    Evidence of how a run ended names the line that it was read from. Where standard error comes before standard output, the end
---         stands above all iterations; if they stop before the last one, they are not those of the run that ended.
+--         is printed above all iterations; if they stop before the last one, they are not those of the run that ended.
 WITH
   progress AS (
     SELECT log.source_id, source.attempt + log.attempt - 1 AS attempt, min(log.line) AS first_line, max(log.iteration) AS iteration,
-      (max(log.iteration) - min(log.iteration)) / greatest(count(DISTINCT log.iteration) - 1, 1) AS step, max(log.target_iterations) AS target
+      (max(log.iteration) - min(log.iteration)) / greatest(count(DISTINCT log.iteration) - 1, 1) AS step,
+      max(log.target_iterations) AS target
     FROM log_iteration AS log JOIN source USING (source_id) WHERE source.run_id = $run_id GROUP BY 1, 2),
   finished AS (
     SELECT phase.attempt, first(source.display_path ORDER BY source.display_path, phase.line) AS file,

@@ -180,8 +180,9 @@ function withSignals<T extends FailureCandidate>(incidents: readonly T[]): Ranke
 }
 
 /**
- * Where only reports are left: what a launcher names as the first failure, then exits with an error, then other reports;
- * what a launcher did to end the others only where there is nothing else. Ranks that waited know as much as an exit.
+ * Where only reports are left: what a launcher names as the first failure, then exits with an error, then other
+ * reports; what a launcher did to end the other ranks only where there is nothing else. A rank that waited is worth as
+ * much as an exit.
  */
 function mostDirect<T extends FailureCandidate>(reports: readonly RankedFailure<T>[]): readonly RankedFailure<T>[] {
   const hasWaited = reports.some(({ incident }) => CONSEQUENCES.has(incident.kind));

@@ -296,10 +296,10 @@ const SUMMARIES: Readonly<Record<SummaryKind, Words>> = {
   first_exit(v) {
     const code = v.has('exit_code') ? v.number('exit_code') : 0;
     const how = code === 0 ? '' : code < 0 ? `, by signal ${-code}` : `, with exit code ${code}`;
-    const others = v.has('signalled')
+    const ended = v.has('signalled')
       ? `; ${v.count('signalled')} other${v.number('signalled') === 1 ? ' was' : 's were'} ended after it (SIGTERM)`
       : '';
-    return `${endedProcessWords(v)} ended first${how}${others}; its error is not in these texts`;
+    return `${endedProcessWords(v)} ended first${how}${ended}; its error is not in these texts`;
   },
   silent: () => 'no line shows how the run ended',
   retried: (v) =>

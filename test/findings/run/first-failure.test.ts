@@ -135,15 +135,15 @@ describe('the first failure', () => {
       text: 'STEP 7.0',
       line: 2,
     });
-    const others = incident({ ...slurm, text: 'srun: error: n1: tasks 0-5,7: Terminated', line: 3 });
-    expect(firstFailure([exited, step, others])).toMatchObject({
+    const terminated = incident({ ...slurm, text: 'srun: error: n1: tasks 0-5,7: Terminated', line: 3 });
+    expect(firstFailure([exited, step, terminated])).toMatchObject({
       first: { incident: exited },
-      secondary: [step, others],
+      secondary: [step, terminated],
     });
     expect(
       firstFailure([
         { ...step, line: 1 },
-        { ...others, line: 2 },
+        { ...terminated, line: 2 },
       ]).first?.role,
     ).toBe('primary');
   });
