@@ -197,7 +197,7 @@ describe('memory outside PyTorch', () => {
     expect(verdict!.next.join('\n')).toContain('pid 9999 (jupyter-kernel)');
     const told = verdict!.evidence.map(({ text, source }) => `${text} [${source}]`).join('\n');
     expect(told).toMatch(/held 29\.30 GiB when last seen: pid 9999 jupyter-kernel \[apps\.csv line \d+\]/);
-    // What a message says is held against the total of that message, not against the driver's.
+    // A message is compared with its own total, not with the driver's.
     expect(told).toMatch(/the device had 78\.01 GiB of 79\.11 GiB in use when it failed.*\[train\.log line 17\]/);
   });
 

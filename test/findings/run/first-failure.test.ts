@@ -32,7 +32,7 @@ describe('the first failure', () => {
     expect(basis).toContain('no other failure does');
   });
 
-  it('is no cancelled step of another node, unless the step was cancelled before it', () => {
+  it('is not a cancelled step of another node, unless the step was cancelled before it', () => {
     const cancelled = { kind: 'cancelled', grammar: 'slurm.cancelled', file: 'b.log' } as const;
     const step = { ...cancelled, text: 'STEP 7.0 ON node1 CANCELLED' };
     const cause = oom({ rank: 0, timeUs: 2_000 });
