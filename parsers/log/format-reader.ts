@@ -35,7 +35,7 @@ const MOST_KEPT = 16_384;
 const MILESTONES: ReadonlySet<string> = new Set(['megatron-lm.milestone']);
 /** Failure formats by which a launcher or a scheduler reports that a launch is over. */
 const ENDS = /^(?:torchrun\.|launcher\.|slurm\.|scheduler\.|process\.(?:killed|interrupted)$)/;
-/** A launcher that starts the ranks of its node: tasks of Slurm are nodes then. */
+/** A launcher that starts the ranks of its node: tasks of Slurm are its nodes. */
 const LAUNCHES_RANKS = /^(?:torchrun\.|torchelastic\.|launcher\.|launch\.(?:torchrun|deepspeed)-)/;
 /** Figure of every step of a trainer that prints no iteration lines of its own. */
 const COUNTED = 'deepspeed.skipped_steps';
@@ -314,13 +314,18 @@ export class FormatReader {
     }
   }
 
-  private keep(finding: LogFinding): void {
+  private keep(found: LogFinding): void {
     const segment = this.segment!;
-    const printedTime = 'timeText' in finding ? parseLogTime(finding.timeText) : null;
+    const printedTime = 'timeText' in found ? parseLogTime(found.timeText) : null;
     const timeUs = printedTime ?? this.time();
     const { attempts } = this;
     const { key, localRank } = segment.prefix;
-    if (localRank !== null || LAUNCHES_RANKS.test(this.format!.id)) this.tasksAreNodes = true;
+    const { id } = this.format!;
+    const isTask = id === 'slurm.task_end';
+    // Where ranks print, they are known from their output, and tasks may be nodes.
+    const printsRank = !isTask && 'rank' in found && found.rank !== undefined && found.rank !== null;
+    if (localRank !== null || printsRank || LAUNCHES_RANKS.test(id)) this.tasksAreNodes = true;
+    const finding = isTask && this.tasksAreNodes ? { ...found, rank: undefined } : found;
     if (finding.row === 'launch') {
       attempts.launch(key, finding.label, segment.line, timeUs, finding.stage, finding.writer);
       this.release();
@@ -336,8 +341,7 @@ export class FormatReader {
     if (finding.row === 'failure') {
       attempts.trouble(segment.line);
       if (ENDS.test(place.format)) attempts.ended();
-      const isTask = place.format === 'slurm.task_end' && this.tasksAreNodes;
-      this.output.failure(isTask ? { ...finding, rank: undefined } : finding, place, segment);
+      this.output.failure(finding, place, segment);
     } else if (attempts.undecided || this.kept.length > 0 || attempts.far.length > 0) {
       this.kept.push({ finding, place, segment });
       if (this.kept.length > MOST_KEPT) attempts.settle();

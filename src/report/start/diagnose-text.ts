@@ -31,8 +31,9 @@ import { isRunAnswer } from './run-state-text.js';
 /** Lines of the first screen, and of that of a message alone. */
 export const HEIGHT = 16;
 const MESSAGE_HEIGHT = 10;
-/** More, where a traceback shows what was being allocated. */
+/** More, where a traceback shows what was being allocated, and where figures of the message are left out. */
 const SITE_HEIGHT = 2;
+const LEFT_OUT_HEIGHT = 1;
 /** Narrower screens need more lines for the same. */
 const MESSAGE_WIDTH = 100;
 const LABEL = 9;
@@ -74,7 +75,9 @@ export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {
   const head = clip(wrap(headline(first, result), screen.width), 1, screen.width);
   const isShort = first !== undefined && isMessageAlone(first, result) && screen.width >= MESSAGE_WIDTH;
   const hasSite = first?.evidence.some(({ about }) => about === 'site') === true;
-  const height = isShort ? MESSAGE_HEIGHT + (hasSite ? SITE_HEIGHT : 0) : HEIGHT;
+  const leavesOut = first?.evidence.some(({ kind }) => kind === 'impossible_figures') === true;
+  const ofMessage = MESSAGE_HEIGHT + (hasSite ? SITE_HEIGHT : 0) + (leavesOut ? LEFT_OUT_HEIGHT : 0);
+  const height = isShort ? ofMessage : HEIGHT;
   const lines = [bold(head[0]!), ...fitted(sections, height - 1)];
   if (target.full === true && first !== undefined) pushAll(lines, ['', ...evidenceLines(first, others, result)]);
   return `${lines.join('\n')}\n`;
@@ -137,7 +140,7 @@ function sectionsOf(
   result: DiagnoseResult,
   target: DiagnosedTarget,
 ): Section[] {
-  const { pasted, texts } = fixParts(first, result);
+  const { pasted, texts, isEnough = true } = fixParts(first, result);
   const { label, texts: answer } = answerOf(first, result);
   const tone = toneOf(first, result);
   const fits = pasted.every((line) => line.length <= bodyWidth());
@@ -146,8 +149,8 @@ function sectionsOf(
     {
       label: 'FIX',
       items: [...(fits ? unbroken(pasted.map(printable)) : pasted.map(itemOf)), ...texts.map(itemOf)],
-      // With what it saves and costs.
-      least: pasted.length + Math.min(1, texts.length),
+      // With what it saves and costs; where it may not be enough, with what follows.
+      least: pasted.length + (isEnough ? Math.min(1, texts.length) : texts.length),
       style: (line, item) => (item < pasted.length ? cyan(line) : line),
     },
     section('WHY', isRunAnswer(first, result) ? [] : reasons(first), 2),

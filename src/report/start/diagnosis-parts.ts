@@ -118,6 +118,8 @@ export interface FixParts {
   /** Lines to paste; empty where the fix is a change that no line makes. */
   readonly pasted: readonly string[];
   readonly texts: readonly string[];
+  /** The lines are known to be enough. */
+  readonly isEnough?: boolean;
 }
 
 /** Lines of a fix in the form of the run's framework: variables of its launch first. */
@@ -143,7 +145,7 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
     return { pasted: [], texts: verdict.next.slice(0, 2) };
   const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
-  return { pasted, texts: [fixFigures(chosen), ...more] };
+  return { pasted, texts: [fixFigures(chosen), ...more], isEnough: chosen.every(({ closes }) => closes === true) };
 }
 
 /** What a fix saves and costs, how each is known, and whether it is enough. */
