@@ -75,7 +75,7 @@ describe('reportHtml', () => {
     expect(textOf(head)).toMatch(/^OOM.*run capacity.*rank 1 .*capacity, confirmed by replay/);
     expect(textOf(byClass(head, 'fix')[0]!)).toContain('cfg.model.recompute_granularity = "selective"');
     const links = byName(byClass(head, 'why')[0]!, 'a').map(({ attributes }) => attributes.get('data-e'));
-    expect(links).toEqual(['E5', 'E7']);
+    expect(links).toEqual(['E6', 'E3', 'E8']);
   });
 
   it('has bars whose parts add up to the total to the byte', () => {
