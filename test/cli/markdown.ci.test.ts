@@ -33,7 +33,7 @@ const diffArguments = ['diff', SAMPLE, SAMPLE, '--at-a', 'start', '--at-b', 'oom
 const WORDS = new Set(
   (
     'schema cause detail confidence status saving_by cost_by grade confirmation component ' +
-    'by basis rule match segment_type unit origin ending last_phase moment'
+    'by basis rule match segment_type unit origin ending last_phase moment paste_forms'
   ).split(' '),
 );
 

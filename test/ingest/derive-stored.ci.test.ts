@@ -21,6 +21,7 @@ const LAST_WITHOUT = 7;
 const NEWER_COLUMNS = new Map([
   ['stack', 'site'],
   ['block', 'left_over_bytes'],
+  ['incident', 'frames'],
 ]);
 
 /** All that is derived, as text. */
