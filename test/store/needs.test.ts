@@ -18,6 +18,7 @@ const objects = guarded.filter(({ query }) => query.kind !== undefined);
 const PRINTED_RARELY: ReadonlySet<string> = new Set([
   ...['log.device_total', 'log.doubtful_memory', 'nsys.step_candidates', 'replay.printed_limit', 'verdict.kept'],
   ...['snapshot.pinned_host_memory', 'incident.job_processes', 'log.memory_rises', 'log.printed_share'],
+  'verdict.caught',
 ]);
 
 /** The samples as three runs, and what a query gives while a table is empty. */
