@@ -11,14 +11,16 @@
 -- @col    capture     VARCHAR? what to record
 -- @col    is_fallback BOOLEAN  the figures go first: it counts where no test holds
 -- @why    The kernel names the limit it enforced (Memory cgroup out of memory, CONSTRAINT_MEMCG). Slurm and container runtimes kill only at
---         their own limits, which are control groups. A bare kernel line (Out of memory: Killed process) means the whole host.
+--         their own limits, which are control groups. A bare kernel line (Out of memory: Killed process) means the whole host. XLA takes
+--         a share of the device at the start, 75 % by default (JAX documentation, GPU memory allocation), and a program's buffers from it.
 FROM (VALUES
   ('cuda_oom_driver', 1, 'cumem_allocator|torch_memory_saver', 'engine_pool', 'undecided', NULL, 'low', 'device_total', false),
   ('cuda_oom_driver', 2, NULL, 'driver', 'undecided', NULL, 'low', 'device_total', false),
   ('cublas', 1, NULL, 'library', 'undecided', NULL, 'low', 'device_total', false),
   ('cudnn', 1, NULL, 'library', 'undecided', NULL, 'low', 'device_total', false),
   ('nvml_assert_in_oom_path', 1, NULL, 'figures_lost', 'undecided', NULL, 'low', 'device_total', false),
-  ('jax_oom', 1, NULL, 'other_framework', 'undecided', NULL, 'low', 'device_total', false),
+  ('jax_oom', 1, 'Exceeded \w+ capacity|Ran out of memory in memory space', 'xla_program', 'capacity', NULL, 'high', NULL, false),
+  ('jax_oom', 2, NULL, 'xla_share', 'capacity', NULL, 'low', 'device_total', false),
   ('tf_oom', 1, NULL, 'other_framework', 'undecided', NULL, 'low', 'device_total', false),
   ('hpu_oom', 1, NULL, 'other_framework', 'undecided', NULL, 'low', 'device_total', false),
   ('nccl_oom', 1, NULL, 'nccl', 'external_pressure', 'nccl', 'medium', 'nccl_memory', false),

@@ -127,7 +127,7 @@ type OutsideStep =
   | 'see_retries'
   | 'raise_utilization';
 /** About other processes of the same job. */
-type JobStep = 'lower_engine_share' | 'move_job_process' | 'free_for_engine';
+type JobStep = 'lower_engine_share' | 'move_job_process' | 'free_for_engine' | 'raise_xla_share';
 type NcclStep = 'fewer_communicators' | 'undo_nccl_settings' | 'count_communicators' | 'nccl_headroom';
 type LeakStep = 'look_at_site' | 'compare_snapshots' | 'find_kept_tensors' | 'confirm_growth';
 type HostStep = 'enlarge_shm' | 'fewer_workers' | 'raise_host_limit' | 'raise_host_memory' | 'take_node_out';

@@ -134,13 +134,13 @@ corpusSuite('verdicts from messages of the corpus', existsSync(MESSAGES), () => 
     // Numbers leave no room: every verdict that follows from the printed figures must be the one they give.
     const arithmetic = all.filter(({ basis }) => basis === 'arithmetic');
     expect(count(arithmetic, 'agrees'), list).toBe(arithmetic.length);
-    // A thread's end may know what its message does not say, so not all of these can be decided; measured 25 of 38, 1
+    // A thread's end may know what its message does not say, so not all of these can be decided; measured 31 of 38, 0
     // against.
     const established = all.filter(({ basis }) => basis === 'source_established');
-    expect(count(established, 'agrees') / established.length, list).toBeGreaterThan(0.6);
-    expect(count(established, 'disagrees') / established.length, list).toBeLessThan(0.06);
+    expect(count(established, 'agrees') / established.length, list).toBeGreaterThan(0.75);
+    expect(count(established, 'disagrees') / established.length, list).toBeLessThan(0.03);
     // Whatever the basis: wrong is worse than undecided.
-    expect(count(all, 'disagrees') / all.length, list).toBeLessThan(0.05);
+    expect(count(all, 'disagrees') / all.length, list).toBeLessThan(0.02);
   });
 
   it('are the same when the message is in a log of a run', async () => {

@@ -93,6 +93,8 @@ const KINDS: Readonly<Record<string, KindDescription>> = {
   library: WHOLE_DEVICE,
   figures_lost: WHOLE_DEVICE,
   other_framework: { missing: ['other_allocator'] },
+  xla_share: { missing: ['other_allocator'], steps: ['raise_xla_share', 'lower_live_or_request'] },
+  xla_program: { steps: ['lower_live_or_request'] },
   nccl: { missing: ['pytorch_reserve'], steps: ['nccl_headroom'] },
   kv_cache: { steps: ['raise_utilization'] },
   graph_capture: { missing: ['pool_contents'], steps: ['graph_headroom'] },

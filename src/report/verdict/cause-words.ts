@@ -242,6 +242,8 @@ const REASONS: Readonly<Record<string, string>> = {
   library: 'a CUDA library failed to set itself up: often, but not always, because the device is full',
   figures_lost:
     'an assertion failed while an OOM message was being written: the device was out of memory, the figures are lost',
+  xla_share: "XLA's allocator had no room left in its share of the device, 75 % by default",
+  xla_program: 'the compiled program needs more than the memory of the device',
   other_framework: "another framework's allocator ran out; this version does not read its figures",
   nccl: "NCCL's own buffers did not fit next to PyTorch's reserve",
   kv_cache: 'weights and activations leave nothing of the memory budget for the KV cache',

@@ -62,6 +62,8 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
     `give ${listed(v.items, processWords)} of this job less of the device: a smaller memory share (gpu_memory_utilization; SGLang: mem_fraction_static), a deeper sleep level, or free its weights before training; else give training less`,
   move_job_process: (v) =>
     `${listed(v.items, processWords)} belongs to this job: keep it off this device (CUDA_VISIBLE_DEVICES, tensors on the CPU), or limit its memory`,
+  raise_xla_share:
+    'raise XLA_PYTHON_CLIENT_MEM_FRACTION (0.75 by default), or set XLA_PYTHON_CLIENT_PREALLOCATE=false where other processes share the device',
   free_for_engine:
     'free the trainer’s memory before the engine wakes up (offload its weights and optimizer, torch.cuda.empty_cache()), wake weights and KV cache one after the other (wake_up(tags=…)), or lower the engine’s memory share (gpu_memory_utilization; SGLang: mem_fraction_static)',
   fewer_communicators:
