@@ -53,6 +53,7 @@ export default defineConfig(({ mode }) => {
     test: {
       ...FILES[isFileNamed ? 'nightly' : mode],
       ...(mode === 'ci' ? { runner: './test/support/levels/nightly-sample.ts' } : {}),
+      setupFiles: ['./test/support/levels/seed-properties.ts'],
       reporters: ['default', new SkippedReporter(seed, LEFT[mode] ?? '')],
       // A worker waits while its process with the program works: with one for each core, a third of the cores idled.
       maxWorkers: Math.ceil(1.5 * availableParallelism()),
