@@ -218,6 +218,7 @@ export class MessageAssembly {
       timeUs: null,
       tracebackLine: null,
       frame: null,
+      ...(message.code === null ? {} : { frames: [{ file: '', line: 0, function: '', source: message.code }] }),
       host: prefix.host,
       device: message.device ?? prefix.device,
       pid: message.pid ?? prefix.pid,

@@ -13,6 +13,8 @@ export interface FoundMessage {
   readonly lastLine: number;
   readonly text: string;
   readonly exception: string | null;
+  /** The line of code directly before it, where its traceback was cut off above that. */
+  readonly code: string | null;
   readonly device: number | null;
   readonly pid: number | null;
   /** Of a `[rankN]:` in the middle of the line, where lines of several ranks were glued. */
@@ -301,6 +303,18 @@ const BETWEEN = /(?:CUDA error|cuDNN error|cuBLAS Error|cuDNN Error|CUDA Error)[
 /** What the C++ runtime prints before an uncaught exception's text. */
 const INSTANCE = /throwing an instance of '([\w:]{1,120})'\s*$/;
 
+/** A Python warning that quotes an error: FSDP's of a parameter that it could not copy for a state dict. */
+const WARNED = /([A-Za-z]\w{0,60}Warning): (?:(?!Warning: )[\s\S]){1,800}?\bError:\s{1,4}$/;
+const CODE_BEFORE = /^\s{4,64}(?!File "|\S{0,40}Error: )(\w[^\n]{0,160}[=(.][^\n]{0,200})$/;
+
+function codeBefore({ raw, lineStarts }: Squashed, line: number): string | null {
+  for (let before = line - 1; before >= Math.max(0, line - 2); before -= 1) {
+    const text = raw.slice(lineStarts[before], lineStarts[before + 1]! - 1);
+    if (!/^\s{0,200}[\^~]{1,200}\s{0,9}$/.test(text)) return CODE_BEFORE.exec(text.slice(0, 400))?.[1] ?? null;
+  }
+  return null;
+}
+
 /** The exception class right before a message, and where it begins in the raw text. */
 function exceptionBefore(squashed: Squashed, start: number, rawStart: number): { name: string; raw: number } | null {
   const lineStart = squashed.lineStarts[lineAt(squashed, rawStart)]!;
@@ -314,6 +328,9 @@ function exceptionBefore(squashed: Squashed, start: number, rawStart: number): {
     return { name: known, raw: squashed.positions[squashed.text.lastIndexOf(known, start)]! };
   }
   if (match === null) {
+    const from = Math.max(0, rawStart - 900);
+    const warned = WARNED.exec(squashed.raw.slice(from, rawStart));
+    if (warned !== null) return { name: warned[1]!, raw: from + warned.index };
     const line = lineAt(squashed, rawStart);
     if (line > 0 && /^\s{0,8}what\(\):\s{0,4}$/.test(squashed.raw.slice(lineStart, rawStart))) {
       const previous = squashed.lineStarts[line - 1]!;
@@ -413,6 +430,7 @@ export function findMessages(lines: readonly string[], mask: number, given: read
       lastLine,
       text: squashed.raw.slice(textStart, Math.min(textEnd, rawStart + LONGEST_TEXT)).trim(),
       exception: exception?.name ?? null,
+      code: exception === null ? null : codeBefore(squashed, firstLine),
       device: draft.device,
       pid: draft.pid,
       inlineRank: inline.length === 0 ? null : Number(inline.at(-1)![1]),
@@ -457,6 +475,7 @@ function proseMentions(squashed: Squashed, messages: readonly FoundMessage[]): F
         .slice(0, 1000)
         .trim(),
       exception: null,
+      code: null,
       device: null,
       pid: null,
       inlineRank: null,

@@ -42,7 +42,7 @@ const MARGIN_LINES = 32_768;
 const MOST_HELD = 32_768;
 const MOST_HELD_CHARS = 24 * 1024 * 1024;
 const MOST_SPAN_LINES = 131_072;
-/** A message behind a traceback that was cut off before its exception. */
+/** A message behind a traceback that was cut off before its exception, or before frames without one. */
 const BEHIND_CUT_LINES = 3;
 const LONGEST_TEXT = 4000;
 /** Incidents of one line that a further one is compared with; a line may be as long as the file, and full of them. */
@@ -290,11 +290,17 @@ function joinTracebacks(
       for (const line of traceback.messageLines)
         for (const item of index.at(line)) if (isOfWriter(item, traceback)) members.set(item, traceback);
       if (traceback.exceptionLine === null) {
-        for (const item of index.within(traceback.lastLine + 1, traceback.lastLine + BEHIND_CUT_LINES)) {
-          if (item.key === null && item.weight > 3 && sameWriter(item, traceback)) members.set(item, traceback);
+        const [from, to] = traceback.headless
+          ? [traceback.line - BEHIND_CUT_LINES, traceback.line - 1]
+          : [traceback.lastLine + 1, traceback.lastLine + BEHIND_CUT_LINES];
+        for (const item of index.within(from, to)) {
+          const isOpen = item.key === null && item.weight > 3 && (!traceback.headless || item.row.frame === null);
+          if (isOpen && sameWriter(item, traceback)) members.set(item, traceback);
         }
       }
     }
+    // Frames of something else.
+    if (members.size === 0 && chain.every(({ headless, exception }) => headless && exception === null)) continue;
     for (const traceback of chain) {
       // Source lines that spell a message: `raise RuntimeError("CUDA out of memory")`.
       for (const [first, last] of traceback.frameLines) {
@@ -385,7 +391,8 @@ function eventOfKind(row: IncidentRow): FailureEvent | null {
 
 /** What a traceback shows of where a failure was. */
 function framesOf({ line, headless, frame, inner }: Traceback) {
-  return { tracebackLine: headless ? null : line, frame: frame ?? inner[0] ?? null, frames: inner };
+  const named = frame ?? inner[0] ?? null;
+  return { tracebackLine: headless ? null : line, frame: named?.file === '' ? null : named, frames: inner };
 }
 
 function rowOf(traceback: Traceback, kind: IncidentKind, attemptAt: (line: number) => number): Mutable<IncidentRow> {

@@ -20,7 +20,7 @@ export interface Traceback {
   /** The last frames, innermost first; at most {@link MOST_INNER_FRAMES}. */
   readonly inner: readonly TracebackFrame[];
   readonly frames: number;
-  /** Its header was cut off: it adds frames to a failure, and is none by itself. */
+  /** Its header was cut off: it adds frames to a failure, of the message before it if it names none, and is none itself. */
   readonly headless: boolean;
   /** Another one preceded it: "During handling of …", "… was the direct cause of …". */
   readonly chained: boolean;
@@ -38,9 +38,11 @@ export interface Traceback {
 export const TRACEBACK_ANCHORS: readonly string[] = ['Traceback (most recent call last)'];
 const HEADER = TRACEBACK_ANCHORS[0]!;
 /** Every frame contains one of these. People paste the end of a traceback: its first frame begins one as well. */
-export const FRAME_ANCHORS: readonly string[] = ['File "'];
+export const FRAME_ANCHORS: readonly string[] = ['File "', '│ ❱ '];
 /** Python prints it; dumps of `faulthandler` lack the comma, warnings the function. */
 const WHOLE_FRAME = /^\s{0,64}File "[^"\n]{1,1000}", line \d{1,9}, in \S/;
+/** The failing line in a box of rich, whose first rows may be cut off. */
+const RICH_CODE = /^\s{0,64}[│|]\s❱\s{0,8}(\d{1,9})\s([^\n]{1,400})$/;
 
 const MOST_OPEN = 2048;
 /** Of one writer: without prefixes all ranks are one writer, and their tracebacks interleave. */
@@ -135,7 +137,7 @@ export class TracebackAssembly {
     const mine = this.writers.get(key);
     if (isHeader) this.begin(segment, key);
     else if (mine !== undefined) this.take(mine, segment);
-    else if (hasFrame && WHOLE_FRAME.test(segment.text)) {
+    else if (hasFrame && (WHOLE_FRAME.test(segment.text) || RICH_CODE.test(segment.text))) {
       this.begin(segment, key, true);
       this.take(this.writers.get(key)!, segment);
     } else this.countDown(key);
@@ -248,6 +250,7 @@ export class TracebackAssembly {
     }
     if (/^[│╰╭|+]/.test(text)) {
       this.own(newest, segment);
+      addRichCode(newest, text);
       newest.sure = true;
       return;
     }
@@ -351,8 +354,8 @@ export class TracebackAssembly {
     list.splice(index, 1);
     this.count -= 1;
     if (list.length === 0) this.writers.delete(open.key);
-    // Words about tracebacks, not one; or frames of something else.
-    if (open.frames === 0 || (open.headless && open.exception === null)) return;
+    // Words about tracebacks, not one.
+    if (open.frames === 0) return;
     const message = open.message.join('\n').trim();
     this.emit({
       line: open.header.line,
@@ -380,6 +383,17 @@ export class TracebackAssembly {
 function addSource({ inner }: Open, text: string): void {
   const frame = inner.pop();
   if (frame !== undefined) inner.push({ ...frame, source: text.trim().slice(0, MOST_SOURCE_CHARS) });
+}
+
+function addRichCode(open: Open, text: string): void {
+  const match = RICH_CODE.exec(text);
+  if (match === null) return;
+  if (open.inner.at(-1)?.source === undefined && open.frames > 0) addSource(open, match[2]!.replaceAll('│', ''));
+  else if (open.frames === 0) {
+    open.frames = 1;
+    open.inner.push({ file: '', line: Number(match[1]), function: '' });
+    addSource(open, match[2]!.replaceAll('│', ''));
+  }
 }
 
 const strip = (text: string, lead: string): string =>

@@ -90,7 +90,26 @@
 -- @col    step_outcome VARCHAR?
 -- @col    stack_id INTEGER? of the request in the trace
 -- @col    frames VARCHAR? JSON: of the message's traceback, innermost first
+-- @col    hint_frames VARCHAR? JSON: where the message has no traceback, of another rank that failed of the same request in the same
+--         launch, else of one whose traceback is cut off before its exception
+-- @col    hint_rank  INTEGER?
+-- @col    is_evaluating BOOLEAN a progress bar of an evaluation is the last line before the failure
 -- @why    Evidence and accounts are made from these figures.
+WITH
+  failed AS (
+    SELECT fact.run_id, fact.failure, fact.request_bytes, incident.*, source.attempt + incident.attempt AS launch
+    FROM oom_fact AS fact JOIN incident ON incident.incident_id = fact.incident_id
+    JOIN source ON source.source_id = incident.source_id
+    WHERE coalesce(fact.run_id = $run_id, true)),
+  hint AS (
+    SELECT DISTINCT ON (failed.run_id, failed.failure) failed.run_id, failed.failure, other.frames, other.rank
+    FROM failed
+    JOIN source ON source.run_id = failed.run_id
+    JOIN incident AS other ON other.source_id = source.source_id AND source.attempt + other.attempt = failed.launch
+    LEFT JOIN incident_value AS value ON value.incident_id = other.incident_id AND value.field = 'requested'
+    WHERE failed.frames IS NULL AND other.frames IS NOT NULL AND other.rank <> failed.rank
+      AND (value.bytes = failed.request_bytes OR other.grammar = 'python.traceback_cut')
+    ORDER BY failed.run_id, failed.failure, value.bytes IS NULL, other.line)
 SELECT
   fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.kind, fact.text, source.display_path AS message_path,
   incident.line AS message_line,
@@ -110,12 +129,16 @@ SELECT
   fact.early_bytes_per_iteration, fact.early_peak_bytes, fact.early_path, fact.early_line, fact.failed_alone, fact.other_ranks,
   fact.others_reserved_bytes, fact.others_reserved_rank, fact.others_reserved_path, fact.others_reserved_line, fact.own_reserved_bytes,
   fact.has_environment, fact.projected_bytes, fact.alike_share, sum.limit_bytes, sum.step_outcome, state.stack_id,
-  incident.frames
+  incident.frames, hint.frames AS hint_frames, hint.rank AS hint_rank,
+  EXISTS (
+    SELECT 1 FROM log_phase WHERE log_phase.source_id = incident.source_id AND log_phase.format = 'progress.evaluation'
+      AND log_phase.line BETWEEN coalesce(incident.traceback_line, incident.line) - 3 AND incident.line) AS is_evaluating
 FROM oom_fact AS fact
 LEFT JOIN oom_sum AS sum ON sum.run_id = fact.run_id AND sum.failure = fact.failure
 LEFT JOIN oom_state AS state ON state.snapshot_id = fact.snapshot_id AND state.device = fact.device
 LEFT JOIN stack ON stack.stack_id = state.stack_id
 LEFT JOIN incident ON incident.incident_id = fact.incident_id
 LEFT JOIN source ON source.source_id = incident.source_id
+LEFT JOIN hint ON hint.run_id = fact.run_id AND hint.failure = fact.failure
 WHERE coalesce(fact.run_id = $run_id, true)
 ORDER BY fact.run_id, fact.failure

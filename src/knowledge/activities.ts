@@ -19,6 +19,8 @@ export interface ActivityData {
   readonly at?: Pattern | readonly Pattern[];
   /** Regular expression for the printed line of code of a frame. */
   readonly code?: string;
+  /** In the text of a message. */
+  readonly words?: string;
   readonly without?: Pattern | readonly Pattern[];
   /** Fixes that act on it, in the order to try them. */
   readonly first?: readonly string[];

@@ -114,6 +114,7 @@ export const OTHER_FORMATS: readonly LogFormat[] = [
   fairseq.FAIRSEQ_JSON,
   COLOSSALAI_MEMORY,
   progress.TQDM_BAR,
+  progress.EVALUATION_BAR,
 
   mllog.MLPERF_MLLOG,
   mllog.MLPERF_SYSJSON,

@@ -19,6 +19,8 @@ interface ListedFix {
   readonly numerics: boolean;
   /** It acts on what was being allocated. */
   readonly acts: boolean;
+  /** As `acts`, whatever the cause. */
+  readonly isFirst?: boolean;
 }
 
 /**
@@ -38,9 +40,28 @@ function worthTrying(all: readonly ListedFix[]): readonly ListedFix[] {
 
 /**
  * The plan takes the place of the first step that it carries out, or that names no change; else it comes after the
- * steps, which are the cause's own, unless it is sure and free. Without a plan, what is worth a try does.
+ * steps, which are the cause's own, unless it is sure and free. Without a plan, what is worth a try does. The first fix
+ * for what was being allocated is listed whatever the cause.
  */
 export function actionsOf(
+  allSteps: readonly Step[],
+  plan: Pick<AdvicePlan, 'fixes' | 'closes' | 'cost_percent'> | null,
+  fixes: readonly ListedFix[],
+  isLargeRequest = false,
+): AdviceAction[] {
+  const actions = causeActions(allSteps, plan, fixes);
+  const site = fixes.find(
+    ({ isFirst, status }) => isFirst === true && (status === 'possible' || status === 'recommended'),
+  );
+  const isListed = site === undefined || actions.some(({ fixes: ids }) => ids.includes(site.id));
+  const all: AdviceAction[] = [...actions, ...(isListed ? [] : [{ step: null, fixes: [site.id] }])];
+  if (site === undefined || !isLargeRequest) return all;
+  // A request this large is hard to serve from any cache: its own fix comes before a check of the setting.
+  const isCheck = ({ step }: AdviceAction): boolean => step?.kind === 'check_expandable';
+  return [...all.filter((one) => !isCheck(one)), ...all.filter(isCheck)];
+}
+
+function causeActions(
   allSteps: readonly Step[],
   plan: Pick<AdvicePlan, 'fixes' | 'closes' | 'cost_percent'> | null,
   fixes: readonly ListedFix[],

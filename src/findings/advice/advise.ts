@@ -13,7 +13,7 @@ import { ChangeJudge, type Judgement } from '../lint/change.js';
 import { View } from '../settings/view.js';
 import { actionsOf } from './actions.js';
 import { ChangeEstimator } from './estimate-change.js';
-import { FixOrder } from './failing.js';
+import { FixOrder, isLargeRequest } from './failing.js';
 import { type Cost, type FixContext, type FixSpec, type Proposal, reachBytes, type Saving, sizesOf } from './fix.js';
 import { FIXES } from './fixes/index.js';
 import { nonFixesOf } from './non-fixes.js';
@@ -153,7 +153,9 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
         saving_bytes: scoredFix.saving.bytes,
         numerics: scoredFix.spec.numerics === true,
         acts: order.acts(scoredFix.spec),
+        isFirst: order.isFirst(scoredFix.spec),
       })),
+      isLargeRequest(situation),
     ),
     non_fixes: situation.ranOut || verdict.cause === 'leak' ? nonFixesOf(context) : [],
     limits,

@@ -1,7 +1,8 @@
 /** Which fixes act on what was being allocated: `src/knowledge/activities.yaml`. */
 import { type ActivityData, activityData } from '../../knowledge/activities.js';
-import type { Evidence } from '../../model/verdict.js';
-import type { Situation } from './situation.js';
+import type { Evidence, StepKind } from '../../model/verdict.js';
+import type { Cause } from '../../model/vocabulary.js';
+import { idleBytes, type Situation } from './situation.js';
 
 /** Ranks of fixes; those that act on what failed have the numbers below, in the order to try them. */
 const NEUTRAL = 1000;
@@ -9,8 +10,19 @@ const LAST = 2000;
 
 interface ListedFix {
   readonly id: string;
+  readonly causes: readonly Cause[];
+  readonly answers?: readonly StepKind[] | undefined;
   readonly acts_on?: string | undefined;
   readonly site?: 'activity' | 'size' | undefined;
+}
+
+/** A request of this share of the device, or of what is idle in the cache, is one tensor to look at. */
+export const LARGE_SHARE = 1 / 3;
+
+export function isLargeRequest(situation: Situation): boolean {
+  const bytes = situation.verdict.request?.bytes ?? null;
+  const sizes = [situation.deviceBytes, idleBytes(situation)];
+  return bytes !== null && sizes.some((size) => size !== null && bytes >= LARGE_SHARE * size);
 }
 
 export function failingSiteOf({ verdict }: Pick<Situation, 'verdict'>): Evidence | undefined {
@@ -23,10 +35,12 @@ export function failingActivityOf(situation: Pick<Situation, 'verdict'>): string
 
 export class FixOrder {
   private readonly activity: ActivityData | undefined;
-  /** Where memory is in pieces or outside PyTorch, what was being allocated does not decide. */
+  private readonly verdict: Situation['verdict'];
+  /** Where memory is in pieces or outside PyTorch, fixes of that cause come before those of what was being allocated. */
   private readonly decides: boolean;
 
   constructor(situation: Situation) {
+    this.verdict = situation.verdict;
     const id = failingActivityOf(situation);
     this.activity = id === null ? undefined : activityData().find((one) => one.id === id);
     this.decides = situation.verdict.cause === 'capacity' || situation.verdict.cause === 'undecided';
@@ -39,19 +53,29 @@ export class FixOrder {
   }
 
   rank(fix: ListedFix): number {
-    if (!this.decides) return NEUTRAL;
     if (fix.site === 'size') return -1;
+    if (!this.decides && this.answersCause(fix)) return -2;
     const place = this.activity?.first?.indexOf(fix.id) ?? -1;
     if (place >= 0) return place;
     return names(this.activity?.last, fix) ? LAST : NEUTRAL;
   }
 
   acts(fix: ListedFix): boolean {
-    return this.rank(fix) < NEUTRAL;
+    return this.decides && this.isFirst(fix);
+  }
+
+  /** One of the first for what was being allocated, whatever the cause. */
+  isFirst(fix: ListedFix): boolean {
+    return this.rank(fix) < NEUTRAL && (this.decides || !this.answersCause(fix));
   }
 
   cannotTouch(fix: ListedFix): boolean {
-    return this.rank(fix) === LAST;
+    return this.decides && this.rank(fix) === LAST;
+  }
+
+  private answersCause({ causes, answers }: ListedFix): boolean {
+    const { cause, steps } = this.verdict;
+    return causes.includes(cause) || steps.some(({ kind }) => answers?.includes(kind) === true);
   }
 }
 

@@ -35,6 +35,11 @@ function activities(): readonly CompiledActivity[] {
   return compiled;
 }
 
+/** Where the words of a message name it. */
+export function activityOfText(text: string): string | null {
+  return activities().find(({ words }) => words !== undefined && text.includes(words))?.id ?? null;
+}
+
 /** Null where nothing of it is known; `frames` innermost first. */
 export function failingActivity(frames: readonly CodeFrame[]): string | null {
   if (frames.length === 0) return null;

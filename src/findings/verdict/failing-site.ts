@@ -7,18 +7,22 @@ import { GIB } from '../../model/units.js';
 import { isSharded } from '../settings/sharded.js';
 import { asNumber } from '../settings/values.js';
 import type { View } from '../settings/view.js';
-import { type CodeFrame, failingActivity } from '../stacks/failing-activity.js';
+import { activityOfText, type CodeFrame, failingActivity } from '../stacks/failing-activity.js';
 import type { EvidenceLog, Figure, OomFacts } from './facts.js';
 
 export interface FailingSite {
   /** Of `src/knowledge/activities.yaml`; null where nothing shows it. */
   readonly activity: string | null;
-  /** `function file:line` of the innermost frame that is not torch's. */
-  readonly site: string;
+  /** `function file:line` of the innermost frame that is not torch's; null where only code or words show the activity. */
+  readonly site: string | null;
   /** The innermost Python frame's function and file: `flash_attn_func …/flash_attn_interface.py`. */
   readonly innermost: string;
   /** Its line of code, where the traceback prints it. */
   readonly code: string | null;
+  /** The message is a warning: the program went on. */
+  readonly isWarning?: boolean;
+  /** The frames are of this other rank, which failed of the same. */
+  readonly ofRank?: number | null;
   readonly place: Place;
 }
 
@@ -31,17 +35,20 @@ export function codeFrames(frames: readonly FailingFrame[]): CodeFrame[] {
   return frames.map(({ function: name, file, ...rest }) => ({ ...rest, name, filename: file }));
 }
 
-/** Null without frames; innermost first. */
-export function failingSite(frames: readonly CodeFrame[], place: Place): FailingSite | null {
-  const site = callSite(frames);
-  if (site === undefined) return null;
-  const siteFrame = frames.find((frame) => callSite([frame]) === site);
+/** `all` innermost first; `text` of the message. Null where neither shows a place or an activity. */
+export function failingSite(all: readonly CodeFrame[], place: Place, text = ''): FailingSite | null {
+  const frames = all.filter(({ filename }) => filename !== '');
+  const site = callSite(frames) ?? null;
+  const activity = activityOfText(text) ?? failingActivity(all);
+  if (site === null && activity === null) return null;
+  const siteFrame = site === null ? all[0] : frames.find((frame) => callSite([frame]) === site);
   const python = frames.find(({ filename }) => /\.pyw?$/.test(filename));
   return {
-    activity: failingActivity(frames),
+    activity,
     site,
     innermost: python === undefined ? '' : `${python.name} ${python.filename}`,
     code: siteFrame?.source ?? null,
+    isWarning: /^\w*Warning: /.test(text),
     place,
   };
 }
@@ -89,6 +96,8 @@ export function addFailingSite(
       innermost: site?.innermost,
       code: site?.code,
       size: size?.kind,
+      outcome: site?.isWarning === true ? 'warned' : undefined,
+      of_rank: site?.ofRank?.toString(),
     }),
     about: 'site',
   });

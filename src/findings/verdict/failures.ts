@@ -118,15 +118,25 @@ async function sitesOf(store: Store, rows: readonly FactRow[]): Promise<(row: Fa
     rows.flatMap(({ snapshot_id: snapshot, stack_id: id }) => (snapshot === null || id === null ? [] : [id])),
   );
   const sites = new Map<string, FailingSite | null>();
-  return (row) => {
-    const { stack_id: id, frames } = row;
-    const key = id === null ? (frames ?? '') : String(id);
+  const siteOf = (row: FactRow): FailingSite | null => {
+    const { stack_id: id, frames, text } = row;
+    const key = id === null ? `${frames ?? ''} ${text?.split('CUDA')[0]}` : String(id);
     let site = sites.get(key);
     if (site === undefined) {
-      site = failingSite((id === null ? undefined : stacks.get(id)) ?? readFrames(frames), messagePlace(row));
+      const stack = (id === null ? undefined : stacks.get(id)) ?? readFrames(frames);
+      site = failingSite(stack, messagePlace(row), text ?? '');
       sites.set(key, site);
     }
     return site === null ? null : { ...site, place: messagePlace(row) };
+  };
+  return (row) => {
+    const place = messagePlace(row);
+    const site = siteOf(row);
+    if (row.is_evaluating && (site?.activity ?? null) === null)
+      return { site: null, innermost: '', code: null, ...site, activity: 'evaluation', place };
+    if (site !== null || row.hint_frames === null) return site;
+    const hint = failingSite(readFrames(row.hint_frames), place);
+    return hint === null ? null : { ...hint, ofRank: row.hint_rank };
   };
 }
 
@@ -136,7 +146,7 @@ export function messageFailureOf(
   total?: Figure,
   jobProcesses: readonly JobProcess[] = [],
 ): MessageFailure {
-  const site = failingSite(readFrames(row.frames), messagePlace(row));
+  const site = failingSite(readFrames(row.frames), messagePlace(row), row.text ?? '');
   const facts = { ...factsOf(row, { oom: undefined, rank, total }), jobProcesses };
   return { facts, oom: null, message: messageOf(row)!, rank, site, sizes: null };
 }

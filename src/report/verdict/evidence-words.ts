@@ -95,14 +95,21 @@ const SIZES: Readonly<Record<string, Words>> = {
 /** The file alone where its folders would take a line; the evidence names the whole path. */
 const siteName = (site: string): string => (site.length > 50 ? site.replace(/ \S+\/(?=[^/]+$)/, ' …/') : site);
 
+const WARNING = 'a warning: training goes on';
+const SAVE_WARNING = `${WARNING}, and the saved file may be incomplete`;
+
 /** `failed in forward mlp.py:31, while running an MLP; one tensor of 30.56 GiB`. */
 function siteText(v: View): string {
-  const where = v.has('site') ? [`failed in ${siteName(v.name('site'))}`] : [];
+  const who = v.has('of_rank') ? `rank ${v.name('of_rank')} ` : '';
+  const where = v.has('site') ? [`${who}failed in ${siteName(v.name('site'))}`] : [];
   const code = v.has('code') ? ` (\`${v.name('code')}\`)` : '';
   const activity = v.has('activity') ? [`while ${wordsOf(SITE_WORDS, v.name('activity'))}`] : [];
-  const what = [...where, ...activity].join(', ');
+  const what = [...(where.length === 0 && activity.length > 0 ? ['failed'] : where), ...activity].join(
+    where.length === 0 ? ' ' : ', ',
+  );
   const size = v.has('size') ? [wordsOf(SIZES, v.name('size'))(v)] : [];
-  return `${[...(what === '' ? [] : [what]), ...size].join('; ')}${code}`;
+  const warned = v.has('outcome') ? [v.name('activity') === 'checkpoint_save' ? SAVE_WARNING : WARNING] : [];
+  return `${[...(what === '' ? [] : [what]), ...warned, ...size].join('; ')}${code}`;
 }
 
 const span = (v: View, last: string): string => `${v.count('first_iteration')} to ${v.count(last)}`;

@@ -80,3 +80,20 @@ export const DIFFUSERS_STEPS: LineFormat = {
     });
   },
 };
+
+/** While a set is evaluated, every redraw: the last one before a failure shows what was running. */
+export const EVALUATION_BAR: LineFormat = {
+  form: 'line',
+  id: 'progress.evaluation',
+  title: 'A progress bar of an evaluation',
+  producer: 'tqdm',
+  versions: 'any',
+  source: 'tqdm/std.py, tqdm.format_meter; descriptions as logs have them',
+  anchors: [' (valid):', 'Validation', 'Validating', 'Evaluating', 'Evaluation'],
+  fields: { what: 'its description', percent: 'done, rounded; a full bar shows nothing' },
+  pattern:
+    /(?<what>\((?:valid|val)\)|\b(?:Validation|Validating|Evaluating|Evaluation)\b)[^|%\n]{0,60}?(?<![\d.])(?<percent>\d{1,2})%\s{0,2}\|?/g,
+  read({ what = '' }, emit) {
+    emit({ row: 'phase', phase: 'eval', label: what.replace(/[()]/g, '') });
+  },
+};

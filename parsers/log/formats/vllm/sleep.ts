@@ -54,25 +54,32 @@ export const VLLM_WAKE_UP: LineFormat = {
   },
 };
 
-/** What only processes with a sleep mode print: its setting, or the code of its memory pool. */
+/**
+ * What only processes with a sleep mode print: its setting, or the code of its memory pool; and the trainer of slime,
+ * which runs on torch_memory_saver where it shares GPUs with the engine.
+ */
 export const SLEEP_MODE: LineFormat = {
   form: 'line',
   id: 'engine.sleep-mode',
   title: 'Sleep mode is in use',
   producer: 'vLLM, SGLang, slime, verl, Megatron-LM',
   versions: 'vLLM 0.7 and later; torch_memory_saver 0.0.1 and later',
-  source: 'vllm/device_allocator/cumem.py and csrc/cumem_allocator.cpp; torch_memory_saver; sglang ServerArgs',
+  source:
+    'vllm/device_allocator/cumem.py and csrc/cumem_allocator.cpp; torch_memory_saver; sglang ServerArgs; slime/ray/actor_group.py RayTrainGroup._allocate_gpus_for_actor',
   anchors: [
     'device_allocator/cumem.py',
     'cumem_allocator.cpp',
     'torch_memory_saver/',
     '[torch_memory_saver.cpp]',
+    'torch_memory_saver_hook_mode',
+    'slime/backends/megatron_utils/',
+    'MegatronTrainRayActor',
     'enable_sleep_mode',
     'enable_memory_saver',
   ],
   fields: { place: 'code of its memory pool', key: 'the setting in printed arguments' },
   pattern:
-    /(?<place>device_allocator\/cumem\.py|cumem_allocator\.cpp|torch_memory_saver\/[\w/]{1,60}\.py|\[torch_memory_saver\.cpp\])|(?<key>enable_sleep_mode|enable_memory_saver)['"]?(?:=|: )True\b/g,
+    /(?<place>device_allocator\/cumem\.py|cumem_allocator\.cpp|torch_memory_saver\/[\w/]{1,60}\.py|\[torch_memory_saver\.cpp\]|torch_memory_saver_hook_mode|slime\/backends\/megatron_utils\/|\bMegatronTrainRayActor\b)|(?<key>enable_sleep_mode|enable_memory_saver)['"]?(?:=|: )True\b/g,
   read({ key = 'enable_sleep_mode' }, emit) {
     emit(configFinding(key, 'True', 'log banner'));
   },

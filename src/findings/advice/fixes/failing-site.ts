@@ -1,7 +1,7 @@
 /** Fixes that act on what was being allocated, as the failing frame and the size of the request show it. */
 
 import { isFullySharded } from '../../settings/sharded.js';
-import { failingActivityOf, failingSiteOf } from '../failing.js';
+import { failingActivityOf, failingSiteOf, LARGE_SHARE } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, type Proposal, unmeasured, wordOf } from '../fix.js';
 
 const NOTHING = { settings: {}, env: {} };
@@ -181,7 +181,7 @@ const saveOnHost = fixSpec('save-on-host', (context) => {
   return [
     proposal(
       'save-on-host',
-      'a checkpoint that is not gathered on one GPU: torch.distributed.checkpoint of the sharded state, or FSDP’s full state dict with cpu_offload',
+      'a checkpoint that is not gathered on one GPU: FSDP’s FullStateDictConfig(offload_to_cpu=True, rank0_only=True), or torch.distributed.checkpoint of the sharded state',
       'the copies for the checkpoint',
     ),
   ];
@@ -267,9 +267,6 @@ const engineShare = fixSpec('smaller-engine-share', () => [
     'the KV cache is made as large as the share allows',
   ),
 ]);
-
-/** Of the device: a single request this large is one tensor. */
-const LARGE_SHARE = 1 / 3;
 
 const largeTensor = fixSpec('look-at-tensor', ({ situation, config }) => {
   const bytes = situation.verdict.request?.bytes ?? null;
