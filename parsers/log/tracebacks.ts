@@ -356,6 +356,8 @@ export class TracebackAssembly {
     if (list.length === 0) this.writers.delete(open.key);
     // Words about tracebacks, not one.
     if (open.frames === 0) return;
+    // A dump of something else; what people paste behind a message is short.
+    if (open.headless && open.exception === null && open.frames > MOST_INNER_FRAMES) return;
     const message = open.message.join('\n').trim();
     this.emit({
       line: open.header.line,

@@ -72,7 +72,7 @@ describe('tracebacks', () => {
     expect(traceback?.inner[15]).toMatchObject({ function: 'f5', source: 'y = g5(x)' });
   });
 
-  it('without their header begin at a frame, and are none without an exception', () => {
+  it('without their header begin at a frame, or at the failing line of a box', () => {
     const frame = '  File "/srv/a.py", line 31, in load\n    model = whole(config)\n';
     expect(read(`step 1\n${frame}ValueError: x\nstep 2`)).toMatchObject([
       { headless: true, exception: 'ValueError', inner: [{ function: 'load', source: 'model = whole(config)' }] },
@@ -83,7 +83,15 @@ describe('tracebacks', () => {
     expect(read(`Current thread (most recent call first):\n  File "/srv/a.py", line 3 in load\nValueError: x`)).toEqual(
       [],
     );
-    expect(read(`Stack (most recent call last):\n${frame}done`)).toEqual([]);
+    // The message before it may be theirs.
+    expect(read(`Stack (most recent call last):\n${frame}done`)).toMatchObject([{ headless: true, exception: null }]);
+    const box = '│    30 │   x = 1 │\n│ ❱  31 │   return t.to(device) │\n╰────╯\nRuntimeError: x';
+    expect(read(box)).toMatchObject([
+      { exception: 'RuntimeError', frame: null, inner: [{ file: '', line: 31, source: 'return t.to(device)' }] },
+    ]);
+    expect(
+      read(`│ /srv/a.py:31 in load │\n${box}`.replace('│ /', 'Traceback (most recent call last):\n│ /')),
+    ).toMatchObject([{ inner: [{ file: '/srv/a.py', source: 'return t.to(device)' }] }]);
     // Behind its header it is an ordinary one.
     expect(read(`Traceback (most recent call last):\n${frame}ValueError: x`)).toMatchObject([{ headless: false }]);
   });

@@ -62,6 +62,7 @@ function textOf(rule: string, message: string, looked: readonly LintFact[], { ve
           : ` in Megatron-Core ${versions.megatron_core ?? ''}`.trimEnd();
     return `NCCL user buffers (${key('nccl_ub')}) forbid it${torch}: drop one of the two`;
   }
+  if (rule === 'sleep-expand') return 'the engine’s sleep mode, or torch_memory_saver, does not work with them';
   return `${message.replace(/\.$/, '')} (${rule})`;
 }
 

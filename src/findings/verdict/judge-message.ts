@@ -56,7 +56,7 @@ export function judgeMessage(
     if (judged.cause === 'host_oom') {
       addHostEvidence?.(evidence);
       evidence.mark(1, 'context');
-    }
+    } else if (site?.activity != null) addFailingSite(evidence, facts, site, sizes);
     return {
       ...BLANK,
       ...verdictFields(judged, facts),

@@ -143,7 +143,8 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const pasted = isOneCommand ? [distinct.join(' ')] : distinct.slice(0, MOST_PASTED);
   // A comment to read is not a line to paste.
   if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
-    return { pasted: [], texts: verdict.next.slice(0, 2) };
+    // The allocator's part alone, or what forbids it, is rarely all.
+    return { pasted: [], texts: verdict.next.slice(0, 2), isEnough: verdict.cause !== 'fragmentation' };
   const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
   return { pasted, texts: [fixFigures(chosen), ...more], isEnough: chosen.every(({ closes }) => closes === true) };
 }
@@ -186,7 +187,7 @@ export function reasons(verdict: Verdict): string[] {
   const lastIteration = evidence.find(({ kind }) => kind === 'last_iteration')?.text;
   const isOutsideGpu = cause === 'host_oom' || cause === 'not_oom' || cause === 'undecided';
   const candidates = isOutsideGpu
-    ? [...texts('message'), decides, ...others, ...texts('context'), lastIteration]
+    ? [...texts('message'), site, decides, ...others, ...texts('context'), lastIteration]
     : [
         decides,
         left,

@@ -1,6 +1,7 @@
 /** The first fixes act on what was being allocated; what cannot touch it comes last or is left out. */
 import { describe, expect, it } from 'vitest';
 import { statement } from '../../../src/model/statement.js';
+import type { Step, StepKind } from '../../../src/model/verdict.js';
 import { LLAMA_70B, QWEN_30B, type SituationOptions, situationOf } from '../../support/advice-situation.js';
 import { advise } from '../verdict/worded.js';
 
@@ -20,8 +21,11 @@ function adviceWhile(activity: string | null, config: Config, options: Situation
     first: actions.flatMap((one) => one.fixes).find((id) => id !== 'nvls-off'),
     plan,
     fixes,
+    actions,
   };
 }
+
+const openStep = (kind: string): Step => ({ ...statement(kind as StepKind), status: 'open', because: null });
 
 const HUGGING_FACE: SituationOptions = { isMegatron: false };
 const RECOMPUTE = /^(?:recompute-|activation-)/;
@@ -88,6 +92,29 @@ describe('of any trainer', () => {
   it('pieces of the cache are not answered by what was being allocated', () => {
     const { ids } = adviceWhile('model_construction', {}, { ...HUGGING_FACE, verdict: { cause: 'fragmentation' } });
     expect(ids[0]).toBe('expandable-segments');
+  });
+
+  it.each([
+    ['logits_loss', 'chunked-loss'],
+    ['attention', 'fused-kernel'],
+    ['checkpoint_save', 'save-on-host'],
+  ])('of pieces of the cache while %s: %s is the second fix', (activity, second) => {
+    const fragmented: SituationOptions = {
+      ...HUGGING_FACE,
+      requestGib: 30,
+      verdict: { cause: 'fragmentation', steps: ['expandable_segments', 'check_expandable'].map(openStep) },
+    };
+    const { ids, actions } = adviceWhile(activity, {}, fragmented);
+    expect(ids.slice(0, 2)).toEqual(['expandable-segments', second]);
+    expect(actions.map(({ step, fixes }) => step?.kind ?? fixes[0])).toEqual([
+      'expandable_segments',
+      second,
+      'check_expandable',
+    ]);
+    // A small request: the check of the setting first.
+    const small = adviceWhile(activity, {}, { ...fragmented, requestGib: 0.25 });
+    expect(small.actions.at(-1)?.fixes).toEqual([second]);
+    if (activity === 'logits_loss') expect(ids.at(-1)).toBe('activation-checkpointing');
   });
 });
 

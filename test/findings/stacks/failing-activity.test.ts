@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type CodeFrame, failingActivity } from '../../../src/findings/stacks/failing-activity.js';
+import { activityOfText, type CodeFrame, failingActivity } from '../../../src/findings/stacks/failing-activity.js';
 import { activityData } from '../../../src/knowledge/activities.js';
 
 /** `function file`, or `function file | line of code`; innermost first. */
@@ -61,6 +61,10 @@ const STACKS: readonly (readonly [activity: string | null, stack: string])[] = [
     'weight_loading',
     `_move_model_to_device ${SITE}/transformers/trainer.py\n __init__ ${SITE}/transformers/trainer.py`,
   ],
+  ['weight_loading', `run /srv/tune/workflow.py | model = load_model(tokenizer, args)`],
+  ['weight_loading', `dispatch /srv/tune/x.py | net = load_checkpoint_and_dispatch(net, path)`],
+  ['weight_loading', `setup /srv/tune/x.py | module.to_empty(device=device)`],
+  ['weight_loading', `__init__ /srv/tune/trainer.py | self._move_model_to_device(model, args.device)`],
   // Gradients.
   [
     'gradient_buffers',
@@ -204,4 +208,11 @@ it('every activity has a stack', () => {
       .map(({ id }) => id)
       .filter((id) => !tested.has(id)),
   ).toEqual([]);
+});
+
+it('the words of a warning name a checkpoint', () => {
+  expect(activityOfText('UserWarning: Failed to clone() tensor with name a.b on rank 3. This may mean')).toBe(
+    'checkpoint_save',
+  );
+  expect(activityOfText('torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB')).toBeNull();
 });

@@ -66,6 +66,26 @@ const RUNS = {
   'beyond-device': {
     'err.txt': traceback([['/srv/a.py', 'mix', 'z = x[:, None] - y[None]']], oom('640.00 GiB', '70.00')),
   },
+  'state-dict-warning': {
+    'err.txt':
+      `/v/torch/distributed/fsdp/_state_dict_utils.py:294: UserWarning: Failed to clone() tensor with name head.weight ` +
+      `on rank 0. This may mean that this state_dict entry could point to invalid memory regions after returning from ` +
+      `state_dict() call if this parameter is managed by FSDP. Please check clone implementation of head.weight. ` +
+      `Error: ${oom('512.00 MiB', '79.10').replace('torch.OutOfMemoryError: ', '')}\n`,
+  },
+  'cut-box': {
+    'err.txt': `│ ❱  905 │   return t.to(device, dtype if t.is_fl │\n╰───╯\n${oom('64.00 MiB', '79.20')}\n`,
+  },
+  'code-line': { 'err.txt': `    model = load_model(options)\n            ^^^^^^^^^\n${oom('64.00 MiB', '79.20')}\n` },
+  'frames-behind': {
+    'err.txt': `${oom('2.00 GiB', '77.60')}\n\nFile "rl/loss.py", line 15, in log_probs\n    p = pick_logprobs(logits)\n`,
+  },
+  'another-rank': {
+    'err.txt': `[rank4]: ${oom('64.00 MiB', '79.20', 4)}\n${traceback(LOADING, oom('64.00 MiB', '60.10', 5), { rank: 5 })}`,
+  },
+  evaluating: {
+    'err.txt': `Epoch (train): 100% 9/9 [00:09<00:00]\nEpoch (valid):  11% 1/9 [00:01<00:08]\n${oom('1.00 GiB', '78.60')}\n`,
+  },
   'no-traceback': { 'err.txt': `${oom('1.00 GiB', '78.60')}\n` },
 };
 
@@ -88,6 +108,12 @@ describe('the failing line of a log', () => {
     ['logits', 'logits_loss', 'one_tensor', 'chunked-loss'],
     ['logits-of-a-known-vocabulary', 'logits_loss', 'tokens', 'chunked-loss'],
     ['second-copy', undefined, 'like_live', 'smaller-batch'],
+    ['state-dict-warning', 'checkpoint_save', undefined, 'save-on-host'],
+    ['cut-box', 'weight_loading', undefined, 'shard-weights'],
+    ['code-line', 'weight_loading', undefined, 'shard-weights'],
+    ['frames-behind', 'logits_loss', undefined, 'chunked-loss'],
+    ['another-rank', 'weight_loading', undefined, 'shard-weights'],
+    ['evaluating', 'evaluation', undefined, 'smaller-evaluation'],
     ['beyond-device', undefined, 'beyond_device', 'smaller-batch'],
   ] as const)('%s: %s, size %s, first %s', async (run, activity, size, fix) => {
     const answer = await siteOf(run);
@@ -111,6 +137,13 @@ describe('the failing line of a log', () => {
     const { text } = await siteOf('logits-of-a-known-vocabulary');
     expect(text).toMatch(/7\.81 GiB are about 16,3[78]\d tokens × a vocabulary of 128,000 × 4 bytes/);
     expect((await siteOf('logits')).text).not.toContain('vocabulary of');
+  });
+
+  it('names a warning, and another rank whose frames it has', async () => {
+    expect((await siteOf('state-dict-warning')).text).toBe(
+      'failed while saving a checkpoint; a warning: training goes on, and the saved file may be incomplete',
+    );
+    expect((await siteOf('another-rank')).text).toMatch(/^rank 5 failed in load_model /);
   });
 
   it('is nothing without a traceback', async () => {

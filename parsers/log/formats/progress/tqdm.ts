@@ -92,7 +92,7 @@ export const EVALUATION_BAR: LineFormat = {
   anchors: [' (valid):', 'Validation', 'Validating', 'Evaluating', 'Evaluation'],
   fields: { what: 'its description', percent: 'done, rounded; a full bar shows nothing' },
   pattern:
-    /(?<what>\((?:valid|val)\)|\b(?:Validation|Validating|Evaluating|Evaluation)\b)[^|%\n]{0,60}?(?<![\d.])(?<percent>\d{1,2})%\s{0,2}\|?/g,
+    /(?<what>\((?:valid|val)\)|\b(?:Validation|Validating|Evaluating|Evaluation)\b)[^|%\n]{0,60}?(?<![\d.])(?<percent>\d{1,2})%(?:\||\s{1,3}\d{1,9}\/\d)/g,
   read({ what = '' }, emit) {
     emit({ row: 'phase', phase: 'eval', label: what.replace(/[()]/g, '') });
   },
