@@ -20,7 +20,7 @@ export interface Traceback {
   /** The last frames, innermost first; at most {@link MOST_INNER_FRAMES}. */
   readonly inner: readonly TracebackFrame[];
   readonly frames: number;
-  /** Its header was cut off: it adds frames to a failure, of the message before it if it names none, and is none itself. */
+  /** Its header was cut off: it adds frames to a failure (without exception: the one before) and is none itself. */
   readonly headless: boolean;
   /** Another one preceded it: "During handling of …", "… was the direct cause of …". */
   readonly chained: boolean;

@@ -90,7 +90,7 @@
 -- @col    step_outcome VARCHAR?
 -- @col    stack_id INTEGER? of the request in the trace
 -- @col    frames VARCHAR? JSON: of the message's traceback, innermost first
--- @col    hint_frames VARCHAR? JSON: where the message has no traceback, of another rank that failed of the same request in the same
+-- @col    hint_frames VARCHAR? JSON: for a message without a traceback, of another rank that failed with an equal request in the same
 --         launch, else of one whose traceback is cut off before its exception
 -- @col    hint_rank  INTEGER?
 -- @col    is_evaluating BOOLEAN a progress bar of an evaluation is the last line before the failure

@@ -36,7 +36,7 @@ export function failingActivityOf(situation: Pick<Situation, 'verdict'>): string
 export class FixOrder {
   private readonly activity: ActivityData | undefined;
   private readonly verdict: Situation['verdict'];
-  /** Where memory is in pieces or outside PyTorch, fixes of that cause come before those of what was being allocated. */
+  /** Where memory is in pieces or outside PyTorch, fixes of that cause come before those of the activity. */
   private readonly decides: boolean;
 
   constructor(situation: Situation) {

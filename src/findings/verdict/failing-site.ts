@@ -13,7 +13,7 @@ import type { EvidenceLog, Figure, OomFacts } from './facts.js';
 export interface FailingSite {
   /** Of `src/knowledge/activities.yaml`; null where nothing shows it. */
   readonly activity: string | null;
-  /** `function file:line` of the innermost frame that is not torch's; null where only code or words show the activity. */
+  /** `function file:line` of the innermost frame that is not torch's; null where only code or words are known. */
   readonly site: string | null;
   /** The innermost Python frame's function and file: `flash_attn_func …/flash_attn_interface.py`. */
   readonly innermost: string;
