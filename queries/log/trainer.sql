@@ -2,6 +2,7 @@
 -- @title  Whether anything of a run is Megatron's: a line of its logs, a setting, or a frame of its stacks
 -- @param  run_id INTEGER
 -- @col    is_megatron BOOLEAN
+-- @col    frames VARCHAR? of the tracebacks, as JSON
 -- @why    Settings of Megatron mean nothing to another trainer. Keys are compared as written: other trainers' names for a setting have the
 --         same canonical key. Engines for rollouts have keys of Megatron's spelling.
 WITH
@@ -26,4 +27,7 @@ WITH
     FROM (
       SELECT frame_file AS file FROM incident JOIN mine USING (source_id)
       UNION ALL SELECT filename FROM frame WHERE frame_id IN (SELECT frame_id FROM stack_frame JOIN stack USING (stack_id))))
-SELECT coalesce(bool_or(megatron), false) AS is_megatron FROM sign LIMIT 1
+SELECT
+  coalesce(bool_or(megatron), false) AS is_megatron,
+  (SELECT string_agg(DISTINCT coalesce(frames, frame_file), chr(10)) FROM incident JOIN mine USING (source_id)) AS frames
+FROM sign LIMIT 1

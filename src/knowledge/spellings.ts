@@ -41,6 +41,7 @@ export function pasteLines(
       return line === null ? [] : [line];
     }),
     nemo: entries.flatMap(([key, value]) => placesOf(key).nemo.map((place) => nemoLine(place, key, value))),
+    trainer: [],
     python: [],
   };
 }

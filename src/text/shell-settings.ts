@@ -11,6 +11,7 @@
  */
 import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from '../knowledge/config-keys.js';
 import { envFinding, keepsEnv } from '../knowledge/env-keys.js';
+import { TRAINER_KEY, trainerOfCommand } from '../knowledge/trainers.js';
 import type { ConfigFinding, EnvFinding } from '../model/log-rows.js';
 import { evaluateArithmetic } from './shell-arithmetic.js';
 import {
@@ -91,7 +92,10 @@ const SLURM_OPTIONS: Readonly<Record<string, string>> = {
   time: 'time',
   t: 'time',
 };
-const LAUNCHER_OPTIONS = new Set(['nnodes', 'nproc_per_node', 'num_gpus', 'num_nodes', 'num_machines', 'max_restarts']);
+const LAUNCHER_OPTIONS = new Set([
+  ...['nnodes', 'nproc_per_node', 'num_gpus', 'num_nodes', 'num_machines', 'num_processes', 'max_restarts'],
+  'zero_stage',
+]);
 const MPI_OPTIONS: Readonly<Record<string, string>> = {
   n: 'slurm.ntasks',
   np: 'slurm.ntasks',
@@ -449,6 +453,7 @@ class ShellReader {
       const { text } = word;
       const base = text.slice(text.lastIndexOf('/') + 1);
       if (state === 'trainer') {
+        this.trainer(words.slice(0, index));
         this.arguments(words.slice(index));
         return true;
       }
@@ -490,6 +495,16 @@ class ShellReader {
       if (state !== 'other' && state !== 'python') isFound = true;
     }
     return isFound && state !== 'container';
+  }
+
+  /** The trainer that a command starts, by its last word that names one: its script rather than its launcher. */
+  private trainer(words: readonly MappedText[]): void {
+    for (const word of [...words].reverse()) {
+      const name = FLAG.test(word.text) ? null : trainerOfCommand(word.text);
+      if (name === null) continue;
+      this.give({ ...configFinding(TRAINER_KEY, name, 'command line'), rawKey: word.text }, placeOf(word, 0));
+      return;
+    }
   }
 
   private optionValue(

@@ -23,7 +23,7 @@ import { samplePath } from '../support/stores.js';
 
 const SAMPLE = samplePath('llama3-70b-fragmentation');
 const CAPACITY = samplePath('capacity');
-const PASTE = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'python'] as const;
+const PASTE = ['sbatch', 'megatron_bridge', 'megatron_lm', 'nemo', 'trainer', 'python'] as const;
 
 const { cli, cwd, options, text: screenOf, json: answer } = asker();
 const markdown = (...args: string[]): string => screenOf(...args, '--markdown', '-');

@@ -252,7 +252,7 @@ const result: fc.Arbitrary<DiagnoseResult> = fc.record({
           cost_percent: fc.option(fc.double({ min: -5, max: 90, noNaN: true })),
           closes: fc.option(fc.boolean()),
           requires: fc.constant([]),
-          paste: fc.constant({ sbatch: [], megatron_bridge: [], megatron_lm: [], nemo: [], python: [] }),
+          paste: fc.constant({ sbatch: [], megatron_bridge: [], megatron_lm: [], nemo: [], trainer: [], python: [] }),
           forbidden_by: fc.option(fc.constant('offload-pp')),
         }),
         { maxLength: 20 },

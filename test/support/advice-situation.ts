@@ -14,6 +14,7 @@ export interface SituationOptions {
   readonly components?: Readonly<Partial<Record<Component, number>>>;
   readonly completedSteps?: number | null;
   readonly isMegatron?: boolean;
+  readonly frames?: string;
   /** Live bytes, request and what the process could have: the figures of the cause tests. */
   readonly liveGib?: number;
   readonly requestGib?: number;
@@ -42,6 +43,7 @@ export function situationOf(sample: Sample, options: SituationOptions = {}): Sit
     run: 'run',
     facts,
     isMegatron: options.isMegatron ?? true,
+    frames: options.frames ?? '',
     ranOut: true,
     verdict: {
       rank: 0,

@@ -21,6 +21,7 @@ import { type Candidate, planOf } from './plan.js';
 import { type PublishedCase, publishedCase, publishedCost, publishedSaving } from './published.js';
 import { isConfigured, neededBytes, type Situation, shortfallOf } from './situation.js';
 import { isEnough, stepFigures } from './sufficiency.js';
+import { trainerLines, trainerOf } from './trainer.js';
 
 /** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
 const FLOW = new Set([
@@ -140,8 +141,8 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     device_bytes: situation.deviceBytes,
     components: [...(situation.components ?? [])].map(([component, bytes]) => ({ component, bytes })),
     published_case: published?.name ?? null,
-    fixes: ordered.map(({ scoredFix, status }, i) => describeFix(view, scoredFix, status, i + 1, published)),
-    plan: plan === null ? null : { ...plan, paste: pasteOf(view, plan.change, pasted) },
+    fixes: ordered.map(({ scoredFix, status }, i) => describeFix(context, scoredFix, status, i + 1, published)),
+    plan: plan === null ? null : { ...plan, paste: pasteOf(context, plan.change, pasted) },
     actions: actionsOf(
       verdict.steps,
       plan,
@@ -350,15 +351,18 @@ function statusOf({ proposal, judgement }: ScoredFix, chosen: ReadonlySet<string
 }
 
 /** Settings as each framework spells them, and lines of a training script. */
-function pasteOf(view: View, change: AdviceChange, proposals: readonly Proposal[]): PasteLines {
+function pasteOf({ view, situation }: FixContext, change: AdviceChange, proposals: readonly Proposal[]): PasteLines {
+  const trainer = proposals.flatMap(({ id }) => trainerLines(situation, view, id));
   return {
     ...pasteLines(change, { precision: view.setting('mixed_precision').value }),
-    python: proposals.flatMap(({ python = [] }) => python),
+    trainer,
+    // Code is for scripts of one's own.
+    python: trainer.length > 0 || trainerOf(situation) !== null ? [] : proposals.flatMap(({ python = [] }) => python),
   };
 }
 
 function describeFix(
-  view: View,
+  context: FixContext,
   scoredFix: ScoredFix,
   status: FixStatus,
   rank: number,
@@ -403,7 +407,7 @@ function describeFix(
     forbidden_by: broken?.rule ?? null,
     forbidden_text: broken === undefined ? null : `${broken.message}${placeOf(broken.facts)} ${broken.fix}`,
     change: proposal.change,
-    paste: pasteOf(view, proposal.change, [proposal]),
+    paste: pasteOf(context, proposal.change, [proposal]),
     evidence: [...new Map([...cost.evidence, ...proposal.cost.evidence].map((entry) => [entry.text, entry])).values()],
     disputes: proposal.disputes ?? [],
     source: spec.source,

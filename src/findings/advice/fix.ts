@@ -6,6 +6,7 @@ import type { AdviceChange, AdviceEvidence, CostBy, SavingBy } from '../../model
 import type { VersionName } from '../../model/results/log.js';
 import type { StepKind } from '../../model/verdict.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
+import { isOneProcess } from '../settings/sharded.js';
 import { asList, asNumber, isOn } from '../settings/values.js';
 import { compareVersions } from '../settings/versions.js';
 import type { View } from '../settings/view.js';
@@ -143,7 +144,7 @@ export function sizesOf(view: View): Sizes {
     size('pipeline_model_parallel_size'),
     size('context_parallel_size'),
   ];
-  const world = size('world_size');
+  const world = size('world_size') ?? (isOneProcess(view) ? 1 : null);
   const dp =
     size('data_parallel_size') ??
     (world !== null && tp !== null && pp !== null && cp !== null && world % (tp * pp * cp) === 0

@@ -16,6 +16,6 @@ export function pasteForms(
   { isMegatron, facts }: Pick<Situation, 'isMegatron' | 'facts'>,
   asked?: string,
 ): readonly PasteForm[] {
-  if (asked === undefined && !isMegatron) return ['sbatch', 'python'];
+  if (asked === undefined && !isMegatron) return ['sbatch', 'trainer', 'python'];
   return FORMS[(asked ?? facts.framework.name) as Framework] ?? EVERY_FORM;
 }

@@ -4,6 +4,7 @@
  */
 
 import type { GivenInputs } from '../../estimate/input-keys.js';
+import { TRAINER_KEY } from '../../knowledge/trainers.js';
 import { sumOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
@@ -28,6 +29,8 @@ export interface Situation {
   >;
   /** Whether anything read is Megatron's: only then its settings are fixes. */
   readonly isMegatron: boolean;
+  /** Frames of the run's tracebacks, as JSON: files, functions, code. */
+  readonly frames: string;
   /** Whether any evidence shows that memory ran out, whatever the cause. */
   readonly ranOut: boolean;
   /** Live bytes of the failing rank by component; null without a snapshot. */
@@ -48,7 +51,7 @@ const ENGINE_SETTINGS: ReadonlySet<string> = new Set(['enable_sleep_mode', 'gpu_
 
 /** Whether any setting of the trainer was read. */
 export function isConfigured({ facts }: Situation): boolean {
-  return [...facts.settings.keys()].some((key) => !ENGINE_SETTINGS.has(key));
+  return [...facts.settings.keys()].some((key) => !ENGINE_SETTINGS.has(key) && key !== TRAINER_KEY);
 }
 
 /** Bytes by which a request failed, and how that is known. */

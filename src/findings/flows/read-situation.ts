@@ -21,11 +21,13 @@ export async function readSituation(
   const inputs = await readRunInputs(store, runId);
   const { layout, incidents } = await readLogFacts(store, runId);
   const { rank } = verdict;
+  const trainer = (await store.one('log.trainer', { run_id: runId }))!;
   const isComplete = inputs.missing.length === 0;
   return {
     run,
     facts,
-    isMegatron: facts.framework.name === 'nemo' || (await store.one('log.trainer', { run_id: runId }))!.is_megatron,
+    isMegatron: facts.framework.name === 'nemo' || trainer.is_megatron,
+    frames: trainer.frames ?? '',
     verdict,
     ranOut: verdict.request !== null || verdict.tests.length > 0 || incidents.some(({ is_oom }) => is_oom),
     components:

@@ -20,16 +20,35 @@ function isTorchFsdp(view: View): boolean {
   return isConfigured(fsdp) && !/\bno_shard\b/i.test(fsdp.value ?? '');
 }
 
+/** Of DeepSpeed: as set, or by the name of its settings, such as `zero2` and `ds_z3_config.json`; null where unknown. */
+export function zeroStage(view: View): number | null {
+  const set = asNumber(view.setting('zero_stage').value);
+  if (set !== null) return set;
+  const names = ['deepspeed', 'deepspeed_config'].map((key) => view.setting(key).value ?? '').join(' ');
+  const named = /z(?:ero)?[_-]?(?:stage[_-]?)?([0-3])/i.exec(names)?.[1];
+  return named === undefined ? null : Number(named);
+}
+
 /** Each data-parallel rank keeps a share of parameters, gradients and optimizer states. */
 export function isFullySharded(view: View): boolean {
   return (
-    view.setting('zero_stage').value === '3' ||
-    // A file of DeepSpeed's settings, or the name that a trainer has for one: `zero3`, `ds_z3_config.json`.
-    /z(?:ero)?[_-]?(?:stage[_-]?)?3/i.test(view.setting('deepspeed').value ?? '') ||
+    zeroStage(view) === 3 ||
     isConfigured(view.setting('use_torch_fsdp2')) ||
     isMegatronFsdp(view) ||
-    isTorchFsdp(view)
+    isTorchFsdp(view) ||
+    // Of Accelerate's configuration.
+    /^FSDP$/i.test(view.setting('distributed_type').value ?? '')
   );
+}
+
+/** One process trains, as its launch shows. */
+export function isOneProcess(view: View): boolean {
+  const nodes = asNumber(view.setting('nnodes').value ?? view.env('NNODES').value);
+  const processes = asNumber(view.setting('nproc_per_node').value ?? view.env('NPROC_PER_NODE').value);
+  const devices = view.env('CUDA_VISIBLE_DEVICES');
+  // Where a process has printed its environment, each may have a device of its own.
+  const hasOneDevice = devices.explicit?.origin === 'script' && /^\d+$/.test(devices.value ?? '');
+  return (nodes ?? 1) === 1 && (processes === 1 || (processes === null && hasOneDevice));
 }
 
 const MODEL_PARALLEL = ['tensor', 'pipeline', 'expert'].map((name) => `${name}_model_parallel_size`);

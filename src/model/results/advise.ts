@@ -24,6 +24,8 @@ export interface PasteLines {
   /** Flags of a command line. */
   readonly megatron_lm: readonly string[];
   readonly nemo: readonly string[];
+  /** Settings of another trainer, as it has them; where it has them for the change, `python` is empty. */
+  readonly trainer: readonly string[];
   /** Lines of a training script that is not Megatron's. */
   readonly python: readonly string[];
 }

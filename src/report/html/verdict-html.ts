@@ -124,6 +124,7 @@ const FORMS = [
   ['megatron_bridge', 'Megatron Bridge'],
   ['megatron_lm', 'Megatron-LM'],
   ['nemo', 'NeMo'],
+  ['trainer', 'settings of the trainer'],
   ['python', 'Python'],
 ] as const;
 

@@ -93,11 +93,17 @@ function actionLines({ plan, actions, fixes, cause, next }: AdviseResult, option
   return ['', '**Do**', '', ...lines];
 }
 
+const TITLES: Readonly<Partial<Record<keyof PasteLines, string>>> = {
+  sbatch: 'launch script',
+  trainer: 'settings of the trainer',
+  python: 'training script',
+};
+
 function pasteLines(paste: PasteLines, wanted: readonly (keyof PasteLines)[], indent = ''): string[] {
   return wanted.flatMap((name) => {
     if (paste[name].length === 0) return [];
-    const isShell = name === 'sbatch' || name === 'megatron_lm';
-    const title = name === 'sbatch' ? 'launch script' : name === 'python' ? 'training script' : words(name);
+    const isShell = name === 'sbatch' || name === 'megatron_lm' || name === 'trainer';
+    const title = TITLES[name] ?? words(name);
     return ['', `${indent}${title}`, '', ...mdFence(paste[name], isShell ? 'sh' : 'python', indent)];
   });
 }

@@ -29,6 +29,7 @@ const PASTE_WORDS: Readonly<Record<keyof PasteLines, string>> = {
   megatron_bridge: 'Megatron Bridge',
   megatron_lm: 'Megatron-LM',
   nemo: 'NeMo',
+  trainer: 'settings of the trainer',
   python: 'training script',
 };
 

@@ -412,6 +412,7 @@ export function situationOf(one: Generated): Situation {
     run: `drawn-${one.seed}`,
     ranOut: true,
     isMegatron: true,
+    frames: '',
     facts: factsOf(one),
     verdict: {
       rank: 0,

@@ -3,6 +3,7 @@ import type { Looked } from '../../settings/facts.js';
 import { isFullySharded } from '../../settings/sharded.js';
 import { failingActivityOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
+import { hasDeepSpeed, isLora, trainerLines, trainerOf } from '../trainer.js';
 
 const WEIGHTS: ReadonlySet<string> = new Set(['model_construction', 'weight_loading']);
 const NOTHING = { settings: {}, env: {} };
@@ -12,8 +13,12 @@ const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
   value !== null && !/^(?:0|False|None|none|)$/.test(value);
 
 /** The setting by which activations are checkpointed already. */
-export const checkpointing = ({ view }: Pick<FixContext, 'view'>): Looked | undefined =>
-  [view.setting('checkpoint_activations'), view.setting('recompute_granularity')].find(isConfigured);
+export function checkpointing({ view, situation }: Pick<FixContext, 'view' | 'situation'>): Looked | undefined {
+  const checkpoint = view.setting('checkpoint_activations');
+  const set = [checkpoint, view.setting('recompute_granularity')].find(isConfigured);
+  const isOff = checkpoint.by === 'told' || isConfigured(view.setting('disable_gradient_checkpointing'));
+  return set ?? (trainerOf(situation)?.checkpoints === true && !isOff ? { ...checkpoint, by: 'default' } : undefined);
+}
 
 const smaller = fixSpec('smaller-batch', ({ view }) => {
   const size = Number(view.setting('micro_batch_size').value);
@@ -65,16 +70,24 @@ const setToNone = fixSpec('set-to-none', ({ view }) => {
 });
 
 const shard = fixSpec('shard-state', (context) => {
-  if (isFullySharded(context.view) || context.config.world === 1) return [];
+  const { view, situation } = context;
+  if (isFullySharded(view) || context.config.world === 1) return [];
   // As the weights are made, or loaded, the fix for just that takes its place.
-  if (WEIGHTS.has(failingActivityOf(context.situation) ?? '')) return [];
+  if (WEIGHTS.has(failingActivityOf(situation) ?? '')) return [];
+  const [first = ''] = trainerLines(situation, view, 'shard-state');
+  const how =
+    hasDeepSpeed(view) || /deepspeed/.test(first) ? 'ZeRO stage 3' : first === '' ? 'FSDP, or ZeRO stage 3' : 'FSDP';
   return [
     {
       id: 'shard-state',
-      title: 'parameters, gradients and optimizer states sharded over the GPUs (FSDP, or ZeRO stage 3)',
+      title: isLora(situation)
+        ? `the frozen weights sharded over the GPUs (${how}): LoRA leaves hardly any gradients and optimizer states`
+        : `parameters, gradients and optimizer states sharded over the GPUs (${how})`,
       change: NOTHING,
       requires: ['more than one GPU'],
-      saving: unknownSaving('each GPU keeps its share of them'),
+      saving: unknownSaving(
+        isLora(situation) ? 'each GPU keeps its share of the weights' : 'each GPU keeps its share of them',
+      ),
       cost: unmeasured('parameters are gathered in every pass; no source has a figure'),
       python: [
         'from torch.distributed.fsdp import fully_shard  # torch 2.6 and newer',

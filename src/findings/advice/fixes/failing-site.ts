@@ -1,8 +1,11 @@
 /** Fixes that act on what was being allocated, as the failing frame and the size of the request show it. */
 
-import { isFullySharded } from '../../settings/sharded.js';
+import { activityData } from '../../../knowledge/activities.js';
+import { GIB } from '../../../model/units.js';
+import { isFullySharded, zeroStage } from '../../settings/sharded.js';
 import { failingActivityOf, failingSiteOf, LARGE_SHARE } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, type Proposal, unmeasured, wordOf } from '../fix.js';
+import { attentionOf, hasDeepSpeed, hasImages, trainerLines, trainerOf } from '../trainer.js';
 
 const NOTHING = { settings: {}, env: {} };
 const NOT_MEASURED = unmeasured('no source has a figure');
@@ -18,6 +21,10 @@ const hasSettings = ({ situation }: FixContext): boolean => situation.isMegatron
 const isBareMegatron = (context: FixContext): boolean => context.situation.isMegatron && !hasSettings(context);
 const isMoeSite = ({ situation }: FixContext): boolean =>
   /moe|expert|grouped/i.test(failingSiteOf(situation)?.names['site'] ?? '');
+
+/** Whether it is one of the first fixes of an activity. */
+const actsOn = (fix: string, activity: string | null): boolean =>
+  activityData().some(({ id, first }) => id === activity && first?.includes(fix));
 
 const shardWeights = fixSpec('shard-weights', (context) => {
   const { config, view } = context;
@@ -86,8 +93,8 @@ const fewerBytes = fixSpec('fewer-weight-bytes', (context) => {
 });
 
 const shardGradients = fixSpec('shard-gradients', (context) => {
-  const isSetTo = (name: string): boolean => context.view.setting('zero_stage').value === name;
-  if (isSetTo('2') || isFullySharded(context.view) || context.config.world === 1) return [];
+  const stage = zeroStage(context.view);
+  if (stage === 2 || isFullySharded(context.view) || context.config.world === 1) return [];
   return [
     isBareMegatron(context)
       ? proposal(
@@ -97,7 +104,7 @@ const shardGradients = fixSpec('shard-gradients', (context) => {
         )
       : proposal(
           'shard-gradients',
-          'gradients sharded over the GPUs: DeepSpeed ZeRO stage 2 or 3, or FSDP instead of DistributedDataParallel',
+          `gradients sharded over the GPUs: DeepSpeed ZeRO stage 2 or 3${hasDeepSpeed(context.view) ? '' : ', or FSDP instead of DistributedDataParallel'}`,
           'each GPU has its share of the gradients',
           { requires: ['more than one GPU'] },
         ),
@@ -117,12 +124,30 @@ const chunkedLoss = fixSpec('chunked-loss', (context) => {
   ];
 });
 
+/** Files and settings of frameworks that limit the tokens of a micro-batch. */
+const TOKEN_LIMIT = /(?:^|[/"])(?:verl|slime|megatron)\/|max_token_len_per_gpu|max_tokens_per_gpu|use_dynamic_bsz/;
+
 const capTokens = fixSpec('cap-tokens', (context) => {
+  const { situation } = context;
   if (hasSettings(context)) return [];
+  const images = !situation.isMegatron && hasImages(situation);
+  const activity = failingActivityOf(situation);
+  if (!images && !actsOn('cap-tokens', activity)) return [];
+  if (images)
+    return [
+      proposal(
+        'cap-tokens',
+        `fewer image tokens: ${trainerLines(situation, context.view, 'cap-tokens')[0] ?? 'a lower limit of pixels for each image, such as max_pixels of the processor'}`,
+        'what the vision tower computes grows with the pixels; a limit of the text does not cut image tokens',
+      ),
+    ];
+  const known = [situation.frames, ...situation.facts.settings.keys()].join('\n');
   return [
     proposal(
       'cap-tokens',
-      'fewer tokens in a micro-batch: a lower limit of tokens on each GPU, and samples that are longer than it cut or left out',
+      situation.isMegatron || TOKEN_LIMIT.test(known)
+        ? 'fewer tokens in a micro-batch: a lower limit of tokens on each GPU, and samples that are longer than it cut or left out'
+        : `shorter samples: a smaller ${trainerOf(situation)?.length ?? 'max_length'}, and longer ones cut or left out`,
       'the tensor that failed grows with the tokens of a micro-batch',
       { requires: ['no single sample may be longer than the limit'] },
     ),
@@ -142,24 +167,37 @@ const splitLogits = fixSpec('split-logits', (context) => {
 });
 
 const FUSED = /flash|fused(?!_softmax)|sdpa|scaled_dot_product|xformers|cudnn/i;
+const SDPA = /sdpa|scaled_dot_product_attention/i;
+/** A fused kernel asks for its output alone: 262,144 tokens of hidden size 4096 in two bytes. */
+const LARGEST_OUTPUT = 2 * GIB;
 
 const fusedKernel = fixSpec('fused-kernel', (context) => {
+  const { situation, view } = context;
   if (hasSettings(context)) return [];
-  const { innermost = '', code = '', site = '' } = failingSiteOf(context.situation)?.names ?? {};
-  const inForce = wordOf(context.view, 'attention_backend');
-  if (FUSED.test(`${innermost} ${code} ${site}`) || (inForce !== null && /flash|fused|sdpa/.test(inForce))) return [];
+  const { innermost = '', code = '', site = '' } = failingSiteOf(situation)?.names ?? {};
+  const where = `${innermost} ${code} ${site}`;
+  const backend = wordOf(view, 'attention_backend');
+  const chosen = attentionOf(situation) ?? (backend !== null && /flash|fused|sdpa/.test(backend) ? 'flash' : null);
+  const activity = failingActivityOf(situation);
+  // With a mask that its kernels do not take, PyTorch's attention makes the scores.
+  const makesScores = SDPA.test(where) && (situation.verdict.request?.bytes ?? 0) >= LARGEST_OUTPUT;
+  if (chosen === 'flash' || (!makesScores && (chosen === 'sdpa' || FUSED.test(where)))) return [];
+  if (!actsOn('fused-kernel', activity) && !(chosen === 'eager' && activity === null)) return [];
+  const kernel = makesScores ? '"flash_attention_2"' : '"sdpa" or "flash_attention_2"';
   return [
     proposal(
       'fused-kernel',
-      context.situation.isMegatron
+      situation.isMegatron
         ? 'attention with a fused kernel: attention_backend flash or fused'
-        : 'attention with a fused kernel: attn_implementation="sdpa" or "flash_attention_2"',
+        : `attention with a fused kernel: ${trainerLines(situation, view, 'fused-kernel')[0] ?? `attn_implementation=${kernel}`}`,
       'the matrix of scores, tokens × tokens for each head, is never in memory',
       {
         requires: ['a head size and a mask that the kernel supports'],
-        python: context.situation.isMegatron
+        python: situation.isMegatron
           ? []
-          : ['model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="sdpa")'],
+          : [
+              `model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="${makesScores ? 'flash_attention_2' : 'sdpa'}")`,
+            ],
       },
     ),
   ];
@@ -271,13 +309,16 @@ const engineShare = fixSpec('smaller-engine-share', () => [
 const largeTensor = fixSpec('look-at-tensor', ({ situation, config }) => {
   const bytes = situation.verdict.request?.bytes ?? null;
   const { deviceBytes } = situation;
-  if (bytes === null || deviceBytes === null || bytes < LARGE_SHARE * deviceBytes || config.mbs !== 1) return [];
+  if (bytes === null || deviceBytes === null) return [];
+  const isOne = config.mbs === 1 && bytes >= LARGE_SHARE * deviceBytes;
+  // No batch makes a tensor of several devices fit.
+  if (!isOne && (bytes <= deviceBytes || situation.isMegatron)) return [];
   // Where the activity is known, so is the tensor.
   if (failingActivityOf(situation) !== null) return [];
   return [
     proposal(
       'look-at-tensor',
-      'the one large tensor first, since the batch is 1 already: a long sequence or many image tokens, logits, or attention without a fused kernel; a shorter max_length or fewer image tokens, a chunked or fused loss',
+      `the one large tensor first${isOne ? ', since the batch is 1 already' : ''}: a long sequence or many image tokens, logits, or attention without a fused kernel; a shorter max_length or fewer image tokens, a chunked or fused loss`,
       'the request itself is one tensor',
     ),
   ];

@@ -1,0 +1,31 @@
+/** Trainers whose fixes are settings: `trainers.yaml`. */
+import { loadData } from './load-data.js';
+
+export interface TrainerData {
+  readonly id: string;
+  /** Regular expressions. */
+  readonly command?: string;
+  readonly frames?: string;
+  readonly keys: readonly string[];
+  readonly form: 'flag' | 'yaml' | 'python';
+  readonly checkpoints?: true;
+  readonly accumulates?: true;
+  readonly attention?: Readonly<Record<string, string>>;
+  readonly length?: string;
+  readonly pixels?: Readonly<Record<string, number>>;
+  /** Fix → settings; null: a flag without a value. */
+  readonly fixes: Readonly<Record<string, Readonly<Record<string, string | null>>>>;
+  readonly lines?: Readonly<Record<string, readonly string[]>>;
+  readonly source: string;
+}
+
+export const trainerData = (): readonly TrainerData[] =>
+  (loadData('trainers') as { readonly trainers: readonly TrainerData[] }).trainers;
+
+/** The setting that keeps which trainer a command starts. */
+export const TRAINER_KEY = 'training_program';
+
+/** By a word of a command: `swift`, `src/train_bash.py`, `axolotl.cli.train`. */
+export function trainerOfCommand(word: string): string | null {
+  return trainerData().find(({ command }) => command !== undefined && new RegExp(command).test(word))?.id ?? null;
+}
