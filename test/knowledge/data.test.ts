@@ -143,6 +143,16 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       },
     ],
   },
+  trainers: {
+    trainers: [
+      {
+        ...{ id: 'string', keys: LIST, form: oneOf('flag', 'yaml', 'python'), source: 'string' },
+        ...{ 'command?': 'string', 'frames?': 'string', 'checkpoints?': oneOf(true), 'accumulates?': oneOf(true) },
+        ...{ 'attention?': { '*': 'string' }, 'length?': 'string', 'pixels?': { '*': 'integer' } },
+        ...{ 'lines?': { '*': LIST }, fixes: { '*': { '*': 'string|null' } } },
+      },
+    ],
+  },
   symptoms: [
     {
       ...{ id: /S\d+/, name: 'string', 'finding?': 'string' },

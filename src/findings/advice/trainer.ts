@@ -157,9 +157,9 @@ function batchLines(run: Run, view: View, trainer: TrainerData): readonly string
 function kernelLines(run: Run, trainer: TrainerData): readonly string[] {
   const { attention = {}, lines = {} } = trainer;
   const names = written(run);
-  const own = Object.entries(attention).find(([name]) => names.has(name));
-  if (own === undefined && lines['fused-kernel'] !== undefined) return lines['fused-kernel'];
-  const [name, value] = own ?? Object.entries(attention)[0] ?? [];
+  const set = Object.entries(attention).find(([name]) => names.has(name));
+  if (set === undefined && lines['fused-kernel'] !== undefined) return lines['fused-kernel'];
+  const [name, value] = set ?? Object.entries(attention)[0] ?? [];
   return name === undefined ? [] : [liner(run, trainer)(name, value!)];
 }
 

@@ -20,7 +20,7 @@ function isTorchFsdp(view: View): boolean {
   return isConfigured(fsdp) && !/\bno_shard\b/i.test(fsdp.value ?? '');
 }
 
-/** Of DeepSpeed: as set, or by the name of its settings, such as `zero2` and `ds_z3_config.json`; null where unknown. */
+/** Of DeepSpeed: as set, or by the name of its settings, `zero2` or `ds_z3_config.json`; null where unknown. */
 export function zeroStage(view: View): number | null {
   const set = asNumber(view.setting('zero_stage').value);
   if (set !== null) return set;

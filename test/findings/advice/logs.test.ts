@@ -12,6 +12,8 @@ interface Case {
   readonly omits?: readonly string[];
   readonly useless?: readonly string[];
   readonly next?: readonly string[];
+  readonly pastes?: Readonly<Record<string, readonly string[]>>;
+  readonly titles?: Readonly<Record<string, string>>;
 }
 
 const GROUPS = parse(readFileSync(new URL('logs.yaml', import.meta.url), 'utf8')) as Record<string, readonly Case[]>;
@@ -29,6 +31,7 @@ const lineOf = (text: string): string =>
   text
     .replace(/^OOM$/, message('12.00 GiB', '76.00 GiB', '512.00 MiB'))
     .replace(/^IN_PIECES$/, message('4.00 GiB', '60.00 GiB', '16.00 GiB'))
+    .replace(/^SCORES$/, message('30.00 GiB', '50.00 GiB', '512.00 MiB'))
     .replace(/SHARED (\d+) (\d+)$/, (_, other: string, own: string) => shared(other, own));
 const nameOf = (text: string): string => text.replaceAll(/\W+/g, '-');
 
@@ -41,7 +44,7 @@ const { diagnosed } = runsOfFiles(
 );
 
 describe.each(Object.entries(GROUPS))('%s', (_, cases) => {
-  it.each(cases)('$case', async ({ case: name, is = {}, offers = [], omits = [], useless = [], next = [] }) => {
+  it.each(cases)('$case', async ({ case: name, is = {}, offers = [], omits = [], useless = [], next = [], ...one }) => {
     const { verdicts, advice } = await diagnosed(nameOf(name), { advises: true });
     const [verdict] = verdicts;
     expect(verdict).toMatchObject(is);
@@ -49,6 +52,12 @@ describe.each(Object.entries(GROUPS))('%s', (_, cases) => {
     expect(ids).toEqual(expect.arrayContaining([...offers]));
     expect(ids.filter((id) => omits.includes(id))).toEqual([]);
     expect(advice!.non_fixes).toEqual(expect.arrayContaining([...useless]));
+    for (const [id, lines] of Object.entries(one.pastes ?? {})) {
+      const { sbatch, trainer, python } = advice!.fixes.find((fix) => fix.id === id)!.paste;
+      expect([...sbatch, ...trainer, ...python], id).toEqual(lines);
+    }
+    for (const [id, title] of Object.entries(one.titles ?? {}))
+      expect(advice!.fixes.find((fix) => fix.id === id)?.title).toContain(title);
     const texts = verdict!.next.join('\n');
     for (const expected of next) {
       if (expected.startsWith('!')) expect(texts).not.toContain(expected.slice(1));

@@ -1,5 +1,6 @@
 import { isKnownConfigKey } from '../../../../src/knowledge/config-keys.js';
 import { envFinding, keptEnv } from '../../../../src/knowledge/env-keys.js';
+import { TRAINER_KEY } from '../../../../src/knowledge/trainers.js';
 import { readShellSettings } from '../../../../src/text/shell-settings.js';
 import type { BlockFormat, Emit, LineFormat } from '../contract.js';
 
@@ -163,12 +164,14 @@ export const commandLine: LineFormat = {
   },
 };
 
-/** Prose has at most one known setting. */
+/** Prose has at most one known setting; a trainer that is started counts as one. */
 function emitCommand(text: string, emit: Emit): void {
   const start = commandStart(text);
   if (start < 0) return;
   const settings = readShellSettings(text.slice(start));
-  const known = settings.filter(({ finding }) => finding.row === 'config' && isKnownConfigKey(finding.rawKey));
+  const known = settings.filter(
+    ({ finding }) => finding.row === 'config' && (finding.key === TRAINER_KEY || isKnownConfigKey(finding.rawKey)),
+  );
   if (known.length >= 2) for (const { finding } of settings) emit(finding);
 }
 

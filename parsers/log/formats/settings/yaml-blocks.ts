@@ -84,10 +84,16 @@ export const flatYaml: LineFormat = {
     'cutoff_len: ',
     'sequence_len: ',
     'deepspeed: ',
+    'finetuning_type: ',
+    'sample_packing: ',
+    'lora_rank: ',
+    'flash_attn: ',
+    'flash_attention: ',
+    'image_max_pixels: ',
   ],
   fields: { key: 'the setting', value: 'its value' },
   pattern:
-    /^(?<key>per_device_train_batch_size|micro_batch_size|gradient_accumulation_steps|gradient_checkpointing|cutoff_len|sequence_len|deepspeed): {1,8}(?<value>[^\s#][^#\n]{0,199}?)[ \t]{0,40}(?:#[^\n]{0,400})?$/g,
+    /^(?<key>per_device_train_batch_size|micro_batch_size|gradient_accumulation_steps|gradient_checkpointing|cutoff_len|sequence_len|deepspeed|finetuning_type|sample_packing|lora_rank|flash_attn|flash_attention|image_max_pixels): {1,8}(?<value>[^\s#][^#\n]{0,199}?)[ \t]{0,40}(?:#[^\n]{0,400})?$/g,
   read({ key = '', value = '' }, emit) {
     emit(configFinding(key, normaliseConfigValue(value), 'config file'));
   },
