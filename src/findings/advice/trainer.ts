@@ -72,9 +72,20 @@ export function attentionOf(run: Pick<Run, 'facts'>): 'flash' | 'sdpa' | 'eager'
   return null;
 }
 
-/** DeepSpeed runs this job: it excludes FSDP. */
-export function hasDeepSpeed(view: View): boolean {
-  return deepSpeedFile(view) !== null || zeroStage(view) !== null;
+/** DeepSpeed runs this job, by its settings or frames: it excludes FSDP. */
+export function hasDeepSpeed({ frames }: Pick<Run, 'frames'>, view: View): boolean {
+  const set = view.setting('deepspeed').value;
+  return (
+    (set !== null && !/^(?:False|None|)$/.test(set)) ||
+    deepSpeedFile(view) !== null ||
+    zeroStage(view) !== null ||
+    /[/"]deepspeed\/runtime\//.test(frames)
+  );
+}
+
+/** Parameters are split over the GPUs, by settings or frames. */
+export function isShardedRun({ frames }: Pick<Run, 'frames'>, view: View): boolean {
+  return isFullySharded(view) || /deepspeed\/runtime\/zero\/stage3|torch\/distributed\/fsdp\//.test(frames);
 }
 
 function deepSpeedFile(view: View): string | null {
@@ -89,7 +100,7 @@ const SHARDS: ReadonlySet<string> = new Set(['shard-state', 'shard-weights', 'sh
 export function trainerLines(run: Run, view: View, fix: string): readonly string[] {
   if (run.isMegatron) return [];
   const trainer = trainerOf(run);
-  if (SHARDS.has(fix)) return isFullySharded(view) ? [] : shardLines(run, view, trainer);
+  if (SHARDS.has(fix)) return isShardedRun(run, view) ? [] : shardLines(run, view, trainer);
   if (trainer === null) return [];
   const line = liner(run, trainer);
   switch (fix) {
@@ -125,15 +136,15 @@ function liner({ facts }: Pick<Run, 'facts'>, { form }: TrainerData): (name: str
 }
 
 function shardLines(run: Run, view: View, trainer: TrainerData | null): readonly string[] {
+  const stage3 = '"zero_optimization": {"stage": 3}';
   const file = deepSpeedFile(view);
+  if (file !== null) return [`# in ${file}`, stage3];
   const stage = view.setting('zero_stage').explicit;
-  if (file !== null) return [`# in ${file}`, '"zero_optimization": {"stage": 3}'];
-  if (stage !== null && /(?:zero_optimization|zero_config)\.stage$/.test(stage.raw_key))
-    return ['"zero_optimization": {"stage": 3}'];
-  if (stage !== null) return [stage.raw_key.startsWith('--') ? `${stage.raw_key} 3` : `${bareName(stage)}: 3`];
-  return trainer === null
-    ? []
-    : Object.entries(trainer.fixes['shard-state'] ?? {}).map((one) => liner(run, trainer)(...one));
+  if (stage !== null && !/\.stage$/.test(stage.raw_key))
+    return [stage.raw_key.startsWith('--') ? `${stage.raw_key} 3` : `${bareName(stage)}: 3`];
+  const settings = Object.entries(trainer?.fixes['shard-state'] ?? {});
+  if (hasDeepSpeed(run, view) && !settings.some(([name]) => /deepspeed/.test(name))) return [stage3];
+  return trainer === null ? [] : settings.map(([name, value]) => liner(run, trainer)(name, value));
 }
 
 function batchLines(run: Run, view: View, trainer: TrainerData): readonly string[] {

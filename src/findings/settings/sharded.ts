@@ -25,7 +25,7 @@ export function zeroStage(view: View): number | null {
   const set = asNumber(view.setting('zero_stage').value);
   if (set !== null) return set;
   const names = ['deepspeed', 'deepspeed_config'].map((key) => view.setting(key).value ?? '').join(' ');
-  const named = /z(?:ero)?[_-]?(?:stage[_-]?)?([0-3])/i.exec(names)?.[1];
+  const named = /(?:zero|stage|(?:^|[^a-z])z)[_-]?(?:stage[_-]?)?([0-3])(?!\d)/i.exec(names)?.[1];
   return named === undefined ? null : Number(named);
 }
 

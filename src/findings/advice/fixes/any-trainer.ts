@@ -1,9 +1,8 @@
 /** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
 import type { Looked } from '../../settings/facts.js';
-import { isFullySharded } from '../../settings/sharded.js';
 import { failingActivityOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
-import { hasDeepSpeed, isLora, trainerLines, trainerOf } from '../trainer.js';
+import { hasDeepSpeed, isLora, isShardedRun, trainerLines, trainerOf } from '../trainer.js';
 
 const WEIGHTS: ReadonlySet<string> = new Set(['model_construction', 'weight_loading']);
 const NOTHING = { settings: {}, env: {} };
@@ -71,12 +70,16 @@ const setToNone = fixSpec('set-to-none', ({ view }) => {
 
 const shard = fixSpec('shard-state', (context) => {
   const { view, situation } = context;
-  if (isFullySharded(view) || context.config.world === 1) return [];
+  if (isShardedRun(situation, view) || context.config.world === 1) return [];
   // As the weights are made, or loaded, the fix for just that takes its place.
   if (WEIGHTS.has(failingActivityOf(situation) ?? '')) return [];
   const [first = ''] = trainerLines(situation, view, 'shard-state');
   const how =
-    hasDeepSpeed(view) || /deepspeed/.test(first) ? 'ZeRO stage 3' : first === '' ? 'FSDP, or ZeRO stage 3' : 'FSDP';
+    hasDeepSpeed(situation, view) || /deepspeed/.test(first)
+      ? 'ZeRO stage 3'
+      : first === ''
+        ? 'FSDP, or ZeRO stage 3'
+        : 'FSDP';
   return [
     {
       id: 'shard-state',

@@ -104,7 +104,7 @@ const shardGradients = fixSpec('shard-gradients', (context) => {
         )
       : proposal(
           'shard-gradients',
-          `gradients sharded over the GPUs: DeepSpeed ZeRO stage 2 or 3${hasDeepSpeed(context.view) ? '' : ', or FSDP instead of DistributedDataParallel'}`,
+          `gradients sharded over the GPUs: DeepSpeed ZeRO stage 2 or 3${hasDeepSpeed(context.situation, context.view) ? '' : ', or FSDP instead of DistributedDataParallel'}`,
           'each GPU has its share of the gradients',
           { requires: ['more than one GPU'] },
         ),
