@@ -7,6 +7,8 @@ const TEXTS: readonly (readonly [pattern: RegExp, name: string])[] = [
   // torch/distributed/elastic/multiprocessing/api.py; deepspeed/launcher/launch.py
   [/Sending process (?<pids>\d{1,10}) closing signal|\(pid: (?<failed>\d{1,10})\) of binary/, 'training process'],
   [/\bprocess (?<pids>\d{1,10}) spawned with command/, 'training process'],
+  // ray/exceptions.py, RayTaskError: the actor's class goes before the name of this row
+  [/\bray::(?<actor>\w{1,80})\.\w{1,80}\(\) \(pid=(?<pids>\d{1,10}),/, 'Ray actor'],
   // uvicorn/server.py
   [/Started server process \[(?<pids>\d{1,10})\]/, 'inference server'],
 ];
@@ -17,8 +19,17 @@ export const PROCESS_ANCHORS = [
   'Sending process ',
   ') of binary: ',
   ' spawned with command',
+  'RayTaskError',
   'Started server process [',
 ] as const;
+
+/**
+ * Actors of trainers that also generate: SkyRL (FSDPPolicyWorkerBase), NeMo RL (DTensorPolicyWorker,
+ * VllmGenerationWorker), OpenRLHF (PolicyModelActor, ActorModelRayActor, LLMRayActor), verl (WorkerDict), slime
+ * (MegatronTrainRayActor, SGLangEngine). Of vLLM itself none: it may serve alone.
+ */
+const GENERATING_TRAINER =
+  /policy|critic|rollout|^workerdict|model(?:ray)?actor|trainrayactor|generationworker|sglangengine|llmrayactor/i;
 
 /** Of one file. */
 const MOST_PROCESSES = 10_000;
@@ -46,11 +57,11 @@ export class ProcessNames {
   see(segment: NamingLine): void {
     const { pid, process } = segment.prefix;
     if (pid !== null && process !== null) this.add(pid, process, segment);
-    if (!/process|DataLoader|\(pid: /.test(segment.text)) return;
+    if (!/process|DataLoader|\(pid: |\bray::/.test(segment.text)) return;
     for (const [pattern, name] of TEXTS) {
       const groups = pattern.exec(segment.text)?.groups;
       const pids = groups?.['pids'] ?? groups?.['failed'];
-      for (const text of pids?.split(', ') ?? []) this.add(Number(text), name, segment);
+      for (const text of pids?.split(', ') ?? []) this.add(Number(text), groups?.['actor'] ?? name, segment);
     }
   }
 
@@ -70,5 +81,11 @@ export class ProcessNames {
   /** The names of the processes that OOM messages list. */
   found(): NamedProcess[] {
     return [...this.named.values()].filter(({ pid }) => this.wanted.has(pid));
+  }
+
+  /** Where OOM messages list processes: the first one that shows a trainer which also generates. */
+  generatingTrainer(): NamedProcess | undefined {
+    if (this.wanted.size === 0) return undefined;
+    return [...this.named.values()].find(({ name }) => GENERATING_TRAINER.test(name));
   }
 }

@@ -15,7 +15,7 @@ import { LiteralScanner } from './literal-scanner.js';
 import { LocalRanks } from './local-ranks.js';
 import { parseLogTime } from './log-time.js';
 import { type PrefixRule, SRUN_LABEL } from './prefix-rules.js';
-import { PROCESS_ANCHORS, ProcessNames } from './process-names.js';
+import { type NamedProcess, PROCESS_ANCHORS, ProcessNames } from './process-names.js';
 import { RankTally } from './rank-tally.js';
 import { findLineLabel, type LinePrefix, stripPrefix } from './strip-prefix.js';
 import { FRAME_ANCHORS, TRACEBACK_ANCHORS, TracebackAssembly } from './tracebacks.js';
@@ -270,18 +270,23 @@ class LogReader {
     this.tracebacks.end();
     this.assembly.end();
     this.joiner.end();
-    for (const { pid, name, ...place } of this.processes.found())
-      this.output.logRow?.(
-        { row: 'value', name: 'process.name', value: pid, unit: 'pid', text: name },
-        {
-          ...place,
-          attempt: this.attempts.at(place.line),
-          rankOrigin: null,
-          device: null,
-          timeUs: null,
-          format: 'process.name',
-        },
-      );
+    const trainer = this.processes.generatingTrainer();
+    for (const process of this.processes.found()) this.nameProcess('process.name', process);
+    if (trainer !== undefined) this.nameProcess('process.generating_trainer', trainer);
+  }
+
+  private nameProcess(figure: string, { pid, name, ...place }: NamedProcess): void {
+    this.output.logRow?.(
+      { row: 'value', name: figure, value: pid, unit: 'pid', text: name },
+      {
+        ...place,
+        attempt: this.attempts.at(place.line),
+        rankOrigin: null,
+        device: null,
+        timeUs: null,
+        format: 'process.name',
+      },
+    );
   }
 
   private noteOnce(kind: string, text: string): void {

@@ -11,7 +11,8 @@
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    It holds where another process, or what this one holds beyond the normal range, would have served the request alone. Of this
---         process the owner is what a profile of the driver names, else NCCL where its settings or failures are seen.
+--         process the owner is what a profile of the driver names, else NCCL where its settings or failures are seen. A process that no
+--         log names may be the job's own engine where it trains and generates on the same devices.
 WITH served AS (
   SELECT run_id, failure, max(left_bytes) FILTER (part = 'outside_pytorch' AND serves) AS own_left_bytes,
     max(left_bytes) FILTER (part = 'other_processes' AND serves) AS others_left_bytes,
@@ -20,10 +21,17 @@ WITH served AS (
 joined AS (
   SELECT sum.*, fact.* EXCLUDE (run_id, failure, rank, device, cached_precision_bytes), served.* EXCLUDE (run_id, failure),
     coalesce(sum.live_bytes, fact.process_bytes) AS held_bytes,
-    greatest(served.own_left_bytes, served.others_left_bytes, served.siblings_left_bytes) AS left_bytes
+    greatest(served.own_left_bytes, served.others_left_bytes, served.siblings_left_bytes) AS left_bytes,
+    sum.short_bytes > 0 OR sum.is_nearly_full AS is_full,
+    -- While weights are made or read, as many as there are may be to come: less than that serves this request alone.
+    coalesce(is_full AND left_bytes < held_bytes
+      AND coalesce(fact.trace_activity, fact.run_activity) IN ('model_construction', 'weight_loading'), false) AS more_weights,
+    fact.run_id IN (SELECT run_id FROM engine_sign) AND 2 * coalesce(named.bytes, 0) < sum.foreign_bytes AS may_be_engine
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure
-  LEFT JOIN served ON served.run_id = sum.run_id AND served.failure = sum.failure),
+  LEFT JOIN served ON served.run_id = sum.run_id AND served.failure = sum.failure
+  LEFT JOIN (SELECT incident_id, sum(bytes) AS bytes FROM job_process GROUP BY incident_id) AS named
+    ON named.incident_id = fact.incident_id),
 reasoned AS (
   SELECT *, outside_bytes - foreign_bytes AS own_bytes,
     CASE
@@ -35,8 +43,10 @@ reasoned AS (
         THEN CASE WHEN live_bytes IS NULL THEN 'allocated_unknown'
         ELSE 'ordinary' END
       WHEN left_bytes IS NULL THEN 'full_in_any_case'
-      -- On a device that is full without it, only what would serve one more such request is the cause.
-      WHEN (short_bytes > 0 OR is_nearly_full) AND left_bytes < least_request_bytes THEN 'full_in_any_case'
+      -- On a device that is full without it, only what would serve one more such request is the cause. Contexts and libraries are
+      -- small against the weights that may follow.
+      WHEN is_full AND (left_bytes < least_request_bytes OR more_weights AND others_left_bytes IS DISTINCT FROM left_bytes)
+        THEN 'full_in_any_case'
       WHEN others_left_bytes = left_bytes THEN 'other_processes'
       WHEN siblings_left_bytes = left_bytes THEN 'sibling_processes'
       WHEN 2 * driver_outside_bytes >= outside_bytes - foreign_bytes
@@ -62,7 +72,9 @@ answer AS (
     ('outside_pytorch', 'holds', 'non_torch', NULL))
     AS answer(reason, outcome, detail, capture)),
 tested AS (
-  SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
+  SELECT * EXCLUDE (numbers),
+    CASE WHEN reason = 'other_processes' THEN list_concat(CASE WHEN may_be_engine THEN ['own_engine'] ELSE [] END,
+      CASE WHEN more_weights THEN ['weights_follow'] ELSE [] END) ELSE [] END::VARCHAR[] AS doubts,
     CASE WHEN reason IN ('other_processes', 'sibling_processes', 'profiled_nccl', 'profiled') THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason IN ('total_unknown', 'process_unknown', 'allocated_unknown') THEN MAP {}::MAP(VARCHAR, DOUBLE)
       ELSE map_concat(MAP {'outside_bytes': outside_bytes::DOUBLE, 'normal_outside_bytes': normal_outside_bytes::DOUBLE,

@@ -76,6 +76,7 @@ export type EvidenceKind =
   // External pressure.
   | 'outside_pytorch' // bytes of the device outside this process's PyTorch
   | 'job_process' // an other process that the log names
+  | 'engine_sign' // what shows that the run trains and generates on the same devices
   | 'driver_owners' // the largest of them in a profile of the driver
   | 'nccl_setting' // NCCL is set to hold more than by default
   | 'nccl_failure' // an allocation by NCCL failed
@@ -127,7 +128,7 @@ type OutsideStep =
   | 'see_retries'
   | 'raise_utilization';
 /** About other processes of the same job. */
-type JobStep = 'lower_engine_share' | 'move_job_process' | 'free_for_engine' | 'raise_xla_share';
+type JobStep = 'lower_engine_share' | 'try_engine' | 'move_job_process' | 'free_for_engine' | 'raise_xla_share';
 type NcclStep = 'fewer_communicators' | 'undo_nccl_settings' | 'count_communicators' | 'nccl_headroom';
 type LeakStep = 'look_at_site' | 'compare_snapshots' | 'find_kept_tensors' | 'confirm_growth';
 type HostStep = 'enlarge_shm' | 'fewer_workers' | 'raise_host_limit' | 'raise_host_memory' | 'take_node_out';

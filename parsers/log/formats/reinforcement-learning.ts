@@ -54,6 +54,7 @@ export const REINFORCEMENT_LEARNING_FORMATS: readonly LogFormat[] = [
   vllmSleep.VLLM_SLEEP,
   vllmSleep.VLLM_WAKE_UP,
   vllmSleep.SLEEP_MODE,
+  vllmSleep.COLOCATED,
 
   sglangLoad.SGLANG_WEIGHTS,
   sglangLoad.SGLANG_POOLS,

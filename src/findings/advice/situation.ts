@@ -47,7 +47,11 @@ export interface Situation {
 }
 
 /** Of an inference engine that serves the trainer. */
-const ENGINE_SETTINGS: ReadonlySet<string> = new Set(['enable_sleep_mode', 'gpu_memory_utilization']);
+const ENGINE_SETTINGS: ReadonlySet<string> = new Set([
+  'enable_sleep_mode',
+  'colocated_engine',
+  'gpu_memory_utilization',
+]);
 
 /** Whether any setting of the trainer was read. */
 export function isConfigured({ facts }: Situation): boolean {

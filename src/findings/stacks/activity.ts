@@ -4,6 +4,8 @@
  */
 /** What a stack, or a traceback, was doing, where that is a usual reason to run out. */
 export type Activity = 'checkpoint_save' | 'checkpoint_load' | 'logits_loss' | 'optimizer_init';
+/** Weights are made or read: what fills the device is weights, and how many are still to come is unknown. */
+export type WeightsActivity = 'model_construction' | 'weight_loading';
 
 /** A function and its file. */
 interface Place {

@@ -5,7 +5,7 @@ import type { Frame } from '../../attribution/frames/call-site.js';
 import { labelOf } from '../../attribution/match/classify-stack.js';
 import { compilePatterns, type FrameTest, namedFrame } from '../../attribution/match/frame-pattern.js';
 import { type ActivityData, activityData } from '../../knowledge/activities.js';
-import { activityOf } from './activity.js';
+import { activityOf, type WeightsActivity } from './activity.js';
 
 /** Innermost first; `source`: the line of code, where a traceback prints it. */
 export interface CodeFrame extends Frame {
@@ -72,4 +72,16 @@ export function failingActivity(frames: readonly CodeFrame[]): string | null {
     if (fitting !== undefined) return fitting.id;
   }
   return null;
+}
+
+const MAKES_WEIGHTS: ReadonlySet<string> = new Set<WeightsActivity>(['model_construction', 'weight_loading']);
+
+export function isOfWeights(activity: string | null): activity is WeightsActivity {
+  return activity !== null && MAKES_WEIGHTS.has(activity);
+}
+
+/** Null for all that does not make weights. */
+export function weightsActivity(frames: readonly CodeFrame[]): WeightsActivity | null {
+  const activity = failingActivity(frames);
+  return isOfWeights(activity) ? activity : null;
 }

@@ -165,19 +165,35 @@ const profiled =
   };
 
 const MOST_NAMED = 3;
+/** Of the device: with so much live, what else is on it is hardly all that is to be gained. */
+const LIVE_SHARE = 0.9;
 
 const EXTERNAL_PRESSURE: Readonly<Record<string, Describe>> = {
-  owner_unknown: outside(step('find_holder')),
+  owner_unknown: outside(({ allocated, total }) => ({
+    steps: [
+      'find_holder',
+      ...(allocated!.bytes > LIVE_SHARE * total!.bytes ? (['lower_live_or_request'] as const) : []),
+    ],
+  })),
   sibling_processes: outside(step('set_device')),
-  other_processes: outside(({ monitor, jobProcesses = [] }, _, { numbers }) => {
+  other_processes: outside((facts, add, { numbers, doubts }) => {
+    const { monitor, jobProcesses = [], engineSign } = facts;
     const known = jobProcessSteps(jobProcesses);
     const pids = new Set(jobProcesses.map(({ pid }) => pid));
     const unnamed = (monitor?.others ?? []).filter(({ pid }) => pid === null || !pids.has(pid));
     const items = processesOf(unnamed.slice(0, MOST_NAMED));
+    const general = doubts.includes('weights_follow') ? (['lower_live_or_request'] as const) : [];
     // Unknown processes are looked for only where those of the job are not most of it.
     if (2 * sumOf(jobProcesses.map(({ bytes }) => bytes)) >= (numbers['foreign_bytes'] ?? 0) && known.length > 0)
-      return { details: { items: itemsOf(jobProcesses).slice(0, MOST_NAMED) }, steps: known };
-    return { details: { items }, steps: [items.length === 0 ? 'find_process' : { kind: 'end_processes', items }] };
+      return { details: { items: itemsOf(jobProcesses).slice(0, MOST_NAMED) }, steps: [...known, ...general] };
+    if (doubts.includes('own_engine')) {
+      if (engineSign != null) add('engine_sign', engineSign.source, { names: { sign: engineSign.sign } });
+      return { details: { items, names: { owner: 'engine' } }, steps: [{ kind: 'try_engine', items }, ...general] };
+    }
+    return {
+      details: { items },
+      steps: [items.length === 0 ? 'find_process' : { kind: 'end_processes', items }, ...general],
+    };
   }),
   profiled: outside(profiled('see_nsys')),
   profiled_nccl: outside(profiled('fewer_communicators')),

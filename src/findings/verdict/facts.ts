@@ -5,8 +5,8 @@ import { type Figures, type Statement, statement } from '../../model/statement.j
 import type { Evidence, EvidenceKind, EvidenceTopic } from '../../model/verdict.js';
 import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
-import type { Activity } from '../stacks/activity.js';
-import type { JobProcess } from './job-processes.js';
+import type { Activity, WeightsActivity } from '../stacks/activity.js';
+import type { EngineSign, JobProcess } from './job-processes.js';
 
 /** The source of a device total that the user gave. */
 export const CAPACITY: Place = { option: '--capacity' };
@@ -93,7 +93,7 @@ export interface TraceFacts {
    * them.
    */
   readonly repeatedBytes: number;
-  readonly activity: Activity | null;
+  readonly activity: Activity | WeightsActivity | null;
   /** Live bytes of that same activity: of a checkpoint whatever their age, of others those of the failing step. */
   readonly activityBytes: number;
   /** Of those, blocks as large as another block that is live for another purpose: second copies. */
@@ -152,7 +152,7 @@ export interface EarlyGrowth {
 export interface RunSide {
   /** Iterations completed in the failing launch; null where none are printed. */
   readonly completed: number | null;
-  readonly activity: Activity | null;
+  readonly activity: Activity | WeightsActivity | null;
   /** Its source, for evidence. */
   readonly activitySource: Place | null;
   /** Highest allocated memory this rank, or one of its stage, printed in that launch. */
@@ -216,6 +216,8 @@ export interface OomFacts {
   readonly otherProcesses: readonly Figure[];
   /** Those of them that the logs name. */
   readonly jobProcesses?: readonly JobProcess[] | undefined;
+  /** Null without other processes, too. */
+  readonly engineSign?: EngineSign | null | undefined;
   /** Printed figures that the rest of the message contradicts: they are left out. */
   readonly impossible?: readonly string[];
   /** A memory fraction's limit. */

@@ -7,7 +7,7 @@ import { GIB } from '../../model/units.js';
 import { isSharded } from '../settings/sharded.js';
 import { asNumber } from '../settings/values.js';
 import type { View } from '../settings/view.js';
-import { activityOfText, type CodeFrame, failingActivity } from '../stacks/failing-activity.js';
+import { activityOfText, type CodeFrame, failingActivity, isOfWeights } from '../stacks/failing-activity.js';
 import type { EvidenceLog, Figure, OomFacts } from './facts.js';
 
 export interface FailingSite {
@@ -53,8 +53,6 @@ export function failingSite(all: readonly CodeFrame[], place: Place, text = ''):
   };
 }
 
-/** Weights are made or read: what fills the device is weights. */
-const MAKES_WEIGHTS: ReadonlySet<string> = new Set(['model_construction', 'weight_loading']);
 /** A request this large, against the device, is one tensor to look at. */
 const LARGE_SHARE = 1 / 3;
 /** Of all that is live: smaller requests match it by accident. */
@@ -113,8 +111,7 @@ function sizeOf(facts: OomFacts, site: FailingSite | null, context: SizeContext 
   const activity = site?.activity ?? null;
   if (request === null) return null;
   if (total !== null && request.bytes > total.bytes) return { kind: 'beyond_device', numbers: {} };
-  const isWeights = activity !== null && MAKES_WEIGHTS.has(activity);
-  if (isWeights && allocated !== null && context !== null) {
+  if (isOfWeights(activity) && allocated !== null && context !== null) {
     const ranks = equalRanks(allocated, activity, context);
     if (ranks > 1) return { kind: 'equal_ranks', numbers: { ranks, live_bytes: allocated.bytes } };
   }

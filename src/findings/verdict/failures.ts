@@ -11,11 +11,10 @@ import { readLogFacts } from '../run/log-facts.js';
 import type { Message } from '../run/message.js';
 import { factsOfRun } from '../settings/facts-of-run.js';
 import { View } from '../settings/view.js';
-import type { Activity } from '../stacks/activity.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { CAPACITY, type Figure, type Growth, type OomFacts, type RunSide, type TraceFacts } from './facts.js';
 import { type FailingSite, failingSite, readFrames, type SizeContext } from './failing-site.js';
-import { type JobProcess, readJobProcesses } from './job-processes.js';
+import { readEngineSign, readJobProcesses } from './job-processes.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 import { readTracedOoms, type SnapshotOom } from './traced-ooms.js';
 import { ensureFacts } from './write-facts.js';
@@ -97,14 +96,16 @@ async function failuresOf(
   const rows = await store.all('verdict.failures', { run_id: runId });
   const hasOthers = rows.some(({ other_processes_bytes: bytes }) => bytes !== null && bytes > 0);
   const processesAt = hasOthers ? await readJobProcesses(store, runId) : () => [];
+  const isShared = hasOthers || rows.some((row) => context?.of(row).monitor?.others != null);
+  const engineSign = isShared ? await readEngineSign(store, runId) : null;
   const siteOf = await sitesOf(store, rows);
   const failures = rows.map((row): TracedFailure | MessageFailure => {
-    const jobProcesses = processesAt(row.message_path, row.message_line);
+    const neighbours = { jobProcesses: processesAt(row.message_path, row.message_line), engineSign };
     const oom = traced[row.failure];
     const rank = context?.of(row);
-    if (oom === undefined) return { ...messageFailureOf(row, rank, total, jobProcesses), site: siteOf(row) };
+    if (oom === undefined) return { ...messageFailureOf(row, rank, total, neighbours), site: siteOf(row) };
     const trace = traceOf(row, oom, { steps: steps.get(row.failure) ?? [], kept: kept.get(row.failure) ?? [] });
-    const facts = { ...factsOf(row, { oom, rank, total }), trace, jobProcesses };
+    const facts = { ...factsOf(row, { oom, rank, total }), trace, ...neighbours };
     return { facts, oom, message: messageOf(row), rank, site: siteOf(row), sizes: null };
   });
   const sizes = { failures, view: context === null ? null : new View(await factsOfRun(store, runId)) };
@@ -144,10 +145,10 @@ export function messageFailureOf(
   row: FactRow,
   rank?: RankContext,
   total?: Figure,
-  jobProcesses: readonly JobProcess[] = [],
+  neighbours: Pick<OomFacts, 'jobProcesses' | 'engineSign'> = {},
 ): MessageFailure {
   const site = failingSite(readFrames(row.frames), messagePlace(row), row.text ?? '');
-  const facts = { ...factsOf(row, { oom: undefined, rank, total }), jobProcesses };
+  const facts = { ...factsOf(row, { oom: undefined, rank, total }), ...neighbours };
   return { facts, oom: null, message: messageOf(row)!, rank, site, sizes: null };
 }
 
@@ -267,7 +268,7 @@ function runSideOf(row: FactRow, rank: RankContext | undefined, printed: Place):
     stage === null || ofRank === null || bytes === null ? [] : [{ stage, rank: ofRank, bytes }];
   return {
     completed: row.completed_steps,
-    activity: row.run_activity as Activity | null,
+    activity: row.run_activity as RunSide['activity'],
     activitySource: rank === undefined ? printed : (rank.activity?.source ?? null),
     highestBytes: row.highest_bytes,
     stage: row.stage,
@@ -318,7 +319,7 @@ function traceOf(row: FactRow, oom: SnapshotOom, { steps, kept }: TraceRows): Tr
       bytesPerStep,
     })),
     repeatedBytes: row.repeated_bytes!,
-    activity: row.trace_activity as Activity | null,
+    activity: row.trace_activity as TraceFacts['activity'],
     activityBytes: row.activity_bytes!,
     copiedBytes: row.copied_bytes!,
     wholeStep:

@@ -31,6 +31,17 @@ export async function readJobProcesses(
     }));
 }
 
+/** What shows that the run trains and generates on the same devices. */
+export interface EngineSign {
+  readonly sign: string;
+  readonly source: Place;
+}
+
+export async function readEngineSign(store: Store, runId: number): Promise<EngineSign | null> {
+  const row = await store.one('incident.engine_sign', { run_id: runId });
+  return row === undefined ? null : { sign: row.sign, source: { path: row.display_path, line: row.line } };
+}
+
 /**
  * Names of what serves or generates: actors of NeMo RL, OpenRLHF, verl, slime and SkyRL; processes of vLLM (EngineCore,
  * Worker_TP0, RayWorkerWrapper) and SGLang.

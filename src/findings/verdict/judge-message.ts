@@ -187,7 +187,15 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
           contributors,
           captures: [],
           missing: [],
-          steps: [...jobSteps(facts, held.cause, held.numbers), ...stepsOf(steps)],
+          steps: [
+            ...jobSteps(facts, held.cause, held.numbers),
+            ...stepsOf(steps),
+            ...stepsOf(
+              serving.some(({ contributor }) => contributor === 'sibling_processes') && cause === 'capacity'
+                ? ['set_device']
+                : [],
+            ),
+          ],
         };
   const captureIds = new Set(described.captures.map(({ id }) => id));
   return {

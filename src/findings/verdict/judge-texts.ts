@@ -2,9 +2,10 @@
 import { FACT_RULES } from '../../model/derived-tables.js';
 import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import { activityOf } from '../stacks/activity.js';
 import { type Judged, readJudged } from './combine.js';
+import { codeFrames } from './failing-site.js';
 import { type MessageFailure, messageFailureOf } from './failures.js';
+import { activityOfTraceback } from './rank-facts.js';
 import { deleteRows, FACT_TABLES, insertFacts } from './write-facts.js';
 
 export interface JudgedText {
@@ -28,12 +29,12 @@ export async function judgeTexts(
     );
     await scratch.insertRows(
       'judged_rank',
-      rows.map(({ rank, frame }, i) => ({
+      rows.map(({ rank, frame, frames = [] }, i) => ({
         run_id: i,
         rank,
         own_rank: rank,
-        // Its traceback's innermost frame is all that is known of it.
-        activity: frame === null ? null : activityOf([{ name: frame.function, filename: frame.file }]),
+        // Its traceback is all that is known of it.
+        activity: activityOfTraceback(frame, codeFrames(frames)),
         nccl_signs: 0,
       })),
     );

@@ -14,8 +14,10 @@ import type { Store } from '../../store/store.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
 import { type MonitorFacts, readMonitored } from '../outside/monitor-facts.js';
 import { type RunTexts, readRunTexts } from '../run/run-texts.js';
-import { type Activity, activityOf } from '../stacks/activity.js';
+import { activityOf } from '../stacks/activity.js';
+import { type CodeFrame, weightsActivity } from '../stacks/failing-activity.js';
 import type { AllocatorFacts, RunSide } from './facts.js';
+import { readFrames } from './failing-site.js';
 
 type EnvRow = QueryRow<'log.env'>;
 
@@ -47,7 +49,8 @@ export async function readRankFacts(store: Store, runId: number): Promise<RanksF
   const texts = await readRunTexts(store, runId);
   const profiled = await readDriverMemory(store, runId);
   const monitored = await readMonitored(store, runId);
-  const activityOfRank = activityInLog(texts);
+  const framesAt = await readTracebacks(store, runId);
+  const activityOfRank = activityInLog(texts, framesAt);
   const ncclFailed = ncclFailures(texts);
   return {
     hasEnvironment: env.length > 0,
@@ -96,19 +99,40 @@ function allocatorOf(rows: readonly EnvRow[], rank: number | null): AllocatorSet
 }
 
 interface LoggedActivity {
-  readonly activity: Activity;
+  readonly activity: NonNullable<RunSide['activity']>;
   readonly source: Place;
 }
 
-/** From the innermost frame of the rank's own traceback. */
-function activityInLog(texts: RunTexts): (rank: number | null) => LoggedActivity | null {
+type Tracebacks = (incident: LogIncident) => readonly CodeFrame[];
+
+async function readTracebacks(store: Store, runId: number): Promise<Tracebacks> {
+  const rows = await store.all('incident.frames', { run_id: runId });
+  const frames = new Map(rows.map((row) => [`${row.line} ${row.display_path}`, row.frames]));
+  return ({ file, line }) => readFrames(frames.get(`${line} ${file}`) ?? null);
+}
+
+/** By the innermost frame outside libraries; whether weights are made shows in any frame. */
+export function activityOfTraceback(
+  frame: LogIncident['frame'],
+  frames: readonly CodeFrame[],
+): NonNullable<RunSide['activity']> | null {
+  const known = frame === null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
+  return known ?? weightsActivity(frames);
+}
+
+/** From the rank's own traceback. */
+function activityInLog(texts: RunTexts, framesAt: Tracebacks): (rank: number | null) => LoggedActivity | null {
   const { incidents, attempt } = texts;
   const failures = incidents.filter((one) => one.attempt === attempt && one.is_oom && one.frame !== null);
   const ofRank = groupBy(failures, (one) => one.rank);
-  return (rank) => activityAt(texts, ofRank.get(rank)?.[0] ?? (rank === null ? failures[0] : undefined));
+  return (rank) => activityAt(texts, ofRank.get(rank)?.[0] ?? (rank === null ? failures[0] : undefined), framesAt);
 }
 
-function activityAt({ attempt, phases }: RunTexts, incident: LogIncident | undefined): LoggedActivity | null {
+function activityAt(
+  { attempt, phases }: RunTexts,
+  incident: LogIncident | undefined,
+  framesAt: Tracebacks,
+): LoggedActivity | null {
   const announcedLoad = phases.find((one) => one.attempt === attempt && one.phase === 'checkpoint_load');
   if (incident?.frame == null) {
     // Without a traceback, the last announced phase is used; `no checkpoint to load` is announced in the same place.
@@ -120,8 +144,7 @@ function activityAt({ attempt, phases }: RunTexts, incident: LogIncident | undef
     const { display_path: path, line } = announcedLoad;
     return { activity: 'checkpoint_load', source: { path: path, line: line } };
   }
-  const { function: name, file } = incident.frame;
-  let activity = activityOf([{ name, filename: file }]);
+  let activity = activityOfTraceback(incident.frame, framesAt(incident));
   if (activity === null) return null;
   const trains = phases.some((one) => one.attempt === attempt && one.phase === 'training');
   // The functions that gather a state dict are the same; before training begins there is nothing to save.

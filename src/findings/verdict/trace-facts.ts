@@ -7,6 +7,7 @@ import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { SqlValue } from '../../store/to-duckdb.js';
 import { activityOf } from '../stacks/activity.js';
+import { weightsActivity } from '../stacks/failing-activity.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { type PassedSpan, readStepClock } from './step-clock.js';
 
@@ -52,7 +53,7 @@ export async function readTraceFacts(store: Store, oom: QueryRow<'verdict.traced
       is_whole: startsEmpty,
       has_earlier_states: live.some((row) => row.older_blocks > 0 && activityAt(row.stack_id) === 'optimizer_init'),
       repeated_bytes: repeated?.bytes ?? 0,
-      activity,
+      activity: activity ?? weightsActivity((stackId === null ? undefined : stacks.get(stackId)) ?? []),
       activity_bytes: ownStacks.reduce(
         (sum, { bytes, step_bytes }) => sum + (isCheckpoint || clock === null ? bytes : step_bytes),
         0,

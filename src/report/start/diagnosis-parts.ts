@@ -143,8 +143,12 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
   const pasted = isOneCommand ? [distinct.join(' ')] : distinct.slice(0, MOST_PASTED);
   // A comment to read is not a line to paste.
   if (chosen.length === 0 || pasted.length === 0 || pasted.every((line) => line.trimStart().startsWith('#')))
-    // The allocator's part alone, or what forbids it, is rarely all.
-    return { pasted: [], texts: verdict.next.slice(0, 2), isEnough: verdict.cause !== 'fragmentation' };
+    // The allocator's part alone, what forbids it, or finding out is rarely all.
+    return {
+      pasted: [],
+      texts: verdict.next.slice(0, 2),
+      isEnough: verdict.cause !== 'fragmentation' && action?.step?.kind !== 'find_holder',
+    };
   const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
   return { pasted, texts: [fixFigures(chosen), ...more], isEnough: chosen.every(({ closes }) => closes === true) };
 }

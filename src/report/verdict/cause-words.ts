@@ -116,7 +116,7 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Words>> = {
   owner_unknown: (v) =>
     `${v.bytes('outside_bytes')} of the device are outside this process's PyTorch; the message does not name their owner`,
   other_processes: (v) =>
-    `other processes hold ${v.bytes('foreign_bytes')} of the device${v.items.length === 0 ? '' : `: ${listed(v.items, processWords)}`}`,
+    `other processes hold ${v.bytes('foreign_bytes')} of the device${v.items.length === 0 ? '' : `: ${listed(v.items, processWords)}`}${v.has('owner') ? '; it may be this job’s own inference engine' : ''}`,
   profiled,
   profiled_nccl: profiled,
   nccl_signs: (v) => `${outsideOfProcess(v)} of this process are outside PyTorch, and NCCL is set up to hold much`,
@@ -231,6 +231,10 @@ const DOUBTS: Readonly<Record<string, Words>> = {
     `${v.bytes('checkpoint_bytes')} are copies of a checkpoint that was being written, and would have grown further`,
   small_pieces_elsewhere: (v) =>
     `${v.bytes('cached_elsewhere_bytes')} in small pieces of the default pool would be enough in sum`,
+  own_engine: () =>
+    'no log names the other process, and this run trains and generates on the same devices: it may be its own inference engine',
+  weights_follow: (v) =>
+    `weights were being made or read, and how many were still to come is unknown: without the other process ${v.bytes('left_bytes')} would be left`,
   lines_grow: () => 'printed memory grows from iteration to iteration, the trace does not show it',
 };
 

@@ -248,6 +248,7 @@ const EVIDENCE: Readonly<Record<EvidenceKind, Words>> = {
   fullest_stage: (v) =>
     `stage ${v.number('failing_stage')} of ${v.count('stages')} held ${v.bytes('own_stage_bytes')} at its peak (rank ${v.number('own_rank')}), of the other stages none more than ${v.bytes('next_stage_bytes')} (stage ${v.number('next_stage')}, rank ${v.number('next_rank')}) in the same iterations`,
   job_process: (v) => `pid ${v.number('pid')} is ${v.name('process')} of this job: ${v.bytes('bytes')} of the device`,
+  engine_sign: (v) => `${v.name('sign')}: this run trains and generates on the same devices`,
   impossible_figures: (v) =>
     `left out, since the rest of the message contradicts it: ${v.items.map(({ name }) => name).join(', ')} in use by a process or as a limit`,
   outside_pytorch: (v) =>

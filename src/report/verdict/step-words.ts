@@ -55,9 +55,12 @@ const STEPS: Readonly<Record<StepKind, string | Words>> = {
   check_host_limit:
     'check the limits of the container and the host: cgroup memory.max, ulimit -l and ulimit -v (pinned memory and address space are refused with the same error)',
   check_driver: 'look for errors of the driver (dmesg, Xid lines): it reports some of them as out of memory',
-  find_holder: 'run nvidia-smi on that host: another process, or a leftover of a killed one, holds the device',
+  find_holder:
+    'find out with nvidia-smi on that host who holds it: this job’s NCCL, libraries or inference engine, or another process (a leftover of a killed one)',
   find_process: 'find the process with nvidia-smi on that host and end it, or move this rank to a free device',
   end_processes: (v) => `end ${listed(v.items, processWords)} on that host, or move this rank to a free device`,
+  try_engine: (v) =>
+    `${v.items.length === 0 ? 'the other process' : listed(v.items, processWords)} may be this job’s own inference engine: put it to sleep, or lower its memory share (gpu_memory_utilization; SGLang: mem_fraction_static), before training; end it only if nvidia-smi and ps on that host show that it is foreign`,
   lower_engine_share: (v) =>
     `give ${listed(v.items, processWords)} of this job less of the device: a smaller memory share (gpu_memory_utilization; SGLang: mem_fraction_static), a deeper sleep level, or free its weights before training; else give training less`,
   move_job_process: (v) =>

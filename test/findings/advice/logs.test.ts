@@ -27,9 +27,22 @@ const shared = (other: string, own: string): string =>
   `which 1.00 GiB is free. Process ${other} has 30.00 GiB memory in use. Process ${own} has 48.00 GiB memory in use. ` +
   'Of the allocated memory 46.00 GiB is allocated by PyTorch, and 1.00 GiB is reserved by PyTorch but unallocated.';
 
+const contexts =
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 136.00 MiB. GPU 0 has a total capacity of 23.65 GiB of ' +
+  'which 93.81 MiB is free. Process 1 has 398.00 MiB memory in use. Process 3 has 398.00 MiB memory in use. Process 4 ' +
+  'has 398.00 MiB memory in use. Process 2 has 22.37 GiB memory in use. Of the allocated memory 21.90 GiB is allocated ' +
+  'by PyTorch, and 2.30 MiB is reserved by PyTorch but unallocated.';
+const small =
+  'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 260.00 MiB. GPU 0 has a total capacity of 21.95 GiB of ' +
+  'which 202.62 MiB is free. Process 77 has 18.46 GiB memory in use. Including non-PyTorch memory, this process has ' +
+  '3.28 GiB memory in use. Of the allocated memory 2.96 GiB is allocated by PyTorch, and 12.47 MiB is reserved by ' +
+  'PyTorch but unallocated.';
+
 const lineOf = (text: string): string =>
   text
     .replace(/^OOM$/, message('12.00 GiB', '76.00 GiB', '512.00 MiB'))
+    .replace(/^CONTEXTS$/, contexts)
+    .replace(/^SMALL 77$/, small)
     .replace(/^IN_PIECES$/, message('4.00 GiB', '60.00 GiB', '16.00 GiB'))
     .replace(/^SCORES$/, message('30.00 GiB', '50.00 GiB', '512.00 MiB'))
     .replace(/SHARED (\d+) (\d+)$/, (_, other: string, own: string) => shared(other, own));

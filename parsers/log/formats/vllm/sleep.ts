@@ -84,3 +84,21 @@ export const SLEEP_MODE: LineFormat = {
     emit(configFinding(key, 'True', 'log banner'));
   },
 };
+
+/** Settings that place engine and trainer on the same devices, wherever they are printed. */
+export const COLOCATED: LineFormat = {
+  form: 'line',
+  id: 'engine.colocated',
+  title: 'Engine and trainer share the devices',
+  producer: 'SkyRL, OpenRLHF, slime, NeMo RL, TRL',
+  versions: '2024 and later',
+  source:
+    'SkyRL trainer.placement.colocate_all; OpenRLHF --colocate_all_models; slime --colocate; NeMo RL colocated.enabled; TRL vllm_mode; ids of SkyRL’s tests',
+  anchors: ['colocate'],
+  fields: { key: 'the setting, which is on', flag: 'the same as a flag', test: 'parameters of a test' },
+  pattern:
+    /\b(?<key>colocate_(?:all|all_models|actor_ref)|colocated\.enabled|vllm_mode)['"]?(?:=|: ?| )['"]?(?:True|true|1|colocate)\b|(?<=\s)--(?<flag>colocate(?:_all_models|_actor_ref)?)(?=\s|$)(?! (?:False|false|0)\b)|(?<test>\[colocate_\w{1,80}\])/g,
+  read({ key, flag }, emit) {
+    emit(configFinding(key ?? flag ?? 'colocated_engine', key === 'vllm_mode' ? 'colocate' : 'True', 'log banner'));
+  },
+};
