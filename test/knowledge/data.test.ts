@@ -138,7 +138,13 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     activities: [
       {
         ...{ id: /[a-z_]+/, source: 'string', 'outer?': oneOf(true), 'known?': oneOf(true), 'code?': 'string' },
-        ...{ 'phases?': LIST, 'labels?': LIST, 'at?': anyOf(FRAME, [FRAME]), 'without?': anyOf(FRAME, [FRAME]) },
+        ...{
+          'words?': 'string',
+          'phases?': LIST,
+          'labels?': LIST,
+          'at?': anyOf(FRAME, [FRAME]),
+          'without?': anyOf(FRAME, [FRAME]),
+        },
         ...{ 'first?': LIST, 'last?': LIST, 'no_use?': LIST },
       },
     ],

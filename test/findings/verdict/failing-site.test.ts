@@ -114,7 +114,7 @@ describe('the failing line of a log', () => {
     ['frames-behind', 'logits_loss', undefined, 'chunked-loss'],
     ['another-rank', 'weight_loading', undefined, 'shard-weights'],
     ['evaluating', 'evaluation', undefined, 'smaller-evaluation'],
-    ['beyond-device', undefined, 'beyond_device', 'smaller-batch'],
+    ['beyond-device', undefined, 'beyond_device', 'look-at-tensor'],
   ] as const)('%s: %s, size %s, first %s', async (run, activity, size, fix) => {
     const answer = await siteOf(run);
     expect(answer.verdict?.cause).toBe('capacity');
