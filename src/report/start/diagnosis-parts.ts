@@ -150,7 +150,14 @@ export function fixParts(verdict: Verdict, result: DiagnoseResult): FixParts {
       isEnough: verdict.cause !== 'fragmentation' && action?.step?.kind !== 'find_holder',
     };
   const more = verdict.next.length > 1 ? [`then: ${verdict.next[1]!}`] : [];
-  return { pasted, texts: [fixFigures(chosen), ...more], isEnough: chosen.every(({ closes }) => closes === true) };
+  // What a setting of a trainer does is not clear from its name.
+  const isOfTrainer = chosen.some(({ paste }) => paste.trainer.length > 0);
+  const [what = ''] = verdict.next;
+  return {
+    pasted,
+    texts: [isOfTrainer ? what : fixFigures(chosen), ...more],
+    isEnough: chosen.every(({ closes }) => closes === true),
+  };
 }
 
 /** What a fix saves and costs, how each is known, and whether it is enough. */
