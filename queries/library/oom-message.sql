@@ -107,13 +107,12 @@ SELECT
   list_sum(list_transform(figure.others, lambda each: each.p))::BIGINT AS other_processes_precision_bytes,
   coalesce(len(figure.siblings), 0)::INTEGER AS sibling_processes,
   coalesce(list_sum(list_transform(figure.siblings, lambda each: each.bytes)), 0)::BIGINT AS sibling_bytes,
-  -- What cannot be a size at all was left out by the reader.
-  list_concat(coalesce(figure.impossible, []), coalesce(list_filter([regexp_extract(note.text, '\d[\d.]* \w+iB|\d+ bytes')],
-    lambda printed: printed <> ''), [])) AS impossible,
+  -- What cannot be a size at all was left out by the reader, with a note.
+  list_concat(coalesce(figure.impossible, []), CASE WHEN EXISTS (FROM ingest_note AS note WHERE note.source_id = incident.source_id
+    AND note.line = incident.line AND note.kind = 'impossible_figure') THEN ['2^63 bytes or more'] ELSE [] END) AS impossible,
   figure.allowed AS allowed_bytes, CASE WHEN figure.allowed IS NOT NULL THEN figure.allowed_p END::BIGINT AS allowed_precision_bytes,
   figure.free_inside_p::BIGINT AS cached_precision_bytes
 FROM incident
 JOIN source ON source.source_id = incident.source_id
 JOIN run ON run.run_id = source.run_id
 LEFT JOIN small AS figure ON figure.incident_id = incident.incident_id
-LEFT JOIN ingest_note AS note ON note.source_id = incident.source_id AND note.line = incident.line AND note.kind = 'impossible_figure'

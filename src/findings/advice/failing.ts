@@ -2,6 +2,7 @@
 import { type ActivityData, activityData } from '../../knowledge/activities.js';
 import type { Evidence, StepKind } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
+import { LARGE_SHARE } from '../stacks/failing-activity.js';
 import { idleBytes, type Situation } from './situation.js';
 
 /** Ranks of fixes; those that act on what failed have the numbers below, in the order to try them. */
@@ -15,9 +16,6 @@ interface ListedFix {
   readonly acts_on?: string | undefined;
   readonly site?: 'activity' | 'size' | undefined;
 }
-
-/** A request of this share of the device, or of what is idle in the cache, is one tensor to look at. */
-export const LARGE_SHARE = 1 / 3;
 
 export function isLargeRequest(situation: Situation): boolean {
   const bytes = situation.verdict.request?.bytes ?? null;

@@ -74,6 +74,9 @@ export function failingActivity(frames: readonly CodeFrame[]): string | null {
   return null;
 }
 
+/** A request of this share of the device, or of what is idle in the cache, is one tensor to look at. */
+export const LARGE_SHARE = 1 / 3;
+
 const MAKES_WEIGHTS: ReadonlySet<string> = new Set<WeightsActivity>(['model_construction', 'weight_loading']);
 
 export function isOfWeights(activity: string | null): activity is WeightsActivity {

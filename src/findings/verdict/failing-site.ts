@@ -7,7 +7,13 @@ import { GIB } from '../../model/units.js';
 import { isSharded } from '../settings/sharded.js';
 import { asNumber } from '../settings/values.js';
 import type { View } from '../settings/view.js';
-import { activityOfText, type CodeFrame, failingActivity, isOfWeights } from '../stacks/failing-activity.js';
+import {
+  activityOfText,
+  type CodeFrame,
+  failingActivity,
+  isOfWeights,
+  LARGE_SHARE,
+} from '../stacks/failing-activity.js';
 import type { EvidenceLog, Figure, OomFacts } from './facts.js';
 
 export interface FailingSite {
@@ -53,8 +59,6 @@ export function failingSite(all: readonly CodeFrame[], place: Place, text = ''):
   };
 }
 
-/** A request this large, against the device, is one tensor to look at. */
-const LARGE_SHARE = 1 / 3;
 /** Of all that is live: smaller requests match it by accident. */
 const LEAST_COPY_BYTES = GIB;
 const COPY_DOUBT = 0.03;

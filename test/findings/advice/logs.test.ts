@@ -12,6 +12,7 @@ interface Case {
   readonly omits?: readonly string[];
   readonly useless?: readonly string[];
   readonly next?: readonly string[];
+  readonly evidence?: readonly string[];
   readonly pastes?: Readonly<Record<string, readonly string[]>>;
   readonly titles?: Readonly<Record<string, string>>;
 }
@@ -71,6 +72,8 @@ describe.each(Object.entries(GROUPS))('%s', (_, cases) => {
     }
     for (const [id, title] of Object.entries(one.titles ?? {}))
       expect(advice!.fixes.find((fix) => fix.id === id)?.title).toContain(title);
+    const evidence = verdict!.evidence.map(({ text }) => text).join('\n');
+    for (const text of one.evidence ?? []) expect(evidence).toContain(text);
     const texts = verdict!.next.join('\n');
     for (const expected of next) {
       if (expected.startsWith('!')) expect(texts).not.toContain(expected.slice(1));

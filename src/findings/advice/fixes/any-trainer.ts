@@ -1,10 +1,10 @@
 /** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
 import type { Looked } from '../../settings/facts.js';
+import { isOfWeights } from '../../stacks/failing-activity.js';
 import { failingActivityOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
 import { hasDeepSpeed, isLora, isShardedRun, trainerLines, trainerOf } from '../trainer.js';
 
-const WEIGHTS: ReadonlySet<string> = new Set(['model_construction', 'weight_loading']);
 const NOTHING = { settings: {}, env: {} };
 const unknownSaving = (text: string) => ({ bytes: null, by: null, text });
 
@@ -72,7 +72,7 @@ const shard = fixSpec('shard-state', (context) => {
   const { view, situation } = context;
   if (isShardedRun(situation, view) || context.config.world === 1) return [];
   // As the weights are made, or loaded, the fix for just that takes its place.
-  if (WEIGHTS.has(failingActivityOf(situation) ?? '')) return [];
+  if (isOfWeights(failingActivityOf(situation))) return [];
   const [first = ''] = trainerLines(situation, view, 'shard-state');
   const how =
     hasDeepSpeed(situation, view) || /deepspeed/.test(first)

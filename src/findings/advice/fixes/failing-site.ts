@@ -3,7 +3,8 @@
 import { activityData } from '../../../knowledge/activities.js';
 import { GIB } from '../../../model/units.js';
 import { isFullySharded, zeroStage } from '../../settings/sharded.js';
-import { failingActivityOf, failingSiteOf, LARGE_SHARE } from '../failing.js';
+import { LARGE_SHARE } from '../../stacks/failing-activity.js';
+import { failingActivityOf, failingSiteOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, type Proposal, unmeasured, wordOf } from '../fix.js';
 import { attentionOf, hasDeepSpeed, hasImages, trainerLines, trainerOf } from '../trainer.js';
 
