@@ -95,7 +95,7 @@ for (const file of files) {
     failed = true;
   }
   const segments = file.split('/');
-  const folder = segments.slice(0, file.startsWith('src/findings/') ? 3 : 2).join('/');
+  const folder = segments.slice(0, /^src\/(?:findings|derive)\//.test(file) ? 3 : 2).join('/');
   const key = segments.length < 3 ? segments[0] : folder;
   const add = (_pattern, word, line) => {
     counts.set(key, (counts.get(key) ?? 0) + 1);

@@ -4,8 +4,8 @@
  */
 
 import { compiledRules } from '../src/attribution/built-in-rules.js';
-import { attributeDevice } from '../src/findings/attribution/attribute-device.js';
-import { deviceHistory } from '../src/findings/trace/device-history.js';
+import { attributeDevice } from '../src/derive/attribution/attribute-device.js';
+import { deviceHistory } from '../src/derive/trace/device-history.js';
 import { openStore } from '../src/store/open-store.js';
 
 const [, , db] = process.argv;

@@ -8,8 +8,8 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** What every topic of src/findings may import. */
-const BELOW_FINDINGS = [
+/** What every topic of src/derive and src/findings may import. */
+const BELOW_TOPICS = [
   'src/model',
   'src/store',
   'queries',
@@ -19,9 +19,15 @@ const BELOW_FINDINGS = [
   'src/knowledge',
 ];
 
+/** Topics of src/derive; each may import those before it. The list of steps, at its top, imports all. */
+const DERIVED = [
+  ...['run', 'stacks', 'trace', 'nsys', 'outside', 'settings', 'lint', 'state', 'attribution', 'estimate', 'measure'],
+  ...['replay', 'verdict'],
+];
+
 /**
- * Topics of src/findings that read or compute the facts of a run; each may import those before it. Every other topic
- * imports facts only: two of them meet in `flows`, which may import all.
+ * Topics of src/findings that read facts of a run; each may import those before it. Every other topic imports facts
+ * only: two of them meet in `flows`, which may import all.
  */
 const FACTS = [
   'run',
@@ -33,7 +39,6 @@ const FACTS = [
   'lint',
   'state',
   'attribution',
-  'estimate',
   'diff',
   'measure',
 ];
@@ -54,7 +59,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Starts git.
   'src/git': ['src/model'],
   'src/store': ['src/model', 'queries'],
-  'src/ingest': ['src/model', 'parsers', 'src/store', 'src/allocator', 'src/attribution', 'src/knowledge'],
+  'src/derive': [...BELOW_TOPICS, 'src/derive/*'],
+  'src/ingest': [
+    'src/model',
+    'parsers',
+    'src/store',
+    'src/derive',
+    'src/allocator',
+    'src/attribution',
+    'src/knowledge',
+  ],
   // Reads a run as ingest does, and writes it as files.
   'src/redact': ['src/model', 'src/knowledge', 'src/text', 'src/sqlite', 'parsers', 'parsers/*', 'src/ingest'],
   queries: [],
@@ -65,6 +79,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'parsers',
     'src/store',
     'src/ingest',
+    'src/derive',
+    'src/derive/*',
     'src/git',
     'src/redact',
     'src/findings/*',
@@ -81,17 +97,21 @@ function folderOf(file: string): string {
   const parts = file.split(sep);
   if (parts[0] === 'parsers') return parts.length > 2 ? 'parsers/*' : 'parsers';
   if (parts[0] === 'queries') return 'queries';
-  if (parts[1] === 'findings') return parts.slice(0, 3).join('/');
+  if (parts[1] === 'findings' || (parts[1] === 'derive' && parts.length > 3)) return parts.slice(0, 3).join('/');
   return parts.slice(0, 2).join('/');
 }
 
 function allowedFor(folder: string): readonly string[] | undefined {
+  const derived = /^src\/derive\/(.+)$/.exec(folder)?.[1];
+  if (derived !== undefined)
+    return [...BELOW_TOPICS, ...DERIVED.slice(0, DERIVED.indexOf(derived)).map((name) => `src/derive/${name}`)];
   const topic = /^src\/findings\/(.+)$/.exec(folder)?.[1];
   if (topic === undefined) return MAY_IMPORT[folder];
-  if (topic === 'flows') return [...BELOW_FINDINGS, 'src/findings/*', 'src/git'];
+  const below = [...BELOW_TOPICS, 'src/derive', 'src/derive/*'];
+  if (topic === 'flows') return [...below, 'src/findings/*', 'src/git'];
   const place = FACTS.indexOf(topic);
   const topics = place < 0 ? FACTS : FACTS.slice(0, place);
-  return [...BELOW_FINDINGS, ...topics.map((name) => `src/findings/${name}`)];
+  return [...below, ...topics.map((name) => `src/findings/${name}`)];
 }
 
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts'], { cwd: ROOT, encoding: 'utf8' })
@@ -144,7 +164,9 @@ describe('imports', () => {
         const other = folderOf(imported);
         const sameParser = folder === 'parsers/*' && imported.split(sep)[1] === file.split(sep)[1];
         if (other === folder && (folder !== 'parsers/*' || sameParser)) return [];
-        const isTopic = other.startsWith('src/findings/') && allowed.includes('src/findings/*');
+        const isTopic = ['src/findings', 'src/derive'].some(
+          (layer) => other.startsWith(`${layer}/`) && allowed.includes(`${layer}/*`),
+        );
         return isTopic || allowed.includes(other) ? [] : [`${file} imports ${imported}`];
       });
     });

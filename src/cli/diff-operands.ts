@@ -1,11 +1,11 @@
 /** The difference of two operands: what `diff` answers, and what a page of two runs shows. */
 import { existsSync } from 'node:fs';
 import { earliestTorch } from '../../parsers/index.js';
+import type { Moment } from '../derive/trace/moment.js';
 import { type DiffLimits, noSnapshotDiff } from '../findings/diff/describe-diff.js';
 import { listCandidates } from '../findings/diff/side.js';
 import { runDiff } from '../findings/flows/run-diff.js';
 import { diffSnapshots } from '../findings/flows/snapshot-diff.js';
-import type { Moment } from '../findings/trace/moment.js';
 import { openRepository, type Repository } from '../git/repository.js';
 import { resolveRevision } from '../git/resolve-revision.js';
 import { MbfError } from '../model/errors.js';

@@ -11,7 +11,7 @@ export function ingestPaths(
   return ingest({ ...options, parsers: PARSERS, finishRuns, prepareLabels });
 }
 
-const prepareLabels = () => import('../findings/attribution/label-run.js');
+const prepareLabels = () => import('../derive/attribution/label-run.js');
 
 /** Without a snapshot the rules, which take time to load, are not needed. */
 async function finishRuns(store: Store, runIds: readonly number[], seen: SeenBlocks | undefined): Promise<void> {
@@ -20,6 +20,6 @@ async function finishRuns(store: Store, runIds: readonly number[], seen: SeenBlo
     const { labelRun } = await prepareLabels();
     await labelRun(store, runId, seen);
   }
-  const { writeFacts } = await import('../findings/verdict/write-facts.js');
+  const { writeFacts } = await import('../derive/verdict/write-facts.js');
   await writeFacts(store, runIds);
 }

@@ -56,8 +56,8 @@ async function derive(store: Store): Promise<void> {
   const [{ deriveStored, nameSites, underivedDevices }, { labelRun, unlabelledRuns }, { unjudgedRuns, writeFacts }] =
     await Promise.all([
       import('../ingest/derive/derive-stored.js'),
-      import('../findings/attribution/label-run.js'),
-      import('../findings/verdict/write-facts.js'),
+      import('../derive/attribution/label-run.js'),
+      import('../derive/verdict/write-facts.js'),
     ]);
   await nameSites(store);
   for (const device of await underivedDevices(store)) await deriveStored(store, device);

@@ -1,9 +1,9 @@
 /** What a verb opens while it answers. All of it is loaded when it is asked for, and closed when the verb ends. */
 import { existsSync, realpathSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { SnapshotFilter } from '../findings/run/names/snapshots.js';
-import type { ChosenDevice } from '../findings/state/choose-snapshot.js';
-import type { Moment } from '../findings/trace/moment.js';
+import type { SnapshotFilter } from '../derive/run/names/snapshots.js';
+import type { ChosenDevice } from '../derive/state/choose-snapshot.js';
+import type { Moment } from '../derive/trace/moment.js';
 import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
 import type { Context } from './context.js';
@@ -114,7 +114,7 @@ export class Session {
     moment: Moment,
     device: number | undefined,
   ): Promise<{ readonly store: Store; readonly chosen: ChosenDevice }> {
-    const { chooseDevice } = await import('../findings/state/choose-snapshot.js');
+    const { chooseDevice } = await import('../derive/state/choose-snapshot.js');
     const target = await this.target(operand);
     const { store, run } = target;
     const chosen = await chooseDevice(store, filterOf(target), moment, device);

@@ -11,7 +11,7 @@ export interface ActivityData {
   readonly id: string;
   /** Whatever the frames further in do. */
   readonly outer?: true;
-  /** `src/findings/stacks/activity.ts` decides it. */
+  /** `src/derive/stacks/activity.ts` decides it. */
   readonly known?: true;
   readonly phases?: readonly string[];
   /** `component` or `component.sub_component` of the attribution rules. */

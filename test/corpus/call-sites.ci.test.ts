@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { callSite, type Frame, frameKind, siteFrames, visibleFrames } from '../../src/attribution/frames/call-site.js';
 import { stackModule } from '../../src/attribution/frames/module-path.js';
-import { readStacks } from '../../src/findings/stacks/read-stacks.js';
+import { readStacks } from '../../src/derive/stacks/read-stacks.js';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { GROUP_KEYS } from '../../src/model/results/peak.js';
 import { openStore } from '../../src/store/open-store.js';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { explainLog } from '../../parsers/log/index.js';
-import { effectiveConfig, readSettings } from '../../src/findings/run/config.js';
+import { effectiveConfig, readSettings } from '../../src/derive/run/config.js';
 import { describeLog } from '../../src/findings/run/describe-log.js';
 import { openByteSource } from '../../src/ingest/byte-source.js';
 import { ingest } from '../../src/ingest/ingest.js';

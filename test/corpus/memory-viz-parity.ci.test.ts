@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import { stateAt } from '../../src/findings/trace/state-at.js';
+import { stateAt } from '../../src/derive/trace/state-at.js';
 import type { PeakResult } from '../../src/model/results/common.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { estimateRun, type RunEstimate } from '../../src/findings/estimate/estimate-run.js';
+import { estimateRun, type RunEstimate } from '../../src/derive/estimate/estimate-run.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { newStore } from '../support/new-store.js';

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { factsOfSettings } from '../../src/findings/settings/facts-of-settings.js';
+import { factsOfSettings } from '../../src/derive/settings/facts-of-settings.js';
 import { readSettingsOf } from '../../src/ingest/read-settings.js';
 import type { SettingsRead } from '../../src/model/settings-read.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';

@@ -5,8 +5,8 @@
 import { cpSync, mkdirSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { settingRows } from '../../src/findings/replay/ask.js';
-import { questionOf } from '../../src/findings/replay/sweep-questions.js';
+import { settingRows } from '../../src/derive/replay/ask.js';
+import { questionOf } from '../../src/derive/replay/sweep-questions.js';
 import { MIB } from '../../src/model/units.js';
 import { openScratch } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';

@@ -1,9 +1,9 @@
 /** Recordings of PyTorch's own allocator, in a store of their own. */
 
 import { ingestPaths } from '../../src/cli/ingest-paths.js';
-import { replayDevice } from '../../src/findings/replay/ask.js';
+import { replayDevice } from '../../src/derive/replay/ask.js';
 import { describeReplays } from '../../src/findings/replay/describe-replay.js';
-import { listSnapshots } from '../../src/findings/run/names/snapshots.js';
+import { listSnapshots } from '../../src/derive/run/names/snapshots.js';
 import type { ReplayDevice } from '../../src/model/results/replay.js';
 import type { Store } from '../../src/store/store.js';
 

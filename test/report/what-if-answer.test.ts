@@ -1,6 +1,6 @@
 /** The sentence above `whatif`, by outcome of its rows; and the devices that it may name. */
 import { describe, expect, it } from 'vitest';
-import { deviceOf, TARGET_DEVICES, targetDeviceOf, USUAL_TARGETS } from '../../src/findings/settings/devices.js';
+import { deviceOf, TARGET_DEVICES, targetDeviceOf, USUAL_TARGETS } from '../../src/derive/settings/devices.js';
 import type { WhatIfResult, WhatIfRow } from '../../src/model/results/replay.js';
 import { GIB } from '../../src/model/units.js';
 import { answerText } from '../../src/report/what-if/what-if-answer.js';

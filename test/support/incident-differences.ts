@@ -1,7 +1,7 @@
 /** The out-of-memory errors that the log parser finds in the logs of a generated run, against those of the run. */
 import { incidentsInText } from '../../parsers/log/index.js';
 import type { GeneratedRun, SimulatedRank } from '../../samples/generate/run.js';
-import { roleOf } from '../../src/findings/run/first-failure.js';
+import { roleOf } from '../../src/derive/run/first-failure.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 
 const OOM_KINDS: ReadonlySet<string> = new Set(['cuda_oom', 'cuda_oom_graph_capture']);

@@ -1,9 +1,9 @@
 /** A rule's sample as facts of a configuration: each key on a line of its own, in the order of the sample. */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { deviceOf } from '../../src/findings/settings/devices.js';
-import type { ExplicitValue, Framework, RawFacts } from '../../src/findings/settings/facts.js';
-import { SECTION_KEYS } from '../../src/findings/settings/facts-of-config.js';
+import { deviceOf } from '../../src/derive/settings/devices.js';
+import type { ExplicitValue, Framework, RawFacts } from '../../src/derive/settings/facts.js';
+import { SECTION_KEYS } from '../../src/derive/settings/facts-of-config.js';
 import { canonicalConfigKey } from '../../src/knowledge/config-keys.js';
 import type { VersionName } from '../../src/model/results/log.js';
 

@@ -3,14 +3,14 @@
  * configuration forbids. Pure.
  */
 
+import { ChangeJudge, type Judgement } from '../../derive/lint/change.js';
+import { View } from '../../derive/settings/view.js';
 import { pasteLines } from '../../knowledge/spellings.js';
 import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
 import type { AdviceChange, AdviceFix, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
 import { counted, formatBytes, formatCount, GIB } from '../../model/units.js';
-import { ChangeJudge, type Judgement } from '../lint/change.js';
-import { View } from '../settings/view.js';
 import { actionsOf } from './actions.js';
 import { ChangeEstimator } from './estimate-change.js';
 import { FixOrder, isLargeRequest } from './failing.js';

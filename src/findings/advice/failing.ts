@@ -1,8 +1,9 @@
 /** Which fixes act on what was being allocated: `src/knowledge/activities.yaml`. */
+
+import { LARGE_SHARE } from '../../derive/stacks/failing-activity.js';
 import { type ActivityData, activityData } from '../../knowledge/activities.js';
 import type { Evidence, StepKind } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
-import { LARGE_SHARE } from '../stacks/failing-activity.js';
 import { idleBytes, type Situation } from './situation.js';
 
 /** Ranks of fixes; those that act on what failed have the numbers below, in the order to try them. */

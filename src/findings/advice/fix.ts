@@ -1,4 +1,9 @@
 /** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
+
+import { isOneProcess } from '../../derive/settings/sharded.js';
+import { asList, asNumber, isOn } from '../../derive/settings/values.js';
+import { compareVersions } from '../../derive/settings/versions.js';
+import type { View } from '../../derive/settings/view.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
 import { sumOf as sum } from '../../model/lists.js';
@@ -6,10 +11,6 @@ import type { AdviceChange, AdviceEvidence, CostBy, SavingBy } from '../../model
 import type { VersionName } from '../../model/results/log.js';
 import type { StepKind } from '../../model/verdict.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
-import { isOneProcess } from '../settings/sharded.js';
-import { asList, asNumber, isOn } from '../settings/values.js';
-import { compareVersions } from '../settings/versions.js';
-import type { View } from '../settings/view.js';
 import type { EstimatedChange } from './estimate-change.js';
 import { experimentOf, lostPercent, measured, workloadText } from './experiments.js';
 import type { Situation } from './situation.js';

@@ -1,11 +1,11 @@
 /** Common attempts that do not help here. Each has its reason, with this run's own figures where it has any. */
 
+import { expandableConstraint } from '../../derive/lint/expandable-constraint.js';
+import type { Looked } from '../../derive/settings/facts.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
 import type { NonFix } from '../../model/results/advise.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { expandableConstraint } from '../lint/expandable-constraint.js';
-import type { Looked } from '../settings/facts.js';
 import { measured } from './experiments.js';
 import { type FixContext, hasFlashAttention, isSet, isUnset } from './fix.js';
 import { allocatorSetting, hasExpandable } from './fixes/allocator.js';

@@ -1,6 +1,7 @@
 /** In which forms the lines of a fix are shown: those of the run's framework. */
+
+import type { Framework } from '../../derive/settings/facts.js';
 import type { PasteForm } from '../../model/results/advise.js';
-import type { Framework } from '../settings/facts.js';
 import type { Situation } from './situation.js';
 
 const FORMS: Readonly<Record<Framework, readonly PasteForm[]>> = {

@@ -1,7 +1,8 @@
 /** The cheapest changes that together cover the shortfall. */
+
+import { joinChanges } from '../../derive/lint/change.js';
 import type { AdviceChange } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
-import { joinChanges } from '../lint/change.js';
 
 /** A fix that may be part of a plan. */
 export interface Candidate {

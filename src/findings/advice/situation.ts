@@ -3,12 +3,12 @@
  * save. Plain data, so that advice is a pure function of it.
  */
 
+import type { RawFacts } from '../../derive/settings/facts.js';
 import type { GivenInputs } from '../../estimate/input-keys.js';
 import { TRAINER_KEY } from '../../knowledge/trainers.js';
 import { sumOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
-import type { RawFacts } from '../settings/facts.js';
 
 export interface Situation {
   readonly run: string;

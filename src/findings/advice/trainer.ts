@@ -1,9 +1,10 @@
 /** What a trainer other than Megatron calls its settings, and what its settings and frames show of the run. */
+
+import type { ExplicitValue } from '../../derive/settings/facts.js';
+import { isFullySharded, zeroStage } from '../../derive/settings/sharded.js';
+import { asNumber } from '../../derive/settings/values.js';
+import type { View } from '../../derive/settings/view.js';
 import { TRAINER_KEY, type TrainerData, trainerData } from '../../knowledge/trainers.js';
-import type { ExplicitValue } from '../settings/facts.js';
-import { isFullySharded, zeroStage } from '../settings/sharded.js';
-import { asNumber } from '../settings/values.js';
-import type { View } from '../settings/view.js';
 import type { Situation } from './situation.js';
 
 type Run = Pick<Situation, 'facts' | 'frames' | 'isMegatron'>;

@@ -1,7 +1,7 @@
 /** Which snapshot of each side, and which of their devices, are compared. */
 import { basename } from 'node:path';
+import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
-import { type Moment, momentText } from '../trace/moment.js';
 import type { Candidate, CandidateDevice } from './side.js';
 
 export interface SnapshotPair {

@@ -1,16 +1,17 @@
 /**
  * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
  */
+
+import { useLabels } from '../../derive/attribution/use-labels.js';
+import { readStacks } from '../../derive/stacks/read-stacks.js';
+import { type Moment, momentText } from '../../derive/trace/moment.js';
+import { momentAt, type StateKey } from '../../derive/trace/state-at.js';
+import { readSteps } from '../../derive/trace/steps.js';
 import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
 import type { DiffSide } from '../../model/results/diff.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { useLabels } from '../attribution/use-labels.js';
-import { readStacks } from '../stacks/read-stacks.js';
-import { type Moment, momentText } from '../trace/moment.js';
-import { momentAt, type StateKey } from '../trace/state-at.js';
-import { readSteps } from '../trace/steps.js';
 import type { StackGroup, TraceLine } from './side-stacks.js';
 
 /** A device with memory or a trace. */

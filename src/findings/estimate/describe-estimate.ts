@@ -2,6 +2,9 @@
  * One estimate by one of three models, as `estimate` returns it; with changed settings, what the change does to every
  * component.
  */
+
+import { describeStage } from '../../derive/estimate/describe-stage.js';
+import type { DeviceTotal, RunInputs } from '../../derive/estimate/run-inputs.js';
 import { configName, type GivenInputs, INPUT_NAMES, type InputName } from '../../estimate/input-keys.js';
 import { changeInputs, completeInputs, type EstimateInputs, missingInputs } from '../../estimate/inputs.js';
 import { estimateMegatronBridge } from '../../estimate/megatron-bridge.js';
@@ -22,8 +25,6 @@ import type {
   EstimateModel,
   EstimateResult,
 } from '../../model/results/estimate.js';
-import { describeStage } from './describe-stage.js';
-import type { DeviceTotal, RunInputs } from './run-inputs.js';
 
 export interface EstimateQuestion {
   readonly model: EstimateModel;

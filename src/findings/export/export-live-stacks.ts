@@ -1,13 +1,13 @@
 /** The live set of a snapshot at a moment, as the encoders of other tools' formats want it. */
 import { type Frame, frameText, isPython, visibleFrames } from '../../attribution/frames/call-site.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../../derive/stacks/read-stacks.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { type Moment, momentText } from '../../derive/trace/moment.js';
+import { type MomentAt, momentAt } from '../../derive/trace/state-at.js';
 import { MbfError } from '../../model/errors.js';
 import type { LiveDevice, LiveFrame, LiveSample, LiveStacks } from '../../model/results/export.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
-import type { ChosenDevice } from '../state/choose-snapshot.js';
-import { type Moment, momentText } from '../trace/moment.js';
-import { type MomentAt, momentAt } from '../trace/state-at.js';
 
 /** Root of a stack that is only a substitute: mixing both would blame the line that freed the memory. */
 export const FREED_THERE = '(allocated before the recording: stack of its free)';

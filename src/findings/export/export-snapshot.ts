@@ -3,10 +3,11 @@
  * is written while it is read, window by window; what is held is one window, the ids of the distinct stacks' frames,
  * and the text of the distinct frames.
  */
+
+import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { maxOf } from '../../model/lists.js';
 import type { ExportResult } from '../../model/results/export.js';
 import type { Store } from '../../store/store.js';
-import { type Moment, momentText } from '../trace/moment.js';
 import { type DeviceState, deviceStates, devicesOf, type ExportTarget, FREED_THERE } from './export-live-stacks.js';
 
 /** Entries and annotations read at a time. */

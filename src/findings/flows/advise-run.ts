@@ -1,13 +1,13 @@
 /** What `diagnose` takes from advice: what forbids PyTorch's hint, and the answer of `advise` in short. */
 
+import { type ExpandableConstraint, expandableConstraint } from '../../derive/lint/expandable-constraint.js';
+import { factsOfRun } from '../../derive/settings/facts-of-run.js';
 import { pick } from '../../model/pick.js';
 import type { DiagnoseAdvice } from '../../model/results/common.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { advise } from '../advice/advise.js';
 import { pasteForms } from '../advice/paste-forms.js';
-import { type ExpandableConstraint, expandableConstraint } from '../lint/expandable-constraint.js';
-import { factsOfRun } from '../settings/facts-of-run.js';
 import { readSituation } from './read-situation.js';
 
 const SHORT_FIX = [

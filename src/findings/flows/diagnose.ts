@@ -1,30 +1,31 @@
 /** `mbforensics diagnose`: one verdict for every device that ran out, or the statement that none did. */
+
+import { surpriseOf } from '../../derive/estimate/residual/surprise-of.js';
+import { readTheory } from '../../derive/estimate/residual/theory.js';
+import { launchOoms, readRunState } from '../../derive/measure/run-state.js';
+import { counterfactual } from '../../derive/replay/counterfactual.js';
+import { caughtInLaunch } from '../../derive/run/launch-ends.js';
+import { type LogFacts, readLogFacts } from '../../derive/run/log-facts.js';
+import { listSnapshots } from '../../derive/run/names/snapshots.js';
+import { mostPinned } from '../../derive/state/pinned-host-memory.js';
+import { commandsOf, orderVerdicts, relateVerdicts } from '../../derive/verdict/arrange-verdicts.js';
+import { judgeFailures } from '../../derive/verdict/combine.js';
+import { readPlaces, withPlaces } from '../../derive/verdict/evidence-places.js';
+import { readFailures } from '../../derive/verdict/failures.js';
+import { allowedSteps, judgeHint, quotesHint } from '../../derive/verdict/hint.js';
+import { judgeMessage } from '../../derive/verdict/judge-message.js';
+import { type Deeper, judgeTraced } from '../../derive/verdict/judge-traced.js';
+import { readMemoryLines } from '../../derive/verdict/memory-lines.js';
+import { noOom } from '../../derive/verdict/no-oom.js';
+import { peakOfLines, peakOfTrace } from '../../derive/verdict/peak-accounting.js';
+import { profiledRefusals } from '../../derive/verdict/profiled-refusals.js';
+import { describeRanks } from '../../derive/verdict/ranks.js';
+import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from '../../derive/verdict/traced-ooms.js';
 import { pushAll } from '../../model/lists.js';
 import type { Diagnosis, Failure } from '../../model/results/common.js';
 import type { CaughtOoms, RunState } from '../../model/run-state.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { surpriseOf } from '../estimate/residual/surprise-of.js';
-import { readTheory } from '../estimate/residual/theory.js';
-import { launchOoms, readRunState } from '../measure/run-state.js';
-import { counterfactual } from '../replay/counterfactual.js';
-import { caughtInLaunch } from '../run/launch-ends.js';
-import { type LogFacts, readLogFacts } from '../run/log-facts.js';
-import { listSnapshots } from '../run/names/snapshots.js';
-import { mostPinned } from '../state/pinned-host-memory.js';
-import { commandsOf, orderVerdicts, relateVerdicts } from '../verdict/arrange-verdicts.js';
-import { judgeFailures } from '../verdict/combine.js';
-import { readPlaces, withPlaces } from '../verdict/evidence-places.js';
-import { readFailures } from '../verdict/failures.js';
-import { allowedSteps, judgeHint, quotesHint } from '../verdict/hint.js';
-import { judgeMessage } from '../verdict/judge-message.js';
-import { type Deeper, judgeTraced } from '../verdict/judge-traced.js';
-import { readMemoryLines } from '../verdict/memory-lines.js';
-import { noOom } from '../verdict/no-oom.js';
-import { peakOfLines, peakOfTrace } from '../verdict/peak-accounting.js';
-import { profiledRefusals } from '../verdict/profiled-refusals.js';
-import { describeRanks } from '../verdict/ranks.js';
-import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from '../verdict/traced-ooms.js';
 
 export interface DiagnoseOptions {
   /** The device's total where the user knows it and no message prints it. */

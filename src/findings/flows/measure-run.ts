@@ -1,5 +1,11 @@
 /** A run in one object: see `src/model/measurement.ts`. */
 
+import { effectiveConfig, plainValue, readSettings } from '../../derive/run/config.js';
+import { readEnvironment } from '../../derive/run/env.js';
+import { readFirstFailure } from '../../derive/run/first-failure-result.js';
+import { describeIterations } from '../../derive/run/iterations.js';
+import { type LogFacts, readLogFacts } from '../../derive/run/log-facts.js';
+import { readRunEnding } from '../../derive/verdict/run-ending.js';
 import { maxOf } from '../../model/lists.js';
 import type {
   Ending,
@@ -21,12 +27,6 @@ import { measurePeak } from '../measure/measure-peak.js';
 import { measureSeries } from '../measure/measure-series.js';
 import { steadySteps } from '../measure/steady-window.js';
 import { measureBridge } from '../run/bridge-evaluator.js';
-import { effectiveConfig, plainValue, readSettings } from '../run/config.js';
-import { readEnvironment } from '../run/env.js';
-import { readFirstFailure } from '../run/first-failure-result.js';
-import { describeIterations } from '../run/iterations.js';
-import { type LogFacts, readLogFacts } from '../run/log-facts.js';
-import { readRunEnding } from '../verdict/run-ending.js';
 import { diagnose } from './diagnose.js';
 
 export interface MeasureOptions {

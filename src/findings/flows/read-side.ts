@@ -1,14 +1,15 @@
 /** Reads one of the two runs that `verify-fix` compares. */
+
+import { readSettings } from '../../derive/run/config.js';
+import { readEnvironment } from '../../derive/run/env.js';
+import { readLogFacts } from '../../derive/run/log-facts.js';
+import { factsOfRun } from '../../derive/settings/facts-of-run.js';
+import { View } from '../../derive/settings/view.js';
 import { maxOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { chooseDevices } from '../diff/choose-pair.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
-import { readSettings } from '../run/config.js';
-import { readEnvironment } from '../run/env.js';
-import { readLogFacts } from '../run/log-facts.js';
-import { factsOfRun } from '../settings/facts-of-run.js';
-import { View } from '../settings/view.js';
 import { readProgramUse } from '../verify/program-use.js';
 import type { RankSnapshot, Side } from '../verify/side.js';
 import { diagnose } from './diagnose.js';

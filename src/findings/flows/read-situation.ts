@@ -1,12 +1,13 @@
 /** The situation of a run of the store: its verdict, its configuration, and what was live. */
+
+import { readRunInputs } from '../../derive/estimate/run-inputs.js';
+import { readLogFacts } from '../../derive/run/log-facts.js';
+import { completedIterations, readRunTexts } from '../../derive/run/run-texts.js';
+import { factsOfRun } from '../../derive/settings/facts-of-run.js';
 import type { Diagnosis } from '../../model/results/common.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import type { Situation } from '../advice/situation.js';
-import { readRunInputs } from '../estimate/run-inputs.js';
-import { readLogFacts } from '../run/log-facts.js';
-import { completedIterations, readRunTexts } from '../run/run-texts.js';
-import { factsOfRun } from '../settings/facts-of-run.js';
 
 export async function readSituation(
   store: Store,

@@ -1,5 +1,11 @@
 /** Reads once of a run what the symptom rules need. */
 import { readAllocConf } from '../../allocator/settings.js';
+import { estimateRun } from '../../derive/estimate/estimate-run.js';
+import { describeIterations } from '../../derive/run/iterations.js';
+import { readLogFacts } from '../../derive/run/log-facts.js';
+import type { RawFacts } from '../../derive/settings/facts.js';
+import { factsOfRun } from '../../derive/settings/facts-of-run.js';
+import { View } from '../../derive/settings/view.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
@@ -7,13 +13,7 @@ import type { LogIncident } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { estimateRun } from '../estimate/estimate-run.js';
 import { compareContract, TUNING } from '../measure/contract.js';
-import { describeIterations } from '../run/iterations.js';
-import { readLogFacts } from '../run/log-facts.js';
-import type { RawFacts } from '../settings/facts.js';
-import { factsOfRun } from '../settings/facts-of-run.js';
-import { View } from '../settings/view.js';
 import { baselineOf } from '../symptoms/baseline.js';
 import type { Known, SymptomEvidence, Timer } from '../symptoms/evidence.js';
 import { readTimelines } from '../symptoms/read-timelines.js';

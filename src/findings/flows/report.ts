@@ -1,5 +1,8 @@
 /** `mbforensics report`: the documents of other verbs about one run, and the course of its devices, for one page. */
 import { builtInRules } from '../../attribution/built-in-rules.js';
+import { listSnapshots } from '../../derive/run/names/snapshots.js';
+import { chooseDevice } from '../../derive/state/choose-snapshot.js';
+import type { Moment } from '../../derive/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
 import type { PageLevel } from '../../model/picture/page-data.js';
@@ -15,12 +18,9 @@ import type { Store } from '../../store/store.js';
 import { describeAttribution } from '../attribution/views/describe-attribution.js';
 import { MOST_BLOCKS } from '../picture/choose-blocks.js';
 import { type DrawnDevice, drawDevice } from '../picture/draw-device.js';
-import { listSnapshots } from '../run/names/snapshots.js';
-import { chooseDevice } from '../state/choose-snapshot.js';
 import { describeState } from '../state/describe-state.js';
 import { describePeaks } from '../state/live/peaks.js';
 import { describeTimelines } from '../timeline/timeline.js';
-import type { Moment } from '../trace/moment.js';
 import { describeShow, type ShowOptions } from '../verdict/show.js';
 
 export interface ReportOptions {

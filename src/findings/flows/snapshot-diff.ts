@@ -1,5 +1,6 @@
 /** The part of `diff` about snapshots: which pairs are compared, at which moments, and what changed between them. */
 
+import type { Moment } from '../../derive/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
 import type { DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { chooseDevices, choosePairs, commonStep, type SnapshotPair } from '../diff/choose-pair.js';
@@ -7,7 +8,6 @@ import { type DiffLimits, describeDiff, totalsOf } from '../diff/describe-diff.j
 import { grownSites } from '../diff/grown-sites.js';
 import { type Candidate, readSide, readTotals, type Side, wholeSteps } from '../diff/side.js';
 import { useSides } from '../diff/use-sides.js';
-import type { Moment } from '../trace/moment.js';
 import type { TwoRuns } from './run-diff.js';
 import type { Grown } from './suspects-between.js';
 

@@ -1,12 +1,13 @@
 /**
  * One figure of every run of a store, and how each run ended. One query for each kind of figure, over all runs at once.
  */
+
+import { roleOf } from '../../derive/run/first-failure.js';
 import { groupBy } from '../../model/group-by.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { roleOf } from '../run/first-failure.js';
 
 export interface RunFigure {
   readonly run: string;

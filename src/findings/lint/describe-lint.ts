@@ -1,7 +1,8 @@
 /** What `lint` answers, from the facts and what the rules made of them. Pure. */
+
+import type { Linted } from '../../derive/lint/lint.js';
+import type { RawFacts } from '../../derive/settings/facts.js';
 import type { LintFact, LintFinding, LintResult } from '../../model/results/lint.js';
-import type { RawFacts } from '../settings/facts.js';
-import type { Linted } from './lint.js';
 import { unknownSettings } from './unknown-settings.js';
 
 export interface LintSubject {

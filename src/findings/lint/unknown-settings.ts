@@ -1,11 +1,12 @@
 /** Settings that bear on memory by their names, and that neither the catalogue of settings nor a rule knows. */
+
+import { LINT_TOPICS, lintRecords } from '../../derive/lint/rules.js';
+import { defaults } from '../../derive/settings/defaults.js';
+import type { RawFacts } from '../../derive/settings/facts.js';
+import { textTerms } from '../../derive/settings/terms.js';
+import { isOn } from '../../derive/settings/values.js';
 import { isKnownConfigKey, namesOfMemory } from '../../knowledge/config-keys.js';
 import type { LintUnknownSetting } from '../../model/results/lint.js';
-import { defaults } from '../settings/defaults.js';
-import type { RawFacts } from '../settings/facts.js';
-import { textTerms } from '../settings/terms.js';
-import { isOn } from '../settings/values.js';
-import { LINT_TOPICS, lintRecords } from './rules.js';
 
 let read: ReadonlySet<string> | undefined;
 

@@ -1,8 +1,8 @@
 /** Settings, variables and versions that differ between two runs; those that bear on memory first. */
 
+import { memoryRank } from '../../derive/run/memory-keys.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { ChangedValue } from '../../model/results/compare.js';
-import { memoryRank } from '../run/memory-keys.js';
 
 /** Different in every run: not a regression. */
 const VOLATILE =

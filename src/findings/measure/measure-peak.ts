@@ -8,14 +8,14 @@
 import { classifyFrames } from '../../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../../attribution/built-in-rules.js';
 import { labelOf } from '../../attribution/match/classify-stack.js';
+import { useLabels } from '../../derive/attribution/use-labels.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../../derive/stacks/read-stacks.js';
+import { momentAt } from '../../derive/trace/state-at.js';
 import type { MeasuredPeak, MeasuredSite } from '../../model/measurement.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { useLabels } from '../attribution/use-labels.js';
 import type { Candidate } from '../diff/side.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../stacks/read-stacks.js';
-import { momentAt } from '../trace/state-at.js';
 
 /** Stacks kept; of those left out only the bytes are kept. A peak has a few dozen that matter. */
 const MOST_SITES = 400;

@@ -1,5 +1,6 @@
 /** Two runs' exports, step against step: what a change of memory cost in time. */
 
+import { steadyWindow } from '../../derive/nsys/step-windows.js';
 import { LOST_EVENTS } from '../../model/nsys-rows.js';
 import type {
   NsysBudget,
@@ -10,7 +11,6 @@ import type {
   NsysReport,
 } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
-import { steadyWindow } from './step-windows.js';
 
 /** One of two runs: read separately, since two runs may be in one store, which a process opens once. */
 export interface ComparedRun {

@@ -1,11 +1,12 @@
 /** `mbforensics nsys`: every export of a run. */
+
+import { rangeStacks } from '../../derive/nsys/range-stacks.js';
+import { demandStepRange } from '../../derive/nsys/step-windows.js';
 import { groupBy } from '../../model/group-by.js';
 import type { NsysMemoryCurve, NsysRangeWork, NsysReport, NsysResult } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
 import { type ComparedRun, compareReports, kernelsPerStep } from './compare-reports.js';
-import { rangeStacks } from './range-stacks.js';
 import { readReport } from './read-report.js';
-import { demandStepRange } from './step-windows.js';
 
 export interface NsysQuestions {
   /** Show the NVTX ranges open at this time: ns of the report's clock. */

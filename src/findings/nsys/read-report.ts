@@ -1,14 +1,14 @@
 /** One export, described. */
 
+import { rangeStacks } from '../../derive/nsys/range-stacks.js';
+import { type ReportRow, readReportMemory } from '../../derive/nsys/report-memory.js';
+import { stepWindows } from '../../derive/nsys/step-windows.js';
 import { type NsysForm, PRIVATE_TABLES } from '../../model/nsys-rows.js';
 import type { NsysCopyGroup, NsysDriverAccount, NsysProcess, NsysReport } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { deviceBudgets } from './device-budgets.js';
 import { notCaptured } from './not-captured.js';
-import { rangeStacks } from './range-stacks.js';
-import { type ReportRow, readReportMemory } from './report-memory.js';
-import { stepWindows } from './step-windows.js';
 
 /** Most kernels listed by name. */
 const MOST_KERNELS = 30;

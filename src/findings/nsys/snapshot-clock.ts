@@ -1,9 +1,10 @@
 /** The report in which a snapshot's process was profiled, with its clock aligned to the snapshot's. */
+
+import { readDriverAllocations } from '../../derive/nsys/driver-allocation.js';
+import { matchProcess, readMatchedSnapshots } from '../../derive/nsys/match-process.js';
+import { rangeStacks } from '../../derive/nsys/range-stacks.js';
 import type { NsysAlignment, NvtxAt } from '../../model/results/nsys.js';
 import type { Store } from '../../store/store.js';
-import { readDriverAllocations } from './driver-allocation.js';
-import { matchProcess, readMatchedSnapshots } from './match-process.js';
-import { rangeStacks } from './range-stacks.js';
 
 export interface SnapshotClock {
   readonly sourceId: number;

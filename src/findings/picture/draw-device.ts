@@ -1,6 +1,10 @@
 /** The course of one device as a page draws it. All figures are actual sizes of blocks and segments. */
 import { isSmall } from '../../allocator/rounding.js';
 import { frameText } from '../../attribution/frames/call-site.js';
+import { useLabels } from '../../derive/attribution/use-labels.js';
+import { readStacks } from '../../derive/stacks/read-stacks.js';
+import { deviceHistory } from '../../derive/trace/device-history.js';
+import { readSteps } from '../../derive/trace/steps.js';
 import { NULL_I32 } from '../../model/columns.js';
 import { maxOf } from '../../model/lists.js';
 import { encodeDevice } from '../../model/picture/device-bytes.js';
@@ -8,10 +12,6 @@ import { columnStart, courseOf, type Level } from '../../model/picture/levels.js
 import type { PageDevice, PageLevel, PageMark } from '../../model/picture/page-data.js';
 import { formatBytes } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
-import { useLabels } from '../attribution/use-labels.js';
-import { readStacks } from '../stacks/read-stacks.js';
-import { deviceHistory } from '../trace/device-history.js';
-import { readSteps } from '../trace/steps.js';
 import { chooseBlocks } from './choose-blocks.js';
 import { chooseRanges, type NamedRange, wholeRange } from './choose-ranges.js';
 import { lifetimeCells } from './lifetime-cells.js';

@@ -7,15 +7,15 @@ import { roundSize } from '../../allocator/rounding.js';
 import { cheapestWindows } from '../../allocator/what-if/early-frees.js';
 import { simulate } from '../../allocator/what-if/simulate.js';
 import { outcomeOf } from '../../allocator/what-if/sweep.js';
+import type { ReplayedDevice } from '../../derive/replay/ask.js';
+import { readStacks, siteOf } from '../../derive/stacks/read-stacks.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { stateAt } from '../../derive/trace/state-at.js';
 import { MbfError } from '../../model/errors.js';
 import type { EarlyFree } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { Store } from '../../store/store.js';
-import { readStacks, siteOf } from '../stacks/read-stacks.js';
-import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { hex } from '../state/state-view.js';
-import { stateAt } from '../trace/state-at.js';
-import type { ReplayedDevice } from './ask.js';
 
 const SHOWN = 5;
 

@@ -6,12 +6,12 @@
 import { OPERATION, type Operations } from '../../allocator/what-if/operations.js';
 import { type SimulationResult, simulate } from '../../allocator/what-if/simulate.js';
 import { outcomeOf } from '../../allocator/what-if/sweep.js';
+import type { ReplayedDevice } from '../../derive/replay/ask.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
 import { MbfError } from '../../model/errors.js';
 import type { WhatIfPeak, WhatIfResult, WhatIfSite } from '../../model/results/replay.js';
 import type { Store } from '../../store/store.js';
-import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { type AllocationSites, readAllocationSites } from './allocation-sites.js';
-import type { ReplayedDevice } from './ask.js';
 
 /** All allocations whose call site contains `site`, times `scale`; 0 = they are never made. */
 export interface SiteEdit {

@@ -1,14 +1,14 @@
 /** `mbforensics whatif replay`: whether the allocator model reproduces what was recorded, device by device. */
 import { type Fidelity, judgeReplay } from '../../allocator/fidelity/fidelity.js';
 import { confText } from '../../allocator/settings.js';
+import { readRecording, type StoredRecording } from '../../derive/replay/read-recording.js';
+import { listSnapshots, readNotes, type SnapshotFilter } from '../../derive/run/names/snapshots.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
 import { MbfError } from '../../model/errors.js';
 import type { ReplayDevice, ReplayRegime, ReplayResult, TraceEntryResult } from '../../model/results/replay.js';
 import type { TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
-import type { ChosenDevice } from '../state/choose-snapshot.js';
 import { hex } from '../state/state-view.js';
-import { readRecording, type StoredRecording } from './read-recording.js';
 
 /** Entries shown before and after a mismatch. */
 const CONTEXT_ENTRIES = 4;

@@ -1,22 +1,34 @@
 /** `mbforensics whatif`: the recorded requests under other settings, on other devices, or changed themselves. */
 
 import { confText, PAGE_BYTES } from '../../allocator/settings.js';
+import {
+  calibrate,
+  leastCapacities,
+  lostFacts,
+  type ReplayedDevice,
+  replayDevice,
+  settingRows,
+} from '../../derive/replay/ask.js';
+import type { RecordedCapacity } from '../../derive/replay/capacity.js';
+import type { StoredRecording } from '../../derive/replay/read-recording.js';
+import {
+  questionOf,
+  recordedQuestion,
+  type SettingQuestion,
+  sweepQuestions,
+} from '../../derive/replay/sweep-questions.js';
+import { type TargetDevice, USUAL_TARGETS } from '../../derive/settings/devices.js';
+import { readStacks, siteOf } from '../../derive/stacks/read-stacks.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { readSteps } from '../../derive/trace/steps.js';
 import { MbfError } from '../../model/errors.js';
 import { maxOf } from '../../model/lists.js';
 import type { WhatIfResult, WhatIfRow } from '../../model/results/replay.js';
 import { OOM } from '../../model/trace-action-codes.js';
 import type { WholeStepOutcome } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { type TargetDevice, USUAL_TARGETS } from '../settings/devices.js';
-import { readStacks, siteOf } from '../stacks/read-stacks.js';
-import type { ChosenDevice } from '../state/choose-snapshot.js';
-import { readSteps } from '../trace/steps.js';
-import { calibrate, leastCapacities, lostFacts, type ReplayedDevice, replayDevice, settingRows } from './ask.js';
-import type { RecordedCapacity } from './capacity.js';
 import { describeEarlyFrees } from './describe-early-frees.js';
 import { describeEdits, type SiteEdit } from './describe-edits.js';
-import type { StoredRecording } from './read-recording.js';
-import { questionOf, recordedQuestion, type SettingQuestion, sweepQuestions } from './sweep-questions.js';
 
 export interface WhatIfOptions {
   /** `KEY:VALUE` parts, together one setting. */

@@ -1,15 +1,15 @@
 /** `mbforensics log`: the run at a glance. */
 
+import { effectiveConfig, readSettings } from '../../derive/run/config.js';
+import { readFirstFailure } from '../../derive/run/first-failure-result.js';
+import { summariseIterations } from '../../derive/run/iterations.js';
+import { readLogFacts } from '../../derive/run/log-facts.js';
+import { doubtfulReadings, memoryGroups, memoryRanks, memoryRecords, positionsOf } from '../../derive/run/memory.js';
+import { deriveStep, readRates } from '../../derive/run/pace.js';
 import type { Failure } from '../../model/results/common.js';
 import type { LogResult, LogRun } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
 import { bridgeEvaluator } from './bridge-evaluator.js';
-import { effectiveConfig, readSettings } from './config.js';
-import { readFirstFailure } from './first-failure-result.js';
-import { summariseIterations } from './iterations.js';
-import { readLogFacts } from './log-facts.js';
-import { doubtfulReadings, memoryGroups, memoryRanks, memoryRecords, positionsOf } from './memory.js';
-import { deriveStep, readRates } from './pace.js';
 
 export interface DescribeLogOptions {
   /** Memory records to list; undefined: all. */

@@ -2,6 +2,8 @@
  * What a change of a setting has to do with the cause of a failure. The one answer to it: suspects, the settings of a
  * bisection and `verify-fix` read it. The knowledge is in `knob-effects.yaml`.
  */
+
+import { allocatorParts } from '../../derive/settings/values.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import type { Cause } from '../../model/vocabulary.js';
@@ -14,7 +16,6 @@ import {
   type Way,
   wayOf,
 } from './knob-effects.js';
-import { allocatorParts } from './values.js';
 
 export interface CauseEffect {
   readonly cause: Cause;

@@ -1,4 +1,6 @@
 /** `mbforensics snapshot series`: the dumps of each rank in the order of time, and what changed between them. */
+
+import { siteName } from '../../derive/stacks/read-stacks.js';
 import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
 import type {
@@ -9,7 +11,6 @@ import type {
 } from '../../model/results/snapshot-series.js';
 import type { DumpTrigger } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { siteName } from '../stacks/read-stacks.js';
 import { dumpTimeUs, orderSnapshots } from './order.js';
 import { NOTHING, type Relation, relateTraces, type SeriesRow } from './relate.js';
 import { seriesTrend, trendTolerance } from './trend.js';

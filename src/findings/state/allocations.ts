@@ -1,17 +1,17 @@
 /** `mbforensics allocations`: every block's life as a row. */
 
 import { frameText, shownFrames } from '../../attribution/frames/call-site.js';
+import { readStacks, siteName } from '../../derive/stacks/read-stacks.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { deviceHistory } from '../../derive/trace/device-history.js';
+import { type Moment, momentText } from '../../derive/trace/moment.js';
+import { seqOfMoment } from '../../derive/trace/state-at.js';
 import { pick } from '../../model/pick.js';
 import type { AllocationOrder, AllocationRow, AllocationsResult } from '../../model/results/allocation.js';
 import type { Store } from '../../store/store.js';
 import { blockLabels } from '../run/names/block-labels.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
 import { readAnnotations, stageAt, stageTimeline } from '../stacks/annotation-stages.js';
-import { readStacks, siteName } from '../stacks/read-stacks.js';
-import { deviceHistory } from '../trace/device-history.js';
-import { type Moment, momentText } from '../trace/moment.js';
-import { seqOfMoment } from '../trace/state-at.js';
-import type { ChosenDevice } from './choose-snapshot.js';
 
 export interface AllocationQuestion {
   /** Only what is live then. */

@@ -1,11 +1,12 @@
 /** `mbforensics snapshot`: what a snapshot holds, device by device. */
+
+import { listSnapshots, readNotes, type SnapshotFilter } from '../../derive/run/names/snapshots.js';
+import { mostPinned } from '../../derive/state/pinned-host-memory.js';
+import { deviceHistory } from '../../derive/trace/device-history.js';
 import { pick } from '../../model/pick.js';
 import type { NoteResult, SnapshotDevice, SnapshotInfo, SnapshotResult } from '../../model/results/common.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { listSnapshots, readNotes, type SnapshotFilter } from '../run/names/snapshots.js';
-import { deviceHistory } from '../trace/device-history.js';
-import { mostPinned } from './pinned-host-memory.js';
 
 export async function describeSnapshots(
   store: Store,

@@ -1,17 +1,18 @@
 /** `mbforensics state`: the allocator of one device at one moment. */
+
+import { readNotes } from '../../derive/run/names/snapshots.js';
+import { readStacks, siteName, siteOf } from '../../derive/stacks/read-stacks.js';
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { cut, liveSites } from '../../derive/state/live/live-sites.js';
+import { type Moment, momentText } from '../../derive/trace/moment.js';
+import { momentAt, type StateKey } from '../../derive/trace/state-at.js';
 import { pick } from '../../model/pick.js';
 import type { AtResult, PinnedSegment } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { nvtxOf } from '../nsys/snapshot-clock.js';
 import { blockLabels } from '../run/names/block-labels.js';
-import { readNotes } from '../run/names/snapshots.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
-import { readStacks, siteName, siteOf } from '../stacks/read-stacks.js';
-import { type Moment, momentText } from '../trace/moment.js';
-import { momentAt, type StateKey } from '../trace/state-at.js';
-import type { ChosenDevice } from './choose-snapshot.js';
-import { cut, liveSites } from './live/live-sites.js';
 import { hex, placeOf, shareOf } from './state-view.js';
 
 /** Sites named per pinned segment; more are rarely read, and the count shows that there are more. */

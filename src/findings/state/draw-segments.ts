@@ -1,12 +1,13 @@
 /** `mbforensics state --map`: every segment of one device at one moment, cell by cell. */
+
+import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
+import { type Moment, momentText } from '../../derive/trace/moment.js';
+import { momentAt, type StateKey } from '../../derive/trace/state-at.js';
 import { pick } from '../../model/pick.js';
 import type { SegmentDrawing, SegmentsResult } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readStreamNumbers } from '../run/names/stream-numbers.js';
-import { type Moment, momentText } from '../trace/moment.js';
-import { momentAt, type StateKey } from '../trace/state-at.js';
-import type { ChosenDevice } from './choose-snapshot.js';
 import { hex, placeOf, shareOf } from './state-view.js';
 
 export interface DrawingLimits {

@@ -1,5 +1,6 @@
 /** The hunk that sets a changed setting: a line of a configuration, a recipe or a script, in any spelling. */
 
+import { plainValue } from '../../derive/run/config.js';
 import {
   canonicalConfigKey,
   isKnownConfigKey,
@@ -8,7 +9,6 @@ import {
 } from '../../knowledge/config-keys.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { ChangedValue } from '../../model/results/compare.js';
-import { plainValue } from '../run/config.js';
 import { knobEffect, numberOf } from '../settings/knob-effects.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 

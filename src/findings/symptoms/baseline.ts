@@ -1,11 +1,12 @@
 /** Comparison of a run with an earlier one, or with a golden one. */
+
+import { memoryRank } from '../../derive/run/memory-keys.js';
+import type { ExplicitValue, RawFacts } from '../../derive/settings/facts.js';
+import { View } from '../../derive/settings/view.js';
 import { recipeInputs } from '../../estimate/mixed-precision.js';
 import type { Measurement } from '../../model/measurement.js';
 import { formatBytes } from '../../model/units.js';
 import { changedConfig } from '../measure/changed-values.js';
-import { memoryRank } from '../run/memory-keys.js';
-import type { ExplicitValue, RawFacts } from '../settings/facts.js';
-import { View } from '../settings/view.js';
 import type { Baseline, SymptomEvidence } from './evidence.js';
 import { percent } from './words.js';
 

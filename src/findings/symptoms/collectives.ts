@@ -1,9 +1,10 @@
 /** Communication that takes long: of many replicas, of rings over the sequence, during offloading. */
+
+import type { Looked } from '../../derive/settings/facts.js';
+import { asNumber, isOn } from '../../derive/settings/values.js';
+import { compareVersions } from '../../derive/settings/versions.js';
 import { maxOf } from '../../model/lists.js';
 import { formatCount } from '../../model/units.js';
-import type { Looked } from '../settings/facts.js';
-import { asNumber, isOn } from '../settings/values.js';
-import { compareVersions } from '../settings/versions.js';
 import { speedAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';
 import { cpOf, dpOf, ppOf, tpOf } from './sizes.js';

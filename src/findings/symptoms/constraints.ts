@@ -1,6 +1,5 @@
 /** Refusals: the framework's own message is the symptom, the configuration of the run confirms it. */
-import { constraintOf } from '../../knowledge/constraint-texts.js';
-import type { LogIncident } from '../../model/results/log.js';
+
 import {
   above,
   all,
@@ -14,8 +13,10 @@ import {
   numbers,
   on,
   where,
-} from '../settings/condition.js';
-import { asNumber } from '../settings/values.js';
+} from '../../derive/settings/condition.js';
+import { asNumber } from '../../derive/settings/values.js';
+import { constraintOf } from '../../knowledge/constraint-texts.js';
+import type { LogIncident } from '../../model/results/log.js';
 import type { SymptomEvidence } from './evidence.js';
 import { type Sighting, type Symptom, symptom } from './symptom.js';
 import { factsText, list, place } from './words.js';

@@ -1,14 +1,14 @@
 /** The input of the symptom rules: read once per run, so that a rule is a plain function. */
 
+import type { RunEstimate } from '../../derive/estimate/estimate-run.js';
+import type { RankLayout } from '../../derive/run/rank-layout.js';
+import type { RawFacts } from '../../derive/settings/facts.js';
+import type { View } from '../../derive/settings/view.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
 import type { ContractEntry } from '../../model/results/compare.js';
 import type { LogIncident, ParallelSizes } from '../../model/results/log.js';
 import type { QueryRow } from '../../store/query-catalog.js';
-import type { RunEstimate } from '../estimate/estimate-run.js';
-import type { RankLayout } from '../run/rank-layout.js';
-import type { RawFacts } from '../settings/facts.js';
-import type { View } from '../settings/view.js';
 
 /** A fact that may be unknown, in words, with its place. */
 export interface Known<Value> {

@@ -1,8 +1,9 @@
 /** Groups of ranks that cross the border of an NVL72 domain. */
+
+import { asNumber } from '../../derive/settings/values.js';
 import { groupBy } from '../../model/group-by.js';
 import type { RankPosition } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { asNumber } from '../settings/values.js';
 import type { SymptomEvidence } from './evidence.js';
 import { CAPTURE } from './speed.js';
 import { type Symptom, symptom } from './symptom.js';

@@ -1,11 +1,11 @@
 /** Out of memory: on one rank, with expandable segments, against the estimate, with a remedy already on. */
 
+import { expandableConstraint } from '../../derive/lint/expandable-constraint.js';
+import { asList, asNumber, isOn } from '../../derive/settings/values.js';
 import type { VerdictResult as Verdict } from '../../model/results/common.js';
 import type { EstimateStage } from '../../model/results/estimate.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
-import { expandableConstraint } from '../lint/expandable-constraint.js';
-import { asList, asNumber, isOn } from '../settings/values.js';
 import { otherChanges, peaksAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';
 import { type Judged, type Sighting, type Symptom, symptom } from './symptom.js';

@@ -1,8 +1,9 @@
 /** Communication that should overlap with computation and does not, from the order of kernels in exports. */
+
+import type { Looked } from '../../derive/settings/facts.js';
+import { asNumber, isOn } from '../../derive/settings/values.js';
 import { constraintOf } from '../../knowledge/constraint-texts.js';
 import { formatCount } from '../../model/units.js';
-import type { Looked } from '../settings/facts.js';
-import { asNumber, isOn } from '../settings/values.js';
 import type { SymptomEvidence, Timeline, Waits } from './evidence.js';
 import { dpOf, tpOf } from './sizes.js';
 import { CAPTURE } from './speed.js';

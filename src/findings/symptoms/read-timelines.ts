@@ -1,10 +1,11 @@
 /** The part of a run's exports about its steps that symptoms need. */
+
+import { demandStepRange, type SteadyWindow, steadyWindow, stepWindows } from '../../derive/nsys/step-windows.js';
+import type { RankLayout } from '../../derive/run/rank-layout.js';
 import { pushAll } from '../../model/lists.js';
 import type { NsysStepBasis, NsysStepCandidate } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { demandStepRange, type SteadyWindow, steadyWindow, stepWindows } from '../nsys/step-windows.js';
-import type { RankLayout } from '../run/rank-layout.js';
 import type { KernelKind, Timeline, Waits } from './evidence.js';
 
 /**

@@ -1,5 +1,5 @@
 /** Parallel sizes in the form rules need. */
-import { asNumber } from '../settings/values.js';
+import { asNumber } from '../../derive/settings/values.js';
 import type { SymptomEvidence } from './evidence.js';
 
 /** A size from the run itself, otherwise from the configuration. */

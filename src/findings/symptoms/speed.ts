@@ -1,6 +1,6 @@
 /** Slower than before, or not as fast as expected, in comparison with an earlier run. */
-import { asList, asNumber, isOn } from '../settings/values.js';
-import type { View } from '../settings/view.js';
+import { asList, asNumber, isOn } from '../../derive/settings/values.js';
+import type { View } from '../../derive/settings/view.js';
 import { type Pair, peaksAgainst, speedAgainst } from './baseline.js';
 import type { SymptomEvidence, Timeline } from './evidence.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';

@@ -1,7 +1,8 @@
 /** Comparison of the stages of a pipeline: the edge ones embed and project. */
+
+import { asNumber, isOn } from '../../derive/settings/values.js';
 import { maxOf } from '../../model/lists.js';
 import { formatBytes } from '../../model/units.js';
-import { asNumber, isOn } from '../settings/values.js';
 import type { SymptomEvidence } from './evidence.js';
 import { type Judged, type Symptom, symptom } from './symptom.js';
 import { factText, placeOfFacts } from './words.js';

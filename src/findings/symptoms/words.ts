@@ -1,6 +1,7 @@
 /** Facts and figures as sentences. */
+
+import type { Looked } from '../../derive/settings/facts.js';
 import { formatCount } from '../../model/units.js';
-import type { Looked } from '../settings/facts.js';
 
 export const percent = (share: number): string => {
   const value = 100 * share;

@@ -3,9 +3,10 @@
  * Those of whole traces are in the store; those of a range are in a TEMP table of the same name for as long as the
  * store is open.
  */
+
+import { deviceHistory } from '../../derive/trace/device-history.js';
 import { MAX_BUCKETS } from '../../model/derived-tables.js';
 import type { Store } from '../../store/store.js';
-import { deviceHistory } from '../trace/device-history.js';
 
 export interface BucketRange {
   readonly firstSeq: number;

@@ -1,6 +1,10 @@
 /** `mbforensics timeline`: the course of a device's memory over its trace. */
 import type { Peak } from '../../allocator/walk/backward-walk.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
+import { useLabels } from '../../derive/attribution/use-labels.js';
+import { listSnapshots, type SnapshotFilter } from '../../derive/run/names/snapshots.js';
+import { deviceHistory } from '../../derive/trace/device-history.js';
+import { readSteps, type Steps } from '../../derive/trace/steps.js';
 import { MbfError } from '../../model/errors.js';
 import { pairAnnotations } from '../../model/pair-annotations.js';
 import { pick } from '../../model/pick.js';
@@ -18,12 +22,8 @@ import type {
 import { stepCuts } from '../../model/step-cuts.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { useLabels } from '../attribution/use-labels.js';
 import { rangesAt, readSnapshotClocks, type SnapshotClock } from '../nsys/snapshot-clock.js';
-import { listSnapshots, type SnapshotFilter } from '../run/names/snapshots.js';
-import { deviceHistory } from '../trace/device-history.js';
 import { stepFigures, stepGrowth } from '../trace/step-figures.js';
-import { readSteps, type Steps } from '../trace/steps.js';
 import { type BucketRange, ensureBuckets } from './fill-buckets.js';
 import { type Zoom, zoomRange } from './zoom-range.js';
 

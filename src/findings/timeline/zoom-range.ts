@@ -1,8 +1,9 @@
 /** `--from` and `--to`: two moments as a range of trace entries. */
+
+import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
 import type { StepRange } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
-import { type Moment, momentText } from '../trace/moment.js';
 
 export interface Zoom {
   readonly from: Moment | undefined;

@@ -1,19 +1,20 @@
 /** `mbforensics explain text`: the failures of one text, and the verdict on the one that came first. */
+
+import { unknownTo } from '../../derive/lint/expandable-constraint.js';
+import { readFirstFailure } from '../../derive/run/first-failure-result.js';
+import { incidentOfRow } from '../../derive/run/incidents.js';
+import { torchOfMessages } from '../../derive/settings/versions.js';
+import { capturesFor } from '../../derive/verdict/combine.js';
+import { stepsOf } from '../../derive/verdict/describe-answers.js';
+import { EvidenceLog } from '../../derive/verdict/facts.js';
+import { isFirstExit, verdictOfExit } from '../../derive/verdict/first-exit.js';
+import { allowedSteps } from '../../derive/verdict/hint.js';
+import { judgeMessage, shorten, UNDECIDED } from '../../derive/verdict/judge-message.js';
 import type { Classification } from '../../model/results/log.js';
 import { statement } from '../../model/statement.js';
 import type { IncidentRow } from '../../model/tables.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { unknownTo } from '../lint/expandable-constraint.js';
-import { readFirstFailure } from '../run/first-failure-result.js';
-import { incidentOfRow } from '../run/incidents.js';
-import { torchOfMessages } from '../settings/versions.js';
-import { capturesFor } from './combine.js';
-import { stepsOf } from './describe-answers.js';
-import { EvidenceLog } from './facts.js';
-import { isFirstExit, verdictOfExit } from './first-exit.js';
-import { allowedSteps } from './hint.js';
-import { judgeMessage, shorten, UNDECIDED } from './judge-message.js';
 import { judgeTexts } from './judge-texts.js';
 
 const NOTHING: Verdict = {

@@ -1,12 +1,13 @@
 /** The verdicts on failure lines alone, without a run around them. */
+
+import { type Judged, readJudged } from '../../derive/verdict/combine.js';
+import { codeFrames } from '../../derive/verdict/failing-site.js';
+import { type MessageFailure, messageFailureOf } from '../../derive/verdict/failures.js';
+import { activityOfTraceback } from '../../derive/verdict/rank-facts.js';
+import { deleteRows, FACT_TABLES, insertFacts } from '../../derive/verdict/write-facts.js';
 import { FACT_RULES } from '../../model/derived-tables.js';
 import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
-import { type Judged, readJudged } from './combine.js';
-import { codeFrames } from './failing-site.js';
-import { type MessageFailure, messageFailureOf } from './failures.js';
-import { activityOfTraceback } from './rank-facts.js';
-import { deleteRows, FACT_TABLES, insertFacts } from './write-facts.js';
 
 export interface JudgedText {
   readonly failure: MessageFailure;

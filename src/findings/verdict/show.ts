@@ -1,6 +1,7 @@
 /** `mbforensics show`: one handle of a diagnosis in full: its text, its place, the query behind it, and the rows. */
 
 import { frameText } from '../../attribution/frames/call-site.js';
+import { readStacks } from '../../derive/stacks/read-stacks.js';
 import { MbfError } from '../../model/errors.js';
 import type { DiagnoseResult, ShownLines, ShowResult } from '../../model/results/common.js';
 import { formatCount } from '../../model/units.js';
@@ -9,7 +10,6 @@ import { ownSql } from '../../store/compose-sql.js';
 import { loadQuery } from '../../store/load-queries.js';
 import type { QueryName } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
-import { readStacks } from '../stacks/read-stacks.js';
 
 /** Operands of `show` other than handles. */
 export const SHOW_WORDS = ['accounting', 'tests', 'captures'] as const;

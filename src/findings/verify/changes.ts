@@ -4,14 +4,14 @@
  * from it.
  */
 
+import { plainValue } from '../../derive/run/config.js';
+import { EXPLAINED_BY } from '../../derive/settings/follows.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS } from '../../model/log-rows.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import type { ChangeKind } from '../../model/results/verify.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
-import { plainValue } from '../run/config.js';
-import { EXPLAINED_BY } from '../settings/follows.js';
 import { familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
 import { effectiveOf, type Side } from './side.js';
 import { sameValue } from './values.js';

@@ -1,7 +1,8 @@
 /** Which evidence shows that a setting is in force, by its key. */
+
+import { memoryRank } from '../../derive/run/memory-keys.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { ChangeKind } from '../../model/results/verify.js';
-import { memoryRank } from '../run/memory-keys.js';
 
 const OF: Readonly<Record<string, ChangeKind>> = {
   recompute_granularity: 'recompute',

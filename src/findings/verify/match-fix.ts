@@ -1,8 +1,8 @@
 /** Which fix of the advice on the run before a set of changes is. */
 
+import { allocatorParts } from '../../derive/settings/values.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
-import { allocatorParts } from '../settings/values.js';
 import type { FoundChange } from './changes.js';
 import type { Side } from './side.js';
 import { sameValue } from './values.js';

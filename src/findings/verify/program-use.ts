@@ -4,9 +4,9 @@
  */
 
 import type { Frame } from '../../attribution/frames/call-site.js';
+import { readStacks } from '../../derive/stacks/read-stacks.js';
+import { deviceHistory } from '../../derive/trace/device-history.js';
 import type { Store } from '../../store/store.js';
-import { readStacks } from '../stacks/read-stacks.js';
-import { deviceHistory } from '../trace/device-history.js';
 
 export interface Use {
   /** Allocations whose stack goes through it. */

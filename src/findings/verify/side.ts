@@ -1,15 +1,15 @@
 /** One of the two runs: all evidence of what was in force, what it needed, and how it ended. Plain data. */
 
+import { effectiveConfig } from '../../derive/run/config.js';
+import type { LogFacts } from '../../derive/run/log-facts.js';
+import type { RawFacts } from '../../derive/settings/facts.js';
+import type { View } from '../../derive/settings/view.js';
 import { maxOf } from '../../model/lists.js';
 import type { Measurement } from '../../model/measurement.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
 import type { Diagnosis } from '../../model/results/common.js';
 import type { EnvResult, RunFacts } from '../../model/results/log.js';
 import type { FoundSetting } from '../../model/settings-read.js';
-import { effectiveConfig } from '../run/config.js';
-import type { LogFacts } from '../run/log-facts.js';
-import type { RawFacts } from '../settings/facts.js';
-import type { View } from '../settings/view.js';
 import type { ProgramUse } from './program-use.js';
 
 /** The advice on the run before: what its changes were expected to save and to cost. */

@@ -1,7 +1,7 @@
 /** Whether two spellings of a value mean the same. */
 
-import { plainValue } from '../run/config.js';
-import { allocatorParts, asList } from '../settings/values.js';
+import { plainValue } from '../../derive/run/config.js';
+import { allocatorParts, asList } from '../../derive/settings/values.js';
 
 /** `null` and what is not set are the same here: frameworks print the one for the other. */
 export function sameValue(a: string | null, b: string | null): boolean {

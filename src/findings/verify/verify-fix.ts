@@ -3,6 +3,7 @@
  * limits the run now. Pure.
  */
 
+import { EXPLAINED_BY } from '../../derive/settings/follows.js';
 import { MbfError } from '../../model/errors.js';
 import type { AdviceFix } from '../../model/results/advise.js';
 import type { ContractEntry } from '../../model/results/compare.js';
@@ -16,7 +17,6 @@ import type {
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { sameLayout } from '../measure/contract.js';
 import { type CauseEffect, effectOnCause } from '../settings/cause-effect.js';
-import { EXPLAINED_BY } from '../settings/follows.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type FoundChange, findChanges } from './changes.js';
 import { creditOf } from './credit.js';

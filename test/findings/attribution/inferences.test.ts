@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
 import { labelAt, NO_RUN_FIGURES, type RunFigures } from '../../../src/attribution/blocks/attribution.js';
 import { compiledRules } from '../../../src/attribution/built-in-rules.js';
-import { attributeDevice } from '../../../src/findings/attribution/attribute-device.js';
+import { attributeDevice } from '../../../src/derive/attribution/attribute-device.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { Store } from '../../../src/store/store.js';
 import { newStore } from '../../support/new-store.js';

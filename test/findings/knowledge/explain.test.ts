@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { explain } from '../../../src/findings/flows/explain/explain.js';
 import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
-import { lintRules } from '../../../src/findings/lint/rules.js';
+import { lintRules } from '../../../src/derive/lint/rules.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_REMEDIES } from '../../../src/model/errors.js';

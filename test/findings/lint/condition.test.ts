@@ -27,12 +27,12 @@ import {
   since,
   type Tri,
   where,
-} from '../../../src/findings/settings/condition.js';
-import type { Looked, RawFacts } from '../../../src/findings/settings/facts.js';
-import { CODE_TERMS, conditionOfText } from '../../../src/findings/settings/terms.js';
-import { asList, asNumber, isOn } from '../../../src/findings/settings/values.js';
-import { compareVersions } from '../../../src/findings/settings/versions.js';
-import { View } from '../../../src/findings/settings/view.js';
+} from '../../../src/derive/settings/condition.js';
+import type { Looked, RawFacts } from '../../../src/derive/settings/facts.js';
+import { CODE_TERMS, conditionOfText } from '../../../src/derive/settings/terms.js';
+import { asList, asNumber, isOn } from '../../../src/derive/settings/values.js';
+import { compareVersions } from '../../../src/derive/settings/versions.js';
+import { View } from '../../../src/derive/settings/view.js';
 import { factsOfSample, type Sample } from '../../support/lint-sample.js';
 
 const viewOf = (sample: Sample, more: Partial<RawFacts> = {}): View => new View({ ...factsOfSample(sample), ...more });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { defaults } from '../../../src/findings/settings/defaults.js';
-import { factsOfConfig } from '../../../src/findings/settings/facts-of-config.js';
-import { coreOfFramework, impliedCore } from '../../../src/findings/settings/framework-versions.js';
-import { compareVersions } from '../../../src/findings/settings/versions.js';
-import { View } from '../../../src/findings/settings/view.js';
+import { defaults } from '../../../src/derive/settings/defaults.js';
+import { factsOfConfig } from '../../../src/derive/settings/facts-of-config.js';
+import { coreOfFramework, impliedCore } from '../../../src/derive/settings/framework-versions.js';
+import { compareVersions } from '../../../src/derive/settings/versions.js';
+import { View } from '../../../src/derive/settings/view.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 import { type Config, type Given, LM, MB, rawFacts } from './raw-facts.js';
 

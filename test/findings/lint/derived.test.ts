@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { derived } from '../../../src/findings/settings/derived.js';
+import { derived } from '../../../src/derive/settings/derived.js';
 import type { Sample } from '../../support/lint-sample.js';
 import { textOf } from '../../support/lint-sample.js';
 import { type Given, LM, MB, rawFacts } from './raw-facts.js';

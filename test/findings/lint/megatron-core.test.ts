@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { lint } from '../../../src/findings/lint/lint.js';
-import { lintRules } from '../../../src/findings/lint/rules.js';
-import type { ExplicitValue, RawFacts } from '../../../src/findings/settings/facts.js';
+import { lint } from '../../../src/derive/lint/lint.js';
+import { lintRules } from '../../../src/derive/lint/rules.js';
+import type { ExplicitValue, RawFacts } from '../../../src/derive/settings/facts.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 
 type Value = string | number | boolean | null | readonly (string | number)[];

@@ -1,5 +1,5 @@
 /** Facts built by hand: settings as `key: value`, all told on the lines of one file. */
-import type { ExplicitValue, Framework, RawFacts } from '../../../src/findings/settings/facts.js';
+import type { ExplicitValue, Framework, RawFacts } from '../../../src/derive/settings/facts.js';
 
 export type Config = Readonly<Record<string, string | null>>;
 

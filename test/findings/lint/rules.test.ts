@@ -1,11 +1,11 @@
 /** Every rule on its own samples, and what all rules have in common. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { conditionOf, lint } from '../../../src/findings/lint/lint.js';
-import type { LintRule } from '../../../src/findings/lint/rule.js';
-import { LINT_TOPICS, lintRecords, lintRule, lintRules } from '../../../src/findings/lint/rules.js';
-import { SECTION_KEYS } from '../../../src/findings/settings/facts-of-config.js';
-import { CODE_TERMS, conditionOfText, textTerms } from '../../../src/findings/settings/terms.js';
+import { conditionOf, lint } from '../../../src/derive/lint/lint.js';
+import type { LintRule } from '../../../src/derive/lint/rule.js';
+import { LINT_TOPICS, lintRecords, lintRule, lintRules } from '../../../src/derive/lint/rules.js';
+import { SECTION_KEYS } from '../../../src/derive/settings/facts-of-config.js';
+import { CODE_TERMS, conditionOfText, textTerms } from '../../../src/derive/settings/terms.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 import { constraintOf, constraintTexts } from '../../../src/knowledge/constraint-texts.js';
 import { LINT_SEVERITIES } from '../../../src/model/results/lint.js';

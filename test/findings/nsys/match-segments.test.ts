@@ -1,8 +1,8 @@
 /** Which blocks of the driver are PyTorch's: addresses and sizes tell, and where they are used again, time does. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DriverAllocation } from '../../../src/findings/nsys/driver-allocation.js';
-import { matchSegments, type TorchSegment } from '../../../src/findings/nsys/match-segments.js';
+import type { DriverAllocation } from '../../../src/derive/nsys/driver-allocation.js';
+import { matchSegments, type TorchSegment } from '../../../src/derive/nsys/match-segments.js';
 import { SEED } from '../../support/level.js';
 
 const MIB = 2 ** 20;

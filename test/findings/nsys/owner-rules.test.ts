@@ -1,7 +1,7 @@
 /** Whose an allocation of the driver is: each rule wins what it is for, and none what another knows better. */
 import { describe, expect, it } from 'vitest';
-import { NO_RULE, OWNER_RULES, type OwnerFacts, ownerOf } from '../../../src/findings/nsys/owner-rules.js';
-import { type DriverMemory, driverMemoryOf } from '../../../src/findings/nsys/run-memory.js';
+import { NO_RULE, OWNER_RULES, type OwnerFacts, ownerOf } from '../../../src/derive/nsys/owner-rules.js';
+import { type DriverMemory, driverMemoryOf } from '../../../src/derive/nsys/run-memory.js';
 import { DRIVER_OWNERS } from '../../../src/model/results/nsys.js';
 import { MIB } from '../../../src/model/units.js';
 

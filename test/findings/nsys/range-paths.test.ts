@@ -1,7 +1,7 @@
 /** One walk over all ranges finds what looking at every range for every question finds. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type RangeAsk, type RangePath, rangePaths } from '../../../src/findings/nsys/range-paths.js';
+import { type RangeAsk, type RangePath, rangePaths } from '../../../src/derive/nsys/range-paths.js';
 import { SEED } from '../../support/level.js';
 import { type Range, range, scratchStore } from './stored.js';
 

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { demandStepRange, steadyWindow, stepWindows } from '../../../src/findings/nsys/step-windows.js';
+import { demandStepRange, steadyWindow, stepWindows } from '../../../src/derive/nsys/step-windows.js';
 import type { NsysStep } from '../../../src/model/results/nsys.js';
 import { type Range, range, scratchStore } from './stored.js';
 

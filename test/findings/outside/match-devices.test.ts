@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockShift } from '../../../src/findings/outside/clock-shift.js';
+import { clockShift } from '../../../src/derive/outside/clock-shift.js';
 import {
   busNumber,
   deviceKey,
@@ -7,7 +7,7 @@ import {
   type MatchQuestion,
   matchDevices,
   sameHost,
-} from '../../../src/findings/outside/match-devices.js';
+} from '../../../src/derive/outside/match-devices.js';
 
 const monitor = (device: number | null, host: string | null = null, path = 'gpu.csv', gpu: string | null = null) => ({
   host,

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { completeInputs } from '../../../src/estimate/inputs.js';
 import { estimateStages } from '../../../src/estimate/stages/estimate-stages.js';
-import { describeStage } from '../../../src/findings/estimate/describe-stage.js';
-import { compareStage, type Measured, outside } from '../../../src/findings/estimate/residual/compare-stage.js';
+import { describeStage } from '../../../src/derive/estimate/describe-stage.js';
+import { compareStage, type Measured, outside } from '../../../src/derive/estimate/residual/compare-stage.js';
 import type { EstimateStage } from '../../../src/model/results/estimate.js';
 import type { ComponentResidual } from '../../../src/model/results/residual.js';
 import type { Component } from '../../../src/model/vocabulary.js';

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { completeInputs, type EstimateInputs } from '../../../src/estimate/inputs.js';
-import { type ReadingFacts, readingOf } from '../../../src/findings/estimate/residual/readings.js';
+import { type ReadingFacts, readingOf } from '../../../src/derive/estimate/residual/readings.js';
 import type { Component } from '../../../src/model/vocabulary.js';
 import { evidenceText } from '../../../src/report/verdict/evidence-words.js';
 import { GUIDE } from '../../estimate/given.js';

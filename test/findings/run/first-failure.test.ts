@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureCandidate, firstFailure, roleOf } from '../../../src/findings/run/first-failure.js';
+import { type FailureCandidate, firstFailure, roleOf } from '../../../src/derive/run/first-failure.js';
 import { INCIDENT_KINDS } from '../../../src/model/vocabulary.js';
 
 const incident = (more: Partial<FailureCandidate>): FailureCandidate => ({

@@ -1,6 +1,6 @@
 /** Rank positions against the examples that Megatron-Core documents, and against groups built independently. */
 import { describe, expect, it } from 'vitest';
-import { rankLayout } from '../../../src/findings/run/rank-layout.js';
+import { rankLayout } from '../../../src/derive/run/rank-layout.js';
 
 type Sizes = Parameters<typeof rankLayout>[1];
 const sizes = (tp: number, pp: number, more: Partial<Sizes> = {}): Sizes => ({

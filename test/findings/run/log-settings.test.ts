@@ -6,8 +6,8 @@ import {
   effectiveConfig,
   plainValue,
   readSettings,
-} from '../../../src/findings/run/config.js';
-import { describeEnv } from '../../../src/findings/run/env.js';
+} from '../../../src/derive/run/config.js';
+import { describeEnv } from '../../../src/derive/run/env.js';
 import { CONFIG_ORIGINS, type LogRow } from '../../../src/model/log-rows.js';
 import type { EnvResult } from '../../../src/model/results/log.js';
 import type { FoundSetting } from '../../../src/model/settings-read.js';

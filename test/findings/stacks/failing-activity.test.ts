@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { activityOfText, type CodeFrame, failingActivity } from '../../../src/findings/stacks/failing-activity.js';
+import { activityOfText, type CodeFrame, failingActivity } from '../../../src/derive/stacks/failing-activity.js';
 import { activityData } from '../../../src/knowledge/activities.js';
 
 /** `function file`, or `function file | line of code`; innermost first. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Frame } from '../../../src/attribution/frames/call-site.js';
 import type { GrownSite } from '../../../src/findings/diff/grown-sites.js';
-import { memoryKeys } from '../../../src/findings/run/memory-keys.js';
+import { memoryKeys } from '../../../src/derive/run/memory-keys.js';
 import { KNOB_EFFECTS, knobEffect, wayOf } from '../../../src/findings/settings/knob-effects.js';
 import { languageOf, readLines } from '../../../src/findings/suspects/line-kinds.js';
 import { hunkHeader } from '../../../src/findings/suspects/rank-suspects.js';

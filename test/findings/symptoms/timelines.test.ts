@@ -1,6 +1,6 @@
 /** What is read of an export: waits, gaps and exposed communication, counted by hand. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rankLayout } from '../../../src/findings/run/rank-layout.js';
+import { rankLayout } from '../../../src/derive/run/rank-layout.js';
 import { straddles } from '../../../src/findings/symptoms/nvl72.js';
 import { trainingLog } from '../../support/training-log.js';
 import { exportOf, type Kernel } from './devices.js';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { readSteps, stepBoundaries } from '../../../src/findings/trace/steps.js';
+import { readSteps, stepBoundaries } from '../../../src/derive/trace/steps.js';
 import { findSteps, marksStep, type TraceSpan } from '../../../src/ingest/derive/steps.js';
 import type { Store } from '../../../src/store/store.js';
 import { SEED } from '../../support/level.js';

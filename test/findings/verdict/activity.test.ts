@@ -1,6 +1,6 @@
 /** What a stack was doing: from functions and files, the outer frame distinguishing saving from loading. */
 import { expect, it } from 'vitest';
-import { activityOf } from '../../../src/findings/stacks/activity.js';
+import { activityOf } from '../../../src/derive/stacks/activity.js';
 
 const GATHER = 'get_parameter_state_dp_zero /opt/megatron/core/optimizer/distrib_optimizer.py';
 

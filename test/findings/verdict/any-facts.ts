@@ -1,7 +1,7 @@
 /** Facts of OOMs as they may come together, most of them near the edges between causes. */
 import fc from 'fast-check';
-import type { Activity } from '../../../src/findings/stacks/activity.js';
-import type { Figure, Growth, OomFacts, RunSide, TraceFacts } from '../../../src/findings/verdict/facts.js';
+import type { Activity } from '../../../src/derive/stacks/activity.js';
+import type { Figure, Growth, OomFacts, RunSide, TraceFacts } from '../../../src/derive/verdict/facts.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 

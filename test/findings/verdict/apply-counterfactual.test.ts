@@ -1,9 +1,9 @@
 /** What a replayed counterfactual does to a verdict: prove it, doubt it, change its advice, or nothing. */
 import { describe, expect, it } from 'vitest';
-import { applyCounterfactual } from '../../../src/findings/verdict/apply-counterfactual.js';
-import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
-import type { OomFacts } from '../../../src/findings/verdict/facts.js';
-import { BLANK } from '../../../src/findings/verdict/judge-message.js';
+import { applyCounterfactual } from '../../../src/derive/verdict/apply-counterfactual.js';
+import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
+import type { OomFacts } from '../../../src/derive/verdict/facts.js';
+import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import type { VerdictResult } from '../../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../../src/model/results/replay.js';
 import { statement } from '../../../src/model/statement.js';

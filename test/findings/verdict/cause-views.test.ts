@@ -1,10 +1,10 @@
 /** What the views of causes can answer: their words, their vocabulary, and the columns they promise. */
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { describeTests, type Judged } from '../../../src/findings/verdict/combine.js';
-import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
-import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
-import { describeReason } from '../../../src/findings/verdict/judge-message.js';
+import { describeTests, type Judged } from '../../../src/derive/verdict/combine.js';
+import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
+import { EvidenceLog, type OomFacts } from '../../../src/derive/verdict/facts.js';
+import { describeReason } from '../../../src/derive/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import type { CaptureId } from '../../../src/model/verdict.js';

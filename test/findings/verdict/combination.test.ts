@@ -1,10 +1,10 @@
 /** How answers become one verdict: the order, what lowers the confidence, and the captures that are asked for. */
 
 import { describe, expect, it } from 'vitest';
-import { relateVerdicts } from '../../../src/findings/verdict/arrange-verdicts.js';
-import { capturesFor, type Judged, judgeFailures } from '../../../src/findings/verdict/combine.js';
-import type { KeepingSite, OomFacts } from '../../../src/findings/verdict/facts.js';
-import { BLANK } from '../../../src/findings/verdict/judge-message.js';
+import { relateVerdicts } from '../../../src/derive/verdict/arrange-verdicts.js';
+import { capturesFor, type Judged, judgeFailures } from '../../../src/derive/verdict/combine.js';
+import type { KeepingSite, OomFacts } from '../../../src/derive/verdict/facts.js';
+import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import type { Verdict } from '../../../src/model/verdict.js';

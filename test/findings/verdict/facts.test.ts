@@ -1,7 +1,7 @@
 /** What is read out of a message, and which message is that of a traced OOM. */
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
-import type { OomFacts } from '../../../src/findings/verdict/facts.js';
+import type { OomFacts } from '../../../src/derive/verdict/facts.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';
 import { insertLines } from '../../../src/ingest/insert-lines.js';
 import { GIB, MIB } from '../../../src/model/units.js';

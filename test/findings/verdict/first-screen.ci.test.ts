@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { CAUSES_TO_GENERATE } from '../../../samples/generate/causes/index.js';
 import { SAMPLES } from '../../../samples/generate/stories/index.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
-import { stateAt } from '../../../src/findings/trace/state-at.js';
+import { stateAt } from '../../../src/derive/trace/state-at.js';
 import { describeShow } from '../../../src/findings/verdict/show.js';
 import { sourceLines } from '../../../src/ingest/source-lines.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';

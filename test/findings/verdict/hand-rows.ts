@@ -1,6 +1,6 @@
 /** Facts made by hand as rows of `oom_fact` and its tables. */
-import { type Judged, readJudged } from '../../../src/findings/verdict/combine.js';
-import type { Figure, OomFacts } from '../../../src/findings/verdict/facts.js';
+import { type Judged, readJudged } from '../../../src/derive/verdict/combine.js';
+import type { Figure, OomFacts } from '../../../src/derive/verdict/facts.js';
 import type { Counterfactual } from '../../../src/model/verdict.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
 import type { Store } from '../../../src/store/store.js';

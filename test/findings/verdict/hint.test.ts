@@ -1,7 +1,7 @@
 /** PyTorch's own advice, held against figures and configuration. */
 import { describe, expect, it } from 'vitest';
-import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
-import { allowedSteps, judgeHint as findHint } from '../../../src/findings/verdict/hint.js';
+import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
+import { allowedSteps, judgeHint as findHint } from '../../../src/derive/verdict/hint.js';
 import type { HintResult } from '../../../src/model/results/common.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';

@@ -1,11 +1,11 @@
 /** Facts made by hand, judged by the views of a store. */
 
 import { afterAll, beforeAll, expect } from 'vitest';
-import { describeTests, type Judged } from '../../../src/findings/verdict/combine.js';
-import { stepsOf } from '../../../src/findings/verdict/describe-answers.js';
-import { EvidenceLog, type OomFacts } from '../../../src/findings/verdict/facts.js';
-import { BLANK } from '../../../src/findings/verdict/judge-message.js';
-import { writeReplays } from '../../../src/findings/verdict/write-replays.js';
+import { describeTests, type Judged } from '../../../src/derive/verdict/combine.js';
+import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
+import { EvidenceLog, type OomFacts } from '../../../src/derive/verdict/facts.js';
+import { BLANK } from '../../../src/derive/verdict/judge-message.js';
+import { writeReplays } from '../../../src/derive/verdict/write-replays.js';
 import type { VerdictResult } from '../../../src/model/results/common.js';
 import { statement } from '../../../src/model/statement.js';
 import { CAUSE_DETAILS, type Cause, type CauseDetail, type Confidence } from '../../../src/model/vocabulary.js';

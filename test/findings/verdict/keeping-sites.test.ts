@@ -1,8 +1,8 @@
 /** Sites that keep memory of every step, read from the snapshot alone, and everything that looks like one. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { lastOfBursts } from '../../../src/findings/verdict/step-clock.js';
-import { keepingSites } from '../../../src/findings/verdict/trace-facts.js';
+import { lastOfBursts } from '../../../src/derive/verdict/step-clock.js';
+import { keepingSites } from '../../../src/derive/verdict/trace-facts.js';
 import { GIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';
 import { newStore } from '../../support/new-store.js';

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
-import { judgeMessage } from '../../../src/findings/verdict/judge-message.js';
+import { judgeMessage } from '../../../src/derive/verdict/judge-message.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';
 import { insertLines } from '../../../src/ingest/insert-lines.js';
 import { sumOf } from '../../../src/model/lists.js';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
-import { partsOfState, type StateParts, statePartsAt } from '../../../src/findings/verdict/accounting.js';
+import { partsOfState, type StateParts, statePartsAt } from '../../../src/derive/verdict/accounting.js';
 import { deriveOoms } from '../../../src/ingest/derive/derive-ooms.js';
 import { MIB } from '../../../src/model/units.js';
 import type { Store } from '../../../src/store/store.js';

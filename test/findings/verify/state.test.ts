@@ -1,7 +1,7 @@
 /** Optimizer state and gradients by their bytes: what settings make, and what a snapshot shows. */
 import { expect, it } from 'vitest';
-import type { RawFacts } from '../../../src/findings/settings/facts.js';
-import { View } from '../../../src/findings/settings/view.js';
+import type { RawFacts } from '../../../src/derive/settings/facts.js';
+import { View } from '../../../src/derive/settings/view.js';
 import { gradientEffect, optimizerEffect } from '../../../src/findings/verify/effects/state.js';
 import { stateSize } from '../../../src/findings/verify/effects/state-size.js';
 import type { Side } from '../../../src/findings/verify/side.js';

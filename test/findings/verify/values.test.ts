@@ -1,6 +1,6 @@
 /** Spellings of one value, and what an allocator setting has to contain. */
 import { describe, expect, it } from 'vitest';
-import { allocatorParts } from '../../../src/findings/settings/values.js';
+import { allocatorParts } from '../../../src/derive/settings/values.js';
 import { familyOf, kindOfSetting, kindOfVariable } from '../../../src/findings/verify/kinds.js';
 import { hasParts, sameValue, wantedParts } from '../../../src/findings/verify/values.js';
 

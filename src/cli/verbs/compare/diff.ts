@@ -1,5 +1,5 @@
+import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import type { DiffLimits } from '../../../findings/diff/describe-diff.js';
-import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { diffText } from '../../../report/compare/diff-text.js';
 import { defineVerb } from '../../define-verb.js';

@@ -1,5 +1,5 @@
+import { readStacks } from '../../../derive/stacks/read-stacks.js';
 import { explainStack, parseStacks } from '../../../findings/attribution/views/explain-stack.js';
-import { readStacks } from '../../../findings/stacks/read-stacks.js';
 import { MbfError } from '../../../model/errors.js';
 import type { ExplainStackResult } from '../../../model/results/rules.js';
 import { explainStackText } from '../../../report/knowledge/rules-text.js';

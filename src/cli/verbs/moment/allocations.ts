@@ -1,6 +1,6 @@
+import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { parseBlock } from '../../../findings/run/names/block-labels.js';
 import { describeAllocations } from '../../../findings/state/allocations.js';
-import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { ALLOCATION_ORDERS } from '../../../model/results/allocation.js';
 import { allocationsCsv, allocationsText } from '../../../report/moment/allocations-text.js';

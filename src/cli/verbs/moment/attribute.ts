@@ -1,5 +1,5 @@
+import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describeAttribution } from '../../../findings/attribution/views/describe-attribution.js';
-import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { ATTRIBUTE_KEYS } from '../../../model/results/attribute.js';
 import { COMPONENTS } from '../../../model/vocabulary.js';

@@ -1,5 +1,5 @@
+import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describePeaks } from '../../../findings/state/live/peaks.js';
-import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { GROUP_KEYS, GROUPINGS } from '../../../model/results/peak.js';
 import { peakText } from '../../../report/moment/peak-text.js';
 import { defineVerb } from '../../define-verb.js';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
+import { isMoment, MOMENT_FORMS, type Moment, parseMoment } from '../../../derive/trace/moment.js';
 import { describeState } from '../../../findings/state/describe-state.js';
 import { drawSegments } from '../../../findings/state/draw-segments.js';
-import { isMoment, MOMENT_FORMS, type Moment, parseMoment } from '../../../findings/trace/moment.js';
 import type { AtResult, SegmentsResult } from '../../../model/results/at.js';
 import { atText } from '../../../report/moment/at-text.js';
 import { segmentsText } from '../../../report/moment/segments-text.js';

@@ -1,5 +1,5 @@
+import { parseMoment } from '../../../derive/trace/moment.js';
 import { describeTimelines } from '../../../findings/timeline/timeline.js';
-import { parseMoment } from '../../../findings/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import { GUTTER } from '../../../report/chart.js';
 import { timelineCsv, timelineText } from '../../../report/moment/timeline-text.js';

@@ -1,4 +1,4 @@
-import { describeConfig, type RunSettings, readSettings } from '../../../findings/run/config.js';
+import { describeConfig, type RunSettings, readSettings } from '../../../derive/run/config.js';
 import { configText } from '../../../report/run/config-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN } from '../../options.js';

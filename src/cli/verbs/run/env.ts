@@ -1,4 +1,4 @@
-import { describeEnv } from '../../../findings/run/env.js';
+import { describeEnv } from '../../../derive/run/env.js';
 import { envText } from '../../../report/run/env-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { RUN } from '../../options.js';

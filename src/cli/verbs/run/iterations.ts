@@ -1,4 +1,4 @@
-import { describeIterations } from '../../../findings/run/iterations.js';
+import { describeIterations } from '../../../derive/run/iterations.js';
 import { MbfError } from '../../../model/errors.js';
 import { iterationsCsv, iterationsText } from '../../../report/run/iterations-text.js';
 import { defineVerb } from '../../define-verb.js';

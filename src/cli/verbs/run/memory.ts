@@ -1,5 +1,5 @@
-import { readLogFacts } from '../../../findings/run/log-facts.js';
-import { describeMemory } from '../../../findings/run/memory.js';
+import { readLogFacts } from '../../../derive/run/log-facts.js';
+import { describeMemory } from '../../../derive/run/memory.js';
 import { memoryText } from '../../../report/run/memory-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, RUN, rank } from '../../options.js';

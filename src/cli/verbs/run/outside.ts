@@ -1,4 +1,4 @@
-import { describeOutside } from '../../../findings/outside/describe-outside.js';
+import { describeOutside } from '../../../derive/outside/describe-outside.js';
 import { outsideText } from '../../../report/run/outside-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { count, option, RUN, utcOffset } from '../../options.js';

@@ -3,13 +3,12 @@
  * before every launch; what only a run of a store, a log or SARIF needs is loaded with the first of them.
  */
 import { existsSync } from 'node:fs';
-import { describeLint } from '../../../findings/lint/describe-lint.js';
-import { lint } from '../../../findings/lint/lint.js';
-import type { LintRule } from '../../../findings/lint/rule.js';
-import { lintRules } from '../../../findings/lint/rules.js';
-import { changedFacts } from '../../../findings/settings/changed-facts.js';
-import { deviceOf } from '../../../findings/settings/devices.js';
-import { FRAMEWORKS, type Framework, type RawFacts } from '../../../findings/settings/facts.js';
+import { lint } from '../../../derive/lint/lint.js';
+import type { LintRule } from '../../../derive/lint/rule.js';
+import { lintRules } from '../../../derive/lint/rules.js';
+import { changedFacts } from '../../../derive/settings/changed-facts.js';
+import { deviceOf } from '../../../derive/settings/devices.js';
+import { FRAMEWORKS, type Framework, type RawFacts } from '../../../derive/settings/facts.js';
 import {
   type Asked,
   askedGpu,
@@ -17,7 +16,8 @@ import {
   asksOfRun,
   factsOfSettings,
   withEnvironment,
-} from '../../../findings/settings/facts-of-settings.js';
+} from '../../../derive/settings/facts-of-settings.js';
+import { describeLint } from '../../../findings/lint/describe-lint.js';
 import { readSettingsOf, type SettingsInput } from '../../../ingest/read-settings.js';
 import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
 import { MbfError } from '../../../model/errors.js';
@@ -129,7 +129,7 @@ async function judgeFiles(operands: readonly string[], { asked, env, change, rul
 
 async function judgeRun(operand: string, { asked, env, change, rules }: Question, session: Session): Promise<Judged> {
   const read = await readSettingsOf(env.map((path) => ({ path, as: 'env' })));
-  const { factsOfRun } = await import('../../../findings/settings/facts-of-run.js');
+  const { factsOfRun } = await import('../../../derive/settings/facts-of-run.js');
   const target = await session.target(operand);
   const gpu = askedGpu(asked);
   const runFacts = await factsOfRun(target.store, target.runId, {

@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import { parseMoment } from '../../../findings/trace/moment.js';
+import { parseMoment } from '../../../derive/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import type { DiagnoseResult } from '../../../model/results/common.js';
 import type { ReportSummary } from '../../../model/results/report.js';

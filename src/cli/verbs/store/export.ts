@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
-import type { listSnapshots } from '../../../findings/run/names/snapshots.js';
+import type { listSnapshots } from '../../../derive/run/names/snapshots.js';
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
 import {
@@ -201,7 +201,7 @@ async function exportSnapshotAs(
   plan: SnapshotPlan,
 ): Promise<ExportResult | undefined> {
   const { context } = session;
-  const { parseMoment } = await import('../../../findings/trace/moment.js');
+  const { parseMoment } = await import('../../../derive/trace/moment.js');
   const moment = options.at === undefined ? undefined : parseMoment(options.at);
   const { checkFree, standardOutput, writeBytes, writeTextFile } = await import('../../output-file.js');
   const { output, format } = plan;
@@ -311,7 +311,7 @@ type SnapshotRow = Awaited<ReturnType<typeof listSnapshots>>[number];
 
 /** A file shows one snapshot; MBF1002 if the operand has none or several. */
 async function oneSnapshot(target: Target): Promise<SnapshotRow> {
-  const { listSnapshots } = await import('../../../findings/run/names/snapshots.js');
+  const { listSnapshots } = await import('../../../derive/run/names/snapshots.js');
   const filter = target.handle === undefined ? { runId: target.runId } : { handle: target.handle };
   const [snapshot, ...others] = await listSnapshots(target.store, filter);
   demandSnapshots(target.run, snapshot === undefined ? [] : [snapshot]);

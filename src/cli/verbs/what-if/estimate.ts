@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
+import { readRunInputs } from '../../../derive/estimate/run-inputs.js';
 import { describeEstimate, questionOfJson, questionOfRun } from '../../../findings/estimate/describe-estimate.js';
-import { readRunInputs } from '../../../findings/estimate/run-inputs.js';
 import { MbfError } from '../../../model/errors.js';
 import { ESTIMATE_MODELS } from '../../../model/results/estimate.js';
 import { MIB } from '../../../model/units.js';

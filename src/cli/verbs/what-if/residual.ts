@@ -1,5 +1,5 @@
+import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describeResidual } from '../../../findings/estimate/residual/describe-residual.js';
-import { MOMENT_FORMS, parseMoment } from '../../../findings/trace/moment.js';
 import { residualText } from '../../../report/what-if/residual-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { option, SNAPSHOT } from '../../options.js';

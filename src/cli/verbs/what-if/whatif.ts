@@ -1,6 +1,6 @@
+import { TARGET_DEVICES, type TargetDevice, targetDeviceOf } from '../../../derive/settings/devices.js';
 import type { SiteEdit } from '../../../findings/replay/describe-edits.js';
 import { describeWhatIf } from '../../../findings/replay/describe-what-if.js';
-import { TARGET_DEVICES, type TargetDevice, targetDeviceOf } from '../../../findings/settings/devices.js';
 import { MbfError } from '../../../model/errors.js';
 import { whatIfText } from '../../../report/what-if/what-if-text.js';
 import { defineVerb } from '../../define-verb.js';

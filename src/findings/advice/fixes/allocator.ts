@@ -1,13 +1,13 @@
 /** Settings of the process's environment: no model, no layout, no step time changes. */
 
 import { readAllocConf } from '../../../allocator/settings.js';
+import type { Looked } from '../../../derive/settings/facts.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
 import { SOURCES } from '../../../knowledge/sources.js';
 import { maxOf, minOf } from '../../../model/lists.js';
 import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
 import type { WholeStepOutcome } from '../../../model/vocabulary.js';
-import type { Looked } from '../../settings/facts.js';
 import {
   costOf,
   type FixContext,

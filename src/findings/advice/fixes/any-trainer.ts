@@ -1,6 +1,6 @@
 /** What every trainer on PyTorch can change, where the settings of Megatron mean nothing. */
-import type { Looked } from '../../settings/facts.js';
-import { isOfWeights } from '../../stacks/failing-activity.js';
+import type { Looked } from '../../../derive/settings/facts.js';
+import { isOfWeights } from '../../../derive/stacks/failing-activity.js';
 import { failingActivityOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, freeByDesign, isOlder, unmeasured } from '../fix.js';
 import { hasDeepSpeed, isLora, isShardedRun, trainerLines, trainerOf } from '../trainer.js';

@@ -1,9 +1,9 @@
 /** Fixes that act on what was being allocated, as the failing frame and the size of the request show it. */
 
+import { isFullySharded, zeroStage } from '../../../derive/settings/sharded.js';
+import { LARGE_SHARE } from '../../../derive/stacks/failing-activity.js';
 import { activityData } from '../../../knowledge/activities.js';
 import { GIB } from '../../../model/units.js';
-import { isFullySharded, zeroStage } from '../../settings/sharded.js';
-import { LARGE_SHARE } from '../../stacks/failing-activity.js';
 import { failingActivityOf, failingSiteOf } from '../failing.js';
 import { type FixContext, type FixSpec, fixSpec, type Proposal, unmeasured, wordOf } from '../fix.js';
 import { attentionOf, hasDeepSpeed, hasImages, trainerLines, trainerOf } from '../trainer.js';

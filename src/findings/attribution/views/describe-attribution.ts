@@ -4,6 +4,13 @@ import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
 import { callSite, type Frame } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
 import type { CompiledRules } from '../../../attribution/match/compile-rules.js';
+import { type RunOfRanks, readRunFigures } from '../../../derive/attribution/blocks/run-figures.js';
+import { useLabels } from '../../../derive/attribution/use-labels.js';
+import { listSnapshots, type SnapshotFilter } from '../../../derive/run/names/snapshots.js';
+import { NO_FRAMES, NO_STACK, readStacks } from '../../../derive/stacks/read-stacks.js';
+import { deviceHistory } from '../../../derive/trace/device-history.js';
+import { type Moment, momentText } from '../../../derive/trace/moment.js';
+import { seqOfMoment } from '../../../derive/trace/state-at.js';
 import { MbfError } from '../../../model/errors.js';
 import type { Phase } from '../../../model/log-rows.js';
 import type {
@@ -18,14 +25,7 @@ import type {
 import { COMPONENTS, type Component, type Confidence } from '../../../model/vocabulary.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
-import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
-import { NO_FRAMES, NO_STACK, readStacks } from '../../stacks/read-stacks.js';
 import { lifetimeBasis } from '../../state/live/lifetimes.js';
-import { deviceHistory } from '../../trace/device-history.js';
-import { type Moment, momentText } from '../../trace/moment.js';
-import { seqOfMoment } from '../../trace/state-at.js';
-import { type RunOfRanks, readRunFigures } from '../blocks/run-figures.js';
-import { useLabels } from '../use-labels.js';
 import { accumulationPoint } from './accumulation.js';
 import { annotateSource, type StackShare } from './annotate-source.js';
 

@@ -1,14 +1,15 @@
 /** `mbforensics estimate residual`: what was measured less the theoretical figure, for runs that have both. */
+
+import type { RunOfRanks } from '../../../derive/attribution/blocks/run-figures.js';
+import type { StagesOfRun } from '../../../derive/estimate/estimate-run.js';
+import { compareDevice, type DeviceQuestion } from '../../../derive/estimate/residual/compare-device.js';
+import { outside } from '../../../derive/estimate/residual/compare-stage.js';
+import { readTheory } from '../../../derive/estimate/residual/theory.js';
+import { readLogFacts } from '../../../derive/run/log-facts.js';
+import { listSnapshots } from '../../../derive/run/names/snapshots.js';
 import { MbfError } from '../../../model/errors.js';
 import type { DeviceResidual, LineResidual, ResidualResult } from '../../../model/results/residual.js';
 import type { Store } from '../../../store/store.js';
-import type { RunOfRanks } from '../../attribution/blocks/run-figures.js';
-import { readLogFacts } from '../../run/log-facts.js';
-import { listSnapshots } from '../../run/names/snapshots.js';
-import type { StagesOfRun } from '../estimate-run.js';
-import { compareDevice, type DeviceQuestion } from './compare-device.js';
-import { outside } from './compare-stage.js';
-import { readTheory } from './theory.js';
 
 export interface ResidualQuestion extends DeviceQuestion {
   /** Only this snapshot. */

@@ -1,5 +1,8 @@
 /** Whatever has a name in what this tool knows, by that name. */
 
+import { conditionOf } from '../../../derive/lint/lint.js';
+import type { LintRule } from '../../../derive/lint/rule.js';
+import { lintRules } from '../../../derive/lint/rules.js';
 import { DISAGREEMENTS, type Disagreement } from '../../../knowledge/disagreements.js';
 import { findKnobs, spellingsOf } from '../../../knowledge/find-knob.js';
 import { KNOBS } from '../../../knowledge/knobs/index.js';
@@ -14,9 +17,6 @@ import type {
   Reference,
 } from '../../../model/results/knowledge.js';
 import { FIXES } from '../../advice/fixes/index.js';
-import { conditionOf } from '../../lint/lint.js';
-import type { LintRule } from '../../lint/rule.js';
-import { lintRules } from '../../lint/rules.js';
 import { SYMPTOMS } from '../../symptoms/index.js';
 import { knobRow } from './list-knobs.js';
 import { versionsText, withoutValues } from './rule-words.js';

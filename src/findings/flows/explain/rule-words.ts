@@ -1,5 +1,5 @@
 /** Rules in words that hold for every configuration. */
-import type { VersionRange } from '../../lint/rule.js';
+import type { VersionRange } from '../../../derive/lint/rule.js';
 
 export function versionsText({ package: name, from, before }: VersionRange): string {
   const parts = [...(from === undefined ? [] : [`≥ ${from}`]), ...(before === undefined ? [] : [`< ${before}`])];

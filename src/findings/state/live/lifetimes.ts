@@ -1,7 +1,8 @@
 /** Resident against transient: what of a live set outlives its step. The rule is that of `lifetimes_at`. */
+
+import { stepBoundaries } from '../../../derive/trace/steps.js';
 import type { LifetimeBasis } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
-import { stepBoundaries } from '../../trace/steps.js';
 
 /** What distinguishes resident and transient blocks of a device. */
 export async function lifetimeBasis(store: Store, snapshot_id: number, device: number): Promise<LifetimeBasis> {

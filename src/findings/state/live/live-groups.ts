@@ -1,16 +1,16 @@
 /** The live set at a moment, grouped by any key a reader may ask for. */
 import { callSite, type Frame, frameKind } from '../../../attribution/frames/call-site.js';
 import { stackModule } from '../../../attribution/frames/module-path.js';
+import { NO_FRAMES, readStacks } from '../../../derive/stacks/read-stacks.js';
+import { FREED_THERE } from '../../../derive/state/live/live-sites.js';
+import type { StateKey } from '../../../derive/trace/state-at.js';
 import { poolWords } from '../../../model/pool-words.js';
 import type { GroupKey, KeyGroup } from '../../../model/results/peak.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { readStreamNumbers } from '../../run/names/stream-numbers.js';
 import { readAnnotations, stageTimeline } from '../../stacks/annotation-stages.js';
-import { NO_FRAMES, readStacks } from '../../stacks/read-stacks.js';
-import type { StateKey } from '../../trace/state-at.js';
 import { placeOf } from '../state-view.js';
-import { FREED_THERE } from './live-sites.js';
 
 export const BEFORE_RECORDING = '(before the recording)';
 export const NO_STAGE = '(no stage open)';

@@ -2,20 +2,20 @@
  * `mbforensics peak`: the live set at a moment of each device, by default at the most actual bytes in use, by any key.
  */
 import { frameText, shownFrames } from '../../../attribution/frames/call-site.js';
+import { listSnapshots, type SnapshotFilter } from '../../../derive/run/names/snapshots.js';
+import { readStacks } from '../../../derive/stacks/read-stacks.js';
+import { cut, namedSites } from '../../../derive/state/live/live-sites.js';
+import { type Moment, momentText } from '../../../derive/trace/moment.js';
+import { momentAt } from '../../../derive/trace/state-at.js';
 import { MbfError } from '../../../model/errors.js';
 import type { PeakDevice, PeakResult } from '../../../model/results/common.js';
 import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
-import { listSnapshots, type SnapshotFilter } from '../../run/names/snapshots.js';
-import { readStacks } from '../../stacks/read-stacks.js';
-import { type Moment, momentText } from '../../trace/moment.js';
-import { momentAt } from '../../trace/state-at.js';
 import { bridgeFigures } from '../parity/bridge.js';
 import { memoryVizFigures } from '../parity/memory-viz.js';
 import { mosaicFigures } from '../parity/mosaic.js';
 import { lifetimeBasis } from './lifetimes.js';
 import { groupLiveSet, type StackRow } from './live-groups.js';
-import { cut, namedSites } from './live-sites.js';
 
 export interface PeakLimits {
   /** Groups shown; 0 = all. */

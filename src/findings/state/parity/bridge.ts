@@ -7,13 +7,13 @@
  */
 
 import type { Frame } from '../../../attribution/frames/call-site.js';
+import { readStacks } from '../../../derive/stacks/read-stacks.js';
 import { getOrAdd } from '../../../model/group-by.js';
 import { pushAll } from '../../../model/lists.js';
 import type { BridgeFigures, BridgeReplay, PeerSource } from '../../../model/results/peak.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { type AnnotationMark, readAnnotations } from '../../stacks/annotation-stages.js';
-import { readStacks } from '../../stacks/read-stacks.js';
 
 /** Upstream `_INTERNAL_PATH_FRAGMENTS` and `_INTERNAL_FUNC_NAMES`; entries that contain another one are left out. */
 const INTERNAL_PATHS = [

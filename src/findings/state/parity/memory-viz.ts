@@ -3,9 +3,10 @@
  * `process_alloc_data` and `calculate_fragmentation`. Its timeline adds up requested bytes, ours actual ones, so its
  * axis ends below our peak.
  */
+
+import { momentAt } from '../../../derive/trace/state-at.js';
 import type { MemoryVizFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
-import { momentAt } from '../../trace/state-at.js';
 
 export async function memoryVizFigures(store: Store, snapshotId: number, device: number): Promise<MemoryVizFigures> {
   const row = (await store.one('peak.memory_viz', { snapshot_id: snapshotId, device }))!;

@@ -3,9 +3,9 @@
  * device.
  */
 
+import { isOn } from '../../../derive/settings/values.js';
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
-import { isOn } from '../../settings/values.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';
 import { ownRecord } from './printed.js';
 import { byFigures } from './recompute.js';

@@ -3,9 +3,9 @@
  * activations need.
  */
 
+import { asList } from '../../../derive/settings/values.js';
 import type { VerifyEvidence } from '../../../model/results/verify.js';
 import { formatBytes } from '../../../model/units.js';
-import { asList } from '../../settings/values.js';
 import { flowBytes } from '../figures.js';
 import type { RankSnapshot, Side } from '../side.js';
 import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';

@@ -2,7 +2,7 @@
  * Bytes of optimizer state and gradients per parameter of a rank: as settings mean them, and as measured. Adam with
  * mixed precision has a master copy and two moments.
  */
-import { isOn } from '../../settings/values.js';
+import { isOn } from '../../../derive/settings/values.js';
 import type { Side } from '../side.js';
 
 export interface StateSize {

@@ -1,7 +1,8 @@
 /** dist/docs/lint-rules.md: every rule. */
+
+import type { LintRule } from '../../../../derive/lint/rule.js';
+import { lintRules } from '../../../../derive/lint/rules.js';
 import { LINT_SEVERITIES } from '../../../../model/results/lint.js';
-import type { LintRule } from '../../../lint/rule.js';
-import { lintRules } from '../../../lint/rules.js';
 import { versionsText, withoutValues } from '../rule-words.js';
 import { item, md, mdTable, page } from './markdown.js';
 
