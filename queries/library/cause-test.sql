@@ -1,5 +1,5 @@
 -- @name   library.cause_test
--- @kind   view
+-- @kind   table
 -- @title  Every test of a cause on every failure that has figures of the caching allocator
 -- @col    run        VARCHAR
 -- @col    run_id     INTEGER

@@ -1,7 +1,6 @@
 -- @name   library.oom_part
--- @kind   view
+-- @kind   table
 -- @title  The ledger of each failure: the device in parts, what could be had of each, and whether that alone would have served the request
--- @needs  oom_fact
 -- @col    run         VARCHAR
 -- @col    run_id      INTEGER
 -- @col    failure     INTEGER  within the run

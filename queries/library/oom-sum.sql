@@ -1,7 +1,6 @@
 -- @name   library.oom_sum
--- @kind   view
+-- @kind   table
 -- @title  The sums of each failure that the tests of causes share
--- @needs  oom_fact
 -- @col    run             VARCHAR
 -- @col    run_id          INTEGER
 -- @col    failure         INTEGER  within the run

@@ -1,7 +1,8 @@
 -- @name   library.oom
--- @kind   view
+-- @kind   table
 -- @title  Every out-of-memory failure of a run, with the figures of its snapshot and of its message
 -- @col    run             VARCHAR
+-- @col    run_id          INTEGER
 -- @col    rank            INTEGER?
 -- @col    device          INTEGER?
 -- @col    attempt         INTEGER?  launch, of a failure that only a log has
@@ -81,7 +82,7 @@ failure AS (
   UNION ALL
   SELECT run_id, rank, device, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, incident_id FROM alone),
 joined AS (
-  SELECT run.name AS run, failure.rank, failure.device, CASE WHEN failure.snapshot_id IS NULL THEN message.attempt END AS attempt,
+  SELECT run.name AS run, run.run_id, failure.rank, failure.device, CASE WHEN failure.snapshot_id IS NULL THEN message.attempt END AS attempt,
     message.kind, failure.snapshot_id, failure.snapshot_path, failure.seq, failure.is_last, failure.incident_id,
     message.path AS message_path, message.line AS message_line,
     coalesce(failure.requested_bytes, message.requested_bytes) AS requested_bytes,
@@ -107,7 +108,7 @@ joined AS (
   LEFT JOIN run_total ON run_total.run_id = failure.run_id
   LEFT JOIN monitor ON monitor.run_id = failure.run_id AND monitor.rank = failure.rank)
 SELECT
-  run, rank, device, attempt, kind, snapshot_id, snapshot_path, seq, is_last, incident_id, message_path, message_line,
+  run, run_id, rank, device, attempt, kind, snapshot_id, snapshot_path, seq, is_last, incident_id, message_path, message_line,
   requested_bytes, CASE WHEN requested_bytes IS NOT NULL THEN CASE WHEN snapshot_id IS NULL THEN 'message' ELSE 'snapshot' END END
     AS requested_from, requested_p::BIGINT AS requested_precision_bytes,
   total_bytes, total_from, CASE WHEN total_bytes IS NOT NULL THEN total_p END::BIGINT AS total_precision_bytes,

@@ -1,7 +1,8 @@
 -- @name   library.peak_component
--- @kind   view
+-- @kind   table
 -- @title  The peak of each device by component
 -- @col    run           VARCHAR
+-- @col    run_id        INTEGER
 -- @col    rank          INTEGER?
 -- @col    snapshot_id   INTEGER
 -- @col    device        INTEGER
@@ -9,12 +10,12 @@
 -- @col    component     VARCHAR?
 -- @col    sub_component VARCHAR?
 -- @col    phase         VARCHAR?
--- @col    bytes         HUGEINT   actual sizes
+-- @col    bytes         BIGINT    actual sizes
 -- @col    blocks        BIGINT
 -- @why    The lifetimes that contain the peak; labels are joined to sums, which are few. Runs and ranks are joined before the sums: with
 --         1,024 ranks, DuckDB 1.5 takes minutes the other way round.
 WITH live AS (
-  SELECT run.name AS run, snapshot.rank, life.snapshot_id, life.device, coalesce(history.peak_active_seq, -1) AS peak_seq, life.label,
+  SELECT run.name AS run, run.run_id, snapshot.rank, life.snapshot_id, life.device, coalesce(history.peak_active_seq, -1) AS peak_seq, life.label,
     sum(life.actual_bytes) AS bytes, count(*) AS blocks
   FROM derived_history AS history
   JOIN block_life AS life ON life.snapshot_id = history.snapshot_id AND life.device = history.device
@@ -23,8 +24,8 @@ WITH live AS (
   JOIN run ON run.run_id = snapshot.run_id
   GROUP BY ALL)
 SELECT
-  live.run, live.rank, live.snapshot_id, live.device, live.peak_seq, label.component, label.sub_component, label.phase,
-  sum(live.bytes)::HUGEINT AS bytes, sum(live.blocks)::BIGINT AS blocks
+  live.run, live.run_id, live.rank, live.snapshot_id, live.device, live.peak_seq, label.component, label.sub_component, label.phase,
+  sum(live.bytes)::BIGINT  AS bytes, sum(live.blocks)::BIGINT AS blocks
 FROM live
 LEFT JOIN label ON label.snapshot_id = live.snapshot_id AND label.device = live.device AND label.label = live.label
 GROUP BY ALL

@@ -1,7 +1,8 @@
 -- @name   library.rank_summary
--- @kind   view
+-- @kind   table
 -- @title  Peaks and failures of every rank of every run, from snapshots and logs
 -- @col    run                 VARCHAR
+-- @col    run_id              INTEGER
 -- @col    rank                INTEGER?
 -- @col    snapshots           BIGINT
 -- @col    peak_active_bytes   BIGINT?   of the snapshots: actual sizes, pending frees included
@@ -33,7 +34,7 @@ failed AS (
 ranks AS (
   SELECT run_id, rank FROM traced UNION SELECT run_id, rank FROM printed UNION SELECT run_id, rank FROM failed)
 SELECT
-  run.name AS run, ranks.rank, coalesce(traced.snapshots, 0) AS snapshots, traced.peak_active AS peak_active_bytes,
+  run.name AS run, ranks.run_id, ranks.rank, coalesce(traced.snapshots, 0) AS snapshots, traced.peak_active AS peak_active_bytes,
   traced.peak_reserved AS peak_reserved_bytes, traced.dumped AS dumped_active_bytes, printed.allocated AS printed_peak_allocated_bytes,
   printed.reserved AS printed_peak_reserved_bytes, coalesce(ooms.ooms, 0) AS traced_ooms, coalesce(failed.ooms, 0) AS printed_ooms
 FROM ranks

@@ -1,7 +1,8 @@
 -- @name   library.run_summary
--- @kind   view
+-- @kind   table
 -- @title  One row per run: ranks, snapshots, iterations, the largest peaks, failures
 -- @col    run                 VARCHAR
+-- @col    run_id              INTEGER
 -- @col    label               VARCHAR?
 -- @col    commit_sha          VARCHAR?
 -- @col    ranks               BIGINT    ranks that a snapshot or a log names
@@ -12,21 +13,21 @@
 -- @col    peak_rank           INTEGER?  the rank that has it
 -- @col    printed_peak_allocated_bytes BIGINT?
 -- @col    printed_peak_reserved_bytes  BIGINT?
--- @col    traced_ooms         HUGEINT   oom entries of traces
--- @col    printed_ooms        HUGEINT   messages of logs
+-- @col    traced_ooms         BIGINT    oom entries of traces
+-- @col    printed_ooms        BIGINT    messages of logs
 -- @why    What a store contains, and which run failed.
 WITH of_ranks AS (
-  SELECT run, count(rank) AS ranks, sum(snapshots) AS snapshots, max(peak_active_bytes) AS peak_active,
+  SELECT run_id, count(rank) AS ranks, sum(snapshots) AS snapshots, max(peak_active_bytes) AS peak_active,
     arg_max(rank, peak_active_bytes) AS peak_rank,
     max(printed_peak_allocated_bytes) AS allocated, max(printed_peak_reserved_bytes) AS reserved, sum(traced_ooms) AS traced_ooms,
     sum(printed_ooms) AS printed_ooms
-  FROM rank_summary GROUP BY run),
+  FROM rank_summary GROUP BY run_id),
 steps AS (SELECT run_id, count(DISTINCT iteration) AS iterations, max(iteration) AS last_iteration FROM iteration GROUP BY run_id)
 SELECT
-  run.name AS run, run.label, run.commit_sha, coalesce(of_ranks.ranks, 0) AS ranks, coalesce(of_ranks.snapshots, 0)::HUGEINT AS snapshots,
+  run.name AS run, run.run_id, run.label, run.commit_sha, coalesce(of_ranks.ranks, 0) AS ranks, coalesce(of_ranks.snapshots, 0)::BIGINT  AS snapshots,
   coalesce(steps.iterations, 0) AS iterations, steps.last_iteration, of_ranks.peak_active AS peak_active_bytes, of_ranks.peak_rank,
   of_ranks.allocated AS printed_peak_allocated_bytes, of_ranks.reserved AS printed_peak_reserved_bytes,
-  coalesce(of_ranks.traced_ooms, 0)::HUGEINT AS traced_ooms, coalesce(of_ranks.printed_ooms, 0)::HUGEINT AS printed_ooms
+  coalesce(of_ranks.traced_ooms, 0)::BIGINT  AS traced_ooms, coalesce(of_ranks.printed_ooms, 0)::BIGINT  AS printed_ooms
 FROM run
-LEFT JOIN of_ranks ON of_ranks.run = run.name
+LEFT JOIN of_ranks ON of_ranks.run_id = run.run_id
 LEFT JOIN steps ON steps.run_id = run.run_id

@@ -15,6 +15,6 @@
 -- @why    Evidence before verdict: tests behind the one that holds still rule out their causes.
 SELECT run_id, failure, cause, outcome, reason, detail, confidence, capture, doubts, map_keys(numbers) AS names, map_values(numbers)
   AS amounts
-FROM oom_test
+FROM cause_test
 WHERE coalesce(run_id = $run_id, true)
 ORDER BY run_id, failure, place

@@ -207,11 +207,11 @@ function removeStore(file: string): undefined {
 async function ingestAll(paths: readonly string[], work: string, context: Context): Promise<IngestResult> {
   // With the first paths whose files are new: most questions are about a store that exists, and the modules that read
   // take a fifth of their time to load.
-  const { ingestPaths } = await import('./ingest-paths.js');
+  const { ingest } = await import('../ingest/ingest.js');
   const store = storeToOpen(work, { mode: 'write', ...INGEST_RESOURCES });
   const progress = progressOf(context);
   try {
-    return await ingestPaths({ store, paths, now: new Date(), progress });
+    return await ingest({ store, paths, now: new Date(), progress });
   } finally {
     progress?.end();
     await store.close();

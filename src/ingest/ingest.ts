@@ -8,6 +8,8 @@
 
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { PARSERS } from '../../parsers/index.js';
+import { derive, forgetRuns } from '../derive/derive.js';
 import { MbfError } from '../model/errors.js';
 import { getOrAdd } from '../model/group-by.js';
 import { maxOf, pushAll } from '../model/lists.js';
@@ -55,7 +57,8 @@ export interface StoreToOpen {
 
 export interface IngestOptions {
   readonly store: Store | StoreToOpen;
-  readonly parsers: readonly ParserSpec[];
+  /** Default: all. */
+  readonly parsers?: readonly ParserSpec[] | undefined;
   readonly paths: readonly string[];
   readonly run?: string | undefined;
   readonly label?: string | undefined;
@@ -67,12 +70,8 @@ export interface IngestOptions {
   readonly followLinks?: boolean | undefined;
   /** Add every parser's claim to the result. */
   readonly explain?: boolean | undefined;
-  /** Labels blocks and finds the facts of failures once all files are read: both depend on several of a run. */
-  readonly finishRuns?:
-    | ((store: Store, runIds: readonly number[], seen: SeenBlocks | undefined) => Promise<void>)
-    | undefined;
-  /** Loads what {@link finishRuns} needs, with the first snapshot: while it is decoded there is time. */
-  readonly prepareLabels?: (() => Promise<unknown>) | undefined;
+  /** Nothing is concluded from the rows: for tests of reading. */
+  readonly rowsOnly?: boolean | undefined;
   /** Time of this ingest; the caller's clock, so that tests can hold it. */
   readonly now: Date;
   readonly progress?: IngestProgress | undefined;
@@ -84,7 +83,7 @@ export interface IngestProgress {
   files(count: number, bytes: number): void;
   read(file: string, bytesRead: number, bytesTotal: number): void;
   done(file: string, bytes: number, status: IngestSource['status']): void;
-  /** All files are read; labels and facts follow. */
+  /** All files are read; conclusions follow. */
   derive(): void;
 }
 
@@ -118,7 +117,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       if (candidates.length === 0 && failed.length === 0) continue;
       if (session === undefined) {
         if (candidates[0] !== undefined && 'open' in options.store && options.store.isNew) {
-          early = await examine(candidates[0], options.parsers, thread, { allTables: options.allTables });
+          early = await examine(candidates[0], options.parsers ?? PARSERS, thread, { allTables: options.allTables });
         }
         session = new Session(options, 'open' in options.store ? await options.store.open() : options.store, thread);
       }
@@ -149,7 +148,7 @@ export async function ingest(options: IngestOptions): Promise<IngestResult> {
       // What the thread holds is as much as labels need.
       await thread.close();
       options.progress?.derive();
-      await options.finishRuns?.(session.store, [...written], session.seen);
+      if (options.rowsOnly !== true) await derive(session.store, [...written], { seen: session.seen });
       await session.store.checkpoint();
     }
     return { schema: 'mbforensics/ingest@1', db: file, runs, sources };
@@ -204,6 +203,8 @@ class Session {
   private readonly dictionary: StoreDictionary;
   private readonly now: Date;
   private readonly namesByDirectory = new Map<string, Promise<string[]>>();
+  /** Runs of which nothing is concluded any more. */
+  private readonly forgotten = new Set<number>();
   /** With the first snapshot whose blocks will be labelled: the rules take time to load. */
   seen: SeenBlocks | undefined;
 
@@ -312,7 +313,7 @@ class Session {
         };
       }
     }
-    const { parsers, allTables } = this.options;
+    const { parsers = PARSERS, allTables } = this.options;
     return { examined: await examine(candidate, parsers, this.thread, { allTables }), oldId };
   }
 
@@ -377,9 +378,8 @@ class Session {
     const writers: SnapshotWriter[] = [];
     const source = await this.writing(run, async (): Promise<IngestSource> => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
-      // The facts of its failures are found again; a killed ingest must not leave old ones for those of this file.
-      for (const table of ['judged_run', 'oom_fact'])
-        await store.run(`DELETE FROM ${table} WHERE run_id = $run_id`, { run_id: run.runId });
+      // A killed ingest must not leave what was concluded without this file.
+      if (!this.forgotten.has(run.runId)) await forgetRuns(store, [run.runId]);
       const sourceId = await this.nextId('source', 'source_id');
       const incidents: IncidentRow[] = [];
       const texts =
@@ -449,15 +449,17 @@ class Session {
         notes: folded.map(noteResult),
       };
     });
+    this.forgotten.add(run.runId);
     for (const { seen } of writers) if (seen !== undefined) this.seen?.keep(seen);
     return source;
   }
 
   private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
-    if (this.options.finishRuns === undefined) return undefined;
+    if (this.options.rowsOnly === true) return undefined;
+    // What labels need is loaded while the snapshot is decoded.
     const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([
       import('./seen-blocks.js'),
-      this.options.prepareLabels?.(),
+      import('../derive/attribution/label-run.js'),
     ]);
     this.seen ??= new SeenBlocks();
     this.seen.forget(snapshotId);

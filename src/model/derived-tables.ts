@@ -82,5 +82,5 @@ export const MAX_BUCKETS = 65_536;
 /** Labels on their way into `block_life`, by the numbers of the blocks; empty between transactions. */
 export const BLOCK_LABEL_LAYOUT = layout('block_label_staging', KEYS, i32('block', 'label'));
 
-/** Of the facts by which failures are judged (`oom_fact`), and of the tests, whose answers are stored (`oom_test`). */
-export const FACT_RULES = 6;
+/** Of what is derived about a run: raised whenever the same rows would lead to other facts, verdicts or evidence. */
+export const DERIVE_RULES = 7;

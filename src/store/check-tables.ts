@@ -76,7 +76,7 @@ async function makeTables(version: number): Promise<Definitions> {
  * @throws {MbfError} MBF3007
  */
 export async function checkForWriting(connection: DuckDBConnection, file: string, tables: StoredTables): Promise<void> {
-  const taken = libraryObjects().find(({ name }) => tables.has(name.replace(/^.*\./, '')));
+  const taken = libraryObjects().find(({ name, kind }) => kind !== 'table' && tables.has(name.replace(/^.*\./, '')));
   if (taken !== undefined)
     throw changed(file, `a table has the name of the ${taken.kind} ${taken.name.replace(/^.*\./, '')}`);
   await checkMacros(connection, file);

@@ -5,7 +5,7 @@
 import type { DuckDBAppender } from '@duckdb/node-api';
 import { DuckDBDataChunk, bindings as duckdb } from './duckdb.js';
 import type { TableColumn } from './table-columns.js';
-import { type SqlValue, toDuckDB } from './to-duckdb.js';
+import { type CellValue, toDuckDB } from './to-duckdb.js';
 
 const VECTOR_ROWS = duckdb.vector_size();
 
@@ -17,7 +17,7 @@ export function insertRows(
   table: string,
   columns: readonly TableColumn[],
   appender: DuckDBAppender,
-  rows: readonly Readonly<Record<string, SqlValue>>[],
+  rows: readonly Readonly<Record<string, CellValue>>[],
 ): void {
   const known = new Set(columns.map((column) => column.name));
   for (let start = 0; start < rows.length; start += VECTOR_ROWS) {

@@ -21,7 +21,7 @@ export function libraryObjects(): readonly QueryFile[] {
 /** Of all definitions: a store with another hash has objects of another version. */
 export function libraryHash(objects: readonly QueryFile[] = libraryObjects()): string {
   const hash = createHash('sha256');
-  for (const object of objects) hash.update(definitionOf(object, '')).update('\0');
+  for (const object of objects) hash.update(definitionsOf(object).join(';\n')).update('\0');
   return hash.digest('hex').slice(0, 32);
 }
 
@@ -31,20 +31,20 @@ export async function installLibrary(connection: DuckDBConnection): Promise<void
   const hash = libraryHash(objects);
   const reader = await connection.runAndReadAll(`SELECT hash, kind, name FROM ${TABLE}`);
   const installed = reader.getRows().map(([of, kind, name]) => ({ hash: of, kind: String(kind), name: String(name) }));
-  if (installed.length === objects.length && installed.every((one) => one.hash === hash)) return;
+  if (installed.length >= objects.length && installed.every((one) => one.hash === hash)) return;
   await connection.run('BEGIN TRANSACTION');
   try {
-    for (const { kind, name } of installed)
-      await connection.run(`DROP ${kind === 'macro' ? 'MACRO TABLE' : 'VIEW'} IF EXISTS ${quoted(name)}`);
+    for (const { kind, name } of installed.reverse())
+      await connection.run(`DROP ${kind === 'macro' ? 'MACRO TABLE' : kind.toUpperCase()} IF EXISTS ${quoted(name)}`);
     await connection.run(`DELETE FROM ${TABLE}`);
     for (const object of objects) {
-      await connection.run(definitionOf(object, 'OR REPLACE'));
-      await connection.run(`INSERT INTO ${TABLE} VALUES ($hash, $kind, $name, $title)`, {
-        hash,
-        kind: object.kind!,
-        name: nameOf(object),
-        title: object.title,
-      });
+      for (const statement of definitionsOf(object)) await connection.run(statement);
+      const rows = [{ kind: object.kind!, name: nameOf(object) }];
+      if (object.kind === 'table') rows.push({ kind: 'view', name: `rule_${nameOf(object)}` });
+      for (const row of rows)
+        await connection.run(`INSERT INTO ${TABLE} VALUES ($hash, $kind, $name, $title)`, {
+          ...{ hash, title: object.title, ...row },
+        });
     }
     await connection.run('COMMIT');
   } catch (error) {
@@ -68,13 +68,40 @@ export function describeLibrary(): SqlLibraryResult {
 
 /** Gives the connection the objects that a user's statement names, as TEMP ones of this version. */
 export async function provideLibrary(connection: DuckDBConnection, statement: string): Promise<void> {
-  for (const object of libraryObjectsIn(statement)) await connection.run(definitionOf(object, 'OR REPLACE TEMP'));
+  for (const object of libraryObjectsIn(statement))
+    if (object.kind !== 'table') await connection.run(definitionOf(object, 'OR REPLACE TEMP'));
+}
+
+/** A TEMP table instead of a derived one. */
+export function temporaryTable(object: QueryFile): string {
+  const columns = object.columns.map(({ name, type }) => `${name} ${type}`);
+  return `CREATE OR REPLACE TEMP TABLE ${nameOf(object)} (${columns.join(', ')})`;
+}
+
+/** As the store has it. */
+function definitionsOf(object: QueryFile): string[] {
+  const definition = definitionOf(object, '');
+  if (object.kind !== 'table') return [definition];
+  const name = nameOf(object);
+  const text = (words: string): string => `'${words.replaceAll("'", "''")}'`;
+  return [
+    temporaryTable(object).replace('OR REPLACE TEMP ', ''),
+    `COMMENT ON TABLE ${name} IS ${text(object.title)}`,
+    ...object.columns.flatMap((column) =>
+      column.text === '' ? [] : [`COMMENT ON COLUMN ${name}.${column.name} IS ${text(column.text)}`],
+    ),
+    definition,
+  ];
 }
 
 function definitionOf(object: QueryFile, how: string): string {
   const name = quoted(nameOf(object));
-  if (object.kind === 'view') return `CREATE ${how} VIEW ${name} AS\n${object.statement}`;
-  return `CREATE ${how} MACRO ${name}(${object.params.map((param) => param.name).join(', ')}) AS TABLE\n${object.statement}`;
+  if (object.kind === 'macro') {
+    const parameters = object.params.map((param) => param.name).join(', ');
+    return `CREATE ${how} MACRO ${name}(${parameters}) AS TABLE\n${object.statement}`;
+  }
+  const view = object.kind === 'table' ? quoted(`rule_${nameOf(object)}`) : name;
+  return `CREATE ${how} VIEW ${view} AS\n${object.statement}`;
 }
 
 const nameOf = (object: Pick<QueryFile, 'name'>): string => object.name.split('.')[1]!;

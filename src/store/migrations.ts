@@ -541,6 +541,30 @@ ALTER TABLE judged_rank ADD COLUMN driver_grown_bytes BIGINT;
 ALTER TABLE incident ADD COLUMN frames VARCHAR;
 `,
   },
+  {
+    version: 18,
+    title: 'what diagnose concludes: verdicts, evidence, answers of the allocator model',
+    sql: `
+DROP TABLE oom_test;
+DROP TABLE oom_replay;
+CREATE TABLE oom_replay (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, status VARCHAR NOT NULL, reason VARCHAR NOT NULL, address_matches BIGINT NOT NULL, address_total BIGINT NOT NULL, repeats_oom BOOLEAN NOT NULL,
+  layout_short_bytes BIGINT, least_capacity_bytes BIGINT, is_on BOOLEAN NOT NULL, is_served BOOLEAN NOT NULL, is_robust BOOLEAN NOT NULL);
+CREATE TABLE oom_what_if (
+  run_id INTEGER NOT NULL, failure INTEGER NOT NULL, position INTEGER NOT NULL, setting VARCHAR NOT NULL, capacity_bytes BIGINT, outcome VARCHAR NOT NULL,
+  peak_reserved_bytes BIGINT NOT NULL, peak_reserved_least_bytes BIGINT NOT NULL, peak_reserved_most_bytes BIGINT NOT NULL, peak_active_bytes BIGINT NOT NULL, headroom_bytes BIGINT,
+  driver_calls BIGINT NOT NULL, bound VARCHAR NOT NULL, unused_at_peak_bytes BIGINT NOT NULL, retries BIGINT NOT NULL, short_bytes BIGINT, oom_seq INTEGER, robust BOOLEAN NOT NULL, note VARCHAR);
+CREATE TABLE verdict (
+  run VARCHAR NOT NULL, run_id INTEGER NOT NULL, number INTEGER NOT NULL, failure INTEGER, rank INTEGER, device INTEGER, snapshot_id INTEGER, seq INTEGER, incident_id INTEGER, kind VARCHAR,
+  cause VARCHAR NOT NULL, detail VARCHAR, confidence VARCHAR NOT NULL, basis VARCHAR, reason VARCHAR, capture VARCHAR, untested_rivals VARCHAR[] NOT NULL, doubts VARCHAR[] NOT NULL,
+  is_proven BOOLEAN NOT NULL, contradicted_by INTEGER, replay_status VARCHAR);
+CREATE TABLE evidence (
+  run VARCHAR NOT NULL, run_id INTEGER NOT NULL, verdict INTEGER NOT NULL, failure INTEGER, rank INTEGER, number INTEGER NOT NULL, code VARCHAR NOT NULL, about VARCHAR,
+  numbers MAP(VARCHAR, DOUBLE) NOT NULL, names MAP(VARCHAR, VARCHAR) NOT NULL, items VARCHAR, path VARCHAR, line BIGINT, entry BIGINT, given_by VARCHAR, shows VARCHAR,
+  query VARCHAR, parameters VARCHAR);
+CREATE TABLE diagnosis (run_id INTEGER NOT NULL, part VARCHAR NOT NULL, number INTEGER NOT NULL, document VARCHAR NOT NULL);
+`,
+  },
 ];
 
 export const SCHEMA_VERSION = MIGRATIONS.at(-1)!.version;

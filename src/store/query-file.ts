@@ -12,9 +12,10 @@
  *
  * Topics that begin with `_` are private: only other queries use them.
  *
- * The files of `queries/library/` define objects of the store, views and table macros, that any client can use. They
- * have `-- @kind view` or `-- @kind macro` besides; the parameters of a macro are names, without `$`, in order. Where a
- * table that they need is empty, queries of the program get a relation without rows instead.
+ * The files of `queries/library/` define objects of the store that any client can use, and have `-- @kind view`, `macro`
+ * or `table` besides. The parameters of a macro are names, without `$`, in order. A table is filled by its statement when
+ * a run is derived (`src/derive`), and the statement is the view `rule_NAME`; it has a column run_id. Where a table that a
+ * view or macro needs is empty, queries of the program get a relation without rows instead.
  */
 import { PARAMETER_TYPES } from './to-duckdb.js';
 
@@ -28,10 +29,13 @@ export interface QueryField {
 
 export const LIBRARY_TOPIC = 'library.';
 
+export const LIBRARY_KINDS = ['view', 'macro', 'table'] as const;
+export type LibraryKind = (typeof LIBRARY_KINDS)[number];
+
 export interface QueryFile {
   readonly name: string;
   /** Of an object of the library; undefined for a query of the program. */
-  readonly kind: 'view' | 'macro' | undefined;
+  readonly kind: LibraryKind | undefined;
   readonly title: string;
   readonly why: string;
   readonly params: readonly QueryField[];
@@ -103,8 +107,8 @@ export function parseQueryFile(path: string, text: string): QueryFile {
   return query;
 }
 
-function libraryKind(text: string, fail: (reason: string) => never): 'view' | 'macro' {
-  return text === 'view' || text === 'macro' ? text : fail(`has the @kind ${text}: view or macro`);
+function libraryKind(text: string, fail: (reason: string) => never): LibraryKind {
+  return LIBRARY_KINDS.find((kind) => kind === text) ?? fail(`has the @kind ${text}: ${LIBRARY_KINDS.join(', ')}`);
 }
 
 function splitHeader(

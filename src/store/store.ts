@@ -17,7 +17,7 @@ import { asOddData, asStoreError } from './store-errors.js';
 import { readStoredTables, type StoredTables } from './stored-tables.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
-import type { SqlValue } from './to-duckdb.js';
+import type { CellValue } from './to-duckdb.js';
 
 interface StoreParts {
   readonly file: string;
@@ -175,7 +175,7 @@ export class Store {
   }
 
   /** Appends records to a small table; see `insert-rows.ts`. Outside a transaction it commits by itself. */
-  async insertRows(table: string, rows: readonly Readonly<Record<string, SqlValue>>[]): Promise<void> {
+  async insertRows(table: string, rows: readonly Readonly<Record<string, CellValue>>[]): Promise<void> {
     if (rows.length === 0) return;
     this.forget(table);
     await this.guard(async () => {
@@ -307,6 +307,14 @@ export class Store {
     await this.execute(`CREATE TEMP TABLE ${table} AS FROM ${table}${name === undefined ? '' : ' LIMIT 0'}`, {});
     this.shadows.set(table, 'TABLE');
     if (name !== undefined) await this.insertQuery(`temp.${table}`, name, ...params);
+  }
+
+  /** Replaces the rows of some runs in a table of the library (`@kind table`) by those of its rule. */
+  async deriveTable(name: string, runIds: readonly number[]): Promise<void> {
+    const runs = `run_id IN (${runIds.join(', ')})`;
+    await this.run(`DELETE FROM ${name} WHERE ${runs}`);
+    const rule = composedQuery(`library.${name}`, await this.tablesWithoutRows());
+    await this.run(`INSERT INTO ${name} BY NAME SELECT * FROM (\n${rule}\n) AS ruled WHERE ${runs}`);
   }
 
   /** Inserts the rows of a query into a table that has columns of the same names. */

@@ -2,11 +2,13 @@
  * From plain data to DuckDB's values, with the type that is wanted on the other side. Out of range is an error, never a
  * wrap-around.
  */
-import type { DuckDBType, DuckDBValue } from '@duckdb/node-api';
+import type { DuckDBListType, DuckDBMapType, DuckDBType, DuckDBValue } from '@duckdb/node-api';
 import {
   BIGINT,
   BOOLEAN,
   DOUBLE,
+  DuckDBListValue,
+  DuckDBMapValue,
   DuckDBTimestampValue,
   DuckDBTypeId,
   HUGEINT,
@@ -23,6 +25,9 @@ import {
 
 /** What can be written into a column or bound to a parameter. A Date is a TIMESTAMP in UTC. */
 export type SqlValue = null | undefined | boolean | number | bigint | string | Date;
+
+/** What can be written into a column besides: a LIST, and a MAP in the order of its keys. */
+export type CellValue = SqlValue | readonly SqlValue[] | { readonly [key: string]: SqlValue };
 
 /** The parameter types a query header may name. */
 export const PARAMETER_TYPES: ReadonlyMap<string, DuckDBType> = new Map<string, DuckDBType>([
@@ -65,7 +70,7 @@ const INTEGER_RANGES: ReadonlyMap<DuckDBTypeId, IntegerRange> = new Map([
 ]);
 
 /** `where` names the column or parameter in the RangeError or TypeError thrown when the value does not fit `type`. */
-export function toDuckDB(value: SqlValue, type: DuckDBType, where: string): DuckDBValue {
+export function toDuckDB(value: CellValue, type: DuckDBType, where: string): DuckDBValue {
   if (value === null || value === undefined) return null;
   const integers = INTEGER_RANGES.get(type.typeId);
   if (integers !== undefined) return toInteger(value, integers, `${where} (${type})`);
@@ -82,6 +87,23 @@ export function toDuckDB(value: SqlValue, type: DuckDBType, where: string): Duck
       // NUL bytes pass through the bindings by length; lone surrogates arrive as U+FFFD, as in every UTF-8 encoder.
       if (typeof value === 'string') return value;
       break;
+    case DuckDBTypeId.LIST:
+      if (Array.isArray(value)) {
+        const { valueType } = type as DuckDBListType;
+        return new DuckDBListValue(value.map((item: SqlValue) => toDuckDB(item, valueType, where)));
+      }
+      break;
+    case DuckDBTypeId.MAP:
+      if (typeof value === 'object' && !(value instanceof Date)) {
+        const { keyType, valueType } = type as DuckDBMapType;
+        return new DuckDBMapValue(
+          Object.entries(value).map(([key, item]) => ({
+            key: toDuckDB(key, keyType, where),
+            value: toDuckDB(item as SqlValue, valueType, where),
+          })),
+        );
+      }
+      break;
     case DuckDBTypeId.TIMESTAMP:
       if (value instanceof Date) return new DuckDBTimestampValue(BigInt(value.getTime()) * 1000n);
       break;
@@ -89,7 +111,7 @@ export function toDuckDB(value: SqlValue, type: DuckDBType, where: string): Duck
   throw new TypeError(`${where}: a ${value instanceof Date ? 'Date' : typeof value} is not of type ${type}`);
 }
 
-function toInteger(value: SqlValue, integers: IntegerRange, where: string): number | bigint {
+function toInteger(value: CellValue, integers: IntegerRange, where: string): number | bigint {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
     throw new RangeError(`${where}: ${value} is not an exact integer`);
   }

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { FREED_THERE } from '../../src/findings/export/export-live-stacks.js';
 import { NO_FRAMES, NO_STACK } from '../../src/derive/stacks/read-stacks.js';
+import { FREED_THERE } from '../../src/findings/export/export-live-stacks.js';
 import type {
   DiagnoseResult,
   PeakDevice,

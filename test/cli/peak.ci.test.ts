@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { PyText } from '../../samples/generate/write/pickle-writer.js';
-import { groupLiveSet } from '../../src/findings/state/live/live-groups.js';
 import { stateAt } from '../../src/derive/trace/state-at.js';
+import { groupLiveSet } from '../../src/findings/state/live/live-groups.js';
 import type { PeakDevice, PeakResult } from '../../src/model/results/common.js';
 import { GROUP_KEYS } from '../../src/model/results/peak.js';
 import { MIB } from '../../src/model/units.js';

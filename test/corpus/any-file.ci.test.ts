@@ -6,14 +6,14 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { readGolden } from '../../parsers/index.js';
+import { ChangeJudge } from '../../src/derive/lint/change.js';
+import { lint } from '../../src/derive/lint/lint.js';
+import { describeIterations } from '../../src/derive/run/iterations.js';
 import { compareRuns } from '../../src/findings/compare/compare-runs.js';
 import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { measureRun } from '../../src/findings/flows/measure-run.js';
 import { readSituation } from '../../src/findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../src/findings/flows/read-symptom-evidence.js';
-import { ChangeJudge } from '../../src/derive/lint/change.js';
-import { lint } from '../../src/derive/lint/lint.js';
-import { describeIterations } from '../../src/derive/run/iterations.js';
 import { findSymptoms } from '../../src/findings/symptoms/find-symptoms.js';
 import type { Measurement } from '../../src/model/measurement.js';
 import { compareText } from '../../src/report/compare/compare-text.js';

@@ -237,7 +237,14 @@ corpusSuite('facts of the logs of the corpus', existsSync(LOGS), () => {
   beforeAll(async () => {
     const written = await newStore(join(directory, 'logs.duckdb'));
     for (const name of names)
-      await ingest({ store: written, parsers: PARSERS, paths: [join(LOGS, name)], run: name, now: new Date() });
+      await ingest({
+        rowsOnly: true,
+        store: written,
+        parsers: PARSERS,
+        paths: [join(LOGS, name)],
+        run: name,
+        now: new Date(),
+      });
     await written.close();
     store = await openStore(join(directory, 'logs.duckdb'), { mode: 'read' });
     for (const { name, run_id: id } of await store.all('store.runs', { run_id: null })) runs.set(name, id);

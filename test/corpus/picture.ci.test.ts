@@ -6,9 +6,9 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, expect, it } from 'vitest';
-import { ingestPaths } from '../../src/cli/ingest-paths.js';
 import { type DrawnDevice, drawDevice } from '../../src/findings/picture/draw-device.js';
 import { describeTimelines } from '../../src/findings/timeline/timeline.js';
+import { ingest } from '../../src/ingest/ingest.js';
 import { decodeDevice } from '../../src/model/picture/device-bytes.js';
 import { courseOf } from '../../src/model/picture/levels.js';
 import type { Store } from '../../src/store/store.js';
@@ -45,7 +45,7 @@ corpusSuite('pictures of real recordings', paths, () => {
 
   beforeAll(async () => {
     store = await newStore(join(directory, 'store.duckdb'));
-    await ingestPaths({ store, paths, each: true, now: new Date(0) });
+    await ingest({ store, paths, each: true, now: new Date(0) });
     for (const row of await store.all('snapshot.list', { run_id: null, handle: null }))
       for (const { device, events, segments } of await store.all('snapshot.devices', {
         snapshot_id: row.snapshot_id,

@@ -15,7 +15,7 @@ async function estimated(yaml: string): Promise<RunEstimate> {
   writeFileSync(path, yaml);
   const store = await newStore(join(directory, 'store.duckdb'));
   try {
-    await ingest({ store, parsers: PARSERS, paths: [path], run: 'one', now: new Date(0) });
+    await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [path], run: 'one', now: new Date(0) });
     const [run] = await store.all('store.runs', { run_id: null });
     return await estimateRun(store, run!.run_id);
   } finally {

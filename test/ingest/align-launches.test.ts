@@ -78,7 +78,7 @@ describe('metrics next to logs', () => {
     };
     const store = await newStore(join(directory, 'store.duckdb'));
     const attempts = async (): Promise<Record<string, number>> => {
-      await ingest({ store, parsers: PARSERS, paths: [run], now: new Date() });
+      await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [run], now: new Date() });
       const rows = await store.select('SELECT display_path, attempt FROM source ORDER BY display_path');
       return Object.fromEntries(rows.map((row) => [String(row['display_path']), Number(row['attempt'])]));
     };

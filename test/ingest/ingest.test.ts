@@ -29,7 +29,7 @@ function put(path: string, bytes: string | Uint8Array): string {
 const at = (path: string): string => join(root, path);
 
 async function run(paths: readonly string[], options: Partial<IngestOptions> = {}): Promise<IngestResult> {
-  return ingest({ store, parsers: PARSERS, paths: paths.map(at), now: new Date(), ...options });
+  return ingest({ rowsOnly: true, store, parsers: PARSERS, paths: paths.map(at), now: new Date(), ...options });
 }
 
 /** Status by path. */
@@ -323,7 +323,13 @@ describe('files', () => {
     put('run/train.log', OOM_LINE);
     const ownStore = await newStore(inside);
     try {
-      const result = await ingest({ store: ownStore, parsers: PARSERS, paths: [at('run')], now: new Date() });
+      const result = await ingest({
+        rowsOnly: true,
+        store: ownStore,
+        parsers: PARSERS,
+        paths: [at('run')],
+        now: new Date(),
+      });
       expect(lines(result).filter((line) => line.endsWith(' ingested'))).toEqual(['train.log ingested']);
       expect(result.sources.some(({ status }) => status === 'failed')).toBe(false);
     } finally {

@@ -38,7 +38,7 @@ async function open<T>(work: (store: Store) => Promise<T>): Promise<T> {
 }
 
 const read = (store: Store, ...paths: string[]) =>
-  ingest({ store, parsers: PARSERS, paths: paths.map((path) => join(root, path)), now: new Date() });
+  ingest({ rowsOnly: true, store, parsers: PARSERS, paths: paths.map((path) => join(root, path)), now: new Date() });
 
 /** Stack id by content, resolved through the tables; throws if two ids have one content. */
 async function stacks(store: Store): Promise<Map<string, number>> {

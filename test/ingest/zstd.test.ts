@@ -244,7 +244,7 @@ describe('ingested', () => {
     putAs(stored(stored(TEXT)), 'run/twice.log.zst.zst');
     const store = await newStore(join(root, 'store.duckdb'));
     try {
-      const run = (path: string) => ingest({ store, parsers: PARSERS, paths: [path], now: new Date() });
+      const run = (path: string) => ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [path], now: new Date() });
       const { sources } = await run(join(root, 'run'));
       expect(
         sources.map(({ path, status, rank, error, notes }) => {

@@ -1,10 +1,10 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
 import { describe, expect, it } from 'vitest';
+import { lintRules } from '../../src/derive/lint/rules.js';
+import { FRAMEWORKS } from '../../src/derive/settings/facts.js';
 import { TARGET_NAMES } from '../../src/findings/advice/fix.js';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIXES } from '../../src/findings/advice/non-fixes.js';
-import { lintRules } from '../../src/derive/lint/rules.js';
-import { FRAMEWORKS } from '../../src/derive/settings/facts.js';
 import { ALLOCATOR_OPTIONS, CAUSE_WORDS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { activityData } from '../../src/knowledge/activities.js';

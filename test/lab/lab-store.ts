@@ -1,9 +1,9 @@
 /** Recordings of PyTorch's own allocator, in a store of their own. */
 
-import { ingestPaths } from '../../src/cli/ingest-paths.js';
 import { replayDevice } from '../../src/derive/replay/ask.js';
-import { describeReplays } from '../../src/findings/replay/describe-replay.js';
 import { listSnapshots } from '../../src/derive/run/names/snapshots.js';
+import { describeReplays } from '../../src/findings/replay/describe-replay.js';
+import { ingest } from '../../src/ingest/ingest.js';
 import type { ReplayDevice } from '../../src/model/results/replay.js';
 import type { Store } from '../../src/store/store.js';
 
@@ -15,7 +15,7 @@ export interface Recorded {
 
 /** `paths`: each a run of its own. */
 export async function replaysOf(store: Store, paths: readonly string[]): Promise<Recorded[]> {
-  await ingestPaths({ store, paths, each: true, now: new Date(0) });
+  await ingest({ store, paths, each: true, now: new Date(0) });
   const recorded: Recorded[] = [];
   for (const { run_id: runId, name } of await store.all('store.runs', { run_id: null })) {
     const { snapshots } = await describeReplays(store, { runId }, undefined);

@@ -166,7 +166,14 @@ else {
     async function take(into: Store, allTables: boolean): Promise<void> {
       const parts = files.map((name) => join(NSYS, name));
       for (const [i, path] of parts.entries()) {
-        const result = await ingest({ store: into, parsers: PARSERS, paths: [path], now: new Date(0), allTables });
+        const result = await ingest({
+          rowsOnly: true,
+          store: into,
+          parsers: PARSERS,
+          paths: [path],
+          now: new Date(0),
+          allTables,
+        });
         expect(result.sources).toHaveLength(1);
         sources.set(files[i]!, result.sources[0]!);
       }

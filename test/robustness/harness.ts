@@ -77,7 +77,7 @@ export async function openBench(): Promise<Bench> {
   let counts = await dataCounts(store);
   const takePath = async (path: string): Promise<Outcome> => {
     const before = counts;
-    const result = await ingest({ store, parsers: PARSERS, paths: [path], now: new Date(0) });
+    const result = await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [path], now: new Date(0) });
     const [source] = result.sources;
     if (source === undefined) throw new Error(`no source for ${path}`);
     counts = await dataCounts(store);
@@ -105,7 +105,7 @@ export async function openBench(): Promise<Bench> {
         },
       }),
     );
-    const result = await ingest({ store, parsers, paths: [folder], now: new Date(0) });
+    const result = await ingest({ rowsOnly: true, store, parsers, paths: [folder], now: new Date(0) });
     rmSync(folder, { recursive: true, force: true });
     counts = await dataCounts(store);
     for (const source of result.sources) {

@@ -313,23 +313,23 @@ describe('one transaction a source', () => {
     const before = await dataCounts(bench().store);
     const late = failing(() => new MbfError('MBF2009', 'changed while it was read: by this test'));
     for (const allTables of [false, true]) {
-      const { sources } = await ingest({ ...options, parsers: late, allTables });
+      const { sources } = await ingest({ rowsOnly: true, ...options, parsers: late, allTables });
       expect(sources[0]).toMatchObject({ status: 'failed', error: { code: 'MBF2009' } });
       expectClearError(sources[0]!);
       expect(await dataCounts(bench().store)).toEqual(before);
       expect(await rawRows()).toBe(0);
     }
     // Whole, then a change that fails: the old rows are of a file that is no more.
-    const good = await ingest({ ...options, parsers: PARSERS, allTables: true });
+    const good = await ingest({ rowsOnly: true, ...options, parsers: PARSERS, allTables: true });
     expect(good.sources[0]!.status).toBe('ingested');
     expect(await rawRows()).toBeGreaterThan(0);
     const whole = await dataCounts(bench().store);
     writeFileSync(path, sqliteBytes(smallExport({ salt: 10 })));
     // A bug of ours is no fault of the file: it ends the ingest, and nothing moved.
     const bug = failing(() => new TypeError('a bug'));
-    await expect(ingest({ ...options, parsers: bug, allTables: true })).rejects.toThrow('a bug');
+    await expect(ingest({ rowsOnly: true, ...options, parsers: bug, allTables: true })).rejects.toThrow('a bug');
     expect(await dataCounts(bench().store)).toEqual(whole);
-    await ingest({ ...options, parsers: late, allTables: true });
+    await ingest({ rowsOnly: true, ...options, parsers: late, allTables: true });
     expect(await rawRows()).toBe(0);
     expect(await dataCounts(bench().store)).toEqual(before);
   });

@@ -39,7 +39,14 @@ export async function ingested(
   { each, ...options }: Omit<OpenStoreOptions, 'mode'> & { readonly each?: boolean } = {},
 ): Promise<{ readonly store: Store; readonly result: IngestResult }> {
   const written = await newStore(file, options);
-  const ingesting = ingest({ store: written, parsers: PARSERS, paths: [...paths], each, now: new Date() });
+  const ingesting = ingest({
+    rowsOnly: true,
+    store: written,
+    parsers: PARSERS,
+    paths: [...paths],
+    each,
+    now: new Date(),
+  });
   const result = await ingesting.finally(() => written.close());
   return { result, store: await openStore(file, { ...options, mode: 'read' }) };
 }

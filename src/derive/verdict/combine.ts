@@ -1,4 +1,4 @@
-/** The verdicts of a run as the store has them (`cause_test`, `verdict`), and how each came about. */
+/** The verdicts of a run by the rules (`cause_test`, `rule_verdict`), and how each came about. */
 
 import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
@@ -9,7 +9,6 @@ import type {
   CaptureId,
   CauseTest,
   Contributor,
-  Counterfactual,
   StepKind,
   Verdict,
   VerdictBasis,
@@ -20,9 +19,8 @@ import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type Answer, describeAnswer, type StepDraft } from './describe-answers.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
-import { writeReplays } from './write-replays.js';
 
-/** A failure's row of `verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
+/** A failure's row of `rule_verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
 export interface Judged
   extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
   readonly basis: VerdictBasis;
@@ -51,25 +49,6 @@ export async function readJudged(store: Store, runId: number | null): Promise<Ju
     tests: (answers.get(keyOf(row)) ?? []).map(answerOf),
     contributors: (contributors.get(keyOf(row)) ?? []).map(({ run_id: _, failure: __, ...part }) => part),
   }));
-}
-
-/**
- * The verdicts on the failures of a run. `counterfactuals`: the allocator model's answers on the first of them, which
- * are in a TEMP table for the questions of this connection.
- */
-export async function judgeFailures(
-  store: Store,
-  runId: number,
-  counterfactuals: readonly (Counterfactual | null)[],
-): Promise<Judged[]> {
-  const replayed = counterfactuals.flatMap((answer, failure) =>
-    answer === null ? [] : [{ failure, counterfactual: answer }],
-  );
-  if (replayed.length > 0) {
-    await store.shadow('oom_replay');
-    await store.transaction(() => writeReplays(store, runId, replayed));
-  }
-  return readJudged(store, runId);
 }
 
 function answerOf(row: QueryRow<'verdict.tests'>): Answer {

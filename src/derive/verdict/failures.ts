@@ -17,7 +17,6 @@ import { type FailingSite, failingSite, readFrames, type SizeContext } from './f
 import { readEngineSign, readJobProcesses } from './job-processes.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 import { readTracedOoms, type SnapshotOom } from './traced-ooms.js';
-import { ensureFacts } from './write-facts.js';
 
 type FactRow = QueryRow<'verdict.failures'>;
 
@@ -54,8 +53,7 @@ export interface RunFailures {
   readonly total: Figure | undefined;
 }
 
-export async function readFailures(store: Store, runId: number, capacityBytes?: number): Promise<RunFailures> {
-  await ensureFacts(store, runId, capacityBytes);
+export async function readFailures(store: Store, runId: number): Promise<RunFailures> {
   const { incidents, judged } = await readLogFacts(store, runId);
   const traced = await readTracedOoms(store, runId);
   const ranOut =

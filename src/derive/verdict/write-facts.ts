@@ -2,7 +2,6 @@
  * The facts of failures as rows of `oom_fact` and its tables, which the tests of causes read. One statement finds them
  * for any number of runs; what needs code is written first, as rows of `judged_run`, `judged_rank` and `judged_trace`.
  */
-import { FACT_RULES } from '../../model/derived-tables.js';
 import { pushAll } from '../../model/lists.js';
 import type { Store } from '../../store/store.js';
 import type { SqlValue } from '../../store/to-duckdb.js';
@@ -15,7 +14,7 @@ import { readTraceFacts } from './trace-facts.js';
 
 /** In one statement: each of its joins keeps blocks of memory, more of them with more rows. */
 const MOST_RUNS = 32;
-/** Instead of the version of the rules, while facts are being written. */
+/** Instead of the version of the rules, until everything is derived. */
 const UNFINISHED = 0;
 
 type Row = Readonly<Record<string, SqlValue>>;
@@ -36,17 +35,12 @@ const CODE_TABLES: readonly (keyof CodeFacts)[] = [
   'oom_step',
   'oom_keeping_site',
 ];
-const SQL_TABLES = ['oom_fact', 'oom_test'];
-export const FACT_TABLES: readonly string[] = [...CODE_TABLES, 'judged_lines', ...SQL_TABLES];
-
-/** Runs whose facts are missing or of other rules. */
-export async function unjudgedRuns(store: Store): Promise<number[]> {
-  return (await store.all('verdict.unjudged_runs', { rules: FACT_RULES })).map((row) => row.run_id);
-}
-
-/** Replaces the facts of runs, and tests their failures. `capacityBytes`: the total that the user gives. */
-export async function writeFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
-  if (runIds.length === 0) return;
+/** Replaces the facts of runs. `capacityBytes`: the total that the user gives. */
+export async function writeFacts(
+  store: Store,
+  runIds: readonly number[],
+  { capacityBytes }: { readonly capacityBytes?: number | undefined } = {},
+): Promise<void> {
   const rows: CodeFacts = { judged_run: [], judged_rank: [], judged_trace: [], oom_step: [], oom_keeping_site: [] };
   const failed: number[] = [];
   for (const runId of runIds) if (await addCodeFacts(store, runId, rows)) failed.push(runId);
@@ -54,7 +48,8 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
   const hasLines = rows.judged_run.some((run) => run['stage_stride'] != null) || !(await store.isEmpty('log_memory'));
   const judgedLaunches = new Map(rows.judged_run.map((run) => [run['run_id'], run['failed_attempt']]));
   await store.transaction(async () => {
-    await deleteRows(store, FACT_TABLES, runIds);
+    for (const table of [...CODE_TABLES, 'judged_lines', 'oom_fact'])
+      await store.run(`DELETE FROM ${table} WHERE run_id IN (${runIds.join(', ')})`);
     for (const table of CODE_TABLES) await store.insertRows(table, rows[table]);
   });
   // What a transaction has not committed takes memory, and an ingest has little: the version of the rules comes last.
@@ -67,31 +62,12 @@ export async function writeFacts(store: Store, runIds: readonly number[], capaci
     }
     await insertFacts(store, ids, capacityBytes);
   }
-  await store.run(`UPDATE judged_run SET rules = ${FACT_RULES} WHERE run_id IN (${runIds.join(', ')})`);
 }
 
-/** Makes sure that `oom_fact` and `oom_test` answer for a run; rows that cannot or must not be kept are TEMP. */
-export async function ensureFacts(store: Store, runId: number, capacityBytes?: number): Promise<void> {
-  const stored = await store.one('verdict.judged_run', { run_id: runId, rules: FACT_RULES });
-  if (stored !== undefined && capacityBytes === undefined) return;
-  for (const table of stored === undefined ? FACT_TABLES : SQL_TABLES) await store.shadow(table);
-  if (stored === undefined) return writeFacts(store, [runId], capacityBytes);
-  await store.transaction(() => deleteRows(store, SQL_TABLES, [runId]));
-  await insertFacts(store, [runId], capacityBytes);
-}
-
-export async function deleteRows(store: Store, tables: readonly string[], runIds: readonly number[]): Promise<void> {
-  const ids = runIds.join(', ');
-  if (ids === '') return;
-  for (const table of tables) await store.run(`DELETE FROM ${table} WHERE run_id IN (${ids})`);
-}
-
-/** To plan the statements takes a tenth of a second, however many runs there are. */
+/** To plan the statement takes a tenth of a second, however many runs there are. */
 export async function insertFacts(store: Store, runIds: readonly number[], capacityBytes?: number): Promise<void> {
-  if (runIds.length === 0) return;
   const facts = { run_ids: runIds.join(','), capacity_bytes: capacityBytes ?? null };
   await store.transaction(() => store.insertQuery('oom_fact', 'verdict.facts', facts));
-  await store.transaction(() => store.insertQuery('oom_test', 'verdict.judge'));
 }
 
 /** False for a run without a failure. */

@@ -3,16 +3,14 @@
  * save. Plain data, so that advice is a pure function of it.
  */
 
-import type { RawFacts } from '../../derive/settings/facts.js';
-import type { GivenInputs } from '../../estimate/input-keys.js';
+import type { Circumstances } from '../../derive/circumstances.js';
 import { TRAINER_KEY } from '../../knowledge/trainers.js';
 import { sumOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
 
-export interface Situation {
+export interface Situation extends Circumstances {
   readonly run: string;
-  readonly facts: RawFacts;
   readonly verdict: Pick<
     Verdict,
     | 'rank'
@@ -27,23 +25,8 @@ export interface Situation {
     | 'accounting'
     | 'steps'
   >;
-  /** Whether anything read is Megatron's: only then its settings are fixes. */
-  readonly isMegatron: boolean;
-  /** Frames of the run's tracebacks, as JSON: files, functions, code. */
-  readonly frames: string;
-  /** Whether any evidence shows that memory ran out, whatever the cause. */
-  readonly ranOut: boolean;
   /** Live bytes of the failing rank by component; null without a snapshot. */
   readonly components: ReadonlyMap<Component, number> | null;
-  /** Inputs of an estimate; null where the configuration is incomplete. */
-  readonly given: GivenInputs | null;
-  /** Why there is none. */
-  readonly noEstimate: string | null;
-  /** Pipeline stage of the failing rank; null where unknown. */
-  readonly stage: number | null;
-  readonly deviceBytes: number | null;
-  /** Iterations that the failing launch had completed; null where unknown. */
-  readonly completedSteps: number | null;
 }
 
 /** Of an inference engine that serves the trainer. */

@@ -1,7 +1,5 @@
-/** What `diagnose` takes from advice: what forbids PyTorch's hint, and the answer of `advise` in short. */
+/** What `diagnose` takes from advice: the answer of `advise` in short. */
 
-import { type ExpandableConstraint, expandableConstraint } from '../../derive/lint/expandable-constraint.js';
-import { factsOfRun } from '../../derive/settings/facts-of-run.js';
 import { pick } from '../../model/pick.js';
 import type { DiagnoseAdvice } from '../../model/results/common.js';
 import type { Verdict } from '../../model/verdict.js';
@@ -15,18 +13,13 @@ const SHORT_FIX = [
   ...(['cost_percent', 'cost_by', 'cost_on', 'closes', 'forbidden_by', 'requires', 'paste'] as const),
 ] as const;
 
-export async function constraintOfRun(store: Store, runId: number): Promise<ExpandableConstraint | null> {
-  return expandableConstraint(await factsOfRun(store, runId));
-}
-
 export async function shortAdvice(
   store: Store,
   runId: number,
   run: string,
   verdicts: readonly Verdict[],
-  capacityBytes: number | undefined,
 ): Promise<DiagnoseAdvice> {
-  const situation = await readSituation(store, runId, { run, verdicts }, capacityBytes ?? null);
+  const situation = await readSituation(store, runId, { run, verdicts });
   const advice = advise(situation);
   return {
     plan: advice.plan?.fixes ?? null,

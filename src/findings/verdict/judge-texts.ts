@@ -1,11 +1,12 @@
 /** The verdicts on failure lines alone, without a run around them. */
 
+import { forgetRuns, testCauses } from '../../derive/derive.js';
 import { type Judged, readJudged } from '../../derive/verdict/combine.js';
 import { codeFrames } from '../../derive/verdict/failing-site.js';
 import { type MessageFailure, messageFailureOf } from '../../derive/verdict/failures.js';
 import { activityOfTraceback } from '../../derive/verdict/rank-facts.js';
-import { deleteRows, FACT_TABLES, insertFacts } from '../../derive/verdict/write-facts.js';
-import { FACT_RULES } from '../../model/derived-tables.js';
+import { insertFacts } from '../../derive/verdict/write-facts.js';
+import { DERIVE_RULES } from '../../model/derived-tables.js';
 import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 
@@ -23,10 +24,10 @@ export async function judgeTexts(
 ): Promise<JudgedText[]> {
   const runIds = rows.map((_, i) => i);
   await scratch.transaction(async () => {
-    await deleteRows(scratch, FACT_TABLES, runIds);
+    await forgetRuns(scratch, runIds);
     await scratch.insertRows(
       'judged_run',
-      rows.map(({ kind, text, rank, device }, i) => ({ run_id: i, rules: FACT_RULES, kind, text, rank, device })),
+      rows.map(({ kind, text, rank, device }, i) => ({ run_id: i, rules: DERIVE_RULES, kind, text, rank, device })),
     );
     await scratch.insertRows(
       'judged_rank',
@@ -41,6 +42,7 @@ export async function judgeTexts(
     );
   });
   await insertFacts(scratch, runIds, capacityBytes);
+  await testCauses(scratch, runIds);
   const judged = await readJudged(scratch, null);
   const failures = await scratch.all('verdict.failures', { run_id: null });
   // The row of a failure without a device's figures does not have its line.

@@ -532,7 +532,7 @@ export interface SqlLibraryResult {
 
 export interface SqlLibraryObject {
   readonly name: string;
-  readonly kind: 'view' | 'macro';
+  readonly kind: 'view' | 'macro' | 'table';
   readonly title: string;
   readonly why: string;
   readonly parameters: readonly { readonly name: string; readonly type: string; readonly text: string }[];

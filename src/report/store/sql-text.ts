@@ -11,7 +11,7 @@ export const SQL_FORMATS = ['table', 'json', 'jsonl', 'csv'] as const;
 export function sqlLibraryText({ objects }: SqlLibraryResult): string {
   return objects
     .map(({ name, kind, title, why, parameters, columns }) => {
-      const call = kind === 'view' ? name : `${name}(${parameters.map((one) => one.name).join(', ')})`;
+      const call = kind !== 'macro' ? name : `${name}(${parameters.map((one) => one.name).join(', ')})`;
       const fields = [...parameters.map((one) => ({ ...one, nullable: false })), ...columns];
       const wide = maxOf(fields.map((one) => one.name.length));
       const line = (one: (typeof fields)[number]): string =>

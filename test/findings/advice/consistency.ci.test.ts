@@ -2,11 +2,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { ChangeJudge } from '../../../src/derive/lint/change.js';
+import { View } from '../../../src/derive/settings/view.js';
 import { advise } from '../../../src/findings/advice/advise.js';
 import { diagnose } from '../../../src/findings/flows/diagnose.js';
 import { readSituation } from '../../../src/findings/flows/read-situation.js';
-import { ChangeJudge } from '../../../src/derive/lint/change.js';
-import { View } from '../../../src/derive/settings/view.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { CORPUS, skipLoudly } from '../../support/corpus.js';
 import { sampled } from '../../support/level.js';

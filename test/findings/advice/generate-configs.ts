@@ -5,10 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { createRandom, type Random } from '../../../samples/generate/simulate/random.js';
+import type { ExplicitValue, RawFacts } from '../../../src/derive/settings/facts.js';
 import { findInput } from '../../../src/estimate/input-keys.js';
 import { readInputs } from '../../../src/estimate/read-inputs.js';
 import type { Situation } from '../../../src/findings/advice/situation.js';
-import type { ExplicitValue, RawFacts } from '../../../src/derive/settings/facts.js';
 import type { CauseTest, Verdict } from '../../../src/model/verdict.js';
 import type { Cause, Component } from '../../../src/model/vocabulary.js';
 import { type About, violations } from './oracle.js';

@@ -37,7 +37,7 @@ async function attributed(
   const folder = join(directory, String(programs));
   mkdirSync(folder);
   writeFileSync(join(folder, 'snapshot_0.pickle'), recordProgram(acts, before));
-  await ingest({ store, parsers: PARSERS, paths: [folder], now: new Date() });
+  await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [folder], now: new Date() });
   const of = await attributeDevice(store, { snapshotId: programs, device: 0 }, compiledRules(), run);
   const names = [...before.map(({ name }) => name), ...acts.flatMap((act) => ('alloc' in act ? [act.alloc] : []))];
   expect(of.lives.count).toBe(names.length);

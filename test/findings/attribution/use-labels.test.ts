@@ -9,9 +9,8 @@ import { builtInRules, compiledRules } from '../../../src/attribution/built-in-r
 import type { CompiledRules } from '../../../src/attribution/match/compile-rules.js';
 import { parseRules } from '../../../src/attribution/match/user-rules.js';
 import { attributeDevice } from '../../../src/derive/attribution/attribute-device.js';
-import { labelRun } from '../../../src/derive/attribution/label-run.js';
 import { useLabels } from '../../../src/derive/attribution/use-labels.js';
-import { type IngestOptions, ingest } from '../../../src/ingest/ingest.js';
+import { ingest } from '../../../src/ingest/ingest.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
 import { newStore } from '../../support/new-store.js';
@@ -52,12 +51,7 @@ async function makeStore(path: string, labelled: boolean): Promise<void> {
   try {
     for (const rank of [0, 1]) writeFileSync(join(directory, `snapshot_${rank}.pickle`), recordProgram(PROGRAM));
     // Of blocks that ingest has seen; below, labels are made of blocks read from the store.
-    const finishRuns: IngestOptions['finishRuns'] = labelled
-      ? async (of, runIds, seen) => {
-          for (const runId of runIds) await labelRun(of, runId, seen);
-        }
-      : undefined;
-    await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date(), finishRuns });
+    await ingest({ store, parsers: PARSERS, paths: [directory], now: new Date() });
     if (!labelled) for (const table of ['label', 'labelled_device']) await store.run(`DELETE FROM ${table}`);
     if (!labelled) await store.run('UPDATE block_life SET label = NULL');
   } finally {

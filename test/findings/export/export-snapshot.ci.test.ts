@@ -47,7 +47,14 @@ describe('generated snapshots as JSON', () => {
     );
     store = await newStore(join(directory, 'store.duckdb'));
     const paths = names.map((name) => join(directory, `${name}.pickle`));
-    const { sources } = await ingest({ store, parsers: PARSERS, paths, now: new Date(), run: 'generated' });
+    const { sources } = await ingest({
+      rowsOnly: true,
+      store,
+      parsers: PARSERS,
+      paths,
+      now: new Date(),
+      run: 'generated',
+    });
     expect(sources.filter((source) => source.status !== 'ingested')).toEqual([]);
   });
   afterAll(async () => {

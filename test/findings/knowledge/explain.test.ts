@@ -1,8 +1,8 @@
 /** Everything that has a name is found by it, in any spelling; what has none is refused with names like it. */
 import { describe, expect, it } from 'vitest';
+import { lintRules } from '../../../src/derive/lint/rules.js';
 import { explain } from '../../../src/findings/flows/explain/explain.js';
 import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
-import { lintRules } from '../../../src/derive/lint/rules.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_REMEDIES } from '../../../src/model/errors.js';

@@ -1,12 +1,12 @@
 /** What a run that trained proves of the rules, and the settings that no rule knows. */
 import { describe, expect, it } from 'vitest';
-import { describeLint } from '../../../src/findings/lint/describe-lint.js';
 import { lint } from '../../../src/derive/lint/lint.js';
 import { lintRule } from '../../../src/derive/lint/rules.js';
-import { unknownSettings } from '../../../src/findings/lint/unknown-settings.js';
 import { changedFacts } from '../../../src/derive/settings/changed-facts.js';
 import type { RawFacts } from '../../../src/derive/settings/facts.js';
 import { factsOfSettings } from '../../../src/derive/settings/facts-of-settings.js';
+import { describeLint } from '../../../src/findings/lint/describe-lint.js';
+import { unknownSettings } from '../../../src/findings/lint/unknown-settings.js';
 import { readSettingsOf } from '../../../src/ingest/read-settings.js';
 import { lintText } from '../../../src/report/start/lint-text.js';
 import { MB, rawFacts } from './raw-facts.js';

@@ -104,7 +104,14 @@ else {
     const store = await newStore(join(folder, 'store.duckdb'));
     try {
       for (const name of names)
-        await ingest({ store, parsers: PARSERS, paths: [join(folder, name)], run: name, now: new Date(0) });
+        await ingest({
+          rowsOnly: true,
+          store,
+          parsers: PARSERS,
+          paths: [join(folder, name)],
+          run: name,
+          now: new Date(0),
+        });
       results = new Map();
       for (const { run_id, name } of await store.all('store.runs', { run_id: null }))
         results.set(name, await describeNsys(store, run_id, name));

@@ -1,9 +1,9 @@
 /** One device against one stage: what is compared with what, and what is left out of it. */
 import { describe, expect, it } from 'vitest';
-import { completeInputs } from '../../../src/estimate/inputs.js';
-import { estimateStages } from '../../../src/estimate/stages/estimate-stages.js';
 import { describeStage } from '../../../src/derive/estimate/describe-stage.js';
 import { compareStage, type Measured, outside } from '../../../src/derive/estimate/residual/compare-stage.js';
+import { completeInputs } from '../../../src/estimate/inputs.js';
+import { estimateStages } from '../../../src/estimate/stages/estimate-stages.js';
 import type { EstimateStage } from '../../../src/model/results/estimate.js';
 import type { ComponentResidual } from '../../../src/model/results/residual.js';
 import type { Component } from '../../../src/model/vocabulary.js';

@@ -2,8 +2,8 @@
  * What a residual means, reading by reading, on made-up rows: each is said where it is true, and not where it is not.
  */
 import { describe, expect, it } from 'vitest';
-import { completeInputs, type EstimateInputs } from '../../../src/estimate/inputs.js';
 import { type ReadingFacts, readingOf } from '../../../src/derive/estimate/residual/readings.js';
+import { completeInputs, type EstimateInputs } from '../../../src/estimate/inputs.js';
 import type { Component } from '../../../src/model/vocabulary.js';
 import { evidenceText } from '../../../src/report/verdict/evidence-words.js';
 import { GUIDE } from '../../estimate/given.js';

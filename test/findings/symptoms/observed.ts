@@ -31,7 +31,7 @@ export async function observe(runs: Readonly<Record<string, RunFiles>>): Promise
     const path = join(root, run);
     mkdirSync(path);
     for (const [name, content] of Object.entries(files)) writeFileSync(join(path, name), content);
-    const { sources } = await ingest({ store, parsers: PARSERS, paths: [path], run, now: new Date(0) });
+    const { sources } = await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [path], run, now: new Date(0) });
     for (const source of sources)
       if (source.error !== null) throw new Error(`${run}: ${source.path}: ${source.error.text}`);
   }

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
-import { blockLabels } from '../../../src/findings/run/names/block-labels.js';
-import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { deviceHistory } from '../../../src/derive/trace/device-history.js';
 import { peakBetween, stateAt } from '../../../src/derive/trace/state-at.js';
+import { blockLabels } from '../../../src/findings/run/names/block-labels.js';
+import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import { HISTORY_RULES } from '../../../src/model/derived-tables.js';
 import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
@@ -37,7 +37,7 @@ async function withFile(file: string, use: (store: Store) => Promise<void>): Pro
   for (const mode of ['write', 'read'] as const) {
     const store = await (mode === 'write' ? newStore(db, { threads: 1 }) : openStore(db, { mode, threads: 1 }));
     try {
-      if (mode === 'write') await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
+      if (mode === 'write') await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [file], now: new Date() });
       await use(store);
     } finally {
       await store.close();
@@ -210,7 +210,7 @@ describe('a history', () => {
     try {
       for (const steps of [past.steps, past.steps.slice(0, 6)]) {
         writeFileSync(file, pickleOf({ ...past, steps }));
-        await ingest({ store, parsers: PARSERS, paths: [file], now: new Date() });
+        await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [file], now: new Date() });
       }
       const [{ snapshot_id } = { snapshot_id: null }] = await store.all('snapshot.list', {
         run_id: null,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { relateVerdicts } from '../../../src/derive/verdict/arrange-verdicts.js';
-import { capturesFor, type Judged, judgeFailures } from '../../../src/derive/verdict/combine.js';
+import { capturesFor, type Judged, readJudged } from '../../../src/derive/verdict/combine.js';
 import type { KeepingSite, OomFacts } from '../../../src/derive/verdict/facts.js';
 import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
@@ -80,7 +80,7 @@ describe('verdicts of one run', () => {
   const kept: KeepingSite = { site: 'a.py:1', bytes: 15 * GIB, blocks: 5, steps: 4, bytesPerStep: 3 * GIB };
   async function judgeTogether(...all: readonly Partial<OomFacts>[]): Promise<Judged[]> {
     await writeByHand(scratch(), [all.map((changes) => ({ facts: tracedFacts(changes) }))]);
-    return judgeFailures(scratch(), 0, []);
+    return readJudged(scratch(), 0);
   }
 
   it('are less sure where another rank shows what they could not test', async () => {
@@ -117,8 +117,8 @@ describe('verdicts of one run', () => {
 describe('the tests of a store', () => {
   it('of a reason that no view gives are an error of the store', async () => {
     await writeByHand(scratch(), [[{ facts: tracedFacts() }]]);
-    await scratch().run("UPDATE oom_test SET reason = 'made up' WHERE cause = 'leak'");
-    await expect(judgeFailures(scratch(), 0, [])).rejects.toMatchObject({ code: 'MBF3004', kind: 'store' });
+    await scratch().run("UPDATE cause_test SET reason = 'made up' WHERE cause = 'leak'");
+    await expect(readJudged(scratch(), 0)).rejects.toMatchObject({ code: 'MBF3004', kind: 'store' });
   });
 });
 

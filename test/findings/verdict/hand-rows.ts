@@ -1,4 +1,5 @@
 /** Facts made by hand as rows of `oom_fact` and its tables. */
+import { testCauses } from '../../../src/derive/derive.js';
 import { type Judged, readJudged } from '../../../src/derive/verdict/combine.js';
 import type { Figure, OomFacts } from '../../../src/derive/verdict/facts.js';
 import type { Counterfactual } from '../../../src/model/verdict.js';
@@ -19,8 +20,7 @@ export async function writeByHand(store: Store, runs: readonly (readonly Failure
   const now = new Date();
   const keyed = runs.flatMap((failures, run_id) => failures.map((of, failure) => ({ of, key: { run_id, failure } })));
   await store.transaction(async () => {
-    for (const table of ['run', 'oom_fact', 'oom_step', 'oom_keeping_site', 'oom_test'])
-      await store.run(`DELETE FROM ${table}`);
+    for (const table of ['run', 'oom_fact', 'oom_step', 'oom_keeping_site']) await store.run(`DELETE FROM ${table}`);
     await store.insertRows(
       'run',
       runs.map((_, i) => ({ run_id: i, name: String(i), root_path: '', created_at: now, touched_at: now })),
@@ -51,8 +51,11 @@ export async function writeByHand(store: Store, runs: readonly (readonly Failure
         })),
       ),
     );
-    await store.insertQuery('oom_test', 'verdict.judge');
   });
+  await testCauses(
+    store,
+    runs.map((_, i) => i),
+  );
 }
 
 /** The verdicts on failures that have nothing to do with each other. */

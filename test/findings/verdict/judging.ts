@@ -5,7 +5,7 @@ import { describeTests, type Judged } from '../../../src/derive/verdict/combine.
 import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
 import { EvidenceLog, type OomFacts } from '../../../src/derive/verdict/facts.js';
 import { BLANK } from '../../../src/derive/verdict/judge-message.js';
-import { writeReplays } from '../../../src/derive/verdict/write-replays.js';
+import { insertReplays } from '../../../src/derive/verdict/write-replays.js';
 import type { VerdictResult } from '../../../src/model/results/common.js';
 import { statement } from '../../../src/model/statement.js';
 import { CAUSE_DETAILS, type Cause, type CauseDetail, type Confidence } from '../../../src/model/vocabulary.js';
@@ -78,7 +78,7 @@ export function judging(): { readonly judge: Judge; readonly scratch: () => Stor
 async function judgeEach(store: Store, inputs: readonly FailureInput[]): Promise<Judged[]> {
   await store.run('DELETE FROM oom_replay');
   for (const [run, { counterfactual }] of inputs.entries())
-    if (counterfactual !== undefined) await writeReplays(store, run, [{ failure: 0, counterfactual }]);
+    if (counterfactual !== undefined) await insertReplays(store, run, [{ failure: 0, counterfactual }]);
   return judgeSeparately(store, inputs);
 }
 

@@ -26,7 +26,7 @@ export function nsysStore() {
   };
   const at = (path: string): string => join(root, path);
   const run = (paths: readonly string[], options: Options = {}): Promise<IngestResult> =>
-    ingest({ store, parsers: PARSERS, paths: paths.map(at), now: new Date(0), ...options });
+    ingest({ rowsOnly: true, store, parsers: PARSERS, paths: paths.map(at), now: new Date(0), ...options });
   /** Ingests a file as a run of its own. */
   const take = async (path: string, options?: Options): Promise<IngestSource> => {
     const { sources } = await run([path], options);

@@ -17,6 +17,7 @@ import { measureRun } from '../../../findings/flows/measure-run.js';
 import { parseAllowedChanges } from '../../../findings/measure/contract.js';
 import { parseTolerances } from '../../../findings/measure/tolerances.js';
 import { openRepository } from '../../../git/repository.js';
+import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import type { BisectReportResult } from '../../../model/results/bisect.js';
@@ -31,7 +32,6 @@ import { openWithoutTables } from '../../../store/open-store.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { EXIT_OF_JUDGEMENT } from '../../exit-codes.js';
 import { resolveGolden, resolveMeasured } from '../../golden-operand.js';
-import { ingestPaths } from '../../ingest-paths.js';
 import { openStore } from '../../open-store.js';
 import {
   ALLOW_CHANGE,
@@ -208,7 +208,7 @@ async function measureLaunch(db: string, directory: string, run: string, commit:
   let unreadable: readonly string[];
   try {
     const question = { store: ingested, paths: [directory], run, commit, now: new Date() };
-    const { sources } = await ingestPaths(question);
+    const { sources } = await ingest(question);
     const isRead = sources.some(({ status }) => status === 'ingested' || status === 'unchanged');
     // A command that prints nothing leaves an empty log: not a problem if other files can be read.
     const isQuiet = (path: string): boolean => isRead && path === 'launch.log' && statSync(log).size === 0;

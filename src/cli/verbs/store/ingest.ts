@@ -1,4 +1,5 @@
 import { NOT_FOLLOWED } from '../../../ingest/discover.js';
+import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';
 import { escapeControls } from '../../../model/escape-controls.js';
@@ -6,7 +7,6 @@ import { ingestText } from '../../../report/store/lists-text.js';
 import { sweepTemporaryFiles } from '../../../store/temporary-files.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { ingestPaths } from '../../ingest-paths.js';
 import { onInterrupt } from '../../interrupt.js';
 import { flag, operand, option } from '../../options.js';
 import { INGEST_RESOURCES } from '../../path-store.js';
@@ -46,7 +46,7 @@ export const verb = defineVerb({
     );
     try {
       const how = { run, each, label, commit, allTables, followLinks, explain };
-      const result = await ingestPaths({ ...how, store, paths, now: new Date(), progress });
+      const result = await ingest({ ...how, store, paths, now: new Date(), progress });
       if (!explain && result.sources.every(({ status }) => status === 'skipped')) {
         const links = result.sources.filter((source) => source.notes.some(({ kind }) => kind === NOT_FOLLOWED));
         for (const { path } of links) session.context.err(`not followed: ${escapeControls(path)} (--follow-links)\n`);

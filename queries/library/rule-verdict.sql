@@ -1,4 +1,4 @@
--- @name   library.verdict
+-- @name   library.rule_verdict
 -- @kind   view
 -- @title  The cause of every failure of every run
 -- @col    run           VARCHAR
@@ -38,7 +38,7 @@ ordered AS (
     CASE WHEN outcome <> 'holds' THEN 5 WHEN reason IN ('whole_step', 'beyond_device') THEN 1 WHEN cause = 'leak' THEN 3
       WHEN cause = 'capacity' AND detail IS DISTINCT FROM 'fraction_limit' THEN 4 ELSE 2 END AS class,
     numbers['left_bytes'] AS left_bytes
-  FROM oom_test),
+  FROM cause_test),
 tested AS (
   SELECT run_id, failure,
     first(place ORDER BY class, left_bytes DESC NULLS LAST, place) FILTER (outcome = 'holds') AS place,
@@ -51,7 +51,7 @@ holding AS (
   SELECT tested.*, test.cause, test.detail, test.confidence, test.reason, test.doubts,
     coalesce(list_filter(rule.rivals, lambda rival: list_contains(tested.untested, rival)), []) AS untested_rivals
   FROM tested
-  LEFT JOIN oom_test AS test ON test.run_id = tested.run_id AND test.failure = tested.failure AND test.place = tested.place
+  LEFT JOIN cause_test AS test ON test.run_id = tested.run_id AND test.failure = tested.failure AND test.place = tested.place
   LEFT JOIN cause_rule AS rule ON rule.place = tested.place),
 -- The tuning guides' rule for an OOM without figures: with expandable segments set, the device is full; without them, one rank that
 -- fails among ranks alike is fragmented. A first pipeline stage or an overloaded expert rank peaks alone; its device is then full.
@@ -121,7 +121,7 @@ established AS (
 related AS (
   SELECT test.run_id, test.failure, min(established.failure) AS contradicted_by
   FROM replayed
-  JOIN oom_test AS test ON test.run_id = replayed.run_id AND test.failure = replayed.failure AND test.outcome = 'not_testable'
+  JOIN cause_test AS test ON test.run_id = replayed.run_id AND test.failure = replayed.failure AND test.outcome = 'not_testable'
   JOIN established ON established.run_id = test.run_id AND established.cause = test.cause AND established.cause <> replayed.cause
   WHERE replayed.cause <> 'undecided'
   GROUP BY test.run_id, test.failure)

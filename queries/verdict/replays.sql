@@ -1,0 +1,16 @@
+-- @name   verdict.replays
+-- @title  How well the allocator model repeats the recordings of a run's failures
+-- @param  run_id INTEGER
+-- @col    failure              INTEGER
+-- @col    status               VARCHAR  exact, approximate or refused
+-- @col    reason               VARCHAR
+-- @col    address_matches      BIGINT
+-- @col    address_total        BIGINT
+-- @col    repeats_oom          BOOLEAN
+-- @col    layout_short_bytes   BIGINT?
+-- @col    least_capacity_bytes BIGINT?
+-- @why    Part of a traced failure's verdict.
+SELECT failure, status, reason, address_matches, address_total, repeats_oom, layout_short_bytes, least_capacity_bytes
+FROM oom_replay
+WHERE run_id = $run_id
+ORDER BY failure
