@@ -6,7 +6,7 @@
 -- @col    label               VARCHAR?
 -- @col    commit_sha          VARCHAR?
 -- @col    ranks               BIGINT    ranks that a snapshot or a log names
--- @col    snapshots           HUGEINT
+-- @col    snapshots           BIGINT
 -- @col    iterations          BIGINT    different iterations that the logs print
 -- @col    last_iteration      BIGINT?
 -- @col    peak_active_bytes   BIGINT?   the largest of the snapshots

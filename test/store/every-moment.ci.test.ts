@@ -28,7 +28,7 @@ afterAll(() => store.close());
 async function ingested(played: Played, conf: string, maxEntries: number): Promise<number> {
   const path = join(directory, `snapshot_${snapshots++}.pickle`);
   writeFileSync(path, historyPickle(played, conf, { maxEntries }));
-  await ingest({ rowsOnly: true, store, parsers: PARSERS, paths: [path], now: new Date(0) });
+  await ingest({ store, parsers: PARSERS, paths: [path], now: new Date(0) });
   rmSync(path);
   const [row] = await store.select('SELECT max(snapshot_id) AS id FROM snapshot');
   return Number(row!['id']);

@@ -23,9 +23,9 @@ const sqlOf = (statement: string, db: string): Row[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Row);
 
-/** A call of a macro that finds nothing; the name of a view. */
+/** A call of a macro that finds nothing; the name of a view or table. */
 const spelled = (object: (typeof objects)[number]): string =>
-  object.kind === 'view'
+  object.kind !== 'macro'
     ? nameOf(object)
     : `${nameOf(object)}(${object.params.map(({ type }) => (type === 'VARCHAR' ? "'0'" : '0')).join(', ')})`;
 
@@ -152,29 +152,30 @@ describe('the views of OOMs have the figures that diagnose prints', () => {
   });
 });
 
-describe('the views of causes, in a client that has nothing of ours', () => {
+describe('what is concluded, in a client that has nothing of ours', () => {
   const COLUMNS = ['rank', 'device', 'cause', 'detail', 'confidence', 'basis', 'reason'] as const;
+  const ruled = objects.filter(({ kind }) => kind === 'table').map(nameOf);
   const statements = [
-    `SELECT ${COLUMNS.join(', ')} FROM verdict ORDER BY failure`,
-    'SELECT run_id, failure, cause, place, outcome, reason, detail, confidence, capture, doubts, numbers FROM cause_test ORDER BY ALL',
-    'FROM oom_test ORDER BY ALL',
-    'FROM cause_rule',
+    `SELECT ${COLUMNS.join(', ')} FROM verdict ORDER BY number`,
+    'SELECT verdict, number, code FROM evidence ORDER BY verdict, number',
+    ...ruled.flatMap((table) => [`FROM ${table} ORDER BY ALL`, `FROM rule_${table} ORDER BY ALL`]),
   ];
 
-  // A replay may change the confidence, and only `diagnose` replays: its answers are in TEMP tables of its own
-  // connection. The confidence of these runs is not changed by theirs.
-  it.each([FRAGMENTATION, 'capacity', 'leak'])('have the verdicts that diagnose prints, of %s', (sample) => {
+  // A run that ran out, one with an exact replay, and one in which nothing did.
+  it.each([FRAGMENTATION, 'capacity', 'leak', 'profiler-timeline'])('is what diagnose prints, of %s', (sample) => {
     const file = sampleStore(sample);
-    const afterIngest = readWithStockClient(file, statements);
-    const { verdicts } = cli.expect(0, ['diagnose', '--db', file, '--json']).json<{ verdicts: readonly Row[] }>();
-    const printed = verdicts.map((verdict) => Object.fromEntries(COLUMNS.map((name) => [name, verdict[name]])));
-    const [rows, computed, stored, rules] = afterIngest;
-    expect(rows!.length).toBeGreaterThan(0);
-    expect(rows).toEqual(printed);
-    // The answers are stored; the views that they are from give the same.
-    expect(stored!.length).toBe(rules!.length * rows!.length);
-    expect(computed).toEqual(stored);
-    expect(readWithStockClient(file, statements)).toEqual(afterIngest);
+    const [rows, evidence, ...tables] = readWithStockClient(file, statements);
+    const { verdicts } = cli.expect(0, ['diagnose', '--db', file, '--json']).json<{
+      verdicts: readonly (Row & { readonly evidence: readonly { readonly id: string; readonly kind: string }[] })[];
+    }>();
+    expect(rows).toEqual(verdicts.map((verdict) => Object.fromEntries(COLUMNS.map((name) => [name, verdict[name]]))));
+    expect(evidence).toEqual(
+      verdicts.flatMap((verdict, i) =>
+        verdict.evidence.map(({ id, kind }) => ({ verdict: i + 1, number: Number(id.slice(1)), code: kind })),
+      ),
+    );
+    // A table has the rows of its rule.
+    for (const [i, table] of ruled.entries()) expect(tables[2 * i], table).toEqual(tables[2 * i + 1]);
   });
 });
 
@@ -183,7 +184,8 @@ describe('an object of a stranger', () => {
     const forged = copyStore(join(scratchDirectory(), 'forged.duckdb'), samplePath(FRAGMENTATION));
     await onDuckDB(
       forged,
-      'CREATE OR REPLACE VIEW run_summary AS SELECT 42 AS forged',
+      'DROP TABLE run_summary',
+      'CREATE VIEW run_summary AS SELECT 42 AS forged',
       "UPDATE mbforensics_library SET hash = 'other'",
     );
     expect(sqlOf('FROM run_summary', forged)).toMatchObject([{ run: FRAGMENTATION }]);

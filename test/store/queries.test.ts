@@ -5,6 +5,7 @@ import { DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { composeSql } from '../../src/store/compose-sql.js';
 import { generateQueryTypes } from '../../src/store/generate-query-types.js';
+import { temporaryTable } from '../../src/store/install-library.js';
 import { loadAllQueries, loadQuery, packageRoot } from '../../src/store/load-queries.js';
 import { migrate } from '../../src/store/migrate.js';
 import { MIGRATIONS } from '../../src/store/migrations.js';
@@ -39,10 +40,12 @@ describe('queries/', () => {
     const views = await connection.runAndReadAll('SELECT view_name FROM duckdb_views() WHERE NOT internal');
     expect(views.getRows().length).toBe(schemaViews().size);
     for (const [name] of views.getRows()) await connection.run(`DROP VIEW "${String(name)}"`);
+    for (const query of queries) if (query.kind === 'table') await connection.run(temporaryTable(query));
     const typeName = (type: DuckDBType) => String(type).replace(/^ENUM\(.*\)$/, 'ENUM');
     describeColumns = async (query) => {
       const values = query.params.map((param) => `${param.name} := ${SAMPLES.get(param.type)}::${param.type}`);
-      if (query.kind !== undefined) {
+      // Of a table, its rule.
+      if (query.kind === 'view' || query.kind === 'macro') {
         // As another query uses it.
         const [, name] = query.name.split('.');
         const passed = query.params.map((param) => `${SAMPLES.get(param.type)}::${param.type}`).join(', ');

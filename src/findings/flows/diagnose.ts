@@ -1,5 +1,4 @@
 /** `mbforensics diagnose`: what was concluded when the run was ingested. */
-import { deriveTemporarily } from '../../derive/derive.js';
 import { readDiagnosis } from '../../derive/diagnosis-rows.js';
 import type { Diagnosis, Failure } from '../../model/results/common.js';
 import type { Store } from '../../store/store.js';
@@ -20,6 +19,7 @@ export async function diagnose(
 ): Promise<Diagnosis> {
   let stored = capacityBytes === undefined ? await readDiagnosis(store, runId) : undefined;
   if (stored === undefined) {
+    const { deriveTemporarily } = await import('../../derive/derive.js');
     await deriveTemporarily(store, [runId], { capacityBytes });
     stored = (await readDiagnosis(store, runId))!;
   }

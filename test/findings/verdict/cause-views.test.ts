@@ -233,7 +233,7 @@ describe('the columns', () => {
       'cause_threshold',
       'kind_verdict',
     ];
-    views.push('verdict');
+    views.push('rule_verdict');
     for (const view of [...views, ...CAUSE_ORDER.map((cause) => `cause_${cause}`)]) {
       const { columns } = viewOf(view);
       const counts = columns.map(({ name }) => `count(*) FILTER (${name} IS NULL) AS ${name}`);
