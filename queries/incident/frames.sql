@@ -1,7 +1,6 @@
 -- @name   incident.frames
 -- @title  Tracebacks of the failure lines of a run
 -- @param  run_id INTEGER
--- @needs  incident
 -- @col    display_path VARCHAR
 -- @col    line         BIGINT
 -- @col    frames       VARCHAR  JSON: innermost first

@@ -1,7 +1,6 @@
 -- @name   incident.job_processes
 -- @title  Other processes that the OOM messages of a run list and that its logs name
 -- @param  run_id INTEGER
--- @needs  log_figure
 -- @col    message_path VARCHAR
 -- @col    message_line BIGINT
 -- @col    pid          BIGINT

@@ -1,7 +1,6 @@
 -- @name   incident.list
 -- @title  Failure lines of a run, in the order of their files and lines
 -- @param  run_id INTEGER
--- @needs  incident
 -- @col    incident_id INTEGER
 -- @col    display_path VARCHAR
 -- @col    kind        VARCHAR

@@ -1,7 +1,6 @@
 -- @name   incident.run_total
 -- @title  The device total that all messages of a run agree on, of some runs
 -- @param  run_ids VARCHAR  of runs, joined by commas
--- @needs  incident_value
 -- @col    run_id          INTEGER
 -- @col    total_bytes     BIGINT
 -- @col    total_precision_bytes BIGINT

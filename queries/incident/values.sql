@@ -1,7 +1,6 @@
 -- @name   incident.values
 -- @title  Byte figures of the failure lines of a run, as printed
 -- @param  run_id INTEGER
--- @needs  incident_value
 -- @col    incident_id     INTEGER
 -- @col    field           VARCHAR  requested, total, free, ... ; process_named for `Process N has`
 -- @col    pid             BIGINT?

@@ -2,7 +2,6 @@
 -- @kind   macro
 -- @title  Training iterations of a run, each once
 -- @param  run_key INTEGER  run_id
--- @needs  log_iteration
 -- @col    attempt            INTEGER
 -- @col    display_path       VARCHAR
 -- @col    line               INTEGER

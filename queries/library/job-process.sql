@@ -1,7 +1,6 @@
 -- @name   library.job_process
 -- @kind   view
 -- @title  Other processes that an OOM message lists and that the logs of its run name
--- @needs  log_figure
 -- @col    run_id       INTEGER
 -- @col    incident_id  INTEGER  the message
 -- @col    message_path VARCHAR

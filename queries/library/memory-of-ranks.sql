@@ -2,7 +2,6 @@
 -- @kind   macro
 -- @title  Memory lines of the newest attempt that printed any, by rank: the first line's peak, and the largest of all
 -- @param  run_key INTEGER  run_id
--- @needs  log_memory
 -- @col    rank                 INTEGER?
 -- @col    first_iteration      BIGINT?  of the first memory line
 -- @col    last_iteration       BIGINT?

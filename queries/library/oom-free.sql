@@ -1,7 +1,6 @@
 -- @name   library.oom_free
 -- @kind   view
 -- @title  Free memory inside PyTorch at the last OOM of each device, by whether torch searched it for the request
--- @needs  oom_hole
 -- @col    run             VARCHAR
 -- @col    rank            INTEGER?
 -- @col    snapshot_id     INTEGER

@@ -1,7 +1,6 @@
 -- @name   library.oom_message
 -- @kind   view
 -- @title  Every failure message, with the figures that follow from what it prints
--- @needs  incident
 -- @col    run             VARCHAR
 -- @col    run_id          INTEGER
 -- @col    incident_id     INTEGER

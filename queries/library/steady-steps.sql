@@ -2,7 +2,6 @@
 -- @kind   macro
 -- @title  How fast a run is: its iterations after warm-up, of the last launch that printed any
 -- @param  run_key INTEGER  run_id
--- @needs  log_iteration
 -- @col    first_iteration BIGINT?
 -- @col    last_iteration  BIGINT?
 -- @col    iterations      BIGINT

@@ -1,7 +1,6 @@
 -- @name   log.config
 -- @title  Settings as found, one row for each source, origin, spelling and value
 -- @param  run_id INTEGER
--- @needs  log_config
 -- @col    key          VARCHAR  canonical
 -- @col    raw_key      VARCHAR
 -- @col    value        VARCHAR?

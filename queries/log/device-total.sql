@@ -1,7 +1,6 @@
 -- @name   log.device_total
 -- @title  Total memory of the device as memory lines print it
 -- @param  run_id INTEGER
--- @needs  log_memory
 -- @col    bytes BIGINT the commonest value
 -- @why    Devices of a run are alike; where one is not, the commonest is still the one to compare with.
 SELECT log.bytes

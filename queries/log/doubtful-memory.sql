@@ -1,7 +1,6 @@
 -- @name   log.doubtful_memory
 -- @title  Memory readings that cannot be true, by rank, metric and reason
 -- @param  run_id INTEGER
--- @needs  log_memory
 -- @col    attempt      INTEGER
 -- @col    rank         INTEGER?
 -- @col    metric       VARCHAR  without the mark

@@ -1,7 +1,6 @@
 -- @name   log.env_in_force
 -- @title  Environment variables in the latest launch that has each: every value with the ranks and hosts that have it
 -- @param  run_id INTEGER
--- @needs  log_env
 -- @col    key            VARCHAR
 -- @col    value          VARCHAR?
 -- @col    origin         VARCHAR

@@ -1,7 +1,6 @@
 -- @name   log.env
 -- @title  Environment variables as found, with the ranks and hosts that have them
 -- @param  run_id INTEGER
--- @needs  log_env
 -- @col    key          VARCHAR
 -- @col    value        VARCHAR?
 -- @col    origin       VARCHAR

@@ -1,7 +1,6 @@
 -- @name   log.incidents
 -- @title  Failure lines of a run with their figures, and the last iteration printed before each
 -- @param  run_id INTEGER
--- @needs  incident
 -- @col    incident_id     INTEGER
 -- @col    kind            VARCHAR
 -- @col    is_oom          BOOLEAN

@@ -1,7 +1,6 @@
 -- @name   log.line_intervals
 -- @title  Time between iteration lines, per iteration
 -- @param  run_id INTEGER
--- @needs  log_iteration
 -- @col    median_ms DOUBLE?
 -- @col    count     BIGINT   pairs of lines
 -- @why    A trainer that prints no step time may print the wall clock in front of its lines.

@@ -1,7 +1,6 @@
 -- @name   log.memory_count
 -- @title  How many figures the memory lines of a run hold, of all its launches
 -- @param  run_id INTEGER
--- @needs  log_memory
 -- @col    figures BIGINT
 -- @why    log.memory_records is cut for display. Doubtful readings are listed on their own.
 SELECT count(*) AS figures FROM log_memory AS log JOIN source USING (source_id)

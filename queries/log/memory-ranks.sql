@@ -3,7 +3,6 @@
 -- @param  run_ids VARCHAR  of runs, joined by commas
 -- @param  rank    INTEGER?  only of this rank
 -- @param  attempts VARCHAR?  one launch of each run, in their order; NULL: all launches
--- @needs  log_memory
 -- @col    run_id          INTEGER
 -- @col    attempt         INTEGER
 -- @col    rank            INTEGER?

@@ -5,7 +5,6 @@
 -- @param  rank    INTEGER?
 -- @param  metric  VARCHAR
 -- @param  most    INTEGER
--- @needs  log_memory
 -- @col    iteration BIGINT
 -- @col    rises     BIGINT  all of them
 -- @col    grown_bytes BIGINT  in all

@@ -1,7 +1,6 @@
 -- @name   log.phases
 -- @title  Phases of each attempt: how often announced, and where first
 -- @param  run_id INTEGER
--- @needs  log_phase
 -- @col    attempt      INTEGER
 -- @col    phase        VARCHAR
 -- @col    label        VARCHAR  words of the first line

@@ -2,7 +2,6 @@
 -- @title  The largest share of the device that the iteration lines of a launch print with their memory
 -- @param  run_id  INTEGER
 -- @param  attempt INTEGER
--- @needs  log_figure
 -- @col    percent DOUBLE
 -- @why    torchtitan prints `116.41GiB(83.32%)` and, in many logs, no total of the device.
 SELECT max(log.value) AS percent

@@ -1,7 +1,6 @@
 -- @name   log.rates
 -- @title  Throughput and step times without a column of an iteration line, by name
 -- @param  run_id INTEGER
--- @needs  log_figure
 -- @col    kind         VARCHAR  rate or time
 -- @col    name         VARCHAR  as printed, behind its producer
 -- @col    unit         VARCHAR? NULL where only the name has it

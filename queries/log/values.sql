@@ -4,7 +4,6 @@
 -- @param  prefix VARCHAR?  only names that begin so
 -- @param  most   BIGINT?   only so many names
 -- @param  attempt INTEGER? of logs, only this launch; other files describe the run
--- @needs  log_figure
 -- @col    name         VARCHAR
 -- @col    value        DOUBLE?  NULL if it is NaN or infinity
 -- @col    unit         VARCHAR?

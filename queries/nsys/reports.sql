@@ -1,7 +1,6 @@
 -- @name   nsys.reports
 -- @title  Nsight Systems exports of a run, and what each of them holds
 -- @param  run_id INTEGER
--- @needs  nsys_report
 -- @col    source_id       INTEGER
 -- @col    display_path    VARCHAR
 -- @col    rank            INTEGER?

@@ -2,7 +2,6 @@
 -- @title  What the training steps of a report may be, the chosen one first, and what they are not
 -- @param  source_id  INTEGER
 -- @param  step_range VARCHAR? the range that the user names: its text, or the text of a candidate
--- @needs  nsys_nvtx
 -- @uses   _nsys.step_ranges
 -- @uses   _nsys.step_groups
 -- @uses   _nsys.step_tops

@@ -1,7 +1,6 @@
 -- @name   outside.host_memory
 -- @title  What was sampled of host memory: limits, and the largest resident sizes
 -- @param  run_id INTEGER
--- @needs  log_gauge
 -- @col    metric       VARCHAR
 -- @col    host         VARCHAR?
 -- @col    process      VARCHAR?

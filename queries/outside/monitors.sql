@@ -1,7 +1,6 @@
 -- @name   outside.monitors
 -- @title  What was sampled of each device, by the file that holds the samples
 -- @param  run_id INTEGER
--- @needs  log_gauge
 -- @col    source_id      INTEGER
 -- @col    display_path   VARCHAR
 -- @col    format         VARCHAR  what sampled

@@ -2,7 +2,6 @@
 -- @title  The limit of a memory fraction that the messages of a rank print
 -- @param  run_id INTEGER
 -- @param  rank   INTEGER?  NULL: any
--- @needs  incident_value
 -- @col    allowed_bytes BIGINT
 -- @why    A fraction is set once for a process. A message without a rank may be of any.
 SELECT allowed_bytes

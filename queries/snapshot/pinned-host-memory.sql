@@ -1,6 +1,5 @@
 -- @name   snapshot.pinned_host_memory
 -- @title  Pinned host memory at each dump, most first
--- @needs  host_segment
 -- @param  run_id      INTEGER?
 -- @param  snapshot_id INTEGER? one of them is NULL
 -- @col    snapshot_id  INTEGER

@@ -2,7 +2,6 @@
 -- @title  OOM entries of a device's trace after which whole training steps are recorded
 -- @param  snapshot_id INTEGER
 -- @param  device      INTEGER
--- @needs  trace_oom
 -- @col    ooms        BIGINT
 -- @col    steps_after BIGINT  whole steps after the last of them
 -- @col    includes_last BOOLEAN  the last entry of the device is one of them

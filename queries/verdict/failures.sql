@@ -1,7 +1,6 @@
 -- @name   verdict.failures
 -- @title  The failures of a run, or of all runs: their facts, and where their figures are from
 -- @param  run_id INTEGER?  NULL: all runs
--- @needs  oom_fact
 -- @col    failure    INTEGER within the run
 -- @col    rank       INTEGER?
 -- @col    device     INTEGER?

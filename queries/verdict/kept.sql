@@ -1,7 +1,6 @@
 -- @name   verdict.kept
 -- @title  The call sites that kept something of every step before the failures of a run
 -- @param  run_id INTEGER
--- @needs  oom_keeping_site
 -- @col    failure        INTEGER
 -- @col    site           VARCHAR
 -- @col    bytes          BIGINT

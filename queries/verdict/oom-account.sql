@@ -1,7 +1,6 @@
 -- @name   verdict.oom_account
 -- @title  The reserve at the last OOM of each device of a run, in parts that add up to it
 -- @param  run_id INTEGER
--- @needs  oom_state
 -- @col    snapshot_id INTEGER
 -- @col    device INTEGER
 -- @col    part  VARCHAR

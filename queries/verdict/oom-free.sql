@@ -1,7 +1,6 @@
 -- @name   verdict.oom_free
 -- @title  Free memory inside PyTorch at the last OOM of each device of a run, by whether torch searched it for the request
 -- @param  run_id INTEGER
--- @needs  oom_hole
 -- @col    snapshot_id INTEGER
 -- @col    device INTEGER
 -- @col    class           VARCHAR

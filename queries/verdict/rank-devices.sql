@@ -1,7 +1,6 @@
 -- @name   verdict.rank_devices
 -- @title  The own device of every snapshot of a run: what it holds at the dump, and the largest sums of its trace
 -- @param  run_id INTEGER
--- @needs  snapshot_device
 -- @col    snapshot_id         INTEGER
 -- @col    device              INTEGER
 -- @col    reserved_bytes      BIGINT   at the dump

@@ -1,7 +1,6 @@
 -- @name   verdict.steps
 -- @title  The training steps before the failures of a run that have a trace
 -- @param  run_id INTEGER
--- @needs  oom_step
 -- @col    failure    INTEGER
 -- @col    is_settled BOOLEAN
 -- @col    peak_bytes BIGINT

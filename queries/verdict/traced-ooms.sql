@@ -1,7 +1,6 @@
 -- @name   verdict.traced_ooms
 -- @title  The last OOM of every device of some runs, with the allocator just before it
 -- @param  run_ids VARCHAR  joined by commas
--- @needs  oom_state
 -- @col    run_id              INTEGER
 -- @col    snapshot_id         INTEGER
 -- @col    display_path        VARCHAR

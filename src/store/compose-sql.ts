@@ -5,52 +5,30 @@
 import { type Library, loadLibrary, loadQuery } from './load-queries.js';
 import { blankText, type QueryFile } from './query-file.js';
 
-/** The texts of a query of the program. */
+/** A query of the program as it runs. */
 interface Composed {
-  /** Tables whose emptiness changes the text. */
-  readonly needed: readonly string[];
-  /** Names and words of the text with all views, hence of every table that it reads. */
+  readonly text: string;
+  /** Names and words of it, hence of every table that it reads. */
   readonly words: ReadonlySet<string>;
-  /** By the tables of `needed` that are empty. */
-  readonly texts: Map<string, string>;
 }
 
-const NO_TABLES: ReadonlySet<string> = new Set();
 const composed = new Map<string, Composed>();
 
 function composedOf(name: string): Composed {
-  const known = composed.get(name);
-  if (known !== undefined) return known;
-  const needed = new Set<string>();
-  const sql = composeSql(loadQuery(name), loadQuery, loadLibrary(), NO_TABLES, needed);
-  const entry = { needed: [...needed], words: new Set(sql.match(/[A-Za-z_]\w*/g)), texts: new Map([['', sql]]) };
-  composed.set(name, entry);
-  return entry;
-}
-
-/** Of a query of the program. `empty`: tables without rows. */
-export function composedQuery(name: string, empty: ReadonlySet<string> = NO_TABLES): string {
-  const { needed, texts } = composedOf(name);
-  const emptyOnes = needed.filter((table) => empty.has(table));
-  const key = emptyOnes.join(' ');
-  let sql = texts.get(key);
-  if (sql === undefined) {
-    sql = composeSql(loadQuery(name), loadQuery, loadLibrary(), new Set(emptyOnes));
-    texts.set(key, sql);
+  let known = composed.get(name);
+  if (known === undefined) {
+    const text = composeSql(loadQuery(name));
+    known = { text, words: new Set(text.match(/[A-Za-z_]\w*/g)) };
+    composed.set(name, known);
   }
-  return sql;
+  return known;
 }
 
-/** Whether the text of a query depends on which tables are empty. */
-export const dependsOnEmptyTables = (name: string): boolean => composedOf(name).needed.length > 0;
+/** The text of a query of the program. */
+export const composedQuery = (name: string): string => composedOf(name).text;
 
 /** Whether a query reads a table, perhaps through views. */
 export const readsTable = (name: string, table: string): boolean => composedOf(name).words.has(table);
-
-/** A relation with the columns of an object, and no rows. */
-function withoutRows({ columns }: QueryFile): string {
-  return `SELECT ${columns.map(({ name, type }) => `NULL::${type} AS ${name}`).join(', ')} WHERE false`;
-}
 
 /** The text for a reader: the names of the library stay, since the store has them. */
 export function ownSql(query: QueryFile): string {
@@ -59,24 +37,16 @@ export function ownSql(query: QueryFile): string {
 
 /**
  * Used queries and views become common table expressions before the statement, macros are expanded where they are
- * called. The parameters of a used query must be declared by the user too, because they are bound once. What needs a
- * table that is `empty` becomes a relation without rows: DuckDB takes 5 to 30 ms to plan a view that finds nothing.
+ * called. The parameters of a used query must be declared by the user too, because they are bound once.
  */
 export function composeSql(
   query: QueryFile,
   lookup: (name: string) => QueryFile = loadQuery,
   library: Library = loadLibrary(),
-  empty: ReadonlySet<string> = NO_TABLES,
-  /** Gets the tables that its views and macros need. */
-  needed: Set<string> = new Set(),
 ): string {
   const tables = new Map<string, string>();
   const open: string[] = [];
   const resolve = (of: QueryFile, statement: string): string => {
-    if (of !== query) {
-      for (const table of of.needs) needed.add(table);
-      if (of.needs.some((table) => empty.has(table))) return withoutRows(of);
-    }
     if (open.includes(of.name)) throw new Error(`${query.name}: ${of.name} uses itself`);
     open.push(of.name);
     for (const name of of.uses) {

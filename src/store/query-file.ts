@@ -5,7 +5,6 @@
  *     -- @title  One line
  *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
  *     -- @uses   _views.segments_at            a query, put before the statement as a CTE of its last name
- *     -- @needs  log_config                    a table; while it is empty, so is the answer, and nothing is run
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above
@@ -14,8 +13,7 @@
  *
  * The files of `queries/library/` define objects of the store that any client can use, and have `-- @kind view`, `macro`
  * or `table` besides. The parameters of a macro are names, without `$`, in order. A table is filled by its statement when
- * a run is derived (`src/derive`), and the statement is the view `rule_NAME`; it has a column run_id. Where a table that a
- * view or macro needs is empty, queries of the program get a relation without rows instead.
+ * a run is derived (`src/derive`), and the statement is the view `rule_NAME`; it has a column run_id.
  */
 import { PARAMETER_TYPES } from './to-duckdb.js';
 
@@ -41,7 +39,6 @@ export interface QueryFile {
   readonly params: readonly QueryField[];
   readonly columns: readonly QueryField[];
   readonly uses: readonly string[];
-  readonly needs: readonly string[];
   /** The statement, without the header and without a semicolon. */
   readonly statement: string;
 }
@@ -50,7 +47,7 @@ const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
 const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([A-Z0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
 const SINGLE = new Set(['name', 'title', 'why', 'kind']);
-const MULTIPLE = new Set(['param', 'col', 'uses', 'needs']);
+const MULTIPLE = new Set(['param', 'col', 'uses']);
 
 /** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
 export function queryNameOfPath(path: string): string {
@@ -94,7 +91,6 @@ export function parseQueryFile(path: string, text: string): QueryFile {
     params,
     columns: fields('col'),
     uses: all('uses'),
-    needs: all('needs'),
     statement,
   };
   if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path gives ${queryNameOfPath(path)}`);

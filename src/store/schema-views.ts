@@ -26,7 +26,7 @@ function read(): ReadonlyMap<string, QueryFile> {
   return made;
 }
 
-const NO_FIELDS = { kind: 'view', why: '', params: [], columns: [], uses: [], needs: [] } as const;
+const NO_FIELDS = { kind: 'view', why: '', params: [], columns: [], uses: [] } as const;
 
 /** Views of the schema that a statement reads. Their names are also those of columns, so the word before counts. */
 export function schemaViewsIn(statement: string): QueryFile[] {

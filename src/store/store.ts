@@ -4,7 +4,7 @@ import type { TableLayout } from '../model/columns.js';
 import { bindParameters, type SqlParams } from './bind-parameters.js';
 import { collectRows, columnChecks } from './collect-rows.js';
 import { type ColumnAppender, createColumnAppender } from './column-appender.js';
-import { composedQuery, dependsOnEmptyTables, readsTable } from './compose-sql.js';
+import { composedQuery, readsTable } from './compose-sql.js';
 import type { StoreValue } from './from-duckdb.js';
 import { insertRows } from './insert-rows.js';
 import { loadQuery } from './load-queries.js';
@@ -14,7 +14,6 @@ import { createRawAppender, type RawAppender } from './raw-appender.js';
 import { newColumns, type ReadBatch, type ReadSpec, readColumns, readInto, readWhole } from './read-columns.js';
 import { openResultStream, type PrepareStatement, type ResultStream } from './result-stream.js';
 import { asOddData, asStoreError } from './store-errors.js';
-import { readStoredTables, type StoredTables } from './stored-tables.js';
 import { readTableColumns, type TableColumn } from './table-columns.js';
 import { createTextAppender, type TextAppender } from './text-appender.js';
 import type { CellValue } from './to-duckdb.js';
@@ -26,8 +25,6 @@ interface StoreParts {
   readonly connection: DuckDBConnection;
   /** What a further connection runs first; see `shieldFunctions`. */
   readonly searchPath: string | undefined;
-  /** The tables as they were when the store was opened, where that is known. */
-  readonly tables?: StoredTables;
   /** Removes the files next to the store and allows it to be opened again. */
   readonly release: () => void;
 }
@@ -35,12 +32,6 @@ interface StoreParts {
 /** Answers to be kept; see {@link Store.all}. */
 const MOST_ROWS_KEPT = 256;
 const MOST_ANSWERS_KEPT = 100;
-
-const NO_TABLES: ReadonlySet<string> = new Set();
-
-function emptyOf(tables: StoredTables): ReadonlySet<string> {
-  return new Set([...tables].filter(([, { isEmpty }]) => isEmpty).map(([name]) => name));
-}
 
 interface OpenAppender {
   readonly flush: () => void;
@@ -61,7 +52,6 @@ export class Store {
   private readonly appenders = new Set<OpenAppender>();
   private readonly streams = new Set<ResultStream>();
   private readonly answers = new Map<string, Promise<readonly Record<string, unknown>[]>>();
-  private emptyTables: Promise<ReadonlySet<string>> | undefined;
   /** TEMP objects with the names of tables. */
   private readonly shadows = new Map<string, 'TABLE' | 'VIEW'>();
   private inTransaction = false;
@@ -72,7 +62,6 @@ export class Store {
     this.file = parts.file;
     this.mode = parts.mode;
     this.parts = parts;
-    if (parts.tables !== undefined) this.emptyTables = Promise.resolve(emptyOf(parts.tables));
   }
 
   /**
@@ -218,34 +207,12 @@ export class Store {
     }
   }
 
-  /**
-   * Whether a table is empty. DuckDB takes 5 to 30 ms to plan a query that finds nothing, and most runs lack most
-   * kinds of files. False where that is not known: in a transaction, and of a table that has deleted rows only.
-   */
-  async isEmpty(table: string): Promise<boolean> {
-    return !this.inTransaction && (await this.tablesWithoutRows()).has(table);
-  }
-
-  /** Those that are known to be: in a transaction, those that were before it and were not written since. */
-  private async tablesWithoutRows(): Promise<ReadonlySet<string>> {
-    if (this.inTransaction && this.emptyTables === undefined) return NO_TABLES;
-    this.emptyTables ??= this.guard(() => readStoredTables(this.parts.connection)).then(
-      (tables) => new Set([...emptyOf(tables)].filter((name) => !this.shadows.has(name))),
-    );
-    try {
-      return await this.emptyTables;
-    } catch (error) {
-      this.emptyTables = undefined;
-      throw error;
-    }
-  }
-
-  /** Drops the answers that were computed from a table. To be called before its rows change. */
   /** Changes with every write; undefined inside a transaction, whose writes may be undone. */
   get revision(): number | undefined {
     return this.inTransaction ? undefined : this.writes;
   }
 
+  /** Drops the answers that were computed from a table. To be called before its rows change. */
   private forget(table: string): void {
     this.writes += 1;
     // A view of {@link shadowColumn} depends on a table that queries do not name.
@@ -254,9 +221,6 @@ export class Store {
       return;
     }
     const bare = table.replace(/^.*\./, '');
-    this.emptyTables = this.emptyTables?.then((empty) =>
-      empty.has(bare) ? new Set([...empty].filter((known) => known !== bare)) : empty,
-    );
     for (const key of this.answers.keys())
       if (readsTable(key.slice(0, key.indexOf(' ')), bare)) this.answers.delete(key);
   }
@@ -264,20 +228,12 @@ export class Store {
   private forgetAll(): void {
     this.writes += 1;
     this.answers.clear();
-    this.emptyTables = undefined;
-  }
-
-  /** The text of a query for the tables as they are. */
-  private async textOf(name: QueryName): Promise<string> {
-    return dependsOnEmptyTables(name) ? composedQuery(name, await this.tablesWithoutRows()) : composedQuery(name);
   }
 
   private async rowsOf(name: QueryName, values: SqlParams): Promise<Record<string, unknown>[]> {
     const query = loadQuery(name);
-    for (const table of query.needs) if (await this.isEmpty(table)) return [];
-    const text = await this.textOf(name);
     try {
-      const result = await this.execute(text, values, query.params);
+      const result = await this.execute(composedQuery(name), values, query.params);
       return await collectRows(result, columnChecks(query, result));
     } catch (error) {
       throw this.mode === 'read' ? asOddData(this.file, name, error) : error;
@@ -313,14 +269,14 @@ export class Store {
   async deriveTable(name: string, runIds: readonly number[]): Promise<void> {
     const runs = `run_id IN (${runIds.join(', ')})`;
     await this.run(`DELETE FROM ${name} WHERE ${runs}`);
-    const rule = composedQuery(`library.${name}`, await this.tablesWithoutRows());
+    const rule = composedQuery(`library.${name}`);
     await this.run(`INSERT INTO ${name} BY NAME SELECT * FROM (\n${rule}\n) AS ruled WHERE ${runs}`);
   }
 
   /** Inserts the rows of a query into a table that has columns of the same names. */
   async insertQuery<Name extends QueryName>(table: string, name: Name, ...params: QueryArguments<Name>): Promise<void> {
     this.forget(table);
-    const sql = `INSERT INTO ${table} BY NAME ${await this.textOf(name)}`;
+    const sql = `INSERT INTO ${table} BY NAME ${composedQuery(name)}`;
     await this.execute(sql, (params[0] ?? {}) as SqlParams, loadQuery(name).params);
   }
 

@@ -5,7 +5,6 @@ export interface StoredTable {
   /** `CREATE TABLE ...`, in DuckDB's own wording: columns, types with the labels of ENUMs, constraints, defaults. */
   readonly sql: string;
   readonly indexes: number;
-  readonly isEmpty: boolean;
 }
 
 /** Of the schema `main`, by name. */
@@ -14,16 +13,13 @@ export type StoredTables = ReadonlyMap<string, StoredTable>;
 /** Takes 5 ms. */
 export async function readStoredTables(connection: DuckDBConnection): Promise<StoredTables> {
   const reader = await connection.runAndReadAll(
-    `SELECT table_name, "sql", index_count, estimated_size FROM system.main.duckdb_tables()
+    `SELECT table_name, "sql", index_count FROM system.main.duckdb_tables()
      WHERE schema_name = 'main' AND NOT "temporary" AND NOT internal`,
   );
   return new Map(
     reader
       .getRows()
-      .map(([name, sql, indexes, rows]) => [
-        String(name),
-        { sql: String(sql), indexes: Number(indexes), isEmpty: Number(rows) === 0 },
-      ]),
+      .map(([name, sql, indexes]) => [String(name), { sql: String(sql), indexes: Number(indexes) }]),
   );
 }
 

@@ -36,7 +36,7 @@ function summarise(row: QueryRow<'log.iteration_summary'>): IterationSummary {
 
 /** A row of the whole run, in addition to one of each attempt, where it printed iterations; else none. */
 export async function iterationSummaries(store: Store, runId: number): Promise<QueryRow<'log.iteration_summary'>[]> {
-  return (await store.isEmpty('log_iteration')) ? [] : store.all('log.iteration_summary', { run_id: runId });
+  return store.all('log.iteration_summary', { run_id: runId });
 }
 
 /** Of the whole run, and of each attempt that printed iterations. */

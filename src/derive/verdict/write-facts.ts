@@ -45,7 +45,9 @@ export async function writeFacts(
   const failed: number[] = [];
   for (const runId of runIds) if (await addCodeFacts(store, runId, rows)) failed.push(runId);
   // Without a layout and lines it would only take time.
-  const hasLines = rows.judged_run.some((run) => run['stage_stride'] != null) || !(await store.isEmpty('log_memory'));
+  const hasLines =
+    rows.judged_run.some((run) => run['stage_stride'] != null) ||
+    (await store.select('SELECT 1 FROM log_memory LIMIT 1')).length > 0;
   const judgedLaunches = new Map(rows.judged_run.map((run) => [run['run_id'], run['failed_attempt']]));
   await store.transaction(async () => {
     for (const table of [...CODE_TABLES, 'judged_lines', 'oom_fact'])

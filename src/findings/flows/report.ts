@@ -178,7 +178,6 @@ async function ranksOf(store: Store, run: string, { ranks }: DiagnoseResult): Pr
 
 /** Of the last launch, and of the rank and file that printed most of them. */
 async function iterationsOf(store: Store, runId: number): Promise<ReportIterations | null> {
-  if (await store.isEmpty('log_iteration')) return null;
   const all = await store.all('log.iterations', { run_id: runId, newest: null });
   const last = all.at(-1)?.attempt;
   const groups = groupBy(
