@@ -3,11 +3,8 @@
 -- @title  Whether live memory and the request exceed what the process could have: no allocator setting can help
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER   within the run
--- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
--- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    reason     VARCHAR   a row of cause_reason
+-- @col    confidence VARCHAR   of an outcome that holds, by its own figures
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    The detail is the first that explains most: a limit, then a shape, then a setting that wastes memory, then a short peak or a
@@ -73,32 +70,6 @@ reasoned AS (
       WHEN slack_may_decide THEN 'slack_unknown'
       ELSE detail_reason END AS reason
   FROM detailed),
-answer AS (
-  FROM (VALUES
-    ('beyond_device', 'holds', 'impossible_request', NULL),
-    ('device_exceeded', 'holds', NULL, NULL),
-    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
-    ('whole_step', 'holds', 'whole_step', NULL),
-    ('hidden_limit', 'holds', 'fraction_limit', NULL),
-    ('refused_though_free', 'not_testable', NULL, 'refusing_limit'),
-    ('full_but_for_pools', 'holds', NULL, NULL),
-    ('nearly_full', 'holds', 'nearly_full', NULL),
-    ('hardly_any_left', 'holds', 'nearly_full', NULL),
-    ('fits', 'fails', NULL, NULL),
-    ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('fits_without_slack', 'fails', NULL, NULL),
-    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('fraction', 'holds', 'fraction_limit', NULL),
-    ('beyond_limit', 'holds', 'impossible_request', NULL),
-    ('rounding', 'holds', 'rounding', NULL),
-    ('optimizer_states', 'holds', NULL, NULL),
-    ('checkpoint', 'holds', 'transient_spike', NULL),
-    ('full_in_checkpoint', 'holds', NULL, NULL),
-    ('logits', 'holds', 'transient_spike', NULL),
-    ('one_tensor', 'holds', 'transient_spike', NULL),
-    ('stage', 'holds', 'imbalance', NULL),
-    ('full', 'holds', NULL, NULL))
-    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
     CASE WHEN reason = 'beyond_device' THEN 'high'
@@ -138,6 +109,5 @@ tested AS (
         'failing_stage': stage::DOUBLE, 'stages': stages::DOUBLE})
       ELSE numbers END AS numbers
   FROM reasoned)
-SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
-  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
-FROM tested JOIN answer ON answer.reason = tested.reason
+SELECT run_id, failure, reason, confidence, doubts, numbers
+FROM tested

@@ -3,11 +3,8 @@
 -- @title  Whether other memory fills the device: another process, NCCL, the CUDA context
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER   within the run
--- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
--- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    reason     VARCHAR   a row of cause_reason
+-- @col    confidence VARCHAR   of an outcome that holds, by its own figures
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    It holds where another process, or what this one holds beyond the normal range, would have served the request alone. Of this
@@ -55,22 +52,6 @@ reasoned AS (
       WHEN process_bytes IS NULL AND other_processes_bytes = 0 AND monitored_others_bytes IS NULL THEN 'owner_unknown'
       ELSE 'outside_pytorch' END AS reason
   FROM joined),
-answer AS (
-  FROM (VALUES
-    ('total_unknown', 'not_testable', NULL, 'device_total'),
-    ('process_unknown', 'not_testable', NULL, 'whole_oom_message'),
-    ('allocated_unknown', 'not_testable', NULL, 'whole_oom_message'),
-    ('device_had_more', 'fails', NULL, NULL),
-    ('ordinary', 'fails', NULL, NULL),
-    ('full_in_any_case', 'fails', NULL, NULL),
-    ('owner_unknown', 'holds', NULL, NULL),
-    ('other_processes', 'holds', 'other_process', NULL),
-    ('sibling_processes', 'holds', 'sibling_ranks', NULL),
-    ('profiled_nccl', 'holds', 'nccl', NULL),
-    ('profiled', 'holds', 'non_torch', NULL),
-    ('nccl_signs', 'holds', 'nccl', NULL),
-    ('outside_pytorch', 'holds', 'non_torch', NULL))
-    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers),
     CASE WHEN reason = 'other_processes' THEN list_concat(CASE WHEN may_be_engine THEN ['own_engine'] ELSE [] END,
@@ -85,6 +66,5 @@ tested AS (
         CASE WHEN sibling_bytes > 0 THEN MAP {'sibling_bytes': sibling_bytes::DOUBLE, 'sibling_processes': sibling_processes::DOUBLE} END)
       END AS numbers
   FROM reasoned)
-SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
-  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
-FROM tested JOIN answer ON answer.reason = tested.reason
+SELECT run_id, failure, reason, confidence, doubts, numbers
+FROM tested

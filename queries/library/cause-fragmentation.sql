@@ -3,11 +3,8 @@
 -- @title  Whether enough is free inside the reserve and on the device together, but not in one piece that the request may use
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER   within the run
--- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
--- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    reason     VARCHAR   a row of cause_reason
+-- @col    confidence VARCHAR   of an outcome that holds, by its own figures
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Without a snapshot the pieces are unknown: then it holds where the sum is clear and the driver had less free than it was asked
@@ -40,24 +37,6 @@ reasoned AS (
       WHEN other_stream_bytes >= other_class_bytes THEN 'other_stream'
       ELSE 'small_large_pool' END AS reason
   FROM joined),
-answer AS (
-  FROM (VALUES
-    ('figures_missing', 'not_testable', NULL, 'whole_oom_message'),
-    ('oversize_slack', 'holds', 'oversize_rule', NULL),
-    ('slack_unknown', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('too_little_free', 'fails', NULL, NULL),
-    ('free_in_pools_only', 'fails', NULL, NULL),
-    ('device_had_more', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('nearly_full', 'fails', NULL, NULL),
-    ('within_rounding', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('free_in_pieces', 'holds', NULL, NULL),
-    ('kept_for_larger', 'holds', 'oversize_rule', NULL),
-    ('block_fits', 'fails', NULL, NULL),
-    ('page_pinning', 'holds', 'page_pinning', NULL),
-    ('split_remainder', 'holds', 'split_remainder', NULL),
-    ('other_stream', 'holds', 'other_stream', NULL),
-    ('small_large_pool', 'holds', 'small_large_pool', NULL))
-    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers),
     CASE reason
@@ -83,6 +62,5 @@ tested AS (
         'free_too_small_bytes': usable_bytes::DOUBLE, 'free_other_stream_bytes': other_stream_bytes::DOUBLE,
         'free_other_class_bytes': other_class_bytes::DOUBLE}) END AS numbers
   FROM reasoned)
-SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
-  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
-FROM tested JOIN answer ON answer.reason = tested.reason
+SELECT run_id, failure, reason, confidence, doubts, numbers
+FROM tested

@@ -3,11 +3,8 @@
 -- @title  Whether what was missing is free in private pools (CUDA graphs, MemPool), which the default pool can never use
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER   within the run
--- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
--- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    reason     VARCHAR   a row of cause_reason
+-- @col    confidence VARCHAR   of an outcome that holds, by its own figures
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Small free pieces elsewhere may barely add up; the pools still hold what was missing.
@@ -28,15 +25,6 @@ reasoned AS (
       WHEN is_nearly_full THEN 'full_in_any_case'
       ELSE 'free_in_pools' END AS reason
   FROM joined),
-answer AS (
-  FROM (VALUES
-    ('figures_missing', 'not_testable', NULL::VARCHAR, 'whole_oom_message'),
-    ('not_in_message', 'not_testable', NULL, 'snapshot_at_oom'),
-    ('nothing_free', 'fails', NULL, NULL),
-    ('full_in_any_case', 'fails', NULL, NULL),
-    ('does_not_decide', 'fails', NULL, NULL),
-    ('free_in_pools', 'holds', NULL, NULL))
-    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), CASE WHEN idle_precision_bytes = 0 THEN 'high' ELSE 'medium' END AS confidence,
     CASE WHEN reason = 'free_in_pools' AND fits_without THEN ['small_pieces_elsewhere'] ELSE [] END::VARCHAR[] AS doubts,
@@ -45,6 +33,5 @@ tested AS (
         'left_bytes': (CASE WHEN fits_without THEN left_bytes ELSE -short_bytes END)::DOUBLE}) END
       AS numbers
   FROM reasoned)
-SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
-  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
-FROM tested JOIN answer ON answer.reason = tested.reason
+SELECT run_id, failure, reason, confidence, doubts, numbers
+FROM tested

@@ -3,11 +3,8 @@
 -- @title  Whether memory that grows from iteration to iteration filled the device: without the growth the request would have fitted
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER   within the run
--- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
--- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    reason     VARCHAR   a row of cause_reason
+-- @col    confidence VARCHAR   of an outcome that holds, by its own figures
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Two sources: memory lines of the log, and the snapshot, where blocks of one call site remain from step after step. Not leaks,
@@ -79,24 +76,6 @@ reasoned AS (
       WHEN short_bytes IS NULL AND request_bytes IS NULL THEN 'message_missing'
       ELSE 'lines_missing' END AS reason
   FROM seen),
-answer AS (
-  FROM (VALUES
-    ('fits', 'fails', NULL::VARCHAR, NULL),
-    ('no_repeated_site', 'fails', NULL, NULL),
-    ('kept_of_steps', 'holds', NULL, NULL),
-    ('step_ends_rise', 'holds', NULL, NULL),
-    ('no_earlier_step', 'fails', NULL, NULL),
-    ('kept_too_little', 'fails', NULL, NULL),
-    ('none_kept', 'fails', NULL, NULL),
-    ('lines_not_steady', 'fails', NULL, NULL),
-    ('lines_level_off', 'fails', NULL, NULL),
-    ('lines_grow_too_little', 'fails', NULL, NULL),
-    ('message_missing', 'not_testable', NULL, 'whole_oom_message'),
-    ('lines_grow', 'holds', NULL, NULL),
-    ('foretold', 'holds', NULL, NULL),
-    ('too_early', 'fails', NULL, NULL),
-    ('lines_missing', 'not_testable', NULL, 'memory_each_iteration'))
-    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers),
     CASE WHEN trace_reason IN ('kept_of_steps', 'step_ends_rise')
@@ -125,6 +104,5 @@ tested AS (
       WHEN reason = 'too_early' THEN MAP {'completed_steps': completed_steps::DOUBLE}
       ELSE MAP {}::MAP(VARCHAR, DOUBLE) END AS numbers
   FROM reasoned)
-SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
-  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
-FROM tested JOIN answer ON answer.reason = tested.reason
+SELECT run_id, failure, reason, confidence, doubts, numbers
+FROM tested

@@ -3,11 +3,8 @@
 -- @title  Whether the memory had been freed, and another stream had not finished with it
 -- @col    run_id     INTEGER
 -- @col    failure    INTEGER   within the run
--- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
--- @col    capture    VARCHAR?  what to record, where it could not be tested
+-- @col    reason     VARCHAR   a row of cause_reason
+-- @col    confidence VARCHAR   of an outcome that holds, by its own figures
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
 -- @why    Before an OOM, torch waits for all pending frees, so none is left at the OOM, and does not search again what that wait freed
@@ -24,14 +21,6 @@ WITH reasoned AS (
       ELSE 'nothing_waited' END AS reason
   FROM oom_sum AS sum
   JOIN oom_fact AS fact ON fact.run_id = sum.run_id AND fact.failure = sum.failure),
-answer AS (
-  FROM (VALUES
-    ('not_in_messages', 'not_testable', NULL::VARCHAR, 'snapshot_at_oom'),
-    ('does_not_decide', 'fails', NULL, NULL),
-    ('pending', 'holds', NULL, NULL),
-    ('freed_by_wait', 'holds', NULL, NULL),
-    ('nothing_waited', 'fails', NULL, NULL))
-    AS answer(reason, outcome, detail, capture)),
 tested AS (
   SELECT * EXCLUDE (numbers), []::VARCHAR[] AS doubts,
     CASE WHEN reason = 'pending' OR walk_is_exact THEN 'high' ELSE 'medium' END AS confidence,
@@ -42,6 +31,5 @@ tested AS (
         'left_bytes': (largest_bytes - least_request_bytes)::DOUBLE}) END
         AS numbers
   FROM reasoned)
-SELECT tested.run_id, tested.failure, answer.outcome, tested.reason, answer.detail,
-  CASE WHEN answer.outcome = 'holds' THEN tested.confidence END AS confidence, answer.capture, tested.doubts, tested.numbers
-FROM tested JOIN answer ON answer.reason = tested.reason
+SELECT run_id, failure, reason, confidence, doubts, numbers
+FROM tested

@@ -15,7 +15,7 @@
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
 -- @col    doubts     VARCHAR[] evidence against the outcome
 -- @col    numbers    MAP(VARCHAR, DOUBLE)  what it was decided by; names end in their unit
--- @why    A new cause is a view with these columns, a line here, and a row of cause_rule.
+-- @why    A new cause is a view, a line here, a row of cause_rule and rows of cause_reason.
 WITH test AS (
   SELECT 'external_pressure' AS cause, * FROM cause_external_pressure
   UNION ALL BY NAME SELECT 'synchronisation' AS cause, * FROM cause_synchronisation
@@ -24,9 +24,11 @@ WITH test AS (
   UNION ALL BY NAME SELECT 'capacity' AS cause, * FROM cause_capacity
   UNION ALL BY NAME SELECT 'fragmentation' AS cause, * FROM cause_fragmentation)
 SELECT
-  run.name AS run, test.run_id, test.failure, fact.rank, fact.device, test.cause, rule.place, test.outcome, test.reason, test.detail,
-  test.confidence, test.capture, test.doubts, test.numbers
+  run.name AS run, test.run_id, test.failure, fact.rank, fact.device, test.cause, rule.place, answer.outcome, test.reason, answer.detail,
+  CASE WHEN answer.outcome = 'holds' THEN test.confidence END AS confidence, answer.capture, test.doubts, test.numbers
 FROM test
+-- A reason without a row is a mistake of ours, and must be seen.
+LEFT JOIN cause_reason AS answer ON answer.cause = test.cause AND answer.reason = test.reason
 JOIN oom_fact AS fact ON fact.run_id = test.run_id AND fact.failure = test.failure
 JOIN run ON run.run_id = test.run_id
 JOIN cause_rule AS rule ON rule.cause = test.cause

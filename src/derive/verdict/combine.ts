@@ -1,6 +1,5 @@
 /** The verdicts of a run by the rules (`cause_test`, `rule_verdict`), and how each came about. */
 
-import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
 import { type Statement, statement } from '../../model/statement.js';
 import type {
@@ -14,7 +13,6 @@ import type {
   VerdictBasis,
 } from '../../model/verdict.js';
 import type { Cause, CauseDetail, Confidence } from '../../model/vocabulary.js';
-import { loadLibrary } from '../../store/load-queries.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type Answer, describeAnswer, type StepDraft } from './describe-answers.js';
@@ -52,13 +50,6 @@ export async function readJudged(store: Store, runId: number | null): Promise<Ju
 }
 
 function answerOf(row: QueryRow<'verdict.tests'>): Answer {
-  // The rows are stored, and a store may be a stranger's: what the view of the cause cannot answer is not ours.
-  const view = loadLibrary().get(`cause_${row.cause}`);
-  if (view?.statement.includes(`'${row.reason}'`) !== true)
-    throw new MbfError(
-      'MBF3004',
-      `a test of ${JSON.stringify(row.cause)} has the reason ${JSON.stringify(row.reason)}, which this version does not know`,
-    );
   const known = row.names
     .map((name, i) => [name, row.amounts[i] ?? null] as const)
     .filter(([, value]) => value !== null);

@@ -114,14 +114,6 @@ describe('verdicts of one run', () => {
   });
 });
 
-describe('the tests of a store', () => {
-  it('of a reason that no view gives are an error of the store', async () => {
-    await writeByHand(scratch(), [[{ facts: tracedFacts() }]]);
-    await scratch().run("UPDATE cause_test SET reason = 'made up' WHERE cause = 'leak'");
-    await expect(readJudged(scratch(), 0)).rejects.toMatchObject({ code: 'MBF3004', kind: 'store' });
-  });
-});
-
 describe('captures', () => {
   it('have lines for every framework', () => {
     for (const [id, { title, lines }] of Object.entries(CAPTURES)) {
