@@ -61,7 +61,7 @@ const bundled = join(dist, 'src', 'bundle');
 rmSync(bundled, { recursive: true, force: true });
 const entries = {
   program: join(dist, 'src', 'cli', 'program.js'),
-  'decode-thread': join(dist, 'src', 'ingest', 'decode-thread.js'),
+  'decode-thread': join(dist, 'src', 'ingest', 'read', 'decode-thread.js'),
 };
 const bundle = await rolldown({
   cwd: root,

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { asFailure } from '../ingest/as-failure.js';
-import { discover, NOT_FOLLOWED } from '../ingest/discover.js';
+import { discover, NOT_FOLLOWED } from '../ingest/discover/discover.js';
 import { PARSER_VERSION } from '../ingest/parser-version.js';
 import { openStore as openWhole, storeToOpen, type WaitingOptions } from '../ingest/store-to-open.js';
 import { MbfError } from '../model/errors.js';

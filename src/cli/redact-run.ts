@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { diagnose } from '../findings/flows/diagnose.js';
-import { discover } from '../ingest/discover.js';
+import { discover } from '../ingest/discover/discover.js';
 import { MbfError } from '../model/errors.js';
 import type { RedactionReport, RedactResult } from '../model/results/redact.js';
 import { Pseudonyms } from '../redact/pseudonyms.js';

@@ -1,7 +1,7 @@
 /** Pages from opened operands. Loaded only by verbs that write one. */
 import { diagnose } from '../findings/flows/diagnose.js';
 import { describeReport, type RunReport } from '../findings/flows/report.js';
-import { sourceLines } from '../ingest/source-lines.js';
+import { sourceLines } from '../ingest/read/source-lines.js';
 import { hideSecretsIn } from '../knowledge/secrets.js';
 import type { DiagnoseResult } from '../model/results/common.js';
 import type { DiffResult } from '../model/results/diff.js';

@@ -1,6 +1,6 @@
 /** A text named on the command line, or standard input, as a byte stream of any size. */
 
-import { openByteSource } from '../ingest/byte-source.js';
+import { openByteSource } from '../ingest/read/byte-source.js';
 import { MbfError } from '../model/errors.js';
 import type { ByteSource } from '../model/parser.js';
 import { formatBytes, MIB } from '../model/units.js';

@@ -19,24 +19,24 @@ import type { IngestResult, IngestSource, NoteResult } from '../model/results/co
 import type { IncidentRow, Note } from '../model/tables.js';
 import type { Store } from '../store/store.js';
 import { asFailure } from './as-failure.js';
-import { hashFile, type OpenedSource } from './byte-source.js';
-import type { StackKeys } from './content-keys.js';
-import { countAttempts } from './count-attempts.js';
-import { DecodeThread } from './decode-in-thread.js';
 import type { DerivedSink } from './derive/derive-snapshot.js';
 import { NoteFolder } from './derive/fold-notes.js';
-import { type Candidate, discover, NOT_FOLLOWED, type Skipped } from './discover.js';
-import { type Examined, examine, type Recognised } from './examine.js';
-import { needsSiblings, rankFromName } from './names/rank-from-name.js';
-import { freeName, planRuns, type RunPlan } from './names/run-names.js';
-import { NsysWriter } from './nsys-writer.js';
+import { type Candidate, discover, NOT_FOLLOWED, type Skipped } from './discover/discover.js';
+import { type Examined, examine, type Recognised } from './discover/examine.js';
+import { needsSiblings, rankFromName } from './discover/names/rank-from-name.js';
+import { freeName, planRuns, type RunPlan } from './discover/names/run-names.js';
+import { hashFolder } from './discover/table-folder.js';
+import { countAttempts } from './finish/count-attempts.js';
 import { PARSER_VERSION } from './parser-version.js';
-import type { SeenBlocks, SeenSnapshot } from './seen-blocks.js';
-import { SnapshotWriter } from './snapshot-writer.js';
-import { insertIncidents, insertNotes, removeSource } from './source-rows.js';
-import { StoreDictionary } from './store-dictionary.js';
-import { hashFolder } from './table-folder.js';
-import { TextRowWriter } from './text-row-writer.js';
+import { hashFile, type OpenedSource } from './read/byte-source.js';
+import type { StackKeys } from './read/content-keys.js';
+import { DecodeThread } from './read/decode-in-thread.js';
+import { NsysWriter } from './write/nsys-writer.js';
+import type { SeenBlocks, SeenSnapshot } from './write/seen-blocks.js';
+import { SnapshotWriter } from './write/snapshot-writer.js';
+import { insertIncidents, insertNotes, removeSource } from './write/source-rows.js';
+import { StoreDictionary } from './write/store-dictionary.js';
+import { TextRowWriter } from './write/text-row-writer.js';
 
 /**
  * Lines of JSON that look like an export of Nsight Systems but are not, and texts without a line of a log. A foreign
@@ -458,7 +458,7 @@ class Session {
     if (this.options.rowsOnly === true) return undefined;
     // What labels need is loaded while the snapshot is decoded.
     const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([
-      import('./seen-blocks.js'),
+      import('./write/seen-blocks.js'),
       import('../derive/attribution/label-run.js'),
     ]);
     this.seen ??= new SeenBlocks();

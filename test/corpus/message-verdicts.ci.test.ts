@@ -10,7 +10,7 @@ import { readFirstFailure } from '../../src/derive/run/first-failure-result.js';
 import { incidentOfRow } from '../../src/derive/run/incidents.js';
 import { judgeMessage } from '../../src/derive/verdict/judge-message.js';
 import { judgeTexts } from '../../src/findings/verdict/judge-texts.js';
-import { insertLines } from '../../src/ingest/insert-lines.js';
+import { insertLines } from '../../src/ingest/write/insert-lines.js';
 import { reservedOf } from '../../src/knowledge/oom-figures.js';
 import type { IncidentRow } from '../../src/model/tables.js';
 import { CAUSES, type Cause } from '../../src/model/vocabulary.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { alignLaunches, type MetricsSpan } from '../../src/ingest/align-launches.js';
+import { alignLaunches, type MetricsSpan } from '../../src/ingest/finish/align-launches.js';
 import { ingest } from '../../src/ingest/ingest.js';
 import { METRICS_FORMATS } from '../../src/model/vocabulary.js';
 import { loadQuery } from '../../src/store/load-queries.js';

@@ -3,8 +3,8 @@ import { appendFileSync, closeSync, ftruncateSync, openSync, truncateSync, utime
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { HEAD_BYTES, hashFile, openByteSource } from '../../src/ingest/byte-source.js';
-import { detect } from '../../src/ingest/detect.js';
+import { detect } from '../../src/ingest/discover/detect.js';
+import { HEAD_BYTES, hashFile, openByteSource } from '../../src/ingest/read/byte-source.js';
 import { GIB, MIB } from '../../src/model/units.js';
 import { scratchDirectory } from '../store/scratch.js';
 import { noise, put, read, readAll, sha256 } from './read-source.js';

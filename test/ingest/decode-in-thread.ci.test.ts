@@ -9,11 +9,11 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { torchSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { StackDictionary } from '../../parsers/torch-snapshot/stack-dictionary.js';
-import { openByteSource } from '../../src/ingest/byte-source.js';
-import { ContentKeys } from '../../src/ingest/content-keys.js';
-import type * as InThread from '../../src/ingest/decode-in-thread.js';
-import { type DecoderJob, DictionaryCursor, ReceivedDictionary } from '../../src/ingest/decode-protocol.js';
 import { type DerivedSink, deriving, type SnapshotDerivation } from '../../src/ingest/derive/derive-snapshot.js';
+import { openByteSource } from '../../src/ingest/read/byte-source.js';
+import { ContentKeys } from '../../src/ingest/read/content-keys.js';
+import type * as InThread from '../../src/ingest/read/decode-in-thread.js';
+import { type DecoderJob, DictionaryCursor, ReceivedDictionary } from '../../src/ingest/read/decode-protocol.js';
 import type { ColumnBatch } from '../../src/model/columns.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { sharedBuild } from '../store/scratch.js';
@@ -27,7 +27,7 @@ let inThread: typeof InThread;
 const directory = temporaryDirectory();
 let thread: InThread.DecodeThread;
 beforeAll(async () => {
-  const file = join(sharedBuild(), 'src', 'ingest', 'decode-in-thread.js');
+  const file = join(sharedBuild(), 'src', 'ingest', 'read', 'decode-in-thread.js');
   inThread = (await import(/* @vite-ignore */ pathToFileURL(file).href)) as typeof InThread;
 });
 beforeEach(() => {

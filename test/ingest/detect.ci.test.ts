@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { detect } from '../../src/ingest/detect.js';
-import { recogniseWrong } from '../../src/ingest/known-wrong.js';
+import { detect } from '../../src/ingest/discover/detect.js';
+import { recogniseWrong } from '../../src/ingest/discover/known-wrong.js';
 import type { Head } from '../../src/model/parser.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { detect, MIN_SCORE } from '../../src/ingest/detect.js';
-import { recogniseWrong } from '../../src/ingest/known-wrong.js';
+import { detect, MIN_SCORE } from '../../src/ingest/discover/detect.js';
+import { recogniseWrong } from '../../src/ingest/discover/known-wrong.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { Head, ParserSpec } from '../../src/model/parser.js';
 

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, linkSync, mkdirSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type DiscoverOptions, type Discovery, discover, NOT_FOLLOWED } from '../../src/ingest/discover.js';
-import { SKIP_RULES, skipRuleFor } from '../../src/ingest/skip-rules.js';
+import { type DiscoverOptions, type Discovery, discover, NOT_FOLLOWED } from '../../src/ingest/discover/discover.js';
+import { SKIP_RULES, skipRuleFor } from '../../src/ingest/discover/skip-rules.js';
 import { scratchDirectory } from '../store/scratch.js';
 
 let base: string;

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
-import { openByteSource } from '../../src/ingest/byte-source.js';
-import { type Detection, detectSource } from '../../src/ingest/detect.js';
+import { type Detection, detectSource } from '../../src/ingest/discover/detect.js';
+import { openByteSource } from '../../src/ingest/read/byte-source.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const OOM =

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { dumpTrigger } from '../../src/ingest/dump-trigger.js';
-import { attemptsFromNames, LAUNCH_NAMES } from '../../src/ingest/names/attempt-from-name.js';
-import { matchRankRule, RANK_RULES, rankFromName } from '../../src/ingest/names/rank-from-name.js';
-import { STEP_RULES, stepFromName } from '../../src/ingest/names/step-from-name.js';
+import { attemptsFromNames, LAUNCH_NAMES } from '../../src/ingest/discover/names/attempt-from-name.js';
+import { matchRankRule, RANK_RULES, rankFromName } from '../../src/ingest/discover/names/rank-from-name.js';
+import { STEP_RULES, stepFromName } from '../../src/ingest/discover/names/step-from-name.js';
+import { dumpTrigger } from '../../src/ingest/write/dump-trigger.js';
 
 type Groups = Readonly<Record<string, string>>;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { factsOfSettings } from '../../src/derive/settings/facts-of-settings.js';
-import { readSettingsOf } from '../../src/ingest/read-settings.js';
+import { readSettingsOf } from '../../src/ingest/finish/read-settings.js';
 import type { SettingsRead } from '../../src/model/settings-read.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createRandom } from '../../samples/generate/simulate/random.js';
-import { type ByteSourceOptions, openByteSource } from '../../src/ingest/byte-source.js';
+import { type ByteSourceOptions, openByteSource } from '../../src/ingest/read/byte-source.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import { MIB } from '../../src/model/units.js';
 import { scratchDirectory } from '../store/scratch.js';

@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { freeName, planRuns } from '../../src/ingest/names/run-names.js';
+import { freeName, planRuns } from '../../src/ingest/discover/names/run-names.js';
 import { scratchDirectory } from '../store/scratch.js';
 
 let root = '';

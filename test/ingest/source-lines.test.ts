@@ -4,7 +4,7 @@ import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { type ReadFile, sourceLines } from '../../src/ingest/source-lines.js';
+import { type ReadFile, sourceLines } from '../../src/ingest/read/source-lines.js';
 import { scratchDirectory } from '../store/scratch.js';
 
 function written(bytes: string | Uint8Array, name = 'train.log'): ReadFile {

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openByteSource } from '../../src/ingest/byte-source.js';
+import { openByteSource } from '../../src/ingest/read/byte-source.js';
 import type { LogRow } from '../../src/model/log-rows.js';
 import { CORPUS, skipLoudly } from '../support/corpus.js';
 import { readLogRows, unreadFigures } from './read-log.js';

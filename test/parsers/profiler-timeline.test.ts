@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { profilerTimeline } from '../../parsers/profiler-timeline/index.js';
 import { MOST_POINTS } from '../../parsers/profiler-timeline/timeline-reader.js';
-import { detect } from '../../src/ingest/detect.js';
+import { detect } from '../../src/ingest/discover/detect.js';
 import type { ColumnBatch } from '../../src/model/columns.js';
 import { getI64, NULL_HIGH, NULL_U8 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';

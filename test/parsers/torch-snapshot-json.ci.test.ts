@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { parseSnapshot, torchSnapshot } from '../../parsers/torch-snapshot/index.js';
 import { createRandom } from '../../samples/generate/simulate/random.js';
 import { PyFloat, PyTuple, type PyValue, pickled } from '../../samples/generate/write/pickle-writer.js';
-import { openByteSource } from '../../src/ingest/byte-source.js';
+import { openByteSource } from '../../src/ingest/read/byte-source.js';
 import type { MbfError } from '../../src/model/errors.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import { scratchDirectory } from '../store/scratch.js';

@@ -6,7 +6,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openByteSource } from '../../src/ingest/byte-source.js';
+import { openByteSource } from '../../src/ingest/read/byte-source.js';
 import { hasPython, SNAPSHOTS, skipLoudly, snapshotPickles, truthOf } from '../support/corpus.js';
 import { bytesSource, type Decoded, decode } from '../support/decode.js';
 import { generatePickles } from '../support/generate-pickles.js';

@@ -3,7 +3,7 @@
  */
 import { PARSERS } from '../../parsers/index.js';
 import { logParser } from '../../parsers/log/index.js';
-import { detect } from '../../src/ingest/detect.js';
+import { detect } from '../../src/ingest/discover/detect.js';
 import { MbfError } from '../../src/model/errors.js';
 import type { AttemptRow, KeptFinding, LogPlace } from '../../src/model/log-rows.js';
 import type { ByteSource, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';

@@ -1,7 +1,7 @@
 /** A store with one run whose text rows are written by hand, as the parsers would emit them. */
 import { join } from 'node:path';
 import { TEXT_LAYOUTS } from '../../src/ingest/derive/derive-text.js';
-import { insertIncidents } from '../../src/ingest/source-rows.js';
+import { insertIncidents } from '../../src/ingest/write/source-rows.js';
 import type { TableLayout } from '../../src/model/columns.js';
 import {
   type AttemptRow,

@@ -9,7 +9,7 @@ import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../m
 import { poolNumbers } from '../../model/pool-numbers.js';
 import type { IncidentRow, Note } from '../../model/tables.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
-import { ContentKeys, type StackKeys } from '../content-keys.js';
+import { ContentKeys, type StackKeys } from '../read/content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
 import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
 import { DumpedState, StepAnnotations } from './dumped-state.js';

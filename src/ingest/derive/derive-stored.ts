@@ -10,7 +10,7 @@ import { getOrAdd } from '../../model/group-by.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { DERIVED_TABLES } from '../source-rows.js';
+import { DERIVED_TABLES } from '../write/source-rows.js';
 import { deriveOoms } from './derive-ooms.js';
 import { historyRow, stepRows } from './history-rows.js';
 import type { PutRows } from './life-rows.js';

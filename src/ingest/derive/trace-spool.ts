@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
 import { makeTemporaryDirectory } from '../../store/temporary-files.js';
-import { READ_OFFSET } from '../read-buffer.js';
+import { READ_OFFSET } from '../read/read-buffer.js';
 
 const CHUNK_ENTRIES = 65_536;
 /** Some 2.4 MB each; a trace of half a million entries never touches the disk. */

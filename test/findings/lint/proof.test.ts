@@ -7,7 +7,7 @@ import type { RawFacts } from '../../../src/derive/settings/facts.js';
 import { factsOfSettings } from '../../../src/derive/settings/facts-of-settings.js';
 import { describeLint } from '../../../src/findings/lint/describe-lint.js';
 import { unknownSettings } from '../../../src/findings/lint/unknown-settings.js';
-import { readSettingsOf } from '../../../src/ingest/read-settings.js';
+import { readSettingsOf } from '../../../src/ingest/finish/read-settings.js';
 import { lintText } from '../../../src/report/start/lint-text.js';
 import { MB, rawFacts } from './raw-facts.js';
 

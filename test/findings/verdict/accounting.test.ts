@@ -6,7 +6,7 @@ import { formatOomSize } from '../../../src/allocator/oom-message.js';
 import { type Accounting, account } from '../../../src/derive/verdict/accounting.js';
 import type { OomFacts } from '../../../src/derive/verdict/facts.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';
-import { insertLines } from '../../../src/ingest/insert-lines.js';
+import { insertLines } from '../../../src/ingest/write/insert-lines.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { SEED } from '../../support/level.js';
 import { exact, freeSpaceOf, messageFacts, printed, tracedFacts } from './facts.js';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
 import type { OomFacts } from '../../../src/derive/verdict/facts.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';
-import { insertLines } from '../../../src/ingest/insert-lines.js';
+import { insertLines } from '../../../src/ingest/write/insert-lines.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { judging } from './judging.js';
 

@@ -10,7 +10,7 @@ import { SAMPLES } from '../../../samples/generate/stories/index.js';
 import { stateTotals } from '../../../src/allocator/walk/allocator-state.js';
 import { stateAt } from '../../../src/derive/trace/state-at.js';
 import { describeShow } from '../../../src/findings/verdict/show.js';
-import { sourceLines } from '../../../src/ingest/source-lines.js';
+import { sourceLines } from '../../../src/ingest/read/source-lines.js';
 import type { DiagnoseResult } from '../../../src/model/results/common.js';
 import { showText } from '../../../src/report/start/show-text.js';
 import { openStore } from '../../../src/store/open-store.js';

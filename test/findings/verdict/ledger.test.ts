@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
 import { judgeMessage } from '../../../src/derive/verdict/judge-message.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';
-import { insertLines } from '../../../src/ingest/insert-lines.js';
+import { insertLines } from '../../../src/ingest/write/insert-lines.js';
 import { sumOf } from '../../../src/model/lists.js';
 import { GIB, KIB, MIB } from '../../../src/model/units.js';
 import type { Verdict } from '../../../src/model/verdict.js';

@@ -1,7 +1,7 @@
 /** One text, classified: fields, the failure that is judged, and texts that hold none. */
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
-import { insertLines } from '../../../src/ingest/insert-lines.js';
+import { insertLines } from '../../../src/ingest/write/insert-lines.js';
 import type { ClassifyResult } from '../../../src/model/results/log.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { classifyText } from '../../../src/report/knowledge/classify-text.js';

@@ -1,7 +1,7 @@
 import { PARSERS } from '../../../../parsers/index.js';
 import { classify } from '../../../findings/verdict/classify.js';
 import { hidingSecrets } from '../../../ingest/derive/hide-secrets.js';
-import { insertLines } from '../../../ingest/insert-lines.js';
+import { insertLines } from '../../../ingest/write/insert-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import type { IncidentRow } from '../../../model/tables.js';
 import { classifyText, wordClassification } from '../../../report/knowledge/classify-text.js';

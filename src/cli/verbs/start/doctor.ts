@@ -3,8 +3,8 @@ import { access, constants, mkdir, readdir, stat, statfs } from 'node:fs/promise
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { PARSERS } from '../../../../parsers/index.js';
-import { discover } from '../../../ingest/discover.js';
-import { formatOf } from '../../../ingest/examine.js';
+import { discover } from '../../../ingest/discover/discover.js';
+import { formatOf } from '../../../ingest/discover/examine.js';
 import { MbfError } from '../../../model/errors.js';
 import { getOrAdd } from '../../../model/group-by.js';
 import type { DoctorCheck, DoctorResult } from '../../../model/results/doctor.js';

@@ -18,7 +18,7 @@ import {
   withEnvironment,
 } from '../../../derive/settings/facts-of-settings.js';
 import { describeLint } from '../../../findings/lint/describe-lint.js';
-import { readSettingsOf, type SettingsInput } from '../../../ingest/read-settings.js';
+import { readSettingsOf, type SettingsInput } from '../../../ingest/finish/read-settings.js';
 import { configFinding, normaliseConfigValue } from '../../../knowledge/config-keys.js';
 import { MbfError } from '../../../model/errors.js';
 import { escapeControls } from '../../../model/escape-controls.js';

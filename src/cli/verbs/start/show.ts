@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
-import { sourceLines } from '../../../ingest/source-lines.js';
+import { sourceLines } from '../../../ingest/read/source-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import { showText } from '../../../report/start/show-text.js';
 import { COMBINATION_RULES, wordDiagnosis } from '../../../report/verdict/word-verdict.js';

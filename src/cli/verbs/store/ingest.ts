@@ -1,4 +1,4 @@
-import { NOT_FOLLOWED } from '../../../ingest/discover.js';
+import { NOT_FOLLOWED } from '../../../ingest/discover/discover.js';
 import { ingest } from '../../../ingest/ingest.js';
 import { storeToOpen } from '../../../ingest/store-to-open.js';
 import { MbfError } from '../../../model/errors.js';

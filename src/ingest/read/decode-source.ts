@@ -1,0 +1,29 @@
+/** One opened file through its parser, whichever thread does it. */
+import { MbfError } from '../../model/errors.js';
+import type { ParseContext, ParserSpec, ParseSummary } from '../../model/parser.js';
+import { type DerivedSink, deriving } from '../derive/derive-snapshot.js';
+import type { OpenedSource } from './byte-source.js';
+
+export interface DecodedSource {
+  readonly summary: ParseSummary;
+  /** Of the bytes on disk, lower-case hex. */
+  readonly sha256: string;
+}
+
+/** @throws {MbfError} of the parser, or of reading; without `file`. */
+export async function decodeSource(
+  parser: ParserSpec,
+  opened: OpenedSource,
+  sink: DerivedSink,
+  context: ParseContext,
+): Promise<DecodedSource> {
+  const derived = deriving(sink);
+  const summary = await parser.parse(opened.source, derived, context).catch((error: unknown) => {
+    // Of the engine: calls too deep, a text or a list too long. It is the file that asks for it.
+    if (!(error instanceof RangeError)) throw error;
+    throw new MbfError('MBF2011', `nests too deep or is too large to be read (${error.message})`, {}, error);
+  });
+  derived.end();
+  for (const note of opened.notes()) sink.note(note);
+  return { summary, sha256: await opened.finish() };
+}

@@ -1,0 +1,331 @@
+/** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
+import type { ColumnBatch, TableLayout } from '../../model/columns.js';
+import type { Dictionary, SnapshotSummary } from '../../model/parser.js';
+import {
+  ANNOTATION_LAYOUT,
+  BLOCK_LAYOUT,
+  EVENT_LAYOUT,
+  type EventExtraRow,
+  HOST_EVENT_LAYOUT,
+  HOST_SEGMENT_LAYOUT,
+  type Note,
+  SEGMENT_LAYOUT,
+  type TraceOomRow,
+} from '../../model/tables.js';
+import type { ColumnAppender } from '../../store/column-appender.js';
+import type { Store } from '../../store/store.js';
+import { deriveOoms } from '../derive/derive-ooms.js';
+import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from '../derive/derive-snapshot.js';
+import type { DeviceTrace } from '../derive/derive-trace.js';
+import { historyRow, stepRows } from '../derive/history-rows.js';
+import { stepFromName } from '../discover/names/step-from-name.js';
+import type { StackKeys } from '../read/content-keys.js';
+import { TRAVELLING } from '../read/decode-protocol.js';
+import { dumpTrigger } from './dump-trigger.js';
+import type { SeenSnapshot } from './seen-blocks.js';
+import type { StoreDictionary, Translation } from './store-dictionary.js';
+
+/** The ring sizes people and frameworks choose: Megatron's 100,000, torch's examples, powers of two. */
+const ROUND_RING = /^[1-9]\d?0{3,}$/;
+
+/** Tables that hold rows of the file itself. */
+const PARSED: readonly TableLayout[] = [
+  EVENT_LAYOUT,
+  SEGMENT_LAYOUT,
+  BLOCK_LAYOUT,
+  ANNOTATION_LAYOUT,
+  HOST_EVENT_LAYOUT,
+  HOST_SEGMENT_LAYOUT,
+];
+
+export interface SnapshotIdentity {
+  readonly snapshotId: number;
+  readonly sourceId: number;
+  readonly runId: number;
+  readonly rank: number | null;
+  readonly handle: string;
+  /** Path of the file: its name may contain the reason and time of the dump. */
+  readonly path: string;
+}
+
+export class SnapshotWriter implements DerivedSnapshotSink {
+  private readonly store: Store;
+  private readonly identity: SnapshotIdentity;
+  private readonly dictionary: Dictionary;
+  private readonly translation: Translation;
+  private readonly appenders: ReadonlyMap<TableLayout, ColumnAppender>;
+  private readonly stamped = new WeakSet<ColumnBatch>();
+  /** What labels need of the blocks; undefined where none are made. */
+  readonly seen: SeenSnapshot | undefined;
+  private readonly ooms: TraceOomRow[] = [];
+  private readonly extras: EventExtraRow[] = [];
+  private ended: { readonly summary: SnapshotSummary; readonly derivation: SnapshotDerivation } | undefined;
+
+  /** Opens the appenders up front: the parser's calls are synchronous, making an appender is not. */
+  static async open(
+    store: Store,
+    target: StoreDictionary,
+    identity: SnapshotIdentity,
+    dictionary: Dictionary,
+    keys: StackKeys,
+    seen: SeenSnapshot | undefined,
+  ): Promise<SnapshotWriter> {
+    const appenders = new Map<TableLayout, ColumnAppender>();
+    for (const layout of Object.values(TRAVELLING)) {
+      appenders.set(layout, await store.appender(layout));
+    }
+    return new SnapshotWriter(store, identity, dictionary, await target.translate(dictionary, keys), appenders, seen);
+  }
+
+  private constructor(
+    store: Store,
+    identity: SnapshotIdentity,
+    dictionary: Dictionary,
+    translation: Translation,
+    appenders: ReadonlyMap<TableLayout, ColumnAppender>,
+    seen: SeenSnapshot | undefined,
+  ) {
+    this.seen = seen;
+    this.store = store;
+    this.identity = identity;
+    this.dictionary = dictionary;
+    this.translation = translation;
+    this.appenders = appenders;
+  }
+
+  events(batch: ColumnBatch): void {
+    this.append(batch);
+    this.seen?.events(batch);
+  }
+
+  segments(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  blocks(batch: ColumnBatch): void {
+    this.append(batch);
+    this.seen?.blocks(batch);
+  }
+
+  annotations(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  hostEvents(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  hostSegments(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  blockLives(batch: ColumnBatch): void {
+    this.append(batch);
+    this.seen?.blockLives(batch);
+  }
+
+  segmentLives(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  buckets(batch: ColumnBatch): void {
+    this.append(batch);
+  }
+
+  /** While the other thread derives lifetimes, what appenders still hold is written, and stacks are classified. */
+  parsed(): void {
+    for (const layout of PARSED) this.appenders.get(layout)!.close();
+    this.seen?.classify((isWanted) => this.translation.namedStacks(isWanted));
+  }
+
+  oom(row: TraceOomRow): void {
+    this.ooms.push(row);
+  }
+
+  eventExtra(row: EventExtraRow): void {
+    this.extras.push(row);
+  }
+
+  end(summary: SnapshotSummary, derivation: SnapshotDerivation): void {
+    this.ended = { summary, derivation };
+  }
+
+  private append(batch: ColumnBatch): void {
+    if (!this.stamped.has(batch)) {
+      // Batches are reused for the whole file, and only this code writes the column.
+      batch.i32('snapshot_id').fill(this.identity.snapshotId);
+      this.stamped.add(batch);
+    }
+    for (const column of batch.layout.columns) {
+      if (column.refersTo === 'stack') this.translation.stacks32(batch.i32(column.name), batch.rows);
+      else if (column.refersTo === 'text') this.translation.texts32(batch.i32(column.name), batch.rows);
+    }
+    this.appenders.get(batch.layout)!.append(batch);
+  }
+
+  /** Writes the small tables; `notes` are those of the parser. Returns the notes that only the whole trace shows. */
+  async finish(notes: readonly Note[]): Promise<Note[]> {
+    const { store, identity, ended } = this;
+    if (ended === undefined) throw new Error('the parser did not end its snapshot');
+    const { summary, derivation } = ended;
+    for (const [layout, appender] of this.appenders) if (!PARSED.includes(layout)) appender.close();
+    await this.translation.finish(store);
+    const snapshot_id = identity.snapshotId;
+    const { traces } = derivation;
+    const sums = new Map(derivation.sums.map((sum) => [sum.device, sum]));
+    const derivedNotes = [...derivation.notes, ...traceNotes(traces, sums, summary)];
+    const lastIsOom = traces.some((trace) => trace.lastAction === 'oom');
+    const step = stepFromName(identity.path);
+    const trigger = dumpTrigger(identity.path, lastIsOom, step);
+    const broken = [...notes, ...derivedNotes].some((note) => note.kind.startsWith('invariant_'));
+    await store.insertRows('snapshot', [
+      {
+        snapshot_id,
+        source_id: identity.sourceId,
+        run_id: identity.runId,
+        rank: identity.rank,
+        handle: identity.handle,
+        protocol: summary.protocol,
+        form: summary.form,
+        has_traces: summary.traceLengths.some((length) => length > 0),
+        last_is_oom: lastIsOom,
+        dump_trigger: trigger?.trigger ?? null,
+        dump_trigger_origin: trigger?.origin ?? null,
+        step: step?.step ?? null,
+        step_origin: step === undefined ? null : `name: ${step.rule}`,
+      },
+    ]);
+    await store.insertRows(
+      'snapshot_feature',
+      summary.features.map((feature) => ({ snapshot_id, feature })),
+    );
+    await store.insertRows(
+      'snapshot_setting',
+      [...summary.settings].map(([key, value]) => ({ snapshot_id, key, value })),
+    );
+    const pools = Array.from({ length: this.dictionary.poolCount }, (_, pool) => this.dictionary.pool(pool));
+    await store.insertRows(
+      'snapshot_pool',
+      pools.map(([a, b], pool) => ({ snapshot_id, pool, pool_id_a: a, pool_id_b: b })),
+    );
+    await store.insertRows(
+      'derived_history',
+      derivation.lives.map((lives) => historyRow(snapshot_id, lives)),
+    );
+    await store.insertRows(
+      'trace_step',
+      derivation.lives.flatMap((lives) => stepRows(snapshot_id, lives)),
+    );
+    await store.insertRows('snapshot_device', this.deviceRows(traces, sums, broken));
+    await store.insertRows(
+      'snapshot_action',
+      traces.flatMap((trace) =>
+        [...trace.actions].map(([action, count]) => ({ snapshot_id, device: trace.device, action, count })),
+      ),
+    );
+    await store.insertRows(
+      'trace_oom',
+      this.ooms.map((row) => ({
+        snapshot_id,
+        device: row.device,
+        seq: row.seq,
+        requested_bytes: row.requestedBytes,
+        device_free_bytes: row.deviceFreeBytes,
+      })),
+    );
+    await store.insertRows(
+      'event_extra',
+      this.extras.map(({ valueJson: value_json, ...row }) => ({ snapshot_id, ...row, value_json })),
+    );
+    if (this.ooms.length > 0) await deriveOoms(store, snapshot_id);
+    return derivedNotes;
+  }
+
+  private deviceRows(traces: readonly DeviceTrace[], sumsOf: ReadonlyMap<number, DeviceSums>, broken: boolean) {
+    const traceOf = new Map(traces.map((trace) => [trace.device, trace]));
+    const devices = [...new Set([...sumsOf.keys(), ...traceOf.keys()])].sort((a, b) => a - b);
+    return devices.map((device) => {
+      const sums = sumsOf.get(device);
+      const trace = traceOf.get(device);
+      return {
+        snapshot_id: this.identity.snapshotId,
+        device,
+        segments: sums?.segments ?? 0,
+        blocks: sums?.blocks ?? 0,
+        reserved_bytes: sums?.reserved ?? 0,
+        allocated_bytes: sums?.allocated ?? 0,
+        active_bytes: sums?.active ?? 0,
+        inactive_bytes: sums?.inactive ?? 0,
+        largest_inactive_block_bytes: sums?.largestInactive ?? null,
+        events: trace?.events ?? null,
+        unmatched_free_bytes: trace?.unmatchedFreeBytes ?? null,
+        requested_delta_bytes: trace?.requestedDeltaBytes ?? null,
+        requested_delta_peak_bytes: trace?.requestedDeltaPeakBytes ?? null,
+        requested_delta_peak_seq: trace?.requestedDeltaPeakSeq ?? null,
+        reserved_delta_bytes: trace?.reservedDeltaBytes ?? null,
+        reserved_delta_peak_bytes: trace?.reservedDeltaPeakBytes ?? null,
+        first_action: trace?.firstAction ?? null,
+        last_action: trace?.lastAction ?? null,
+        invariants_hold: !broken,
+      };
+    });
+  }
+}
+
+function traceNotes(
+  traces: readonly DeviceTrace[],
+  sums: ReadonlyMap<number, DeviceSums>,
+  summary: SnapshotSummary,
+): Note[] {
+  const notes: Note[] = [];
+  for (const trace of traces) {
+    const { device } = trace;
+    const startReserved = (sums.get(device)?.reserved ?? 0) - trace.reservedDeltaBytes;
+    if (startReserved < 0) {
+      const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${sums.get(device)?.reserved ?? 0} reserved at the end`;
+      notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
+    }
+    // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not
+    // skipped.
+    if (!trace.actions.has('free_requested') && (trace.actions.get('free_completed') ?? 0) > 1) {
+      const text = 'no free_requested entry: recorded with skip_actions, so pending frees are not known';
+      notes.push({ kind: 'actions_skipped', severity: 'info', text, device });
+    }
+    if (isOverwritten(summary.settings, device)) {
+      notes.push({
+        kind: 'ring_truncated',
+        severity: 'warning',
+        text: 'the ring of trace entries overflowed: its oldest entries are lost',
+        device,
+      });
+    } else if (trace.events === 1 || (ROUND_RING.test(String(trace.events)) && startReserved > 0)) {
+      const text = `exactly ${trace.events} ${trace.events === 1 ? 'entry' : 'entries'} and memory before the first: the ring was probably full, and its oldest entries are lost`;
+      notes.push({ kind: 'ring_probably_truncated', severity: 'info', text, device });
+    }
+  }
+  return notes;
+}
+
+/** `trace_alloc_overflowed` of torch 2.13+: a scalar, or per device as a list or a dict. */
+export function isOverwritten(settings: ReadonlyMap<string, string>, device: number): boolean {
+  for (const key of ['trace_alloc_overflowed', `trace_alloc_overflowed.${device}`]) {
+    const value = settings.get(key);
+    if (value === undefined) continue;
+    if (/^true$/i.test(value) || value === '1') return true;
+    if (value.startsWith('[')) {
+      const list = parseList(value);
+      if (list[device] === true || list[device] === 1) return true;
+    }
+  }
+  return false;
+}
+
+/** The list that `text` is; empty if it only looks like one (a setting may be any string). */
+function parseList(text: string): readonly unknown[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [];
+  } catch {
+    return [];
+  }
+}

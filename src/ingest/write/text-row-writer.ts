@@ -1,0 +1,149 @@
+/** Writes the contents of a text (iterations, memory lines, figures, phases, settings) into the open transaction. */
+import type { ColumnBatch } from '../../model/columns.js';
+import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace } from '../../model/log-rows.js';
+import { pick } from '../../model/pick.js';
+import type { Note } from '../../model/tables.js';
+import type { ColumnAppender } from '../../store/column-appender.js';
+import type { Store } from '../../store/store.js';
+import type { SqlValue } from '../../store/to-duckdb.js';
+import { type SmallFinding, TEXT_LAYOUTS, type TextKind, type TextSink } from '../derive/derive-text.js';
+import type { StoreDictionary } from './store-dictionary.js';
+
+/** Most settings and phases kept per source; a log that dumps its configuration at every step adds nothing. */
+const MAX_SMALL_ROWS = 100_000;
+
+type Fields = Readonly<Record<string, SqlValue>>;
+
+export class TextRowWriter implements TextSink {
+  private readonly store: Store;
+  private readonly target: StoreDictionary;
+  private readonly sourceId: number;
+  private readonly appenders: Readonly<Record<TextKind, ColumnAppender>>;
+  /** The store's ids of the file's texts. */
+  private readonly textIds: number[] = [];
+  private readonly newTexts: { text_id: number; text: string }[] = [];
+  private readonly attempts: AttemptRow[] = [];
+  private readonly small: Readonly<Record<'log_phase' | 'log_config' | 'log_env', Fields[]>> = {
+    log_phase: [],
+    log_config: [],
+    log_env: [],
+  };
+  private dropped = 0;
+  private batchRows = 0;
+
+  /**
+   * Opens the appenders up front: the parser's calls are synchronous, making an appender is not. Needs an open
+   * transaction.
+   */
+  static async open(store: Store, target: StoreDictionary, sourceId: number): Promise<TextRowWriter> {
+    await target.ready();
+    const appenders = {
+      iterations: await store.appender(TEXT_LAYOUTS.iterations),
+      memory: await store.appender(TEXT_LAYOUTS.memory),
+      figures: await store.appender(TEXT_LAYOUTS.figures),
+      gauges: await store.appender(TEXT_LAYOUTS.gauges),
+      profiler: await store.appender(TEXT_LAYOUTS.profiler),
+    };
+    return new TextRowWriter(store, target, sourceId, appenders);
+  }
+
+  private constructor(
+    store: Store,
+    target: StoreDictionary,
+    sourceId: number,
+    appenders: Readonly<Record<TextKind, ColumnAppender>>,
+  ) {
+    this.store = store;
+    this.target = target;
+    this.sourceId = sourceId;
+    this.appenders = appenders;
+  }
+
+  textRows(kind: TextKind, batch: ColumnBatch, newTexts: readonly string[]): void {
+    for (const text of newTexts) {
+      const { id, isNew } = this.target.internText(text);
+      this.textIds.push(id);
+      if (isNew) this.newTexts.push({ text_id: id, text });
+    }
+    this.batchRows += batch.rows;
+    const { textIds } = this;
+    batch.i32('source_id').fill(this.sourceId, 0, batch.rows);
+    for (const { name, refersTo } of batch.layout.columns) {
+      if (refersTo !== 'text') continue;
+      const column = batch.i32(name);
+      for (let row = 0; row < batch.rows; row++) {
+        const local = column[row]!;
+        if (local >= 0) column[row] = textIds[local]!;
+      }
+    }
+    this.appenders[kind].append(batch);
+  }
+
+  textRow(finding: SmallFinding, place: LogPlace): void {
+    switch (finding.row) {
+      case 'phase':
+        this.keep('log_phase', place, {
+          byte_offset: place.offset,
+          phase: finding.phase,
+          label: finding.label,
+          iteration: finding.iteration ?? null,
+          time_us: place.timeUs,
+        });
+        break;
+      case 'config':
+        this.keep('log_config', place, {
+          ...pick(finding, ['key', 'value', 'origin']),
+          raw_key: finding.rawKey,
+          precedence: CONFIG_ORIGINS.indexOf(finding.origin),
+        });
+        break;
+      case 'env':
+        this.keep('log_env', place, {
+          host: place.host,
+          ...pick(finding, ['key', 'value', 'origin']),
+          precedence: ENV_ORIGINS.indexOf(finding.origin),
+        });
+        break;
+    }
+  }
+
+  /** Whether nothing but launches was found: every text has one. */
+  get isEmpty(): boolean {
+    return this.batchRows === 0 && this.dropped === 0 && Object.values(this.small).every((rows) => rows.length === 0);
+  }
+
+  attempt(row: AttemptRow): void {
+    this.attempts.push(row);
+  }
+
+  private keep(table: keyof TextRowWriter['small'], place: LogPlace, fields: Fields): void {
+    const rows = this.small[table];
+    if (rows.length >= MAX_SMALL_ROWS) {
+      this.dropped += 1;
+      return;
+    }
+    const { attempt, line, rank, format } = place;
+    rows.push({ source_id: this.sourceId, attempt, line, rank, format, ...fields });
+  }
+
+  /** Writes what is still waiting; to be called once. */
+  async finish(): Promise<Note[]> {
+    for (const appender of Object.values(this.appenders)) appender.close();
+    const { store, sourceId } = this;
+    await store.insertRows('text_value', this.newTexts);
+    for (const [table, rows] of Object.entries(this.small)) await store.insertRows(table, rows);
+    await store.insertRows(
+      'source_attempt',
+      this.attempts.map(({ attempt, line, origin, timeUs }) => ({
+        source_id: sourceId,
+        attempt,
+        line,
+        origin,
+        time_us: timeUs,
+      })),
+    );
+    if (this.dropped === 0) return [];
+    const text = `more than ${MAX_SMALL_ROWS} settings or phases of one kind; the rest is counted, not kept`;
+    return [{ kind: 'log_rows_dropped', severity: 'warning', text, count: this.dropped }];
+  }
+}
