@@ -1,19 +1,16 @@
 import { configFinding, flagFinding } from '../../src/knowledge/config-keys.js';
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { Literal } from '../../src/model/literal.js';
+import { type Literal, type LiteralEntry, readLiteralAt } from '../../src/model/literal.js';
 import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
-import type { Trees } from '../../src/text/plain-yaml.js';
-import { readPlainYaml } from '../../src/text/plain-yaml.js';
+import { readPlainYaml, type TreeNote, type Trees } from '../../src/text/plain-yaml.js';
 import { readShellSettings, type ShellCut } from '../../src/text/shell-settings.js';
 import { type EnvEntry, readEnviron, readEnvLines } from './env-dump.js';
-import { readJson } from './json.js';
 import { MOST_BYTES, MOST_TEXT_BYTES, PlacedText, refuse } from './read-text.js';
 import type { ConfigKind } from './sniff.js';
 import { readToml } from './toml.js';
-import { untrackedConfig } from './tracked-config.js';
 
 /** Of one environment; a process has some hundred. */
 const MOST_VARIABLES = 20_000;
@@ -152,4 +149,44 @@ function isSecretObject(tree: Literal): boolean {
     return value?.kind === 'scalar' ? value.text : undefined;
   };
   return textOf('kind') === 'Secret' && textOf('apiVersion') !== undefined;
+}
+
+/**
+ * Reads one JSON value (trailing commas and comments at line starts tolerated, as DeepSpeed users write them), and
+ * notes what does not fit.
+ */
+export function readJson(source: string): Trees {
+  // Comments are blanked, not removed, so that places stay.
+  const text = source.replace(/^[ \t]{0,64}\/\/.{0,2000}$/gm, (comment) => ' '.repeat(comment.length));
+  const start = text.search(/[[{]/);
+  if (start < 0) throw new MbfError('MBF2202', 'is not valid JSON: expected an object or a list');
+  const { value, fault } = readLiteralAt(text, start);
+  const notes: TreeNote[] = [];
+  if (fault !== null) {
+    if (fault.what.startsWith('nested deeper')) throw new MbfError('MBF2201', fault.what);
+    notes.push({ kind: 'json_error', text: `Not valid JSON: ${fault.what}.`, at: fault.at });
+  }
+  return { trees: [value], notes };
+}
+
+/** The settings as the run had them; undefined if the tree is not such a file. */
+function untrackedConfig(tree: Literal): Literal | undefined {
+  if (tree.kind !== 'map') return undefined;
+  const entries: LiteralEntry[] = [];
+  let isTracked = false;
+  for (const { key, at, value } of tree.entries) {
+    if (key === 'wandb_version') {
+      isTracked = true;
+      continue;
+    }
+    if (value.kind !== 'map') return undefined;
+    const inner = value.entries.find((entry) => entry.key === 'value');
+    if (inner === undefined || value.entries.some((entry) => entry.key !== 'value' && entry.key !== 'desc')) {
+      return undefined;
+    }
+    // What W&B itself keeps there: versions, and codes of the features that were used.
+    if (key === '_wandb') isTracked = true;
+    else entries.push({ key, at, value: inner.value });
+  }
+  return isTracked ? { kind: 'map', entries, at: tree.at } : undefined;
 }

@@ -1,4 +1,6 @@
 /** Pages from opened operands. Loaded only by verbs that write one. */
+
+import { readFileSync } from 'node:fs';
 import { diagnose } from '../findings/flows/diagnose.js';
 import { describeReport, type RunReport } from '../findings/flows/report.js';
 import { sourceLines } from '../ingest/read/source-lines.js';
@@ -11,7 +13,6 @@ import { STYLE } from '../report/html/style.js';
 import { MAP_STYLE } from '../report/page/map/map-style.js';
 import { VIEW_STYLE } from '../report/page/style.js';
 import { COMBINATION_RULES, wordDiagnosis } from '../report/verdict/word-verdict.js';
-import { pageScript } from './page-script.js';
 import type { Session } from './session.js';
 import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
@@ -108,3 +109,5 @@ export function subjectPage(
     ...documents,
   });
 }
+
+const pageScript = (): string => readFileSync(new URL('../report/page/page.js', import.meta.url), 'utf8');

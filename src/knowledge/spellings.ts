@@ -4,7 +4,7 @@
  */
 import type { AdviceChange, PasteLines } from '../model/results/advise.js';
 import { negatedFlags } from './config-keys.js';
-import { asPlace, placesOf } from './config-places.js';
+import { loadData } from './load-data.js';
 import { flagOf, pythonLiteral, shellValue, shellWords } from './value-text.js';
 
 /**
@@ -92,4 +92,24 @@ function flagLine(key: string, value: string | null): string | null {
   if (value === 'False' && negation !== undefined) return negation;
   if (value === null || value === 'False') return `# drop ${negation ?? flag}`;
   return `${flag} ${shellWords(value)}`;
+}
+
+interface Places {
+  /** Paths; a star is the key. Several where both must agree. */
+  readonly bridge: readonly string[];
+  readonly nemo: readonly string[];
+}
+
+/** Without keys: the default. */
+const ROWS = loadData('config-places') as readonly (Places & { readonly keys: readonly string[] })[];
+const PLACES = new Map(ROWS.flatMap((row) => row.keys.map((key): [string, Places] => [key, row])));
+const MODEL = ROWS.find(({ keys }) => keys.length === 0) ?? { bridge: [], nemo: [] };
+
+/** Most settings are the model's, of `TransformerConfig` and its kin. */
+function placesOf(key: string): Places {
+  return PLACES.get(key) ?? MODEL;
+}
+
+function asPlace(place: string, key: string): string {
+  return place.replace('*', key);
 }

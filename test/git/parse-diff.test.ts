@@ -1,7 +1,7 @@
 /** Texts of git as pure functions read them. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseCommits } from '../../src/git/parse-commits.js';
+import { parseCommits } from '../../src/git/commits.js';
 import { parseDiff, quotePath, unquotePath } from '../../src/git/parse-diff.js';
 import { SEED } from '../support/level.js';
 

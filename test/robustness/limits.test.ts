@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { readJson } from '../../parsers/config/json.js';
+import { readJson } from '../../parsers/config/read-config.js';
 import { readYaml } from '../../parsers/config/yaml.js';
 import { parseRules } from '../../src/attribution/match/user-rules.js';
 import { MbfError } from '../../src/model/errors.js';

@@ -1,8 +1,7 @@
 /** Golden values: which there are, and what one of them holds runs to. */
-
 import { pushAll } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps, Measurement } from '../../model/measurement.js';
-import type { GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
+import type { GoldenChangeResult, GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
@@ -320,4 +319,14 @@ function configLines(runs: readonly Measurement[]): string[] {
       ? ''
       : `${words.length === 0 ? '' : '; '}${formatCount(hiddenCount)} other ${hiddenCount === 1 ? 'setting' : 'settings'} (--json)`;
   return facts('config', [printable(`${words.join(', ')}${more}`)]);
+}
+
+const WORDS: Readonly<Record<GoldenChangeResult['change'], string>> = {
+  added: 'now of',
+  written: 'written, of',
+  removed: 'removed, of',
+};
+
+export function goldenChangeText({ change, name, runs, where }: GoldenChangeResult): string {
+  return `golden ${name}: ${WORDS[change]} ${counted(runs, 'run')} (${where})\n`;
 }

@@ -6,12 +6,15 @@ import type {
   ExplainedRule,
   ExplainResult,
   KnobEffect,
+  KnobRow,
+  KnobsResult,
   Reference,
 } from '../../model/results/knowledge.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
+import { formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
-import { printable, wrap } from '../table.js';
-import { labelled, shortText } from '../text-pieces.js';
+import { left, printable, tableOf, wrap } from '../table.js';
+import { labelled, shortText, UNKNOWN } from '../text-pieces.js';
 
 export function explainedText({ found }: ExplainResult): string {
   return `${found.map((one) => blockOf(one).join('\n')).join('\n\n')}\n`;
@@ -128,4 +131,35 @@ function versionsOf({ versions, condition }: ExplainedRule): string {
   return VERSION_NAMES.some((name) => new RegExp(`\\b${name} [<≥]`).test(condition))
     ? 'as the condition has them'
     : 'all';
+}
+
+export function knobsText({ filter, total, groups, knobs }: KnobsResult): string {
+  const of = filter === null ? '' : ` of ${formatCount(total)} match ${printable(filter)}`;
+  const lines = [`${formatCount(knobs.length)} ${knobs.length === 1 && filter === null ? 'knob' : 'knobs'}${of}`];
+  for (const { id, title } of groups) {
+    lines.push('', title, groupTable(knobs.filter(({ group }) => group === id)));
+  }
+  if (knobs.length > 0)
+    lines.push('', 'mbforensics explain KNOB: spellings, values, evidence, what it needs and what it excludes');
+  return `${lines.join('\n')}\n`;
+}
+
+/** Widths that a line of 100 columns holds, whatever the group. */
+const NAME = 42;
+const EFFECT = 20;
+
+function groupTable(knobs: readonly KnobRow[]): string {
+  return tableOf(knobs, [
+    left('knob', ({ id }) => shortText(id, NAME)),
+    left('memory', ({ memory }) => shortEffect(memory).padEnd(EFFECT)),
+    left('speed', ({ speed }) => shortEffect(speed).padEnd(EFFECT)),
+    left('evidence', ({ grade }) => grade),
+  ]);
+}
+
+/** The word, with the figure where it is short. */
+function shortEffect({ effect: word, text }: KnobEffect<string>): string {
+  if (word === 'unknown') return UNKNOWN;
+  const phrase = text === '' ? word : `${word}: ${text}`;
+  return phrase.length <= EFFECT ? phrase : word;
 }

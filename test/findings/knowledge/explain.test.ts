@@ -6,8 +6,7 @@ import { listKnobs } from '../../../src/findings/flows/explain/list-knobs.js';
 import { DISAGREEMENTS } from '../../../src/knowledge/disagreements.js';
 import { nearest } from '../../../src/knowledge/nearest.js';
 import { ERROR_REMEDIES } from '../../../src/model/errors.js';
-import { explainedText } from '../../../src/report/knowledge/explain-text.js';
-import { knobsText } from '../../../src/report/knowledge/knobs-text.js';
+import { explainedText, knobsText } from '../../../src/report/knowledge/explain-text.js';
 
 const actual = (asked: string): string[] => explain(asked).found.map(({ is, id }) => `${is} ${id}`);
 

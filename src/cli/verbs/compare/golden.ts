@@ -13,8 +13,7 @@ import {
 import { MbfError } from '../../../model/errors.js';
 import { visibleJson } from '../../../model/escape-controls.js';
 import type { GoldenChangeResult } from '../../../model/results/golden.js';
-import { goldenChangeText } from '../../../report/compare/golden-change-text.js';
-import { goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
+import { goldenChangeText, goldenListText, goldenShowText } from '../../../report/compare/golden-text.js';
 import { defineVerb, defineVerbs } from '../../define-verb.js';
 import { demandEnded, documentText } from '../../golden-document.js';
 import {

@@ -1,4 +1,4 @@
-import { knobsText } from '../../../report/knowledge/knobs-text.js';
+import { knobsText } from '../../../report/knowledge/explain-text.js';
 import { defineVerb } from '../../define-verb.js';
 import { operand } from '../../options.js';
 

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { closeSync, openSync, readSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseMoment } from '../../../derive/trace/moment.js';
 import { MbfError } from '../../../model/errors.js';
 import type { DiagnoseResult } from '../../../model/results/common.js';
@@ -6,9 +8,9 @@ import type { ReportSummary } from '../../../model/results/report.js';
 import { stackedSvg } from '../../../report/html/stacked-svg.js';
 import { diagnoseText } from '../../../report/start/diagnose-text.js';
 import { pictureLines } from '../../../report/start/picture-lines.js';
+import type { Context } from '../../context.js';
 import { defineVerb } from '../../define-verb.js';
 import { EXIT } from '../../exit-codes.js';
-import { openInBrowser } from '../../open-in-browser.js';
 import { CAPACITY, countFromOne, flag, operand, option, REDACT } from '../../options.js';
 import { DRAWN_DEVICES, pageOf, pairReport, reportOf } from '../../report-page.js';
 import type { Session } from '../../session.js';
@@ -154,4 +156,20 @@ function checkOutput(file: string, force: boolean): void {
     return;
   }
   if (!force && start !== '' && !OURS.test(start)) throw new MbfError('MBF1007', 'the file exists', { file });
+}
+
+/** On a machine without a desktop, one line on standard error gives the path of the file. */
+function openInBrowser(file: string, { env, err }: Context): void {
+  const [program, ...before] = commandOf(process.platform, env['BROWSER']);
+  const failed = (): void => err(`no browser can be opened here; the page is ${resolve(file)}\n`);
+  // Its own session: the browser outlives this process, and a signal to it does not reach the browser.
+  const child = spawn(program, [...before, resolve(file)], { env, detached: true, stdio: 'ignore' });
+  child.on('error', failed);
+  child.on('spawn', () => child.unref());
+}
+
+function commandOf(platform: NodeJS.Platform, browser: string | undefined): [string, ...string[]] {
+  if (browser !== undefined && browser !== '') return [browser];
+  if (platform === 'darwin') return ['open'];
+  return platform === 'win32' ? ['explorer'] : ['xdg-open'];
 }
