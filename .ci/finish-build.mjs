@@ -77,7 +77,10 @@ for (const name of Object.keys(entries)) {
   writeFileSync(join(bundled, `${name}.js`), `${load}${runs}loadBundled('./${name}.cjs');\n`);
 }
 
-// The program of the page that `report` writes. It is put into each page.
+// The program and the style of the page that `report` writes. They are put into each page.
+const pageStyle = join('src', 'report', 'page', 'page.css');
+mkdirSync(dirname(join(dist, pageStyle)), { recursive: true });
+copyFileSync(join(root, pageStyle), join(dist, pageStyle));
 const page = await rolldown({
   cwd: root,
   input: join(root, 'src', 'report', 'page', 'main.ts'),

@@ -1,7 +1,8 @@
 import { kindOfXid } from '../../src/model/program-xids.js';
-import { DCGM_FIELDS } from './meanings.js';
+import { fieldsOf } from './meanings.js';
 import type { SampleWriter } from './sample-writer.js';
 
+const DCGM_FIELDS = fieldsOf('dcgm');
 /** Labels that name the node, the exporter's own first; the others are added by the scraper. */
 const HOST_LABELS = ['Hostname', 'node', 'kubernetes_node', 'exported_hostname', 'instance'];
 /**

@@ -1,8 +1,9 @@
 import { parseClockTime } from '../../src/text/clock-text.js';
-import { REPORT_FIELDS } from './meanings.js';
+import { fieldsOf } from './meanings.js';
 import { wholeNumber } from './read-csv.js';
 import type { SampleWriter } from './sample-writer.js';
 
+const REPORT_FIELDS = fieldsOf('report');
 /** Fields held until their report ends: 16 devices with 30 fields and some processes each. */
 const MOST_HELD = 8192;
 

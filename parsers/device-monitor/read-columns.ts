@@ -1,9 +1,12 @@
 import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
 import type { LineReader } from './line-reader.js';
-import { DCGM_FIELDS, DCGM_SHORT_NAMES, DMON_COLUMNS, type Meaning, PMON_COLUMNS } from './meanings.js';
+import { fieldsOf, type Meaning } from './meanings.js';
 import { wholeNumber } from './read-csv.js';
 import { NO_PROCESS, type SampleWriter } from './sample-writer.js';
 
+const DMON_COLUMNS = fieldsOf('dmon');
+const PMON_COLUMNS = fieldsOf('pmon');
+const DCGMI_COLUMNS = fieldsOf('dcgmi');
 const MOST_COLUMNS = 256;
 
 /** First line of a header of `nvidia-smi dmon` or `pmon`, with date and time where `-o DT` asked for them. */
@@ -102,7 +105,7 @@ export class DcgmiReader implements LineReader {
     const { writer } = this;
     if (DCGMI_HEADER.test(text)) {
       const [, ...names] = text.replace(/^#\s?/, '').trim().split(/\s+/, MOST_COLUMNS);
-      this.meanings = names.map((name) => DCGM_FIELDS.get(DCGM_SHORT_NAMES.get(name) ?? ''));
+      this.meanings = names.map((name) => DCGMI_COLUMNS.get(name));
       return;
     }
     const row = DCGMI_ROW.exec(text);

@@ -2,9 +2,10 @@ import { MbfError } from '../../src/model/errors.js';
 import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
 import { copyOf } from '../../src/text/text-lines.js';
 import type { LineReader } from './line-reader.js';
-import { type Meaning, QUERY_FIELDS } from './meanings.js';
+import { fieldsOf, type Meaning } from './meanings.js';
 import { NO_PROCESS, type SampleWriter } from './sample-writer.js';
 
+const QUERY_FIELDS = fieldsOf('query');
 /** `--query-gpu` knows some 150 fields. */
 const MOST_COLUMNS = 512;
 /** Devices whose index is remembered for rows that name them by UUID only. */

@@ -2,10 +2,11 @@ import { epochUs, parseClockTime } from '../../src/text/clock-text.js';
 import { type JsonPlace, type JsonTaker, listOf, member, memberAt, textOf } from '../../src/text/json-items.js';
 import { oneCharAByte } from '../../src/text/text-lines.js';
 import { describeDevice, isDcgmSeries, sample, setDevice } from './dcgm-series.js';
-import { QUERY_FIELDS } from './meanings.js';
+import { fieldsOf } from './meanings.js';
 import { wholeNumber } from './read-csv.js';
 import { NO_PROCESS, type SampleWriter } from './sample-writer.js';
 
+const QUERY_FIELDS = fieldsOf('query');
 const MOST_FIELDS = 512;
 const MOST_LABELS = 64;
 const MOST_WORD = 512;

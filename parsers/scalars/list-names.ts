@@ -7,9 +7,9 @@ export function listScalarNames(): ScalarInfo[] {
     producer,
     versions,
     source,
-    names: names.map(({ tag, meaning }) => ({
-      name: typeof tag === 'string' ? tag : tag.source,
-      is_pattern: typeof tag !== 'string',
+    names: names.map(({ tag, pattern, meaning }) => ({
+      name: tag ?? pattern!,
+      is_pattern: tag === undefined,
       becomes: meaningWords(meaning),
     })),
   }));

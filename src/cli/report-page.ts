@@ -9,9 +9,6 @@ import type { DiagnoseResult } from '../model/results/common.js';
 import type { DiffResult } from '../model/results/diff.js';
 import type { ReportResult } from '../model/results/report.js';
 import { reportHtml } from '../report/html/report-html.js';
-import { STYLE } from '../report/html/style.js';
-import { MAP_STYLE } from '../report/page/map/map-style.js';
-import { VIEW_STYLE } from '../report/page/style.js';
 import { COMBINATION_RULES, wordDiagnosis } from '../report/verdict/word-verdict.js';
 import type { Session } from './session.js';
 import type { Target } from './target.js';
@@ -33,7 +30,7 @@ export const DRAWN_DEVICES = 4;
 export const program = (): string => `mbforensics ${version()}`;
 
 export function pageOf(report: ReportResult): string {
-  return reportHtml(hideSecretsIn(report), { script: pageScript(), style: STYLE + VIEW_STYLE + MAP_STYLE });
+  return reportHtml(hideSecretsIn(report), { script: pageFile('page.js'), style: pageFile('page.css') });
 }
 
 export async function reportOf(target: Target, options: PageOptions): Promise<RunReport> {
@@ -110,4 +107,6 @@ export function subjectPage(
   });
 }
 
-const pageScript = (): string => readFileSync(new URL('../report/page/page.js', import.meta.url), 'utf8');
+/** The program of a page, which the build bundles from `src/report/page`, and its style. */
+const pageFile = (name: 'page.js' | 'page.css'): string =>
+  readFileSync(new URL(`../report/page/${name}`, import.meta.url), 'utf8');

@@ -25,10 +25,10 @@ const EXACT = new Map<string, KnownScalar>();
 const LOOSE = new Map<string, KnownScalar>();
 const RULES: Rule[] = [];
 for (const producer of SCALAR_PRODUCERS) {
-  for (const { tag, meaning, isShared, countsFrom } of producer.names) {
+  for (const { tag, pattern, meaning, isShared, countsFrom } of producer.names) {
     const known = { producer, meaning, isShared: isShared === true, countsFrom: countsFrom ?? producer.countsFrom };
-    if (typeof tag !== 'string') {
-      RULES.push({ pattern: new RegExp(`^(?:${tag.source})$`), known });
+    if (tag === undefined) {
+      RULES.push({ pattern: new RegExp(`^(?:${pattern})$`), known });
       continue;
     }
     if (!EXACT.has(tag)) EXACT.set(tag, { ...known, groups: [] });

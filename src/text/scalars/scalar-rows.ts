@@ -5,7 +5,7 @@
  */
 import type { IterationFinding, KeptFinding, LogPlace, MemoryFinding } from '../../model/log-rows.js';
 import { findScalarName, type KnownScalar } from './find-scalar-name.js';
-import { type IterationField, TORCH_STATS } from './scalar-names.js';
+import { type IterationField, type MemoryUnit, TORCH_STATS, UNIT_BYTES } from './scalar-names.js';
 
 export interface Scalar {
   readonly tag: string;
@@ -276,38 +276,33 @@ function memoryRow(scalar: Scalar, { meaning, groups }: KnownScalar): MemoryFind
     const stat = TORCH_STATS.get(groups[1] ?? '');
     if (stat === undefined) return undefined;
     const { metric, isCount } = stat;
-    return figure(scalar, {
-      metric,
-      unit: isCount ? 'count' : 'bytes',
-      unitBytes: isCount ? null : 1,
-      moment: groups[0],
-    });
+    return figure(scalar, { metric, unit: isCount ? 'count' : 'bytes', moment: groups[0] });
   }
   return meaning.as === 'memory' ? figure(scalar, meaning) : undefined;
 }
 
-interface MemoryUnit {
+interface MemoryMeaning {
   readonly metric: string;
-  readonly unit: string;
-  readonly unitBytes: number | null;
-  readonly orUnitBytes?: number | undefined;
+  readonly unit: MemoryUnit;
+  readonly orUnit?: MemoryUnit | undefined;
   readonly digits?: number | undefined;
   readonly places?: number | undefined;
   readonly moment?: string | undefined;
 }
 
-function figure({ value, precision = 0 }: Scalar, unit: MemoryUnit): MemoryFinding | undefined {
-  const { metric, unitBytes, orUnitBytes = unitBytes, moment } = unit;
-  const base = { row: 'memory', metric, value, unit: unit.unit, ...(moment === undefined ? {} : { moment }) } as const;
+function figure({ value, precision = 0 }: Scalar, meaning: MemoryMeaning): MemoryFinding | undefined {
+  const { metric, unit, orUnit = unit, moment } = meaning;
+  const [unitBytes, orUnitBytes] = [UNIT_BYTES[unit], UNIT_BYTES[orUnit]];
+  const base = { row: 'memory', metric, value, unit, ...(moment === undefined ? {} : { moment }) } as const;
   if (unitBytes === null || orUnitBytes === null) return { ...base, bytes: null, precisionBytes: 0 };
   const bytes = Math.round(value * unitBytes);
   if (bytes > MOST_BYTES) return undefined;
-  const half = Math.max(precision, roundedTo(value, unit));
+  const half = Math.max(precision, roundedTo(value, meaning));
   return { ...base, bytes, precisionBytes: half * unitBytes + Math.abs(value * (unitBytes - orUnitBytes)) };
 }
 
 /** Half of the last digit that the producer leaves. */
-function roundedTo(value: number, { digits, places }: MemoryUnit): number {
+function roundedTo(value: number, { digits, places }: MemoryMeaning): number {
   if (places !== undefined) return 0.5 * 10 ** -places;
   if (digits === undefined || value === 0) return 0;
   return 0.5 * 10 ** (Math.floor(Math.log10(value)) + 1 - digits);

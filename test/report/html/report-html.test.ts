@@ -1,12 +1,13 @@
 /** The static page: it is safe, it is the same for the same input, and its figures are those of the results. */
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { reportHtml } from '../../../src/report/html/report-html.js';
-import { STYLE } from '../../../src/report/html/style.js';
 import { bisectReport, HOSTILE as HOSTILE_WORDS } from '../../support/compare-results.js';
 import { ranks, report } from './report-fixture.js';
 import { byClass, byId, byName, bytesIn, type Node, readHtml, select, textOf } from './sound-html.js';
 
+const STYLE = readFileSync(new URL('../../../src/report/page/page.css', import.meta.url), 'utf8');
 const SCRIPT = 'console.log("the script");';
 const pageOf = (result = report()): string => reportHtml(result, { script: SCRIPT, style: STYLE });
 const HOSTILE = `</script><img src=x onerror=alert(1)>\u202e${HOSTILE_WORDS}`;
