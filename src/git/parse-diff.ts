@@ -3,10 +3,10 @@
  * order. Only the raw lines define the files; hunks are assigned to them by their headers, so that no text inside a
  * file is taken for a file.
  */
-import type { ChangedHunk } from '../model/git.js';
+import type { ChangedFile, ChangedHunk } from '../model/git.js';
 
 /** One pair of files of a diff. */
-export interface DiffEntry {
+export interface DiffEntry extends Pick<ChangedFile, 'similarity' | 'old_path' | 'new_path' | 'binary' | 'hunks'> {
   /** Octal: `100644` and `100755` files, `120000` links, `160000` submodules; `000000` where the side has none. */
   readonly old_mode: string;
   readonly new_mode: string;
@@ -14,11 +14,6 @@ export interface DiffEntry {
   readonly new_id: string;
   /** `A` added, `C` copied, `D` deleted, `M` modified, `R` renamed, `T` another type. */
   readonly status: string;
-  readonly similarity: number | null;
-  readonly old_path: string | null;
-  readonly new_path: string | null;
-  readonly binary: boolean;
-  readonly hunks: readonly ChangedHunk[];
 }
 
 export interface ParsedDiff {

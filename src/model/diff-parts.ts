@@ -1,4 +1,5 @@
 /** Parts of a difference that several results contain. */
+import type { RowOf } from './results/row-of.js';
 import type { Component } from './vocabulary.js';
 
 /**
@@ -15,17 +16,14 @@ export interface DiffComponent {
   readonly delta_bytes: number;
 }
 
-export interface DiffSite {
+export interface DiffSite
+  extends Pick<
+      RowOf<'diff.memory'>,
+      'a_site' | 'b_site' | 'a_bytes' | 'b_bytes' | 'delta_bytes' | 'a_count' | 'b_count'
+    >,
+    Pick<RowOf<'diff.memory'>, 'delta_count'> {
   /** As b names it, or a where b has it not. */
   readonly site: string;
-  readonly a_site: string | null;
-  readonly b_site: string | null;
-  readonly a_bytes: number;
-  readonly b_bytes: number;
-  readonly delta_bytes: number;
-  readonly a_count: number;
-  readonly b_count: number;
-  readonly delta_count: number;
   readonly match: SiteMatch;
   /** A function that only one side has, through which it allocates here. */
   readonly through: string | null;

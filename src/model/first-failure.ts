@@ -1,20 +1,16 @@
+import type { RowOf } from './results/row-of.js';
 import type { IncidentKind } from './vocabulary.js';
 
 /** The first failure of a run, and how it was chosen. */
-export interface FirstFailureResult {
+export interface FirstFailureResult
+  extends Pick<RowOf<'log.incidents'>, 'rank' | 'host' | 'device' | 'time' | 'file' | 'line'> {
   readonly kind: IncidentKind;
   /**
    * `primary`: states its own cause. `unexplained`: does not. `secondary`: only reports another failure, which was not
    * found.
    */
   readonly role: string;
-  readonly rank: number | null;
-  readonly host: string | null;
-  readonly device: number | null;
   readonly attempt: number | null;
-  readonly time: string | null;
-  readonly file: string;
-  readonly line: number;
   /** Index into `incidents`. */
   readonly incident: number;
   /** Why this one: what was compared. */

@@ -2,7 +2,9 @@
  * What a run comes to: everything two runs are compared by, small enough to be kept in a repository. Made from a store
  * (`measureRun`) or read from a golden file; field names are those of the JSON.
  */
+
 import type { ParallelSizes } from './results/log.js';
+import type { RowOf } from './results/row-of.js';
 import type { Cause, CauseDetail, Component, Confidence, IncidentKind } from './vocabulary.js';
 
 /** How a run ended. `stopped`: its log ends without a failure and without a completion line. */
@@ -45,22 +47,8 @@ export interface MeasuredStatus {
  * Figures of one rank as its memory lines print them. The first line is printed before Adam's states coincide with a
  * full set of activations.
  */
-export interface MeasuredRank {
-  readonly rank: number | null;
+export interface MeasuredRank extends RowOf<'measure.memory_ranks'> {
   readonly stage: number | null;
-  /** Iteration of the first memory line, and of the last. */
-  readonly first_iteration: number | null;
-  readonly last_iteration: number | null;
-  /** `max_allocated` of the first line, and the largest of all lines; null where no line prints it. */
-  readonly first_peak_allocated_bytes: number | null;
-  readonly peak_allocated_bytes: number | null;
-  /** Right after the first line's iteration, and after the last one's. */
-  readonly first_allocated_bytes: number | null;
-  readonly allocated_bytes: number | null;
-  readonly peak_reserved_bytes: number | null;
-  readonly alloc_retries: number | null;
-  /** Half of the last printed digit, in bytes. */
-  readonly precision_bytes: number;
 }
 
 /** One allocating stack at the peak. */

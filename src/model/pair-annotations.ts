@@ -1,13 +1,8 @@
 /** Starts and ends of annotations, made into ranges. */
+import type { RowOf } from './results/row-of.js';
 
-export interface AnnotationRow {
-  readonly stage: string;
-  readonly name: string;
-  readonly device: number | null;
-  readonly time_us: number;
-  /** Last entry of the trace at or before that time; null where all are later. */
-  readonly last_seq: number | null;
-}
+export interface AnnotationRow
+  extends Pick<RowOf<'timeline.annotations'>, 'stage' | 'name' | 'device' | 'time_us' | 'last_seq'> {}
 
 /** Null: that end was not recorded; of a sequence number also: no entry is so early. */
 export interface AnnotatedRange {

@@ -1,20 +1,16 @@
 /** Settings and variables as they were found, in files or in a store. */
-import type { MbfError } from './errors.js';
 
-interface Found {
-  readonly key: string;
+import type { MbfError } from './errors.js';
+import type { RowOf } from './results/row-of.js';
+
+interface Found extends Pick<RowOf<'log.config'>, 'key' | 'origin' | 'precedence' | 'line'> {
   /** Null: None, or explicitly unset. */
   readonly value: string | null;
-  readonly origin: string;
-  /** 0 is strongest. */
-  readonly precedence: number;
   /** The launch it belongs to, from 1. */
   readonly attempt: number;
   readonly file: string;
   /** The number of the file in the order in which files were named: of equal origins the later file wins. */
   readonly fileNumber?: number;
-  /** 1-based. */
-  readonly line: number;
 }
 
 export interface FoundSetting extends Found {
@@ -24,13 +20,7 @@ export interface FoundSetting extends Found {
 export type FoundVariable = Found;
 
 /** A word or number that a log prints: `version.torch`, `gpu.name`; the last of its name. */
-export interface FoundFigure {
-  readonly name: string;
-  readonly value: number | null;
-  readonly text: string | null;
-  readonly file: string;
-  readonly line: number;
-}
+export interface FoundFigure extends Pick<RowOf<'log.values'>, 'name' | 'value' | 'text' | 'file' | 'line'> {}
 
 /** The last iteration that a log prints of one launch: training started with the settings printed above it. */
 export interface FoundIteration {

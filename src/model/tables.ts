@@ -3,7 +3,9 @@
  * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the
  * two together.
  */
+
 import { enumeration, f64, i32, i64, layout, maybe, pool, stack, text, u8, u64 } from './columns.js';
+import type { LogPlace } from './log-rows.js';
 import {
   BLOCK_STATES,
   type IncidentKind,
@@ -240,28 +242,19 @@ export interface FailingFrame {
   readonly source?: string;
 }
 
-export interface IncidentRow {
+export interface IncidentRow extends Pick<LogPlace, 'rank' | 'host' | 'device' | 'attempt' | 'line' | 'timeUs'> {
   readonly kind: IncidentKind;
-  readonly rank: number | null;
   /** How the rank is known: the rule's name, e.g. `prefix:[rankN]:`, `prefix:srun`, `file_name`. */
   readonly rankOrigin: string | null;
   /** Rank on its node, of torchrun; no global rank follows from it. */
   readonly localRank: number | null;
-  readonly host: string | null;
-  readonly device: number | null;
   readonly pid: number | null;
   /** Of the process, where the message is a footer that contains it; negative for a signal. */
   readonly exitCode: number | null;
-  /** Launch inside the file, from 1. */
-  readonly attempt: number;
-  /** 1-based first and last line. */
-  readonly line: number;
   readonly lastLine: number;
   /** Byte offset of the first line in the (decompressed) file. */
   readonly offset: number;
   readonly timeText: string | null;
-  /** {@link timeText} with date and time, as microseconds since 1970 were it UTC. */
-  readonly timeUs: number | null;
   readonly exception: string | null;
   /** Line of `Traceback (most recent call last)`, and the innermost frame outside libraries. */
   readonly tracebackLine: number | null;

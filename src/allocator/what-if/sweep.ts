@@ -8,7 +8,7 @@ import type { Recording } from '../replay/recording.js';
 import { type AllocatorSettings, PAGE_BYTES } from '../settings.js';
 import { runOnce, type WhatIfBase } from './known-runs.js';
 import { OPERATION } from './operations.js';
-import { type Edits, type SimulationResult, type StartLayout, simulate } from './simulate.js';
+import { type Simulation, type SimulationResult, type StartLayout, simulate } from './simulate.js';
 
 export type WhatIfOutcome =
   /** Every request is served, those that failed in the record too. */
@@ -43,16 +43,7 @@ export interface WhatIfAnswer {
   readonly robust: boolean;
 }
 
-export interface WhatIf {
-  readonly settings: AllocatorSettings;
-  /** Bytes this allocator may have; Infinity = no limit. */
-  readonly budgetBytes: number;
-  /** See `Simulation`. */
-  readonly takenByOthersBytes?: number;
-  /** The limit of a memory fraction, which applies in addition. */
-  readonly allowedBytes?: number;
-  readonly edits?: Edits;
-}
+export type WhatIf = Pick<Simulation, 'settings' | 'budgetBytes' | 'takenByOthersBytes' | 'allowedBytes' | 'edits'>;
 
 export function outcomeOf({ operations }: WhatIfBase, result: SimulationResult): WhatIfOutcome {
   if (result.oom === null) return 'fits';

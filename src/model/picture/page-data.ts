@@ -3,7 +3,7 @@
  * writes it, `src/report/page` reads it. Addresses never cross as 64-bit integers: a block has a place in the rows of
  * the address map, from which its band gives the address.
  */
-import type { Level } from './levels.js';
+import type { BlockColumns, Level, SegmentColumns } from './levels.js';
 
 /** `<script type="application/json" id="page">`. */
 export interface PageData {
@@ -97,26 +97,14 @@ export interface PageLevel extends Level {
   readonly startUs: Float64Array;
 }
 
-export interface PageBlocks {
-  readonly count: number;
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-  readonly pending: Int32Array;
-  readonly bytes: Float64Array;
-  readonly component: Uint8Array;
-  readonly isPrivate: Uint8Array;
+export interface PageBlocks extends BlockColumns {
   /** Offset in bytes in the rows of the address map: all bands one after the other. */
   readonly place: Float64Array;
   /** Index of the stack; −1 without one. */
   readonly stack: Int32Array;
 }
 
-export interface PageSegments {
-  readonly count: number;
-  readonly from: Int32Array;
-  readonly to: Int32Array;
-  readonly bytes: Float64Array;
-  readonly isPrivate: Uint8Array;
+export interface PageSegments extends SegmentColumns {
   readonly isExpandable: Uint8Array;
   readonly isSmall: Uint8Array;
   readonly place: Float64Array;

@@ -1,4 +1,5 @@
 /** What `allocations` returns. Field names are the JSON's. */
+import type { DeviceAt } from './at.js';
 import type { RowOf } from './row-of.js';
 
 export const ALLOCATION_ORDERS = ['bytes', 'lifetime', 'entry'] as const;
@@ -32,20 +33,13 @@ export interface AllocationRow
   readonly user_metadata: string | null;
 }
 
-export interface AllocationsResult {
+export interface AllocationsResult extends Pick<DeviceAt, 'snapshot' | 'path' | 'rank' | 'device' | 'seq' | 'basis'> {
   readonly schema: 'mbforensics/allocations@1';
-  readonly snapshot: string;
-  readonly path: string;
-  readonly rank: number | null;
-  readonly device: number;
   /** Only those live then; null = all of the trace. */
   readonly moment: string | null;
-  readonly seq: number | null;
   readonly sort: AllocationOrder;
   readonly count: number;
   readonly actual_bytes: number;
   readonly requested_bytes: number;
-  /** `approximate`: the trace contradicts itself. */
-  readonly basis: 'actual' | 'approximate';
   readonly allocations: readonly AllocationRow[];
 }

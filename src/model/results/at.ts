@@ -2,6 +2,7 @@
 
 import type { PeakGroup } from './common.js';
 import type { NvtxAt } from './nsys.js';
+import type { RowOf } from './row-of.js';
 
 /** Reserve of one class of memory that never mixes with the others. */
 export interface ReserveShare {
@@ -40,16 +41,14 @@ export interface HoleAt extends MemoryPlace {
 }
 
 /** A segment that holds free memory which cannot go back to the driver, and what keeps it. */
-export interface PinnedSegment {
+export interface PinnedSegment
+  extends Pick<
+      RowOf<'state.pinned_segments'>,
+      'total_bytes' | 'inactive_bytes' | 'largest_hole_bytes' | 'active_bytes'
+    >,
+    Pick<RowOf<'state.pinned_segments'>, 'blocks' | 'releasable_bytes'> {
   readonly segment: string;
-  readonly total_bytes: number;
-  readonly inactive_bytes: number;
-  readonly largest_hole_bytes: number;
-  readonly active_bytes: number;
-  readonly blocks: number;
   readonly expandable: boolean;
-  /** Bytes a flush would give back all the same: whole units of an expandable segment. */
-  readonly releasable_bytes: number;
   /** Of its live blocks, by call site, most bytes first. */
   readonly pinned_by: readonly (PeakGroup & { readonly site: string; readonly label: string | null })[];
 }
@@ -67,7 +66,7 @@ export interface FragmentationAt {
 }
 
 /** A device at one moment of its trace. */
-interface DeviceAt {
+export interface DeviceAt {
   /** Its handle. */
   readonly snapshot: string;
   readonly path: string;
@@ -87,7 +86,10 @@ interface DeviceAt {
   readonly basis: 'actual' | 'approximate';
 }
 
-export interface AtResult extends DeviceAt {
+export interface AtResult
+  extends DeviceAt,
+    Pick<RowOf<'state.totals'>, 'requested_bytes' | 'rounding_bytes' | 'blocks' | 'uncertain_blocks'>,
+    Pick<RowOf<'state.totals'>, 'uncertain_bytes'> {
   readonly schema: 'mbforensics/at@1';
   /** What that entry did. */
   readonly entry: {
@@ -105,17 +107,10 @@ export interface AtResult extends DeviceAt {
   } | null;
   readonly allocated_bytes: number;
   readonly inactive_bytes: number;
-  /** Requested bytes of the live blocks where known; `rounding_bytes` is what their blocks have beyond it. */
-  readonly requested_bytes: number;
-  readonly rounding_bytes: number;
   readonly largest_hole_bytes: number;
-  readonly blocks: number;
   readonly holes: number;
   /** What a flush (`empty_cache`) would give back to the driver. */
   readonly releasable_bytes: number;
-  /** Live blocks whose size is only bounded, and Σ of (most − least). */
-  readonly uncertain_blocks: number;
-  readonly uncertain_bytes: number;
   /**
    * `cold`: the trace begins with an empty allocator. `late`: with live memory. `overwritten`: the ring lost its oldest
    * entries. Null without a trace.
@@ -136,14 +131,10 @@ export interface AtResult extends DeviceAt {
 }
 
 /** One segment as it is drawn. */
-export interface SegmentDrawing {
+export interface SegmentDrawing
+  extends Pick<RowOf<'state.largest_segments'>, 'total_bytes' | 'active_bytes' | 'pending_bytes' | 'blocks' | 'holes'>,
+    Pick<RowOf<'state.largest_segments'>, 'largest_hole_bytes'> {
   readonly address: string;
-  readonly total_bytes: number;
-  readonly active_bytes: number;
-  readonly pending_bytes: number;
-  readonly blocks: number;
-  readonly holes: number;
-  readonly largest_hole_bytes: number;
   readonly expandable: boolean;
   /**
    * Per cell of `cell_bytes`: share of it that is allocated, and that is pending, 0 to 1. The last cell may be shorter.

@@ -1,6 +1,8 @@
 /** What `mbforensics attribute` answers: whose every byte is that was live at a moment. */
+
 import type { Phase } from '../log-rows.js';
 import type { Component, Confidence } from '../vocabulary.js';
+import type { DeviceAt } from './at.js';
 import type { LifetimeBasis } from './peak.js';
 
 export interface AttributeResult {
@@ -24,20 +26,13 @@ export interface AttributeResult {
  */
 export type LabelBasis = 'rule' | 'inference' | 'none';
 
-export interface AttributedDevice {
-  readonly path: string;
+export interface AttributedDevice
+  extends Pick<DeviceAt, 'path' | 'rank' | 'device' | 'seq' | 'basis' | 'reserved_bytes'> {
   readonly handle: string;
-  readonly rank: number | null;
   /** Pipeline stage of the rank; null where unknown. */
   readonly stage: number | null;
-  readonly device: number;
-  /** Entry after which the moment is; null = before the first, or no trace was recorded. */
-  readonly seq: number | null;
-  /** `approximate` where the trace contradicts the allocator's rules. */
-  readonly basis: 'actual' | 'approximate';
   /** Actual bytes of all live blocks (allocated and pending free): the sum of the components. */
   readonly total_bytes: number;
-  readonly reserved_bytes: number;
   readonly blocks: number;
   /** In descending order of bytes. */
   readonly components: readonly ComponentBytes[];

@@ -1,7 +1,6 @@
 /** What `bisect report` returns. `--json` prints it as it is. */
 
-import type { DiffComponent, DiffSite } from '../diff-parts.js';
-import type { ChangedValue, CompareCheck, Judgement, Suspect } from './compare.js';
+import type { CompareCheck, CompareResult, Judgement, Suspect } from './compare.js';
 
 /**
  * `found`: one commit is to blame. `suspects`: skipped commits keep several in question. `unfinished`: commits are left
@@ -47,7 +46,7 @@ export interface BisectSetting {
   readonly is_contract: boolean;
 }
 
-export interface BisectReportResult {
+export interface BisectReportResult extends Pick<CompareResult, 'components' | 'sites' | 'config' | 'env' | 'notes'> {
   readonly schema: 'mbforensics/bisect-report@1';
   /** As `triage --on` spells it. */
   readonly criterion: string;
@@ -69,17 +68,12 @@ export interface BisectReportResult {
   readonly after: BisectSide | null;
   /** Active bytes at the peak, after − before; null where a side lacks a snapshot. */
   readonly total_delta_bytes: number | null;
-  readonly components: readonly DiffComponent[];
-  readonly sites: readonly DiffSite[];
   /** `golden` is the run before, `current` the one after. */
   readonly checks: readonly CompareCheck[];
-  readonly config: readonly ChangedValue[];
-  readonly env: readonly ChangedValue[];
   /** Settings that changed inside the range, the oldest change first. */
   readonly settings: readonly BisectSetting[];
   /** Hunks of the culprit, or of all commits left. */
   readonly suspects: readonly Suspect[];
   readonly confidence: 'high' | 'medium' | 'low';
   readonly confidence_reason: string;
-  readonly notes: readonly string[];
 }

@@ -18,6 +18,7 @@ import type {
 } from '../verdict.js';
 import type { Cause, SourceStatus } from '../vocabulary.js';
 import type { AdviceAction, AdviceFix, PasteForm } from './advise.js';
+import type { DeviceAt } from './at.js';
 import type {
   BridgeFigures,
   GroupKey,
@@ -27,6 +28,7 @@ import type {
   MemoryVizFigures,
   MosaicFigures,
 } from './peak.js';
+import type { RowOf } from './row-of.js';
 
 /** Something that went wrong with one input or question; `text` includes the place. */
 export interface Failure {
@@ -36,15 +38,8 @@ export interface Failure {
   readonly offset: number | null;
 }
 
-export interface NoteResult {
-  readonly kind: string;
-  readonly severity: string;
-  readonly text: string;
-  readonly count: number;
-  readonly device: number | null;
-  readonly seq: number | null;
+export interface NoteResult extends Omit<RowOf<'store.notes'>, 'source_id' | 'byte_offset'> {
   readonly offset: number | null;
-  readonly line: number | null;
 }
 
 export interface IngestSource {
@@ -81,29 +76,15 @@ export interface OomEntry {
 }
 
 /** One device of one snapshot. Trace fields are null where the device lacks a trace. */
-export interface SnapshotDevice {
-  readonly device: number;
-  readonly segments: number;
-  readonly blocks: number;
-  readonly reserved_bytes: number;
-  readonly allocated_bytes: number;
-  readonly active_bytes: number;
-  readonly inactive_bytes: number;
-  readonly largest_inactive_block_bytes: number | null;
-  readonly events: number | null;
+export interface SnapshotDevice
+  extends Omit<RowOf<'snapshot.devices'>, 'requested_delta_peak_seq' | 'first_action' | 'invariants_hold'> {
   readonly actions: Readonly<Record<string, number>> | null;
-  readonly unmatched_free_bytes: number | null;
-  /** For parity with other tools: mixes actual and requested sizes, never used in accounting. */
-  readonly start_anchored_bytes: number | null;
-  readonly peak_anchored_bytes: number | null;
   /**
    * Largest Σ of actual block sizes, active and pending, from walking the trace back; null when the walk does not hold.
    */
   readonly peak_active_bytes: number | null;
   /** Entry after which the peak holds; null if it is the state before the first entry. */
   readonly peak_seq: number | null;
-  readonly start_reserved_bytes: number | null;
-  readonly peak_reserved_bytes: number | null;
   readonly ooms: readonly OomEntry[] | null;
   /**
    * `cold`: empty at the start. `late`: recording began with live memory. `overwritten`: the ring lost its oldest
@@ -125,24 +106,12 @@ export interface SnapshotDevice {
 }
 
 /** Pinned memory of the host (torch 2.14, on request): what torch's host allocator holds, and what is in use of it. */
-export interface PinnedHostMemory {
-  readonly rank: number | null;
-  readonly blocks: number;
-  readonly total_bytes: number;
-  readonly active_bytes: number;
-  /** Where most of it was allocated; null without stacks. */
-  readonly site: string | null;
-  readonly site_bytes: number | null;
-}
+export interface PinnedHostMemory
+  extends Pick<RowOf<'snapshot.pinned_host_memory'>, 'rank' | 'blocks' | 'total_bytes' | 'active_bytes' | 'site'>,
+    Pick<RowOf<'snapshot.pinned_host_memory'>, 'site_bytes'> {}
 
-export interface SnapshotInfo {
+export interface SnapshotInfo extends Pick<RowOf<'snapshot.list'>, 'handle' | 'run' | 'rank' | 'protocol' | 'form'> {
   readonly path: string;
-  readonly handle: string;
-  readonly run: string;
-  readonly rank: number | null;
-  /** Of the pickle; null for JSON. */
-  readonly protocol: number | null;
-  readonly form: string;
   readonly features: readonly string[];
   /** The earliest torch that writes all of these features. */
   readonly torch_at_least: string | null;
@@ -164,18 +133,11 @@ export interface PeakGroup {
   readonly count: number;
 }
 
-export interface PeakDevice {
-  readonly device: number;
+export interface PeakDevice extends Pick<DeviceAt, 'device' | 'seq' | 'active_bytes' | 'reserved_bytes' | 'basis'> {
   /** Whether the trace has an OOM of this device. Such devices come first, then those with most live memory. */
   readonly ran_out: boolean;
-  /** Entry after which the peak holds; null: before the first entry, or no trace (then it is the dumped state). */
-  readonly seq: number | null;
   /** `dump` where the device lacks a trace, else the requested moment: `peak`, `oom`, `seq:N`, … */
   readonly moment: string;
-  readonly active_bytes: number;
-  readonly reserved_bytes: number;
-  /** `actual`: block sizes. `approximate`: the trace contradicts the walk back, so some blocks may be wrong. */
-  readonly basis: 'actual' | 'approximate';
   readonly blocks: number;
   readonly sites: readonly (PeakGroup & { readonly site: string })[];
   readonly stacks: readonly (PeakGroup & {

@@ -2,35 +2,30 @@
 
 import type { DiffComponent, DiffSite } from '../diff-parts.js';
 import type { CommitInfo, SubmoduleChange } from '../git.js';
+import type { DeviceAt } from './at.js';
 import type { ChangedValue, CompareCheck, Suspect } from './compare.js';
 import type { NsysComparison } from './nsys.js';
 import type { RowOf } from './row-of.js';
 
 /** One side: a device of a snapshot at a moment of its trace. Sizes are actual. */
-export interface DiffSide {
+export interface DiffSide
+  extends Pick<
+    DeviceAt,
+    'path' | 'rank' | 'device' | 'seq' | 'basis' | 'pending_bytes' | 'reserved_bytes' | 'segments'
+  > {
   /** As the user named it. */
   readonly operand: string;
   readonly handle: string;
-  readonly path: string;
   readonly run: string;
-  readonly rank: number | null;
-  readonly device: number;
   /** As it was asked for: `peak`, `step:7`. */
   readonly moment: string;
-  /** Entry after which the state holds; null: before the first, or no trace (then it is the dumped state). */
-  readonly seq: number | null;
   readonly has_trace: boolean;
-  /** `actual`: block sizes. `approximate`: the trace contradicts the walk back, so some blocks may be wrong. */
-  readonly basis: 'actual' | 'approximate';
   /** Allocated and pending. */
   readonly active_bytes: number;
   readonly allocated_bytes: number;
-  readonly pending_bytes: number;
-  readonly reserved_bytes: number;
   /** Reserved and not active: free blocks. */
   readonly inactive_bytes: number;
   readonly blocks: number;
-  readonly segments: number;
   /** Active bytes without the stack of their allocation. */
   readonly no_stack_bytes: number;
   /** OOM entries in the trace of this device. */

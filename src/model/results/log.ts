@@ -16,16 +16,12 @@ export interface TextPlace {
 }
 
 /** One failure line with its figures in bytes. Nothing is inferred except where a comment mentions it. */
-export interface LogIncident extends TextPlace {
+export interface LogIncident
+  extends TextPlace,
+    Pick<RowOf<'log.incidents'>, 'is_oom' | 'rank' | 'rank_origin' | 'local_rank' | 'host' | 'device' | 'pid'>,
+    Pick<RowOf<'log.incidents'>, 'exit_code' | 'exception' | 'traceback_line' | 'time' | 'time_us' | 'iteration'>,
+    Pick<RowOf<'log.incidents'>, 'last_line' | 'text' | 'survived'> {
   readonly kind: IncidentKind;
-  readonly is_oom: boolean;
-  readonly rank: number | null;
-  readonly rank_origin: string | null;
-  readonly local_rank: number | null;
-  readonly host: string | null;
-  readonly device: number | null;
-  readonly pid: number | null;
-  readonly exit_code: number | null;
   readonly requested_bytes: number | null;
   readonly total_bytes: number | null;
   readonly free_bytes: number | null;
@@ -44,23 +40,12 @@ export interface LogIncident extends TextPlace {
    * The pid under which the failing process itself is listed, where known (torch in a container does not know its own).
    */
   readonly self_pid: number | null;
-  readonly exception: string | null;
   /** Innermost frame of the traceback that belongs to no library. */
   readonly frame: { readonly file: string; readonly line: number; readonly function: string } | null;
-  readonly traceback_line: number | null;
-  /** As printed, and as microseconds since 1970 were it UTC. */
-  readonly time: string | null;
-  readonly time_us: number | null;
   readonly attempt: number | null;
-  /** Last iteration printed before it. */
-  readonly iteration: number | null;
   readonly iteration_origin: 'same file' | 'same attempt' | null;
-  readonly last_line: number;
   /** Entry of the message grammar, or format, that matched. */
   readonly grammar: string;
-  readonly text: string;
-  /** The launch went on after it: two more iterations are printed, or its end is reported. */
-  readonly survived: boolean;
   /** Index of the same line in another file of the run; it does not count as a separate failure. */
   readonly copy_of: number | null;
 }
@@ -115,18 +100,11 @@ export interface StepStatistics {
   readonly max_step_ms: number | null;
 }
 
-export interface IterationSummary extends StepStatistics {
-  /** Iteration lines, each once. */
-  readonly count: number;
-  /** The same lines in other files of the run (one file of each node and one of all nodes), left out of everything. */
-  readonly copies: number;
+export interface IterationSummary
+  extends StepStatistics,
+    Pick<RowOf<'log.iteration_summary'>, 'count' | 'copies' | 'first' | 'last' | 'lowest' | 'highest' | 'target'>,
+    Pick<RowOf<'log.iteration_summary'>, 'last_loss' | 'skipped_iterations' | 'nan_iterations'> {
   readonly distinct: number;
-  /** Iteration of the first and of the last line, in the order of attempts, files and lines. */
-  readonly first: number | null;
-  readonly last: number | null;
-  readonly lowest: number | null;
-  readonly highest: number | null;
-  readonly target: number | null;
   /** Whether iterations only rise from line to line. */
   readonly monotonic: boolean | null;
   /** Without the first line of each attempt: it contains compilation, autotuning and the birth of optimizer states. */
@@ -139,9 +117,6 @@ export interface IterationSummary extends StepStatistics {
   readonly mean_step_ms_excluding_first: number | null;
   /** Median over all lines, from iteration lines or, where those print none, from step-time lines. */
   readonly median_tflops_per_gpu: number | null;
-  readonly last_loss: number | null;
-  readonly skipped_iterations: number | null;
-  readonly nan_iterations: number | null;
 }
 
 /** A launch of the run, and how it ended. */
@@ -264,16 +239,9 @@ export interface IterationsResult {
   readonly rows_left_out: number;
 }
 
-export interface MemoryMetricResult {
-  readonly metric: string;
-  readonly samples: number;
-  readonly first_iteration: number | null;
-  readonly last_iteration: number | null;
-  readonly last_bytes: number | null;
-  readonly max_bytes: number | null;
-  /** As printed, since counts are not bytes. */
-  readonly last_value: number;
-  readonly max_value: number;
+export interface MemoryMetricResult
+  extends Pick<RowOf<'log.memory_ranks'>, 'metric' | 'samples' | 'first_iteration' | 'last_iteration' | 'last_bytes'>,
+    Pick<RowOf<'log.memory_ranks'>, 'max_bytes' | 'last_value' | 'max_value'> {
   /** Least squares over iterations after the first sampled one; null below three such samples. */
   readonly growth_bytes_per_iteration: number | null;
   /** Share of the variance that a straight line explains, 0 to 1. */
@@ -326,12 +294,9 @@ export interface MemorySamples {
   readonly files: readonly string[];
 }
 
-export interface ConfigEntry extends TextPlace {
-  readonly key: string;
-  readonly value: string | null;
-  readonly origin: string;
-  readonly raw_key: string;
-  readonly attempt: number;
+export interface ConfigEntry
+  extends TextPlace,
+    Pick<RowOf<'log.config'>, 'key' | 'value' | 'origin' | 'raw_key' | 'attempt'> {
   /** Bears on memory: what `config` lists first. */
   readonly memory: boolean;
 }

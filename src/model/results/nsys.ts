@@ -190,18 +190,9 @@ export interface NsysCopyGroup extends RowOf<'nsys.copies'> {
 export type NsysKernelGroup = RowOf<'nsys.kernels'>;
 
 /** Where the time of a device went, over one window; the four add up to `window_ns`. */
-export interface NsysBudget {
-  readonly window_ns: number;
-  readonly compute_ns: number;
-  /** Communicating while nothing was computed. */
-  readonly exposed_communication_ns: number;
-  /** Copying while nothing else was done. */
-  readonly exposed_copy_ns: number;
-  readonly idle_ns: number;
-  /** All of it, whatever else was done meanwhile. */
-  readonly communication_ns: number;
-  readonly copy_ns: number;
-}
+export interface NsysBudget
+  extends Pick<RowOf<'nsys.busy_times'>, 'window_ns' | 'compute_ns' | 'exposed_communication_ns' | 'exposed_copy_ns'>,
+    Pick<RowOf<'nsys.busy_times'>, 'idle_ns' | 'communication_ns' | 'copy_ns'> {}
 
 export interface NsysDeviceBudget {
   readonly pid: number | null;
@@ -221,19 +212,14 @@ export interface NsysMissing {
   readonly reasons: readonly string[];
 }
 
-export interface NsysReport {
+export interface NsysReport
+  extends Pick<RowOf<'nsys.reports'>, 'schema_version' | 'rank' | 'host' | 'clock_origin' | 'duration_ns'>,
+    Pick<RowOf<'nsys.reports'>, 'memory_events_collected' | 'is_partial'> {
   readonly path: string;
   readonly form: NsysForm;
   readonly nsys_version: string | null;
-  readonly schema_version: string | null;
-  readonly rank: number | null;
-  readonly host: string | null;
   /** UTC of the start of the collection, and how it is known. */
   readonly started_at: string | null;
-  readonly clock_origin: string | null;
-  readonly duration_ns: number | null;
-  readonly memory_events_collected: boolean | null;
-  readonly is_partial: boolean;
   readonly gpus: readonly NsysGpu[];
   readonly processes: readonly NsysProcess[];
   readonly tables: Readonly<Record<string, number>>;

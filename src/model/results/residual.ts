@@ -1,6 +1,8 @@
 /** What `mbforensics estimate residual` answers: measured minus estimated, component by component. */
+
 import type { Phase } from '../log-rows.js';
 import type { Component } from '../vocabulary.js';
+import type { DeviceAt } from './at.js';
 import type { TextPlace } from './log.js';
 
 export interface ResidualResult {
@@ -18,14 +20,9 @@ export interface ResidualResult {
   readonly not_modelled: readonly string[];
 }
 
-export interface DeviceResidual {
-  readonly path: string;
+export interface DeviceResidual extends Pick<DeviceAt, 'path' | 'rank' | 'device' | 'moment' | 'seq'> {
   readonly handle: string;
-  readonly rank: number | null;
   readonly stage: number | null;
-  readonly device: number;
-  readonly moment: string;
-  readonly seq: number | null;
   /** What the training was doing then. */
   readonly phase: Phase;
   /** The moment of the estimate it is compared with. */

@@ -60,15 +60,10 @@ export interface ExplainedStack {
   readonly rules: readonly ExplainedRule[];
 }
 
-export interface ExplainedRule {
-  readonly id: string;
-  readonly tier: RuleTierName;
-  readonly component: Component;
-  readonly sub_component: string;
+export interface ExplainedRule extends Pick<RuleResult, 'id' | 'tier' | 'component' | 'sub_component' | 'source'> {
   /** Index of the frame it matches at, 0 = innermost. */
   readonly frame: number;
   readonly won: boolean;
   /** Why it lost; null for the winner. */
   readonly reason: string | null;
-  readonly source: string;
 }

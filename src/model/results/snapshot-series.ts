@@ -2,7 +2,9 @@
  * What `snapshots` returns: the dumps of each rank in the order of time. Field names are the JSON's: outside scripts
  * rely on them.
  */
+
 import type { DumpTrigger } from '../vocabulary.js';
+import type { RowOf } from './row-of.js';
 
 /**
  * What the order of a series follows. `time`: the last traced entry, or the last annotation where nothing was traced.
@@ -33,26 +35,16 @@ export interface BytesChange {
   readonly reserved_bytes: number;
 }
 
-export interface SeriesSnapshot {
-  readonly handle: string;
+export interface SeriesSnapshot
+  extends Pick<RowOf<'snapshot.series'>, 'handle' | 'attempt' | 'step' | 'step_origin' | 'events' | 'first_time_us'>,
+    Pick<RowOf<'snapshot.series'>, 'oom_entries' | 'allocated_bytes' | 'active_bytes' | 'reserved_bytes'>,
+    Pick<RowOf<'snapshot.series'>, 'inactive_bytes'> {
   readonly path: string;
-  readonly attempt: number;
-  readonly step: number | null;
-  readonly step_origin: string | null;
   readonly trigger: DumpTrigger;
   /** `trace: …`, `name: …`, `series: …` or `assumed: …`. */
   readonly trigger_origin: string;
-  /** Null where the device lacks a trace. */
-  readonly events: number | null;
-  readonly first_time_us: number | null;
   /** Of the last traced entry, or of the last annotation where nothing was traced. */
   readonly last_time_us: number | null;
-  readonly oom_entries: number;
-  /** At the dump, as the next three. */
-  readonly allocated_bytes: number;
-  readonly active_bytes: number;
-  readonly reserved_bytes: number;
-  readonly inactive_bytes: number;
   /** To the snapshot before, as the rest; null for the first one. */
   readonly relation: TraceRelation | null;
   /** Entries that both traces hold; null unless the trace continues. */

@@ -141,15 +141,7 @@ export interface StepRange {
   readonly partial: StepPartial | null;
 }
 
-export interface TimelineStep extends StepRange {
-  /** Null where the step begins with the trace, or with the range that is shown. */
-  readonly start_active_bytes: number | null;
-  readonly peak_active_bytes: number;
-  readonly peak_first_seq: number;
-  readonly peak_last_seq: number;
-  readonly peak_reserved_bytes: number;
-  readonly end_active_bytes: number;
-  readonly end_reserved_bytes: number;
+export interface TimelineStep extends StepRange, Omit<RowOf<'timeline.step_states'>, 'nth'> {
   readonly allocs: number;
   /** Completed frees. */
   readonly frees: number;
