@@ -1,8 +1,9 @@
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 
 /**
- * States of jobs and steps as sacct prints them, with their kind of failure; null: none, or not one yet. CANCELLED and
- * PREEMPTED are decisions, not faults, as in logs (`parsers/log/failures/schedulers.ts`).
+ * States of jobs and steps as sacct prints them, with their kind of failure; null: none, or not one yet. Failures are
+ * ordered by how specific they are about why a job ended; the first that one of its records has is its cause. CANCELLED
+ * and PREEMPTED are decisions, not faults, as in logs (`parsers/log/failures/schedulers.ts`).
  * Upstream: slurm.schedmd.com/job_state_codes.html.
  */
 const STATES: Readonly<Record<string, IncidentKind | null>> = {
@@ -11,10 +12,11 @@ const STATES: Readonly<Record<string, IncidentKind | null>> = {
   BOOT_FAIL: 'hardware',
   TIMEOUT: 'time_limit',
   DEADLINE: 'time_limit',
-  FAILED: 'other',
+  PREEMPTED: 'preempted',
   LAUNCH_FAILED: 'other',
   RECONFIG_FAIL: 'other',
-  PREEMPTED: 'preempted',
+  FAILED: 'other',
+  SPECIAL_EXIT: 'other',
   REVOKED: 'cancelled',
   CANCELLED: 'cancelled',
   COMPLETED: null,
@@ -25,25 +27,9 @@ const STATES: Readonly<Record<string, IncidentKind | null>> = {
   SUSPENDED: null,
   COMPLETING: null,
   CONFIGURING: null,
-  SPECIAL_EXIT: 'other',
   STOPPED: null,
 };
-
-/** States by how specific they are about why a job ended; the first that one of its records has is its cause. */
-const BY_WEIGHT = [
-  'OUT_OF_MEMORY',
-  'NODE_FAIL',
-  'BOOT_FAIL',
-  'TIMEOUT',
-  'DEADLINE',
-  'PREEMPTED',
-  'LAUNCH_FAILED',
-  'RECONFIG_FAIL',
-  'FAILED',
-  'SPECIAL_EXIT',
-  'REVOKED',
-  'CANCELLED',
-];
+const BY_WEIGHT = Object.keys(STATES).filter((state) => STATES[state] !== null);
 
 /**
  * A printed state: `CANCELLED by 1000` has a user behind it, and a column of ten characters cuts to `OUT_OF_ME+`. Null:

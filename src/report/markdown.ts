@@ -36,6 +36,11 @@ export function mdCode(text: string): string {
   return inside === '' ? '' : `<code>${inside}</code>`;
 }
 
+/** A list, after a blank line; nothing without texts. */
+export function mdItems(texts: readonly string[]): string[] {
+  return texts.length === 0 ? [] : ['', ...texts.map((text) => `- ${mdLine(text)}`)];
+}
+
 /** Lines as they are, in a fence longer than any that they hold. `indent`: of the list item they belong to. */
 export function mdFence(lines: readonly string[], language: string, indent = ''): string[] {
   const plain = lines.map((line) => printable(line.replaceAll('\t', '  ')));

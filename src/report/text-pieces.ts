@@ -6,6 +6,9 @@ import { screen } from './screen.js';
 
 export { counted };
 
+/** `out of memory` of `out_of_memory`. */
+export const plain = (code: string): string => code.replaceAll('_', ' ');
+
 /** What is not known. */
 export const UNKNOWN = '—';
 
@@ -80,25 +83,35 @@ export function clock(timeUs: number | null): string {
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
+/** Lines of at most the screen's width; all but the first get `indent`: by default the blanks that the text begins with. */
+export function wrapped(text: string, indent = ' '.repeat(text.search(/[^ ]|$/))): string[] {
+  return wrap(text, screen.width, indent);
+}
+
 /** Lines of at most the screen's width; all but the first are indented by two blanks more than it. */
 export function paragraph(text: string): string[] {
-  return wrap(text, screen.width, ' '.repeat(text.search(/[^ ]|$/) + 2));
+  return wrapped(text, ' '.repeat(text.search(/[^ ]|$/) + 2));
 }
 
 /** `label   text` with two or more blanks between them, wrapped under the text. */
 export function hanging(text: string): string[] {
   const label = /^ *\S+(?: \S+)*? {2,}/.exec(text)?.[0] ?? '';
-  return wrap(text, screen.width, ' '.repeat(label.length));
+  return wrapped(text, ' '.repeat(label.length));
 }
 
 /** `label   text`, wrapped under itself; labels are in a column of `width`. */
 export function labelled(label: string, text: string, width = 12): string[] {
-  return wrap(`  ${label.padEnd(width)}${text}`, screen.width, ' '.repeat(width + 2));
+  return wrapped(`  ${label.padEnd(width)}${text}`, ' '.repeat(width + 2));
 }
 
 /** Texts one below the other, with the label before the first. */
 export function labelledList(label: string, texts: readonly string[], width = 12): string[] {
   return texts.flatMap((text, i) => labelled(i === 0 ? label : '', text, width));
+}
+
+/** Nothing without lines. */
+export function titled(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', title, ...lines];
 }
 
 /** The beginning of a text of a file, on one line. */

@@ -6,12 +6,12 @@ import { maxOf, minOf, pushAll } from '../../model/lists.js';
 import type { BisectReportResult, BisectSide } from '../../model/results/bisect.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
-import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { mdCode, mdDetails, mdItems, mdLine, mdTable, mdText } from '../markdown.js';
 import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { left, printable, right, wrap } from '../table.js';
-import { counted, labelled, paragraph, shortText, signedBytes } from '../text-pieces.js';
+import { left, printable, right } from '../table.js';
+import { counted, labelled, paragraph, shortText, signedBytes, wrapped } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { checkFigure, shortCommit } from './check-words.js';
 import { changedLines, componentLines, type Sides, siteLines, suspectLines } from './difference-lines.js';
@@ -19,7 +19,6 @@ import {
   changedMarkdown,
   checkTableMarkdown,
   componentsMarkdown,
-  notesMarkdown,
   sitesMarkdown,
   suspectsMarkdown,
 } from './difference-markdown.js';
@@ -39,8 +38,8 @@ export function bisectReportText(
   const indent = ' '.repeat(8);
   const lines = [
     `${title}${' '.repeat(Math.max(2, screen.width - title.length - sure.length))}${sure}`,
-    ...culpritTexts(result).flatMap((text) => wrap(`${indent}${tidy(text)}`, screen.width, indent)),
-    ...(why === '' ? [] : wrap(`${indent}${tidy(why)}`, screen.width, indent)),
+    ...culpritTexts(result).flatMap((text) => wrapped(`${indent}${tidy(text)}`, indent)),
+    ...(why === '' ? [] : wrapped(`${indent}${tidy(why)}`, indent)),
     ...pictureLines(result, unicode ? '█' : '#'),
     ...suspectsLeftLines(result),
     ...titled('settings that changed inside the range', settingLines(result)),
@@ -82,7 +81,6 @@ function commitWords({ sha, subject }: { readonly sha: string; readonly subject:
   return shortText(`${shortCommit(sha)} ${subject}`, most);
 }
 
-/** `seq_length 4096 → 8192 in 1a2b3c4 Train on longer sequences: …`. */
 /** `recompute_granularity full → not set in 1f3c9aa subject: more memory …`. */
 export function settingTexts({ settings, criterion, suspects }: BisectReportResult): string[] {
   const more = criterion === 'throughput' ? 'a longer step' : 'more memory';
@@ -105,13 +103,13 @@ export function settingTexts({ settings, criterion, suspects }: BisectReportResu
 }
 
 const settingLines = (result: BisectReportResult): string[] =>
-  settingTexts(result).flatMap((text) => wrap(`  ${tidy(text)}`, screen.width, '    '));
+  settingTexts(result).flatMap((text) => wrapped(`  ${tidy(text)}`, '    '));
 
 function suspectsLeftLines({ suspects_left: left, state }: BisectReportResult): string[] {
   if (left.length === 0) return [];
   const title = state === 'suspects' ? 'one of these is the first bad commit' : 'not judged yet';
   const lines = left.flatMap((one) => {
-    const why = one.why_skipped === null ? [] : wrap(`    skipped: ${tidy(one.why_skipped)}`, screen.width, '    ');
+    const why = one.why_skipped === null ? [] : wrapped(`    skipped: ${tidy(one.why_skipped)}`);
     return [`  ${commitWords(one, screen.width - 2)}`, ...why];
   });
   return ['', title, ...lines];
@@ -170,7 +168,7 @@ function stepLines({ steps }: BisectReportResult): string[] {
     const runs = step.runs > 1 ? ` (${formatCount(step.runs)} runs)` : '';
     return [
       `  ${step.judgement.padEnd(6)}${commitWords(step, screen.width - 8)}`,
-      ...wrap(`${indent}${tidy(step.reason)}${runs}`, screen.width, indent),
+      ...wrapped(`${indent}${tidy(step.reason)}${runs}`, indent),
     ];
   });
   return ['', 'commits judged, in this order', ...lines, ...keptLines(steps)];
@@ -182,8 +180,8 @@ function keptLines([first]: BisectReportResult['steps']): string[] {
   return folder === undefined ? [] : paragraph(`  output and judgement of each: …/${tidy(folder)}/COMMIT`);
 }
 
-/** What the figures below measure; null without figures. */
-function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
+/** What the figures measure: `from d34db33 to abc1234: +3.30 GiB at the peak`; null without figures. */
+export function changeWords({ before, after, total_delta_bytes: bytes }: BisectReportResult): string | null {
   if (before === null && after === null) return null;
   const side = (one: BisectSide | null): string => (one === null ? 'unknown' : shortCommit(one.sha));
   const total = bytes === null ? '' : `: ${signedBytes(bytes)} at the peak`;
@@ -243,7 +241,7 @@ export function bisectReportMarkdown(result: BisectReportResult): string {
             ]),
           ),
     ),
-    ...notesMarkdown(result.notes),
+    ...mdItems(result.notes),
   ];
   return `${lines.join('\n')}\n`;
 }

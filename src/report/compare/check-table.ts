@@ -2,8 +2,8 @@
 import { maxOf } from '../../model/lists.js';
 import type { CompareCheck, Preset } from '../../model/results/compare.js';
 import { screen } from '../screen.js';
-import { keepEnd, left, right, table, wrap } from '../table.js';
-import { shortText } from '../text-pieces.js';
+import { keepEnd, left, right, table } from '../table.js';
+import { shortText, wrapped } from '../text-pieces.js';
 import { changeOf, checkFigure, nameOf, relativeOf, remarkOf, toleranceOf } from './check-words.js';
 import { upstreamWords } from './upstream-words.js';
 
@@ -48,7 +48,7 @@ function belowRow(check: CompareCheck, { preset, explains }: CheckTableLook): st
   const upstream = upstreamWords(check, preset);
   return [cutWords(check), remark, upstream === null ? '' : `"${upstream}"`]
     .filter((text) => text !== '')
-    .flatMap((text) => wrap(`    ${text}`, screen.width, '    '));
+    .flatMap((text) => wrapped(`    ${text}`, '    '));
 }
 
 /** Words that do not fit into the columns. */

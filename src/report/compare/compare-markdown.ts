@@ -2,7 +2,7 @@
 
 import type { CompareCheck } from '../../model/results/compare.js';
 import { formatCount } from '../../model/units.js';
-import { mdCode, mdDetails, mdLine, mdTable, mdText } from '../markdown.js';
+import { mdCode, mdDetails, mdItems, mdLine, mdTable, mdText } from '../markdown.js';
 import { left } from '../table.js';
 import { counted } from '../text-pieces.js';
 import { isListed, runWords } from './check-words.js';
@@ -12,7 +12,6 @@ import {
   changedMarkdown,
   checkTableMarkdown,
   componentsMarkdown,
-  notesMarkdown,
   sitesMarkdown,
   suspectsMarkdown,
 } from './difference-markdown.js';
@@ -42,7 +41,7 @@ export function compareMarkdown(result: ReportedComparison): string {
     ...changedMarkdown('settings', result.config, SIDES),
     ...changedMarkdown('environment', result.env, SIDES),
     ...suspectsMarkdown(result),
-    ...notesMarkdown(result.notes),
+    ...mdItems(result.notes),
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -10,8 +10,8 @@ import { formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { keepEnd, printable, wrap } from '../table.js';
-import { hanging, labelled, paragraph, shortText } from '../text-pieces.js';
+import { keepEnd, printable } from '../table.js';
+import { hanging, labelled, paragraph, shortText, wrapped } from '../text-pieces.js';
 import { checkTable } from './check-table.js';
 import { isOfGate, runWords } from './check-words.js';
 import { contractValue, contractWords, refusalWords } from './contract-words.js';
@@ -65,7 +65,7 @@ function headLines(result: CompareResult): string[] {
     `${title}${' '.repeat(Math.max(2, screen.width - title.length - by.length))}${by}`.trimEnd(),
     ...(summary === '' || summary === refused
       ? []
-      : wrap(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, screen.width, indent)),
+      : wrapped(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, indent)),
     ...(refusal === null ? [] : [...hanging(`REFUSED  ${tidy(refusal.reason)}`), `${indent}${refusal.remedy}`]),
   ];
 }
@@ -76,7 +76,7 @@ function contractLines({ contract, refused }: CompareResult): string[] {
   const lines = different.flatMap((entry) => {
     const lead = `  ${(entry.blocking ? 'BLOCKING' : 'differs').padEnd(10)}${entry.group.padEnd(11)}`;
     const [a, b] = [contractValue(entry, entry.golden), contractValue(entry, entry.current)];
-    return wrap(`${lead}${keepEnd(printable(entry.key), 48)}: ${a} → ${b}`, screen.width, ' '.repeat(lead.length));
+    return wrapped(`${lead}${keepEnd(printable(entry.key), 48)}: ${a} → ${b}`, ' '.repeat(lead.length));
   });
   if (same.length > 0) lines.push(`  same: ${same.join(', ')}`);
   if (missing.length > 0) lines.push(`  unknown in one of the two: ${missing.join(', ')}`);

@@ -1,16 +1,16 @@
 /** A difference as Markdown: totals and call sites in sight, the rest folded away. */
 import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model/results/diff.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { mdCode, mdDetails, mdTable, mdText } from '../markdown.js';
+import { mdCode, mdDetails, mdItems, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
 import { afterEntry, counted, rankName, signedBytes } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
-import { blockCounts, type Sides } from './difference-lines.js';
+import { blockCounts, type Sides, siteFigures } from './difference-lines.js';
 import {
   changedMarkdown,
   checkTableMarkdown,
   componentsMarkdown,
-  notesMarkdown,
+  figureColumns,
   suspectsMarkdown,
 } from './difference-markdown.js';
 import { judgedChecks } from './run-diff-lines.js';
@@ -27,7 +27,7 @@ export function diffMarkdown(result: DiffResult): string {
       ? [`- a: ${mdCode(result.a)}`, `- b: ${mdCode(result.b)}`]
       : [sideLine('a', result.a_info, result.b_info), sideLine('b', result.b_info, result.a_info)]),
     ...(result.a_info === null ? [] : snapshotLines(result)),
-    ...notesMarkdown(result.notes),
+    ...mdItems(result.notes),
     ...gateLines(result),
     ...(checks.length === 0 ? [] : ['', ...checkTableMarkdown(checks, 'default', SIDES)]),
     ...componentsMarkdown(result.components, SIDES),
@@ -71,8 +71,7 @@ function snapshotLines(result: SnapshotDiff): string[] {
     total('– pending free', a.pending_bytes, b.pending_bytes),
     total('– inactive', a.inactive_bytes, b.inactive_bytes),
   ];
-  const figures = ['change', ...SIDES].map((title) => right(title));
-  return ['', ...mdTable([left(''), ...figures], totals), '', ...siteLines(result)];
+  return ['', ...mdTable([left(''), ...figureColumns(SIDES)], totals), '', ...siteLines(result)];
 }
 
 /** Every site shown on the screen, what is left out, and the sum. */
@@ -86,13 +85,7 @@ function siteLines(result: SnapshotDiff): string[] {
         (site.match === 'renamed' || site.match === 'moved') && site.a_site !== null && site.a_site !== site.b_site
           ? `<br>${site.match} from ${mdCode(site.a_site)}`
           : '';
-      return [
-        mdText(signedBytes(site.delta_bytes)),
-        formatBytes(site.a_bytes),
-        formatBytes(site.b_bytes),
-        blockCounts(site.a_count, site.b_count),
-        `${alone}${mdCode(site.site)}${before}`,
-      ];
+      return [...siteFigures(site).map(mdText), `${alone}${mdCode(site.site)}${before}`];
     });
   if (remainder.changed > 0) {
     const what = `${formatCount(remainder.changed)} smaller ${remainder.changed === 1 ? 'site' : 'sites'}`;
@@ -105,7 +98,7 @@ function siteLines(result: SnapshotDiff): string[] {
     blockCounts(a.blocks, b.blocks),
     'all active memory (block sizes)',
   ]);
-  return mdTable([...['change', ...SIDES, 'blocks'].map((title) => right(title)), left('call site')], rows);
+  return mdTable([...figureColumns(SIDES), right('blocks'), left('call site')], rows);
 }
 
 function gateLines(result: DiffResult): string[] {

@@ -6,7 +6,7 @@ import type { DiffResult, DiffSide, DiffTotals, SnapshotDiff } from '../../model
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { left, printable, right, tableOf, wrap } from '../table.js';
-import { afterEntry, counted, hanging, labelledList, rankName, signedBytes } from '../text-pieces.js';
+import { afterEntry, counted, hanging, labelledList, rankName, signedBytes, wrapped } from '../text-pieces.js';
 import { blockCounts, NO_FIGURES, type SiteRow, siteFigures, siteTable } from './difference-lines.js';
 import { runDiffLines } from './run-diff-lines.js';
 
@@ -188,7 +188,7 @@ function settingLines(result: DiffResult): string[] {
     if (keys.length === 0) continue;
     const shown = keys.length <= 4 ? `: ${keys.join(', ')}` : '';
     const words = `${counted(keys.length, 'setting is', 'settings are')} recorded in ${side} alone${shown}`;
-    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrap(`  ${printable(words)}`, screen.width, '  ')]);
+    pushAll(lines, [...(lines.length === 0 ? [''] : []), ...wrapped(`  ${printable(words)}`, '  ')]);
   }
   return lines;
 }
@@ -196,7 +196,7 @@ function settingLines(result: DiffResult): string[] {
 function featureLines({ features }: DiffResult): string[] {
   return (['only_a', 'only_b'] as const).flatMap((side) => {
     if (features[side].length === 0) return [];
-    return wrap(`  features only in ${side.at(-1)}: ${printable(features[side].join(', '))}`, screen.width, '  ');
+    return wrapped(`  features only in ${side.at(-1)}: ${printable(features[side].join(', '))}`);
   });
 }
 

@@ -5,8 +5,8 @@ import { maxOf } from '../../model/lists.js';
 import type { ChangedValue, CompareResult, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
-import { fitLabels, keepEnd, keepEnds, left, printable, right, table, wrap } from '../table.js';
-import { paragraph, shortText, signedBytes } from '../text-pieces.js';
+import { fitLabels, keepEnd, keepEnds, left, printable, right, table } from '../table.js';
+import { paragraph, shortText, signedBytes, wrapped } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
 /** Sites listed with the callers that made them grow. */
@@ -32,7 +32,7 @@ export function componentLines(label: string, components: readonly DiffComponent
     ({ component, delta_bytes }) => `${component} ${signedBytes(delta_bytes)}`,
   );
   if (parts.length === 0) return [];
-  return wrap(`${label.padEnd(12)}${parts.join(', ')}`, screen.width, ' '.repeat(12));
+  return wrapped(`${label.padEnd(12)}${parts.join(', ')}`, ' '.repeat(12));
 }
 
 /** The words for the two sides of a comparison. */
@@ -173,7 +173,7 @@ function alsoChanged({ suspects, config, env }: Suspected): string[] {
 
 function alsoChangedLines(result: Suspected): string[] {
   const text = alsoChangedText(result);
-  return text === '' ? [] : wrap(`  ${text}`, screen.width, '    ');
+  return text === '' ? [] : wrapped(`  ${text}`, '    ');
 }
 
 /** Empty where there is none. */
@@ -186,7 +186,7 @@ export function alsoChangedText(result: Suspected): string {
 }
 
 function oneSuspect(suspect: Suspect, number: number): string[] {
-  const under = (text: string): string[] => wrap(`${SUSPECT_INDENT}${text}`, screen.width, SUSPECT_INDENT);
+  const under = (text: string): string[] => wrapped(`${SUSPECT_INDENT}${text}`, SUSPECT_INDENT);
   const hunkWidth = screen.width - SUSPECT_INDENT.length;
   const [place, hunk] = placeOf(suspect);
   const fits = place.length + hunk.length + 2 <= hunkWidth;

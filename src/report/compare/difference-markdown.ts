@@ -4,7 +4,7 @@ import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { ChangedValue, CompareCheck, Preset, Suspect } from '../../model/results/compare.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
-import { left, right } from '../table.js';
+import { type Column, left, right } from '../table.js';
 import { signedBytes } from '../text-pieces.js';
 import {
   changeOf,
@@ -18,13 +18,13 @@ import {
 } from './check-words.js';
 import {
   alsoChangedText,
-  blockCounts,
   changedComponents,
   grownSites,
   otherSites,
   placeOf,
   type Sides,
   type Suspected,
+  siteFigures,
   valueWords,
 } from './difference-lines.js';
 import { upstreamWords } from './upstream-words.js';
@@ -71,15 +71,7 @@ export function componentsMarkdown(components: readonly DiffComponent[], sides: 
 
 export function sitesMarkdown(sites: readonly DiffSite[], sides: Sides): string[] {
   const grown = grownSites(sites);
-  const rows = grown
-    .slice(0, MOST_SITES)
-    .map((site) => [
-      mdCode(site.site),
-      mdText(signedBytes(site.delta_bytes)),
-      formatBytes(site.a_bytes),
-      formatBytes(site.b_bytes),
-      blockCounts(site.a_count, site.b_count),
-    ]);
+  const rows = grown.slice(0, MOST_SITES).map((site) => [mdCode(site.site), ...siteFigures(site).map(mdText)]);
   const otherRows = otherSites(grown.slice(MOST_SITES), sites);
   const columns = [left('call site'), ...figureColumns(sides), right('blocks')];
   const lines = rows.length === 0 ? [] : mdTable(columns, rows);
@@ -89,8 +81,8 @@ export function sitesMarkdown(sites: readonly DiffSite[], sides: Sides): string[
   ]);
 }
 
-function figureColumns(sides: Sides): { title: string; align: 'right' }[] {
-  return ['change', ...sides].map((title) => ({ title, align: 'right' }));
+export function figureColumns(sides: Sides): Column[] {
+  return ['change', ...sides].map((title) => right(title));
 }
 
 export function changedMarkdown(title: string, values: readonly ChangedValue[], sides: Sides): string[] {
@@ -128,10 +120,6 @@ function suspectItem(suspect: Suspect, number: number): string[] {
     ...commits.map(({ sha, subject }) => `${indent}- ${mdCode(shortCommit(sha))} ${mdText(subject)}`),
     ...(more > 0 ? [`${indent}- and ${formatCount(more)} more`] : []),
   ];
-}
-
-export function notesMarkdown(notes: readonly string[]): string[] {
-  return notes.length === 0 ? [] : ['', ...notes.map((note) => `- ${mdLine(note)}`)];
 }
 
 function moreLine(more: number): string[] {

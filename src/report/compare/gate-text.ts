@@ -3,11 +3,10 @@ import { groupBy } from '../../model/group-by.js';
 import { pushAll } from '../../model/lists.js';
 import type { CompareCheck } from '../../model/results/compare.js';
 import type { GateResult, GateVerdict } from '../../model/results/gate.js';
-import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { keepEnd, left, right, table, wrap } from '../table.js';
-import { counted, hanging, labelled, paragraph, shortText } from '../text-pieces.js';
+import { keepEnd, left, right, table } from '../table.js';
+import { counted, hanging, labelled, paragraph, shortText, wrapped } from '../text-pieces.js';
 import {
   changeOf,
   checkFigure,
@@ -38,7 +37,7 @@ export function gateText(result: GateResult): string {
   const lines = [
     `VERDICT  ${verdict}`,
     ...(refusal === null
-      ? wrap(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, screen.width, indent)
+      ? wrapped(`${indent}${tidy(shortText(summary, LONGEST_TEXT))}`, indent)
       : [...hanging(`REFUSED  ${tidy(refusal.reason)}`), `${indent}${refusal.remedy}`]),
     ...paragraph(
       `${runWords(current, false)} against baseline ${runWords(golden, false)} of ${shortText(baseline, 60)}`,
@@ -120,7 +119,7 @@ function reasonLines(checks: readonly CompareCheck[]): string[] {
   );
   return [...byReason].flatMap(([reason, of]) => {
     const names = of.map(({ name }) => name).join(', ');
-    return wrap(`  ${names}: ${tidy(shortText(reason, 300))}`, screen.width, '    ');
+    return wrapped(`  ${names}: ${tidy(shortText(reason, 300))}`, '    ');
   });
 }
 

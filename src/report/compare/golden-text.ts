@@ -3,10 +3,9 @@ import { pushAll } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps, Measurement } from '../../model/measurement.js';
 import type { GoldenChangeResult, GoldenListResult, GoldenShowResult, NoiseBand } from '../../model/results/golden.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
+import { keepEnd, left, printable, right, table, tableOf } from '../table.js';
 import {
   byteRange,
   bytesOr,
@@ -19,6 +18,7 @@ import {
   shortText,
   stepTime,
   UNKNOWN,
+  wrapped,
 } from '../text-pieces.js';
 import { checkFigure, nameOf, shortCommit } from './check-words.js';
 
@@ -189,7 +189,7 @@ function peakLines(runs: readonly Measurement[]): string[] {
     ...paragraph(
       `components ${at} of ${tidy(peak.handle)}, ${rank}, device ${peak.device}: ${formatBytes(peak.active_bytes)} active${approximate}, ${formatBytes(peak.reserved_bytes)} reserved`,
     ),
-    ...wrap(`  ${words.join(', ')}`, screen.width, '  '),
+    ...wrapped(`  ${words.join(', ')}`, '  '),
   ];
 }
 

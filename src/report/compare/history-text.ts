@@ -5,9 +5,8 @@ import { pushAll } from '../../model/lists.js';
 import type { HistoryChange, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import { HISTORY_METRICS } from '../../model/results/history.js';
 import { formatBytes, formatCount, GIB, KIB, MIB } from '../../model/units.js';
-import { screen } from '../screen.js';
-import { left, printable, right, tableOf, wrap } from '../table.js';
-import { counted, figure, grouped, paragraph, shortText, stepTime, UNKNOWN } from '../text-pieces.js';
+import { left, printable, right, tableOf } from '../table.js';
+import { counted, figure, grouped, paragraph, shortText, stepTime, UNKNOWN, wrapped } from '../text-pieces.js';
 import { historyChart } from './history-chart.js';
 
 export interface HistoryLook {
@@ -35,7 +34,7 @@ export function historyText(result: HistoryResult, look: HistoryLook): string {
     if (hidden > 0) lines.push(`${formatCount(hidden)} earlier points not listed; --limit 0 lists all`);
   }
   const notes = [...result.notes, ...leftOutWords(result)];
-  if (notes.length > 0) pushAll(lines, ['', ...notes.flatMap((note) => wrap(printable(note), screen.width, '  '))]);
+  if (notes.length > 0) pushAll(lines, ['', ...notes.flatMap((note) => wrapped(printable(note), '  '))]);
   const text = `${lines.join('\n')}\n`;
   return look.ascii ? plain(text) : text;
 }
@@ -110,7 +109,7 @@ function changeLines(result: HistoryResult): string[] {
   const earlier = change_points.length - shown.length;
   const lines = [
     ...(earlier > 0 ? [`  ${counted(earlier, 'earlier change')} not shown here; --json has all`] : []),
-    ...shown.flatMap((change) => wrap(changeWords(change, result), screen.width, '    ')),
+    ...shown.flatMap((change) => wrapped(changeWords(change, result), '    ')),
   ];
   for (const { from, to, before, after } of drifts) {
     const between = `${shortName(result, from)} and ${shortName(result, to)}`;

@@ -1,4 +1,5 @@
 /** Why a commit is judged as it is, in words. */
+
 import type {
   CommitJudgement,
   CompareCheck,
@@ -10,6 +11,7 @@ import type {
 } from '../../model/results/compare.js';
 import { statusWords } from '../../model/status-words.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { plain } from '../text-pieces.js';
 import { wordedCheck } from './check-reason.js';
 import { detectableWords } from './detectable-words.js';
 
@@ -44,8 +46,6 @@ export function wordedJudgement(
   };
 }
 
-const spaced = (word: string): string => word.replaceAll('_', ' ');
-
 function judgementWords(why: JudgementReason): string {
   switch (why.code) {
     case 'ending':
@@ -60,7 +60,7 @@ function judgementWords(why: JudgementReason): string {
       return `${statusWords(why.status)}, before what is hunted could show`;
     case 'died_otherwise': {
       const { failure } = why.status;
-      const kind = failure === null ? 'unknown failure' : spaced(failure.kind);
+      const kind = failure === null ? 'unknown failure' : plain(failure.kind);
       const flaky = why.is_flaky ? ', which comes and goes' : '';
       return `it failed for another reason: ${kind}${flaky}${failure === null ? '' : ` (${failure.text.slice(0, 120)})`}`;
     }
@@ -77,9 +77,9 @@ function judgementWords(why: JudgementReason): string {
     case 'not_readable':
       return 'its output cannot be read';
     case 'other_cause':
-      return `${statusWords(why.status)}, not the hunted ${spaced(why.hunted)}`;
+      return `${statusWords(why.status)}, not the hunted ${plain(why.hunted)}`;
     case 'different_oom':
-      return `a different OOM: ${spaced(why.own)} instead of ${spaced(why.hunted)}`;
+      return `a different OOM: ${plain(why.own)} instead of ${plain(why.hunted)}`;
     case 'different_detail':
       return `a different OOM: ${why.own ?? 'unknown'} instead of ${why.hunted ?? 'unknown'}`;
     case 'runs_disagree':

@@ -3,11 +3,10 @@
  * closes the output.
  */
 import type { TriageResult } from '../../model/results/compare.js';
-import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { printable, wrap } from '../table.js';
-import { paragraph, shortText } from '../text-pieces.js';
+import { printable } from '../table.js';
+import { paragraph, shortText, wrapped } from '../text-pieces.js';
 import { shortCommit } from './check-words.js';
 
 export function triageText(result: TriageResult): string {
@@ -15,7 +14,7 @@ export function triageText(result: TriageResult): string {
   const of = `${tidy(run)}${commit === null ? '' : ` (commit ${shortCommit(commit)})`}`;
   const lines = [
     ...paragraph(`${judgement}  (${printable(criterion)})  ${tidy(reason)}`),
-    ...wrap(`  run ${of}, golden ${shortText(golden, 60)}`, screen.width, '  '),
+    ...wrapped(`  run ${of}, golden ${shortText(golden, 60)}`),
     ...evidence.flatMap(({ text, source }) => paragraph(`  ${tidy(text)}  [${tidy(source)}]`)),
   ];
   return `${screenText(lines)}${judgementSentence(result)}\n`;

@@ -11,11 +11,10 @@ import type {
   VerifyRun,
 } from '../../model/results/verify.js';
 import { formatBytes } from '../../model/units.js';
-import { printable, wrap } from '../plain-text.js';
-import { screen } from '../screen.js';
+import { printable } from '../plain-text.js';
 import { screenText } from '../screen-text.js';
 import { left, right, table } from '../table.js';
-import { grouped, labelled, paragraph, rankWords, shortText, UNKNOWN } from '../text-pieces.js';
+import { grouped, labelled, paragraph, plain, rankWords, shortText, titled, UNKNOWN, wrapped } from '../text-pieces.js';
 
 const LONGEST = 600;
 
@@ -34,12 +33,11 @@ export function verifyFixText(result: VerifyFixResult): string {
 }
 
 const clean = (text: string): string => shortText(text, LONGEST);
-const words = (text: string): string => text.replaceAll('_', ' ');
 
 function headLines({ verdict, summary, before, after }: VerifyFixResult): string[] {
   return [
-    `VERDICT  ${words(verdict)}`,
-    ...wrap(`         ${clean(summary)}`, screen.width, '         '),
+    `VERDICT  ${plain(verdict)}`,
+    ...wrapped(`         ${clean(summary)}`, '         '),
     '',
     ...labelled('before', runText(before)),
     ...labelled('after', runText(after)),
@@ -62,7 +60,7 @@ function runText(run: VerifyRun): string {
     stopped: 'no failure, end unknown',
     no_training: 'no training',
   }[ending];
-  const cause = run.cause === null ? '' : `: ${words(run.cause)}`;
+  const cause = run.cause === null ? '' : `: ${plain(run.cause)}`;
   return `${printable(run.run)}: ${end}${where}${when}${cause}`;
 }
 
@@ -100,19 +98,16 @@ function changeText(change: VerifyChange): string[] {
       : '';
   const more = effect.evidence.filter(({ text }) => !effect.text.includes(text)).slice(0, 3);
   return [
-    ...wrap(
+    ...wrapped(
       `  ${outcome} ${printable(key)}: ${known ? value(from) : 'unknown'} → ${value(to)}${of}`,
-      screen.width,
       '              ',
     ),
-    ...(on_cause === null ? [] : wrap(`            ${clean(on_cause)}`, screen.width, '            ')),
-    ...wrap(`            ${clean(effect.text)} [${clean(effect.source)}]${ranks}`, screen.width, '            '),
+    ...(on_cause === null ? [] : wrapped(`            ${clean(on_cause)}`, '            ')),
+    ...wrapped(`            ${clean(effect.text)} [${clean(effect.source)}]${ranks}`, '            '),
     ...more.flatMap(({ text, source }) =>
       paragraph(`            · ${clean(text)}${source === effect.source ? '' : ` [${clean(source)}]`}`),
     ),
-    ...(effect.needs === null
-      ? []
-      : wrap(`            needs: ${clean(effect.needs)}`, screen.width, '                   ')),
+    ...(effect.needs === null ? [] : wrapped(`            needs: ${clean(effect.needs)}`, '                   ')),
   ];
 }
 
@@ -198,6 +193,8 @@ function otherChangeLines({ beside: changes }: VerifyFixResult): string[] {
   return labelled('other', `${shown.join(', ')}${changes.length > 6 ? ` and ${changes.length - 6} more` : ''}`);
 }
 
-function listed(title: string, items: readonly string[]): string[] {
-  return items.length === 0 ? [] : ['', title, ...items.flatMap((item) => paragraph(`  · ${clean(item)}`))];
-}
+const listed = (title: string, items: readonly string[]): string[] =>
+  titled(
+    title,
+    items.flatMap((item) => paragraph(`  · ${clean(item)}`)),
+  );

@@ -1,10 +1,10 @@
 /** A bisection: the culprit at the head, the judged commits as a chart, and what changed in memory. Pure. */
-import type { BisectReportResult, BisectSide, BisectStep } from '../../model/results/bisect.js';
+import type { BisectReportResult, BisectStep } from '../../model/results/bisect.js';
 import { formatCount, GIB } from '../../model/units.js';
-import { settingTexts } from '../compare/bisect-report-text.js';
+import { changeWords, settingTexts } from '../compare/bisect-report-text.js';
 import { checkFigure, shortCommit } from '../compare/check-words.js';
 import type { Sides } from '../compare/difference-lines.js';
-import { counted, figure, signedBytes } from '../text-pieces.js';
+import { counted, figure } from '../text-pieces.js';
 import { changedTable, checksTable, componentsTable, notesList, sitesTable, suspectsList } from './compare-html.js';
 import { type Child, list, text, textElement, textList } from './html.js';
 import { code, counts, figures, htmlTable, markup, words } from './html-table.js';
@@ -28,7 +28,7 @@ export function bisectHead(bisection: BisectReportResult): PageHead {
           ? `one of ${commits} is the first bad commit`
           : `not finished${left.length === 0 ? '' : `: ${commits} left`}`,
     summary: [
-      changeText(bisection) !== null && textElement('p', changeText(bisection)!, { class: 'summary' }),
+      changeWords(bisection) !== null && textElement('p', changeWords(bisection)!, { class: 'summary' }),
       culprit !== null && textElement('p', `judged by ${counted(culprit.judged_runs, 'run')}`),
     ],
     boxes: [
@@ -42,13 +42,6 @@ export function bisectHead(bisection: BisectReportResult): PageHead {
     ],
     below: notesList(bisection.notes),
   };
-}
-
-/** `from d34db33 to abc1234: +3.30 GiB at the peak`; null without figures. */
-function changeText({ before, after, total_delta_bytes: total }: BisectReportResult): string | null {
-  if (before === null && after === null) return null;
-  const side = (one: BisectSide | null): string => (one === null ? 'unknown' : shortCommit(one.sha));
-  return `from ${side(before)} to ${side(after)}${total === null ? '' : `: ${signedBytes(total)} at the peak`}`;
 }
 
 function leftList({ suspects_left: left }: BisectReportResult): Child {
@@ -71,7 +64,7 @@ export function bisectSections(bisection: BisectReportResult | null): (PageSecti
     ),
     section(
       'differences',
-      { name: 'Differences', title: 'What changed', about: changeText(bisection) },
+      { name: 'Differences', title: 'What changed', about: changeWords(bisection) },
       componentsTable(components, SIDES),
       sitesTable(sites, SIDES),
       checksTable(checks, SIDES, 'Peaks, step time and loss'),

@@ -6,6 +6,7 @@ import type { ShownLines, ShowResult } from '../../model/results/common.js';
 import type { ReportResult } from '../../model/results/report.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { withTarget } from '../start/diagnosis-parts.js';
+import { paramText, WHY_NO_LINES } from '../start/show-text.js';
 import { counted, rankName } from '../text-pieces.js';
 import { evidenceName } from './evidence-link.js';
 import { type Child, element, preformatted, type SafeHtml, text, textElement } from './html.js';
@@ -71,16 +72,10 @@ function entryHtml(result: ShowResult, operand: string): SafeHtml {
   );
 }
 
-const WHY_NO_LINES = {
-  changed: 'The file has changed since it was read: its lines are not quoted.',
-  gone: 'The file is gone: its lines cannot be quoted.',
-  unreadable: 'The file cannot be read any more: its lines cannot be quoted.',
-} as const;
-
 function quoted({ text: shown, evidence }: ShowResult): Child {
   if (shown === null || evidence?.lines === undefined || !('line' in evidence.lines)) return null;
   if (shown.status !== 'same' && shown.status !== 'same_size')
-    return textElement('p', WHY_NO_LINES[shown.status], { class: 'note' });
+    return textElement('p', `${WHY_NO_LINES[shown.status].replace('the', 'The')}.`, { class: 'note' });
   return [
     quotedLines(shown, evidence.lines.line),
     shown.status === 'same_size' &&
@@ -117,7 +112,7 @@ function queryHtml(
   query: NonNullable<ShowResult['query']>,
   command: string,
 ): Child {
-  const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${literal(value)}`);
+  const params = Object.entries(query.params).map(paramText);
   const table = htmlTable(
     rows,
     columns.map((column, i) => valueColumn(column, i)),
@@ -132,11 +127,6 @@ function queryHtml(
       preformatted(query.sql.split('\n')),
     ),
   ];
-}
-
-function literal(value: string | number | null): string {
-  if (value === null) return 'NULL';
-  return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
 }
 
 const NUMERIC = /INT|DOUBLE|FLOAT|DECIMAL|REAL/i;

@@ -1,7 +1,10 @@
 /** The test of every cause, what is not known, and what to record next time, as lines to paste. Pure. */
+
 import type { CauseTestResult, DiagnoseResult, VerdictCapture, VerdictResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { causeName, plain } from '../verdict/words.js';
+import { FRAMEWORKS } from '../start/show-text.js';
+import { plain } from '../text-pieces.js';
+import { causeName } from '../verdict/words.js';
 import { type Child, preformatted, text, textElement, textList } from './html.js';
 import { htmlTable, markup, short, words } from './html-table.js';
 import { folded, type PageSection, section } from './page-pieces.js';
@@ -60,13 +63,6 @@ export function unknownSection({ verdicts: [first], failed_sources: failed }: Di
     ],
   );
 }
-
-const FRAMEWORKS = [
-  ['megatron_bridge', 'Megatron Bridge'],
-  ['nemo', 'NeMo'],
-  ['megatron_lm', 'Megatron-LM'],
-  ['pytorch', 'PyTorch alone'],
-] as const;
 
 /** Frameworks with equal lines are one. */
 function captureHtml({ title, settles, lines }: VerdictCapture): Child {

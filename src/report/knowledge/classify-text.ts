@@ -2,10 +2,9 @@
 import { pushAll } from '../../model/lists.js';
 import type { Classification, ClassifyResult, LogIncident } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
 import { diagnoseText } from '../start/diagnose-text.js';
-import { printable, wrap } from '../table.js';
-import { shortText } from '../text-pieces.js';
+import { printable } from '../table.js';
+import { shortText, wrapped } from '../text-pieces.js';
 import { wordVerdict } from '../verdict/word-verdict.js';
 
 const MOST_INCIDENTS = 12;
@@ -57,7 +56,7 @@ export function classifyText(result: ClassifyResult): string {
       return typeof bytes === 'number' ? [`${title} ${formatBytes(bytes)}`] : [];
     });
     if (incident.self_pid !== null) figures.push(`process ${incident.self_pid} is this one`);
-    if (figures.length > 0) pushAll(lines, wrap(`    ${figures.join(' · ')}`, screen.width, '    '));
+    if (figures.length > 0) pushAll(lines, wrapped(`    ${figures.join(' · ')}`, '    '));
     if (incident.frame !== null)
       lines.push(
         `    in ${shortText(`${incident.frame.function} (${incident.frame.file}:${incident.frame.line})`, 92)}`,

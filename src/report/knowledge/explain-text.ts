@@ -13,8 +13,8 @@ import type {
 import { VERSION_NAMES } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
-import { left, printable, tableOf, wrap } from '../table.js';
-import { labelled, shortText, UNKNOWN } from '../text-pieces.js';
+import { left, printable, tableOf } from '../table.js';
+import { labelled, shortText, UNKNOWN, wrapped } from '../text-pieces.js';
 
 export function explainedText({ found }: ExplainResult): string {
   return `${found.map((one) => blockOf(one).join('\n')).join('\n\n')}\n`;
@@ -122,7 +122,7 @@ function short(label: string, rows: readonly Reference[]): string[] {
 }
 
 function head(what: string, id: string, text: string): string[] {
-  return [`${printable(id)}  (${what})`, ...(text === '' ? [] : wrap(`  ${printable(text)}`, screen.width, '  '))];
+  return [`${printable(id)}  (${what})`, ...(text === '' ? [] : wrapped(`  ${printable(text)}`, '  '))];
 }
 
 /** Versions may also be part of the condition. */

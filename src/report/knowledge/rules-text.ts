@@ -1,9 +1,8 @@
 /** Attribution rules, their tests, and what they make of a stack. */
 import type { ExplainedStack, ExplainStackResult, RulesResult, RulesTestResult } from '../../model/results/rules.js';
 import { formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
-import { keepEnd, left, printable, tableOf, wrap } from '../table.js';
-import { counted, hanging } from '../text-pieces.js';
+import { keepEnd, left, printable, tableOf } from '../table.js';
+import { counted, hanging, wrapped } from '../text-pieces.js';
 
 export function rulesText({ rules, rules_version }: RulesResult): string {
   const samples = rules.reduce((sum, rule) => sum + rule.samples, 0);
@@ -52,9 +51,8 @@ function stackText(stack: ExplainedStack): string {
       return `  ${String(i).padStart(3)}  ${keepEnd(printable(frame), 60).padEnd(marksOfFrame === undefined ? 0 : 60)}${marksOfFrame === undefined ? '' : `  \u2190 ${marksOfFrame.join(', ')}`}`;
     }),
     ...stack.rules.flatMap((rule) =>
-      wrap(
+      wrapped(
         `  ${rule.won ? 'won ' : 'lost'}  ${rule.id} (${rule.tier}) at ${rule.frame}: ${rule.component}, ${rule.sub_component}${rule.reason === null ? '' : `; ${rule.reason}`}`,
-        screen.width,
         '        ',
       ),
     ),

@@ -5,9 +5,8 @@ import { poolWords } from '../../model/pool-words.js';
 import type { AtResult, PinnedSegment, PoolAt, ReserveShare } from '../../model/results/at.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
-import { screen } from '../screen.js';
-import { fitLabels, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { counted, hanging, rankName } from '../text-pieces.js';
+import { fitLabels, left, printable, right, table, tableOf } from '../table.js';
+import { counted, hanging, rankName, wrapped } from '../text-pieces.js';
 
 export function atText(result: AtResult): string {
   const lines = [
@@ -155,9 +154,8 @@ function pinnedSegmentLines(segment: PinnedSegment): string[] {
   if (shown < segment.blocks) pins.push(`${formatCount(segment.blocks - shown)} more`);
   const releasable =
     segment.releasable_bytes === 0 ? '' : `, ${formatBytes(segment.releasable_bytes)} of it releasable`;
-  return wrap(
+  return wrapped(
     `    0x${segment.segment}  ${formatBytes(segment.inactive_bytes)} free of ${formatBytes(segment.total_bytes)}${releasable}: pinned by ${pins.join('; ')}`,
-    screen.width,
     '        ',
   );
 }

@@ -10,8 +10,8 @@ import type {
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import { screen } from '../screen.js';
-import { fitLabels, keepEnd, left, printable, right, table, tableOf, wrap } from '../table.js';
-import { afterEntry, paragraph, rankName, UNKNOWN } from '../text-pieces.js';
+import { fitLabels, keepEnd, left, printable, right, table, tableOf } from '../table.js';
+import { afterEntry, paragraph, plain, rankName, UNKNOWN, wrapped } from '../text-pieces.js';
 
 /** Rows below this part of the device are summed up unless all are asked for. */
 const LEAST_SHARE = 0.002;
@@ -64,10 +64,8 @@ function deviceText(device: AttributedDevice, moment: string): string {
   const basis = device.basis === 'actual' ? 'actual block sizes' : 'approximate: the trace contradicts itself';
   const lines = [
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
-    ...wrap(
+    ...wrapped(
       `  at ${moment}, ${after}: ${formatBytes(device.total_bytes)} live in ${formatCount(device.blocks)} blocks of ${formatBytes(device.reserved_bytes)} reserved (${basis})`,
-      screen.width,
-      '  ',
     ),
     componentTable(device),
     ...paragraph(`  known ${basisWords(device)}${roundingWords(device)}`),
@@ -106,11 +104,11 @@ function componentTable(device: AttributedDevice): string {
     const small = subs.filter((parts) => sumOf(parts, (part) => part.bytes) < LEAST_SHARE * device.total_bytes);
     const large = subs.filter((parts) => !small.includes(parts));
     if (subs.length === 1) {
-      add(component, rowsOfComponent, `${words(rowsOfComponent[0]!.sub_component)}${howKnown(rowsOfComponent)}`);
+      add(component, rowsOfComponent, `${plain(rowsOfComponent[0]!.sub_component)}${howKnown(rowsOfComponent)}`);
       continue;
     }
     add(component, rowsOfComponent, '');
-    for (const parts of large) add(`  ${words(parts[0]!.sub_component)}`, parts, phasesOf(parts) + howKnown(parts));
+    for (const parts of large) add(`  ${plain(parts[0]!.sub_component)}`, parts, phasesOf(parts) + howKnown(parts));
     if (small.length > 0) add(`  ${formatCount(small.length)} smaller`, small.flat(), '');
   }
   return table(
@@ -120,10 +118,8 @@ function componentTable(device: AttributedDevice): string {
   );
 }
 
-const words = (name: string): string => name.replaceAll('_', ' ');
-
 function phasesOf(parts: readonly ComponentBytes[]): string {
-  return [...new Set(parts.map((part) => words(part.phase)))].filter((phase) => phase !== 'unknown').join(', ');
+  return [...new Set(parts.map((part) => plain(part.phase)))].filter((phase) => phase !== 'unknown').join(', ');
 }
 
 /** Only what is not plainly a rule's. */
@@ -131,7 +127,7 @@ function howKnown(parts: readonly ComponentBytes[]): string {
   const inferred = parts.filter(({ by }) => by === 'inference');
   if (inferred.length === 0) return '';
   const by = [
-    ...new Set(inferred.map(({ rules }) => words((rules[0] ?? '').replace(/^inference\./, '')).replaceAll('-', ' '))),
+    ...new Set(inferred.map(({ rules }) => plain((rules[0] ?? '').replace(/^inference\./, '')).replaceAll('-', ' '))),
   ];
   return ` (by ${by.join(', ')})`;
 }

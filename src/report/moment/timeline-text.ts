@@ -22,10 +22,9 @@ import {
 } from '../chart.js';
 import { nvtxLines } from '../run/nvtx-lines.js';
 import { duration, stepLines } from '../run/step-table.js';
-import { screen } from '../screen.js';
 import { csvLine } from '../store/sql-text.js';
-import { keepEnd, printable, wrap } from '../table.js';
-import { bytesOr, clock, counted, paragraph, rankName } from '../text-pieces.js';
+import { keepEnd, printable } from '../table.js';
+import { bytesOr, clock, counted, paragraph, rankName, wrapped } from '../text-pieces.js';
 import { componentRows } from './component-chart.js';
 
 export interface TimelineLook {
@@ -114,7 +113,7 @@ function componentLines({ components, columns, column_count }: TimelineTrace, lo
         : `${' '.repeat(GUTTER - 1)}${axis}${row}`,
     ),
     `${'0'.padStart(GUTTER - 2)} ${corner}${floor.repeat(width)}`,
-    ...wrap(look.ascii ? legend.replaceAll('≤', '<=') : legend, screen.width, '  ').map((line, i) =>
+    ...wrapped(look.ascii ? legend.replaceAll('≤', '<=') : legend, '  ').map((line, i) =>
       i === 0 ? `  ${line}` : line,
     ),
   ];
@@ -311,8 +310,7 @@ function legendLines(trace: TimelineTrace): string[] {
   const span = first === null || range.last_time_us === null ? 0 : range.last_time_us - first;
   const after = (seq: number, timeUs: number | null): string =>
     `entry ${formatCount(seq)}${timeUs === null || first === null ? '' : `, +${duration(timeUs - first, span)}`}`;
-  const add = (sign: string, text: string): void =>
-    void pushAll(lines, wrap(`  ${sign}  ${text}`, screen.width, '     '));
+  const add = (sign: string, text: string): void => void pushAll(lines, wrapped(`  ${sign}  ${text}`, '     '));
   const reached = (peak: TimelinePeak): string =>
     peak.first_seq === range.first_seq ? 'from the start on' : `first after ${peakEntry(peak, after)}`;
   add('P', `peak: ${formatBytes(marks.peak_active.bytes)} active, ${reached(marks.peak_active)}`);

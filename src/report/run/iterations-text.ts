@@ -2,10 +2,9 @@
 import { pushAll } from '../../model/lists.js';
 import type { IterationSummary, IterationsResult } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
 import { csvLine } from '../store/sql-text.js';
-import { printable, right, tableOf, wrap } from '../table.js';
-import { countOr, figure, grouped, paragraph, stepTime, UNKNOWN } from '../text-pieces.js';
+import { printable, right, tableOf } from '../table.js';
+import { countOr, figure, grouped, paragraph, stepTime, UNKNOWN, wrapped } from '../text-pieces.js';
 
 const COLUMNS = [
   'attempt',
@@ -67,7 +66,7 @@ function summaryLines(title: string, summary: IterationSummary): string[] {
   const without = `without the first line of each attempt (${formatCount(steady.left_out)} left out as warm-up): median ${stepTime(steady.median_step_ms)}, mean ${stepTime(steady.mean_step_ms)}, p95 ${stepTime(steady.p95_step_ms)}, ${stepTime(steady.min_step_ms)} to ${stepTime(steady.max_step_ms)}`;
   const tflops = steady.median_tflops_per_gpu ?? summary.median_tflops_per_gpu;
   return [
-    ...wrap(head, screen.width, '  '),
+    ...wrapped(head, '  '),
     ...(summary.timed > 0 ? paragraph(`  ${all}`) : []),
     ...(steady.timed > 0 ? paragraph(`  ${without}`) : []),
     ...(tflops === null ? [] : [`  throughput: median ${grouped(tflops, 1)} TFLOP/s/GPU`]),

@@ -2,9 +2,19 @@
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { DoubtfulReading, MemoryMetricResult, MemoryRank, MemoryResult } from '../../model/results/log.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
-import { left, printable, right, tableOf, wrap } from '../table.js';
-import { bytesOr, counted, countOr, figure, grouped, paragraph, rankList, rankWords, UNKNOWN } from '../text-pieces.js';
+import { left, printable, right, tableOf } from '../table.js';
+import {
+  bytesOr,
+  counted,
+  countOr,
+  figure,
+  grouped,
+  paragraph,
+  rankList,
+  rankWords,
+  UNKNOWN,
+  wrapped,
+} from '../text-pieces.js';
 
 /** More rows than a reader reads; `--rank` and `--json` have the rest. */
 const MOST_RANKS = 32;
@@ -61,9 +71,8 @@ export function doubtfulLines(readings: readonly DoubtfulReading[], indent: stri
     .flatMap(({ metric, rank, value, unit, reason, samples, file, line }) => {
       const more = samples > 1 ? `, and ${formatCount(samples - 1)} more` : '';
       const what = `${metric.replaceAll('_', ' ')} ${grouped(value, 1)} ${unit}`;
-      return wrap(
+      return wrapped(
         `${indent}doubtful · ${rankWords([rank])}: ${printable(what)} [${printable(file)} line ${formatCount(line)}]${more}: ${printable(reason)}; not counted`,
-        screen.width,
         `${indent}  `,
       );
     });
@@ -76,10 +85,8 @@ function sampledLines({ sampled }: MemoryResult): string[] {
   if (sampled === null) return [];
   const { devices, samples, files, max_used_bytes: bytes } = sampled;
   const where = files.length === 1 ? printable(files[0]!) : `${formatCount(files.length)} files`;
-  return wrap(
+  return wrapped(
     `  sampled, and so listed separately: ${formatCount(samples)} samples of ${counted(devices, 'device')} (${where}), at most ${formatBytes(bytes)} in use; peaks between two samples are not in it: mbforensics log outside`,
-    screen.width,
-    '  ',
   );
 }
 

@@ -1,8 +1,6 @@
 /** The open NVTX ranges at a moment of a memory snapshot. */
 import type { NvtxAt } from '../../model/results/nsys.js';
-import { screen } from '../screen.js';
-import { wrap } from '../table.js';
-import { shortText, UNKNOWN } from '../text-pieces.js';
+import { shortText, UNKNOWN, wrapped } from '../text-pieces.js';
 
 /** Most threads listed; a step runs on two. */
 const MOST_THREADS = 3;
@@ -15,10 +13,6 @@ export function nvtxLines(nvtx: NvtxAt | null | undefined, label = 'nvtx'): stri
   return nvtx.stacks.slice(0, MOST_THREADS).flatMap(({ thread, tid, ranges }) => {
     const path = ranges.map(({ text }) => text).join(' › ');
     const who = tid === null ? 'the process' : `thread ${thread ?? tid ?? UNKNOWN}`;
-    return wrap(
-      `  ${label.padEnd(9)}  ${shortText(path, 150)} (${shortText(who, 40)}; ${clock})`,
-      screen.width,
-      '             ',
-    );
+    return wrapped(`  ${label.padEnd(9)}  ${shortText(path, 150)} (${shortText(who, 40)}; ${clock})`, '             ');
   });
 }

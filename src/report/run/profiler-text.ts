@@ -3,9 +3,8 @@ import { pushAll } from '../../model/lists.js';
 import type { ProfilerMemoryResult, ProfilerMoment, ProfilerTimeline } from '../../model/results/profiler.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { ProfilerCategory } from '../../model/vocabulary.js';
-import { screen } from '../screen.js';
-import { left, printable, right, table, tableOf, wrap } from '../table.js';
-import { grouped, paragraph, rankName, UNKNOWN } from '../text-pieces.js';
+import { left, printable, right, table, tableOf } from '../table.js';
+import { grouped, paragraph, rankName, UNKNOWN, wrapped } from '../text-pieces.js';
 
 const BAR = 24;
 
@@ -40,7 +39,7 @@ function timelineText(timeline: ProfilerTimeline): string {
   const negative = timeline.categories.filter((category) => category.min_bytes < 0);
   for (const { category, min_bytes } of negative) {
     const text = `  ${words(category)} falls to ${formatBytes(min_bytes)}: the profiler lost track of what it was, so its split by category is approximate`;
-    pushAll(lines, ['', ...wrap(text, screen.width, '    ')]);
+    pushAll(lines, ['', ...wrapped(text, '    ')]);
   }
   return lines.join('\n');
 }

@@ -1,9 +1,9 @@
 /** Advice as Markdown: what to do with the lines to paste, every alternative with its price, the rest folded away. */
 import type { AdviceFix, AdviseResult, PasteLines } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
-import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
+import { mdCode, mdDetails, mdFence, mdItems, mdLine, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
-import { counted } from '../text-pieces.js';
+import { counted, plain } from '../text-pieces.js';
 import { costSource, percentText, savingWords } from '../verdict/action-words.js';
 
 export interface AdviseMarkdownOptions {
@@ -11,8 +11,6 @@ export interface AdviseMarkdownOptions {
   /** One fix in full instead of the page. */
   readonly fix?: string | undefined;
 }
-
-const words = (text: string): string => text.replaceAll('_', ' ');
 
 export function adviseMarkdown(result: AdviseResult, options: AdviseMarkdownOptions): string {
   const chosenFix = options.fix === undefined ? undefined : result.fixes.find(({ id }) => id === options.fix);
@@ -23,7 +21,7 @@ export function adviseMarkdown(result: AdviseResult, options: AdviseMarkdownOpti
 function pageLines(result: AdviseResult, options: AdviseMarkdownOptions): string[] {
   const { cause, detail, confidence, rank, run, fixes } = result;
   const isSure = cause !== 'undecided' && cause !== 'not_oom';
-  const verdict = `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const verdict = `${plain(cause)}${detail === null ? '' : ` (${plain(detail)})`}`;
   const shortfall = result.shortfall_bytes === null ? '' : `short by ${formatBytes(result.shortfall_bytes)}: `;
   const forbidden = fixes.filter(({ status }) => status === 'forbidden');
   const facts = [
@@ -37,7 +35,7 @@ function pageLines(result: AdviseResult, options: AdviseMarkdownOptions): string
     `Run ${mdCode(run)}${rank === null ? '' : `, rank ${rank}`}`,
     '',
     mdLine(result.summary),
-    ...itemLines(facts),
+    ...mdItems(facts),
     ...actionLines(result, options),
     ...tableLines(fixes),
     ...mdDetails(
@@ -65,10 +63,6 @@ function pageLines(result: AdviseResult, options: AdviseMarkdownOptions): string
       result.limits.map((text) => `- ${mdLine(text)}`),
     ),
   ];
-}
-
-function itemLines(texts: readonly string[]): string[] {
-  return texts.length === 0 ? [] : ['', ...texts.map((text) => `- ${mdLine(text)}`)];
 }
 
 function actionLines({ plan, actions, fixes, cause, next }: AdviseResult, options: AdviseMarkdownOptions): string[] {
@@ -103,7 +97,7 @@ function pasteLines(paste: PasteLines, wanted: readonly (keyof PasteLines)[], in
   return wanted.flatMap((name) => {
     if (paste[name].length === 0) return [];
     const isShell = name === 'sbatch' || name === 'megatron_lm' || name === 'trainer';
-    const title = TITLES[name] ?? words(name);
+    const title = TITLES[name] ?? plain(name);
     return ['', `${indent}${title}`, '', ...mdFence(paste[name], isShell ? 'sh' : 'python', indent)];
   });
 }
@@ -144,7 +138,7 @@ function fixLines(fix: AdviceFix, options: AdviseMarkdownOptions): string[] {
     `## mbforensics advise: ${mdText(fix.id)}, ${fix.status}`,
     '',
     mdLine(fix.title),
-    ...itemLines([
+    ...mdItems([
       ...(fix.forbidden_by === null ? [] : [`forbidden by ${fix.forbidden_by}: ${fix.forbidden_text ?? ''}`]),
       `saves ${bytes === null || bytes <= 0 ? '' : `${formatBytes(bytes)}${enough}: `}${fix.saving_text}`,
       `costs ${cost === null ? '' : `${percentText(cost)} (${costSource(fix)}): `}${fix.cost_text}`,

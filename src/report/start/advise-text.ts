@@ -11,10 +11,9 @@ import type {
   SymptomHit,
 } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
-import { printable, wrap } from '../plain-text.js';
-import { screen } from '../screen.js';
+import { printable } from '../plain-text.js';
 import { left, right, tableOf } from '../table.js';
-import { labelled, paragraph } from '../text-pieces.js';
+import { labelled, paragraph, plain, titled, wrapped } from '../text-pieces.js';
 import { costSource, percentText, savingWords } from '../verdict/action-words.js';
 
 export interface AdviseTextOptions {
@@ -43,15 +42,16 @@ export function adviseText(result: AdviseResult, options: AdviseTextOptions): st
     ...forbiddenLines(result.fixes),
     ...nonFixLines(result.non_fixes),
     ...symptomLines(result.symptoms),
-    ...section('not known', result.limits),
+    ...titled(
+      'not known',
+      result.limits.flatMap((item) => paragraph(`  · ${printable(item)}`)),
+    ),
   ].join('\n')}\n`;
 }
 
-const words = (text: string): string => text.replaceAll('_', ' ');
-
 function headLines(result: AdviseResult): string[] {
   const { cause, detail, confidence, rank, run } = result;
-  const verdict = `${words(cause)}${detail === null ? '' : ` (${words(detail)})`}`;
+  const verdict = `${plain(cause)}${detail === null ? '' : ` (${plain(detail)})`}`;
   const sure = cause === 'undecided' || cause === 'not_oom' ? '' : `, confidence ${confidence}`;
   const where = rank === null ? '' : ` · rank ${rank}`;
   const short =
@@ -60,7 +60,7 @@ function headLines(result: AdviseResult): string[] {
       : labelled('short by', `${formatBytes(result.shortfall_bytes)}: ${result.shortfall_text}`);
   return [
     `ADVICE   ${verdict}${sure}${where} · run ${printable(run)}`,
-    ...wrap(`         ${printable(result.summary)}`, screen.width, '         '),
+    ...wrapped(`         ${printable(result.summary)}`, '         '),
     ...(short.length + result.to_come_bytes > 0 || result.published_case !== null ? [''] : []),
     ...short,
     ...(result.to_come_bytes === 0 ? [] : labelled('to come', result.to_come_text)),
@@ -75,11 +75,11 @@ function doLines(result: AdviseResult, options: AdviseTextOptions): string[] {
     const chosen = ids.flatMap((id) => fixes.filter((fix) => fix.id === id));
     const isPlan = plan !== null && chosen.length > 0;
     return [
-      wrap(`         ${printable(next[i]!)}`, screen.width, '           '),
+      wrapped(`         ${printable(next[i]!)}`, '           '),
       ...chosen.flatMap((fix) =>
-        fix.requires.map((text) => wrap(`           needs: ${printable(text)}`, screen.width, '             ')),
+        fix.requires.map((text) => wrapped(`           needs: ${printable(text)}`, '             ')),
       ),
-      ...(isPlan && chosen.length > 1 ? [wrap(`           ${planText(plan)}`, screen.width, '           ')] : []),
+      ...(isPlan && chosen.length > 1 ? [wrapped(`           ${planText(plan)}`, '           ')] : []),
       ...(chosen.length === 0 ? [] : [pasteLinesOf(isPlan ? plan.paste : chosen[0]!.paste, options.paste)]),
     ].flat();
   });
@@ -136,50 +136,39 @@ function tableLines({ fixes }: AdviseResult): string[] {
 
 function forbiddenLines(fixes: readonly AdviceFix[]): string[] {
   const forbidden = fixes.filter(({ status }) => status === 'forbidden');
-  if (forbidden.length === 0) return [];
-  return [
-    '',
+  return titled(
     'forbidden by this configuration',
-    ...forbidden.flatMap(({ id, forbidden_by: rule, forbidden_text: text }) =>
+    forbidden.flatMap(({ id, forbidden_by: rule, forbidden_text: text }) =>
       paragraph(`  ✗ ${id}: ${rule}: ${printable(text ?? '')}`),
     ),
-  ];
+  );
 }
 
 function nonFixLines(nonFixes: readonly NonFix[]): string[] {
-  if (nonFixes.length === 0) return [];
-  return [
-    '',
+  return titled(
     'will not help',
-    ...nonFixes.flatMap(({ title, why, evidence }) =>
+    nonFixes.flatMap(({ title, why, evidence }) =>
       paragraph(`  · ${title}: ${printable(why)}${evidence.map(({ text }) => ` Measured: ${text}.`).join('')}`),
     ),
-  ];
+  );
 }
 
 function symptomLines(symptoms: readonly SymptomHit[]): string[] {
-  if (symptoms.length === 0) return [];
-  return [
-    '',
+  return titled(
     'symptoms of the guides that this run shows',
-    ...symptoms.flatMap(({ id, symptom, seen, confirmation, confirmation_text: how, fix }) =>
-      wrap(
+    symptoms.flatMap(({ id, symptom, seen, confirmation, confirmation_text: how, fix }) =>
+      wrapped(
         `  ${id} ${printable(symptom)}: ${printable(seen)}. ${confirmation}: ${printable(how)}. Fix: ${printable(fix)}`,
-        screen.width,
         '     ',
       ),
     ),
-  ];
-}
-
-function section(title: string, items: readonly string[]): string[] {
-  return items.length === 0 ? [] : ['', title, ...items.flatMap((item) => paragraph(`  · ${printable(item)}`))];
+  );
 }
 
 function fixLines(fix: AdviceFix, options: AdviseTextOptions): string[] {
   return [
     `FIX      ${fix.id} · ${fix.status}${fix.forbidden_by === null ? '' : ` by ${fix.forbidden_by}`}`,
-    ...wrap(`         ${printable(fix.title)}`, screen.width, '         '),
+    ...wrapped(`         ${printable(fix.title)}`, '         '),
     '',
     ...(fix.forbidden_text === null ? [] : labelled('forbidden', printable(fix.forbidden_text))),
     ...labelled('saves', gainText(fix)),

@@ -1,7 +1,9 @@
 /** The first screen as Markdown: for an issue, a pull request or a chat. The evidence is folded. */
+
 import type { DiagnoseResult, VerdictResult } from '../../model/results/common.js';
-import { mdCode, mdDetails, mdFence, mdLine, mdTable, mdText } from '../markdown.js';
+import { mdCode, mdDetails, mdFence, mdItems, mdLine, mdTable, mdText } from '../markdown.js';
 import { left, right } from '../table.js';
+import { titled } from '../text-pieces.js';
 import { accountBar, accountRows } from './account-text.js';
 import {
   answerOf,
@@ -36,14 +38,14 @@ export function diagnoseMarkdown(result: DiagnoseResult): string {
     ...answerLines(first, result),
     ...(pasted.length === 0 && texts.length === 0 ? [] : ['', '**Fix**']),
     ...(pasted.length === 0 ? [] : ['', ...mdFence(pasted, '')]),
-    ...items(texts),
-    ...titled('Why', items(isRunAnswer(first, result) ? [] : reasons(first))),
-    ...titled('Memory', memoryLines(result)),
-    ...titled('Run', items(shownRun(first, result).map(({ label, text }) => `${label.toLowerCase()}: ${text}`))),
-    ...titled('Largest live sites', siteLines(result)),
-    ...titled('Also', items(otherTexts(others, first, result))),
-    ...titled('Unknown', items(unknownTexts(first, result))),
-    ...titled('Not read', items(failedTexts(result))),
+    ...mdItems(texts),
+    ...titled('**Why**', mdItems(isRunAnswer(first, result) ? [] : reasons(first))),
+    ...titled('**Memory**', memoryLines(result)),
+    ...titled('**Run**', mdItems(shownRun(first, result).map(({ label, text }) => `${label.toLowerCase()}: ${text}`))),
+    ...titled('**Largest live sites**', siteLines(result)),
+    ...titled('**Also**', mdItems(otherTexts(others, first, result))),
+    ...titled('**Unknown**', mdItems(unknownTexts(first, result))),
+    ...titled('**Not read**', mdItems(failedTexts(result))),
     ...mdDetails('all evidence', mdFence(evidenceLines(first, others, result), 'text')),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
@@ -54,14 +56,6 @@ function answerLines(first: VerdictResult, result: DiagnoseResult): string[] {
   const [title = '', ...more] = texts;
   const name = label === 'STATE' ? 'State' : 'Verdict';
   return [`**${name}: ${mdText(title)}.**${more.map((text) => ` ${mdText(text)}`).join('.')}`];
-}
-
-function titled(title: string, lines: readonly string[]): string[] {
-  return lines.length === 0 ? [] : ['', `**${title}**`, ...lines];
-}
-
-function items(texts: readonly string[]): string[] {
-  return texts.length === 0 ? [] : ['', ...texts.map((text) => `- ${mdLine(text)}`)];
 }
 
 function memoryLines({ verdicts: [first] }: DiagnoseResult): string[] {

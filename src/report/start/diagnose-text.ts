@@ -2,11 +2,13 @@
  * The first screen, for an engineer who has ten seconds: VERDICT, FIX, WHY, MEMORY, SITES, UNKNOWN, NEXT. At most
  * {@link HEIGHT} lines; `--full` adds all evidence below it (`evidence-text.ts`).
  */
+
 import { maxOf, pushAll } from '../../model/lists.js';
 import type { DiagnoseResult, VerdictResult as Verdict } from '../../model/results/common.js';
 import { keepEnd, printable, wrap } from '../plain-text.js';
 import { bold, cyan, green, red, screen, yellow } from '../screen.js';
 import { clip, LONGEST_WORD, tidy } from '../screen-lines.js';
+import { wrapped } from '../text-pieces.js';
 import { accountBar } from './account-text.js';
 import {
   answerOf,
@@ -72,7 +74,7 @@ const GIVE_WAY = [
 export function diagnoseText(result: DiagnoseResult, target: DiagnosedTarget = {}): string {
   const [first, ...others] = result.verdicts;
   const sections = first === undefined ? emptySections(result, target) : sectionsOf(first, others, result, target);
-  const head = clip(wrap(headline(first, result), screen.width), 1, screen.width);
+  const head = clip(wrapped(headline(first, result), ''), 1, screen.width);
   const isShort = first !== undefined && isMessageAlone(first, result) && screen.width >= MESSAGE_WIDTH;
   const hasSite = first?.evidence.some(({ about }) => about === 'site') === true;
   const leavesOut = first?.evidence.some(({ kind }) => kind === 'impossible_figures') === true;

@@ -14,11 +14,11 @@ import {
 } from '../../model/results/lint.js';
 import { VERSION_NAMES } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
-import { keepEnd, printable, wrap } from '../plain-text.js';
+import { keepEnd, printable } from '../plain-text.js';
 import { screen } from '../screen.js';
 import { tidy } from '../screen-lines.js';
 import { screenText } from '../screen-text.js';
-import { counted, labelled, paragraph, shortText } from '../text-pieces.js';
+import { counted, labelled, paragraph, shortText, wrapped } from '../text-pieces.js';
 
 const INDENT = '  ';
 /** Inside a block: the framework's message, the fix. */
@@ -67,7 +67,7 @@ function headLines({ subject, framework, versions, device, environment }: LintRe
     device === null ? 'device unknown' : shortText(device, 40),
     { whole: 'environment captured', partial: 'environment known in part', none: 'environment unknown' }[environment],
   ];
-  return [...wrap(names.join(', '), screen.width, INDENT), ...packed(known)];
+  return [...wrapped(names.join(', '), INDENT), ...packed(known)];
 }
 
 /** Pieces on shared lines, none broken. */
@@ -87,10 +87,8 @@ function block(finding: LintFinding): string[] {
   return [
     '',
     ...paragraph(`${severity.padEnd(7)}  ${rule}  ${placeOf(finding)}`.trimEnd()),
-    ...wrap(`${INDENT}${factWords(finding)}`.trimEnd(), screen.width, INDENT.repeat(2)).filter(
-      (line) => line.trim() !== '',
-    ),
-    ...wrap(`${INDENT}${tidy(message)}`, screen.width, INDENT),
+    ...wrapped(`${INDENT}${factWords(finding)}`.trimEnd(), INDENT.repeat(2)).filter((line) => line.trim() !== ''),
+    ...wrapped(`${INDENT}${tidy(message)}`, INDENT),
     ...(error === null ? [] : labelled('says', `"${tidy(error)}"`, LABEL)),
     ...(accepted === null ? [] : labelled('but', acceptedWords(accepted, finding.file), LABEL)),
     ...labelled('fix', tidy(fix), LABEL),
@@ -189,7 +187,7 @@ function unknownLines({ unknown }: LintResult): string[] {
   return [
     '',
     ...paragraph(`${lead}: ${shown.join('; ')}`),
-    ...(options.length === 0 ? [] : wrap(`${INDENT}to decide more: ${options.join(', ')}`, screen.width, INDENT)),
+    ...(options.length === 0 ? [] : wrapped(`${INDENT}to decide more: ${options.join(', ')}`, INDENT)),
   ];
 }
 
@@ -221,11 +219,7 @@ function releaseLines({ unknown }: LintResult): string[] {
     .flatMap(({ rule, message, needs, facts }) => [
       '',
       ...paragraph(`undecided  ${rule}  ${placeOf(facts.find(({ file }) => file !== null)!)}`.trimEnd()),
-      ...wrap(
-        `${INDENT}an error in some releases, and ${needs.join(', ')} is unknown: ${tidy(message)}`,
-        screen.width,
-        INDENT,
-      ),
+      ...wrapped(`${INDENT}an error in some releases, and ${needs.join(', ')} is unknown: ${tidy(message)}`, INDENT),
     ]);
 }
 

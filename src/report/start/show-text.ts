@@ -4,8 +4,8 @@ import type { AccountingPart, AccountingTotal, EvidenceResult, ShowResult } from
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { sqlTable } from '../store/sql-text.js';
-import { left, printable, right, table, wrap } from '../table.js';
-import { paragraph, rankName } from '../text-pieces.js';
+import { left, printable, right, table } from '../table.js';
+import { paragraph, plain, rankName, wrapped } from '../text-pieces.js';
 import { type DiagnosedTarget, withTarget } from './diagnosis-parts.js';
 
 /** Frames of a stack beyond these are the launcher's. */
@@ -32,8 +32,8 @@ function headOf({ run, verdict, verdicts, rank, device, cause }: ShowResult): st
 function listOf(result: ShowResult, handles: readonly EvidenceResult[], target: DiagnosedTarget): string[] {
   const lines: string[] = [''];
   for (const { id, text, source } of handles) {
-    pushAll(lines, wrap(`  ${id.padEnd(5)}${printable(text)}`, screen.width, ' '.repeat(7)));
-    pushAll(lines, wrap(`${' '.repeat(7)}[${printable(source)}]`, screen.width, ' '.repeat(8)));
+    pushAll(lines, wrapped(`  ${id.padEnd(5)}${printable(text)}`, ' '.repeat(7)));
+    pushAll(lines, wrapped(`${' '.repeat(7)}[${printable(source)}]`, ' '.repeat(8)));
   }
   const number = result.verdict === 1 ? '' : ` --verdict ${result.verdict}`;
   const [first] = handles;
@@ -52,13 +52,12 @@ function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult[
     const needs = test.outcome === 'not_testable' ? 'needs ' : '';
     pushAll(
       lines,
-      wrap(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, screen.width, ' '.repeat(13)),
+      wrapped(`${label}${test.cause.replaceAll('_', ' ')}: ${needs}${printable(test.text)}`, ' '.repeat(13)),
     );
     const numbers = Object.entries(test.numbers).map(([name, value]) =>
-      name.endsWith('_bytes') ? `${words(name.slice(0, -6))} ${formatBytes(value)}` : `${words(name)} ${value}`,
+      name.endsWith('_bytes') ? `${plain(name.slice(0, -6))} ${formatBytes(value)}` : `${plain(name)} ${value}`,
     );
-    if (numbers.length > 0)
-      pushAll(lines, wrap(`${' '.repeat(13)}${numbers.join(' · ')}`, screen.width, ' '.repeat(13)));
+    if (numbers.length > 0) pushAll(lines, wrapped(`${' '.repeat(13)}${numbers.join(' · ')}`, ' '.repeat(13)));
   }
   if (missing.length > 0) pushAll(lines, ['', '  not known', ...missing.flatMap((text) => item(text))]);
   if (combination.length > 0)
@@ -66,13 +65,11 @@ function testsOf({ tests, missing, combination, rules }: NonNullable<ShowResult[
   return [...lines, '', '  all rules, in the order they are applied', ...rules.flatMap(({ text }) => item(text))];
 }
 
-const words = (name: string): string => name.replaceAll('_', ' ');
-
 function item(text: string): string[] {
   return paragraph(`    ${printable(text)}`);
 }
 
-const FRAMEWORKS = [
+export const FRAMEWORKS = [
   ['megatron_bridge', 'Megatron Bridge'],
   ['nemo', 'NeMo'],
   ['megatron_lm', 'Megatron-LM'],
@@ -83,7 +80,7 @@ function capturesOf(captures: NonNullable<ShowResult['captures']>): string[] {
   if (captures.length === 0) return ['', '  every test ran: nothing has to be captured'];
   return captures.flatMap(({ title, settles, lines }) => [
     '',
-    ...paragraph(`  ${printable(title)} (settles: ${settles.map(words).join(', ')})`),
+    ...paragraph(`  ${printable(title)} (settles: ${settles.map(plain).join(', ')})`),
     // Lines to paste are not wrapped.
     ...FRAMEWORKS.flatMap(([key, name]) => [`    ${name}`, ...lines[key].map((line) => `      ${line}`)]),
   ]);
@@ -125,8 +122,8 @@ function row(name: string, { bytes, source }: AccountingPart, indent: string): s
 function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult): string[] {
   const lines = [
     '',
-    ...wrap(`  ${id.padEnd(5)}${printable(text)}`, screen.width, ' '.repeat(7)),
-    ...wrap(`${' '.repeat(7)}[${printable(source)}]`, screen.width, ' '.repeat(8)),
+    ...wrapped(`  ${id.padEnd(5)}${printable(text)}`, ' '.repeat(7)),
+    ...wrapped(`${' '.repeat(7)}[${printable(source)}]`, ' '.repeat(8)),
     ...quoted(result),
     ...stack(result),
   ];
@@ -150,7 +147,7 @@ function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult
         .map((line) => `    ${line}`),
     );
   if (result.rows_left_out > 0) lines.push(`    ${formatCount(result.rows_left_out)} more; --limit 0 prints all`);
-  const params = Object.entries(query.params).map(([name, value]) => `$${name} = ${printable(literal(value))}`);
+  const params = Object.entries(query.params).map((param) => printable(paramText(param)));
   pushAll(lines, ['', ...paragraph(`  query ${query.name} with ${params.join(', ')}`)]);
   pushAll(
     lines,
@@ -159,16 +156,16 @@ function entryOf({ id, text, source, about }: EvidenceResult, result: ShowResult
   return lines;
 }
 
-function literal(value: string | number | null): string {
-  if (value === null) return 'NULL';
-  return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
+/** `$rank = 3`, as SQL has it. */
+export function paramText([name, value]: readonly [name: string, value: string | number | null]): string {
+  return `$${name} = ${typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : (value ?? 'NULL')}`;
 }
 
 function shortCell(cell: unknown): unknown {
   return typeof cell === 'string' && cell.length > LONGEST_CELL ? `${cell.slice(0, LONGEST_CELL - 1)}…` : cell;
 }
 
-const WHY_NO_LINES = {
+export const WHY_NO_LINES = {
   changed: 'the file has changed since it was read: its lines are not quoted',
   gone: 'the file is gone: its lines cannot be quoted',
   unreadable: 'the file cannot be read any more: its lines cannot be quoted',
@@ -185,7 +182,7 @@ function quoted({ text, evidence }: ShowResult): string[] {
     const start = `  ${number === at ? '>' : ' '} ${formatCount(number).padStart(width)}  `;
     const body = printable(line.replaceAll('\t', '    '));
     // The line itself whole, its neighbours as far as one line goes.
-    if (number === at) return wrap(`${start}${body}`, screen.width, ' '.repeat(start.length)).join('\n');
+    if (number === at) return wrapped(`${start}${body}`, ' '.repeat(start.length)).join('\n');
     return `${start}${body.length > screen.width - start.length ? `${body.slice(0, screen.width - start.length - 1)}…` : body}`.trimEnd();
   });
   const note = text.status === 'same_size' ? ['  (a large file: only its size was compared)'] : [];

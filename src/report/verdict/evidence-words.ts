@@ -4,11 +4,11 @@ import { DRIVER_OWNER_WORDS, type DriverOwner } from '../../model/results/nsys.j
 import type { Item } from '../../model/statement.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import type { Evidence, EvidenceKind } from '../../model/verdict.js';
+import { plain } from '../text-pieces.js';
 import {
   ACTIVITY_WORDS,
   listed,
   PART_WORDS,
-  plain,
   requestOf,
   SITE_WORDS,
   shortOf,

@@ -1,4 +1,5 @@
 /** A verdict with its sentences: what `--json` prints, and what screens are made of. */
+
 import { type Place, placeText } from '../../model/place.js';
 import type {
   AccountingPart,
@@ -23,12 +24,13 @@ import type {
   TotalKind,
   Verdict,
 } from '../../model/verdict.js';
+import { plain } from '../text-pieces.js';
 import { actionTexts } from './action-words.js';
 import { CAPTURES } from './capture-lines.js';
 import { doubtTexts, summaryText, testText } from './cause-words.js';
 import { evidenceText } from './evidence-words.js';
 import { stepText } from './step-words.js';
-import { plain, type View, viewOf, type Words } from './words.js';
+import { type View, viewOf, type Words } from './words.js';
 
 export function wordDiagnosis({ verdicts, ...diagnosis }: Diagnosis): DiagnoseResult {
   const { advice } = diagnosis;

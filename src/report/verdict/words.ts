@@ -1,6 +1,8 @@
 /** What sentences are made of: the figures of a statement, by name. */
+
 import type { Figures, Item } from '../../model/statement.js';
 import { formatBytes, formatCount } from '../../model/units.js';
+import { plain } from '../text-pieces.js';
 
 export interface View {
   readonly items: readonly Item[];
@@ -51,9 +53,6 @@ export const PART_WORDS: Readonly<Record<string, string>> = {
   sibling_processes: 'of other ranks on this device',
   other_processes: 'of other processes',
 };
-
-/** `external_pressure` → `external pressure`. */
-export const plain = (code: string): string => code.replaceAll('_', ' ');
 
 /** A cause, or the detail of one: `not an OOM`, `host OOM`, `external pressure`, `NCCL`. */
 export const causeName = (code: string): string => CAUSE_NAMES[code] ?? plain(code);

@@ -2,9 +2,8 @@
 import { groupBy } from '../../model/group-by.js';
 import type { ComponentResidual, DeviceResidual, LineResidual, ResidualResult } from '../../model/results/residual.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
-import { keepEnd, left, printable, right, tableOf, wrap } from '../table.js';
-import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN } from '../text-pieces.js';
+import { keepEnd, left, printable, right, tableOf } from '../table.js';
+import { afterEntry, labelledList, paragraph, rankName, signedBytes, UNKNOWN, wrapped } from '../text-pieces.js';
 
 export function residualText(result: ResidualResult): string {
   const { run, no_estimate, devices, lines } = result;
@@ -17,10 +16,8 @@ export function residualText(result: ResidualResult): string {
   if (blocks.length === 0) blocks.push('no snapshot of a known stage and no memory line to compare with');
   blocks.push(
     labelledList('assumed', result.assumptions, 14).join('\n'),
-    wrap(
+    wrapped(
       '  theory alone never shows why a run failed: a published run was estimated at 73.8 GiB and took 54.8',
-      screen.width,
-      '  ',
     ).join('\n'),
   );
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
@@ -34,13 +31,11 @@ function deviceText(device: DeviceResidual): string {
   const unknown =
     device.unknown_bytes === 0
       ? []
-      : wrap(`  ${formatBytes(device.unknown_bytes)} measured are of an unknown component`, screen.width, '  ');
+      : wrapped(`  ${formatBytes(device.unknown_bytes)} measured are of an unknown component`, '  ');
   return [
     `${printable(device.path)} · ${rank}${stage} · device ${device.device}`,
-    ...wrap(
+    ...wrapped(
       `  at ${device.moment}, ${at} (${device.phase.replaceAll('_', ' ')}): ${formatBytes(device.measured_bytes)} live against ${formatBytes(device.estimated_bytes)} estimated for the ${device.estimate_moment.replaceAll('_', ' ')}${first}`,
-      screen.width,
-      '  ',
     ),
     tableOf(device.components, [
       right('residual', (row) => signedBytes(row.residual_bytes)),

@@ -9,9 +9,8 @@ import type {
   WhatIfRow,
 } from '../../model/results/replay.js';
 import { formatBytes, formatCount } from '../../model/units.js';
-import { screen } from '../screen.js';
-import { keepEnd, left, printable, right, table, wrap } from '../table.js';
-import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN } from '../text-pieces.js';
+import { keepEnd, left, printable, right, table } from '../table.js';
+import { bytesOr, counted, hanging, paragraph, rankName, UNKNOWN, wrapped } from '../text-pieces.js';
 import { type AskedRow, answerText, askedRows, isStepShort } from './what-if-answer.js';
 
 const INDENT = ' '.repeat(13);
@@ -66,11 +65,10 @@ export function whatIfText(result: WhatIfResult): string {
   const like =
     step === null
       ? []
-      : wrap(
+      : wrapped(
           `A step like the last whole one peaks at ${formatBytes(step.peak_bytes)} live${step.outcome === 'unlike' ? ', but this step requests other memory' : ''}.`,
-          screen.width,
         );
-  pushAll(lines, ['', ...wrap(result.caveat, screen.width), ...like]);
+  pushAll(lines, ['', ...wrapped(result.caveat, ''), ...like]);
   return `${lines.join('\n')}\n`;
 }
 
@@ -259,15 +257,13 @@ function* editLines(edit: NonNullable<WhatIfResult['edit']>): Generator<string> 
 function peakLines(label: string, peak: WhatIfPeak): string[] {
   const where = peak.seq < 0 ? 'before the first entry' : `after entry ${formatCount(peak.seq)}`;
   return [
-    ...wrap(
+    ...wrapped(
       `  ${label.padEnd(11)}${OUTCOMES[peak.outcome]}; peak live ${formatBytes(peak.active_bytes)} ${where}, peak reserved ${formatBytes(peak.reserved_bytes)}`,
-      screen.width,
       INDENT,
     ),
     ...peak.sites.flatMap((site) =>
-      wrap(
+      wrapped(
         `${INDENT}${formatBytes(site.bytes).padStart(11)}  ${formatCount(site.count)} × ${printable(site.site)}`,
-        screen.width,
         INDENT,
       ),
     ),

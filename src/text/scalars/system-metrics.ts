@@ -1,20 +1,11 @@
-/**
- * System metrics of W&B's monitor: meanings and units of its names. The monitor polls at an interval (wandb-core every
- * 15 s; Python's took the mean of samples every 2 s over 30 s), so memory figures are gauges, and everything else is a
- * value.
- *
- * Upstream, by generation (numbers of versions [mem]): `wandb/sdk/internal/stats.py` (psutil and NVML, to 0.13.4),
- * `wandb/sdk/internal/system/assets/*.py` (to 0.18), `core/pkg/monitor/*.go` and `core/internal/monitor/*.go`
- * (wandb-core), `gpu_stats/src/gpu_nvidia.rs` (0.19), `xpu/src/*.rs` (0.30). Comments at the names state changes of
- * meaning between generations.
- */
+/** Rows of the system metrics of W&B's monitor: memory figures are gauges, and everything else is a value. */
+import { loadData } from '../../knowledge/load-data.js';
 import type { GaugeFinding, GaugeMetric, ValueFinding } from '../../model/log-rows.js';
-import { GIB, MIB } from '../../model/units.js';
+import { MIB } from '../../model/units.js';
 
 interface GaugeName {
   readonly metric: GaugeMetric;
-  /** Bytes of one unit. */
-  readonly unitBytes: number;
+  readonly unit: 'bytes' | 'MiB';
   readonly process?: string;
 }
 
@@ -27,70 +18,15 @@ interface ValueName {
 
 type Meaning = GaugeName | ValueName;
 
-/** `gpu.<index>.<name>`. The index is NVML's (or rocm-smi's), whatever CUDA_VISIBLE_DEVICES shows to the process. */
-const OF_DEVICE: Readonly<Record<string, Meaning>> = {
-  // nvmlDeviceGetMemoryInfo().used: all processes and contexts, and with NVML's first version of that call the driver's
-  // reserve too.
-  memoryAllocatedBytes: { metric: 'device_used', unitBytes: 1 },
-  // DCGM_FI_DEV_FB_* through a Prometheus query (`core/internal/monitor/dcgm_exporter.go`): MiB, whatever their names.
-  memoryUsed: { metric: 'device_used', unitBytes: MIB },
-  memoryTotal: { metric: 'device_total', unitBytes: MIB },
-  memoryFree: { metric: 'device_free', unitBytes: MIB },
-  // A percentage of the total. Without the total it cannot be converted to bytes, so it stays a percentage.
-  memoryAllocated: { name: 'gpu.memory_used_percent', unit: '%' },
-  // Time in which the memory controller was busy, not how full the memory is.
-  memory: { name: 'gpu.memory_activity', unit: '%' },
-  memoryReadWriteActivity: { name: 'gpu.memory_activity', unit: '%' },
-  gpu: { name: 'gpu.utilization', unit: '%' },
-  temp: { name: 'gpu.temperature', unit: '°C' },
-  memoryTemp: { name: 'gpu.memory_temperature', unit: '°C' },
-  powerWatts: { name: 'gpu.power', unit: 'W' },
-  powerPercent: { name: 'gpu.power_percent', unit: '%' },
-  enforcedPowerLimitWatts: { name: 'gpu.power_limit', unit: 'W' },
-  smClock: { name: 'gpu.sm_clock', unit: 'MHz' },
-  memoryClock: { name: 'gpu.memory_clock', unit: 'MHz' },
-  graphicsClock: { name: 'gpu.graphics_clock', unit: 'MHz' },
-  fanSpeed: { name: 'gpu.fan_speed', unit: '%' },
-  encoderUtilization: { name: 'gpu.encoder_utilization', unit: '%' },
-  correctedMemoryErrors: { name: 'gpu.corrected_memory_errors', unit: 'count' },
-  uncorrectedMemoryErrors: { name: 'gpu.uncorrected_memory_errors', unit: 'count' },
-  // smActive and its like are percent from NVML and a ratio from DCGM; pcieTxBytes bytes or MiB: kept without a unit,
-  // see `systemGauge`.
-};
-
-const OF_HOST: Readonly<Record<string, Meaning>> = {
-  // psutil's and gopsutil's RSS / 1024 / 1024: MiB, whatever the name. With `x_stats_track_process_tree` of all
-  // descendants together.
-  'proc.memory.rssMB': { metric: 'process_rss', unitBytes: MIB },
-  // W&B's own processes.
-  'wandb.memory.rssMB': { metric: 'process_rss', unitBytes: MIB, process: 'wandb' },
-  // `available`, not `free`: page cache counts. Under a cgroup with a limit, what the limit leaves (newer wandb-core).
-  'proc.memory.availableMB': { metric: 'host_free', unitBytes: MIB },
-  // Apple only.
-  'memory.used': { metric: 'host_used', unitBytes: 1 },
-  memory: { name: 'host.used_percent', unit: '%' },
-  memory_percent: { name: 'host.used_percent', unit: '%' },
-  'memory.used_percent': { name: 'host.used_percent', unit: '%' },
-  'swap.used': { name: 'host.swap_used', unit: 'bytes' },
-  'swap.used_percent': { name: 'host.swap_used_percent', unit: '%' },
-  'proc.memory.percent': { name: 'process.memory_percent', unit: '%' },
-  'proc.memory.oomKills': { name: 'host.oom_kills', unit: 'count' },
-  'proc.cpu.threads': { name: 'process.threads', unit: 'count' },
-  // Of all cores; of the whole host in `stats.py`, of the process since.
-  cpu: { name: 'cpu.utilization', unit: '%' },
-  disk: { name: 'disk.used_percent', unit: '%' },
-  // Since the monitor began.
-  'disk.in': { name: 'disk.read', unit: 'bytes', factor: MIB },
-  'disk.out': { name: 'disk.written', unit: 'bytes', factor: MIB },
-  'network.sent': { name: 'network.sent', unit: 'bytes' },
-  'network.recv': { name: 'network.received', unit: 'bytes' },
-};
-
-const OF_DISK: Readonly<Record<string, ValueName>> = {
-  usagePercent: { name: 'disk.used_percent', unit: '%' },
-  usageGB: { name: 'disk.used', unit: 'bytes', factor: GIB },
-  in: { name: 'disk.read', unit: 'bytes', factor: MIB },
-  out: { name: 'disk.written', unit: 'bytes', factor: MIB },
+/** `gpu.<index>.<name>`, names of the host, `disk.<path>.<name>`. */
+const {
+  device: OF_DEVICE,
+  host: OF_HOST,
+  disk: OF_DISK,
+} = loadData('system-metrics') as {
+  readonly device: Readonly<Record<string, Meaning>>;
+  readonly host: Readonly<Record<string, Meaning>>;
+  readonly disk: Readonly<Record<string, ValueName>>;
 };
 
 /** Exports put this before every name; the dot in files of the client, the slash in those of the server. */
@@ -151,10 +87,10 @@ function rowOf(
   if (!('metric' in meaning)) {
     return { row: 'value', name: meaning.name, value: value * (meaning.factor ?? 1), unit: meaning.unit, ...where };
   }
-  const { metric, unitBytes, process } = meaning;
+  const { metric, unit, process } = meaning;
+  const unitBytes = unit === 'bytes' ? 1 : MIB;
   const bytes = Math.round(value * unitBytes);
   if (bytes < 0 || bytes > MOST_BYTES) return null;
-  const unit = unitBytes === 1 ? 'bytes' : 'MiB';
   const precisionBytes = unitBytes === 1 ? 0 : halfDigit(value) * unitBytes;
   return {
     row: 'gauge',

@@ -2,9 +2,8 @@
 import { pushAll } from '../../../model/lists.js';
 import { DRIVER_OWNER_WORDS, type DriverOwner, type NsysDriverAccount } from '../../../model/results/nsys.js';
 import { formatBytes, formatCount } from '../../../model/units.js';
-import { screen } from '../../screen.js';
-import { left, printable, right, table, tableOf, wrap } from '../../table.js';
-import { paragraph, shortText, UNKNOWN } from '../../text-pieces.js';
+import { left, printable, right, table, tableOf } from '../../table.js';
+import { paragraph, shortText, UNKNOWN, wrapped } from '../../text-pieces.js';
 import { more, type NsysLook, seconds } from './pieces.js';
 
 export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): string[] {
@@ -62,29 +61,23 @@ export function accountLines(account: NsysDriverAccount, { limit }: NsysLook): s
 
 function* basisLines({ snapshot, alignment, torch_unseen_bytes, vmm_calls }: NsysDriverAccount): Generator<string> {
   if (snapshot === null) {
-    yield* wrap(
-      "    no memory snapshot of this process: which of it is PyTorch's is only guessed",
-      screen.width,
-      '    ',
-    );
+    yield* wrapped("    no memory snapshot of this process: which of it is PyTorch's is only guessed", '    ');
   } else if (alignment !== null) {
     const clocks =
       alignment.by === 'nominal'
         ? `clocks taken at their word (${alignment.pairs} segments found once on both sides)`
         : `clocks laid side by side by ${alignment.pairs} segments${correctionText(alignment.correction_us ?? 0)}, ±${Math.round(alignment.error_us ?? 0)} µs`;
-    yield* wrap(`    segments of ${printable(snapshot)}; ${clocks}`, screen.width, '    ');
+    yield* wrapped(`    segments of ${printable(snapshot)}; ${clocks}`);
   }
   if ((torch_unseen_bytes ?? 0) > 0) {
-    yield* wrap(
+    yield* wrapped(
       `    ${formatBytes(torch_unseen_bytes ?? 0)} of PyTorch's reserve were taken before the capture, or page by page: no allocation of the driver is behind them`,
-      screen.width,
       '    ',
     );
   }
   if (vmm_calls > 0) {
-    yield* wrap(
+    yield* wrapped(
       `    ${formatCount(vmm_calls)} calls mapped memory page by page (cuMemCreate, cuMemMap): such memory is in none of these sums`,
-      screen.width,
       '    ',
     );
   }
