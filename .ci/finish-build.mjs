@@ -72,7 +72,7 @@ const bundle = await rolldown({
 });
 await bundle.write({ dir: bundled, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' });
 for (const name of Object.keys(entries)) {
-  const load = "import { loadBundled } from '../cli/load-bundle.js';\n\n";
+  const load = "import { loadBundled } from '../src/cli/load-bundle.js';\n\n";
   const runs = name === 'program' ? 'export const { runProgram } = ' : '';
   writeFileSync(join(bundled, `${name}.js`), `${load}${runs}loadBundled('./${name}.cjs');\n`);
 }

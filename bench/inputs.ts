@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { oomMessage } from '../src/allocator/oom-message.js';
+import { oomMessage } from '../samples/generate/write/oom-message.js';
 import { GIB, KIB, MIB } from '../src/model/units.js';
 import { packageRoot } from '../src/store/load-queries.js';
 import { type BenchContext, requirePython, Skip } from './case.js';

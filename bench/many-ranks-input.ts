@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { oomMessage } from '../src/allocator/oom-message.js';
+import { oomMessage } from '../samples/generate/write/oom-message.js';
 import { GIB } from '../src/model/units.js';
 import { packageRoot } from '../src/store/load-queries.js';
 import type { BenchContext } from './case.js';

@@ -4,12 +4,11 @@
  */
 import type { CodeLine } from '../samples/generate/simulate/code-line.js';
 import type { RankProcess, Traceback } from '../samples/generate/simulate/rank-process.js';
+import { createDriver, settingsFromConf } from '../samples/generate/simulate/simulated-driver.js';
 import { pickle } from '../samples/generate/write/pickle-writer.js';
 import { snapshotValue } from '../samples/generate/write/snapshot-pickle.js';
 import type { Block } from '../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../src/allocator/caching/driver.js';
-import { settingsFromConf } from '../src/allocator/settings.js';
 import { KIB, MIB } from '../src/model/units.js';
 
 /** Parameters, gradients and optimizer state, made before the first step. */

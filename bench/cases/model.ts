@@ -1,7 +1,6 @@
+import { createDriver, settingsFromConf } from '../../samples/generate/simulate/simulated-driver.js';
 import type { Block } from '../../src/allocator/caching/block.js';
 import { CachingAllocator } from '../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../src/allocator/caching/driver.js';
-import { settingsFromConf } from '../../src/allocator/settings.js';
 import type { BenchContext, Case } from '../case.js';
 import { alternate } from '../measure.js';
 import type { Group } from '../report.js';

@@ -6,7 +6,7 @@
 
 import type { SegmentSnapshot } from '../../src/allocator/caching/caching-allocator.js';
 import type { AllocatorStatistics } from '../../src/allocator/caching/statistics.js';
-import type { OomReport } from '../../src/allocator/oom-message.js';
+import type { OomReport } from '../../src/allocator/oom-report.js';
 import type { Cause, CauseDetail } from '../../src/model/vocabulary.js';
 import type { CallPath } from './simulate/code-line.js';
 import type { OtherProcess } from './simulate/device-moment.js';

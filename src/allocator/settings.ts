@@ -2,7 +2,6 @@
  * Settings of PyTorch's CUDA caching allocator, and the sizes it works with. Upstream: torch
  * `c10/cuda/CUDACachingAllocator.cpp` (constants) and `c10/cuda/CUDAAllocatorConfig.cpp` (settings).
  */
-import { MbfError } from '../model/errors.js';
 import { MIB } from '../model/units.js';
 
 /** Every block is a multiple of this. */
@@ -155,13 +154,6 @@ export function confText(settings: AllocatorSettings): string {
     parts.push(`roundup_power2_divisions:${isUniform ? divisions[0] : `[${list}]`}`);
   }
   return parts.join(',');
-}
-
-/** The settings of a string that is known to be right. Throws MBF9001 with the first problem. */
-export function settingsFromConf(text: string): AllocatorSettings {
-  const { settings, problems } = readAllocConf(text);
-  if (problems.length > 0) throw new MbfError('MBF9001', `allocator settings ${JSON.stringify(text)}: ${problems[0]}`);
-  return settings;
 }
 
 /** `key:value` parts; commas inside brackets belong to the value. */

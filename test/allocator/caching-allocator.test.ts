@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { createDriver, settingsFromConf } from '../../samples/generate/simulate/simulated-driver.js';
+import { formatOomSize, oomMessage } from '../../samples/generate/write/oom-message.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../src/allocator/caching/driver.js';
-import { formatOomSize, oomMessage } from '../../src/allocator/oom-message.js';
 import { roundSize } from '../../src/allocator/rounding.js';
-import { DEFAULT_SETTINGS, readAllocConf, settingsFromConf } from '../../src/allocator/settings.js';
+import { DEFAULT_SETTINGS, readAllocConf } from '../../src/allocator/settings.js';
 import { GIB, KIB, MIB } from '../../src/model/units.js';
 
 function setUp(driver = createDriver({ totalBytes: 64 * GIB })) {

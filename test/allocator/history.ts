@@ -1,10 +1,10 @@
 /** Random histories over everything the allocator model can do, and what must hold after any of them. */
 import fc from 'fast-check';
 import { expect } from 'vitest';
+import { createDriver } from '../../samples/generate/simulate/simulated-driver.js';
 import { type Block, isExpandable, type PoolId } from '../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../src/allocator/caching/driver.js';
-import type { OomReport } from '../../src/allocator/oom-message.js';
+import type { OomReport } from '../../src/allocator/oom-report.js';
 import { allocationSize } from '../../src/allocator/rounding.js';
 import { type AllocatorSettings, readAllocConf } from '../../src/allocator/settings.js';
 import { ALLOCATOR_VARIANTS } from '../../src/allocator/variants.js';

@@ -1,7 +1,8 @@
 /** Every wording torch has had, from the model's numbers and back through the log parser. */
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../parsers/log/index.js';
-import { MORE_THAN_1EB_MESSAGE, type OomReport, type OomWording, oomMessage } from '../../src/allocator/oom-message.js';
+import { MORE_THAN_1EB_MESSAGE, type OomWording, oomMessage } from '../../samples/generate/write/oom-message.js';
+import type { OomReport } from '../../src/allocator/oom-report.js';
 import { GIB, MIB } from '../../src/model/units.js';
 
 const report: OomReport = {

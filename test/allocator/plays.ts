@@ -3,9 +3,9 @@
  * of the live bytes, without the walks that are tested with it.
  */
 import fc from 'fast-check';
+import { createDriver } from '../../samples/generate/simulate/simulated-driver.js';
 import type { Block } from '../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../src/allocator/caching/driver.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
 import type { FinalState } from '../../src/allocator/walk/backward-walk.js';

@@ -3,11 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { createDriver, settingsFromConf } from '../../samples/generate/simulate/simulated-driver.js';
 import type { Block, PoolId } from '../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../src/allocator/caching/driver.js';
-import type { OomReport } from '../../src/allocator/oom-message.js';
-import { settingsFromConf } from '../../src/allocator/settings.js';
+import type { OomReport } from '../../src/allocator/oom-report.js';
 import { ALLOCATOR_VARIANTS } from '../../src/allocator/variants.js';
 import { MIB } from '../../src/model/units.js';
 

@@ -1,6 +1,6 @@
 /** The sums that make a cause true, from the allocator's own state. */
 import type { SegmentSnapshot } from '../../../src/allocator/caching/caching-allocator.js';
-import type { OomReport } from '../../../src/allocator/oom-message.js';
+import type { OomReport } from '../../../src/allocator/oom-report.js';
 import type { SimulatedRank } from '../run.js';
 
 export interface OomArithmetic {

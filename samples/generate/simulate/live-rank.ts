@@ -1,5 +1,5 @@
 /** A rank under simulation: its launch up to the training loop, and how it ends. */
-import { settingsFromConf } from '../../../src/allocator/settings.js';
+
 import { ALLOCATOR_VARIANTS, type AllocatorVariant } from '../../../src/allocator/variants.js';
 import type { IterationRecord, RankEnding, StoryLine, TorchRelease } from '../run.js';
 import type { AttemptOptions, DeviceConditions } from './attempt-options.js';
@@ -8,6 +8,7 @@ import { buildModelState, type ModelState } from './model-state.js';
 import { createRandom, deriveSeed } from './random.js';
 import { growOutside, positionOf, type RankContext } from './rank-context.js';
 import { createRankProcess, RankOutOfMemory, RankRaised, RankSignalled } from './rank-process.js';
+import { settingsFromConf } from './simulated-driver.js';
 import { tensorSizes } from './tensor-sizes.js';
 
 /** From the launcher's start to the first allocation: imports, rendezvous, CUDA context. */

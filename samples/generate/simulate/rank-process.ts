@@ -4,14 +4,14 @@
  */
 import type { Block } from '../../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
-import { createDriver, type SimulatedDriver } from '../../../src/allocator/caching/driver.js';
-import type { OomReport } from '../../../src/allocator/oom-message.js';
+import type { OomReport } from '../../../src/allocator/oom-report.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
 import type { CallPath } from './code-line.js';
 import type { DeviceMoment, OtherProcess } from './device-moment.js';
 import { type DriverObserver, observedDriver } from './profile/observed-driver.js';
 import { createRandom, deriveSeed } from './random.js';
+import { createDriver, type SimulatedDriver } from './simulated-driver.js';
 
 /** One captured stack. Two captures of the same path are two objects, as torch captures each time anew. */
 export interface Traceback {

@@ -1,7 +1,8 @@
 /** How an attempt ends in the log: tracebacks of the ranks, the launcher's summary, Slurm's last words. */
-import { type OomWording, oomMessage } from '../../../src/allocator/oom-message.js';
+
 import type { Attempt, RankEnding, SimulatedRank, TorchRelease } from '../run.js';
 import type { LogBook } from './log-book.js';
+import { type OomWording, oomMessage } from './oom-message.js';
 import { clock, microseconds } from './python-text.js';
 import { jobOf, type RunFacts } from './run-facts.js';
 import { snapshotPath } from './snapshot-names.js';

@@ -9,7 +9,7 @@
  */
 import { MbfError } from '../../model/errors.js';
 import type { TraceAction } from '../../model/vocabulary.js';
-import type { OomReport } from '../oom-message.js';
+import type { OomReport } from '../oom-report.js';
 import { allocationSize, isSmall, roundSize } from '../rounding.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS, LARGE_REMAINDER_BYTES, MIN_BLOCK_BYTES } from '../settings.js';
 import { type AllocatorVariant, DEFAULT_VARIANT } from '../variants.js';

@@ -2,8 +2,6 @@
  * The device memory below the allocator. The driver maps 2 MiB pages anywhere, so cudaMalloc succeeds if and only if
  * enough bytes are free; device-level external fragmentation does not exist.
  */
-import { MbfError } from '../../model/errors.js';
-import { LARGE_ROUND_BYTES } from '../settings.js';
 import type { PoolId } from './block.js';
 
 /** The values of cudaMemGetInfo and NVML. */
@@ -55,75 +53,4 @@ export interface Driver {
   /** Everything that can be given back has been: what is asked next is asked for the last time. */
   lastAttempt?(): void;
   memory(): DriverMemory;
-}
-
-export interface DriverOptions {
-  readonly totalBytes: number;
-  /** Memory of this process outside the allocator: CUDA context, NCCL, cuBLAS. Part of the same budget. */
-  readonly nonTorchBytes?: number;
-  readonly otherProcessBytes?: number;
-  /** First address handed out (ascending), or the end of the first range (descending). A multiple of 2 MiB. */
-  readonly baseAddress?: number;
-  /**
-   * Real cudaMalloc addresses are not monotonic, and address order breaks ties: a robust answer holds for both
-   * directions.
-   */
-  readonly direction?: 'ascending' | 'descending';
-}
-
-export interface SimulatedDriver extends Driver {
-  /**
-   * Grows or shrinks the memory of this process outside the allocator; false (and no change) if the device lacks it.
-   */
-  setNonTorchBytes(bytes: number): boolean;
-  /** The same for the other processes on the device. */
-  setOtherProcessBytes(bytes: number): boolean;
-}
-
-/** A device with a byte budget and synthetic addresses that are never used twice. */
-export function createDriver(options: DriverOptions): SimulatedDriver {
-  const { totalBytes, baseAddress = 0x7f00_0000_0000, direction = 'ascending' } = options;
-  let nonTorchBytes = options.nonTorchBytes ?? 0;
-  let otherProcessBytes = options.otherProcessBytes ?? 0;
-  let heldBytes = 0;
-  let nextAddress = baseAddress;
-  const freeBytes = (): number => totalBytes - otherProcessBytes - nonTorchBytes - heldBytes;
-  if (baseAddress % LARGE_ROUND_BYTES !== 0)
-    throw new MbfError('MBF9001', `driver model: base address ${baseAddress} is not 2 MiB aligned`);
-  if (freeBytes() < 0) throw new MbfError('MBF9001', 'driver model: memory outside the allocator exceeds the device');
-  const takeAddresses = (bytes: number): number => {
-    if (direction === 'descending') {
-      nextAddress -= bytes;
-      return nextAddress;
-    }
-    const addr = nextAddress;
-    nextAddress += bytes;
-    return addr;
-  };
-  const takeMemory = (bytes: number): boolean => {
-    if (bytes > freeBytes()) return false;
-    heldBytes += bytes;
-    return true;
-  };
-  const giveMemory = (_addr: number, bytes: number): void => {
-    heldBytes -= bytes;
-  };
-  return {
-    malloc: (bytes) => (takeMemory(bytes) ? takeAddresses(bytes) : null),
-    free: giveMemory,
-    reserve: takeAddresses,
-    map: (_addr, bytes) => takeMemory(bytes),
-    unmap: giveMemory,
-    memory: () => ({ totalBytes, freeBytes: freeBytes(), processBytes: heldBytes + nonTorchBytes }),
-    setNonTorchBytes(bytes) {
-      if (bytes - nonTorchBytes > freeBytes()) return false;
-      nonTorchBytes = bytes;
-      return true;
-    },
-    setOtherProcessBytes(bytes) {
-      if (bytes - otherProcessBytes > freeBytes()) return false;
-      otherProcessBytes = bytes;
-      return true;
-    },
-  };
 }

@@ -1,7 +1,7 @@
 /** What `at` and `segments` return: the allocator of one device at one moment. Field names are the JSON's. */
 
-import type { PeakGroup } from './common.js';
 import type { NvtxAt } from './nsys.js';
+import type { PeakGroup } from './peak.js';
 import type { RowOf } from './row-of.js';
 
 /** Reserve of one class of memory that never mixes with the others. */

@@ -27,8 +27,11 @@ import type {
   LifetimeBytes,
   MemoryVizFigures,
   MosaicFigures,
+  PeakGroup,
 } from './peak.js';
 import type { RowOf } from './row-of.js';
+
+export type { PeakGroup };
 
 /** Something that went wrong with one input or question; `text` includes the place. */
 export interface Failure {
@@ -126,11 +129,6 @@ export interface SnapshotInfo extends Pick<RowOf<'snapshot.list'>, 'handle' | 'r
 export interface SnapshotResult {
   readonly schema: 'mbforensics/snapshot@1';
   readonly snapshots: readonly SnapshotInfo[];
-}
-
-export interface PeakGroup {
-  readonly bytes: number;
-  readonly count: number;
 }
 
 export interface PeakDevice extends Pick<DeviceAt, 'device' | 'seq' | 'active_bytes' | 'reserved_bytes' | 'basis'> {

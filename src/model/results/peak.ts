@@ -1,5 +1,10 @@
 /** What `peak` adds to a live set: groups by a key, and the figures other tools print for the same file. */
 
+export interface PeakGroup {
+  readonly bytes: number;
+  readonly count: number;
+}
+
 /** What the live set can be grouped by. */
 export const GROUP_KEYS = ['site', 'stack', 'module', 'stage', 'compile', 'metadata', 'stream', 'pool'] as const;
 export type GroupKey = (typeof GROUP_KEYS)[number];

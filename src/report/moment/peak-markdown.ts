@@ -1,6 +1,7 @@
 /** What was live at a moment as Markdown: groups in sight, stacks and figures of peers folded away. */
-import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
-import type { GroupKey, LifetimeBytes } from '../../model/results/peak.js';
+
+import type { PeakDevice, PeakResult } from '../../model/results/common.js';
+import type { GroupKey, LifetimeBytes, PeakGroup } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdFence, mdTable, mdText } from '../markdown.js';
 import { momentTitle } from '../store/export/speedscope.js';

@@ -1,8 +1,8 @@
 /** What was live at the peak, by call site and by stack. */
 
 import { pushAll } from '../../model/lists.js';
-import type { PeakDevice, PeakGroup, PeakResult } from '../../model/results/common.js';
-import type { GroupKey, LifetimeBasis, LifetimeBytes } from '../../model/results/peak.js';
+import type { PeakDevice, PeakResult } from '../../model/results/common.js';
+import type { GroupKey, LifetimeBasis, LifetimeBytes, PeakGroup } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { screen } from '../screen.js';
 import { fitLabels, keepEnd, left, printable, right, table, wrap } from '../table.js';

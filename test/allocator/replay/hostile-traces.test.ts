@@ -1,8 +1,9 @@
 /** Traces that no allocator wrote: every one ends soon, without an exception, and none is called exact. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { settingsFromConf } from '../../../samples/generate/simulate/simulated-driver.js';
 import { type Fidelity, judgeReplay } from '../../../src/allocator/fidelity/fidelity.js';
-import { type AllocatorSettings, DEFAULT_SETTINGS, settingsFromConf } from '../../../src/allocator/settings.js';
+import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { simulate } from '../../../src/allocator/what-if/simulate.js';
 import { MIB } from '../../../src/model/units.js';
 import { TRACE_ACTIONS } from '../../../src/model/vocabulary.js';

@@ -1,9 +1,9 @@
 /** The driver of a verifying replay, and the comparison at its end. */
 
 import { describe, expect, it } from 'vitest';
+import { createDriver } from '../../../samples/generate/simulate/simulated-driver.js';
 import type { SegmentSnapshot } from '../../../src/allocator/caching/allocator-snapshot.js';
 import { CachingAllocator } from '../../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../../src/allocator/caching/driver.js';
 import { type DumpedState, finalDifference } from '../../../src/allocator/fidelity/compare-final-state.js';
 import { Parted, RecordedDriver } from '../../../src/allocator/replay/recorded-driver.js';
 import type { Recording } from '../../../src/allocator/replay/recording.js';

@@ -1,17 +1,11 @@
 /** The pieces of what-if questions, on traces small enough to work out by hand. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createDriver, settingsFromConf } from '../../../samples/generate/simulate/simulated-driver.js';
 import type { Block } from '../../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../../src/allocator/caching/caching-allocator.js';
-import { createDriver } from '../../../src/allocator/caching/driver.js';
 import { judgeReplay } from '../../../src/allocator/fidelity/fidelity.js';
-import {
-  type AllocatorSettings,
-  confText,
-  DEFAULT_SETTINGS,
-  readAllocConf,
-  settingsFromConf,
-} from '../../../src/allocator/settings.js';
+import { type AllocatorSettings, confText, DEFAULT_SETTINGS, readAllocConf } from '../../../src/allocator/settings.js';
 import { DEFAULT_VARIANT } from '../../../src/allocator/variants.js';
 import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
 import { cheapestWindows } from '../../../src/allocator/what-if/early-frees.js';

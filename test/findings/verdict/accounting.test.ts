@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
-import { formatOomSize } from '../../../src/allocator/oom-message.js';
+import { formatOomSize } from '../../../samples/generate/write/oom-message.js';
 import { type Accounting, account } from '../../../src/derive/verdict/accounting.js';
 import type { OomFacts } from '../../../src/derive/verdict/facts.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';

@@ -5,8 +5,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CodeLine } from '../../../samples/generate/simulate/code-line.js';
+import { oomMessage } from '../../../samples/generate/write/oom-message.js';
 import { clock, fixed, padded, scientific } from '../../../samples/generate/write/python-text.js';
-import { oomMessage } from '../../../src/allocator/oom-message.js';
 import { plantedScenario, type Scenario } from './scenario.js';
 import { snapshotBytes, snapshotName } from './snapshots.js';
 import { LAST_STEP, PATHS } from './training.js';

@@ -1,8 +1,8 @@
 /** The memory snapshots of a planted run, as torch 2.8 writes them. */
 import type { RankProcess } from '../../../samples/generate/simulate/rank-process.js';
+import { settingsFromConf } from '../../../samples/generate/simulate/simulated-driver.js';
 import { pickle } from '../../../samples/generate/write/pickle-writer.js';
 import { snapshotValue } from '../../../samples/generate/write/snapshot-pickle.js';
-import { settingsFromConf } from '../../../src/allocator/settings.js';
 import type { PlantedProcess, Scenario } from './scenario.js';
 
 /** As Megatron-LM names them: of a rank that ran out of memory, and of one that dumps after a step. */

@@ -6,7 +6,7 @@ import type { CodeLine } from '../../../samples/generate/simulate/code-line.js';
 import { type Random, wholeBetween } from '../../../samples/generate/simulate/random.js';
 import type { Tensor } from '../../../samples/generate/simulate/rank-process.js';
 import { kernel } from '../../../samples/generate/write/nsys/kernels.js';
-import type { OomReport } from '../../../src/allocator/oom-message.js';
+import type { OomReport } from '../../../src/allocator/oom-report.js';
 import { roundUp } from '../../../src/allocator/rounding.js';
 import { GIB, KIB, MIB } from '../../../src/model/units.js';
 import type { SimulatedProcess } from './process.js';

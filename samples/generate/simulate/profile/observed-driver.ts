@@ -1,7 +1,8 @@
 /** The driver of a process under a profiler: the same memory, but every call takes time and is reported. */
-import type { SimulatedDriver } from '../../../../src/allocator/caching/driver.js';
+
 import { GIB } from '../../../../src/model/units.js';
 import { between, type Random } from '../random.js';
+import type { SimulatedDriver } from '../simulated-driver.js';
 
 /** cudaMalloc or cudaFree. Times are the simulation's, µs. */
 export interface ObservedCall {

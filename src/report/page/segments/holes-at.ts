@@ -8,25 +8,29 @@
 import { pushAll } from '../../../model/lists.js';
 import type { DeviceColumns, PageBlocks, PageDevice } from '../../../model/picture/page-data.js';
 import { type Live, liveAt } from '../live-at.js';
-import type { SegmentGroup } from './segment-layout.js';
 
 /** Pages of expandable segments of small blocks: torch `kSmallBuffer`. */
 const SMALL_PAGE_BYTES = 2 * 1024 ** 2;
 
 /** A segment or mapped run. Ranges of blocks are of `live.blocks`, ranges of holes of `holes`. */
-export interface SegmentAt
-  extends Pick<SegmentGroup, 'bytes' | 'stream' | 'isSmall' | 'isPrivate' | 'freeBytes' | 'largestHoleBytes'> {
+export interface SegmentAt {
   /** Index into the columns of segments. */
   readonly index: number;
   readonly place: number;
+  readonly bytes: number;
+  readonly stream: number;
+  readonly isSmall: boolean;
+  readonly isPrivate: boolean;
   readonly isExpandable: boolean;
   readonly firstBlock: number;
   readonly endBlock: number;
   readonly firstHole: number;
   readonly endHole: number;
   readonly liveBytes: number;
+  readonly freeBytes: number;
   /** Of the free bytes, what a flush of the cache gives back to the driver. */
   readonly releasableBytes: number;
+  readonly largestHoleBytes: number;
 }
 
 /** Why free memory is not with the driver. `releasable`: it only is cached. */

@@ -11,14 +11,9 @@ const TITLE_HEIGHT = 22;
 const GAP = 3;
 const LEAST_WIDTH = 2;
 
-export interface SegmentGroup {
-  readonly isSmall: boolean;
-  readonly isPrivate: boolean;
-  readonly stream: number;
+export interface SegmentGroup
+  extends Pick<SegmentAt, 'isSmall' | 'isPrivate' | 'stream' | 'bytes' | 'freeBytes' | 'largestHoleBytes'> {
   readonly segments: number;
-  readonly bytes: number;
-  readonly freeBytes: number;
-  readonly largestHoleBytes: number;
   /** Of the title's first pixel. */
   readonly y: number;
 }
