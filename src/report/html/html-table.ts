@@ -3,7 +3,7 @@
  * number that `--json` prints. Pure.
  */
 import { formatBytes, formatCount } from '../../model/units.js';
-import { signedBytes, UNKNOWN } from '../text-pieces.js';
+import { countOr, signedBytes, UNKNOWN } from '../text-pieces.js';
 import { type Attributes, type Child, element, type SafeHtml, text, textElement } from './html.js';
 
 /** A column with what it shows of a row. */
@@ -19,50 +19,42 @@ interface HtmlCell {
   readonly attributes?: Attributes;
 }
 
-/** A column of words. */
-export function words<Row>(title: string, cell: (row: Row, index: number) => string): HtmlColumn<Row> {
-  return { title, kind: 'w', cell: (row, index) => ({ content: text(cell(row, index)) }) };
-}
-
-/** A column of short words, which stay on one line. */
-export function short<Row>(title: string, cell: (row: Row, index: number) => string): HtmlColumn<Row> {
-  return { ...words(title, cell), kind: 's' };
-}
+type CellOf<Row, Value> = (row: Row, index: number) => Value;
 
 /** A column of words with markup of its own. */
-export function markup<Row>(title: string, cell: (row: Row, index: number) => Child): HtmlColumn<Row> {
-  return { title, kind: 'w', cell: (row, index) => ({ content: cell(row, index) }) };
+export function markup<Row>(
+  title: string,
+  cell: CellOf<Row, Child>,
+  kind: HtmlColumn<Row>['kind'] = 'w',
+): HtmlColumn<Row> {
+  return { title, kind, cell: (row, index) => ({ content: cell(row, index) }) };
 }
 
-/** A column of code: call sites, keys, addresses. */
-export function code<Row>(title: string, cell: (row: Row, index: number) => string | null): HtmlColumn<Row> {
-  return {
-    title,
-    kind: 'w',
-    cell: (row, index) => {
-      const value = cell(row, index);
-      return { content: value === null ? text(UNKNOWN) : textElement('code', value) };
-    },
-  };
-}
+/** A column of words. */
+export const words = <Row>(title: string, cell: CellOf<Row, string>, kind?: 's' | null): HtmlColumn<Row> =>
+  markup(title, (row, index) => text(cell(row, index)), kind);
+
+/** A column of short words, which stay on one line. */
+export const short = <Row>(title: string, cell: CellOf<Row, string>): HtmlColumn<Row> => words(title, cell, 's');
 
 /** A column of texts that are figures in other units than bytes. */
-export function figures<Row>(title: string, cell: (row: Row, index: number) => string): HtmlColumn<Row> {
-  return { title, kind: null, cell: (row, index) => ({ content: text(cell(row, index)) }) };
-}
+export const figures = <Row>(title: string, cell: CellOf<Row, string>): HtmlColumn<Row> => words(title, cell, null);
+
+/** A column of code: call sites, keys, addresses. */
+export const code = <Row>(title: string, cell: CellOf<Row, string | null>): HtmlColumn<Row> =>
+  markup(title, (row, index) => {
+    const value = cell(row, index);
+    return value === null ? text(UNKNOWN) : textElement('code', value);
+  });
 
 /** A column of counts. */
-export function counts<Row>(title: string, cell: (row: Row, index: number) => number | null): HtmlColumn<Row> {
-  return figures(title, (row, index) => {
-    const value = cell(row, index);
-    return value === null ? UNKNOWN : formatCount(value);
-  });
-}
+export const counts = <Row>(title: string, cell: CellOf<Row, number | null>): HtmlColumn<Row> =>
+  figures(title, (row, index) => countOr(cell(row, index)));
 
 /** A column of bytes. */
 export function bytes<Row>(
   title: string,
-  cell: (row: Row, index: number) => number | null,
+  cell: CellOf<Row, number | null>,
   options: { readonly signed?: boolean; readonly exact?: boolean } = {},
 ): HtmlColumn<Row> {
   const format = options.exact === true ? formatCount : options.signed === true ? signedBytes : formatBytes;
@@ -78,17 +70,15 @@ export function bytes<Row>(
 }
 
 /** A column of shares of 1 as a bar and a percentage; null: an empty cell. */
-export function share<Row>(title: string, cell: (row: Row, index: number) => number | null): HtmlColumn<Row> {
-  return {
+export const share = <Row>(title: string, cell: CellOf<Row, number | null>): HtmlColumn<Row> =>
+  markup(
     title,
-    kind: null,
-    cell: (row, index) => {
+    (row, index) => {
       const value = cell(row, index);
-      if (value === null) return { content: null };
-      return { content: [shareBar(value), text(shareText(value))] };
+      return value === null ? null : [shareBar(value), text(shareText(value))];
     },
-  };
-}
+    null,
+  );
 
 /** `69.6 %`. */
 export const shareText = (value: number): string => `${(100 * value).toFixed(1).replace(/^-(0\.0)$/, '$1')} %`;

@@ -1,24 +1,13 @@
 /** What was live at a moment as Markdown: groups in sight, stacks and figures of peers folded away. */
 
 import type { PeakDevice, PeakResult } from '../../model/results/common.js';
-import type { GroupKey, LifetimeBytes, PeakGroup } from '../../model/results/peak.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { mdCode, mdDetails, mdFence, mdTable, mdText } from '../markdown.js';
 import { momentTitle } from '../store/export/speedscope.js';
 import { left, right } from '../table.js';
 import { counted, rankName } from '../text-pieces.js';
+import { groupColumns, TITLES } from './peak-text.js';
 import { bridgeText, memoryVizText, mosaicText } from './peer-text.js';
-
-const COLUMN: Readonly<Record<GroupKey, string>> = {
-  site: 'call site',
-  stack: 'call site of the stack',
-  module: 'module',
-  stage: 'annotation',
-  compile: 'compiled region',
-  metadata: 'user metadata',
-  stream: 'stream',
-  pool: 'pool',
-};
 
 export function peakMarkdown(result: PeakResult): string {
   const lines = result.snapshots.flatMap((snapshot) => {
@@ -42,28 +31,20 @@ function peerLines(title: string, text: string): string[] {
 
 function deviceLines(device: PeakDevice): string[] {
   const { groups, other_groups: others, active_bytes: active } = device;
-  const share = (bytes: number): string => (active === 0 ? '–' : `${((100 * bytes) / active).toFixed(1)} %`);
-  const lived = (bytes: number | null): string => (bytes === null ? '' : bytes === 0 ? '0' : formatBytes(bytes));
-  const hasUnknown = [...groups, others].some(({ unknown_bytes: bytes }) => (bytes ?? 0) > 0);
-  const row = (group: PeakGroup & LifetimeBytes, key: string): string[] => [
-    formatBytes(group.bytes),
-    share(group.bytes),
-    formatCount(group.count),
-    lived(group.resident_bytes),
-    lived(group.transient_bytes),
-    ...(hasUnknown ? [lived(group.unknown_bytes)] : []),
-    key,
-  ];
+  const { titles, row, share } = groupColumns(device);
   const rows = groups.map((group) => row(group, mdCode(group.key)));
   if (others.groups > 0) rows.push(row(others, `${formatCount(others.groups)} more`));
-  const figures = ['bytes', 'share', 'blocks', 'resident', 'transient', ...(hasUnknown ? ['unknown'] : [])];
+  const column = device.by === 'stage' ? 'annotation' : TITLES[device.by];
   return [
     '',
     `### device ${device.device} ${mdText(momentTitle(device))}: ${formatBytes(active)} live`,
     '',
     `In ${counted(device.blocks, 'block')}, of ${formatBytes(device.reserved_bytes)} reserved`,
     '',
-    ...mdTable([...figures.map((title) => right(title)), left(COLUMN[device.by])], rows),
+    ...mdTable(
+      [...titles.map((title) => right(title)), left(column)],
+      rows.map((cells) => cells.map((cell) => cell ?? '')),
+    ),
     ...stackLines(device, share),
   ];
 }

@@ -33,7 +33,7 @@ export function peakText(result: PeakResult, { isWhole }: PeakTextOptions): stri
     .join('\n\n')}\n`;
 }
 
-const TITLES: Readonly<Record<GroupKey, string>> = {
+export const TITLES: Readonly<Record<GroupKey, string>> = {
   site: 'call site',
   stack: 'call site of the stack',
   module: 'module',
@@ -60,6 +60,24 @@ const headline = (device: PeakDevice): string =>
 const deviceLine = (device: PeakDevice): string =>
   paragraph(`${headline(device)} (--device ${device.device} shows it)`).join('\n');
 
+/** Columns of figures and the figures of a group; a column that is empty for all groups is left out. */
+export function groupColumns({ active_bytes: active, groups, other_groups: others }: PeakDevice) {
+  const share = (bytes: number): string => (active === 0 ? '–' : `${((100 * bytes) / active).toFixed(1)} %`);
+  const lived = (bytes: number | null): string | null =>
+    bytes === null ? null : bytes === 0 ? '0' : formatBytes(bytes);
+  const hasUnknown = [...groups, others].some(({ unknown_bytes: bytes }) => (bytes ?? 0) > 0);
+  return {
+    titles: ['bytes', 'share', 'blocks', 'resident', 'transient', ...(hasUnknown ? ['unknown'] : [])],
+    share,
+    row: (group: PeakGroup & LifetimeBytes, key: string): (string | null)[] => [
+      ...[formatBytes(group.bytes), share(group.bytes), formatCount(group.count)],
+      ...[lived(group.resident_bytes), lived(group.transient_bytes)],
+      ...(hasUnknown ? [lived(group.unknown_bytes)] : []),
+      key,
+    ],
+  };
+}
+
 /** Frames of a stack unless all are wanted; two screens hold three stacks of so many. */
 const MOST_FRAMES = 4;
 const MOST_STACKS = 3;
@@ -70,44 +88,18 @@ function deviceText(device: PeakDevice, isWhole: boolean): string {
     '',
     ...paragraph(`${headline(device)} (${basis})${device.ran_out ? '; this device ran out of memory' : ''}`),
   ];
-  const share = (bytes: number): string =>
-    device.active_bytes === 0 ? '–' : `${((100 * bytes) / device.active_bytes).toFixed(1)} %`;
-  const lived = (bytes: number | null): string | null =>
-    bytes === null ? null : bytes === 0 ? '0' : formatBytes(bytes);
   const otherGroups = device.other_groups;
-  // An empty column is left out.
-  const unknown = [...device.groups, otherGroups].some((group) => (group.unknown_bytes ?? 0) > 0);
-  const row = (group: PeakGroup & LifetimeBytes, key: string) => [
-    formatBytes(group.bytes),
-    share(group.bytes),
-    formatCount(group.count),
-    lived(group.resident_bytes),
-    lived(group.transient_bytes),
-    ...(unknown ? [lived(group.unknown_bytes)] : []),
-    key,
-  ];
+  const { titles, row, share } = groupColumns(device);
   const keys = keyLines(device.groups.map(({ key }) => key));
   const rows = device.groups.flatMap((group, i) => {
     const [first = '', ...more] = keys[i]!;
-    const blank = Array.from({ length: unknown ? 6 : 5 }, () => '');
+    const blank = titles.map(() => '');
     return [row(group, first), ...more.map((line) => [...blank, line])];
   });
   if (otherGroups.groups > 0)
     rows.push(row(otherGroups, `${formatCount(otherGroups.groups)} more ${PLURALS[device.by]} (--limit 0 shows all)`));
   pushAll(lines, [
-    table(
-      [
-        right('bytes'),
-        right('share'),
-        right('blocks'),
-        right('resident'),
-        right('transient'),
-        ...(unknown ? [right('unknown')] : []),
-        left(TITLES[device.by]),
-      ],
-      rows,
-      '  ',
-    ),
+    table([...titles.map((title) => right(title)), left(TITLES[device.by])], rows, '  '),
     ...wrap(lifetimeWords(device.lifetime), 98, '  ').map((line) => `  ${line}`),
   ]);
   // Stacks are shown where the key is a part of them; for streams or stages they would only add lines.
