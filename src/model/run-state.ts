@@ -1,5 +1,7 @@
 /** What the reader of a run's texts wants to know of it, whether it failed or not: progress, memory, pace. */
+
 import type { LaunchEnding } from './launch-end.js';
+import type { RowOf } from './results/row-of.js';
 
 /**
  * How the judged launch ended. `running_or_cut`: iterations are printed, and no line reports a failure or the end.
@@ -76,18 +78,13 @@ export interface RunState {
 }
 
 /** Other launches of the same texts that ran out of memory with the same figures. */
-export interface LaunchOoms {
+export interface LaunchOoms extends Pick<RowOf<'log.incidents'>, 'rank' | 'device' | 'iteration' | 'line'> {
   readonly attempts: readonly number[];
-  readonly rank: number | null;
-  readonly device: number | null;
   readonly requested_bytes: number | null;
   readonly free_bytes: number | null;
   readonly total_bytes: number | null;
   /** `function at file:line`. */
   readonly frame: string | null;
-  /** Last iteration printed before it. */
-  readonly iteration: number | null;
   /** Of the first of them. */
   readonly file: string;
-  readonly line: number;
 }

@@ -141,16 +141,10 @@ export interface StepRange {
   readonly partial: StepPartial | null;
 }
 
-export interface TimelineStep extends StepRange, Omit<RowOf<'timeline.step_states'>, 'nth'> {
-  readonly allocs: number;
-  /** Completed frees. */
-  readonly frees: number;
-  /** Requested sizes of all allocs: throughput. */
-  readonly allocated_requested_bytes: number;
-  readonly segment_allocs: number;
-  readonly segment_alloc_bytes: number;
-  readonly segment_frees: number;
-  readonly segment_free_bytes: number;
+export interface TimelineStep
+  extends StepRange,
+    Omit<RowOf<'timeline.step_states'>, 'nth'>,
+    Omit<RowOf<'timeline.step_events'>, 'nth'> {
   readonly duration_us: number | null;
 }
 
