@@ -3,8 +3,7 @@
  * counted. The failure grammar and the tracebacks are read in both.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { LOG_FORMATS } from '../parsers/log/formats/index.js';
-import { MEGATRON_FAMILY } from '../parsers/log/formats/megatron-family.js';
+import { LOG_FORMATS, MEGATRON_FAMILY } from '../parsers/log/formats/index.js';
 import { logVocabulary, readLog } from '../parsers/log/read-log.js';
 import type { ParseReport } from './case.js';
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { classifyException } from '../../parsers/log/classify-exception.js';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
-import { FAILURE_FORMATS } from '../../parsers/log/formats/failures.js';
+import { FAILURE_FORMATS } from '../../parsers/log/formats/index.js';
 import { constraintOf, constraintTexts } from '../../src/knowledge/constraint-texts.js';
 import { samplesOf } from '../support/log-samples.js';
 

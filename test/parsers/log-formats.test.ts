@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
 import type { BlockFormat, LineFormat, LogFormat } from '../../parsers/log/formats/contract.js';
-import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
-import { OTHER_FORMATS } from '../../parsers/log/formats/other.js';
+import { LOG_FORMATS, OTHER_FORMATS } from '../../parsers/log/formats/index.js';
 import { listFormats } from '../../parsers/log/list-formats.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';
 import { loadData } from '../../src/knowledge/load-data.js';

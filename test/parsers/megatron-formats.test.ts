@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyLine } from '../../parsers/log/formats/apply.js';
 import type { LineFormat } from '../../parsers/log/formats/contract.js';
-import { MEGATRON_FAMILY } from '../../parsers/log/formats/megatron-family.js';
+import { MEGATRON_FAMILY } from '../../parsers/log/formats/index.js';
 import type { LogFinding } from '../../src/model/log-rows.js';
 import { samplesOf } from '../support/log-samples.js';
 

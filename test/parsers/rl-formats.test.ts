@@ -3,7 +3,7 @@
  * file, steps longer than what is read at once, failures that end a process without an exception, and logs named oddly.
  */
 import { describe, expect, it } from 'vitest';
-import { REINFORCEMENT_LEARNING_FORMATS } from '../../parsers/log/formats/reinforcement-learning.js';
+import { REINFORCEMENT_LEARNING_FORMATS } from '../../parsers/log/formats/index.js';
 import { readLogBytes } from '../../parsers/log/read-log.js';
 import { sniffLog } from '../../parsers/log/sniff.js';
 import { stripPrefix } from '../../parsers/log/strip-prefix.js';

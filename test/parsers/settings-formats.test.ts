@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyBlock, applyLine } from '../../parsers/log/formats/apply.js';
+import { SETTINGS_FORMATS } from '../../parsers/log/formats/index.js';
 import { YamlLines } from '../../parsers/log/formats/settings/yaml-lines.js';
-import { SETTINGS_FORMATS } from '../../parsers/log/formats/settings.js';
 import { samplesOf } from '../support/log-samples.js';
 
 describe('YAML by lines', () => {

@@ -1,6 +1,5 @@
 import { readException } from '../exception-line.js';
 import type { BlockFormat, BlockReader, BlockStep, Emit } from '../formats/contract.js';
-import { kindOfExit } from './failure-line.js';
 
 /** Begins the text of the entry that torchrun observed first. By wall clock of one node: it can be a victim. */
 export const ROOT_CAUSE_MARK = 'root cause (torchrun): ';
@@ -115,7 +114,8 @@ class FooterReader implements BlockReader {
     ].filter((part) => part !== '');
     this.emit({
       row: 'failure',
-      kind: kindOfExit(String(entry.exitCode)),
+      // SIGKILL: nothing shows who sent it. Every other exit is a report of a failure.
+      kind: entry.exitCode === -9 || entry.exitCode === 137 ? 'killed' : 'other',
       text: `${entry.root ? ROOT_CAUSE_MARK : ''}${what.join(': ')}`,
       exitCode: entry.exitCode,
       ...(entry.exception === undefined ? {} : { exception: entry.exception }),

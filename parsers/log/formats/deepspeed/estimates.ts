@@ -1,4 +1,4 @@
-import type { BlockFormat, LineFormat } from '../contract.js';
+import type { BlockFormat } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB } from '../units.js';
 
@@ -72,44 +72,5 @@ export const DEEPSPEED_ESTIMATE: BlockFormat = {
       },
       end() {},
     };
-  },
-};
-
-/** `memory_to_string`: two decimals, zeros dropped; powers of 1024 but for kilobytes, which it divides by 1014. */
-const SCALES: Readonly<Record<string, number>> = { '': 1, K: 1014, M: 1024 ** 2, G: GIB, T: 1024 ** 4 };
-const ROLES: readonly (readonly [pattern: RegExp, name: string])[] = [
-  [/activation memory/, 'theory.autotuning.activation'],
-  [/^Memory per GPU in the system/, 'theory.autotuning.device_total'],
-];
-
-export const DEEPSPEED_AUTOTUNING: LineFormat = {
-  form: 'line',
-  id: 'deepspeed.autotuning-memory',
-  title: 'Memory that the autotuner reckons with',
-  producer: PRODUCER,
-  versions: '0.5.7 and later',
-  source: 'deepspeed/autotuning/autotuner.py, Autotuner.tune; utils.py, memory_to_string',
-  anchors: [
-    'Memory per GPU in the system is ',
-    'The model requires at least ',
-    'The model might be runable with ',
-    'The model is not runable with ',
-  ],
-  fields: {
-    text: 'what the figure is',
-    stage: 'of ZeRO, where the figure is of one: model states and the activations of micro-batch size 1, a device',
-    value: 'two decimals, zeros dropped',
-    unit: '1024-based',
-  },
-  pattern:
-    /(?<text>Memory per GPU in the system is|The model requires at least|The model (?:might be|is not) runable with (?:ZERO|ZeRO|Zero)(?: stage)? (?:ZeroStageEnum\.)?(?<stage>[\w.]{1,24}) \(which requires at least) (?<value>\d{1,9}(?:\.\d{1,2})?) ?(?<unit>[KMGT]?)B(?: (?:activation memory|memory))?/g,
-  read({ text = '', stage, value = '', unit = '' }, emit) {
-    const role = ROLES.find(([pattern]) => pattern.test(text))?.[1];
-    const name =
-      stage === undefined ? (role ?? 'theory.autotuning.activation') : `theory.autotuning.device[zero=${stage}]`;
-    emit({
-      ...figureFinding(name, Math.round(Number(value) * SCALES[unit]!), 'bytes'),
-      text: `${value} ${unit}B`,
-    });
   },
 };

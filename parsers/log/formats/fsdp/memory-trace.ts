@@ -2,48 +2,6 @@ import type { LineFormat } from '../contract.js';
 import { countFinding } from '../torch/stat-metric.js';
 import { GIB, memoryFigure } from '../units.js';
 
-const METRICS: Readonly<Record<string, string>> = {
-  'memory allocated': 'max_allocated',
-  'memory reserved': 'max_reserved',
-  'active memory': 'max_active',
-};
-const MOMENT = 'epoch';
-
-export const FSDP_MEMORY_TRACE: LineFormat = {
-  form: 'line',
-  id: 'fsdp.memory-trace',
-  title: 'Peak memory of rank 0 in an epoch',
-  producer: 'llama-recipes (llama-cookbook)',
-  versions: '2023 and later; XPU since 2023',
-  source: 'llama_recipes/utils/memory_utils.py, MemoryTrace; utils/train_utils.py, train',
-  anchors: [
-    'Max CUDA memory ',
-    'Max XPU memory ',
-    'Peak active CUDA memory was ',
-    'Peak active XPU memory was ',
-    'Cuda Malloc retires : ',
-    'CPU Total Peak Memory consumed during the train (max): ',
-  ],
-  fields: {
-    what: 'memory allocated or reserved',
-    active: 'Peak active memory',
-    value: 'GiB, printed as GB: whole ones, cut and not rounded; newer forks print two decimals',
-    retries: 'num_alloc_retries: a cudaMalloc failed that often',
-    host: 'GiB, resident set of the process: the sum of two cut figures',
-  },
-  pattern:
-    /(?:Max (?:CUDA|XPU) (?<what>memory allocated|memory reserved)|Peak (?<active>active) (?:CUDA|XPU) memory) was (?<value>\d{1,6}(?:\.\d{1,2})?) GB|(?:Cuda|Xpu|CUDA|XPU) Malloc reti?r(?:ie|e)s : (?<retries>\d{1,9})|CPU Total Peak Memory consumed during the train \(max\): (?<host>\d{1,6}) GB/g,
-  read({ what, active, value = '', retries, host }, emit) {
-    if (retries !== undefined) emit(countFinding('alloc_retries', Number(retries), { moment: MOMENT }));
-    else if (host !== undefined) emit(memoryFigure('process_max_rss', host, 'GB', GIB, { moment: MOMENT }, 2));
-    else {
-      const metric = METRICS[active === undefined ? (what ?? '') : 'active memory']!;
-      const cut = value.includes('.') ? undefined : 1;
-      emit(memoryFigure(metric, value, 'GB', GIB, { moment: MOMENT }, cut));
-    }
-  },
-};
-
 const MAXIMA: Readonly<Record<string, string>> = {
   'cuda max reserved memory': 'max_reserved',
   'cuda max memory allocated': 'max_allocated',

@@ -1,6 +1,6 @@
 import type { MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { BlockFormat, LineFormat } from '../contract.js';
-import { bannerSetting, figureFinding, plainNumber } from '../system/findings.js';
+import { figureFinding, plainNumber } from '../system/findings.js';
 import { MIB, memoryFigure } from '../units.js';
 
 const PRODUCER = 'Hugging Face Transformers';
@@ -57,68 +57,6 @@ export const HF_TRAINER_LOGS: LineFormat = {
     const where = step === undefined ? {} : { iteration: step };
     for (const [key, value] of values) emit(figureFinding(`hf.${key}`, value, unitOf(key), where));
     for (const figure of memory) emit({ ...figure, ...where });
-  },
-};
-
-/** Printed label → name of the figure, canonical key of the setting where there is one. */
-const BANNER: Readonly<Record<string, readonly [string, string?]>> = {
-  'Num examples': ['hf.num_examples'],
-  'Num Epochs': ['hf.num_epochs'],
-  'Num batches each epoch': ['hf.batches_per_epoch'],
-  'Instantaneous batch size per device': ['hf.batch_size_per_device', 'micro_batch_size'],
-  'Instantaneous batch size per GPU': ['hf.batch_size_per_device', 'micro_batch_size'],
-  'Total train batch size (w. parallel, distributed & accumulation)': [
-    'hf.total_train_batch_size',
-    'global_batch_size',
-  ],
-  'Gradient Accumulation steps': ['hf.gradient_accumulation_steps', 'gradient_accumulation_steps'],
-  'Total optimization steps': ['hf.total_optimization_steps', 'train_iters'],
-  'Number of trainable parameters': ['parameters.trainable'],
-};
-
-export const HF_TRAINER_BANNER: LineFormat = {
-  form: 'line',
-  id: 'hf.trainer-banner',
-  title: 'What the trainer prints before it starts',
-  producer: PRODUCER,
-  versions: '3.0 and later; thousands separators since 4.25',
-  source: 'transformers/trainer.py, _inner_training_loop',
-  anchors: [
-    'Num examples = ',
-    'Num Epochs = ',
-    'Num batches each epoch = ',
-    'Instantaneous batch size per ',
-    'Total train batch size (w. parallel, distributed & accumulation) = ',
-    'Gradient Accumulation steps = ',
-    'Total optimization steps = ',
-    'Number of trainable parameters = ',
-  ],
-  fields: { label: 'as printed', value: 'count' },
-  pattern:
-    /(?<label>Num examples|Num Epochs|Num batches each epoch|Instantaneous batch size per (?:device|GPU)|Total train batch size \(w\. parallel, distributed & accumulation\)|Gradient Accumulation steps|Total optimization steps|Number of trainable parameters) = (?<value>\d[\d,]{0,20})/g,
-  read({ label = '', value = '' }, emit) {
-    const [name, key] = BANNER[label] ?? [`hf.${label}`];
-    const number = plainNumber(value);
-    emit(figureFinding(name, number, name.startsWith('parameters') ? 'elements' : 'count'));
-    if (key !== undefined) emit(bannerSetting(key, label, String(number)));
-  },
-};
-
-export const HF_TRAINER_PHASE: LineFormat = {
-  form: 'line',
-  id: 'hf.trainer-phase',
-  title: 'Training, evaluation and the end',
-  producer: PRODUCER,
-  versions: '3.0 and later',
-  source: 'transformers/trainer.py, _inner_training_loop and evaluation_loop',
-  anchors: ['***** Running ', 'Training completed. Do not forget', 'Saving model checkpoint to '],
-  fields: { what: 'training, Evaluation or Prediction', done: 'the loop ended', saves: 'a checkpoint is being saved' },
-  pattern:
-    /\*\*\*\*\* Running (?<what>training|Evaluation|Prediction) \*\*\*\*\*|(?<done>Training completed)\. Do not forget|(?<saves>Saving model checkpoint) to /g,
-  read({ what, done, saves }, emit) {
-    if (done !== undefined) emit({ row: 'phase', phase: 'finished', label: done });
-    else if (saves !== undefined) emit({ row: 'phase', phase: 'checkpoint_save', label: saves });
-    else emit({ row: 'phase', phase: what === 'training' ? 'training' : 'eval', label: `Running ${what ?? ''}` });
   },
 };
 

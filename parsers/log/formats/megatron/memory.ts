@@ -15,14 +15,6 @@ const METRICS: ReadonlyMap<string, string> = new Map([
 
 const COUNTER = /\b(?:retries|retires|count|ooms)$/;
 
-/** Names of `torch_memory_saver`-style lines of RL. */
-const SAVER_METRICS: Readonly<Record<string, string>> = {
-  alloc: 'allocated',
-  private: 'private_pools',
-  resv: 'reserved',
-  dev_mem: 'device_used',
-};
-
 export const MEMORY_LINES: readonly LineFormat[] = [
   {
     form: 'line',
@@ -52,33 +44,5 @@ export const MEMORY_LINES: readonly LineFormat[] = [
       }
     },
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (MB) |'),
-  },
-  {
-    form: 'line',
-    id: 'megatron-lm.memory-saver',
-    title: 'Memory in MiB with private pools, around offloading between training and inference',
-    producer: 'Megatron-LM',
-    versions: 'RL code of core ≥ 0.15',
-    source: 'megatron/rl/rl_utils.py',
-    anchors: ['MiB resv-alloc='],
-    fields: {
-      alloc: 'allocated, MiB',
-      private: 'in pools other than the default one, MiB',
-      resv: 'reserved, MiB',
-      device: 'used of the whole device, MiB',
-    },
-    pattern:
-      /alloc=(?<alloc>\d{1,9})MiB private=(?<private>\d{1,9})MiB resv-alloc=-?\d{1,9}MiB resv=(?<resv>\d{1,9})MiB(?: dev_mem=(?<device>\d{1,9})MiB)?/g,
-    read(groups, emit) {
-      for (const [name, key] of [
-        ['alloc', 'alloc'],
-        ['private', 'private'],
-        ['resv', 'resv'],
-        ['device', 'dev_mem'],
-      ] as const) {
-        const text = groups[name];
-        if (text !== undefined) emit(memoryFigure(SAVER_METRICS[key]!, text, 'MiB', MIB));
-      }
-    },
   },
 ];

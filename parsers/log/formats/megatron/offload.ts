@@ -49,26 +49,4 @@ export const OFFLOAD_FORMATS: readonly (LineFormat | BlockFormat)[] = [
       };
     },
   },
-  {
-    form: 'line',
-    id: 'megatron-core.activation-offload-copies',
-    title: 'Tensors that are offloaded more than once',
-    producer: 'Megatron-LM',
-    versions: 'core ≥ 0.18',
-    source: 'megatron/core/pipeline_parallel/fine_grained_activation_offload.py',
-    anchors: [' redundant copies, '],
-    fields: { rank: 'global rank', group: 'group of modules', copies: 'how many', size: 'MiB, printed as MB' },
-    pattern:
-      /rank (?<rank>\d{1,7}), (?<group>[\w.-]{1,60}): (?<copies>\d{1,9}) redundant copies, (?<size>\d{1,12}\.\d{1,4}) MB/g,
-    read({ rank, group, copies, size = '' }, emit) {
-      emit({
-        row: 'value',
-        name: `offload.redundant[${group}]`,
-        value: bytes(size),
-        unit: 'bytes',
-        text: `${copies} copies`,
-        rank: Number(rank),
-      });
-    },
-  },
 ];

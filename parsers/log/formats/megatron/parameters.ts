@@ -43,37 +43,3 @@ export const PARAMETER_LINES: readonly LineFormat[] = [
     },
   },
 ];
-
-export const BUCKET_LINES: readonly LineFormat[] = [
-  {
-    form: 'line',
-    id: 'megatron-core.buckets',
-    title: 'Gradient buckets of distributed data parallelism',
-    producer: 'Megatron-LM',
-    versions: 'core ≥ 0.5; padded size since core 0.7, main_grads since core 0.12; Megatron Bridge, NeMo',
-    source: 'megatron/core/distributed/param_and_grad_buffer.py: _ParamAndGradBuffer.__init__',
-    anchors: ['Number of buckets for gradient all-reduce', 'Params for bucket '],
-    fields: {
-      count: 'buckets of one buffer',
-      bucket: '1-based number in its buffer',
-      elements: 'elements of its parameters',
-      padded: 'elements with padding for the distributed optimizer',
-      extra: 'parameters with an extra main_grad',
-    },
-    pattern:
-      /Number of buckets for gradient all-reduce \/ reduce-scatter: (?<count>\d{1,6})|Params for bucket (?<bucket>\d{1,6}) \((?<elements>\d{1,15}) elements(?:, (?<padded>\d{1,15}) padded size)?(?:, (?<extra>\d{1,6}) param\(s\) with extra main_grads)?\)/g,
-    read({ count, bucket, elements, padded, extra }, emit) {
-      if (count !== undefined) {
-        emit({ row: 'value', name: 'bucket.count', value: Number(count), unit: 'count' });
-        return;
-      }
-      emit({ row: 'value', name: `bucket.elements[${bucket}]`, value: Number(elements), unit: 'elements' });
-      if (padded !== undefined) {
-        emit({ row: 'value', name: `bucket.padded_elements[${bucket}]`, value: Number(padded), unit: 'elements' });
-      }
-      if (extra !== undefined && extra !== '0') {
-        emit({ row: 'value', name: `bucket.extra_main_grads[${bucket}]`, value: Number(extra), unit: 'count' });
-      }
-    },
-  },
-];

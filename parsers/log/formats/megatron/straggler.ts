@@ -13,7 +13,6 @@ const FIELD = /M([nx])([A-Z][A-Za-z]{2,4})\/Rnk: (\d{1,12}(?:\.\d{1,6})?)[A-Za-z
 /** No GPU draws that many watts: `torch.cuda.power_draw` gives milliwatts, which Megatron-LM labels W. */
 const MOST_WATTS = 5000;
 
-const PAIR = /(\d{1,9}\.\d{1,4})\/(\d{1,7})/g;
 const RANK_IN_SET = /(?:\brank=|[{[, ])(\d{1,7})(?=[,\]} ])/g;
 const SCORE =
   /^\s{0,8}Rank=(?<rank>\d{1,7}) Node=(?<node>[^\s]{1,128}) Score=(?<score>\d{1,6}(?:\.\d{1,6})?|nan)\s{0,4}$/;
@@ -42,28 +41,6 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
           name: `straggler.${end === 'n' ? 'min' : 'max'}_${metric?.name ?? key}`,
           value: key === 'Pwr' && value > MOST_WATTS ? value / 1000 : value,
           unit: metric?.unit ?? null,
-          rank: Number(rank),
-        });
-      }
-    },
-  },
-  {
-    form: 'line',
-    id: 'megatron-core.straggler-ranks',
-    title: 'Ranks of the lowest and the highest estimated throughput',
-    producer: 'Megatron-LM',
-    versions: 'core ≥ 0.6 with --straggler-minmax-count',
-    source: 'megatron/core/utils.py: StragglerDetector.report',
-    anchors: ['Ranks with lowest  Etpt(TF):', 'Ranks with highest Etpt(TF):'],
-    fields: { end: 'lowest or highest', pairs: '`TFLOP/s/rank`' },
-    pattern: /Ranks with (?<end>lowest|highest) {1,3}Etpt\(TF\):(?<pairs>(?: \d{1,9}\.\d{1,4}\/\d{1,7},?){1,512})/g,
-    read({ end, pairs = '' }, emit) {
-      for (const [, value, rank] of pairs.matchAll(PAIR)) {
-        emit({
-          row: 'value',
-          name: `straggler.${end}_throughput`,
-          value: Number(value),
-          unit: 'TFLOP/s',
           rank: Number(rank),
         });
       }

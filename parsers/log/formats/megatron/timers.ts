@@ -6,26 +6,7 @@ const TIMER =
 const NAME = /^ {1,8}(?<name>[A-Za-z][\w/ -]{0,80}):\s{0,4}$/;
 const RANK = /^ {1,12}rank {1,8}(?<rank>\d{1,7}): (?<ms>\d{1,12}\.\d{1,4})\s{0,4}$/;
 
-const ONE_LINE_FIELD = /\| ([A-Za-z][\w/ -]{0,80}): (\d{1,12}\.\d{1,4})/g;
-
 export const TIMER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
-  {
-    form: 'line',
-    id: 'megatron-lm.timers-line',
-    title: 'Timers of the last rank on one line',
-    producer: 'Megatron-LM',
-    versions: 'until 2022, Megatron-DeepSpeed',
-    source: 'megatron/timers.py: Timers.log',
-    anchors: ['time (ms) |'],
-    fields: { timers: '`| name: milliseconds`, averages over the logging interval' },
-    // `[Rank 0] time (ms) |` is DeepSpeed's own.
-    pattern: /(?<!\] )time \(ms\) (?<timers>(?:\| [A-Za-z][\w/ -]{0,80}: \d{1,12}\.\d{1,4} ?){1,64})/g,
-    read(groups, emit) {
-      for (const [, name = '', ms = ''] of (groups['timers'] ?? '').matchAll(ONE_LINE_FIELD)) {
-        emit({ row: 'value', name: `timer.${name}.ms`, value: Number(ms), unit: 'ms' });
-      }
-    },
-  },
   {
     form: 'block',
     id: 'megatron-core.timers',

@@ -1,34 +1,17 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { LineFormat } from '../contract.js';
+import { decimal, type Human, human } from '../conversions.js';
 import { pythonNumber } from '../field-list.js';
 import { figureFinding } from '../system/findings.js';
-import { MIB, memoryFigure } from '../units.js';
+import { memoryFigure } from '../units.js';
 
 const PRODUCER = 'nanotron';
 
-/** Decimal in all versions, though the figures are of memory: 10^9 is `G` until 2025 and `B` since. */
-const SCALES: Readonly<Record<string, number>> = { '': 1, K: 1e3, M: 1e6, G: 1e9, B: 1e9, T: 1e12, P: 1e15, E: 1e18 };
-const HUMAN = /^(-?\d{1,4}(?:\.\d{1,6})?(?:e[-+]?\d{1,3})?)([KMGBTPE]?)$/;
 /**
- * `human_format` keeps three significant digits and then drops trailing zeros: `67.4M`, `1.2K` (which is 1.20K),
- * `520M`.
+ * Decimal in all versions, though the figures are of memory. `human_format` keeps three significant digits and then
+ * drops trailing zeros: `67.4M`, `1.2K` (which is 1.20K), `520M`.
  */
 const SIGNIFICANT = 3;
-
-interface Human {
-  readonly text: string;
-  readonly scale: string;
-  readonly value: number;
-}
-
-function human(text: string): Human | null {
-  const match = HUMAN.exec(text);
-  if (match === null) return null;
-  const [, number = '', scale = ''] = match;
-  // Not `1.31 * 1e6`, which is 1310000.0000000002 for some.
-  const value = Number((Number(number) * SCALES[scale]!).toPrecision(15));
-  return Number.isFinite(value) ? { text: number, scale, value } : null;
-}
 
 function humanMemory(metric: string, { text, scale }: Human, iteration: number): MemoryFinding {
   const value = Number(text);
@@ -37,7 +20,7 @@ function humanMemory(metric: string, { text, scale }: Human, iteration: number):
     metric,
     text,
     scale === '' ? 'bytes' : scale,
-    SCALES[scale]!,
+    decimal(scale),
     { iteration, moment: 'after iteration' },
     halfDigit,
   );
@@ -104,55 +87,5 @@ export const NANOTRON_ITERATION: LineFormat = {
     emit(row);
     for (const figure of memory) emit(figure);
     for (const [name, value] of disk) emit(figureFinding(name, value, 'bytes', { iteration }));
-  },
-};
-
-export const NANOTRON_MEMORY: LineFormat = {
-  form: 'line',
-  id: 'nanotron.memory',
-  title: 'Memory of rank 0',
-  producer: PRODUCER,
-  versions: '0.1 and later; the moment is on the line before, except for the model build',
-  source: 'src/nanotron/logging.py, log_memory; trainer.py, _init_model',
-  anchors: ['MiB. Peak allocated'],
-  fields: {
-    moment: 'what was done, where the same line has it',
-    allocated: 'MiB',
-    maxAllocated: 'MiB, highest since the line before, which resets it',
-    maxReserved: 'MiB, highest since the line before',
-  },
-  pattern:
-    /(?:\[(?<moment>[A-Z][\w ]{2,60})\] )?Memory usage: (?<allocated>\d{1,8}\.\d\d)MiB\. Peak allocated:? (?<maxAllocated>\d{1,8}\.\d\d)MiB\.? Peak reserved: (?<maxReserved>\d{1,8}\.\d\d)MiB/g,
-  read({ moment, allocated = '', maxAllocated = '', maxReserved = '' }, emit) {
-    const more = moment === undefined ? {} : { moment };
-    emit(memoryFigure('allocated', allocated, 'MiB', MIB, more));
-    emit(memoryFigure('max_allocated', maxAllocated, 'MiB', MIB, more));
-    emit(memoryFigure('max_reserved', maxReserved, 'MiB', MIB, more));
-  },
-};
-
-export const NANOTRON_PARAMETERS: LineFormat = {
-  form: 'line',
-  id: 'nanotron.parameters',
-  title: 'Parameters of the model and of this rank',
-  producer: PRODUCER,
-  versions: '0.1 and later',
-  source: 'src/nanotron/trainer.py, _init_model',
-  anchors: ['Total number of parameters: ', 'Local number of parameters: '],
-  fields: {
-    which: 'Total: of all ranks of one replica; Local: of this one',
-    count: 'elements, three significant digits with a decimal K, M, G or B',
-    size: 'MiB of them, in the data type of the model',
-  },
-  pattern:
-    /(?<which>Total|Local) number of parameters: (?<count>\d{1,4}(?:\.\d{1,6})?[KMGBT]?) \((?<size>\d{1,10}\.\d{1,2})MiB\)/g,
-  read({ which = '', count = '', size = '' }, emit) {
-    const name = which.toLowerCase();
-    const figure = human(count);
-    if (figure !== null) emit({ ...figureFinding(`parameters.${name}`, figure.value, 'elements'), text: count });
-    emit({
-      ...figureFinding(`parameters.${name}_bytes`, Math.round(Number(size) * MIB), 'bytes'),
-      text: `${size} MiB`,
-    });
   },
 };

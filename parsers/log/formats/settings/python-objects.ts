@@ -109,29 +109,3 @@ export const modelConfig: BlockFormat = {
     };
   },
 };
-
-/** Overrides of the model's configuration by the training script. */
-export const configOverrides: LineFormat = {
-  form: 'line',
-  id: 'transformers.config-overrides',
-  title: 'overrides of the model configuration',
-  producer: 'Hugging Face Transformers',
-  versions: '4.7 to main',
-  source: 'examples/pytorch/language-modeling/run_clm.py',
-  anchors: ['Overriding config: '],
-  fields: { overrides: 'key=value, separated by commas' },
-  pattern: /Overriding config: (?<overrides>\w{1,80}=[^\s]{1,4000})/g,
-  read({ overrides }, emit) {
-    for (const part of overrides!.split(',')) {
-      const equals = part.indexOf('=');
-      if (equals > 0)
-        emit(
-          configFinding(
-            `config_overrides.${part.slice(0, equals)}`,
-            normaliseConfigValue(part.slice(equals + 1)),
-            'command line',
-          ),
-        );
-    }
-  },
-};

@@ -247,20 +247,3 @@ export const envLine: LineFormat = {
     if (finding !== null) emit(finding);
   },
 };
-
-/** NCCL prints the variables it took from the environment. */
-export const ncclEnvironment: LineFormat = {
-  form: 'line',
-  id: 'nccl.set-by-environment',
-  title: 'variable that NCCL read',
-  producer: 'NCCL',
-  versions: '2.3 to main',
-  source: 'nccl src/misc/param.cc ncclLoadParam, ncclGetEnv users [mem]',
-  anchors: [' set by environment to '],
-  fields: { name: '', value: '' },
-  pattern: /\b(?<name>NCCL_[A-Z0-9_]{1,60}) set by environment to (?<value>[^\s]{1,500})/g,
-  read({ name, value }, emit) {
-    const finding = envFinding(name!, value!.replace(/\.$/, ''), 'process environ');
-    if (finding !== null) emit(finding);
-  },
-};

@@ -1,6 +1,5 @@
-import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { settingFinding } from '../../../../src/text/flatten-settings.js';
-import type { BlockFormat, BlockReader, Emit, LineFormat } from '../contract.js';
+import type { BlockFormat, BlockReader, Emit } from '../contract.js';
 import { YamlLines } from './yaml-lines.js';
 
 function yamlReader(emit: Emit, first: string | null): BlockReader {
@@ -62,39 +61,5 @@ export const nemoExperiment: BlockFormat = {
       },
       end: () => reader.end(),
     };
-  },
-};
-
-/**
- * A configuration without sections, pasted above the output of its run. Only keys that prose does not contain, and only
- * without indentation: below a section they may be those of another model.
- */
-export const flatYaml: LineFormat = {
-  form: 'line',
-  id: 'yaml.flat-setting',
-  title: 'setting of a pasted YAML configuration',
-  producer: 'LLaMA-Factory, axolotl',
-  versions: 'all',
-  source: 'examples of LLaMA-Factory; axolotl docs/config-reference',
-  anchors: [
-    'per_device_train_batch_size: ',
-    'micro_batch_size: ',
-    'gradient_accumulation_steps: ',
-    'gradient_checkpointing: ',
-    'cutoff_len: ',
-    'sequence_len: ',
-    'deepspeed: ',
-    'finetuning_type: ',
-    'sample_packing: ',
-    'lora_rank: ',
-    'flash_attn: ',
-    'flash_attention: ',
-    'image_max_pixels: ',
-  ],
-  fields: { key: 'the setting', value: 'its value' },
-  pattern:
-    /^(?<key>per_device_train_batch_size|micro_batch_size|gradient_accumulation_steps|gradient_checkpointing|cutoff_len|sequence_len|deepspeed|finetuning_type|sample_packing|lora_rank|flash_attn|flash_attention|image_max_pixels): {1,8}(?<value>[^\s#][^#\n]{0,199}?)[ \t]{0,40}(?:#[^\n]{0,400})?$/g,
-  read({ key = '', value = '' }, emit) {
-    emit(configFinding(key, normaliseConfigValue(value), 'config file'));
   },
 };

@@ -1,24 +1,8 @@
-import type { BlockFormat, LineFormat } from '../contract.js';
+import type { BlockFormat } from '../contract.js';
 import { MIB, memoryFigure } from '../units.js';
 import { figureFinding, wordFinding } from './findings.js';
 
 const PRODUCER = 'NVIDIA driver';
-
-export const GPU_LIST: LineFormat = {
-  form: 'line',
-  id: 'nvidia-smi.list',
-  title: 'List of devices',
-  producer: PRODUCER,
-  versions: 'nvidia-smi -L; the same lines in collect_env',
-  source: 'nvidia-smi -L; torch/utils/collect_env.py, get_gpu_info',
-  anchors: [': NVIDIA ', ': Tesla ', ': Quadro ', ': GeForce ', ': AMD Instinct ', ' (UUID: GPU-'],
-  fields: { device: 'index on the node, not what a process with CUDA_VISIBLE_DEVICES sees', name: 'of the device' },
-  pattern:
-    /\bGPU (?<device>\d{1,3}): (?<name>(?:NVIDIA|Tesla|Quadro|GeForce|AMD|GRID|[A-Z]\d{2,3}) ?[\w.-]{0,24}(?: [\w./-]{1,24}){0,5}?)(?= \(UUID|\s{0,40}$|\s{1,4}(?:GPU \d|Nvidia driver|MIG )|,)/g,
-  read({ device = '', name = '' }, emit) {
-    emit(wordFinding('gpu.name', name.trim(), { device: Number(device) }));
-  },
-};
 
 const DEVICE_ROW =
   /^\| {1,5}(\d{1,3}) {1,4}(\S(?:[^|\n]{0,48}\S)?) {1,24}(?:On|Off|N\/A) {0,4}\| {0,4}[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:/;

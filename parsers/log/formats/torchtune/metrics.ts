@@ -1,7 +1,6 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { BlockFormat, LineFormat } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
-import { figureFinding } from '../system/findings.js';
 import { GB, GIB, memoryFigure } from '../units.js';
 
 const PRODUCER = 'torchtune';
@@ -104,66 +103,5 @@ export const TORCHTUNE_MODEL_MEMORY: BlockFormat = {
       },
       end() {},
     };
-  },
-};
-
-/** The bar is rewritten twice a step: each state that shows a loss is a row. */
-export const TORCHTUNE_BAR: LineFormat = {
-  form: 'line',
-  id: 'torchtune.bar',
-  title: 'Progress bar with epoch, step and loss',
-  producer: PRODUCER,
-  versions: '0.0.1 and later',
-  source: 'recipes/full_finetune_distributed.py and its siblings, train',
-  // One digit longer than the word, which has seven characters.
-  anchors: ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'n'].map((digit) => `|Loss: ${digit}`),
-  fields: {
-    epoch: '1-based',
-    step: '1-based, over all epochs',
-    loss: 'of the step',
-    total: 'steps of the epoch, or of its rest; the end of training is not known',
-  },
-  pattern:
-    /(?<![\d|])(?<epoch>\d{1,6})\|(?<step>\d{1,9})\|Loss: (?<loss>\d{1,9}(?:\.\d{1,24})?(?:e[-+]?\d{1,3})?|nan)(?::[ ]{1,4}\d{1,3}%\|[^|\n]{0,300}\|[ ]{1,4}\d{1,9}\/(?<total>\d{1,9}))?/g,
-  read({ epoch = '', step = '', loss = '', total }, emit) {
-    emit({
-      row: 'iteration',
-      iteration: Number(step),
-      target: null,
-      loss: pythonNumber(loss) ?? undefined,
-      others: [
-        { name: 'epoch', value: Number(epoch), text: epoch },
-        ...(total === undefined ? [] : [{ name: 'steps_per_epoch', value: Number(total), text: total }]),
-      ],
-    });
-  },
-};
-
-export const TORCHTUNE_CHECKPOINT: LineFormat = {
-  form: 'line',
-  id: 'torchtune.checkpoint',
-  title: 'Size of a checkpoint file',
-  producer: PRODUCER,
-  versions: '0.0.1 and later; GB of 10^9 bytes first, GiB later',
-  source: 'torchtune/training/checkpointing/_checkpointer.py, save_checkpoint',
-  anchors: ['odel checkpoint of size ', 'dapter checkpoint of size ', 'ecipe checkpoint of size '],
-  fields: {
-    what: 'model, adapter or recipe (optimizer)',
-    size: 'of the file',
-    unit: 'GiB, or GB of 10^9',
-    path: 'of it',
-  },
-  pattern:
-    /(?<what>[Mm]odel|[Aa]dapter|[Rr]ecipe) checkpoint of size (?<size>\d{1,6}(?:\.\d{1,4})?) (?<unit>GiB|GB) saved to (?<path>[^\s]{1,500})/g,
-  read({ what = '', size = '', unit = '', path = '' }, emit) {
-    emit({ row: 'phase', phase: 'checkpoint_save', label: `${what.toLowerCase()} checkpoint saved` });
-    emit({
-      ...figureFinding(
-        `checkpoint.${what.toLowerCase()}_bytes`,
-        Math.round(Number(size) * (unit === 'GB' ? GB : GIB)),
-        'bytes',
-      ),
-      text: path,
-    });
   },
 };

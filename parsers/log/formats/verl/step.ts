@@ -3,7 +3,6 @@ import type { BlockFormat, BlockStep, Emit } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';
-import { VERL_PRODUCER } from './memory.js';
 
 const SEPARATOR = ' - ';
 /** A value as `pprint` writes it: numpy 2 names the type. */
@@ -92,7 +91,7 @@ export const VERL_STEP: BlockFormat = {
   form: 'block',
   id: 'verl.step',
   title: 'Metrics of a step, or of a validation',
-  producer: VERL_PRODUCER,
+  producer: 'verl',
   versions: '0.1 and later; three decimals until 0.3, then all of them',
   source:
     'verl/utils/logger/aggregate_logger.py, concat_dict_to_str; verl/trainer/ppo/ray_trainer.py, fit; verl/trainer/ppo/metric_utils.py; verl/workers/fsdp_workers.py, update_actor',

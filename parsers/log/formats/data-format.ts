@@ -1,0 +1,529 @@
+/**
+ * Log formats as data: `src/knowledge/log-formats/*.yaml`. An entry has the facts of a {@link LineFormat} and the rows
+ * that a match becomes. It is turned into functions once, when the list is loaded. See `parsers/log/FORMAT.md`.
+ */
+import { configFinding } from '../../../src/knowledge/config-keys.js';
+import { envFinding } from '../../../src/knowledge/env-keys.js';
+import { loadData } from '../../../src/knowledge/load-data.js';
+import type { ConfigOrigin, EnvOrigin, IterationFinding, LaunchStage, Phase } from '../../../src/model/log-rows.js';
+import type { IncidentKind } from '../../../src/model/vocabulary.js';
+import type { Emit, Groups, LineFormat, LogFormat } from './contract.js';
+import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
+import { pythonNumber } from './field-list.js';
+import { emitLayout } from './layout-findings.js';
+import { halfDigit, memoryFigure } from './units.js';
+
+/**
+ * Group names, of which the first that matched counts, a default behind `?`, a number that is added, and conversions:
+ * `first,second?none|snake`, `step + 1`. In a text, expressions are in braces: `checkpoint.{what|lower}_bytes`.
+ */
+type Expression = string;
+/** A text, `/pattern/flags`, or several texts. */
+type Condition = string | number | readonly (string | number)[];
+
+/** When a row is emitted: the groups that it names must have matched, and what `when` names. */
+interface Conditions {
+  readonly when?: string | readonly string[] | Readonly<Record<string, Condition>>;
+  readonly unless?: string | readonly string[] | Readonly<Record<string, Condition>>;
+}
+/** Left out where its group did not match. */
+interface Columns {
+  /** May be counted from 0: `step + 1`. */
+  readonly iteration?: Expression;
+  readonly rank?: Expression;
+  readonly device?: Expression;
+}
+interface ValueRow extends Columns, Conditions {
+  readonly value: Expression;
+  /** Nothing for a row of words. */
+  readonly of?: Expression;
+  readonly unit?: string | null;
+  readonly text?: Expression;
+  /** A size, as {@link MemoryRow.means}; the unit is bytes then. */
+  readonly means?: Expression;
+  /** A factor; the product is rounded. */
+  readonly times?: number | Expression;
+}
+interface MemoryRow extends Columns, Conditions {
+  readonly memory: Expression;
+  readonly of: Expression;
+  /** As printed; `count` of what is none of bytes. */
+  readonly unit: Expression;
+  /** What the producer means by it, one of {@link SIZES} or a factor; default its own name. */
+  readonly means?: Expression;
+  readonly moment?: Expression;
+  /** Half a unit of the last digit; default that of the digits printed. `most`: no more than this, for zeros may be
+   * dropped; `whole`: of figures without a decimal point. */
+  readonly precision?: number | { readonly most?: number; readonly whole?: number };
+}
+interface PhaseRow extends Columns, Conditions {
+  readonly phase: Phase;
+  readonly label: Expression;
+}
+interface SettingRow extends Conditions {
+  readonly setting: Expression;
+  /** As printed; without it the key is looked up in the dictionary. */
+  readonly raw?: Expression;
+  readonly to: Expression;
+  readonly origin?: ConfigOrigin;
+}
+/** Left out where the variable is not kept. */
+interface EnvRow extends Conditions {
+  readonly env: Expression;
+  readonly to: Expression;
+  readonly origin: EnvOrigin;
+}
+/** A size of the parallel layout: figure and setting. */
+interface LayoutRow extends Conditions {
+  readonly layout: Expression;
+  readonly raw: Expression;
+  readonly of: Expression;
+}
+interface LaunchRow extends Conditions {
+  readonly launch: Expression;
+  readonly stage?: LaunchStage | 'loop';
+  readonly writer?: Expression;
+}
+/** Groups `text`, `rank`, `local`, `host`, `pid` and `exitcode` are its columns. */
+interface FailureRow extends Conditions {
+  readonly failure: Expression;
+  readonly pid?: Expression;
+}
+interface IterationRow extends Conditions {
+  readonly iteration: Expression;
+  readonly target?: Expression;
+  readonly columns?: Readonly<Record<string, Expression>>;
+  /** Figures without a column, by name. */
+  readonly others?: Readonly<Record<string, Expression>>;
+  /**
+   * The items of a list: groups `name`, `text`, and `figure` where the number is but a part of the text. The
+   * others without a column are `others`, unless `name text` matches `skip`.
+   */
+  readonly list?: {
+    readonly of: Expression;
+    readonly match: string;
+    readonly columns: Readonly<Record<string, string>>;
+    readonly skip?: string;
+  };
+}
+/** Rows of each match inside a group. */
+interface EachRow extends Conditions {
+  readonly each: Expression;
+  readonly match: string;
+  readonly rows: readonly Row[];
+}
+/** The first of them whose conditions hold. */
+interface FirstRow extends Conditions {
+  readonly first: readonly Row[];
+}
+export type Row =
+  | ValueRow
+  | MemoryRow
+  | PhaseRow
+  | SettingRow
+  | EnvRow
+  | LayoutRow
+  | LaunchRow
+  | FailureRow
+  | IterationRow
+  | EachRow
+  | FirstRow;
+
+export interface FormatEntry {
+  readonly id: string;
+  readonly title: string;
+  readonly producer?: string;
+  readonly versions: string;
+  readonly source: string;
+  readonly anchors: readonly string[];
+  /** Several are alternatives. `%{NAME}` is one of the file's `parts`. */
+  readonly pattern: string | readonly string[];
+  readonly flags?: 'i';
+  /** Default: those of the file. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Groups whose text is in no row. */
+  readonly unused?: readonly string[];
+  /** Text for text, used like a conversion; `'*': '*'` keeps what is not listed. */
+  readonly tables?: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
+  /** Pattern and replacement, by group. */
+  readonly replace?: Readonly<Record<string, readonly (readonly [pattern: string, by: string])[]>>;
+  readonly rows: readonly Row[];
+}
+export interface FormatFile {
+  readonly producer?: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly parts?: Readonly<Record<string, string>>;
+  /** `code`: the place of a format that needs code. */
+  readonly formats: readonly (FormatEntry | { readonly code: string })[];
+}
+
+/** The formats of a file in its order, with those that are code at their places. */
+export function dataFormats(name: string, code: readonly LogFormat[] = []): readonly LogFormat[] {
+  const byId = new Map(code.map((format) => [format.id, format]));
+  const file = loadData(`log-formats/${name}`) as FormatFile;
+  return file.formats.map((entry) => ('code' in entry ? byId.get(entry.code)! : compileFormat(entry, file)));
+}
+
+/** @param used gets the groups that rows use */
+export function compileFormat(
+  entry: FormatEntry,
+  file: Omit<FormatFile, 'formats'>,
+  used = new Set<string>(),
+): LineFormat {
+  const { id, title, versions, source, anchors, tables = {}, replace } = entry;
+  const text = typeof entry.pattern === 'string' ? entry.pattern : entry.pattern.join('|');
+  const pattern = new RegExp(
+    text.replaceAll(/%\{(\w+)\}/g, (_, part: string) => file.parts![part]!),
+    `g${entry.flags ?? ''}`,
+  );
+  const compiler = new RowCompiler(tables, used);
+  const rows = compiler.rows(entry.rows);
+  const replaced = Object.entries(replace ?? {}).map(
+    ([group, rules]) => [group, rules.map(([from, to]) => [new RegExp(from, 'g'), to] as const)] as const,
+  );
+  const groupNames = [...new Set([...pattern.source.matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group!))];
+  return {
+    form: 'line',
+    id,
+    title,
+    producer: entry.producer ?? file.producer!,
+    versions,
+    source,
+    anchors,
+    fields: entry.fields ?? Object.fromEntries(groupNames.map((group) => [group, file.fields?.[group] ?? group])),
+    pattern,
+    read(printed, emit) {
+      let groups = printed;
+      for (const [group, rules] of replaced) {
+        const before = groups[group];
+        if (before !== undefined)
+          groups = { ...groups, [group]: rules.reduce((kept, [from, to]) => kept.replace(from, to), before) };
+      }
+      for (const row of rows) row(groups, emit);
+    },
+  };
+}
+
+/** Columns of a failure by the group that has them. */
+const FAILURE_COLUMNS = { rank: 'rank', localRank: 'local', pid: 'pid', exitCode: 'exitcode' };
+
+type Evaluate = (groups: Groups) => Converted;
+/** Emits a row; false where its conditions do not hold. */
+type EmitRow = (groups: Groups, emit: Emit) => boolean;
+
+class RowCompiler {
+  private readonly tables: NonNullable<FormatEntry['tables']>;
+  private readonly used: Set<string>;
+
+  constructor(tables: NonNullable<FormatEntry['tables']>, used: Set<string>) {
+    this.tables = tables;
+    this.used = used;
+  }
+
+  rows(rows: readonly Row[]): readonly EmitRow[] {
+    return rows.map((row) => {
+      const emitRow = this.row(row);
+      const holds = [
+        ...this.conditions(row.when).map((test) => (groups: Groups) => test(groups)),
+        ...this.conditions(row.unless).map((test) => (groups: Groups) => !test(groups)),
+      ];
+      if (holds.length === 0) return emitRow;
+      return (groups, emit) => holds.every((test) => test(groups)) && emitRow(groups, emit);
+    });
+  }
+
+  private row(row: Row): EmitRow {
+    if ('first' in row) {
+      const rows = this.rows(row.first);
+      return (groups, emit) => rows.some((candidate) => candidate(groups, emit));
+    }
+    if ('each' in row) return this.each(row);
+    if ('value' in row) return this.value(row);
+    if ('memory' in row) return this.memory(row);
+    if ('phase' in row) return this.phase(row);
+    if ('setting' in row) return this.setting(row);
+    if ('env' in row) {
+      return emitting([this.text(row.env), this.text(row.to)], ([key, value], _, emit) => {
+        const finding = envFinding(String(key), String(value), row.origin);
+        if (finding !== null) emit(finding);
+      });
+    }
+    if ('layout' in row) {
+      const [key, raw, of] = [this.text(row.layout), this.text(row.raw), this.expression(row.of)];
+      return emitting([key, raw, of], ([name, rawKey, text], _, emit) =>
+        emitLayout(String(name), String(rawKey), String(text), emit),
+      );
+    }
+    if ('launch' in row) {
+      const writer = this.optional(row.writer);
+      return emitting([this.text(row.launch)], ([label], groups, emit) =>
+        emit({ row: 'launch', label: String(label), stage: row.stage, writer: writer(groups) as string | undefined }),
+      );
+    }
+    if ('failure' in row) return this.failure(row);
+    return this.iteration(row);
+  }
+
+  private each(row: EachRow): EmitRow {
+    const [of, pattern, rows] = [this.expression(row.each), new RegExp(row.match, 'g'), this.rows(row.rows)];
+    return emitting([of], ([list], outer, emit) => {
+      for (const { groups } of String(list).matchAll(pattern)) {
+        const all = { ...outer, ...groups };
+        for (const inner of rows) inner(all, emit);
+      }
+    });
+  }
+
+  private value(row: ValueRow): EmitRow {
+    const where = this.columns(row);
+    const text = this.text(row.text);
+    const needed = [this.text(row.value), ...(row.of === undefined ? [] : [this.expression(row.of)])];
+    const factor = this.factor(row.means ?? row.times);
+    const unit = row.means === undefined ? (row.unit ?? null) : 'bytes';
+    return emitting(needed, ([name, printed], groups, emit) => {
+      if (printed === null) return;
+      const times = factor?.(groups);
+      const value = printed === undefined ? null : Number(printed);
+      emit({
+        row: 'value',
+        name: String(name),
+        value: value === null || times === undefined ? value : Math.round(value * times),
+        unit,
+        text: text(groups) as string | undefined,
+        ...where(groups),
+      });
+    });
+  }
+
+  private memory(row: MemoryRow): EmitRow {
+    const where = this.columns(row);
+    const [moment, unit, factor] = [this.text(row.moment), this.text(row.unit), this.factor(row.means ?? row.unit)];
+    const precision = precisionOf(row.precision);
+    return emitting([this.text(row.memory), this.expression(row.of)], ([metric, printed], groups, emit) => {
+      const more = { moment: moment(groups) as string | undefined, ...where(groups) };
+      const name = String(metric);
+      const text = String(printed);
+      if (row.unit === 'count')
+        emit({
+          row: 'memory',
+          metric: name,
+          bytes: null,
+          value: Number(text),
+          unit: 'count',
+          precisionBytes: 0,
+          ...more,
+        });
+      else emit(memoryFigure(name, text, String(unit(groups)), factor!(groups), more, precision(text)));
+    });
+  }
+
+  private phase(row: PhaseRow): EmitRow {
+    const where = this.columns(row);
+    return emitting([this.text(row.label)], ([label], groups, emit) =>
+      emit({ row: 'phase', phase: row.phase, label: String(label), ...where(groups) }),
+    );
+  }
+
+  private setting({ setting, raw, to, origin = 'log banner' }: SettingRow): EmitRow {
+    const needed = [this.text(setting), this.text(to), this.text(raw ?? '')];
+    return emitting(needed, ([name, converted, rawKey], _, emit) => {
+      const key = String(name);
+      const value = converted === null ? null : String(converted);
+      if (raw === undefined) emit(configFinding(key, value, origin));
+      else emit({ row: 'config', key, rawKey: String(rawKey), value, origin });
+    });
+  }
+
+  private failure(row: FailureRow): EmitRow {
+    const [text, host] = [this.optional('text'), this.optional('host')];
+    const columns = Object.entries(FAILURE_COLUMNS).map(
+      ([column, group]) => [column, this.number(group === 'pid' ? (row.pid ?? group) : group)] as const,
+    );
+    return emitting([this.text(row.failure)], ([kind], groups, emit) => {
+      const numbers: Record<string, number> = {};
+      for (const [column, value] of columns) {
+        const number = value(groups);
+        if (number !== undefined) numbers[column] = number;
+      }
+      const node = host(groups) as string | undefined;
+      const finding = { row: 'failure', kind: kind as IncidentKind, text: String(text(groups) ?? '').trim() } as const;
+      emit({ ...finding, ...(node === undefined ? {} : { host: node }), ...numbers });
+    });
+  }
+
+  private iteration(row: IterationRow): EmitRow {
+    const { list, others, columns = {} } = row;
+    const target = this.number(row.target);
+    const slots = Object.entries(columns).map(([slot, source]) => [slot, this.number(source)] as const);
+    const named = Object.entries(others ?? {}).map(([name, source]) => [name, this.expression(source)] as const);
+    const fields = list === undefined ? null : this.list(list);
+    return emitting([this.number(row.iteration)], ([iteration], groups, emit) => {
+      const otherValues: { name: string; value: number | null; text: string }[] = [];
+      const known: Record<string, unknown> = {};
+      for (const [slot, value] of slots) known[slot] = value(groups);
+      for (const [name, value] of named) {
+        const text = value(groups);
+        if (text !== undefined) otherValues.push({ name, value: pythonNumber(String(text)), text: String(text) });
+      }
+      if (fields !== null) {
+        for (const { groups: field } of String(fields.of(groups) ?? '').matchAll(fields.match)) {
+          const { name = '', text = '', figure = text } = field!;
+          const value = pythonNumber(figure);
+          const slot = value === null ? undefined : fields.columns[name];
+          if (slot !== undefined) known[slot] = value;
+          else if (fields.skip?.test(`${name} ${text}`) !== true) otherValues.push({ name, value, text });
+        }
+      }
+      const isListed = others !== undefined || (list !== undefined && list.skip !== '.');
+      emit({
+        row: 'iteration',
+        iteration: iteration as number,
+        target: target(groups) ?? null,
+        ...known,
+        ...(isListed ? { others: otherValues } : {}),
+      } as IterationFinding);
+    });
+  }
+
+  private list({ of, match, columns, skip }: NonNullable<IterationRow['list']>) {
+    const skipped = skip === undefined ? undefined : new RegExp(skip);
+    return { of: this.expression(of), match: new RegExp(match, 'g'), columns, skip: skipped };
+  }
+
+  private columns(row: Columns): (groups: Groups) => { iteration?: number; rank?: number; device?: number } {
+    const columns = (['iteration', 'rank', 'device'] as const).flatMap((name) =>
+      row[name] === undefined ? [] : [[name, this.number(row[name])] as const],
+    );
+    return (groups) => {
+      const numbers: { iteration?: number; rank?: number; device?: number } = {};
+      for (const [name, value] of columns) {
+        const number = value(groups);
+        if (number !== undefined) numbers[name] = number;
+      }
+      return numbers;
+    };
+  }
+
+  private conditions(conditions: Conditions['when']): readonly ((groups: Groups) => boolean)[] {
+    if (conditions === undefined) return [];
+    const list = typeof conditions === 'string' ? [conditions] : conditions;
+    const entries = Array.isArray(list)
+      ? list.map((group: string) => [group, undefined] as const)
+      : Object.entries(list);
+    return entries.map(([source, condition]) => {
+      const value = this.expression(source);
+      if (condition === undefined) return (groups) => value(groups) !== undefined;
+      const [, pattern, flags] = /^\/(.*)\/(\w*)$/.exec(String(condition)) ?? [];
+      if (pattern !== undefined) {
+        const regex = new RegExp(pattern, flags);
+        return (groups) => regex.test(String(value(groups) ?? ''));
+      }
+      const texts = [condition].flat().map(String);
+      return (groups) => texts.includes(String(value(groups) ?? ''));
+    });
+  }
+
+  /** A factor that is written, one of {@link SIZES}, or what an expression gives. */
+  private factor(source: number | string | undefined): ((groups: Groups) => number) | undefined {
+    if (source === undefined) return undefined;
+    const size = typeof source === 'number' ? source : SIZES[source];
+    if (size !== undefined) return () => size;
+    if (source === 'count') return undefined;
+    const value = this.expression(String(source));
+    return (groups) => Number(value(groups));
+  }
+
+  private number(source: string | undefined): (groups: Groups) => number | undefined {
+    const value = this.optional(source);
+    return (groups) => {
+      const text = value(groups);
+      return text === undefined || text === null ? undefined : Number(text);
+    };
+  }
+
+  private optional(source: string | undefined): Evaluate {
+    return source === undefined ? () => undefined : this.expression(source);
+  }
+
+  /** A text with expressions in braces; undefined where one of them is. */
+  private text(source: string | undefined): Evaluate {
+    if (source === undefined || !source.includes('{')) return () => source;
+    if (source[source.lastIndexOf('}') + 1] === '|') return this.expression(source);
+    const parts = source.split(/[{}]/).map((part, at) => (at % 2 === 0 ? part : this.expression(part)));
+    if (parts.length === 3 && parts[0] === '' && parts[2] === '') return parts[1] as Evaluate;
+    return (groups) => {
+      let text = '';
+      for (const part of parts) {
+        const value = typeof part === 'string' ? part : part(groups);
+        if (value === undefined || value === null) return undefined;
+        text += value;
+      }
+      return text;
+    };
+  }
+
+  private expression(source: string): Evaluate {
+    if (source.includes('{')) {
+      const end = source.lastIndexOf('}') + 1;
+      return this.convert(this.text(source.slice(0, end)), source.slice(end).split('|').slice(1));
+    }
+    const [, before, offset] = /^(.+) \+ (\d+)$/.exec(source) ?? [];
+    if (before !== undefined) {
+      const number = this.number(before);
+      return (all) => {
+        const value = number(all);
+        return value === undefined ? undefined : value + Number(offset);
+      };
+    }
+    const [names = '', ...conversions] = source.split('|');
+    const [groups = '', standard] = names.split('?', 2);
+    const list = groups.split(',');
+    for (const group of list) this.used.add(group);
+    const [first = '', ...further] = list;
+    const read: Evaluate =
+      further.length === 0
+        ? (all) => all[first] ?? standard
+        : (all) => all[list.find((group) => all[group] !== undefined) ?? ''] ?? standard;
+    return this.convert(read, conversions);
+  }
+
+  private convert(read: Evaluate, names: readonly string[]): Evaluate {
+    return names.reduce((inner: Evaluate, name) => {
+      const table = this.tables[name];
+      const convert = table === undefined ? CONVERSIONS[name] : (text: string) => lookUp(table, text);
+      if (convert === undefined) throw new Error(`no conversion ${name}`);
+      return (groups) => {
+        const value = inner(groups);
+        return value === undefined || value === null ? value : convert(String(value));
+      };
+    }, read);
+  }
+}
+
+function lookUp(table: Readonly<Record<string, string | number>>, text: string): string | number | undefined {
+  if (Object.hasOwn(table, text)) return table[text];
+  return table['*'] === '*' ? text : table['*'];
+}
+
+/** Emits where all that is needed has a value; a setting's may be null. */
+function emitting(
+  needed: readonly Evaluate[],
+  emitRow: (values: readonly Converted[], groups: Groups, emit: Emit) => void,
+): EmitRow {
+  return (groups, emit) => {
+    const values = needed.map((value) => value(groups));
+    if (values.includes(undefined)) return false;
+    emitRow(values, groups, emit);
+    return true;
+  };
+}
+
+function precisionOf(precision: MemoryRow['precision']): (text: string) => number | undefined {
+  if (precision === undefined) return () => undefined;
+  if (typeof precision === 'number') return () => precision;
+  const { most, whole } = precision;
+  return (text) => {
+    if (whole !== undefined && !text.includes('.')) return whole;
+    return most === undefined ? undefined : Math.min(halfDigit(text), most);
+  };
+}
