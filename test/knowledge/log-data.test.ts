@@ -28,8 +28,13 @@ const CONSTRAINT: Shape = {
   source: ['string'],
   texts: ['string'],
 };
+const PREFIX: Shape = {
+  ...{ name: 'string', first: 'string', 'second?': 'string', pattern: 'string' },
+  ...{ 'flags?': oneOf('i'), 'writer?': oneOf(true) },
+};
 const FILES: readonly (readonly [string, Shape])[] = [
   ['log-examples', { '*': 'string' }],
+  ['log-prefixes', { parts: { '*': 'string' }, labels: [PREFIX], rules: [PREFIX] }],
   ['env-keys', { '*': [/[A-Z_\d]+\*?/] }],
   ['constraint-texts', { sources: { '*': 'string' }, constraints: [CONSTRAINT] }],
   [

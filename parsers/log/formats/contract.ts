@@ -1,12 +1,13 @@
 /**
- * What a log format is. An entry states what prints it, since when and where upstream, which literal its lines contain,
- * and how they are parsed. Its example is in `src/knowledge/log-examples.yaml`; its samples, with the rows that each
- * must yield, are in `test/parsers/log-samples/`, and one generic test reads them all.
+ * What a log format is, in code or as data (`data-format.ts`). An entry states what prints it, since when and where
+ * upstream, which literal its lines contain, and how they are parsed. Its example is in
+ * `src/knowledge/log-examples.yaml`; its samples, with the rows that each must yield, are in
+ * `test/parsers/log-samples/`, and one generic test reads them all.
  *
- * Patterns run over one line without its prefixes (`prefix-rules.ts`) and its ANSI codes, anywhere in the line and as
- * often as they match, because prints of several ranks share lines. Every quantifier is bounded or over a class that
- * excludes what follows it, so that no line causes catastrophic backtracking; a test runs all of them over hostile
- * lines.
+ * Patterns run over one line without its prefixes (`src/knowledge/log-prefixes.yaml`) and its ANSI codes, anywhere in
+ * the line and as often as they match, because prints of several ranks share lines. Every quantifier is bounded or over
+ * a class that excludes what follows it, so that no line causes catastrophic backtracking; a test runs all of them over
+ * hostile lines.
  */
 import type { LogFinding } from '../../../src/model/log-rows.js';
 

@@ -141,7 +141,7 @@ export interface FormatEntry {
   readonly flags?: 'i';
   /** Default: those of the file. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** Groups whose text is in no row. */
+  /** Groups whose text is in no row; default: those of the file. */
   readonly unused?: readonly string[];
   /** Text for text, used like a conversion; `'*': '*'` keeps what is not listed. */
   readonly tables?: Readonly<Record<string, Readonly<Record<string, string | number>>>>;
@@ -153,6 +153,7 @@ export interface FormatFile {
   readonly producer?: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly parts?: Readonly<Record<string, string>>;
+  readonly unused?: readonly string[];
   /** `code`: the place of a format that needs code. */
   readonly formats: readonly (FormatEntry | { readonly code: string })[];
 }

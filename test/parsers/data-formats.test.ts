@@ -1,0 +1,166 @@
+/** What TypeScript checks of a format in code, of `src/knowledge/log-formats/`. `log-formats.test.ts` reads samples. */
+import { type AST, RegExpParser } from '@eslint-community/regexpp';
+import { describe, expect, it } from 'vitest';
+import { compileFormat, type FormatEntry, type FormatFile, type Row } from '../../parsers/log/formats/data-format.js';
+import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
+import { dataNames, loadData } from '../../src/knowledge/load-data.js';
+import { CONFIG_ORIGINS, ENV_ORIGINS, LAUNCH_STAGES, PHASES } from '../../src/model/log-rows.js';
+import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
+import { anyOf, checkShape, oneOf, type Shape } from '../knowledge/schema.js';
+
+const FILES = dataNames()
+  .filter((name) => name.startsWith('log-formats/'))
+  .map((name) => [name, loadData(name) as FormatFile] as const);
+const ENTRIES = FILES.flatMap(([, file]) =>
+  file.formats.flatMap((entry) => ('code' in entry ? [] : [[entry.id, entry, file] as const])),
+);
+
+/** Of values; what is printed of memory is a unit of its own. */
+const UNITS = [
+  ...['%', 's', 'ms', 'bytes', 'elements', 'tokens', 'count', 'ratio', 'ranks', 'iteration', 'pid', 'loss scale'],
+  ...['samples/s', 'FLOP/s', 'TFLOP/s', 'TFLOP/s/GPU'],
+];
+const MEMORY_UNITS = /bytes|count|[KMG]i?B|\{\w+\}/;
+const TEXT = 'string';
+const CONDITION = anyOf(TEXT, [TEXT], { '*': anyOf('string|number', ['string|number']) });
+const CONDITIONS = { 'when?': CONDITION, 'unless?': CONDITION };
+const COLUMNS = { 'iteration?': TEXT, 'rank?': TEXT, 'device?': TEXT, ...CONDITIONS };
+const LIST = { of: TEXT, match: TEXT, columns: { '*': TEXT }, 'skip?': TEXT };
+const SINGLE: readonly Shape[] = [
+  {
+    value: TEXT,
+    'of?': TEXT,
+    'unit?': oneOf(...UNITS),
+    'text?': TEXT,
+    'means?': TEXT,
+    'times?': 'string|number',
+    ...COLUMNS,
+  },
+  {
+    ...{ memory: TEXT, of: TEXT, unit: MEMORY_UNITS, 'means?': TEXT, 'moment?': TEXT, ...COLUMNS },
+    'precision?': anyOf('number', { 'most?': 'number', 'whole?': 'number' }),
+  },
+  { phase: oneOf(...PHASES), label: TEXT, ...COLUMNS },
+  { setting: TEXT, 'raw?': TEXT, to: TEXT, 'origin?': oneOf(...CONFIG_ORIGINS), ...CONDITIONS },
+  { env: TEXT, to: TEXT, origin: oneOf(...ENV_ORIGINS), ...CONDITIONS },
+  { layout: TEXT, raw: TEXT, of: TEXT, ...CONDITIONS },
+  { launch: TEXT, 'stage?': oneOf(...LAUNCH_STAGES, 'loop'), 'writer?': TEXT, ...CONDITIONS },
+  { failure: anyOf(oneOf(...INCIDENT_KINDS), /.*\{.*/), 'pid?': TEXT, ...CONDITIONS },
+  {
+    iteration: TEXT,
+    'target?': TEXT,
+    'columns?': { '*': TEXT },
+    'others?': { '*': TEXT },
+    'list?': LIST,
+    ...CONDITIONS,
+  },
+];
+const ROW: Shape = anyOf(
+  ...SINGLE,
+  { each: TEXT, match: TEXT, rows: [anyOf(...SINGLE, { first: [anyOf(...SINGLE)] })], ...CONDITIONS },
+  { first: [anyOf(...SINGLE)], ...CONDITIONS },
+);
+const ENTRY: Shape = {
+  ...{ id: TEXT, title: TEXT, 'producer?': TEXT, versions: TEXT, source: TEXT, anchors: [TEXT], rows: [ROW] },
+  ...{ pattern: anyOf(TEXT, [TEXT]), 'flags?': oneOf('i'), 'fields?': { '*': TEXT }, 'unused?': [TEXT] },
+  ...{ 'tables?': { '*': { '*': 'string|number' } }, 'replace?': { '*': [[TEXT, TEXT]] } },
+};
+
+/** What must be in the match of an anchor that goes on before or behind it. */
+const LEAST_OVERLAP = 6;
+
+/** Whether some text that a pattern matches may contain a word; look-aheads take part in it or not. */
+function mayContain(pattern: RegExp, word: string): boolean {
+  const ignoresCase = pattern.flags.includes('i');
+  /** How many characters of the word are behind us: none, some, or all of them. */
+  type States = ReadonlySet<number>;
+  const union = (...all: readonly States[]): States => new Set(all.flatMap((states) => [...states]));
+  const char = (states: States, test: RegExp): States => {
+    const next = new Set<number>();
+    for (const state of states) {
+      if (state === 0 || state === word.length) next.add(state);
+      if (state < word.length && test.test(word[state]!)) next.add(state + 1);
+    }
+    return next;
+  };
+  const step = (node: AST.Element | AST.Alternative, states: States): States => {
+    switch (node.type) {
+      case 'Alternative':
+        return node.elements.reduce((kept, element) => step(element, kept), states);
+      case 'Group':
+      case 'CapturingGroup':
+        return union(...node.alternatives.map((alternative) => step(alternative, states)));
+      case 'Assertion':
+        if (node.kind !== 'lookahead' || node.negate) return states;
+        return union(states, ...node.alternatives.map((alternative) => step(alternative, states)));
+      case 'Quantifier': {
+        let kept = states;
+        for (let count = 0; count < node.min && count <= word.length; count += 1) kept = step(node.element, kept);
+        for (let count = node.min; count < node.max && count <= node.min + word.length; count += 1)
+          kept = union(kept, step(node.element, kept));
+        return kept;
+      }
+      default:
+        return char(states, new RegExp(`^${node.raw}$`, ignoresCase ? 'i' : ''));
+    }
+  };
+  const { alternatives } = new RegExpParser().parsePattern(pattern.source);
+  const starts = new Set([0, ...Array.from({ length: Math.max(0, word.length - LEAST_OVERLAP) }, (_, at) => at + 1)]);
+  return alternatives.some((alternative) => [...step(alternative, starts)].some((state) => state >= LEAST_OVERLAP));
+}
+
+describe('formats that are data', () => {
+  it('have the shape that FORMAT.md describes', () => {
+    for (const [name, file] of FILES) {
+      const shape = {
+        producer: TEXT,
+        'fields?': { '*': TEXT },
+        'parts?': { '*': TEXT },
+        'unused?': [TEXT],
+        formats: [anyOf(ENTRY, { code: TEXT })],
+      };
+      expect(checkShape(file, shape), name).toEqual([]);
+    }
+  });
+
+  it('and the places of those in code make up the list', () => {
+    expect(LOG_FORMATS.every((format) => format !== undefined)).toBe(true);
+    const listed = FILES.flatMap(([, { formats }]) =>
+      formats.map((entry) => ('code' in entry ? entry.code : entry.id)),
+    );
+    expect(LOG_FORMATS.map(({ id }) => id).sort()).toEqual(listed.sort());
+  });
+
+  it.each(ENTRIES)('%s uses its groups, and no others', (_id, entry: FormatEntry, file) => {
+    const used = new Set<string>();
+    const { pattern } = compileFormat(entry, file, used);
+    const groups = groupsOf(pattern.source);
+    const inner = entry.rows.flatMap(innerGroups);
+    const optional = entry.rows.some((row) => JSON.stringify(row).includes('"failure"'))
+      ? ['text', 'rank', 'local', 'pid', 'host', 'exitcode']
+      : [];
+    const unknown = [...used].filter((name) => ![...groups, ...inner, ...optional].includes(name));
+    expect(unknown, 'groups that the pattern does not have').toEqual([]);
+    const unused = groups.filter((name) => !used.has(name));
+    expect(unused.sort(), 'groups that no row uses').toEqual([...(entry.unused ?? file.unused ?? [])].sort());
+  });
+
+  it.each(ENTRIES)('%s has anchors that its lines may contain', (_id, entry: FormatEntry, file) => {
+    const { pattern } = compileFormat(entry, file);
+    expect(entry.anchors.filter((anchor) => !mayContain(pattern, anchor))).toEqual([]);
+  });
+
+  it('are refused with a conversion that does not exist', () => {
+    const [, entry, file] = ENTRIES[0]!;
+    const rows = [{ value: 'x', of: `${groupsOf(String(entry.pattern))[0]}|guess` }];
+    expect(() => compileFormat({ ...entry, rows }, file)).toThrow('no conversion guess');
+  });
+});
+
+function groupsOf(source: string): string[] {
+  return [...new Set([...source.matchAll(/\(\?<(\w+)>/g)].map(([, name]) => name!))];
+}
+
+function innerGroups(row: Row): string[] {
+  return 'each' in row ? groupsOf(row.match) : [];
+}
