@@ -72,7 +72,7 @@ const bundle = await rolldown({
 });
 await bundle.write({ dir: bundled, format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' });
 for (const name of Object.keys(entries)) {
-  const load = "import { loadBundled } from '../src/cli/load-bundle.js';\n\n";
+  const load = "import { loadBundled } from '../cli/load-bundle.js';\n\n";
   const runs = name === 'program' ? 'export const { runProgram } = ' : '';
   writeFileSync(join(bundled, `${name}.js`), `${load}${runs}loadBundled('./${name}.cjs');\n`);
 }
@@ -93,9 +93,8 @@ await page.write({ file: join(dist, 'src', 'report', 'page', 'page.js'), format:
 const template = join(built, '..', 'store', 'new.duckdb');
 rmSync(template, { force: true });
 // Its tables, to compare stores with; see `src/store/check-tables.ts`.
-const { definitionsOf } = await import(pathToFileURL(join(dist, 'src', 'store', 'check-tables.js')).href);
-const { SCHEMA_VERSION } = await import(pathToFileURL(join(dist, 'src', 'store', 'migrations.js')).href);
-writeFileSync(join(built, '..', 'store', 'new-tables.json'), JSON.stringify(await definitionsOf(SCHEMA_VERSION)));
+const { describeTables } = await import(pathToFileURL(join(dist, 'src', 'store', 'check-tables.js')).href);
+writeFileSync(join(built, '..', 'store', 'new-tables.json'), JSON.stringify(await describeTables()));
 const { openStore } = await import(pathToFileURL(join(dist, 'src', 'store', 'open-store.js')).href);
 const made = join(dist, 'new.duckdb');
 rmSync(made, { force: true });

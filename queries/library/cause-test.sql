@@ -1,16 +1,16 @@
 -- @name   library.cause_test
 -- @kind   table
 -- @title  Every test of a cause on every failure that has figures of the caching allocator
--- @col    run        VARCHAR
--- @col    run_id     INTEGER
+-- @col    run        VARCHAR  name of the run
+-- @col    run_id     INTEGER  the run
 -- @col    failure    INTEGER   within the run
--- @col    rank       INTEGER?
--- @col    device     INTEGER?
--- @col    cause      VARCHAR
+-- @col    rank       INTEGER?  global rank
+-- @col    device     INTEGER?  device
+-- @col    cause      VARCHAR  the cause
 -- @col    place      INTEGER   order in which the causes are tried
 -- @col    outcome    VARCHAR   holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
+-- @col    reason     VARCHAR  a row of cause_reason
+-- @col    detail     VARCHAR?  refinement of the cause
 -- @col    confidence VARCHAR?  of an outcome that holds, by its own figures
 -- @col    capture    VARCHAR?  what to record, where it could not be tested
 -- @col    doubts     VARCHAR[] evidence against the outcome

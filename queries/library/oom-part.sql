@@ -1,15 +1,15 @@
 -- @name   library.oom_part
 -- @kind   table
 -- @title  The ledger of each failure: the device in parts, what could be had of each, and whether that alone would have served the request
--- @col    run         VARCHAR
--- @col    run_id      INTEGER
+-- @col    run         VARCHAR  name of the run
+-- @col    run_id      INTEGER  the run
 -- @col    failure     INTEGER  within the run
--- @col    rank        INTEGER?
--- @col    device      INTEGER?
+-- @col    rank        INTEGER?  global rank
+-- @col    device      INTEGER?  device
 -- @col    part        VARCHAR  live; cached (free inside PyTorch, outside private pools); pending_free; private_pools_free; device_free
 --         (that the process may use); not_allowed (free, above a limit); outside_pytorch (of this process, or of unknown owner);
 --         sibling_processes (contexts of other ranks); other_processes
--- @col    bytes       BIGINT
+-- @col    bytes       BIGINT  of the part
 -- @col    precision_bytes BIGINT  half of the last printed digits
 -- @col    obtainable_bytes BIGINT  what could be had of it without making anything smaller
 -- @col    serves      BOOLEAN? with it the driver, or the cache, has what was asked; NULL: the rounding of the message decides

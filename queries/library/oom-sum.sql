@@ -1,11 +1,11 @@
 -- @name   library.oom_sum
 -- @kind   table
 -- @title  The sums of each failure that the tests of causes share
--- @col    run             VARCHAR
--- @col    run_id          INTEGER
+-- @col    run             VARCHAR  name of the run
+-- @col    run_id          INTEGER  the run
 -- @col    failure         INTEGER  within the run
--- @col    rank            INTEGER?
--- @col    device          INTEGER?
+-- @col    rank            INTEGER?  global rank
+-- @col    device          INTEGER?  device
 -- @col    live_bytes      BIGINT?  allocated and pending
 -- @col    limit_bytes     BIGINT?  what the process could have: reserved and free, or what a memory fraction allows if that is less
 -- @col    is_fraction     BOOLEAN  a memory fraction is the limit
@@ -18,7 +18,7 @@
 -- @col    is_nearly_full  BOOLEAN  with all free memory in one piece, hardly anything would be left
 -- @col    bound_bytes     BIGINT?  where reserved is not printed: the most that would be left, if nothing were held outside PyTorch
 -- @col    outside_bytes   BIGINT?  of the device: neither free nor this allocator's
--- @col    outside_precision_bytes BIGINT?
+-- @col    outside_precision_bytes BIGINT?  half of the last printed digit
 -- @col    foreign_bytes   BIGINT?  of these, of other processes
 -- @col    normal_outside_bytes BIGINT  the most that is normal outside PyTorch for such a run
 -- @col    slack_may_decide BOOLEAN blocks handed out whole under max_split_size_mb may hold what is missing, and how much they hold is

@@ -1,45 +1,45 @@
 -- @name   library.oom
 -- @kind   table
 -- @title  Every out-of-memory failure of a run, with the figures of its snapshot and of its message
--- @col    run             VARCHAR
--- @col    run_id          INTEGER
--- @col    rank            INTEGER?
--- @col    device          INTEGER?
+-- @col    run             VARCHAR  name of the run
+-- @col    run_id          INTEGER  the run
+-- @col    rank            INTEGER?  global rank
+-- @col    device          INTEGER?  device
 -- @col    attempt         INTEGER?  launch, of a failure that only a log has
 -- @col    kind            VARCHAR?  of the message
--- @col    snapshot_id     INTEGER?
--- @col    snapshot_path   VARCHAR?
+-- @col    snapshot_id     INTEGER?  the snapshot
+-- @col    snapshot_path   VARCHAR?  file of the snapshot
 -- @col    seq             INTEGER?  OOM entry of the trace
 -- @col    is_last         BOOLEAN?  the last OOM entry of its device; earlier ones were survived, and their state is not derived
--- @col    incident_id     INTEGER?
--- @col    message_path    VARCHAR?
--- @col    message_line    BIGINT?
+-- @col    incident_id     INTEGER?  the message
+-- @col    message_path    VARCHAR?  file of the message
+-- @col    message_line    BIGINT?  line of the message
 -- @col    requested_bytes BIGINT?   a snapshot has the rounded request, a message the segment that torch wanted
 -- @col    requested_from  VARCHAR?  snapshot or message; so for all figures
 -- @col    requested_precision_bytes BIGINT?  half of the last printed digit; 0 in a snapshot
 -- @col    total_bytes     BIGINT?   of the device
 -- @col    total_from      VARCHAR?  message; run: other messages of the run agree; monitor: of the same rank, by the driver
--- @col    total_precision_bytes BIGINT?
+-- @col    total_precision_bytes BIGINT?  half of the last printed digit
 -- @col    free_bytes      BIGINT?   of the device
--- @col    free_from       VARCHAR?
--- @col    free_precision_bytes BIGINT?
--- @col    reserved_bytes  BIGINT?
--- @col    reserved_from   VARCHAR?
--- @col    reserved_precision_bytes BIGINT?
+-- @col    free_from       VARCHAR?  source of the figure
+-- @col    free_precision_bytes BIGINT?  half of the last printed digit
+-- @col    reserved_bytes  BIGINT?  from the driver through this allocator
+-- @col    reserved_from   VARCHAR?  source of the figure
+-- @col    reserved_precision_bytes BIGINT?  half of the last printed digit
 -- @col    allocated_bytes BIGINT?   without the free blocks of private pools, which torch 2.4 and later print as allocated
--- @col    allocated_from  VARCHAR?
--- @col    allocated_precision_bytes BIGINT?
+-- @col    allocated_from  VARCHAR?  source of the figure
+-- @col    allocated_precision_bytes BIGINT?  half of the last printed digit
 -- @col    process_bytes   BIGINT?   this process, memory outside PyTorch included
--- @col    process_from    VARCHAR?
--- @col    process_precision_bytes BIGINT?
--- @col    other_processes_bytes BIGINT?
--- @col    other_processes_from  VARCHAR?
--- @col    other_processes_precision_bytes BIGINT?
+-- @col    process_from    VARCHAR?  source of the figure
+-- @col    process_precision_bytes BIGINT?  half of the last printed digit
+-- @col    other_processes_bytes BIGINT?  of other processes on the device
+-- @col    other_processes_from  VARCHAR?  source of the figure
+-- @col    other_processes_precision_bytes BIGINT?  half of the last printed digit
 -- @col    allowed_bytes   BIGINT?   limit of a memory fraction
--- @col    allowed_from    VARCHAR?
--- @col    allowed_precision_bytes BIGINT?
+-- @col    allowed_from    VARCHAR?  source of the figure
+-- @col    allowed_precision_bytes BIGINT?  half of the last printed digit
 -- @col    outside_bytes   BIGINT?   total - free - reserved (the process, where reserved is unknown): not of this allocator
--- @col    outside_precision_bytes BIGINT?
+-- @col    outside_precision_bytes BIGINT?  half of the last printed digit
 -- @why    A snapshot is exact and lacks the device's total and other processes; a message has these, rounded. Both are one failure where
 --         rank and device do not differ and the printed segment is that of the traced request. Of a launch, rank and device without a
 --         trace, the first message with figures counts: tracebacks are printed by every layer that catches them.

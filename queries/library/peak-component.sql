@@ -1,17 +1,17 @@
 -- @name   library.peak_component
 -- @kind   table
 -- @title  The peak of each device by component
--- @col    run           VARCHAR
--- @col    run_id        INTEGER
--- @col    rank          INTEGER?
--- @col    snapshot_id   INTEGER
--- @col    device        INTEGER
+-- @col    run           VARCHAR  name of the run
+-- @col    run_id        INTEGER  the run
+-- @col    rank          INTEGER?  global rank
+-- @col    snapshot_id   INTEGER  the snapshot
+-- @col    device        INTEGER  device
 -- @col    peak_seq      INTEGER   entry after which most was active; -1 = before the first, or the dump without a trace
--- @col    component     VARCHAR?
--- @col    sub_component VARCHAR?
--- @col    phase         VARCHAR?
+-- @col    component     VARCHAR?  what the memory holds
+-- @col    sub_component VARCHAR?  which part of it
+-- @col    phase         VARCHAR?  phase of the run in which it was allocated
 -- @col    bytes         BIGINT    actual sizes
--- @col    blocks        BIGINT
+-- @col    blocks        BIGINT  so many blocks
 -- @why    The lifetimes that contain the peak; labels are joined to sums, which are few. Runs and ranks are joined before the sums: with
 --         1,024 ranks, DuckDB 1.5 takes minutes the other way round.
 WITH live AS (

@@ -1,15 +1,15 @@
 -- @name   library.rank_summary
 -- @kind   table
 -- @title  Peaks and failures of every rank of every run, from snapshots and logs
--- @col    run                 VARCHAR
--- @col    run_id              INTEGER
--- @col    rank                INTEGER?
--- @col    snapshots           BIGINT
+-- @col    run                 VARCHAR  name of the run
+-- @col    run_id              INTEGER  the run
+-- @col    rank                INTEGER?  global rank
+-- @col    snapshots           BIGINT  so many snapshots
 -- @col    peak_active_bytes   BIGINT?   of the snapshots: actual sizes, pending frees included
--- @col    peak_reserved_bytes BIGINT?
+-- @col    peak_reserved_bytes BIGINT?  reserved at most, by the snapshots
 -- @col    dumped_active_bytes BIGINT?   the most at a dump
 -- @col    printed_peak_allocated_bytes BIGINT?  the most allocated by a log line or metric
--- @col    printed_peak_reserved_bytes  BIGINT?
+-- @col    printed_peak_reserved_bytes  BIGINT?  reserved at most, by logs and metrics
 -- @col    traced_ooms         BIGINT    oom entries of traces
 -- @col    printed_ooms        BIGINT    messages of logs
 -- @why    One row per rank shows which rank is fullest, and which failed first. A device is counted where its rank uses most.

@@ -1,18 +1,18 @@
 -- @name   library.run_summary
 -- @kind   table
 -- @title  One row per run: ranks, snapshots, iterations, the largest peaks, failures
--- @col    run                 VARCHAR
--- @col    run_id              INTEGER
--- @col    label               VARCHAR?
--- @col    commit_sha          VARCHAR?
+-- @col    run                 VARCHAR  name of the run
+-- @col    run_id              INTEGER  the run
+-- @col    label               VARCHAR?  as given to ingest
+-- @col    commit_sha          VARCHAR?  the commit, as given to ingest
 -- @col    ranks               BIGINT    ranks that a snapshot or a log names
--- @col    snapshots           BIGINT
+-- @col    snapshots           BIGINT  so many snapshots
 -- @col    iterations          BIGINT    different iterations that the logs print
--- @col    last_iteration      BIGINT?
+-- @col    last_iteration      BIGINT?  last iteration printed
 -- @col    peak_active_bytes   BIGINT?   the largest of the snapshots
 -- @col    peak_rank           INTEGER?  the rank that has it
--- @col    printed_peak_allocated_bytes BIGINT?
--- @col    printed_peak_reserved_bytes  BIGINT?
+-- @col    printed_peak_allocated_bytes BIGINT?  allocated at most, by logs and metrics
+-- @col    printed_peak_reserved_bytes  BIGINT?  reserved at most, by logs and metrics
 -- @col    traced_ooms         BIGINT    oom entries of traces
 -- @col    printed_ooms        BIGINT    messages of logs
 -- @why    What a store contains, and which run failed.

@@ -18,11 +18,10 @@ export async function openStore(path: string, options: WaitingOptions): Promise<
   try {
     missing = await underivedRuns(store);
     if (missing.length === 0) return store;
-    const { derive } = await import('../derive/derive.js');
-    if (options.mode === 'write') {
-      await derive(store, missing);
-      return store;
-    }
+    const { derive, deriveTemporarily } = await import('../derive/derive.js');
+    if (options.mode === 'write') await derive(store, missing);
+    else if (!store.hasLibrary) await deriveTemporarily(store, missing);
+    if (options.mode === 'write' || !store.hasLibrary) return store;
   } catch (error) {
     await store.close();
     throw error;
@@ -45,7 +44,8 @@ export async function openStore(path: string, options: WaitingOptions): Promise<
   return reading;
 }
 
+/** Of a store whose library is of another build, all. */
 async function underivedRuns(store: Store): Promise<number[]> {
-  const rules = { rules: DERIVE_RULES, label_rules: RULES_VERSION };
+  const rules = { rules: store.hasLibrary ? DERIVE_RULES : -1, label_rules: RULES_VERSION };
   return (await store.all('store.underived', rules)).map((row) => row.run_id);
 }

@@ -15,7 +15,7 @@ import { openStore as openWhole, storeToOpen, type WaitingOptions } from '../ing
 import { MbfError } from '../model/errors.js';
 import { escapeControls } from '../model/escape-controls.js';
 import type { Failure, IngestResult } from '../model/results/common.js';
-import { SCHEMA_VERSION } from '../store/migrations.js';
+import { SCHEMA_VERSION } from '../store/schema.js';
 import type { Store } from '../store/store.js';
 import { makeTemporaryDirectory, sweepTemporaryFiles, temporaryName } from '../store/temporary-files.js';
 import type { Context } from './context.js';
@@ -49,7 +49,7 @@ export interface PathStore extends OpenedStore {
 }
 
 /** What a verb asks of the database while it answers. */
-export type StoreResources = Pick<WaitingOptions, 'memoryLimitBytes' | 'waitMs' | 'migrated'>;
+export type StoreResources = Pick<WaitingOptions, 'memoryLimitBytes' | 'waitMs'>;
 
 export function openedStore(
   store: Store,

@@ -57,7 +57,7 @@ export class Session {
   async inStore<Result>(mode: 'read' | 'write', work: (store: Store) => Promise<Result>): Promise<Result> {
     this.givenStore = this.db;
     const [{ openStore }, { resourcesOf }] = await Promise.all([import('./open-store.js'), import('./target.js')]);
-    const store = await openStore(this.db, { mode, ...resourcesOf(this.common, this.context) });
+    const store = await openStore(this.db, { mode, ...resourcesOf(this.common) });
     try {
       return await work(store);
     } finally {

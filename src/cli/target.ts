@@ -32,13 +32,9 @@ export interface DbOptions {
  * `--memory-limit` and `--wait` for the database. Throws MBF1001 below 64 MiB, as no question is answered with less,
  * and for a time that is none.
  */
-export function resourcesOf(options: DbOptions, { err }: Pick<Context, 'err'>): StoreResources {
-  const migrated = (file: string, from: number, to: number): void =>
-    err(
-      `${file}: migrated from schema version ${from} to ${to}; older versions of mbforensics can no longer read it\n`,
-    );
+export function resourcesOf(options: DbOptions): StoreResources {
   const waiting = options.wait === undefined ? {} : { waitMs: waitOf(options.wait) };
-  if (options.memoryLimit === undefined) return { migrated, ...waiting };
+  if (options.memoryLimit === undefined) return waiting;
   const memoryLimitBytes = parseSize(options.memoryLimit);
   if (memoryLimitBytes === undefined || memoryLimitBytes < 64 * MIB) {
     throw new MbfError(
@@ -46,7 +42,7 @@ export function resourcesOf(options: DbOptions, { err }: Pick<Context, 'err'>): 
       `invalid --memory-limit ${JSON.stringify(options.memoryLimit)}; expected a size of at least 64MiB`,
     );
   }
-  return { memoryLimitBytes, migrated, ...waiting };
+  return { memoryLimitBytes, ...waiting };
 }
 
 function waitOf(text: string): number {
@@ -62,7 +58,7 @@ export async function openTargetStore(
   options: DbOptions,
   context: Context,
 ): Promise<OpenedStore> {
-  const resources = resourcesOf(options, context);
+  const resources = resourcesOf(options);
   if (operand !== undefined) return pathStore([operand.replace(/^path:/, '')], context, resources);
   return openedStore(await openStore(options.db ?? context.db, { mode: 'read', ...resources }), []);
 }
@@ -78,7 +74,7 @@ export type Operands = string | readonly string[] | undefined;
  * latest. Of several operands, each is a path. Throws MBF1002 for an unknown name, MBF1003 for a missing path.
  */
 export async function openTarget(operands: Operands, options: DbOptions, context: Context): Promise<Target> {
-  const resources = resourcesOf(options, context);
+  const resources = resourcesOf(options);
   const words = typeof operands === 'string' ? [operands] : (operands ?? []);
   if (words.length > 1 || words[0] === '-') {
     const paths = words.map((word) => word.replace(/^path:/, ''));
@@ -98,7 +94,11 @@ export async function openTarget(operands: Operands, options: DbOptions, context
   }
   if (name !== undefined && (kind === undefined || kind === 'snapshot') && name.includes('/snapshot#')) {
     for (const cached of await cachedStores(context)) {
-      const found = await inStore(cached, 'snapshot', name, resources);
+      const found = await inStore(cached, 'snapshot', name, resources).catch((error: unknown) => {
+        // What another build has cached is not in the way.
+        if (error instanceof MbfError && error.code === 'MBF3003') return undefined;
+        throw error;
+      });
       if (found !== undefined) return found;
     }
   }

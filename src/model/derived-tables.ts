@@ -1,18 +1,10 @@
 /**
- * Layouts of the tables that ingest derives from a memory snapshot: lifetimes, totals and labels. They hold nothing
- * that the base tables do not imply; a source that is replaced takes its rows along. The schema is
- * `src/store/migrations.ts`.
+ * Layouts of the tables that ingest derives from a memory snapshot: lifetimes, totals and labels. What their columns
+ * are is in `queries/schema/lifetimes.sql`.
  */
 import { enumeration, i32, i64, layout, maybe, stack, text, u8, u64 } from './columns.js';
 import { SEGMENT_TYPES } from './vocabulary.js';
 
-/** Raised whenever the same trace would derive to other rows: what was derived by another version is derived again. */
-export const HISTORY_RULES = 3;
-
-/**
- * Where a block's stack comes from. `free_event` is a substitute: the stack of the free, where the allocation is
- * outside the trace.
- */
 export const STACK_ORIGINS = ['none', 'final_block', 'alloc_event', 'free_event'] as const;
 
 /** `from_seq` of what was there before the first entry. */
@@ -22,13 +14,6 @@ export const NEVER = 2 ** 31 - 1;
 
 const KEYS = i32('snapshot_id', 'device');
 
-/**
- * One row per block that was live at any moment of a trace: after entry t if `from_seq` ≤ t < `to_seq`. Without a
- * trace, the blocks of the dump. `block` numbers them per device: those from before the first entry by address, then
- * the allocations in order. `pending_seq` is the entry from which the block waits for its free to be completed
- * ({@link BEFORE_TRACE}: from before the first entry on). `actual_bytes` is the size of the block, `least_bytes` and
- * `most_bytes` bound it where the trace leaves it open. `label` is a row of `label`.
- */
 export const BLOCK_LIFE_LAYOUT = layout(
   'block_life',
   KEYS,
@@ -42,10 +27,6 @@ export const BLOCK_LIFE_LAYOUT = layout(
   maybe(i64('alloc_us', 'free_us'), text('compile_context_id', 'user_metadata_id'), i32('label')),
 );
 
-/**
- * One row per extent of a segment, expandable ones as their mapped runs: a run that grows or shrinks ends and begins.
- * `is_inferred`: type or pool are not from any source.
- */
 export const SEGMENT_LIFE_LAYOUT = layout(
   'segment_life',
   KEYS,
@@ -58,10 +39,7 @@ export const SEGMENT_LIFE_LAYOUT = layout(
   u8('is_expandable', 'is_inferred'),
 );
 
-/**
- * Smallest and largest totals after each of 2^k consecutive entries; bucket 0 also looks at the state before the first.
- * All in actual bytes. k is the least that gives at most {@link MAX_BUCKETS} rows a device: exact by entry up to there.
- */
+/** 2^k entries a row; k is the least that gives at most {@link MAX_BUCKETS} rows: exact by entry up to there. */
 export const BUCKET_LAYOUT = layout(
   'derived_bucket',
   KEYS,
@@ -79,7 +57,6 @@ export const BUCKET_LAYOUT = layout(
 
 export const MAX_BUCKETS = 65_536;
 
-/** Labels on their way into `block_life`, by the numbers of the blocks; empty between transactions. */
 export const BLOCK_LABEL_LAYOUT = layout('block_label_staging', KEYS, i32('block', 'label'));
 
 /** Of what is derived about a run: raised whenever the same rows would lead to other facts, verdicts or evidence. */

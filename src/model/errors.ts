@@ -113,7 +113,7 @@ export const ERROR_REMEDIES = {
   // store
   MBF3001: 'Another process has it open; wait for it, or use another store with --db.',
   MBF3002: 'Move the file away and ingest again, or name another store with --db.',
-  MBF3003: 'Update mbforensics, or use another store with --db.',
+  MBF3003: 'Ingest the paths again into a new store (--db), or remove the file.',
   MBF3004: 'Name a store that mbforensics made, or a new path, with --db.',
   MBF3005: 'Check that the directory exists and is writable and that the disk is not full.',
   MBF3006: 'Check that the directory exists and is writable and that the disk is not full; nothing was left behind.',

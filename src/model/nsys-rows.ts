@@ -3,6 +3,7 @@
  * start of the collection (`nsys_report.clock_offset_ns` makes UTC of them), and may be negative. Processes and threads
  * are the operating system's numbers, taken out of the exporter's `globalPid` and `globalTid`. Upstream: Nsight Systems
  * User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of schemas 3.0 to 3.25, which agree.
+ * What the columns of tables are, and the tables that they are from: `queries/schema/nsys.sql`.
  */
 import { enumeration, i32, i64, layout, maybe, type TableLayout, u64 } from './columns.js';
 
@@ -73,7 +74,6 @@ export type TracedLibrary = (typeof TRACED_LIBRARIES)[number];
 
 const ON_DEVICE = maybe(i32('pid', 'device', 'context', 'stream'), i64('correlation'));
 
-/** CUDA_GPU_MEMORY_USAGE_EVENTS: what the driver gave and took. Only with `--cuda-memory-usage=true`. */
 export const NSYS_MEMORY_LAYOUT = layout(
   'nsys_memory',
   i32('source_id', 'seq'),
@@ -86,7 +86,6 @@ export const NSYS_MEMORY_LAYOUT = layout(
   maybe(u64('pc'), i64('name_id'), u64('pool_address'), i64('pool_bytes', 'pool_used_bytes')),
 );
 
-/** CUDA_GPU_MEMORY_POOL_EVENTS: pools of cudaMallocAsync. */
 export const NSYS_POOL_LAYOUT = layout(
   'nsys_pool',
   i32('source_id', 'seq'),
@@ -97,7 +96,6 @@ export const NSYS_POOL_LAYOUT = layout(
   maybe(u64('address'), i64('threshold_bytes', 'pool_bytes', 'pool_used_bytes')),
 );
 
-/** CUPTI_ACTIVITY_KIND_RUNTIME: calls of CUDA's runtime and driver interfaces. */
 export const NSYS_API_LAYOUT = layout(
   'nsys_api',
   i32('source_id'),
@@ -107,7 +105,6 @@ export const NSYS_API_LAYOUT = layout(
   maybe(i32('return_value', 'event_class'), i64('callchain')),
 );
 
-/** CUPTI_ACTIVITY_KIND_KERNEL. `blocks` and `threads` are products of the three dimensions of grid and block. */
 export const NSYS_KERNEL_LAYOUT = layout(
   'nsys_kernel',
   i32('source_id'),
@@ -119,7 +116,6 @@ export const NSYS_KERNEL_LAYOUT = layout(
   maybe(i32('registers'), i64('local_memory_bytes', 'graph_node')),
 );
 
-/** CUPTI_ACTIVITY_KIND_MEMCPY and _MEMSET. The kinds of source and destination are NULL for memset's source. */
 export const NSYS_COPY_LAYOUT = layout(
   'nsys_copy',
   i32('source_id'),
@@ -136,7 +132,6 @@ export const NSYS_COPY_LAYOUT = layout(
   ),
 );
 
-/** CUPTI_ACTIVITY_KIND_SYNCHRONIZATION. `sync_type` 1 event, 2 stream waits for event, 3 stream, 4 context. */
 export const NSYS_SYNC_LAYOUT = layout(
   'nsys_sync',
   i32('source_id'),
@@ -145,7 +140,6 @@ export const NSYS_SYNC_LAYOUT = layout(
   maybe(i32('sync_type')),
 );
 
-/** CUPTI_ACTIVITY_KIND_GRAPH_TRACE: a CUDA graph replayed as a whole, its kernels unseen. */
 export const NSYS_GRAPH_LAYOUT = layout(
   'nsys_graph',
   i32('source_id'),
@@ -154,10 +148,6 @@ export const NSYS_GRAPH_LAYOUT = layout(
   maybe(i64('graph', 'graph_exec')),
 );
 
-/**
- * NVTX_EVENTS. `end_ns` is NULL for marks and for ranges never ended; `text_id` is negative for a text stored in the
- * row itself.
- */
 export const NSYS_NVTX_LAYOUT = layout(
   'nsys_nvtx',
   i32('source_id', 'seq'),
@@ -167,7 +157,6 @@ export const NSYS_NVTX_LAYOUT = layout(
   maybe(i32('pid', 'tid', 'end_tid'), i64('domain', 'range_id'), i32('category'), i64('text_id')),
 );
 
-/** CUBLAS_EVENTS, CUDNN_EVENTS and their like: calls of a library. */
 export const NSYS_LIBRARY_LAYOUT = layout(
   'nsys_library',
   i32('source_id'),
@@ -176,7 +165,6 @@ export const NSYS_LIBRARY_LAYOUT = layout(
   maybe(i32('pid', 'tid'), i64('name_id')),
 );
 
-/** CUDA_CALLCHAINS: frames of the host's stack at a call, innermost first (`depth` 0). Only with `--cudabacktrace`. */
 export const NSYS_FRAME_LAYOUT = layout(
   'nsys_frame',
   i32('source_id'),

@@ -1,7 +1,7 @@
 /**
  * Layouts of the columnar tables and the row shapes of the small ones, as parsers emit them. The ids of the store
- * (`snapshot_id`, `source_id`) are added by ingest. The schema itself is `src/store/migrations.ts`; a test holds the
- * two together.
+ * (`snapshot_id`, `source_id`) are added by ingest. What the columns are is in `queries/schema/`; an appender refuses a
+ * layout that is not that of its table.
  */
 
 import { enumeration, f64, i32, i64, layout, maybe, pool, stack, text, u8, u64 } from './columns.js';
@@ -15,13 +15,6 @@ import {
   TRACE_ACTIONS,
 } from './vocabulary.js';
 
-/**
- * One row per trace entry. `seq` is the index in that device's trace and the only ordering key (torch inserts under the
- * device lock; `time_us` may jitter). `size_bytes` is the size in the entry: *requested* bytes on alloc and free
- * entries, segment bytes on segment entries, the rounded request on `oom`, Σ active on `snapshot`. The last three
- * columns are derived while ingesting: the alloc of a free, and the running totals since the first entry of that device
- * (they start at 0 and may become negative, where frees of memory allocated before the recording are traced).
- */
 export const EVENT_LAYOUT = layout(
   'event',
   i32('snapshot_id', 'device', 'seq'),
@@ -31,10 +24,6 @@ export const EVENT_LAYOUT = layout(
   maybe(i64('stream', 'time_us'), pool('pool'), stack('stack_id'), text('compile_context_id', 'user_metadata_id')),
 );
 
-/**
- * One row per segment of the final state. `*_header_bytes` are torch's own sums, kept for checking, never used in
- * accounting.
- */
 export const SEGMENT_LAYOUT = layout(
   'segment',
   i32('snapshot_id', 'segment', 'device'),
@@ -45,10 +34,6 @@ export const SEGMENT_LAYOUT = layout(
   maybe(pool('pool'), u8('is_expandable'), stack('stack_id')),
 );
 
-/**
- * One row per block of the final state, in address order within its segment. `requested_bytes` is NULL unless the block
- * is active; what a free block still carries of an earlier user is `left_over_bytes`, for exports.
- */
 export const BLOCK_LAYOUT = layout(
   'block',
   i32('snapshot_id', 'segment', 'device'),
@@ -60,11 +45,6 @@ export const BLOCK_LAYOUT = layout(
   maybe(i64('left_over_bytes')),
 );
 
-/**
- * One row per entry of `host_traces` (torch 2.14, `record_pinned_host_memory=True`): pinned memory of the host, one
- * trace for the process. `size_bytes` is the size of the block, rounded up (to a power of two below
- * `pinned_max_round_threshold_mb`), on every entry: what was asked for is in no file.
- */
 export const HOST_EVENT_LAYOUT = layout(
   'host_event',
   i32('snapshot_id', 'seq'),
@@ -74,10 +54,6 @@ export const HOST_EVENT_LAYOUT = layout(
   maybe(i64('time_us'), pool('pool'), stack('stack_id')),
 );
 
-/**
- * One row per element of `host_segments`: a block of pinned memory, which is never split. `active_bytes` has also what
- * waits for a copy that the program has finished with.
- */
 export const HOST_SEGMENT_LAYOUT = layout(
   'host_segment',
   i32('snapshot_id', 'segment'),
@@ -88,10 +64,6 @@ export const HOST_SEGMENT_LAYOUT = layout(
 
 export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
 
-/**
- * One row per `external_annotations` entry: a record_function scope starts or ends. `device` is the thread's current
- * one, and may be wrong.
- */
 export const ANNOTATION_LAYOUT = layout(
   'annotation',
   i32('snapshot_id', 'ordinal'),
@@ -100,7 +72,6 @@ export const ANNOTATION_LAYOUT = layout(
   maybe(i32('device'), i64('time_us')),
 );
 
-/** The frames of each stack, innermost first: `pos` 0 is where the allocator was called. */
 export const STACK_FRAME_LAYOUT = layout('stack_frame', i32('stack_id', 'pos', 'frame_id'));
 
 const LOG_PLACE = [i32('source_id', 'attempt', 'line'), i64('byte_offset'), maybe(i32('rank'))].flat();
@@ -160,11 +131,6 @@ export const LOG_FIGURE_LAYOUT = layout(
   maybe(f64('value'), text('unit_id', 'text_id')),
 );
 
-/**
- * One row per change of one category in a memory timeline of torch.profiler. `ordinal` is the event of a raw timeline,
- * or the point in time of one that holds sums (several rows a point, and no action: each is the difference to the point
- * before). `time_ns` is NULL for what existed before the profiler started.
- */
 export const PROFILER_MEMORY_LAYOUT = layout(
   'profiler_memory',
   i32('source_id', 'ordinal'),

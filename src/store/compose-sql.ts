@@ -32,7 +32,7 @@ export const readsTable = (name: string, table: string): boolean => composedOf(n
 
 /** The text for a reader: the names of the library stay, since the store has them. */
 export function ownSql(query: QueryFile): string {
-  return composeSql(query, loadQuery, { names: new Set(), get: () => undefined, schemaViewsIn: () => [] }).trim();
+  return composeSql(query, loadQuery, { names: new Set(), get: () => undefined }).trim();
 }
 
 /**
@@ -69,34 +69,27 @@ export function composeSql(
   return withTables(resolve(query, query.statement), tables);
 }
 
-/** The objects that a statement needs, in an order in which they can be created; those of the schema among them. */
-export function libraryObjectsIn(statement: string, library: Library = loadLibrary()): QueryFile[] {
+/** The objects of these names with all that they use, in an order in which they can be created. */
+export function libraryObjectsOf(names: Iterable<string>, library: Library = loadLibrary()): QueryFile[] {
   const objects = new Map<string, QueryFile>();
-  const visit = (sql: string): void => {
-    const bare = blankText(sql);
-    for (const view of library.schemaViewsIn(bare)) {
-      if (objects.has(view.name)) continue;
-      visit(view.statement);
-      objects.set(view.name, view);
-    }
-    for (const name of new Set(bare.match(/[A-Za-z_]\w*/g))) {
-      const object = library.get(name.toLowerCase());
-      if (object === undefined || objects.has(object.name)) continue;
-      visit(object.statement);
-      objects.set(object.name, object);
-    }
+  const add = (name: string): void => {
+    const object = library.get(name.toLowerCase());
+    if (object === undefined || objects.has(object.name)) return;
+    for (const used of relationsIn(object.statement)) add(used);
+    objects.set(object.name, object);
   };
-  visit(statement);
+  for (const name of names) add(name);
   return [...objects.values()];
 }
+
+/** What a statement of ours reads: names of views are also those of columns, so the word before counts. */
+const relationsIn = (sql: string): Set<string> =>
+  new Set([...blankText(sql).matchAll(/\b(?:FROM|JOIN)\s+(\w+)/gi)].map(([, name]) => name!));
 
 const nameOf = (object: QueryFile): string => object.name.split('.')[1]!;
 
 function viewsIn(sql: string, library: Library): QueryFile[] {
-  const bare = blankText(sql);
-  const names = new Set(bare.match(/[A-Za-z_]\w*/g));
-  const views = [...names].flatMap((name) => library.get(name) ?? []).filter((object) => object.kind === 'view');
-  return [...library.schemaViewsIn(bare), ...views];
+  return [...relationsIn(sql)].flatMap((name) => library.get(name) ?? []).filter(({ kind }) => kind === 'view');
 }
 
 function expandMacros(sql: string, library: Library, resolve: (macro: QueryFile, body: string) => string): string {

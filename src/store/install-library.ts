@@ -6,16 +6,16 @@
 import { createHash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { SqlLibraryResult } from '../model/results/common.js';
-import { libraryObjectsIn } from './compose-sql.js';
+import { libraryObjectsOf } from './compose-sql.js';
 import { loadLibrary } from './load-queries.js';
-import type { QueryFile } from './query-file.js';
+import { blankText, type QueryFile } from './query-file.js';
+import { schemaTables } from './schema.js';
 
 const TABLE = 'mbforensics_library';
 
 /** Every object, each after those it uses. */
 export function libraryObjects(): readonly QueryFile[] {
-  const library = loadLibrary();
-  return libraryObjectsIn([...library.names].sort().join(' '), { ...library, schemaViewsIn: () => [] });
+  return libraryObjectsOf([...loadLibrary().names].sort());
 }
 
 /** Of all definitions: a store with another hash has objects of another version. */
@@ -37,6 +37,8 @@ export async function installLibrary(connection: DuckDBConnection): Promise<void
     for (const { kind, name } of installed.reverse())
       await connection.run(`DROP ${kind === 'macro' ? 'MACRO TABLE' : kind.toUpperCase()} IF EXISTS ${quoted(name)}`);
     await connection.run(`DELETE FROM ${TABLE}`);
+    // Tables of the library are empty now: every run is to be derived again.
+    await connection.run('UPDATE judged_run SET rules = 0');
     for (const object of objects) {
       for (const statement of definitionsOf(object)) await connection.run(statement);
       const rows = [{ kind: object.kind!, name: nameOf(object) }];
@@ -53,8 +55,8 @@ export async function installLibrary(connection: DuckDBConnection): Promise<void
   }
 }
 
-/** As a user reads them, by name. */
-export function describeLibrary(): SqlLibraryResult {
+/** Objects of the library as a user reads them, by name; with a name, that one, or a table of the schema. */
+export function describeLibrary(only?: string): SqlLibraryResult {
   const objects = libraryObjects().map(({ kind, title, why, params, columns, ...object }) => ({
     name: nameOf(object),
     kind: kind!,
@@ -63,12 +65,16 @@ export function describeLibrary(): SqlLibraryResult {
     parameters: params.map(({ name, type, text }) => ({ name, type, text })),
     columns: columns.map(({ name, type, nullable, text }) => ({ name, type, nullable, text })),
   }));
-  return { schema: 'mbforensics/sql-library@1', objects: objects.sort((a, b) => (a.name < b.name ? -1 : 1)) };
+  const tables = only === undefined ? [] : schemaTables();
+  const known = [...objects, ...tables.map((table) => ({ ...table, kind: 'table' as const, why: '', parameters: [] }))];
+  const shown = only === undefined ? known : known.filter(({ name }) => name === only);
+  return { schema: 'mbforensics/sql-library@1', objects: shown.sort((a, b) => (a.name < b.name ? -1 : 1)) };
 }
 
-/** Gives the connection the objects that a user's statement names, as TEMP ones of this version. */
+/** Gives the connection the objects that a user's statement may name, as TEMP ones of this version. */
 export async function provideLibrary(connection: DuckDBConnection, statement: string): Promise<void> {
-  for (const object of libraryObjectsIn(statement))
+  const words = blankText(statement).match(/[A-Za-z_]\w*/g) ?? [];
+  for (const object of libraryObjectsOf(words))
     if (object.kind !== 'table') await connection.run(definitionOf(object, 'OR REPLACE TEMP'));
 }
 

@@ -6,7 +6,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LIBRARY_TOPIC, parseQueryFile, pathOfQueryName, type QueryFile, queryNameOfPath } from './query-file.js';
-import { schemaViewsIn } from './schema-views.js';
 
 /** The nearest directory above this file that is our package: compiled code is one level deeper than sources. */
 export function packageRoot(): string {
@@ -35,11 +34,15 @@ export function loadQuery(name: string): QueryFile {
   return query;
 }
 
+/** Of `queries/`: the tables, which are not queries; see `schema.ts`. */
+export const SCHEMA_FOLDER = 'schema';
+
 /** Every query, private ones too, in order of name. */
 export function loadAllQueries(root: string = join(packageRoot(), 'queries')): readonly QueryFile[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.sql'))
-    .map((path) => parseQueryFile(path.replaceAll('\\', '/'), readFileSync(join(root, path), 'utf8')))
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.sql') && !path.startsWith(`${SCHEMA_FOLDER}/`))
+    .map((path) => parseQueryFile(path, readFileSync(join(root, path), 'utf8')))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -47,8 +50,6 @@ export function loadAllQueries(root: string = join(packageRoot(), 'queries')): r
 export interface Library {
   readonly names: ReadonlySet<string>;
   get(name: string): QueryFile | undefined;
-  /** The views of the schema itself that a statement reads. */
-  schemaViewsIn(statement: string): readonly QueryFile[];
 }
 
 let library: Library | undefined;
@@ -59,7 +60,7 @@ export function loadLibrary(): Library {
     const files = readdirSync(join(packageRoot(), 'queries', topic)).filter((file) => file.endsWith('.sql'));
     const names = new Set(files.map((file) => queryNameOfPath(`${topic}/${file}`).slice(LIBRARY_TOPIC.length)));
     const get: Library['get'] = (name) => (names.has(name) ? loadQuery(`${LIBRARY_TOPIC}${name}`) : undefined);
-    library = { names, get, schemaViewsIn };
+    library = { names, get };
   }
   return library;
 }

@@ -25,8 +25,7 @@ import { GIB, MIB } from '../model/units.js';
 import { changed, checkForWriting, checkTables } from './check-tables.js';
 import { DuckDBInstance } from './duckdb.js';
 import { installLibrary } from './install-library.js';
-import { migrate, readSchemaState } from './migrate.js';
-import { MIGRATIONS, SCHEMA_VERSION } from './migrations.js';
+import { makeTables, readSchemaState, SCHEMA_VERSION } from './schema.js';
 import { Store } from './store.js';
 import { asStoreError } from './store-errors.js';
 import { type StoredTables, shieldFunctions } from './stored-tables.js';
@@ -51,8 +50,6 @@ export interface OpenStoreOptions {
    * Default: none.
    */
   readonly exchangeDirectory?: string | undefined;
-  /** Called when a store of an older version gets the schema of this one: that version can no longer read it. */
-  readonly migrated?: ((file: string, from: number, to: number) => void) | undefined;
 }
 
 interface Opened {
@@ -60,8 +57,8 @@ interface Opened {
   readonly connection: DuckDBConnection;
   /** Of a store opened for reading, see {@link shieldFunctions}. */
   readonly searchPath: string | undefined;
-  /** As they were checked. */
-  readonly tables?: StoredTables;
+  /** False where the objects of the library are of another build, and the file cannot be written. */
+  readonly hasLibrary?: boolean;
 }
 
 /**
@@ -78,7 +75,7 @@ const MAGIC = 'DUCK';
 const MAGIC_OFFSET = 8;
 
 /**
- * A new store as the build made it. New stores are copies of it, since making one takes 200 statements and 0.2 s. The
+ * A new store as the build made it. New stores are copies of it, since making one takes 1,200 statements and 0.3 s. The
  * path names the folder, because this code also runs from the bundle, in another one.
  */
 const TEMPLATE = new URL('../store/new.duckdb', import.meta.url);
@@ -90,11 +87,10 @@ const SMALL_STORE_BYTES = 32 * MIB;
 const STALE_CREATION_MS = 10 * 60 * 1000;
 
 /**
- * Opens the store at `path`. `write` creates a missing or empty (0-byte) file and brings the schema up to date; `read`
- * opens it read-only, concurrently with other readers, and goes through write mode once if the schema is older. Fails
- * with an {@link MbfError} that names the file: MBF3001 locked (the message keeps the other process's id), MBF3002
- * damaged, MBF3003 made by a newer version, MBF3004 not ours, MBF3005 cannot be created or written; reading a file that
- * does not exist is MBF1004.
+ * Opens the store at `path`. `write` creates a missing or empty (0-byte) file, and makes the library that of this
+ * version; `read` opens it read-only, concurrently with other readers. Fails with an {@link MbfError} that names the
+ * file: MBF3001 locked (the message keeps the other process's id), MBF3002 damaged, MBF3003 of another schema version,
+ * MBF3004 not ours, MBF3005 cannot be created or written; reading a file that does not exist is MBF1004.
  */
 export async function openStore(path: string, options: OpenStoreOptions): Promise<Store> {
   const named = resolve(path);
@@ -107,7 +103,8 @@ export async function openStore(path: string, options: OpenStoreOptions): Promis
       rmSync(spillDirectory(file), { recursive: true, force: true });
       openHere.delete(file);
     };
-    return new Store({ ...opened, file: named, mode: options.mode, release });
+    const { instance, connection, searchPath, hasLibrary = true } = opened;
+    return new Store({ instance, connection, searchPath, hasLibrary, file: named, mode: options.mode, release });
   } catch (error) {
     openHere.delete(file);
     const failure = asStoreError(file, error, 'use');
@@ -160,12 +157,17 @@ function spillDirectory(file: string): string {
 async function openForReading(file: string, options: OpenStoreOptions): Promise<Opened> {
   const size = sizeOf(file);
   if (size === undefined) throw new MbfError('MBF1004', 'there is no store at this path', { file });
-  if (size === 0) throw new MbfError('MBF1004', 'the file is empty: nothing was ever ingested', { file });
-  const opened = await connectChecked(file, options);
-  if (opened.version === SCHEMA_VERSION) return opened;
-  // The schema of a read-only database cannot change; readers that come later find it done.
-  close(opened);
-  close(await openForWriting(file, options));
+  const opened = size === 0 ? undefined : await connectChecked(file, options);
+  if (opened?.hasLibrary === true) return opened;
+  if (opened !== undefined) close(opened);
+  if (opened?.isMade !== true) throw new MbfError('MBF1004', 'the file is empty: nothing was ever ingested', { file });
+  try {
+    close(await openForWriting(file, options));
+  } catch (error) {
+    // It is on a read-only disk, or somebody else's: its library and what it concluded are not used.
+    if (!(error instanceof MbfError && error.code === 'MBF3005')) throw error;
+    return { ...(await connect(file, options, 'read')), hasLibrary: false };
+  }
   return connect(file, options, 'read');
 }
 
@@ -181,21 +183,18 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
       close(opened);
     }
   }
-  const opened = await update(await connect(file, options, 'write'), file, (from) =>
-    options.migrated?.(file, from, SCHEMA_VERSION),
-  );
+  const opened = await update(await connect(file, options, 'write'), file);
   // No other process can have the store open now, so its spill directories are left over from ended processes.
   sweep(file, /\.(?:\w+-)?\d+(?:-\w+)?\.tmp$/, 0);
   sweepTemporaryFiles(dirname(file));
   return opened;
 }
 
-/** Brings the schema and the library up to date; closes the store if that fails. */
-async function update(opened: Opened, file: string, migrated: (from: number) => void = () => {}): Promise<Opened> {
+/** Makes the tables of an empty database, and brings the library up to date; closes the store if that fails. */
+async function update(opened: Opened, file: string): Promise<Opened> {
   try {
     const state = await readSchemaState(opened.connection);
-    if (state.kind === 'ours') await migrate(opened.connection, state.version, MIGRATIONS);
-    if (state.kind === 'ours' && state.version > 0 && state.version < SCHEMA_VERSION) migrated(state.version);
+    if (state.kind === 'ours' && state.version === 0) await makeTables(opened.connection);
     await installLibrary(opened.connection);
     return opened;
   } catch (error) {
@@ -209,12 +208,12 @@ async function update(opened: Opened, file: string, migrated: (from: number) => 
 
 /**
  * Opened read-only, so that a file we then refuse stays as it was. Throws unless it is a store that this version can
- * use. Nothing that the file defines runs before its tables are known to be ours.
+ * use. Nothing that the file defines runs before its tables are known to be ours. An empty database is not made yet.
  */
 async function connectChecked(
   file: string,
   options: OpenStoreOptions,
-): Promise<Opened & { readonly version: number; readonly tables: StoredTables }> {
+): Promise<Opened & { readonly isMade: boolean; readonly tables: StoredTables; readonly hasLibrary: boolean }> {
   await checkMagic(file);
   checkLogs(file);
   const opened = await connect(file, options, 'read');
@@ -225,12 +224,13 @@ async function connectChecked(
       throw new MbfError('MBF3004', fact, { file });
     }
     const { version, tables } = state;
-    if (version > SCHEMA_VERSION) {
-      const fact = `its schema is version ${version}; this mbforensics knows versions up to ${SCHEMA_VERSION}`;
+    const isMade = version !== 0;
+    if (isMade && version !== SCHEMA_VERSION) {
+      const fact = `another build of mbforensics made it: its schema is version ${version}, not ${SCHEMA_VERSION}`;
       throw new MbfError('MBF3003', fact, { file });
     }
-    await checkTables(file, version, tables);
-    return { ...opened, version, tables };
+    const hasLibrary = isMade && (await checkTables(opened.connection, file, tables));
+    return { ...opened, isMade, tables, hasLibrary };
   } catch (error) {
     close(opened);
     throw error;

@@ -7,7 +7,8 @@ import { type ColumnAppender, createColumnAppender } from './column-appender.js'
 import { composedQuery, readsTable } from './compose-sql.js';
 import type { StoreValue } from './from-duckdb.js';
 import { insertRows } from './insert-rows.js';
-import { loadQuery } from './load-queries.js';
+import { temporaryTable } from './install-library.js';
+import { loadLibrary, loadQuery } from './load-queries.js';
 import type { QueryArguments, QueryName, QueryRow } from './query-catalog.js';
 import type { QueryField } from './query-file.js';
 import { createRawAppender, type RawAppender } from './raw-appender.js';
@@ -25,6 +26,8 @@ interface StoreParts {
   readonly connection: DuckDBConnection;
   /** What a further connection runs first; see `shieldFunctions`. */
   readonly searchPath: string | undefined;
+  /** See {@link Store.hasLibrary}. Default: true. */
+  readonly hasLibrary?: boolean;
   /** Removes the files next to the store and allows it to be opened again. */
   readonly release: () => void;
 }
@@ -47,6 +50,8 @@ interface OpenAppender {
 export class Store {
   readonly file: string;
   readonly mode: 'read' | 'write';
+  /** Whether its derived tables are of this build; if not, they have to be {@link shadow}ed. */
+  readonly hasLibrary: boolean;
   private readonly parts: StoreParts;
   private readonly tables = new Map<string, readonly TableColumn[]>();
   private readonly appenders = new Set<OpenAppender>();
@@ -61,6 +66,7 @@ export class Store {
   constructor(parts: StoreParts) {
     this.file = parts.file;
     this.mode = parts.mode;
+    this.hasLibrary = parts.hasLibrary ?? true;
     this.parts = parts;
   }
 
@@ -260,7 +266,13 @@ export class Store {
   async shadow<Name extends QueryName>(table: string, name?: Name, ...params: QueryArguments<Name>): Promise<void> {
     await this.unshadow(table);
     this.forget(table);
-    await this.execute(`CREATE TEMP TABLE ${table} AS FROM ${table}${name === undefined ? '' : ' LIMIT 0'}`, {});
+    const object = this.hasLibrary ? undefined : loadLibrary().get(table);
+    await this.execute(
+      object?.kind === 'table'
+        ? temporaryTable(object)
+        : `CREATE TEMP TABLE ${table} AS FROM ${table}${name === undefined ? '' : ' LIMIT 0'}`,
+      {},
+    );
     this.shadows.set(table, 'TABLE');
     if (name !== undefined) await this.insertQuery(`temp.${table}`, name, ...params);
   }

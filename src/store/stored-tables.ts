@@ -17,9 +17,7 @@ export async function readStoredTables(connection: DuckDBConnection): Promise<St
      WHERE schema_name = 'main' AND NOT "temporary" AND NOT internal`,
   );
   return new Map(
-    reader
-      .getRows()
-      .map(([name, sql, indexes]) => [String(name), { sql: String(sql), indexes: Number(indexes) }]),
+    reader.getRows().map(([name, sql, indexes]) => [String(name), { sql: String(sql), indexes: Number(indexes) }]),
   );
 }
 

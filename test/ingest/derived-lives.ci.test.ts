@@ -19,7 +19,7 @@ import {
 } from '../../src/model/derived-tables.js';
 import { poolNumbers } from '../../src/model/pool-numbers.js';
 import type { MempoolId } from '../../src/model/pool-words.js';
-import { SEGMENT_TYPES, type TraceAction } from '../../src/model/vocabulary.js';
+import { SEGMENT_TYPES, TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
 import type { Store } from '../../src/store/store.js';
 import { eventRows, finalStateOf, type History, history, play as playHistory } from '../allocator/history.js';
 import { dumpOf, play, SETTINGS_AND_STEPS, steps } from '../allocator/plays.js';
@@ -29,6 +29,7 @@ import { newStore } from '../support/new-store.js';
 import { type EventRow, walkEvents } from '../support/snapshot-rows.js';
 import { freeByClass, oversizeSlack, partsOf, powerRounding } from '../support/states/state-account.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
+import { batchOf } from '../support/trace-entries.js';
 
 /** One device of a snapshot; entries are numbered from 0. */
 interface Sample {
@@ -77,19 +78,21 @@ async function derive(sample: Sample): Promise<{ readonly snapshotId: number; re
   const { final, entries, pools = [], poolOfEntry } = sample;
   const snapshotId = ++snapshots;
   const numbers = poolNumbers(new Map(pools.entries()));
-  const { seq: _, count, ...columns } = walkEvents(entries);
-  const none = new Int32Array(count).fill(-1);
-  const spool = new TraceSpool();
-  spool.push(
-    {
-      ...columns,
-      timeUs: Float64Array.from(entries, (_, i) => 1000 * i),
-      pool: poolOfEntry?.map(numbers.fromWalk) ?? none,
-      compileContext: none,
-      userMetadata: none,
-    },
-    count,
+  const pooled = poolOfEntry?.map(numbers.fromWalk);
+  const batch = batchOf(
+    entries.map(({ action, address, bytes, stream = 0, stack = -1 }, i) => ({
+      ...{
+        action: TRACE_ACTIONS.indexOf(action as TraceAction),
+        address,
+        sizeBytes: bytes ?? 0,
+        stream,
+        stackId: stack,
+      },
+      ...{ timeUs: 1000 * i, tail: [pooled?.[i] ?? -1, -1, -1] },
+    })),
   );
+  const spool = new TraceSpool();
+  spool.add(batch, 0, entries.length);
   const actions = new Map<TraceAction, number>();
   for (const { action } of entries) {
     const known = action as TraceAction;

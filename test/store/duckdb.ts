@@ -4,8 +4,6 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect } from 'vitest';
 import { MbfError } from '../../src/model/errors.js';
-import { migrate } from '../../src/store/migrate.js';
-import { MIGRATIONS } from '../../src/store/migrations.js';
 
 export type Row = Record<string, unknown>;
 export type Run = (sql: string) => Promise<Row[]>;
@@ -37,16 +35,6 @@ export const onDuckDB = (file: string, ...statements: readonly string[]): Promis
 /** The same without the right to write, as for a store that others share. */
 export const readDuckDB = (file: string, ...statements: readonly string[]): Promise<Row[][]> =>
   withDuckDB(file, async (run) => Promise.all(statements.map(run)), { access_mode: 'READ_ONLY' });
-
-/** A database of this version of the schema, changed by further statements. */
-export async function withMigrations(file: string, version: number, ...statements: readonly string[]): Promise<void> {
-  const instance = await DuckDBInstance.create(file);
-  const connection = await instance.connect();
-  await migrate(connection, 0, MIGRATIONS.slice(0, version));
-  for (const sql of statements) await connection.run(sql);
-  connection.closeSync();
-  instance.closeSync();
-}
 
 /** The rows of each statement, in a process that has nothing but DuckDB's own package. */
 export function readWithStockClient(file: string, statements: readonly string[]): Row[][] {

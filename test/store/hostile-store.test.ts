@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { openStore, type StoreMode } from '../../src/store/open-store.js';
 import { runReadOnly } from '../../src/store/read-only-sql.js';
 import { newStore } from '../support/new-store.js';
-import { onDuckDB, refusal, withMigrations } from './duckdb.js';
+import { onDuckDB, refusal } from './duckdb.js';
 import { scratchDirectory } from './scratch.js';
 
 const RUN = { run_id: 1, name: 'one', root_path: '/', created_at: new Date(0), touched_at: new Date(0) };
@@ -50,13 +50,6 @@ describe('a store whose tables are not ours', () => {
     const file = await changed('DROP TABLE host_event', "CREATE TYPE other AS ENUM ('alloc')");
     await onDuckDB(file, 'CREATE TABLE host_event (snapshot_id INTEGER, seq INTEGER, "action" other)');
     expect((await refusal(openStore(file, { mode: 'read' }))).message).toMatch(/table host_event$/);
-  });
-
-  it('of an older version, before anything in it is changed', async () => {
-    const file = join(scratchDirectory(), 'a.duckdb');
-    await withMigrations(file, 8, 'ALTER TABLE event ADD COLUMN further INTEGER DEFAULT 1');
-    for (const mode of MODES)
-      expect((await refusal(openStore(file, { mode }))).message).toBe('not as schema version 8 makes it: table event');
   });
 
   it('whose version table is a view', async () => {

@@ -4,9 +4,8 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { libraryObjects } from '../../src/store/install-library.js';
 import { loadLibrary } from '../../src/store/load-queries.js';
-import { migrate } from '../../src/store/migrate.js';
-import { MIGRATIONS } from '../../src/store/migrations.js';
 import { blankText } from '../../src/store/query-file.js';
+import { makeTables } from '../../src/store/schema.js';
 import { buildCli } from '../support/cli.js';
 import { copyStore, samplePath, sampleStore } from '../support/stores.js';
 import { onDuckDB, type Row, readDuckDB, readWithStockClient } from './duckdb.js';
@@ -35,7 +34,7 @@ describe('each object', () => {
 
   beforeAll(async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
-    await migrate(connection, 0, MIGRATIONS);
+    await makeTables(connection);
     const tables = await connection.runAndReadAll(
       'SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal',
     );
@@ -179,18 +178,35 @@ describe('what is concluded, in a client that has nothing of ours', () => {
   });
 });
 
-describe('an object of a stranger', () => {
-  it('is not what a statement gets, and opening for writing replaces it', async () => {
-    const forged = copyStore(join(scratchDirectory(), 'forged.duckdb'), samplePath(FRAGMENTATION));
-    await onDuckDB(
-      forged,
-      'DROP TABLE run_summary',
-      'CREATE VIEW run_summary AS SELECT 42 AS forged',
-      "UPDATE mbforensics_library SET hash = 'other'",
+describe('what a stranger has put into a store', () => {
+  const forge = async (name: string, ...statements: string[]): Promise<string> => {
+    const file = copyStore(join(scratchDirectory(), `${name}.duckdb`), samplePath(FRAGMENTATION));
+    await onDuckDB(file, ...statements);
+    return file;
+  };
+  const OTHER_BUILD = "UPDATE mbforensics_library SET hash = 'other'";
+
+  it('as a view is not what a statement gets', async () => {
+    const file = await forge('view', "CREATE OR REPLACE VIEW attempt AS SELECT 'forged' AS origin");
+    expect(sqlOf('SELECT origin FROM attempt', file)).toEqual([{ origin: 'launch: torchrun' }]);
+  });
+
+  it('as a derived table of another shape is refused', async () => {
+    const file = await forge('table', 'DROP TABLE run_summary', 'CREATE VIEW run_summary AS SELECT 42 AS forged');
+    expect(cli.expect(5, ['sql', 'FROM run_summary', '--db', file]).stderr).toContain('table run_summary');
+  });
+
+  it('as rows of another build is derived again, in the file', async () => {
+    const file = await forge(
+      'rows',
+      "UPDATE run_summary SET run = 'forged'",
+      "UPDATE verdict SET cause = 'leak'",
+      OTHER_BUILD,
     );
-    expect(sqlOf('FROM run_summary', forged)).toMatchObject([{ run: FRAGMENTATION }]);
-    cli.expect(0, ['ingest', samplePath('capacity'), '--db', forged, '--quiet']);
-    const [rows] = await readDuckDB(forged, 'SELECT run FROM run_summary ORDER BY run');
-    expect(rows!.map((row) => row['run'])).toEqual(['capacity', FRAGMENTATION]);
+    expect(sqlOf('SELECT run.run, cause FROM run_summary AS run JOIN verdict USING (run_id)', file)).toEqual([
+      { run: FRAGMENTATION, cause: 'fragmentation' },
+    ]);
+    const [rows] = await readDuckDB(file, 'SELECT run FROM run_summary');
+    expect(rows).toEqual([{ run: FRAGMENTATION }]);
   });
 });

@@ -1,13 +1,11 @@
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MbfError } from '../../src/model/errors.js';
-import { migrate, readSchemaState } from '../../src/store/migrate.js';
-import { MIGRATIONS, SCHEMA_VERSION } from '../../src/store/migrations.js';
 import { openStore } from '../../src/store/open-store.js';
+import { SCHEMA_VERSION } from '../../src/store/schema.js';
 import { newStore } from '../support/new-store.js';
-import { onDuckDB, refusal } from './duckdb.js';
+import { onDuckDB, readWithStockClient, refusal } from './duckdb.js';
 import { scratchDirectory } from './scratch.js';
 
 async function makeStore(file: string): Promise<void> {
@@ -30,14 +28,24 @@ beforeEach(() => {
 });
 
 describe('openStore', () => {
-  it('creates a missing store at the newest schema, and leaves nothing else behind', async () => {
+  it('creates a missing store, and leaves nothing else behind', async () => {
     const store = await openStore(file, { mode: 'write' });
-    expect(await store.select('SELECT version, title FROM mbforensics_schema ORDER BY version')).toEqual(
-      MIGRATIONS.map(({ version, title }) => ({ version, title })),
-    );
+    expect(await store.select('FROM mbforensics_schema')).toEqual([{ version: SCHEMA_VERSION }]);
     await store.close();
     await store.close();
     expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
+  });
+
+  it('has a comment on every table and column, for any client', async () => {
+    await makeStore(file);
+    const [columns, tables] = readWithStockClient(file, [
+      `SELECT table_name || '.' || column_name AS name, comment FROM duckdb_columns()
+       WHERE NOT internal AND table_name IN (SELECT table_name FROM duckdb_tables())`,
+      'SELECT table_name AS name, comment FROM duckdb_tables()',
+    ]);
+    expect(tables!.length).toBeGreaterThan(70);
+    expect(columns!.length).toBeGreaterThan(800);
+    for (const { name, comment } of [...columns!, ...tables!]) expect(comment, String(name)).toMatch(/\w/);
   });
 
   it('treats an empty file like a missing one when writing, and reports it when reading', async () => {
@@ -105,21 +113,33 @@ describe('openStore', () => {
     expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
-  it('refuses a store of a newer schema', async () => {
-    await (await newStore(file)).close();
-    await onDuckDB(file, `INSERT INTO mbforensics_schema VALUES (${SCHEMA_VERSION + 7}, 'later', now()::TIMESTAMP)`);
-    const error = await expectRefusal(file, 'MBF3003');
-    expect(error.message).toContain(`version ${SCHEMA_VERSION + 7}`);
-    await expectRefusal(file, 'MBF3003', 'read');
+  it.each([
+    ['newer', SCHEMA_VERSION + 1, 'UPDATE mbforensics_schema SET version = version + 1'],
+    ['older', SCHEMA_VERSION - 1, 'UPDATE mbforensics_schema SET version = version - 1'],
+    [
+      ...(['of a build before the first release', 17] as const),
+      `CREATE TABLE mbforensics_schema (version INTEGER NOT NULL, title VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL);
+       INSERT INTO mbforensics_schema SELECT version, '', now()::TIMESTAMP FROM range(1, 18) AS made(version)`,
+    ],
+  ])('refuses a store of another schema version, %s, and does not change it', async (_, version, sql) => {
+    if (sql.startsWith('UPDATE')) await (await newStore(file)).close();
+    await onDuckDB(file, sql);
+    const before = fs.readFileSync(file);
+    for (const mode of ['write', 'read'] as const) {
+      const error = await expectRefusal(file, 'MBF3003', mode);
+      expect(error.message).toBe(
+        `another build of mbforensics made it: its schema is version ${version}, not ${SCHEMA_VERSION}`,
+      );
+    }
+    expect(fs.readFileSync(file).equals(before)).toBe(true);
+    expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
   });
 
-  it('brings an older schema up to date even for a reader', async () => {
-    // Version 0: a database in which nothing was made yet.
+  it('makes the tables in a database that has none, and reports it when reading', async () => {
     await onDuckDB(file, 'SELECT 1');
-    const store = await openStore(file, { mode: 'read' });
-    expect(await store.select('SELECT max(version) AS version FROM mbforensics_schema')).toEqual([
-      { version: SCHEMA_VERSION },
-    ]);
+    await expectRefusal(file, 'MBF1004', 'read');
+    const store = await openStore(file, { mode: 'write' });
+    expect(await store.select('FROM run')).toEqual([]);
     await store.close();
   });
 
@@ -149,29 +169,5 @@ describe('openStore', () => {
     expect(row).toEqual({ n: 3_000_000 });
     await store.close();
     expect(fs.readdirSync(directory)).toEqual(['a.duckdb']);
-  });
-});
-
-describe('migrate', () => {
-  const steps = [
-    { version: 1, title: 'one', sql: 'CREATE TABLE a (i INTEGER); INSERT INTO a VALUES (1);' },
-    { version: 2, title: 'two', sql: 'UPDATE a SET i = 2' },
-    { version: 3, title: 'three', sql: 'DELETE FROM a; SELECT error($$no$$)' },
-  ];
-
-  it('runs only the steps above the version, and undoes a step that fails', async () => {
-    const instance = await DuckDBInstance.create(file);
-    const connection = await instance.connect();
-    await migrate(connection, 0, steps.slice(0, 1));
-    expect(await readSchemaState(connection)).toMatchObject({ kind: 'ours', version: 1 });
-    await expect(migrate(connection, 1, steps)).rejects.toThrow('no');
-    expect(await readSchemaState(connection)).toMatchObject({ kind: 'ours', version: 2 });
-    expect((await connection.runAndReadAll('FROM a')).getRows()).toEqual([[2]]);
-    connection.closeSync();
-    instance.closeSync();
-  });
-
-  it('has versions that count up from 1', () => {
-    expect(MIGRATIONS.map((step) => step.version)).toEqual(MIGRATIONS.map((_, index) => index + 1));
   });
 });

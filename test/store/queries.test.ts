@@ -7,8 +7,6 @@ import { composeSql } from '../../src/store/compose-sql.js';
 import { generateQueryTypes } from '../../src/store/generate-query-types.js';
 import { temporaryTable } from '../../src/store/install-library.js';
 import { loadAllQueries, loadQuery, packageRoot } from '../../src/store/load-queries.js';
-import { migrate } from '../../src/store/migrate.js';
-import { MIGRATIONS } from '../../src/store/migrations.js';
 import {
   blankText,
   parseQueryFile,
@@ -16,7 +14,7 @@ import {
   type QueryFile,
   queryNameOfPath,
 } from '../../src/store/query-file.js';
-import { schemaViews } from '../../src/store/schema-views.js';
+import { makeTables } from '../../src/store/schema.js';
 import { PARAMETER_TYPES } from '../../src/store/to-duckdb.js';
 import { repoRoot } from './scratch.js';
 
@@ -35,11 +33,8 @@ describe('queries/', () => {
 
   beforeAll(async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect();
-    await migrate(connection, 0, MIGRATIONS);
-    // Queries read tables only: what a store has under the name of a view may be a stranger's.
-    const views = await connection.runAndReadAll('SELECT view_name FROM duckdb_views() WHERE NOT internal');
-    expect(views.getRows().length).toBe(schemaViews().size);
-    for (const [name] of views.getRows()) await connection.run(`DROP VIEW "${String(name)}"`);
+    await makeTables(connection);
+    // Without views: what a store has under the name of one may be a stranger's, so queries read tables only.
     for (const query of queries) if (query.kind === 'table') await connection.run(temporaryTable(query));
     const typeName = (type: DuckDBType) => String(type).replace(/^ENUM\(.*\)$/, 'ENUM');
     describeColumns = async (query) => {

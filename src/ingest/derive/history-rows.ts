@@ -1,6 +1,5 @@
 /** Rows of the small tables about the history of a device. */
 import type { AllocatorSettings } from '../../allocator/settings.js';
-import { HISTORY_RULES } from '../../model/derived-tables.js';
 import type { DeviceLives } from './trace-lives.js';
 
 /** `derived_history` */
@@ -8,7 +7,6 @@ export function historyRow(snapshot_id: number, lives: DeviceLives) {
   return {
     snapshot_id,
     device: lives.device,
-    rules: HISTORY_RULES,
     events: lives.events,
     blocks: lives.blocks,
     holds: lives.holds,

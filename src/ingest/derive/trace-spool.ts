@@ -24,18 +24,6 @@ export interface SpooledEvents extends WalkEvents {
   readonly userMetadata: Int32Array;
 }
 
-const COLUMNS = [
-  'action',
-  'address',
-  'sizeBytes',
-  'stream',
-  'timeUs',
-  'pool',
-  'stackId',
-  'compileContext',
-  'userMetadata',
-] as const;
-
 class Chunk {
   readonly bytes: Uint8Array;
   count = 0;
@@ -147,20 +135,6 @@ export class TraceSpool {
       chunk.count += rows;
       this.count += rows;
       row += rows;
-    }
-  }
-
-  /** {@link add} of columns as {@link SpooledEvents} has them. */
-  push(columns: Omit<SpooledEvents, 'count' | 'seq'>, rows: number): void {
-    for (let row = 0; row < rows; ) {
-      const chunk = this.chunk();
-      const part = Math.min(rows - row, this.chunkEntries - chunk.count);
-      for (const name of COLUMNS) (chunk[name] as Int32Array).set(columns[name].subarray(row, row + part), chunk.count);
-      for (let i = row; i < row + part; i += 1)
-        this.note(chunk, columns.pool[i]!, columns.compileContext[i]!, columns.userMetadata[i]!, columns.timeUs[i]!);
-      chunk.count += part;
-      this.count += part;
-      row += part;
     }
   }
 

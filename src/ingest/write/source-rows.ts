@@ -7,20 +7,6 @@ import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { removeRawRows } from './raw-tables.js';
 
-/** What ingest derives from a snapshot, by device. */
-export const DERIVED_TABLES = [
-  'derived_history',
-  'trace_step',
-  'block_life',
-  'segment_life',
-  'derived_bucket',
-  'oom_state',
-  'oom_rounding',
-  'oom_hole',
-  'labelled_device',
-  'label',
-] as const;
-
 const BY_SNAPSHOT = [
   'event',
   'segment',
@@ -35,7 +21,16 @@ const BY_SNAPSHOT = [
   'snapshot_action',
   'trace_oom',
   'event_extra',
-  ...DERIVED_TABLES,
+  'derived_history',
+  'trace_step',
+  'block_life',
+  'segment_life',
+  'derived_bucket',
+  'oom_state',
+  'oom_rounding',
+  'oom_hole',
+  'labelled_device',
+  'label',
 ] as const;
 
 const BY_SOURCE = [

@@ -20,7 +20,7 @@ export function sqlLibraryText({ objects }: SqlLibraryResult): string {
       return [
         `${call} · ${kind}`,
         `  ${title}.`,
-        ...wrap(`  ${why}`, 100, '  '),
+        ...(why === '' ? [] : wrap(`  ${why}`, 100, '  ')),
         ...(inputs.length === 0 ? [] : ['  takes', ...inputs, '  gives']),
         ...columns.map(line),
       ].join('\n');

@@ -2,8 +2,7 @@
 import { DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { migrate } from '../../../src/store/migrate.js';
-import { MIGRATIONS } from '../../../src/store/migrations.js';
+import { makeTables } from '../../../src/store/schema.js';
 import { SEED } from '../../support/level.js';
 import { withLibrary } from '../../support/library-sql.js';
 
@@ -29,7 +28,7 @@ let lifetimesOf: (lives: readonly Life[], moment: Moment) => Promise<(string | n
 
 beforeAll(async () => {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
-  await migrate(connection, 0, MIGRATIONS);
+  await makeTables(connection);
   const tables = ['snapshot', 'snapshot_action', 'ingest_note', 'event', 'derived_history', 'trace_step', 'block_life'];
   const names = await connection.runAndReadAll(
     'SELECT column_name, table_name FROM duckdb_columns() WHERE NOT is_nullable',

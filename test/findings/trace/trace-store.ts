@@ -1,9 +1,16 @@
 /** A store with handmade traces and annotations, for questions that need nothing else of a snapshot. */
 import { join } from 'node:path';
-import { deriveStored } from '../../../src/ingest/derive/derive-stored.js';
+import { historyRow, stepRows } from '../../../src/ingest/derive/history-rows.js';
+import { type Annotation, marksStep } from '../../../src/ingest/derive/steps.js';
+import { deriveLives } from '../../../src/ingest/derive/trace-lives.js';
+import { TraceSpool } from '../../../src/ingest/derive/trace-spool.js';
+import { poolNumbers } from '../../../src/model/pool-numbers.js';
+import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
 import type { Store } from '../../../src/store/store.js';
 import { scratchDirectory } from '../../store/scratch.js';
 import { newStore } from '../../support/new-store.js';
+import { finalState } from '../../support/snapshot-rows.js';
+import { batchOf } from '../../support/trace-entries.js';
 
 export const SNAPSHOT = 1;
 
@@ -37,10 +44,38 @@ export function emptyStore(): Promise<Store> {
   return newStore(join(scratchDirectory(), 'trace.duckdb'));
 }
 
-/** What ingest derives of traces, once their annotations are there too; {@link addBuckets} has rows of its own. */
+/** The steps that ingest derives of traces, once their annotations are there too. */
 export async function deriveTraces(store: Store): Promise<void> {
-  for (const { device } of await store.all('snapshot.devices', { snapshot_id: SNAPSHOT }))
-    await deriveStored(store, { snapshot_id: SNAPSHOT, device });
+  const rows = await store.all('peak.annotations', { snapshot_id: SNAPSHOT });
+  const annotations = rows.filter(({ name }) => marksStep(name)) as Annotation[];
+  for (const table of ['derived_history', 'trace_step']) await store.run(`DELETE FROM ${table}`);
+  for (const { device, start_reserved_bytes } of await store.all('snapshot.devices', { snapshot_id: SNAPSHOT })) {
+    const spool = new TraceSpool();
+    const actions = new Map<TraceAction, number>();
+    const entries = (await store.select('FROM event WHERE device = $device ORDER BY seq', { device })).map((row) => {
+      const action = row['action'] as TraceAction;
+      actions.set(action, (actions.get(action) ?? 0) + 1);
+      const timeUs = row['time_us'] === null ? null : Number(row['time_us']);
+      return {
+        ...{
+          action: TRACE_ACTIONS.indexOf(action),
+          address: Number(row['addr']),
+          sizeBytes: Number(row['size_bytes']),
+        },
+        ...{ stream: Number(row['stream']), timeUs, stackId: -1, tail: [-1, -1, -1] as const },
+      };
+    });
+    spool.add(batchOf(entries), 0, entries.length);
+    const none = { segments: [], blocks: [] };
+    const beganEmpty = start_reserved_bytes === 0;
+    const of = { device, spool, settings: new Map(), pools: poolNumbers(new Map()), actions, annotations, beganEmpty };
+    const ignore = () => {};
+    const out = { blockLives: ignore, segmentLives: ignore, buckets: ignore };
+    const lives = deriveLives({ ...of, final: finalState(none) }, out);
+    spool.close();
+    await store.insertRows('derived_history', [historyRow(SNAPSHOT, lives)]);
+    await store.insertRows('trace_step', stepRows(SNAPSHOT, lives));
+  }
 }
 
 export async function addTrace(

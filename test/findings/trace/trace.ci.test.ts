@@ -10,7 +10,6 @@ import { peakBetween, stateAt } from '../../../src/derive/trace/state-at.js';
 import { blockLabels } from '../../../src/findings/run/names/block-labels.js';
 import { describePeaks } from '../../../src/findings/state/live/peaks.js';
 import { ingest } from '../../../src/ingest/ingest.js';
-import { HISTORY_RULES } from '../../../src/model/derived-tables.js';
 import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
 import { openStore } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
@@ -114,8 +113,8 @@ describe('a history', () => {
             const middle = Math.floor(trace.events / 2) - 1;
             const moment = middle < 0 ? ({ kind: 'start' } as const) : ({ kind: 'seq', seq: middle } as const);
             states.push(plainState((await stateAt(store, 1, 0, moment)).state));
-            const [row] = await store.select('SELECT ends_in_dump, holds, rules FROM derived_history');
-            expect(row).toEqual({ ends_in_dump: true, holds: true, rules: HISTORY_RULES });
+            const [row] = await store.select('SELECT ends_in_dump, holds FROM derived_history');
+            expect(row).toEqual({ ends_in_dump: true, holds: true });
           });
           expect(states[1]).toEqual(states[0]);
         },

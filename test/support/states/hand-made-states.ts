@@ -2,7 +2,7 @@
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../../src/allocator/settings.js';
 import { type AllocatorState, placeBlocks } from '../../../src/allocator/walk/allocator-state.js';
 import { settingColumns } from '../../../src/ingest/derive/history-rows.js';
-import { HISTORY_RULES, NEVER } from '../../../src/model/derived-tables.js';
+import { NEVER } from '../../../src/model/derived-tables.js';
 import type { Store } from '../../../src/store/store.js';
 import type { RequestThen } from './state-account.js';
 
@@ -142,7 +142,7 @@ export async function writeStates(
 }
 
 const HISTORY = {
-  ...{ rules: HISTORY_RULES, events: OOM_SEQ + 1, blocks: 0, holds: true, ends_in_dump: true, starts_empty: true },
+  ...{ events: OOM_SEQ + 1, blocks: 0, holds: true, ends_in_dump: true, starts_empty: true },
   ...{ violations: 0, implied_completions: 0, divergences: 0, requests_recorded: true, completions_recorded: true },
   ...{ pooled: false, peak_active_bytes: 0, peak_reserved_bytes: 0, uncertain_blocks: 0, uncertain_bytes: 0 },
   ...{ bucket_entries: 1, steps_without_entries: 0 },

@@ -342,7 +342,7 @@ async function exportRows(
     if (format !== 'parquet') return opened.store;
     if (reopened === undefined) {
       await opened.store.close();
-      const how = { mode: 'read', exchangeDirectory: directory, ...resourcesOf(common, context) } as const;
+      const how = { mode: 'read', exchangeDirectory: directory, ...resourcesOf(common) } as const;
       reopened = session.keep(await openStore(opened.store.file, how));
     }
     return reopened;

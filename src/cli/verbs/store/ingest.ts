@@ -37,7 +37,7 @@ export const verb = defineVerb({
   async ask({ paths, quiet, ...given }, session) {
     const { run, each, label, commit, allTables, followLinks, explain } = given;
     if (run !== undefined && each) throw new MbfError('MBF1001', '--run and --each cannot be combined');
-    const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common, session.context) };
+    const resources = { ...INGEST_RESOURCES, ...resourcesOf(session.common) };
     const store = session.keep(storeToOpen(session.db, { mode: 'write', ...resources }));
     sweepTemporaryFiles();
     const progress = progressOf(session.context, quiet);

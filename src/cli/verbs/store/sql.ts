@@ -20,10 +20,11 @@ export const verb = defineVerb({
       '1000',
     ),
     csvRaw: CSV_RAW,
-    list: flag('--list', 'the views and macros of the analysis library, with their columns'),
+    list: flag('--list', 'tables, views and macros of the analysis library with their columns, or the one named'),
   },
   examples: [
     'sql --list',
+    'sql --list verdict',
     'sql "SHOW TABLES"',
     'sql "FROM peak_component ORDER BY bytes DESC" runs/llama3-70b-sft',
     'sql "SELECT action, count(*) FROM event GROUP BY ALL ORDER BY 2 DESC"',
@@ -33,7 +34,10 @@ export const verb = defineVerb({
   async ask({ statement, path, format: wanted, limit, csvRaw, list, json }, session) {
     if (list) {
       const { describeLibrary } = await import('../../../store/install-library.js');
-      return { library: describeLibrary() };
+      const library = describeLibrary(statement);
+      if (library.objects.length === 0)
+        throw new MbfError('MBF1002', `no table, view or macro is named ${JSON.stringify(statement)}`);
+      return { library };
     }
     if (statement === undefined)
       throw new MbfError('MBF1001', 'no statement was given; --list shows the named queries');

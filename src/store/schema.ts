@@ -1,0 +1,80 @@
+/**
+ * The schema of a store: the tables of `queries/schema/*.sql`, in one version. Each table has a line `-- what a row is`
+ * before it, and each of its columns `-- what it is, unit` behind it; a store has them as comments, for any client.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { packageRoot, SCHEMA_FOLDER } from './load-queries.js';
+import type { QueryFile } from './query-file.js';
+import { readStoredTables, type StoredTables } from './stored-tables.js';
+
+/**
+ * Raised whenever a table changes, or the same trace would derive to other lifetimes: a store of another version is
+ * refused, since its files can be ingested again. Builds before the first release had 1 to 17.
+ */
+export const SCHEMA_VERSION = 18;
+
+const VERSION_TABLE = 'mbforensics_schema';
+
+/** `foreign`: a DuckDB file with foreign tables. Version 0 is an empty database. */
+export type SchemaState =
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'ours'; readonly version: number; readonly tables: StoredTables };
+
+async function scalar(connection: DuckDBConnection, sql: string): Promise<unknown> {
+  const reader = await connection.runAndReadAll(sql);
+  return reader.getRows()[0]?.[0];
+}
+
+export async function readSchemaState(connection: DuckDBConnection): Promise<SchemaState> {
+  const tables = await readStoredTables(connection);
+  const marked = /\("?version"? INTEGER\b/.test(tables.get(VERSION_TABLE)?.sql ?? '');
+  if (!marked) {
+    const objects = await scalar(
+      connection,
+      `SELECT (SELECT count(*) FROM system.main.duckdb_tables() WHERE NOT internal)
+         + (SELECT count(*) FROM system.main.duckdb_views() WHERE NOT internal)
+         + (SELECT count(*) FROM system.main.duckdb_sequences())`,
+    );
+    return Number(objects) === 0 ? { kind: 'ours', version: 0, tables } : { kind: 'foreign' };
+  }
+  const version = await scalar(connection, `SELECT coalesce(max(version), 0) FROM ${VERSION_TABLE}`);
+  return { kind: 'ours', version: Number(version), tables };
+}
+
+/** Makes the tables in an empty database, in one transaction. */
+export async function makeTables(connection: DuckDBConnection): Promise<void> {
+  const comments = schemaTables().flatMap(({ name, title, columns }) => [
+    `COMMENT ON TABLE ${name} IS ${quoted(title)}`,
+    ...columns.map((column) => `COMMENT ON COLUMN ${name}.${column.name} IS ${quoted(column.text)}`),
+  ]);
+  const version = `INSERT INTO ${VERSION_TABLE} VALUES (${SCHEMA_VERSION})`;
+  await connection.run(['BEGIN', schemaSql(), version, ...comments, 'COMMIT'].join(';\n'));
+}
+
+function schemaSql(): string {
+  const folder = join(packageRoot(), 'queries', SCHEMA_FOLDER);
+  const files = readdirSync(folder).sort();
+  return files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
+}
+
+/** The tables with what a row and a column of each is, in the order of their files. */
+export function schemaTables(): (Pick<QueryFile, 'name' | 'title'> & Pick<QueryFile, 'columns'>)[] {
+  return [...schemaSql().matchAll(/^-- (.*)\nCREATE TABLE (\w+) \(\n([\s\S]*?)\n\);/gm)].map(
+    ([, title, name, columns]) => ({
+      name: name!,
+      title: title!,
+      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL)?,? -- (.*)$/gm)].map(
+        ([, column, type, isKnown, text]) => ({
+          name: column!,
+          type: type!,
+          nullable: isKnown === undefined,
+          text: text!,
+        }),
+      ),
+    }),
+  );
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
