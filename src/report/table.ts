@@ -1,10 +1,31 @@
 /** Tables as plain aligned columns, so that no screen draws boxes of its own. */
+import Table from 'cli-table3';
 import stringWidth from 'string-width';
 import { maxOf, sumOf } from '../model/lists.js';
 import { fitLabels, printable } from './plain-text.js';
 import { screen } from './screen.js';
 
 export { fitLabels, keepEnd, keepEnds, printable, wrap } from './plain-text.js';
+
+const NO_BORDERS = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+};
+/** Lines laid out together: the time of a layout grows with the square of its lines. */
+const LINES_AT_ONCE = 256;
 
 export interface Column {
   readonly title: string;
@@ -84,16 +105,17 @@ export function table(columns: readonly Column[], rows: readonly (readonly Cell[
       row[i] = texts[r]!;
     });
   });
-  return cells
-    .map((row) => indent + columns.map(({ align }, i) => fitted(row[i] ?? '', widths[i]!, align)).join(' '.repeat(GAP)))
-    .map((line) => line.trimEnd())
-    .join('\n');
-}
-
-/** A cell as wide as its column; what is too wide for it ends in `…`. */
-function fitted(text: string, width: number, align: Column['align']): string {
-  let shown = text;
-  while (stringWidth(shown) > width) shown = `${shown.slice(0, shown.endsWith('…') ? -2 : -1)}…`;
-  const blanks = ' '.repeat(width - stringWidth(shown));
-  return align === 'right' ? blanks + shown : shown + blanks;
+  const layout = {
+    colWidths: widths,
+    colAligns: columns.map(({ align = 'left' }) => align),
+    chars: NO_BORDERS,
+    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
+  };
+  const lines: string[] = [];
+  for (let first = 0; first < cells.length; first += LINES_AT_ONCE) {
+    const drawn = new Table(layout);
+    for (const row of cells.slice(first, first + LINES_AT_ONCE)) drawn.push(row);
+    for (const line of drawn.toString().split('\n')) lines.push(`${indent}${line}`.trimEnd());
+  }
+  return lines.join('\n');
 }

@@ -19,6 +19,7 @@ it('a title cannot leave its line', () => {
 });
 
 it('every row is compared with the widths only, not with other rows', () => {
+  // cli-table3 took two minutes for 19,000 rows of seven columns.
   const rows = Array.from({ length: 50_000 }, (_, i) => [i, `rank ${i}`, null]);
   const lines = table([{ title: 'n', align: 'right' }, { title: 'name' }, { title: 'x' }], rows).split('\n');
   expect(lines).toHaveLength(50_001);
