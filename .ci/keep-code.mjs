@@ -20,8 +20,8 @@ process.env.XDG_CACHE_HOME = cache;
 delete process.env.MBF_DB;
 try {
   for (const sample of samples) {
-    for (const verb of ['diagnose', 'peak', 'log', 'memory', 'snapshot', 'advise']) {
-      process.argv = [process.argv[0], join(cli, 'main.js'), verb, sample];
+    for (const verb of ['diagnose', 'peak', 'log', 'log memory', 'snapshot', 'advise']) {
+      process.argv = [process.argv[0], join(cli, 'main.js'), ...verb.split(' '), sample];
       await runProgram();
       if (process.exitCode !== 0) throw new Error(`${verb} of ${sample} ends with ${process.exitCode}`);
     }

@@ -85,7 +85,9 @@ async function questions(context: BenchContext, db: string): Promise<Group> {
       [
         contender(START_UP, ['--version']),
         ...Object.entries(STATEMENTS).map(([row, { sql }]) => contender(row, ['sql', sql, '--limit', '0', '--db', db])),
-        ...['diagnose', 'memory', 'log', 'iterations'].map((verb) => contender(verb, [verb, '--db', db])),
+        ...[['diagnose'], ['log', 'memory'], ['log'], ['log', 'iterations']].map((words) =>
+          contender(words.at(-1)!, [...words, '--db', db]),
+        ),
       ],
       context.repeat,
       context.progress,

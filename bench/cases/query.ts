@@ -26,9 +26,9 @@ const SQL: Readonly<Record<string, string>> = {
  */
 const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   peak: ['peak'],
-  'at peak': ['at', 'peak'],
-  'at end': ['at', 'end'],
-  segments: ['segments', 'peak'],
+  'at peak': ['state', '--at', 'peak'],
+  'at end': ['state', '--at', 'end'],
+  segments: ['state', '--map', '--at', 'peak'],
   timeline: ['timeline'],
 };
 

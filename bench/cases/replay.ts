@@ -30,7 +30,7 @@ async function measure(context: BenchContext, entries: number): Promise<Group> {
       (row: string, args: readonly string[], store: string): Contender =>
       async () => {
         const { seconds, peakRssBytes, stdout } = await runCli(context, [...args, '--json', '--db', store]);
-        if (args[0] === 'replay' && !stdout.includes('"status": "exact"') && !stdout.includes('"status":"exact"'))
+        if (args[1] === 'replay' && !stdout.includes('"status": "exact"') && !stdout.includes('"status":"exact"'))
           throw new Error(`the replay is not exact: ${stdout.slice(0, 600)}`);
         return { [row]: { seconds, peakRssBytes } };
       };
@@ -39,7 +39,7 @@ async function measure(context: BenchContext, entries: number): Promise<Group> {
     const first: Contender = async () => {
       await copyFile(untouched, fresh);
       try {
-        return await ask(REPLAY_FIRST, ['replay'], fresh)();
+        return await ask(REPLAY_FIRST, ['whatif', 'replay'], fresh)();
       } finally {
         await rm(fresh, { force: true });
       }
@@ -48,7 +48,7 @@ async function measure(context: BenchContext, entries: number): Promise<Group> {
     const samples = await alternate(
       [
         first,
-        ask(REPLAY, ['replay'], db),
+        ask(REPLAY, ['whatif', 'replay'], db),
         ask(SWEEP, ['whatif'], db),
         async () => ({ [PICKLE_LOAD_GC_OFF]: (await load())[PICKLE_LOAD_GC_OFF]! }),
       ],

@@ -71,7 +71,7 @@ CREATE TABLE stack (
   stack_id INTEGER NOT NULL, -- number in this store
   depth INTEGER NOT NULL, -- number of frames
   content_key VARCHAR NOT NULL, -- hash of the frames, equal in every store
-  site VARCHAR -- call site: the innermost frame outside libraries; NULL: no frames
+  site VARCHAR -- call site: the first frame past torch and what else every allocation passes through; NULL: no frames
 );
 
 -- The frames of each stack

@@ -165,7 +165,7 @@ async function answer<Operands extends Specs, Options extends Specs, Result>(
 ): Promise<Ending> {
   const session = new Session(context, inputs, program);
   try {
-    // Also what no ingest read: a repository, standard input, a store of an older version.
+    // Also what no ingest read: a repository, standard input, a store of somebody else.
     const result = hideSecretsIn(await ask(inputs, session));
     if (result !== undefined) {
       const files = new Map<string, string>();

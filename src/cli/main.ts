@@ -3,8 +3,8 @@
  * Where the process begins. It imports nothing but Node, so that even a broken installation meets the rule below;
  * everything else is `program.ts`, bundled by the build.
  *
- * `bisect triage`, its older name `triage`, and `bisect run` judge commits for `git bisect run`, for which the exit
- * codes 1 to 127 except 125 are "bad". So with these verbs every way out is 255, at which git stops: a typo, an
+ * `bisect triage` and `bisect run` judge commits for `git bisect run`, for which the exit codes 1 to 127 except 125 are
+ * "bad". So with these verbs every way out is 255, at which git stops: a typo (`triage` without `bisect` is one), an
  * uncaught exception, a failed import; unless a judgement was noted.
  */
 const JUDGED = Symbol.for('mbforensics.judgement');

@@ -61,9 +61,12 @@ async function addVerb(parent: Command, name: VerbName, host: Host, shownAs: str
 function listed(host: Host, isWhole: boolean): Command {
   const command = bareProgram(host);
   const isShown = (group: string | undefined) => group !== undefined && (isWhole || group === GROUPS[0]);
-  for (const [name, { group, summary }] of Object.entries<ListedVerb>(VERBS)) {
-    const verb = command.command(name, { hidden: !isShown(group) }).description(summary);
-    if (group !== undefined) verb.helpGroup(`${group}:`);
+  for (const name of listedNames()) {
+    const { group, summary }: ListedVerb = VERBS[name];
+    command
+      .command(name, { hidden: !isShown(group) })
+      .description(summary)
+      .helpGroup(`${group}:`);
   }
   const hidden = GROUPS.slice(1).map((group) => {
     const names = Object.entries<ListedVerb>(VERBS).filter(([, verb]) => verb.group === group);

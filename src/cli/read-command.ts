@@ -1,7 +1,7 @@
-/** From the words of a command line to a verb: paths as first words, older names, parts of verbs. */
+/** From the words of a command line to a verb: paths as first words, parts of verbs. */
 import { existsSync } from 'node:fs';
 import type { ColorWhen } from './context.js';
-import { OLDER_NAMES, PARTS, VERBS, type VerbName } from './verbs/index.js';
+import { PARTS, VERBS, type VerbName } from './verbs/index.js';
 
 export interface ReadCommand {
   /** Undefined for the help of all verbs, `--version`, and words that are neither a verb nor a path. */
@@ -40,13 +40,7 @@ export function readCommand(given: readonly string[]): ReadCommand {
   if (word === 'help') {
     const [topic, ...others] = after;
     if (topic === undefined || topic.startsWith('-')) return read(undefined, ['--help', ...after]);
-    const isKnown = isVerb(topic) || Object.hasOwn(OLDER_NAMES, topic);
-    return isKnown ? readCommand([topic, ...others, '--help', '--color', color]) : read(undefined, [topic]);
-  }
-  const older = Object.hasOwn(OLDER_NAMES, word) ? OLDER_NAMES[word] : undefined;
-  if (older !== undefined) {
-    const [verb, ...options] = older;
-    return read(verb, [verb, ...before, ...options, ...after]);
+    return isVerb(topic) ? readCommand([topic, ...others, '--help', '--color', color]) : read(undefined, [topic]);
   }
   if (isVerb(word)) {
     const parts = PARTS[word] ?? {};
@@ -62,8 +56,9 @@ export function readCommand(given: readonly string[]): ReadCommand {
   return isPath(word) ? read('diagnose', ['diagnose', ...args]) : read(undefined, args);
 }
 
+/** Parts of verbs are none by themselves. */
 function isVerb(word: string): word is VerbName {
-  return Object.hasOwn(VERBS, word);
+  return Object.hasOwn(VERBS, word) && 'group' in VERBS[word as VerbName];
 }
 
 /** What exists, or has the form of a path, a handle or a forced operand. A mistyped verb has no such form. */

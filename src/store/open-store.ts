@@ -83,9 +83,6 @@ const TEMPLATE = new URL('../store/new.duckdb', import.meta.url);
 /** The store of a snapshot with 100,000 entries. */
 const SMALL_STORE_BYTES = 32 * MIB;
 
-/** What older versions left of a creation that never finished is swept after this long. */
-const STALE_CREATION_MS = 10 * 60 * 1000;
-
 /**
  * Opens the store at `path`. `write` creates a missing or empty (0-byte) file, and makes the library that of this
  * version; `read` opens it read-only, concurrently with other readers. Fails with an {@link MbfError} that names the
@@ -185,7 +182,7 @@ async function openForWriting(file: string, options: OpenStoreOptions): Promise<
   }
   const opened = await update(await connect(file, options, 'write'), file);
   // No other process can have the store open now, so its spill directories are left over from ended processes.
-  sweep(file, /\.(?:\w+-)?\d+(?:-\w+)?\.tmp$/, 0);
+  sweep(file, /\.(?:\w+-)?\d+(?:-\w+)?\.tmp$/);
   sweepTemporaryFiles(dirname(file));
   return opened;
 }
@@ -310,7 +307,6 @@ function sizeOf(file: string): number | undefined {
 async function createStore(file: string, replaceEmpty: boolean, options: OpenStoreOptions): Promise<boolean> {
   const fresh = temporaryName(file, 'new', dirname(file));
   sweepTemporaryFiles(dirname(file));
-  sweep(file, /\.\d+\.new(\.wal)?$/, STALE_CREATION_MS);
   try {
     removeWithLog(fresh);
     if (existsSync(TEMPLATE)) writeFileSync(fresh, readFileSync(TEMPLATE), { flush: true });
@@ -351,19 +347,14 @@ function removeWithLog(file: string): void {
   rmSync(`${file}.wal`, { force: true });
 }
 
-/**
- * Removes siblings named like the store plus `suffix` that are at least `ageMs` old. Best effort: they only waste
- * space.
- */
-function sweep(file: string, suffix: RegExp, ageMs: number): void {
+/** Removes siblings named like the store plus `suffix`. Best effort: they only waste space. */
+function sweep(file: string, suffix: RegExp): void {
   const directory = dirname(file);
   const name = basename(file);
   try {
-    for (const entry of readdirSync(directory)) {
-      if (!entry.startsWith(`${name}.`) || !suffix.test(entry.slice(name.length))) continue;
-      const sibling = join(directory, entry);
-      if (Date.now() - lstatSync(sibling).mtimeMs >= ageMs) rmSync(sibling, { recursive: true, force: true });
-    }
+    for (const entry of readdirSync(directory))
+      if (entry.startsWith(`${name}.`) && suffix.test(entry.slice(name.length)))
+        rmSync(join(directory, entry), { recursive: true, force: true });
   } catch {
     // Not ours to delete, or gone already.
   }

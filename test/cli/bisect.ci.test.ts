@@ -213,7 +213,7 @@ describe('bisect', () => {
     expect(stopped('bisect', 'run', '--golden', golden, '--on', 'component:activation', '--', './launch.sh')).toContain(
       'MBF1009',
     );
-    expect(stopped('triage', 'out', '--golden', golden)).toContain('MBF1');
+    expect(stopped('bisect', 'triage', 'out', '--golden', golden)).toContain('MBF1');
   });
 
   it('stops where the launch command checks out something else', () => {

@@ -12,7 +12,7 @@ import type {
   SqlResult,
 } from '../../src/model/results/common.js';
 import { scratchDirectory } from '../store/scratch.js';
-import { type Answer, buildCli, environment } from '../support/cli.js';
+import { type Answer, buildCli, environment, wordsOf } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { copyStore, samplePath } from '../support/stores.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
@@ -37,7 +37,7 @@ function expectError(answer: Answer, status: number, code: RegExp): void {
 
 describe('help', () => {
   it.each(VERBS)('of %s names its options', (verb) => {
-    const { stdout, stderr } = cli.expect(0, [verb, '--help']);
+    const { stdout, stderr } = cli.expect(0, [...wordsOf(verb), '--help']);
     expect(stderr).toBe('');
     expect(stdout).toContain('--json');
     expect(stdout).toContain('--db');
@@ -60,8 +60,8 @@ describe('help', () => {
 // `every-verb.test.ts` has the schema of every verb.
 describe('text and document agree', () => {
   const both = (verb: string) => ({
-    text: cli.expect(0, [verb, '--db', db]).stdout,
-    document: cli.expect(0, [verb, '--db', db, '--json']),
+    text: cli.expect(0, [...wordsOf(verb), '--db', db]).stdout,
+    document: cli.expect(0, [...wordsOf(verb), '--db', db, '--json']),
   });
 
   it('on runs', () => {
@@ -371,7 +371,7 @@ describe('a path instead of a run', () => {
   });
   const stores = (): string[] => readdirSync(join(cache, 'mbforensics', 'paths'));
   const ask = (verb: string, path: string, env: Record<string, string> = { XDG_CACHE_HOME: cache }): Answer =>
-    cli.expect(0, [verb, path, '--json'], { cwd: root, env });
+    cli.expect(0, [...wordsOf(verb), path, '--json'], { cwd: root, env });
 
   it('works with every verb, without a store of one’s own', () => {
     expect(ask('snapshot', file).json<SnapshotResult>().snapshots).toMatchObject([

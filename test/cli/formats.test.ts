@@ -6,7 +6,7 @@ import type { ExplainResult, FormatsResult } from '../../src/model/results/forma
 import { asker } from '../support/ask.js';
 
 const { text, json, refuse, put } = asker();
-const explain = (...args: string[]) => json<ExplainResult>('formats', 'explain', ...args);
+const explain = (...args: string[]) => json<ExplainResult>('explain', 'formats', ...args);
 
 const LOG = [
   '0: [Rank 0] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0[Rank 1] (after 2 iterations) memory (MB) | allocated: 100.5 | max allocated: 200.5 | reserved: 300.0 | max reserved: 300.0',
@@ -19,7 +19,7 @@ const LOG = [
 
 describe('formats', () => {
   it('lists every format with its source and a sample', () => {
-    const { formats, files, scalars } = json<FormatsResult>('formats');
+    const { formats, files, scalars } = json<FormatsResult>('explain', 'formats');
     expect(files.map(({ id }) => id)).toEqual(PARSERS.map(({ id }) => id));
     expect(scalars.length).toBeGreaterThan(10);
     for (const { producer, source, versions, names } of scalars) {
@@ -34,7 +34,7 @@ describe('formats', () => {
       expect(sample, id).not.toBe('');
       expect(anchors.length, id).toBeGreaterThan(0);
     }
-    const list = text('formats');
+    const list = text('explain', 'formats');
     expect(list).toContain('megatron-lm.iteration');
     expect(list).toContain(`${formats.length} formats`);
   });
@@ -45,7 +45,7 @@ describe('formats', () => {
     expect(result.formats).toMatchObject([{ id: 'megatron-lm.memory', count: 2, rows: 8, first_line: 1 }]);
     expect(result.messages).toMatchObject([{ count: 1, first_line: 5 }]);
     expect(result.unmatched).toMatchObject([{ topic: 'memory', count: 2, line: 2 }]);
-    const screen = text('formats', 'explain', 'train.log');
+    const screen = text('explain', 'formats', 'train.log');
     expect(screen).toContain('frobnicator');
     expect(screen).not.toContain('nothing of interest');
     expect(explain(put('train.log.gz', gzipSync(LOG))).formats).toEqual(result.formats);
@@ -61,6 +61,6 @@ describe('formats', () => {
   });
 
   it('names a file that is not there', () => {
-    expect(refuse(2, 'formats', 'explain', 'none.log')).toMatch(/MBF\d{4}.*none\.log/);
+    expect(refuse(2, 'explain', 'formats', 'none.log')).toMatch(/MBF\d{4}.*none\.log/);
   });
 });

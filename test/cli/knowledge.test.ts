@@ -7,14 +7,14 @@ const cli = buildCli();
 
 describe('knobs', () => {
   it('lists what can be turned, by group', () => {
-    const { stdout } = cli.expect(0, ['knobs']);
+    const { stdout } = cli.expect(0, ['explain', 'knobs']);
     expect(stdout).toMatch(/^\d+ knobs\n\nProcess environment and launch\n {2}knob +memory +speed +evidence\n/);
     expect(stdout).toMatch(/PYTORCH_CUDA_ALLOC_CONF +less +none: 0 % +measured/);
   });
 
   it('filters, in text and in JSON', () => {
-    expect(cli.expect(0, ['knobs', 'memory:more']).stdout).toContain('nccl_ub');
-    const result = cli.expect(0, ['knobs', 'offload', '--json']).json<KnobsResult>();
+    expect(cli.expect(0, ['explain', 'knobs', 'memory:more']).stdout).toContain('nccl_ub');
+    const result = cli.expect(0, ['explain', 'knobs', 'offload', '--json']).json<KnobsResult>();
     expect(result.schema).toBe('mbforensics/knobs@1');
     expect(result.knobs.find(({ id }) => id === 'cpu_offloading')?.spellings.megatron_bridge[0]).toBe(
       'cfg.model.cpu_offloading',

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ExplainResult } from '../../src/model/results/format.js';
 import type { ConfigResult, LogResult, LogRun, MemoryResult } from '../../src/model/results/log.js';
 import { asker } from '../support/ask.js';
+import { wordsOf } from '../support/cli.js';
 
 const { text, json, put } = asker();
 let files = 0;
@@ -13,7 +14,7 @@ function fileOf(lines: readonly string[]): string {
 }
 const logOf = (lines: readonly string[]): LogRun => json<LogResult>('log', fileOf(lines)).runs[0]!;
 const settingsOf = (lines: readonly string[]): Record<string, string | null> =>
-  Object.fromEntries(json<ConfigResult>('config', fileOf(lines)).settings.map(({ key, value }) => [key, value]));
+  Object.fromEntries(json<ConfigResult>('log', 'config', fileOf(lines)).settings.map(({ key, value }) => [key, value]));
 
 const DEEPSPEED = '[2023-05-27 19:49:22,948] [INFO] ';
 
@@ -99,7 +100,7 @@ describe('readings that cannot be true', () => {
       '[Rank 0] (after 20 iterations) memory (MB) | allocated: 1000.0 | max allocated: 9000.0 | reserved: 3000.0 | max reserved: 4000.0',
     ];
     const file = fileOf(lines);
-    const memory = json<MemoryResult>('memory', file);
+    const memory = json<MemoryResult>('log', 'memory', file);
     expect(memory.doubtful).toMatchObject([
       { metric: 'max_allocated', line: 2, value: 9000, reason: 'max allocated above max reserved' },
       { metric: 'max_reserved', line: 2, value: 4000 },
@@ -107,7 +108,7 @@ describe('readings that cannot be true', () => {
     const metrics = Object.fromEntries(memory.ranks[0]!.metrics.map(({ metric, max_bytes }) => [metric, max_bytes]));
     expect(metrics).toMatchObject({ max_allocated: 2000 * 1024 ** 2, max_reserved: 3000 * 1024 ** 2 });
     for (const verb of ['memory', 'log']) {
-      const screen = text(verb, file);
+      const screen = text(...wordsOf(verb), file);
       expect(screen).toMatch(/doubtful · rank 0: max allocated 9,000\.0 MB \[.*line 2\]/);
       expect(screen).not.toContain('8.79 GiB');
     }
@@ -131,7 +132,7 @@ describe('formats explain', () => {
   ];
   it('reports every line with a number and a unit that no format read', () => {
     const file = fileOf([...UNREAD, 'epoch 7 of gpt-7b v2.1.0 in /data/100GB/x']);
-    const result = json<ExplainResult>('formats', 'explain', file);
+    const result = json<ExplainResult>('explain', 'formats', file);
     expect(result.unmatched.map(({ line }) => line).sort((a, b) => a - b)).toEqual(UNREAD.map((_, index) => index + 1));
   });
 });

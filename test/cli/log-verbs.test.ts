@@ -10,6 +10,7 @@ import type {
   MemoryResult,
 } from '../../src/model/results/log.js';
 import { asker, expectFits } from '../support/ask.js';
+import { wordsOf } from '../support/cli.js';
 import { samplePath } from '../support/stores.js';
 
 const SAMPLE = samplePath('llama3-70b-fragmentation');
@@ -43,22 +44,22 @@ const ask = <T>(...args: string[]): T => json<T>(...args, ...db);
 describe('every verb', () => {
   it.each([...VERBS, 'classify'])('%s has a schema', (verb) => {
     const operand = verb === 'classify' ? 'runs/night/train.log' : 'night';
-    const answer = mbf(verb, operand, ...db, '--json');
+    const answer = mbf(...wordsOf(verb), operand, ...db, '--json');
     expect(answer.stderr).toBe('');
     expect((JSON.parse(answer.stdout) as { schema: string }).schema).toBe(`mbforensics/${verb}@1`);
-    const { stdout, stderr } = mbf(verb, operand, ...db);
+    const { stdout, stderr } = mbf(...wordsOf(verb), operand, ...db);
     expect(stderr).toBe('');
     expect(stdout).not.toMatch(/undefined|NaN |\[object/);
     expect(stdout).not.toContain('\u001b');
   });
 
   it.each(VERBS)('%s takes a path, and a run that does not exist is an error', (verb) => {
-    mbf(verb, './runs/night');
-    expect(refuse(2, verb, 'no-such-run', ...db)).toContain('MBF1002');
+    mbf(...wordsOf(verb), './runs/night');
+    expect(refuse(2, ...wordsOf(verb), 'no-such-run', ...db)).toContain('MBF1002');
   });
 
   it.each(VERBS)('%s answers for a sample made by the generator', (verb) => {
-    const screen = text(verb, SAMPLE);
+    const screen = text(...wordsOf(verb), SAMPLE);
     expect(screen.length).toBeGreaterThan(0);
     if (verb !== 'log') return;
     expect(screen.split('\n').length).toBeLessThanOrEqual(41);
@@ -103,22 +104,22 @@ describe('log', () => {
 
 describe('iterations', () => {
   it('prints CSV of all, or the last ones', () => {
-    const csv = text('iterations', 'night', '--csv', ...db)
+    const csv = text('log', 'iterations', 'night', '--csv', ...db)
       .trim()
       .split('\n');
     expect(csv.length).toBe(5);
     expect(csv[0]).toMatch(/^attempt,iteration,target,rank,step_ms,/);
     expect(csv[1]).toMatch(/^1,1,50,.*,9000,/);
-    const two = ask<IterationsResult>('iterations', 'night', '--limit', '2');
+    const two = ask<IterationsResult>('log', 'iterations', 'night', '--limit', '2');
     expect(two.rows.map((row) => row.iteration)).toEqual([3, 4]);
     expect(two.rows_left_out).toBe(2);
-    expect(ends(2, 'iterations', '--csv', '--json', ...db).stderr).toContain('MBF1001');
+    expect(ends(2, 'log', 'iterations', '--csv', '--json', ...db).stderr).toContain('MBF1001');
   });
 });
 
 describe('memory', () => {
   it('shows ranks and stages, or one rank line by line', () => {
-    const all = ask<MemoryResult>('memory', 'night');
+    const all = ask<MemoryResult>('log', 'memory', 'night');
     expect(all.ranks.map(({ rank, position }) => [rank, position?.pp])).toEqual([
       [0, 0],
       [2, 1],
@@ -127,41 +128,41 @@ describe('memory', () => {
       [0, 1010.25 * 2 ** 20],
       [1, 2010.25 * 2 ** 20],
     ]);
-    const rankTwo = ask<MemoryResult>('memory', 'night', '--rank', '2');
+    const rankTwo = ask<MemoryResult>('log', 'memory', 'night', '--rank', '2');
     expect(rankTwo.ranks.map(({ rank }) => rank)).toEqual([2]);
     expect(rankTwo.records!.length).toBe(16);
     for (const rank of ['-1', 'x', '1.5']) {
-      expect(refuse(2, 'memory', 'night', `--rank=${rank}`, ...db)).toMatch(/MBF1001.*--rank/);
+      expect(refuse(2, 'log', 'memory', 'night', `--rank=${rank}`, ...db)).toMatch(/MBF1001.*--rank/);
     }
   });
 });
 
 describe('config and env', () => {
   it('compare runs of the store, and of paths', () => {
-    const { diff } = ask<ConfigResult>('config', 'night', '--diff', 'golden');
+    const { diff } = ask<ConfigResult>('log', 'config', 'night', '--diff', 'golden');
     expect(diff!.different).toMatchObject([
       { key: 'pipeline_model_parallel_size', value: '2', other_value: '1', memory: true },
     ]);
-    const paths = ['config', './runs/night', '--diff', './runs/golden'];
+    const paths = ['log', 'config', './runs/night', '--diff', './runs/golden'];
     expect(json<ConfigResult>(...paths).diff!.different.length).toBe(1);
-    expect(refuse(2, 'config', 'night', '--diff', 'none', ...db)).toContain('MBF1002');
+    expect(refuse(2, 'log', 'config', 'night', '--diff', 'none', ...db)).toContain('MBF1002');
   });
 
   it('know the variables of a launch script', () => {
-    const result = json<EnvResult>('env', SAMPLE);
+    const result = json<EnvResult>('log', 'env', SAMPLE);
     expect(result.variables.map(({ key }) => key)).toContain('CUDA_DEVICE_MAX_CONNECTIONS');
   });
 });
 
 describe('classify', () => {
   const classified = (status: number, input: string, ...args: string[]) =>
-    cli.expect(status, ['classify', '-', ...args], { ...options, input });
+    cli.expect(status, ['explain', 'text', '-', ...args], { ...options, input });
 
   it('reads a file, a compressed file and standard input alike', () => {
     const pasted = `some words\n${OOM}\n`;
     const answers = [
-      json<ClassifyResult>('classify', put('pasted.txt', pasted)),
-      json<ClassifyResult>('classify', put('pasted.txt.gz', gzipSync(pasted))),
+      json<ClassifyResult>('explain', 'text', put('pasted.txt', pasted)),
+      json<ClassifyResult>('explain', 'text', put('pasted.txt.gz', gzipSync(pasted))),
       classified(0, pasted, '--json').json<ClassifyResult>(),
     ];
     for (const { incidents, verdict } of answers) {
@@ -182,13 +183,13 @@ describe('classify', () => {
     classified(1, OOM, '--exit-code');
     classified(3, 'nothing\n', '--exit-code');
     classified(0, 'RuntimeError: CUDA error: an illegal memory access was encountered\n', '--exit-code');
-    expect(refuse(2, 'classify', 'none.txt')).toContain('none.txt');
+    expect(refuse(2, 'explain', 'text', 'none.txt')).toContain('none.txt');
     expect(classified(2, '', '--capacity', 'lots').stderr).toContain('MBF1001');
   });
 
   it('reads a text of one endless line', () => {
     const file = put('long.txt', `${'x'.repeat(20_000_000)} ${OOM}\n`);
-    const { incidents } = json<ClassifyResult>('classify', file);
+    const { incidents } = json<ClassifyResult>('explain', 'text', file);
     expect(incidents.map(({ kind }) => kind)).toEqual(['cuda_oom']);
   });
 });

@@ -16,22 +16,22 @@ describe('an export in other verbs', () => {
   const only = ['--db', storeOf(samplePath('nccl-outside/nsys_rank0.sqlite.gz'))];
 
   it('at and timeline show the ranges of their moments', () => {
-    const at = json<AtResult>('at', 'oom', 'nccl-outside', ...both);
+    const at = json<AtResult>('state', '--at', 'oom', 'nccl-outside', ...both);
     const [stack] = at.nvtx!.stacks;
     expect(stack!.ranges.map(({ text }) => text).slice(0, 2)).toEqual(['iteration 5', 'forward']);
     expect(at.nvtx!.alignment.by).toBe('pairs');
     const trace = json<TimelineResult>('timeline', 'nccl-outside', ...both).snapshots[0]!.devices[0]!.trace!;
     for (const moment of [trace.nvtx!.peak, trace.nvtx!.oom])
       expect(moment!.stacks[0]!.ranges[0]!.text).toMatch(/^iteration \d+$/);
-    expect(text('at', 'oom', 'nccl-outside', ...both)).toMatch(/^ {2}nvtx {7}iteration 5 › forward › /m);
+    expect(text('state', '--at', 'oom', 'nccl-outside', ...both)).toMatch(/^ {2}nvtx {7}iteration 5 › forward › /m);
     expect(text('timeline', 'nccl-outside', ...both)).toMatch(/nvtx {7}iteration \d+ › /);
   });
 
   it('without an export there is nothing of it', () => {
-    expect(json<AtResult>('at', 'oom', 'leak', ...leak).nvtx).toBeNull();
+    expect(json<AtResult>('state', '--at', 'oom', 'leak', ...leak).nvtx).toBeNull();
     const trace = json<TimelineResult>('timeline', 'leak', ...leak).snapshots[0]!.devices[0]!.trace!;
     expect(trace.nvtx).toBeUndefined();
-    expect(text('at', 'oom', 'leak', ...leak)).not.toContain('nvtx');
+    expect(text('state', '--at', 'oom', 'leak', ...leak)).not.toContain('nvtx');
   });
 
   it('an export alone shows that memory was refused, without a guess at the reason', () => {

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { RunsResult } from '../../src/model/results/common.js';
 import { packageRoot } from '../../src/store/load-queries.js';
 import { repoRoot, sharedBuild } from '../store/scratch.js';
-import { type Cli, cliOf } from '../support/cli.js';
+import { type Cli, cliOf, wordsOf } from '../support/cli.js';
 import { smallSnapshot } from '../support/small-snapshot.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
@@ -82,7 +82,8 @@ describe('the package', () => {
       { name: 'run', snapshots: 1 },
     ]);
     expect(cli.expect(0, ['sql', 'SELECT rank FROM snapshot', '--format', 'csv'], options).stdout).toBe('rank\n2\n');
-    for (const verb of ['sources', 'snapshot', 'peak', 'diagnose']) cli.expect(0, [verb, '--json'], options);
+    for (const verb of ['sources', 'snapshot', 'peak', 'diagnose'])
+      cli.expect(0, [...wordsOf(verb), '--json'], options);
     expect(cli.expect(0, ['--version'], options).stdout.trim()).toBe(
       (JSON.parse(readFileSync(join(repoRoot, 'package.json'), 'utf8')) as { version: string }).version,
     );

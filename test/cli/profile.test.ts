@@ -30,7 +30,7 @@ function steps(): string[] {
 }
 
 const put = (name: string, content: string) => write(name, name.endsWith('.gz') ? gzipSync(content) : content);
-const profile = (...args: string[]) => json<ProfilerMemoryResult>('profile', ...args);
+const profile = (...args: string[]) => json<ProfilerMemoryResult>('log', 'profile', ...args);
 
 describe('profile', () => {
   it('finds the peak, what it is made of, and what each category did', () => {
@@ -64,7 +64,7 @@ describe('profile', () => {
   });
 
   it('prints it', () => {
-    const stdout = text('profile', 'run', '--points', '4');
+    const stdout = text('log', 'profile', 'run', '--points', '4');
     expect(stdout).toContain('rank3.raw.json.gz · rank 3 · 204 events over 39.6 ms');
     expect(stdout).toContain('peak 9.03 GiB after 25.2 ms; 6.00 GiB existed before the profiler started');
     expect(stdout).toMatch(/optimizer state\s+4\.00 GiB\s+44\.3 %\s+4\.00 GiB\s+before\s+4\.00 GiB/);
@@ -86,23 +86,23 @@ describe('profile', () => {
     expect(timelines).toMatchObject([
       { form: 'sums', rank: 0, entries: 2, span_us: 500, preexisting: null, peak: { total_bytes: GIB + MIB } },
     ]);
-    expect(text('profile', file)).toContain('gradient falls to -1.00 MiB');
+    expect(text('log', 'profile', file)).toContain('gradient falls to -1.00 MiB');
   });
 
   it('reports an empty timeline', () => {
     const file = put('empty/rank1.raw.json.gz', '[]');
     expect(profile(file).timelines).toMatchObject([{ form: null, entries: 0, peak: null, points: [], categories: [] }]);
-    expect(text('profile', file)).toContain('no entry');
+    expect(text('log', 'profile', file)).toContain('no entry');
   });
 
   it('refuses the page, a damaged file, and a run without a timeline', () => {
     const page = put('page.html', '<html><head><title>GPU Memory Timeline HTML</title></head><body></body></html>');
-    expect(refuse(4, 'profile', page)).toMatch(/MBF2404[\s\S]*raw\.json\.gz/);
+    expect(refuse(4, 'log', 'profile', page)).toMatch(/MBF2404[\s\S]*raw\.json\.gz/);
     const cut = put('cut/rank0.raw.json', `[${steps().join(', ')}`);
-    expect(refuse(4, 'profile', cut)).toContain('MBF2401');
+    expect(refuse(4, 'log', 'profile', cut)).toContain('MBF2401');
     const log = put('log/train.log', 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n');
-    expect(refuse(2, 'profile', log)).toMatch(/MBF1002[\s\S]*export_memory_timeline/);
-    expect(refuse(2, 'profile', 'run', '--points', '-1')).toContain('MBF1001');
+    expect(refuse(2, 'log', 'profile', log)).toMatch(/MBF1002[\s\S]*export_memory_timeline/);
+    expect(refuse(2, 'log', 'profile', 'run', '--points', '-1')).toContain('MBF1001');
   });
 
   it('is forgotten with its source', () => {

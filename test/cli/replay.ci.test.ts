@@ -41,7 +41,7 @@ describe('replay and whatif', () => {
 
   it('replay --json has its fixed fields, and the samples are exact', () => {
     for (const sample of [FRAGMENTED, FULL]) {
-      const { schema, snapshots } = json<ReplayResult>('replay', sample);
+      const { schema, snapshots } = json<ReplayResult>('whatif', 'replay', sample);
       expect(schema).toBe('mbforensics/replay@1');
       expect(snapshots.length).toBeGreaterThan(0);
       for (const snapshot of snapshots) {
@@ -83,7 +83,7 @@ describe('replay and whatif', () => {
       size: 4096,
     }));
     const file = put('nowhere.pickle', smallSnapshot({ entries }));
-    const [device] = json<ReplayResult>('replay', file).snapshots;
+    const [device] = json<ReplayResult>('whatif', 'replay', file).snapshots;
     expect(device).toMatchObject({ status: 'refused', address_total: 60, address_matches: 0 });
     const stderr = refuse(4, 'whatif', file);
     expect(stderr).toContain('MBF2501');
@@ -159,7 +159,7 @@ describe('replay and whatif', () => {
 
   it('writes no line of more than 100 columns', () => {
     const questions = [
-      ['replay', FRAGMENTED],
+      ['whatif', 'replay', FRAGMENTED],
       ['whatif', FRAGMENTED],
       ['whatif', FULL],
       ['whatif', FRAGMENTED, '--free-early', '--scale', 'gemm.py=0.5'],

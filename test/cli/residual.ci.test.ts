@@ -17,7 +17,7 @@ const GIB = 2 ** 30;
 
 const { cwd, mbf, text, json, refuse, put } = asker();
 
-const residual = (...args: string[]) => json<ResidualResult>('residual', ...args);
+const residual = (...args: string[]) => json<ResidualResult>('estimate', 'residual', ...args);
 const only = ({ devices }: ResidualResult): DeviceResidual => {
   expect(devices).toHaveLength(1);
   return devices[0]!;
@@ -186,7 +186,7 @@ describe('residual', () => {
 
   // Of many ranks the one that differs most is shown.
   it('keeps memory lines of many ranks within 100 columns', () => {
-    expectFits(text('residual', sample('llama3-70b-fragmentation')));
+    expectFits(text('estimate', 'residual', sample('llama3-70b-fragmentation')));
   });
 
   it('reports what is unknown about a run', () => {
@@ -204,12 +204,12 @@ describe('residual', () => {
   });
 
   it('refuses moments that are none, and rules that are none', () => {
-    expect(refuse(2, 'residual', LEAK, '--at', 'noon')).toContain('MBF1001');
-    expect(refuse(2, 'residual', LEAK, '--at', 'seq:999999')).toContain('MBF1002');
-    expect(refuse(2, 'residual', 'absent')).toContain('MBF1003');
-    expect(refuse(2, 'residual', LEAK, '--rules', 'absent.yaml')).toContain('MBF1003');
+    expect(refuse(2, 'estimate', 'residual', LEAK, '--at', 'noon')).toContain('MBF1001');
+    expect(refuse(2, 'estimate', 'residual', LEAK, '--at', 'seq:999999')).toContain('MBF1002');
+    expect(refuse(2, 'estimate', 'residual', 'absent')).toContain('MBF1003');
+    expect(refuse(2, 'estimate', 'residual', LEAK, '--rules', 'absent.yaml')).toContain('MBF1003');
     put('bad.yaml', 'rules: []\n');
-    expect(refuse(4, 'residual', LEAK, '--rules', 'bad.yaml')).toContain('MBF2601');
+    expect(refuse(4, 'estimate', 'residual', LEAK, '--rules', 'bad.yaml')).toContain('MBF2601');
   });
 
   // One device runs out of memory, the others lack that moment: `attribute` answers for the first and names the others.

@@ -38,7 +38,7 @@ torch.OutOfMemoryError: CUDA out of memory.
 
 describe('rules', () => {
   it('are listed with tier, component and samples', () => {
-    const result = json<RulesResult>('rules');
+    const result = json<RulesResult>('explain', 'rules');
     expect(result.schema).toBe('mbforensics/rules@1');
     expect(new Set(result.rules.map(({ tier }) => tier))).toEqual(new Set(['owner', 'framework', 'generic']));
     for (const { id, component, samples, source } of result.rules) {
@@ -51,18 +51,18 @@ describe('rules', () => {
   });
 
   it('of a file are tested by their samples', () => {
-    expect(text('rules', 'test', 'mine.yaml')).toBe('mine.yaml: 1 rule, 1 of 1 samples pass\n');
-    const { stdout } = cli.expect(0, ['rules', 'test', '-'], { ...options, input: MY_RULES });
+    expect(text('explain', 'rules', 'test', 'mine.yaml')).toBe('mine.yaml: 1 rule, 1 of 1 samples pass\n');
+    const { stdout } = cli.expect(0, ['explain', 'rules', 'test', '-'], { ...options, input: MY_RULES });
     expect(stdout).toBe('-: 1 rule, 1 of 1 samples pass\n');
     put('untested.yaml', rulesFile('min_bytes: 4096', ''));
-    expect(text('rules', 'test', 'untested.yaml')).toContain('a rule without samples is a guess');
+    expect(text('explain', 'rules', 'test', 'untested.yaml')).toContain('a rule without samples is a guess');
   });
 
   it('that lose a sample end with 1, and the reason', () => {
     put('lost.yaml', rulesFile('min_bytes: 4096', `{ frames: [forward /x/pkg/net.py], bytes: 1 }, { ${LARGE} }`));
-    const lost = ends(1, 'rules', 'test', 'lost.yaml').stdout;
+    const lost = ends(1, 'explain', 'rules', 'test', 'lost.yaml').stdout;
     expect(lost).toMatch(/^FAILED {2}mine\.cache sample 1: rule generic\.\S+ wins\nlost\.yaml: 1 rule, 1 of 2 samples/);
-    const json = ends(1, 'rules', 'test', 'lost.yaml', '--json').json<RulesTestResult>();
+    const json = ends(1, 'explain', 'rules', 'test', 'lost.yaml', '--json').json<RulesTestResult>();
     expect(json).toMatchObject({ schema: 'mbforensics/rules-test@1', file: 'lost.yaml', rules: 1 });
     expect(json.samples.map(({ passed, by_rule }) => [passed, by_rule === 'mine.cache'])).toEqual([
       [false, false],
@@ -72,20 +72,20 @@ describe('rules', () => {
 
   it('that are none end with 4 and the line, whichever verb reads them', () => {
     for (const args of [
-      ['rules', 'test', 'bad.yaml'],
+      ['explain', 'rules', 'test', 'bad.yaml'],
       ['attribute', SNAPSHOT, '--rules', 'bad.yaml'],
       ['timeline', SNAPSHOT, '--components', '--rules', 'bad.yaml'],
-      ['explain-stack', 'ours.txt', '--rules', 'bad.yaml'],
+      ['explain', 'stack', 'ours.txt', '--rules', 'bad.yaml'],
     ])
       expect(refuse(4, ...args)).toMatch(/MBF2601: bad\.yaml: line 3: rule 1: invalid component; expected one of/);
-    expect(refuse(2, 'rules', 'test', 'absent.yaml')).toContain('MBF1003');
-    expect(refuse(2, 'rules', 'test')).toContain('missing required argument');
+    expect(refuse(2, 'explain', 'rules', 'test', 'absent.yaml')).toContain('MBF1003');
+    expect(refuse(2, 'explain', 'rules', 'test')).toContain('missing required argument');
   });
 });
 
 describe('explain-stack', () => {
   const explain = (args: readonly string[], input?: string): ExplainStackResult =>
-    cli.expect(0, ['explain-stack', ...args, '--json'], { ...options, input }).json<ExplainStackResult>();
+    cli.expect(0, ['explain', 'stack', ...args, '--json'], { ...options, input }).json<ExplainStackResult>();
 
   it('reads a file, standard input, memory_viz and a traceback alike, several stacks at once', () => {
     const ours = explain(['ours.txt']);
@@ -142,18 +142,18 @@ describe('explain-stack', () => {
     const [stack] = explain(['--stack', String(stack_id), ...store]).stacks;
     expect(stack!.frames).toEqual(shown);
     expect(stack).toMatchObject({ from: `stack ${stack_id}`, component: 'activation', phase: 'forward' });
-    expect(refuse(2, 'explain-stack', '--stack', '999999', ...store)).toContain('MBF1002');
-    expect(refuse(2, 'explain-stack', '--stack', 'x', ...store)).toContain('MBF1001');
+    expect(refuse(2, 'explain', 'stack', '--stack', '999999', ...store)).toContain('MBF1002');
+    expect(refuse(2, 'explain', 'stack', '--stack', 'x', ...store)).toContain('MBF1001');
   });
 
   it('needs a stack, and options that make sense', () => {
-    expect(refuse(2, 'explain-stack')).toContain('name a file of stacks');
+    expect(refuse(2, 'explain', 'stack')).toContain('name a file of stacks');
     put('empty.txt', '\n\n');
-    expect(refuse(2, 'explain-stack', 'empty.txt')).toContain('empty.txt holds no stack');
-    expect(refuse(2, 'explain-stack', 'absent.txt')).toContain('MBF1003');
-    expect(refuse(2, 'explain-stack', 'ours.txt', '--stack', '1')).toContain('MBF1001');
+    expect(refuse(2, 'explain', 'stack', 'empty.txt')).toContain('empty.txt holds no stack');
+    expect(refuse(2, 'explain', 'stack', 'absent.txt')).toContain('MBF1003');
+    expect(refuse(2, 'explain', 'stack', 'ours.txt', '--stack', '1')).toContain('MBF1001');
     for (const option of ['--lifetime', '--pool', '--size'])
-      expect(refuse(2, 'explain-stack', 'ours.txt', option, 'odd')).toContain(`invalid ${option} "odd"`);
+      expect(refuse(2, 'explain', 'stack', 'ours.txt', option, 'odd')).toContain(`invalid ${option} "odd"`);
   });
 
   // Prose and headings are pasted along.

@@ -9,7 +9,7 @@ import { asker, expectFits } from '../support/ask.js';
 import { codeLine, dumpedProcess } from '../support/dumped-process.js';
 
 const { cwd, mbf, text, json, refuse, put } = asker();
-const ask = (...args: string[]) => json<SnapshotSeriesResult>('snapshots', ...args);
+const ask = (...args: string[]) => json<SnapshotSeriesResult>('snapshot', 'series', ...args);
 
 const KEPT = [codeLine('append', '/app/metrics.py', 33), codeLine('train', '/app/train.py', 91)];
 const STATE = [codeLine('init_state', '/app/optimizer.py', 5), codeLine('train', '/app/train.py', 92)];
@@ -53,7 +53,7 @@ describe('a leak over five dumps', () => {
     expect(one!.trend).toMatchObject({ kind: 'growing', snapshots: 5, growth_per_step_bytes: 64 * MIB });
     expect(one!.sites).toMatchObject([{ bytes: 40 * 64 * MIB, blocks: 40, last_bytes: 50 * 64 * MIB }]);
     expect(one!.sites[0]!.site).toContain('metrics.py:33');
-    const stdout = text('snapshots', 'leak');
+    const stdout = text('snapshot', 'series', 'leak');
     expect(stdout).toContain('allocated grows from dump to dump: +2.50 GiB, +64.00 MiB a step over 5 comparable dumps');
     expect(stdout).toContain('each trace continues the one before');
     expectFits(stdout);
@@ -116,7 +116,7 @@ describe('a ring', () => {
     }
     const startBytes = [...live.values()].reduce((sum, bytes) => sum + bytes, 0);
     expect(second.lost!.active_bytes).toBe(startBytes - one!.snapshots[0]!.active_bytes);
-    expect(text('snapshots', 'gap')).toMatch(/between #\d and #\d the ring lost/);
+    expect(text('snapshot', 'series', 'gap')).toMatch(/between #\d and #\d the ring lost/);
   });
 
   it('of a restarted process begins anew, and nothing grows from one process to the next', () => {
@@ -147,7 +147,7 @@ describe('a ring', () => {
     const [one] = ask('two').series;
     expect(one).toMatchObject({ rank: null });
     expect(one!.snapshots[1]).toMatchObject({ relation: 'unrelated', growth: null });
-    expect(text('snapshots', 'two')).toContain('no file name has a rank');
+    expect(text('snapshot', 'series', 'two')).toContain('no file name has a rank');
   });
 });
 
@@ -192,7 +192,7 @@ describe('snapshots', () => {
     }
     const { series } = ask('loose');
     expect(series.map(({ rank, snapshots }) => [rank, snapshots.length])).toEqual(names.map(() => [null, 1]));
-    const stdout = text('snapshots', 'loose');
+    const stdout = text('snapshot', 'series', 'loose');
     expect(stdout).toContain('rank unknown · 4 snapshots, no series');
     expect(stdout).not.toContain('growth');
     for (const name of names) expect(stdout).toContain(name);
@@ -211,7 +211,7 @@ describe('snapshots', () => {
     put('nameless/after.pickle', process.dump(30));
     const { series } = ask('nameless');
     expect(series.map(({ snapshots }) => snapshots.length).sort()).toEqual([1, 1, 12]);
-    const screen = text('snapshots', 'nameless');
+    const screen = text('snapshot', 'series', 'nameless');
     expect(screen).toContain('no file name has a rank');
     expect(screen).toMatch(/… 3 more such lines/);
   });
@@ -237,7 +237,7 @@ describe('snapshots', () => {
 
   it('are asked for in vain in a run without', () => {
     put('log/train.log', Buffer.from('torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n'));
-    expect(refuse(2, 'snapshots', 'log')).toContain('MBF1002');
-    expect(refuse(2, 'snapshots', 'leak', '--sites', 'x')).toContain('MBF1001');
+    expect(refuse(2, 'snapshot', 'series', 'log')).toContain('MBF1002');
+    expect(refuse(2, 'snapshot', 'series', 'leak', '--sites', 'x')).toContain('MBF1001');
   });
 });

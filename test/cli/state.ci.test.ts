@@ -17,7 +17,7 @@ const OOM = join(samplePath('llama3-70b-fragmentation'), 'snapshot_oom_rank-0.pi
 
 const { cli, cwd, text, json, refuse } = asker();
 
-const at = (moment: string, path: string, ...more: string[]) => json<AtResult>('at', moment, path, ...more);
+const at = (moment: string, path: string, ...more: string[]) => json<AtResult>('state', '--at', moment, path, ...more);
 
 function expectSums(result: AtResult): void {
   expect(result.reserved_bytes).toBe(result.active_bytes + result.inactive_bytes);
@@ -58,11 +58,13 @@ describe('at', () => {
   });
 
   it('explains the form of a moment, and lists those that exist', () => {
-    expect(refuse(2, 'at', 'noon', OOM)).toMatch(/MBF1001.*invalid moment "noon"; expected one of start, peak/);
-    expect(refuse(2, 'at', 'seq:24000', OOM)).toMatch(/MBF1002.*its last entry is 23999/);
-    expect(refuse(2, 'at', 'step:99', OOM)).toMatch(/MBF1002.*its steps are 4 to 4/);
-    expect(refuse(2, 'at', 'peak', OOM, '--device', '3')).toMatch(/MBF1002.*no device 3/);
-    expect(refuse(2, 'at', 'oom', samplePath('llama3-70b-expandable'))).toMatch(/MBF1002.*OOM/);
+    expect(refuse(2, 'state', '--at', 'noon', OOM)).toMatch(
+      /MBF1001.*invalid moment "noon"; expected one of start, peak/,
+    );
+    expect(refuse(2, 'state', '--at', 'seq:24000', OOM)).toMatch(/MBF1002.*its last entry is 23999/);
+    expect(refuse(2, 'state', '--at', 'step:99', OOM)).toMatch(/MBF1002.*its steps are 4 to 4/);
+    expect(refuse(2, 'state', '--at', 'peak', OOM, '--device', '3')).toMatch(/MBF1002.*no device 3/);
+    expect(refuse(2, 'state', '--at', 'oom', samplePath('llama3-70b-expandable'))).toMatch(/MBF1002.*OOM/);
   });
 
   it('peak equals the answer of peak', () => {
@@ -79,7 +81,7 @@ describe('at', () => {
 
 describe('segments', () => {
   it('draws every byte of every segment', () => {
-    const result = json<SegmentsResult>('segments', 'oom', OOM, '--limit', '0');
+    const result = json<SegmentsResult>('state', '--map', '--at', 'oom', OOM, '--limit', '0');
     let active = 0;
     let reserved = 0;
     for (const group of result.groups) {
@@ -99,7 +101,7 @@ describe('segments', () => {
   });
 
   const barsOf = (...args: string[]): string[] =>
-    text('segments', 'oom', OOM, ...args)
+    text('state', '--map', '--at', 'oom', OOM, ...args)
       .split('\n')
       .filter((line) => /%/.test(line));
 

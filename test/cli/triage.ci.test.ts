@@ -29,7 +29,7 @@ describe('triage', () => {
     judgement: keyof typeof CODE,
     ...more: string[]
   ): TriageResult => {
-    const args = ['triage', ...runs, '--golden', 'base', '--on', on, '--json', ...more];
+    const args = ['bisect', 'triage', ...runs, '--golden', 'base', '--on', on, '--json', ...more];
     const result = ends(CODE[judgement], ...args).json<TriageResult>();
     expect(result).toMatchObject({ schema: 'mbforensics/triage@1', judgement, criterion: on });
     return result;
@@ -146,7 +146,17 @@ describe('triage', () => {
   ])('a run of another %s is neither good nor bad, unless that is allowed', (group, change) => {
     const golden = write({ ...sized({ fp8: 'e4m3' }) });
     const worse = write({ ...sized({ fp8: 'e4m3', ...change }), peaks: scaled(1.3) });
-    const on = (...more: string[]) => ['triage', worse, '--golden', golden, '--on', 'memory', '--json', ...more];
+    const on = (...more: string[]) => [
+      'bisect',
+      'triage',
+      worse,
+      '--golden',
+      golden,
+      '--on',
+      'memory',
+      '--json',
+      ...more,
+    ];
     const { why, reason } = ends(125, ...on()).json<TriageResult>();
     expect(why.code).toBe('not_comparable');
     expect(reason).toMatch(/^not comparable with the golden run: /);
@@ -156,14 +166,14 @@ describe('triage', () => {
     }
     if (!NIGHTLY && group !== 'model') return;
     const oomed = write({ ...oom, ...sized({ fp8: 'e4m3', ...change }) });
-    ends(125, 'triage', oomed, '--golden', golden);
+    ends(125, 'bisect', 'triage', oomed, '--golden', golden);
   });
 
   it('a good run with a setting that saves memory is called weaker evidence', () => {
     const golden = write(sized());
     const saving = write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(0.95) });
     const args = ['--golden', golden, '--on', 'memory', '--json'];
-    const good = ends(0, 'triage', saving, ...args).json<TriageResult>();
+    const good = ends(0, 'bisect', 'triage', saving, ...args).json<TriageResult>();
     expect(good.settings).toEqual([
       { key: 'recompute_granularity', golden: null, current: 'full', way: 'down', is_contract: false },
     ]);
@@ -174,7 +184,7 @@ describe('triage', () => {
     const recomputing = write(sized({ recompute_granularity: 'full' }));
     const like = ['--like', write({ ...sized({ recompute_granularity: 'full' }), peaks: scaled(1.1) })];
     const without = write({ ...sized(), peaks: scaled(1.3) });
-    const bare = ['triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
+    const bare = ['bisect', 'triage', without, '--golden', recomputing, '--on', 'memory', '--json'];
     ends(1, ...bare);
     const skipped = ends(125, ...bare, ...like).json<TriageResult>();
     expect(skipped.why.code).toBe('other_setting');
@@ -210,7 +220,7 @@ describe('triage', () => {
   const triageOf = (runs: readonly string[]) => judge(runs, 'memory', 'skip');
 
   it('prints the judgement last, and in words', () => {
-    const { stdout } = ends(1, 'triage', write(oom), '--golden', 'base');
+    const { stdout } = ends(1, 'bisect', 'triage', write(oom), '--golden', 'base');
     expect(stdout).toMatch(/^bad /m);
     expect(stdout.trimEnd().split('\n').at(-1)).toMatch(/bad|out of memory/);
   });

@@ -31,23 +31,23 @@ describe('everything else is 255, at which git stops', () => {
   const run = (): string => join(cwd, 'base');
 
   it.each([
-    [['triage']],
-    [['triage', 'base']],
-    [['triage', 'base', '--golden', 'bsae']],
-    [['triage', 'base', '--golden', 'golden:bsae']],
-    [['triage', 'nowhere', '--golden', 'base']],
-    [['triage', 'base', '--golden', 'base', '--on', 'memroy']],
-    [['triage', 'base', '--golden', 'base', '--on', 'component:activations']],
-    [['triage', 'base', '--golden', 'base', '--on', 'cause:not_oom']],
-    [['triage', 'base', '--golden', 'base', '--on', 'component:activation']],
-    [['triage', 'base', '--golden', 'base', '--like', 'base']],
-    [['triage', 'base', '--golden', 'base', '--on', 'memory', '--like', 'base']],
-    [['triage', 'base', '--golden', 'base', '--tolerance', 'memory']],
-    [['triage', 'base', '--golden', 'base', '--no-such-option']],
-    [['triage', 'base', '--golden', 'broken.json']],
-    [['triage', 'base', '--golden', 'empty.json']],
-    [['triage', 'base', '--golden', 'base', '--db', 'broken.duckdb']],
-    [['triage', '--help']],
+    [['bisect', 'triage']],
+    [['bisect', 'triage', 'base']],
+    [['bisect', 'triage', 'base', '--golden', 'bsae']],
+    [['bisect', 'triage', 'base', '--golden', 'golden:bsae']],
+    [['bisect', 'triage', 'nowhere', '--golden', 'base']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--on', 'memroy']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--on', 'component:activations']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--on', 'cause:not_oom']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--on', 'component:activation']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--like', 'base']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--on', 'memory', '--like', 'base']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--tolerance', 'memory']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--no-such-option']],
+    [['bisect', 'triage', 'base', '--golden', 'broken.json']],
+    [['bisect', 'triage', 'base', '--golden', 'empty.json']],
+    [['bisect', 'triage', 'base', '--golden', 'base', '--db', 'broken.duckdb']],
+    [['bisect', 'triage', '--help']],
     [['bisect', 'triage', 'base', '--golden', 'base', '--no-such-option']],
     [['bisect', 'triage', 'base', '--golden', 'bsae']],
     [['--db', 'broken.duckdb', 'triage', 'base', '--golden', 'base']],
@@ -64,7 +64,7 @@ describe('everything else is 255, at which git stops', () => {
 
   it('a golden run that ran out of memory itself', () => {
     const dead = write({ iterations: 5, target: 12, finished: false, after: oomLines(0) });
-    expect(expect255(['triage', run(), '--golden', dead])).toContain('MBF1009');
+    expect(expect255(['bisect', 'triage', run(), '--golden', dead])).toContain('MBF1009');
   });
 
   // A process each.
@@ -93,7 +93,7 @@ describe('everything else is 255, at which git stops', () => {
     // A path of its own: what is cached would not be ingested.
     const fresh = write({});
     const planted = { MBF_TEST_THROW: place, NODE_OPTIONS: `--import ${importing}` };
-    expect(expect255(['triage', fresh, '--golden', 'base'], planted)).toContain('planted');
+    expect(expect255(['bisect', 'triage', fresh, '--golden', 'base'], planted)).toContain('planted');
   });
 
   it('an unreadable judgement', () => {

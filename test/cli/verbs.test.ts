@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Verb } from '../../src/cli/define-verb.js';
 import type { ListedVerb, VerbName } from '../../src/cli/verbs/index.js';
 import { sharedBuild } from '../store/scratch.js';
-import { warmCliOf } from '../support/cli.js';
+import { warmCliOf, wordsOf } from '../support/cli.js';
 
 const CLI = join(sharedBuild(), 'src', 'cli');
 const { GROUPS, PARTS, VERBS } = (await import(
@@ -29,13 +29,7 @@ interface Called {
   readonly verb: Verb;
   readonly summary: string;
 }
-/** `log memory` for the verb `memory`, which is a part of `log`. */
-const wordsOf = new Map<string, string>(
-  Object.entries(PARTS).flatMap(([name, parts]) =>
-    Object.entries(parts).map(([part, verb]) => [verb, `${name} ${part}`] as const),
-  ),
-);
-const all = verbs.flatMap(({ name, verb, summary }) => withParts(wordsOf.get(name) ?? name, verb, summary));
+const all = verbs.flatMap(({ name, verb, summary }) => withParts(wordsOf(name).join(' '), verb, summary));
 
 const cli = warmCliOf(join(CLI, 'main.js'));
 
@@ -55,8 +49,6 @@ describe('a verb', () => {
   it.each(all)('$words has a summary of one line, and examples that call it', ({ words, verb, summary }) => {
     expect(summary).toMatch(/^\S.*(?:[^.\s]|\.\.\.)$/);
     expect(verb.examples.length).toBeGreaterThan(0);
-    // An older name of a part has the examples of the newer one.
-    if (words === 'explain formats explain') return;
     const ownExamples = verb.examples.filter((example) => example === words || example.startsWith(`${words} `));
     expect(ownExamples.length).toBeGreaterThan(0);
     if (verb.verbs.length === 0) expect(ownExamples).toEqual(verb.examples);

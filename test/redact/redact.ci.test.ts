@@ -49,7 +49,7 @@ describe('redact', () => {
   beforeAll(() => {
     cli = buildCli();
     writePlantedRun(run);
-    result = cli.expect(0, ['redact', run, '-o', bundle, '--json']).json<RedactResult>();
+    result = cli.expect(0, ['export', 'redact', run, '-o', bundle, '--json']).json<RedactResult>();
   });
 
   it('leaves no planted name in any file', () => {
@@ -61,8 +61,8 @@ describe('redact', () => {
     expect(result.report.left_out).toEqual([]);
     expect(result.report.files).toHaveLength(filesBelow(run).length);
     expect(result.report.suspicious).toEqual([]);
-    cli.expect(0, ['redact', bundle, '--check']);
-    const { stdout } = cli.expect(1, ['redact', run, '--check']);
+    cli.expect(0, ['export', 'redact', bundle, '--check']);
+    const { stdout } = cli.expect(1, ['export', 'redact', run, '--check']);
     expect(stdout).toContain('zorblatt');
   });
 
@@ -94,18 +94,18 @@ describe('redact', () => {
 
   it('gives the same names with the same key, and others with another', () => {
     const again = join(directory, 'again');
-    cli.expect(0, ['redact', run, '-o', again, '--key', `${bundle}-names.json`]);
+    cli.expect(0, ['export', 'redact', run, '-o', again, '--key', `${bundle}-names.json`]);
     expect(filesBelow(again)).toEqual(filesBelow(bundle));
     for (const name of filesBelow(again).filter((each) => !each.endsWith('.gz')))
       expect(readFileSync(join(again, name)).equals(readFileSync(join(bundle, name))), name).toBe(true);
     const unlike = join(directory, 'unlike');
-    cli.expect(0, ['redact', run, '-o', unlike]);
+    cli.expect(0, ['export', 'redact', run, '-o', unlike]);
     expect(filesBelow(unlike)).not.toEqual(filesBelow(bundle));
   });
 
   it('changes nothing in what it has redacted', () => {
     const twice = join(directory, 'twice');
-    cli.expect(0, ['redact', bundle, '-o', twice]);
+    cli.expect(0, ['export', 'redact', bundle, '-o', twice]);
     for (const name of filesBelow(bundle).filter((each) => !/redaction-report|\.gz$/.test(each)))
       expect(readFileSync(join(twice, name)).equals(readFileSync(join(bundle, name))), name).toBe(true);
   });
@@ -137,13 +137,13 @@ describe('redact', () => {
   });
 
   it('refuses to replace anything, and leaves nothing behind', () => {
-    expect(cli.run(['redact', run, '-o', bundle]).stderr).toContain('MBF1007');
-    expect(cli.run(['redact', run]).stderr).toContain('MBF1001');
+    expect(cli.run(['export', 'redact', run, '-o', bundle]).stderr).toContain('MBF1007');
+    expect(cli.run(['export', 'redact', run]).stderr).toContain('MBF1001');
     const weak = join(directory, 'weak.key');
     writeFileSync(weak, 'short');
-    const answer = cli.run(['redact', run, '-o', join(directory, 'new'), '--key', weak]);
+    const answer = cli.run(['export', 'redact', run, '-o', join(directory, 'new'), '--key', weak]);
     expect(answer.status).toBe(2);
     expect(existsSync(join(directory, 'new'))).toBe(false);
-    expect(cli.run(['redact', run, '-o', run, '--force']).stderr).toContain('MBF1007');
+    expect(cli.run(['export', 'redact', run, '-o', run, '--force']).stderr).toContain('MBF1007');
   });
 });

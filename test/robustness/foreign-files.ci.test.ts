@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { wordsOf } from '../support/cli.js';
 import { snapshotPickle } from '../support/small-snapshot.js';
 import { cliBelow, expectCliError, temporaryDirectory } from './harness.js';
 
@@ -30,7 +31,7 @@ const makePipe = (path: string): void => expect(spawnSync('mkfifo', [path]).stat
 it('an empty file that is named: exit 4, MBF2004', () => {
   const cwd = directoryOf('empty-file', { 'x.pickle': '' });
   for (const verb of ['snapshot', 'diagnose', 'peak', 'runs', 'sources'])
-    expectCliError(ask(cwd, verb, 'x.pickle'), 4, 'MBF2004', 'x.pickle: is empty');
+    expectCliError(ask(cwd, ...wordsOf(verb), 'x.pickle'), 4, 'MBF2004', 'x.pickle: is empty');
   const answer = ask(cwd, 'ingest', 'x.pickle', '--json');
   expect(answer.status).toBe(4);
   expect(answer.json()).toMatchObject({ sources: [{ status: 'failed', error: { code: 'MBF2004' } }] });

@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { VERBS } from '../../src/cli/verbs/index.js';
 import { repositoryAt } from '../git/repositories.js';
 import { repoRoot } from '../store/scratch.js';
-import { type Answer, buildCli } from '../support/cli.js';
+import { type Answer, buildCli, wordsOf as callOf } from '../support/cli.js';
 import { temporaryDirectory } from '../support/temporary-directory.js';
 
 const SAMPLE = join(repoRoot, 'samples', 'nccl-outside');
@@ -114,7 +114,7 @@ const QUESTIONS: Readonly<Record<string, readonly string[]>> = {
   bisect: ['report|--repo|REPO', 'report|--repo|noEVIL'],
   whatif: ['--set|expandable_segments:True'],
   explain: ['offload-pp', 'xEVIL'],
-  formats: ['', 'explain|RUN'],
+  formats: ['', 'RUN'],
   'explain-stack': ['File "EVIL", line 1, in fEVIL'],
   classify: ['EVIL CUDA out of memory. Tried to allocate 2.00 GiB'],
   triage: ['--golden|base|RUN'],
@@ -154,7 +154,7 @@ describe('names that no terminal should see', () => {
     for (const [i, words] of (QUESTIONS[verb] ?? ['']).map(wordsOf).entries()) {
       const forms = [['--color', 'always'], ...(i > 0 || verb === 'export' ? [] : [['--json']])];
       for (const form of forms) {
-        const { stdout, stderr } = ask(verb, ...words, ...form);
+        const { stdout, stderr } = ask(...callOf(verb), ...words, ...form);
         const text = `${stdout}${stderr}`.replaceAll(COLOUR, '');
         expect([verb, ...words, hidden(text)]).toEqual([verb, ...words, null]);
         expect(stderr).not.toContain('MBF9001');

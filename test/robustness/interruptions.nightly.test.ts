@@ -65,7 +65,7 @@ const finished = new Map<string, number>();
 /** In order and without a gap, those that were finished; each is complete. */
 async function expectWholeSourcesOnly(db: string, run: string, isLast: boolean): Promise<void> {
   if (run !== folder) return;
-  const listed = ask(directory, 'sources', '--json', '--db', db);
+  const listed = ask(directory, 'runs', 'sources', '--json', '--db', db);
   if (listed.status === 2) {
     // Killed before the store existed: then the file does not exist either.
     expect(listed.stderr).toContain('MBF1004');

@@ -69,7 +69,7 @@ describe('nine launches with 4,096 ranks each', () => {
     expect(run!.attempts).toHaveLength(LAUNCHES);
     expect(run!.ranks_seen).toBe(RANKS);
     expect(run!.incidents).toHaveLength(LAUNCHES);
-    const { ranks } = cli.expect(0, ['memory', 'a', '--json'], { env }).json<MemoryResult>();
+    const { ranks } = cli.expect(0, ['log', 'memory', 'a', '--json'], { env }).json<MemoryResult>();
     expect(ranks).toHaveLength(LAUNCHES * RANKS);
   });
 

@@ -6,6 +6,7 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { beforeAll, expect, it } from 'vitest';
+import { wordsOf } from '../support/cli.js';
 import { samplePath, storeOf } from '../support/stores.js';
 import { cliBelow, seeded, temporaryDirectory } from './harness.js';
 
@@ -90,7 +91,7 @@ it.each(Array.from({ length: 240 }, (_, i) => i))(
       while (verbs.size < QUESTIONS) verbs.add(pick(VERBS));
       for (const verb of verbs) {
         const form = verb === 'report' ? ['-o', 'page.html', '--force'] : random() < 0.5 ? ['--json'] : [];
-        const answer = ask(root, verb, ...form, '--db', 'odd.duckdb');
+        const answer = ask(root, ...wordsOf(verb), ...form, '--db', 'odd.duckdb');
         const isBug = answer.status === 70 || answer.status === null || /MBF9001|at .*\.[cm]?js:\d/.test(answer.stderr);
         if (isBug) bugs.push(`${column.table}.${column.name} = ${value}: ${verb}: ${answer.stderr.slice(0, 300)}`);
       }

@@ -68,14 +68,14 @@ describe('in place of the files of a store', () => {
   it('a log that is none is reported, and stays', () => {
     const cwd = directoryWithStore('log');
     writeFileSync(join(cwd, 'a.duckdb.wal'), Buffer.alloc(500, 7));
-    const answer = cli.expect(5, ['sources', '--db', 'a.duckdb'], { cwd, env });
+    const answer = cli.expect(5, ['runs', 'sources', '--db', 'a.duckdb'], { cwd, env });
     expect(answer.stderr).toMatch(/MBF3002: .*a\.duckdb: its log a\.duckdb\.wal is not one of DuckDB/);
     expect(existsSync(join(cwd, 'a.duckdb.wal'))).toBe(true);
   });
 });
 
 const VERBS: readonly (readonly string[])[] = [
-  ...[['ingest', join(root, 'x.pickle')], ['sources'], ['diagnose'], ['sql', 'SELECT 1']],
+  ...[['ingest', join(root, 'x.pickle')], ['runs', 'sources'], ['diagnose'], ['sql', 'SELECT 1']],
 ];
 
 async function onDuckDB(file: string, change: (connection: DuckDBConnection) => Promise<unknown>): Promise<void> {
@@ -160,14 +160,14 @@ describe('a store that cannot be used', () => {
     let waiting: Child;
     try {
       expect(await holder.nextLine()).toBe('open');
-      expectCliError(ask('sources', '--wait', 'long'), 2, 'MBF1001', /--wait/);
-      waiting = startChild(cli.script, ['sources', '--db', join(cwd, 'a.duckdb'), '--wait', '600']);
+      expectCliError(ask('runs', 'sources', '--wait', 'long'), 2, 'MBF1001', /--wait/);
+      waiting = startChild(cli.script, ['runs', 'sources', '--db', join(cwd, 'a.duckdb'), '--wait', '600']);
       for (const verb of VERBS) expectCliError(ask(...verb), 5, 'MBF3001', /a\.duckdb: .*PID \d+/);
     } finally {
       holder.writeLine('enough');
       await holder.ended;
     }
-    expect([await waiting.ended, ask('sources').status]).toEqual([0, 0]);
+    expect([await waiting.ended, ask('runs', 'sources').status]).toEqual([0, 0]);
   });
 });
 
@@ -227,7 +227,10 @@ it('needs root: a full disk below the cache does not prevent an answer', ({ skip
   mkdirSync(mount);
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=100k', 'tmpfs', mount]).status !== 0) return skip();
   try {
-    const answer = cli.expect(0, ['snapshots', 'x.pickle'], { cwd: root, env: { ...env, XDG_CACHE_HOME: mount } });
+    const answer = cli.expect(0, ['snapshot', 'series', 'x.pickle'], {
+      cwd: root,
+      env: { ...env, XDG_CACHE_HOME: mount },
+    });
     expect(answer.stderr).toContain('has no room for the store of these files');
   } finally {
     spawnSync('umount', [mount]);

@@ -1,3 +1,4 @@
+import { wordsOf } from '../support/cli.js';
 import { sampled } from '../support/level.js';
 import { testPlantedRun } from './planted-run.js';
 import { KINDS } from './planted-secrets.js';
@@ -7,11 +8,9 @@ testPlantedRun({
   kinds: KINDS,
   verbs: [
     ...['diagnose', 'config', 'env', 'log', 'memory', 'iterations', 'sources', 'runs', 'advise', 'nsys'].flatMap(
-      (verb) => [[verb], [verb, '--json']],
+      (verb) => [wordsOf(verb), [...wordsOf(verb), '--json']],
     ),
-    ...['outside', 'profile', 'snapshots', 'timeline', 'allocations', 'state', 'peak', 'attribute'].map((verb) => [
-      verb,
-    ]),
+    ...['outside', 'profile', 'snapshots', 'timeline', 'allocations', 'state', 'peak', 'attribute'].map(wordsOf),
     ...[1, 2, 3, 4, 5].map((n) => ['show', `E${n}`]),
     ['show', 'E1', '--json'],
     ['diagnose', '--markdown', '-'],
@@ -26,8 +25,8 @@ testPlantedRun({
       `OUT/${format}`,
     ]),
     ['RUN'],
-    ['config', 'RUN'],
-    ['env', 'RUN', '--json'],
+    ['log', 'config', 'RUN'],
+    ['log', 'env', 'RUN', '--json'],
     ['explain', 'text', 'RUN/train.log', '--json'],
     ['explain', 'formats', 'RUN/train.log', '--json'],
     ['explain', 'formats', 'RUN/launch.sbatch'],

@@ -5,7 +5,7 @@
 import type { Verb } from '../define-verb.js';
 
 export interface ListedVerb {
-  /** Its heading in the help. */
+  /** Its heading in the help; without one the verb is a part of another one. */
   readonly group?: string;
   readonly summary: string;
   readonly load: () => Promise<{ readonly verb: Verb }>;
@@ -13,7 +13,7 @@ export interface ListedVerb {
 
 /**
  * Verbs by the headings of the help, in its order. `mbforensics --help` lists those of the first one, with `--all` of
- * all. Those without a heading are not listed: they are a part of another verb, or an older name.
+ * all. Those without a heading are a part of another verb.
  */
 const SUMMARIES = {
   'Start here': {
@@ -139,7 +139,7 @@ export const VERBS = Object.fromEntries(
   ),
 ) as Readonly<Record<VerbName, ListedVerb>>;
 
-/** Parts of a verb: `log memory` is the verb `memory`, a name that is accepted too. */
+/** Parts of a verb: `log memory` is the verb `memory`. */
 export const PARTS: Readonly<Partial<Record<VerbName, Readonly<Record<string, VerbName>>>>> = {
   log: {
     iterations: 'iterations',
@@ -157,10 +157,4 @@ export const PARTS: Readonly<Partial<Record<VerbName, Readonly<Record<string, Ve
   export: { redact: 'redact' },
   explain: { knobs: 'knobs', rules: 'rules', stack: 'explain-stack', text: 'classify', formats: 'formats' },
   runs: { sources: 'sources' },
-};
-
-/** Older names, and the arguments they stand for. */
-export const OLDER_NAMES: Readonly<Record<string, readonly [VerbName, ...string[]]>> = {
-  at: ['state'],
-  segments: ['state', '--map'],
 };

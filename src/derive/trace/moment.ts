@@ -22,8 +22,6 @@ export function parseMoment(text: string): Moment {
   return moment;
 }
 
-export const isMoment = (text: string): boolean => momentOf(text) !== undefined;
-
 function momentOf(text: string): Moment | undefined {
   if (text === 'start' || text === 'peak' || text === 'oom' || text === 'end') return { kind: text };
   const match = /^(seq|time|step):(\d{1,16})$/.exec(text);

@@ -7,25 +7,11 @@ import { count, operand, option } from '../../options.js';
 import type { Session } from '../../session.js';
 import { openTextInput } from '../../text-input.js';
 
-const LIMIT = option('--limit <n>', 'shapes of unread lines to list; 0 = all', count, '20');
-
 async function explainFile(file: string, limit: number, session: Session): Promise<ExplainResult> {
   const { explainLog } = await loadLogFormats();
   const { source, name } = session.keep(await openTextInput(file));
   return explainLog(source, basename(name), limit);
 }
-
-/** The older form of the verb with a file. */
-const explain = defineVerb({
-  name: 'explain',
-  summary: 'which formats read a file, how often, and which lines with figures none of them read',
-  storeless: true,
-  operands: { file: operand('<file>', 'a text log, compressed or not; - for standard input') },
-  options: { limit: LIMIT },
-  examples: ['explain formats log-allranks_0.out'],
-  ask: ({ file, limit }, session) => explainFile(file, limit, session),
-  render: explainText,
-});
 
 export const verb = defineVerb({
   name: 'formats',
@@ -33,7 +19,7 @@ export const verb = defineVerb({
   operands: {
     file: operand('[file]', 'a text log: which formats read it; - for standard input; default: all formats'),
   },
-  options: { limit: LIMIT },
+  options: { limit: option('--limit <n>', 'shapes of unread lines to list; 0 = all', count, '20') },
   examples: ['explain formats', 'explain formats log-allranks_0.out'],
   async ask({ file, limit }, session): Promise<FormatsResult | ExplainResult> {
     if (file !== undefined) return explainFile(file, limit, session);
@@ -47,5 +33,4 @@ export const verb = defineVerb({
     };
   },
   render: (result) => ('scalars' in result ? formatsText(result) : explainText(result)),
-  verbs: [explain],
 });

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { isMoment, MOMENT_FORMS, type Moment, parseMoment } from '../../../derive/trace/moment.js';
+import { MOMENT_FORMS, parseMoment } from '../../../derive/trace/moment.js';
 import { describeState } from '../../../findings/state/describe-state.js';
 import { drawSegments } from '../../../findings/state/draw-segments.js';
 import type { AtResult, SegmentsResult } from '../../../model/results/at.js';
@@ -18,7 +17,7 @@ export const verb = defineVerb({
   name: 'state',
   operands: { snapshot: SNAPSHOT },
   options: {
-    at: option('--at <moment>', `${MOMENT_FORMS} (default: peak)`, parseMoment),
+    at: option('--at <moment>', `the moment: ${MOMENT_FORMS}`, parseMoment, 'peak'),
     map: flag('--map', 'draw each segment: allocated, free, pending'),
     device: ONE_DEVICE,
     limit: option('--limit <n>', 'call sites, holes and segments to show (default: 8; with --map 20); 0 = all', count),
@@ -31,8 +30,7 @@ export const verb = defineVerb({
     'state --at step:4 --limit 0',
     'state snapshot_3.pickle --at peak --map',
   ],
-  async ask({ snapshot: operands, at, map, device, limit, width }, session): Promise<AtResult | SegmentsResult> {
-    const { moment, snapshot } = at === undefined ? momentFirst(operands) : { moment: at, snapshot: operands };
+  async ask({ snapshot, at: moment, map, device, limit, width }, session): Promise<AtResult | SegmentsResult> {
     const { store, chosen } = await session.device(snapshot, moment, device);
     if (!map) return describeState(store, chosen, moment, { limit: limit ?? 8 });
     const columns = width ?? session.context.columns;
@@ -42,14 +40,3 @@ export const verb = defineVerb({
   render: (result, { ascii }, { unicode }) =>
     'groups' in result ? segmentsText(result, { ascii: ascii || !unicode }) : atText(result),
 });
-
-/** `oom snapshot.pickle`: the moment before the snapshot, as in older versions. */
-function momentFirst(operands: readonly string[]): {
-  readonly moment: Moment;
-  readonly snapshot: readonly string[];
-} {
-  const [first, ...following] = operands;
-  const isMomentFirst = first !== undefined && !existsSync(first) && (isMoment(first) || following.length > 0);
-  if (!isMomentFirst) return { moment: { kind: 'peak' }, snapshot: operands };
-  return { moment: parseMoment(first), snapshot: following };
-}
