@@ -1,4 +1,4 @@
-/** `formats` and `formats explain`, as processes. */
+/** `explain formats`, without and with a file, as processes. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';

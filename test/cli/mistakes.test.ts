@@ -180,7 +180,7 @@ describe('a part of a verb', () => {
     expect(text(...args)).toMatch(words);
   });
 
-  it('is no verb by itself', () => {
+  it('is not a verb by itself', () => {
     const { status, stderr } = run('memory', 'runs/leak');
     expect(status).toBe(2);
     expect(stderr).toContain("unknown command 'memory'");

@@ -170,14 +170,14 @@ describe('residual', () => {
 
   it('prints the content of the JSON as text, within 100 columns', () => {
     for (const args of [[LEAK], [sample('capacity'), '--at', 'oom'], [sample('host-oom'), '--at', 'end']]) {
-      const { stdout, stderr } = mbf('residual', ...args);
+      const { stdout, stderr } = mbf('estimate', 'residual', ...args);
       expect(stderr).toBe('');
       expectFits(stdout);
       expect(stdout).toMatch(/^ +residual +measured +estimated +bounds, GiB +outside them +component$/m);
       expect(stdout).toContain('theory alone never shows why a run failed');
       expect(stdout).not.toMatch(/\bNaN\b|undefined|\bnull\b|Infinity/);
     }
-    const { stdout } = mbf('residual', LEAK);
+    const { stdout } = mbf('estimate', 'residual', LEAK);
     expect(stdout).toMatch(/^ +\+22\.95 GiB +38\.21 GiB +15\.26 GiB +15\.07–17\.83 +\+20\.38 GiB +activation$/m);
     expect(stdout).toMatch(
       /^ {2}activation: \d+\.\d\d GiB of it are allocated by lines with blocks that outlive training steps/m,
@@ -191,7 +191,7 @@ describe('residual', () => {
 
   it('reports what is unknown about a run', () => {
     const alone = runOf('alone', LEAK, /snapshot/);
-    expect(mbf('residual', alone).stdout).toMatch(
+    expect(mbf('estimate', 'residual', alone).stdout).toMatch(
       /^run alone: no estimate to compare with: the run does not set num_layers/,
     );
     expect(residual(alone)).toMatchObject({
@@ -200,7 +200,7 @@ describe('residual', () => {
       lines: [],
     });
     const configured = runOf('configured', LEAK, /yaml$/);
-    expect(mbf('residual', configured).stdout).toContain('no snapshot of a known stage and no memory line');
+    expect(mbf('estimate', 'residual', configured).stdout).toContain('no snapshot of a known stage and no memory line');
   });
 
   it('refuses moments that are none, and rules that are none', () => {

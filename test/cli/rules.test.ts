@@ -1,4 +1,4 @@
-/** `rules`, `rules test` and `explain-stack` as a user has them. */
+/** `explain rules`, `explain rules test` and `explain stack` as a user has them. */
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { PeakResult } from '../../src/model/results/common.js';
@@ -46,7 +46,7 @@ describe('rules', () => {
       expect(samples, id).toBeGreaterThan(0);
       expect(source, id).not.toBe('');
     }
-    const { stdout } = mbf('rules');
+    const { stdout } = mbf('explain', 'rules');
     for (const { id } of result.rules) expect(stdout).toContain(`\n${id} `);
   });
 
@@ -101,7 +101,7 @@ describe('explain-stack', () => {
     const { from: _, ...answer } = ours.stacks[0]!;
     for (const input of [FRAMES.join('\n'), VIZ, TRACEBACK])
       expect(explain(['-'], input).stacks).toEqual([expect.objectContaining(answer)]);
-    const { stdout } = mbf('explain-stack', 'ours.txt');
+    const { stdout } = mbf('explain', 'stack', 'ours.txt');
     expect(stdout).toMatch(/^ {4}0 {2}forward \S*pkg\/net\.py:7 +← generic\.\S+$/m);
     expect(stdout).toMatch(/^ {4}1 {2}forward_step \S*schedules\.py:402 +← phase forward$/m);
     expect(stdout).toMatch(/^ {2}source {2}\S/m);

@@ -187,7 +187,7 @@ describe('what a question finds out', () => {
     // A reader holds it, so that it cannot be written.
     const reader = startChild('lock-child.mjs', [join(cli.script, '..', '..', '..'), db, 'read']);
     expect(await reader.nextLine()).toBe('open');
-    for (const verb of ['peak', 'at oom', 'segments peak', 'timeline', 'diagnose', 'snapshot', 'allocations']) {
+    for (const verb of ['peak', 'state --at oom', 'state --map', 'timeline', 'diagnose', 'snapshot', 'allocations']) {
       const frozen = text(...verb.split(' '), '--db', db, '--json');
       expect(text(...verb.split(' '), '--db', copy, '--json'), verb).toBe(frozen);
     }
