@@ -2,7 +2,7 @@
 -- @title  Runs with a device whose blocks lack labels by these rules
 -- @param  rules INTEGER  version of the rules
 -- @col    run_id INTEGER
--- @why    A store of an older version is brought up to date when it is opened.
+-- @why    What a killed ingest left out, or other rules made, is derived when the store is opened.
 SELECT DISTINCT snapshot.run_id
 FROM snapshot_device
 JOIN snapshot USING (snapshot_id)
