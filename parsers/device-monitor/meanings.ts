@@ -1,4 +1,4 @@
-/** What the fields of NVIDIA's monitors mean: `src/knowledge/monitor-fields.tsv`. */
+/** What the fields of NVIDIA's monitors mean: `src/knowledge/inputs/monitor-fields.tsv`. */
 import { loadData } from '../../src/knowledge/load-data.js';
 import { groupBy } from '../../src/model/group-by.js';
 import type { GaugeMetric } from '../../src/model/log-rows.js';
@@ -18,7 +18,7 @@ interface FieldRow {
   readonly unit: string | null;
 }
 
-const TABLES = groupBy(loadData('monitor-fields') as readonly FieldRow[], ({ table }) => table);
+const TABLES = groupBy(loadData('inputs/monitor-fields') as readonly FieldRow[], ({ table }) => table);
 
 /** Fields of `nvidia-smi --query-gpu`, of `-q`, of `dmon` and `pmon`, of dcgm-exporter and of `dcgmi dmon`. */
 export const fieldsOf = (table: FieldTable): ReadonlyMap<string, Meaning> =>

@@ -83,7 +83,7 @@ export function clock(timeUs: number | null): string {
   return new Date(Math.floor(timeUs / 1000)).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** Lines of at most the screen's width; all but the first get `indent`: by default the blanks that the text begins with. */
+/** Lines of at most the screen's width; all but the first get `indent`, by default the blanks before the text. */
 export function wrapped(text: string, indent = ' '.repeat(text.search(/[^ ]|$/))): string[] {
   return wrap(text, screen.width, indent);
 }

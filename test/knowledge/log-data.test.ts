@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
+import { GAUGE_METRICS, MEMORY_METRICS } from '../../src/model/log-rows.js';
 import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
 import { checkShape, oneOf, type Shape } from './schema.js';
 
@@ -32,11 +33,60 @@ const PREFIX: Shape = {
   ...{ name: 'string', first: 'string', 'second?': 'string', pattern: 'string' },
   ...{ 'flags?': oneOf('i'), 'writer?': oneOf(true) },
 };
+const METRIC: Shape = { 'metric?': oneOf(...GAUGE_METRICS), 'name?': 'string', 'unit?': 'string', 'factor?': 'number' };
+const MEANING: Shape = {
+  as: oneOf('field', 'other', 'memory', 'torch-stat', 'value', 'not by iteration', 'step'),
+  ...{ 'field?': 'string', 'factor?': 'number', 'name?': 'string', 'unit?': 'string', 'orUnit?': 'string' },
+  ...{ 'metric?': oneOf(...MEMORY_METRICS), 'digits?': 'integer', 'places?': 'integer', 'moment?': 'string' },
+};
 const FILES: readonly (readonly [string, Shape])[] = [
   ['log-examples', { '*': 'string' }],
   ['log-prefixes', { parts: { '*': 'string' }, labels: [PREFIX], rules: [PREFIX] }],
   ['env-keys', { '*': [/[A-Z_\d]+\*?/] }],
   ['constraint-texts', { sources: { '*': 'string' }, constraints: [CONSTRAINT] }],
+  [
+    'inputs/scalar-names',
+    {
+      producers: [
+        {
+          ...{ producer: 'string', versions: 'string', source: 'string', 'countsFrom?': 'integer' },
+          names: [
+            {
+              'tag?': 'string',
+              'pattern?': 'string',
+              'isShared?': 'boolean',
+              'countsFrom?': 'integer',
+              meaning: MEANING,
+            },
+          ],
+        },
+      ],
+      torch_stats: { '*': { metric: oneOf(...MEMORY_METRICS), isCount: 'boolean' } },
+    },
+  ],
+  [
+    'inputs/system-metrics',
+    {
+      device: { '*': METRIC },
+      host: { '*': { ...METRIC, 'process?': 'string' } },
+      disk: { '*': { name: 'string', unit: 'string', 'factor?': 'integer' } },
+    },
+  ],
+  [
+    'inputs/monitor-fields',
+    [
+      {
+        table: oneOf('query', 'report', 'dmon', 'pmon', 'dcgm', 'dcgmi'),
+        field: 'string',
+        kind: oneOf('gauge', 'series', 'change', 'time', 'index', 'uuid', 'bus', 'pid', 'process', 'xid'),
+        ...{ name: 'string|null', unit: 'string|null' },
+      },
+    ],
+  ],
+  [
+    'inputs/skip-rules',
+    [{ id: 'string', on: oneOf('file', 'directory', 'any'), pattern: 'string', 'flags?': oneOf('i'), why: 'string' }],
+  ],
   [
     'config-keys',
     {

@@ -1,4 +1,4 @@
-/** Names that a walk skips without opening the files: `src/knowledge/skip-rules.yaml`. */
+/** Names that a walk skips without opening the files: `src/knowledge/inputs/skip-rules.yaml`. */
 import { loadData } from '../../knowledge/load-data.js';
 
 export interface SkipRule {
@@ -12,7 +12,7 @@ export interface SkipRule {
 
 /** The first match wins. */
 export const SKIP_RULES: readonly SkipRule[] = (
-  loadData('skip-rules') as readonly (Omit<SkipRule, 'pattern'> & {
+  loadData('inputs/skip-rules') as readonly (Omit<SkipRule, 'pattern'> & {
     readonly pattern: string;
     readonly flags?: string;
   })[]

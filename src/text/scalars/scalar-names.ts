@@ -1,4 +1,4 @@
-/** What the names of scalars mean: the types of `src/knowledge/scalar-names.yaml`. */
+/** What the names of scalars mean: the types of `src/knowledge/inputs/scalar-names.yaml`. */
 import { loadData } from '../../knowledge/load-data.js';
 import type { MemoryMetric } from '../../model/log-rows.js';
 import { GIB } from '../../model/units.js';
@@ -75,7 +75,7 @@ export interface ScalarProducer {
   readonly names: readonly ScalarName[];
 }
 
-const DATA = loadData('scalar-names') as {
+const DATA = loadData('inputs/scalar-names') as {
   readonly producers: readonly ScalarProducer[];
   readonly torch_stats: Readonly<Record<string, { readonly metric: MemoryMetric; readonly isCount: boolean }>>;
 };

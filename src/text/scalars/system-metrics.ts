@@ -23,7 +23,7 @@ const {
   device: OF_DEVICE,
   host: OF_HOST,
   disk: OF_DISK,
-} = loadData('system-metrics') as {
+} = loadData('inputs/system-metrics') as {
   readonly device: Readonly<Record<string, Meaning>>;
   readonly host: Readonly<Record<string, Meaning>>;
   readonly disk: Readonly<Record<string, ValueName>>;
