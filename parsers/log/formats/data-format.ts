@@ -5,7 +5,14 @@
 import { configFinding } from '../../../src/knowledge/config-keys.js';
 import { envFinding } from '../../../src/knowledge/env-keys.js';
 import { loadData } from '../../../src/knowledge/load-data.js';
-import type { ConfigOrigin, EnvOrigin, IterationFinding, LaunchStage, Phase } from '../../../src/model/log-rows.js';
+import type {
+  ConfigOrigin,
+  EnvOrigin,
+  IterationFinding,
+  LaunchStage,
+  Phase,
+  ValueFinding,
+} from '../../../src/model/log-rows.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
 import type { Emit, Groups, LineFormat, LogFormat } from './contract.js';
 import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
@@ -193,12 +200,15 @@ export function compileFormat(
     anchors,
     fields: entry.fields ?? Object.fromEntries(groupNames.map((group) => [group, file.fields?.[group] ?? group])),
     pattern,
-    read(printed, emit) {
-      let groups = printed;
+    read(groups, emit) {
       for (const [group, rules] of replaced) {
         const before = groups[group];
+        // The groups of a match are of this call alone, and copying them takes longer.
         if (before !== undefined)
-          groups = { ...groups, [group]: rules.reduce((kept, [from, to]) => kept.replace(from, to), before) };
+          (groups as Record<string, string>)[group] = rules.reduce(
+            (kept, [from, to]) => kept.replace(from, to),
+            before,
+          );
       }
       for (const row of rows) row(groups, emit);
     },
@@ -208,6 +218,7 @@ export function compileFormat(
 /** Columns of a failure by the group that has them. */
 const FAILURE_COLUMNS = { rank: 'rank', localRank: 'local', pid: 'pid', exitCode: 'exitcode' };
 
+type Where = { -readonly [Name in keyof Columns]?: number };
 type Evaluate = (groups: Groups) => Converted;
 /** Emits a row; false where its conditions do not hold. */
 type EmitRow = (groups: Groups, emit: Emit) => boolean;
@@ -266,11 +277,20 @@ class RowCompiler {
   }
 
   private each(row: EachRow): EmitRow {
-    const [of, pattern, rows] = [this.expression(row.each), new RegExp(row.match, 'g'), this.rows(row.rows)];
+    const [of, pattern] = [this.expression(row.each), new RegExp(row.match, 'g')];
+    const used = new Set<string>();
+    const rows = new RowCompiler(this.tables, used).rows(row.rows);
+    for (const group of used) this.used.add(group);
+    // Copying all groups would take longer than the match.
+    const outerNames = [...used].filter((group) => !row.match.includes(`(?<${group}>`));
     return emitting([of], ([list], outer, emit) => {
-      for (const { groups } of String(list).matchAll(pattern)) {
-        const all = { ...outer, ...groups };
-        for (const inner of rows) inner(all, emit);
+      const text = String(list);
+      pattern.lastIndex = 0;
+      for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+        const groups = match.groups!;
+        for (const name of outerNames) groups[name] = outer[name]!;
+        for (const inner of rows) inner(groups, emit);
+        if (match[0] === '') pattern.lastIndex += 1;
       }
     });
   }
@@ -283,16 +303,16 @@ class RowCompiler {
     const unit = row.means === undefined ? (row.unit ?? null) : 'bytes';
     return emitting(needed, ([name, printed], groups, emit) => {
       if (printed === null) return;
-      const times = factor?.(groups);
       const value = printed === undefined ? null : Number(printed);
-      emit({
+      const finding: { -readonly [Key in keyof ValueFinding]: ValueFinding[Key] } = {
         row: 'value',
         name: String(name),
-        value: value === null || times === undefined ? value : Math.round(value * times),
+        value: value === null || factor === undefined ? value : Math.round(value * factor(groups)),
         unit,
         text: text(groups) as string | undefined,
-        ...where(groups),
-      });
+      };
+      where(finding as Where, groups);
+      emit(finding);
     });
   }
 
@@ -301,7 +321,8 @@ class RowCompiler {
     const [moment, unit, factor] = [this.text(row.moment), this.text(row.unit), this.factor(row.means ?? row.unit)];
     const precision = precisionOf(row.precision);
     return emitting([this.text(row.memory), this.expression(row.of)], ([metric, printed], groups, emit) => {
-      const more = { moment: moment(groups) as string | undefined, ...where(groups) };
+      const more: Where & { moment: string | undefined } = { moment: moment(groups) as string | undefined };
+      where(more, groups);
       const name = String(metric);
       const text = String(printed);
       if (row.unit === 'count')
@@ -320,9 +341,11 @@ class RowCompiler {
 
   private phase(row: PhaseRow): EmitRow {
     const where = this.columns(row);
-    return emitting([this.text(row.label)], ([label], groups, emit) =>
-      emit({ row: 'phase', phase: row.phase, label: String(label), ...where(groups) }),
-    );
+    return emitting([this.text(row.label)], ([label], groups, emit) => {
+      const finding = { row: 'phase', phase: row.phase, label: String(label) } as const;
+      where(finding as Where, groups);
+      emit(finding);
+    });
   }
 
   private setting({ setting, raw, to, origin = 'log banner' }: SettingRow): EmitRow {
@@ -391,17 +414,16 @@ class RowCompiler {
     return { of: this.expression(of), match: new RegExp(match, 'g'), columns, skip: skipped };
   }
 
-  private columns(row: Columns): (groups: Groups) => { iteration?: number; rank?: number; device?: number } {
+  /** Sets the columns of a row whose groups matched. */
+  private columns(row: Columns): (finding: Where, groups: Groups) => void {
     const columns = (['iteration', 'rank', 'device'] as const).flatMap((name) =>
       row[name] === undefined ? [] : [[name, this.number(row[name])] as const],
     );
-    return (groups) => {
-      const numbers: { iteration?: number; rank?: number; device?: number } = {};
+    return (finding, groups) => {
       for (const [name, value] of columns) {
         const number = value(groups);
-        if (number !== undefined) numbers[name] = number;
+        if (number !== undefined) finding[name] = number;
       }
-      return numbers;
     };
   }
 
@@ -512,8 +534,12 @@ function emitting(
   emitRow: (values: readonly Converted[], groups: Groups, emit: Emit) => void,
 ): EmitRow {
   return (groups, emit) => {
-    const values = needed.map((value) => value(groups));
-    if (values.includes(undefined)) return false;
+    const values: Converted[] = [];
+    for (const evaluate of needed) {
+      const value = evaluate(groups);
+      if (value === undefined) return false;
+      values.push(value);
+    }
     emitRow(values, groups, emit);
     return true;
   };
