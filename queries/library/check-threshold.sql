@@ -12,6 +12,10 @@
 -- @col    least_part_bytes BIGINT   growth of one component or site by less does not cause an out-of-memory error
 -- @col    fewest_steps     INTEGER  with fewer steady iterations a median is meaningless
 -- @col    most_ranks       INTEGER  ranks listed that grew while their stage did not
+-- @col    warm_up_ratio    DOUBLE   a leading iteration that takes so much longer than the later half of them is warm-up
+-- @col    most_warm_up     DOUBLE   at most this part of a launch, beyond its first iteration, is taken for warm-up
+-- @col    quartile_range   DOUBLE   of a normal distribution over its standard deviation; scipy: iqr(scale='normal')
+-- @col    most_off         INTEGER  steps that differ by more standard deviations count as so many: evaluations, checkpoints
 -- @why    One place for them, each with its reason. The tolerance of each kind of figure is in check_rule.
 SELECT
   3 AS sigmas,
@@ -22,4 +26,8 @@ SELECT
   1.2533::DOUBLE AS median_error,
   33554432::BIGINT AS least_part_bytes,
   3 AS fewest_steps,
-  8 AS most_ranks
+  8 AS most_ranks,
+  1.15::DOUBLE AS warm_up_ratio,
+  0.4::DOUBLE AS most_warm_up,
+  1.349::DOUBLE AS quartile_range,
+  3 AS most_off

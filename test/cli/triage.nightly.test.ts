@@ -76,7 +76,6 @@ describe('everything else is 255, at which git stops', () => {
     'golden/golden-store.js:readGoldenRows',
     'ingest/ingest.js:ingest',
     'flows/measure-run.js:measureRun',
-    'measure/steady-window.js:steadySteps',
     'run/log-facts.js:readLogFacts',
     'verdict/run-ending.js:readRunEnding',
     'bisect/criterion.js:parseCriterion',

@@ -3,18 +3,21 @@
 import { effectiveConfig, plainValue, readSettings } from '../../derive/run/config.js';
 import { readEnvironment } from '../../derive/run/env.js';
 import { readFirstFailure } from '../../derive/run/first-failure-result.js';
-import { describeIterations } from '../../derive/run/iterations.js';
+import { iterationSummaries } from '../../derive/run/iterations.js';
 import { type LogFacts, readLogFacts } from '../../derive/run/log-facts.js';
 import { readRunEnding } from '../../derive/verdict/run-ending.js';
 import { maxOf } from '../../model/lists.js';
-import type {
-  Ending,
-  MeasuredFailure,
-  MeasuredPeak,
-  MeasuredRank,
-  MeasuredStatus,
-  MeasuredVerdict,
-  Measurement,
+import {
+  type Ending,
+  type MeasuredFailure,
+  type MeasuredPeak,
+  type MeasuredRank,
+  type MeasuredSeries,
+  type MeasuredStatus,
+  type MeasuredSteps,
+  type MeasuredVerdict,
+  type Measurement,
+  MOST_POINTS,
 } from '../../model/measurement.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { Verdict } from '../../model/verdict.js';
@@ -24,8 +27,6 @@ import { chooseDevices } from '../diff/choose-pair.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
 import { findDisturbances } from '../measure/disturbances.js';
 import { measurePeak } from '../measure/measure-peak.js';
-import { measureSeries } from '../measure/measure-series.js';
-import { steadySteps } from '../measure/steady-window.js';
 import { measureBridge } from '../run/bridge-evaluator.js';
 import { diagnose } from './diagnose.js';
 
@@ -51,12 +52,7 @@ export async function measureRun(
   const log = await readLogFacts(store, runId);
   const { facts, layout, incidents, values } = log;
   const row = await store.one('store.runs', { run_id: runId });
-  const iterations = await describeIterations(store, runId, run);
-  const attempt = iterations.attempts.at(-1)?.attempt;
-  const ofLaunch = iterations.rows.filter((line) => line.attempt === attempt);
-  const steps = steadySteps(
-    ofLaunch.map((line) => ({ iteration: line.iteration, stepMs: line.step_ms, tflops: line.tflops_per_gpu })),
-  );
+  const steps = await readSteps(store, runId);
   const ranks = (await store.all('measure.memory_ranks', { run_id: runId })).map(
     ({ rank, ...line }): MeasuredRank => ({
       rank,
@@ -74,7 +70,7 @@ export async function measureRun(
     run,
     label: row?.label ?? null,
     commit: row?.commit_sha ?? null,
-    status: await readStatus(store, runId, run, log, iterations, summaryOf, verdicts),
+    status: await readStatus(store, runId, run, log, summaryOf, verdicts),
     world_size: facts.world_size,
     parallel: facts.parallel,
     gpu: { name: facts.gpu.name, total_bytes: facts.gpu.total_bytes },
@@ -87,7 +83,7 @@ export async function measureRun(
     peaks,
     steps,
     series: {
-      ...measureSeries(ofLaunch, await store.all('measure.step_metrics', { run_id: runId })),
+      ...(await readSeries(store, runId)),
       ...(bridge === undefined ? {} : { bridge }),
     },
     config: Object.fromEntries(
@@ -100,22 +96,43 @@ export async function measureRun(
   };
 }
 
+async function readSteps(store: Store, runId: number): Promise<MeasuredSteps | null> {
+  const [row] = await store.all('measure.steady_steps', { run_id: runId });
+  if (row === undefined) return null;
+  const { first_iteration: from, last_iteration: to, iterations: count, independent, ...figures } = row;
+  return { from, to, count, independent, ...figures };
+}
+
+/** What the upstream presets judge, and what shows whether the loss diverged. */
+async function readSeries(store: Store, runId: number): Promise<MeasuredSeries> {
+  const rows = await store.all('measure.series', { run_id: runId, most: MOST_POINTS });
+  const column = <Name extends keyof (typeof rows)[number]>(name: Name) => rows.map((row) => row[name]);
+  const recorded = (name: 'allocated_bytes' | 'max_allocated_bytes' | 'num_zeros') =>
+    rows.some((row) => row[name] !== null) ? { [name]: column(name) } : {};
+  return {
+    iteration: column('iteration'),
+    loss: column('loss'),
+    step_ms: column('step_ms'),
+    tflops: column('tflops'),
+    grad_norm: column('grad_norm'),
+    ...recorded('allocated_bytes'),
+    ...recorded('max_allocated_bytes'),
+    ...recorded('num_zeros'),
+  };
+}
+
 async function readStatus(
   store: Store,
   runId: number,
   run: string,
   { incidents, layout, judged }: LogFacts,
-  iterations: Awaited<ReturnType<typeof describeIterations>>,
   summaryOf: MeasureOptions['summaryOf'],
   verdicts: readonly Verdict[] | undefined,
 ): Promise<MeasuredStatus> {
-  const newest = iterations.attempts.at(-1);
+  const launches = (await iterationSummaries(store, runId)).filter(({ attempt }) => attempt !== null);
+  const newest = launches.at(-1);
   const progress = {
-    attempts: Math.max(
-      1,
-      maxOf(iterations.attempts.map(({ attempt }) => attempt)),
-      maxOf(incidents.map(({ attempt }) => attempt ?? 1)),
-    ),
+    attempts: Math.max(1, newest?.attempt ?? 1, maxOf(incidents.map(({ attempt }) => attempt ?? 1))),
     first_iteration: newest?.lowest ?? null,
     last_iteration: newest?.highest ?? null,
     target_iterations: newest?.target ?? null,
