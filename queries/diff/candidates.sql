@@ -11,7 +11,8 @@
 -- @col    has_trace      BOOLEAN
 -- @col    reserved_bytes BIGINT   at most, over the trace
 -- @col    ooms           BIGINT
--- @why    In order of rank, then time, then place: the last snapshot of a rank is compared.
+-- @why    In order of rank, then time, then place: the last snapshot of a rank is compared. Of a snapshot alone the first device is
+--         measured: one that ran out of memory, then one with a trace, then the largest.
 SELECT snapshot_id, handle, path, run, rank, device, has_trace, reserved_bytes, ooms
 FROM devices_of(coalesce($handle, (SELECT name FROM run WHERE run_id = $run_id))) AS known
-ORDER BY coalesce(rank, -1), coalesce(last_time_us, -1), snapshot_id, device
+ORDER BY coalesce(rank, -1), coalesce(last_time_us, -1), snapshot_id, ooms > 0 DESC, has_trace DESC, reserved_bytes DESC, device

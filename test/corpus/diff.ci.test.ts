@@ -7,7 +7,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { earliestTorch } from '../../parsers/index.js';
 import type { Frame } from '../../src/attribution/frames/call-site.js';
-import { chooseDevices } from '../../src/findings/diff/choose-pair.js';
+import { choosePairs } from '../../src/findings/diff/choose-pair.js';
 import { describeDiff } from '../../src/findings/diff/describe-diff.js';
 import { matchSites } from '../../src/findings/diff/match-sites.js';
 import { type Candidate, listCandidates, readSide, type Side } from '../../src/findings/diff/side.js';
@@ -95,7 +95,8 @@ corpusSuite('diff of real snapshots', valid, () => {
   afterAll(() => store.close());
 
   const diff = async (a: string, b: string): Promise<SnapshotDiff> => {
-    const [devices] = chooseDevices({ a: candidates.get(a)!, b: candidates.get(b)! });
+    const [pair] = await choosePairs(store, [candidates.get(a)!], [candidates.get(b)!]);
+    const [devices] = pair!.devices;
     const limits = { sites: undefined, minBytes: 0, maxGrowth: undefined };
     const none = { devices: [], ranks: [], ranksWithoutMoment: [] };
     const [x, y] = [sides.get(`${a} ${devices!.a}`)!, sides.get(`${b} ${devices!.b}`)!];

@@ -1,8 +1,7 @@
-/** The macros that compare two runs: what holds of any two, and that they and the verb `diff` have the same figures. */
+/** The macros that compare two runs: what holds of any two. */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { SnapshotDiff } from '../../src/model/results/diff.js';
 import { MIB } from '../../src/model/units.js';
 import { buildCli } from '../support/cli.js';
 import { sampled } from '../support/level.js';
@@ -59,7 +58,7 @@ const call = (macro: string, a: string, b: string): string => `FROM ${macro}('${
 
 describe('a run and itself', () => {
   it.each(RUNS)('%s has no difference', async (run) => {
-    const macros = ['diff_component', 'diff_site', 'diff_size', 'diff_allocator', 'diff_setting', 'diff_step'];
+    const macros = ['diff_component', 'diff_site', 'diff_size', 'diff_allocator', 'diff_step'];
     const answers = await query(...macros.map((macro) => call(macro, run, run)));
     expect(answers).toEqual(macros.map(() => []));
   });
@@ -100,9 +99,9 @@ describe('two runs', () => {
           return [mirrored(column), column === 'match' ? mirrored(String(value)) : value];
         }),
       );
-    const columns = 'diff_component diff_site diff_step diff_allocator diff_setting'.split(' ');
+    const columns = 'diff_component diff_site diff_step diff_allocator'.split(' ');
     for (const macro of columns) {
-      const exclude = macro === 'diff_allocator' || macro === 'diff_setting' ? 'EXCLUDE (place)' : '';
+      const exclude = macro === 'diff_allocator' ? 'EXCLUDE (place)' : '';
       const [there, back] = await query(
         `SELECT * ${exclude} ${call(macro, a, b)}`,
         `SELECT * ${exclude} ${call(macro, b, a)}`,
@@ -110,47 +109,6 @@ describe('two runs', () => {
       const byText = (rows: readonly Row[]) => rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort();
       expect(byText(back!.map(exchanged)), macro).toEqual(byText(there!));
     }
-  });
-
-  it.each(sampled(PAIRS, 2))('%s and %s: the verb diff has the same figures', async (a, b) => {
-    const result = cli
-      .expect(0, ['diff', `run:${a}`, `run:${b}`, '--db', store, '--limit', '0', '--json'])
-      .json<SnapshotDiff & { config: { key: string }[]; env: { key: string; a: string | null; b: string | null }[] }>();
-    const [pairs, components, sites, allocator, settings] = await query(
-      `${call('diff_pair', a, b)} ORDER BY place`,
-      `${call('diff_component', a, b)} ORDER BY abs(difference_bytes) DESC, right_bytes DESC, component`,
-      call('diff_site', a, b),
-      `${call('diff_allocator', a, b)} ORDER BY place`,
-      call('diff_setting', a, b),
-    );
-    expect(pairs![0]).toMatchObject({
-      left_handle: result.a,
-      right_handle: result.b,
-      left_device: result.a_info.device,
-      right_device: result.b_info.device,
-      left_seq: result.a_info.seq ?? -1,
-      right_seq: result.b_info.seq ?? -1,
-    });
-    const figures = ({ component, a_bytes, b_bytes, delta_bytes }: SnapshotDiff['components'][number]) =>
-      `${component} ${a_bytes} ${b_bytes} ${delta_bytes}`;
-    expect(
-      components!
-        .filter((row) => row['difference_bytes'] !== 0)
-        .map((row) => `${row['component']} ${row['left_bytes']} ${row['right_bytes']} ${row['difference_bytes']}`)
-        .sort(),
-    ).toEqual(
-      result.components
-        .filter((row) => row.delta_bytes !== 0)
-        .map(figures)
-        .sort(),
-    );
-    expect(sum(sites!, 'difference_bytes')).toBe(result.total_delta_bytes);
-    expect(allocator!.map((row) => ({ key: row['key'], a: row['left_value'], b: row['right_value'] }))).toEqual(
-      result.settings,
-    );
-    const changed = (part: string) => settings!.filter((row) => row['part'] === part).map((row) => row['key']);
-    expect(changed('config')).toEqual(expect.arrayContaining(result.config.map(({ key }) => key)));
-    expect(changed('env')).toEqual(expect.arrayContaining(result.env.map(({ key }) => key)));
   });
 
   it('compares the iterations that both printed', async () => {
@@ -216,7 +174,7 @@ describe('the verb diff', () => {
 describe('a client that has nothing of ours', () => {
   it('gets the rows that the verb sql prints', () => {
     const [a, b] = SAMPLES as [string, string];
-    const statements = ['diff_pair', 'diff_component', 'diff_site', 'diff_size', 'diff_setting', 'diff_step'].map(
+    const statements = ['diff_pair', 'diff_component', 'diff_site', 'diff_size', 'diff_step'].map(
       (macro) => `${call(macro, a, b)} ORDER BY ALL`,
     );
     for (const [i, theirs] of readWithStockClient(store, statements).entries()) {

@@ -1,102 +1,72 @@
-/** Which snapshot of each side, and which of their devices, are compared. */
+/** Which snapshot of each side, and which of their devices, are compared: the macro `device_pairs` of the library. */
 import { basename } from 'node:path';
 import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { MbfError } from '../../model/errors.js';
-import type { Candidate, CandidateDevice } from './side.js';
+import { groupBy } from '../../model/group-by.js';
+import type { Store } from '../../store/store.js';
+import type { Candidate } from './side.js';
+
+export interface DevicePair {
+  readonly a: number;
+  readonly b: number;
+}
 
 export interface SnapshotPair {
   readonly a: Candidate;
   readonly b: Candidate;
+  /** The one to compare first. */
+  readonly devices: readonly DevicePair[];
 }
 
-/**
- * The latest snapshot of every rank that both sides have, in order of rank; those without a rank pair by the names of
- * their files. Where the sides have none in common, and each has only one, these two. Throws MBF1002 where nothing can
- * be paired, or not `rank`.
- */
-export function choosePairs(a: readonly Candidate[], b: readonly Candidate[], rank?: number): SnapshotPair[] {
-  const latestA = latest(a);
-  const latestB = latest(b);
-  const common = [...latestA.keys()].filter((key) => latestB.has(key));
-  const pairs = common.map((key): SnapshotPair => ({ a: latestA.get(key)!, b: latestB.get(key)! }));
-  if (rank !== undefined) {
-    const chosen = pairs.find((pair) => pair.a.rank === rank);
-    if (chosen === undefined)
-      throw new MbfError('MBF1002', `not both have a snapshot of rank ${rank}: ${both(latestA, latestB)}`);
-    return [chosen];
-  }
-  if (pairs.length > 0) return pairs;
-  if (latestA.size === 1 && latestB.size === 1) return [{ a: [...latestA.values()][0]!, b: [...latestB.values()][0]! }];
+/** Any store will do. Throws MBF1002 where nothing can be paired, or not `rank`. */
+export async function choosePairs(
+  store: Store,
+  a: readonly Candidate[],
+  b: readonly Candidate[],
+  rank?: number,
+): Promise<SnapshotPair[]> {
+  const rows = await store.all('diff.pairs', { left: listOf(a), right: listOf(b) });
+  const find = (side: readonly Candidate[], id: number): Candidate => side.find((one) => one.snapshotId === id)!;
+  const pairs = [...groupBy(rows, (row) => `${row.a} ${row.b}`).values()].map(
+    (devices): SnapshotPair => ({
+      a: find(a, devices[0]!.a),
+      b: find(b, devices[0]!.b),
+      devices: devices.map(({ a_device, b_device }) => ({ a: a_device, b: b_device })),
+    }),
+  );
+  const chosen = rank === undefined ? pairs : pairs.filter((pair) => pair.a.rank === rank && pair.b.rank === rank);
+  if (chosen.length > 0) return chosen;
+  const sides = `a has ${ranksOf(a)}, b has ${ranksOf(b)}`;
   throw new MbfError(
     'MBF1002',
-    `no rank or file name has a snapshot on both sides: ${both(latestA, latestB)}; name two snapshots`,
+    rank === undefined
+      ? `no rank or file name has a snapshot on both sides: ${sides}; name two snapshots`
+      : `not both have a snapshot of rank ${rank}: ${sides}`,
   );
 }
 
-/** By rank, or by the name of the file. They come in order of time. */
-function latest(candidates: readonly Candidate[]): Map<string, Candidate> {
-  return new Map(
-    candidates.map((candidate) => [
-      candidate.rank === null ? basename(candidate.path) : `rank ${candidate.rank}`,
-      candidate,
-    ]),
+function listOf(side: readonly Candidate[]): string {
+  return JSON.stringify(
+    side.flatMap(({ snapshotId, handle, path, rank, devices }) =>
+      devices.map((device) => ({ ...device, snapshot_id: snapshotId, handle, path, rank })),
+    ),
   );
 }
 
-function both(a: ReadonlyMap<string, Candidate>, b: ReadonlyMap<string, Candidate>): string {
-  const list = (side: ReadonlyMap<string, Candidate>): string =>
-    side.size === 0
-      ? 'none'
-      : [...side]
-          .slice(0, 16)
-          .map(([name, { rank }]) => rank ?? name)
-          .join(', ');
-  return `a has ${list(a)}, b has ${list(b)}`;
+function ranksOf(side: readonly Candidate[]): string {
+  const known = [...new Set(side.map(({ rank, path }) => rank ?? basename(path)))];
+  return known.length === 0 ? 'none' : known.slice(0, 16).join(', ');
 }
 
-/**
- * The devices that both snapshots have, the one to compare first: one that ran out of memory, then one with traces,
- * then the largest. Where they have none in common, the first of each by the same rule.
- */
-export function chooseDevices(pair: SnapshotPair, device?: number): { readonly a: number; readonly b: number }[] {
-  const { a, b } = pair;
-  const has = (candidate: Candidate, wanted: number): CandidateDevice | undefined =>
-    candidate.devices.find((entry) => entry.device === wanted);
-  if (device !== undefined) {
-    for (const side of [a, b]) {
-      if (has(side, device) === undefined) {
-        const known = side.devices.map((entry) => entry.device).join(', ');
-        throw new MbfError('MBF1002', `${side.handle} has no memory of device ${device}; it has ${known}`);
-      }
-    }
-    return [{ a: device, b: device }];
+/** Those of the pair, or the one that is asked for. Throws MBF1002 where a side lacks it. */
+export function chooseDevices({ a, b, devices }: SnapshotPair, device?: number): readonly DevicePair[] {
+  if (device === undefined) return devices;
+  for (const side of [a, b]) {
+    const known = side.devices.map((entry) => entry.device).sort((x, y) => x - y);
+    if (!known.includes(device))
+      throw new MbfError('MBF1002', `${side.handle} has no memory of device ${device}; it has ${known.join(', ')}`);
   }
-  const both = a.devices.flatMap((mine) => {
-    const theirs = has(b, mine.device);
-    if (theirs === undefined) return [];
-    return [{ a: mine.device, b: mine.device, parts: [mine, theirs] }];
-  });
-  const ranked = (entries: readonly RankedDevices[]): RankedDevices[] =>
-    entries.toSorted((x, y) => {
-      const sum = (entry: RankedDevices, of: (part: CandidateDevice) => number): number =>
-        entry.parts.reduce((total, part) => total + of(part), 0);
-      return (
-        Math.sign(sum(y, (part) => part.ooms)) - Math.sign(sum(x, (part) => part.ooms)) ||
-        sum(y, (part) => Number(part.has_trace)) - sum(x, (part) => Number(part.has_trace)) ||
-        sum(y, (part) => part.reserved_bytes) - sum(x, (part) => part.reserved_bytes) ||
-        x.a - y.a
-      );
-    });
-  if (both.length > 0) return ranked(both).map((entry) => ({ a: entry.a, b: entry.b }));
-  const first = (candidate: Candidate): number =>
-    ranked(candidate.devices.map((entry) => ({ a: entry.device, b: entry.device, parts: [entry] })))[0]!.a;
-  return [{ a: first(a), b: first(b) }];
-}
-
-interface RankedDevices {
-  readonly a: number;
-  readonly b: number;
-  readonly parts: readonly CandidateDevice[];
+  return [{ a: device, b: device }];
 }
 
 /** The last step that both have whole. Throws MBF1002 where there is none. */

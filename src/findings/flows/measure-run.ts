@@ -23,7 +23,6 @@ import type { LogIncident } from '../../model/results/log.js';
 import type { Verdict } from '../../model/verdict.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { chooseDevices } from '../diff/choose-pair.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
 import { findDisturbances } from '../measure/disturbances.js';
 import { measurePeak } from '../measure/measure-peak.js';
@@ -62,7 +61,7 @@ export async function measureRun(
   );
   const peaks: MeasuredPeak[] = [];
   for (const candidate of await candidatesToMeasure(store, runId, mostPeaks))
-    peaks.push(await measurePeak(store, candidate, chooseDevices({ a: candidate, b: candidate })[0]!.a));
+    peaks.push(await measurePeak(store, candidate, candidate.devices[0]!.device));
   const { variables } = await readEnvironment(store, runId);
   const config = effectiveConfig(await readSettings(store, runId));
   const bridge = await measureBridge(store, runId);

@@ -8,7 +8,6 @@ import { View } from '../../derive/settings/view.js';
 import { maxOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
-import { chooseDevices } from '../diff/choose-pair.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
 import { readProgramUse } from '../verify/program-use.js';
 import type { RankSnapshot, Side } from '../verify/side.js';
@@ -49,7 +48,7 @@ async function readSnapshots(store: Store, runId: number): Promise<RankSnapshot[
   const snapshots: RankSnapshot[] = [];
   for (const candidate of await candidatesToMeasure(store, runId, MOST_PEAKS)) {
     const { snapshotId, handle, rank } = candidate;
-    const device = chooseDevices({ a: candidate, b: candidate })[0]!.a;
+    const device = candidate.devices[0]!.device;
     const pools = (await store.all('snapshot.pools', { snapshot_id: snapshotId })).filter(
       (pool) => pool.device === device,
     );

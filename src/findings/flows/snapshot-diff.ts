@@ -29,7 +29,7 @@ export async function diffSnapshots(
   candidates: readonly [{ readonly found: readonly Candidate[] }, { readonly found: readonly Candidate[] }],
   { limits, moments, rank, device, matchStep, allRanks, earliestTorch }: DiffQuestion,
 ): Promise<{ readonly snapshots: SnapshotDiff; readonly grown: Grown }> {
-  const pairs = choosePairs(candidates[0].found, candidates[1].found, rank);
+  const pairs = await targets.use(1, ({ store }) => choosePairs(store, candidates[0].found, candidates[1].found, rank));
   const pair = pairs[0]!;
   const at = matchStep ? await sameStep(targets, pair) : moments;
   const [chosen, ...otherDevices] = chooseDevices(pair, device);

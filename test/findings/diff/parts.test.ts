@@ -1,6 +1,6 @@
 /** The pieces of a comparison: names of files, pairs of snapshots and devices, callers. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chooseDevices, choosePairs, commonStep } from '../../../src/findings/diff/choose-pair.js';
 import { matchPaths } from '../../../src/findings/diff/match-paths.js';
 import type { Candidate } from '../../../src/findings/diff/side.js';
@@ -8,6 +8,8 @@ import type { StackGroup } from '../../../src/findings/diff/side-stacks.js';
 import { splitByCaller } from '../../../src/findings/diff/split-by-caller.js';
 import { normalPath } from '../../../src/findings/stacks/normal-path.js';
 import { MbfError } from '../../../src/model/errors.js';
+import { openWithoutTables } from '../../../src/store/open-store.js';
+import type { Store } from '../../../src/store/store.js';
 import { SEED } from '../../support/level.js';
 
 describe('normalPath', () => {
@@ -69,35 +71,43 @@ describe('choosePairs', () => {
     ...{ snapshotId, handle: `run/${rank}/snapshot#${snapshotId}`, path: `${snapshotId}.pickle`, run: 'run', rank },
     devices: devices.map((device) => ({ device, has_trace: true, reserved_bytes: 1 + device, ooms: 0 })),
   });
-  const ids = (pairs: ReturnType<typeof choosePairs>): string[] =>
-    pairs.map(({ a, b }) => `${a.snapshotId}-${b.snapshotId}`);
+  let rules: Store;
+  beforeAll(async () => {
+    rules = await openWithoutTables();
+  });
+  afterAll(() => rules.close());
+  const choose = (a: readonly Candidate[], b: readonly Candidate[], rank?: number) => choosePairs(rules, a, b, rank);
+  const ids = async (...sides: Parameters<typeof choose>): Promise<string[]> =>
+    (await choose(...sides)).map(({ a, b }) => `${a.snapshotId}-${b.snapshotId}`);
 
-  it('takes the latest of each rank that both have', () => {
+  it('takes the latest of each rank that both have', async () => {
     const a = [candidate(0, 1), candidate(0, 2), candidate(3, 3)];
     const b = [candidate(1, 4), candidate(3, 5), candidate(3, 6), candidate(0, 7)];
-    expect(ids(choosePairs(a, b)).sort()).toEqual(['2-7', '3-6']);
-    expect(ids(choosePairs(a, b, 3))).toEqual(['3-6']);
-    expect(() => choosePairs(a, b, 1)).toThrow(MbfError);
+    expect(await ids(a, b)).toEqual(['2-7', '3-6']);
+    expect(await ids(a, b, 3)).toEqual(['3-6']);
+    await expect(choose(a, b, 1)).rejects.toThrow(MbfError);
   });
 
-  it('compares different ranks only where there is no choice', () => {
-    expect(ids(choosePairs([candidate(0, 1)], [candidate(5, 2)]))).toEqual(['1-2']);
-    expect(ids(choosePairs([candidate(null, 1)], [candidate(null, 2)]))).toEqual(['1-2']);
-    expect(() => choosePairs([candidate(0, 1)], [candidate(5, 2), candidate(6, 3)])).toThrow(/a has 0, b has 5, 6/);
+  it('compares different ranks only where there is no choice', async () => {
+    expect(await ids([candidate(0, 1)], [candidate(5, 2)])).toEqual(['1-2']);
+    expect(await ids([candidate(null, 1)], [candidate(null, 2)])).toEqual(['1-2']);
+    const two = [candidate(5, 2), candidate(6, 3)];
+    await expect(choose([candidate(0, 1)], two)).rejects.toThrow(/a has 0, b has 5, 6/);
   });
 
-  it('puts the devices that both have in order of what they hold', () => {
-    const pair = { a: candidate(0, 1, [0, 2, 5]), b: candidate(0, 2, [2, 5, 7]) };
-    expect(chooseDevices(pair)).toEqual([
+  it('puts the devices that both have in order of what they hold', async () => {
+    const [pair] = await choose([candidate(0, 1, [0, 2, 5])], [candidate(0, 2, [2, 5, 7])]);
+    expect(chooseDevices(pair!)).toEqual([
       { a: 5, b: 5 },
       { a: 2, b: 2 },
     ]);
-    const devices = pair.b.devices.map((entry) => ({ ...entry, ooms: entry.device === 2 ? 1 : 0 }));
-    const dead = { ...pair.b, devices };
-    expect(chooseDevices({ ...pair, b: dead })[0]).toEqual({ a: 2, b: 2 });
-    expect(chooseDevices(pair, 2)).toEqual([{ a: 2, b: 2 }]);
-    expect(() => chooseDevices(pair, 0)).toThrow(/no memory of device 0; it has 2, 5, 7/);
-    expect(chooseDevices({ a: candidate(0, 1, [0]), b: candidate(1, 2, [1]) })).toEqual([{ a: 0, b: 1 }]);
+    expect(chooseDevices(pair!, 2)).toEqual([{ a: 2, b: 2 }]);
+    expect(() => chooseDevices(pair!, 0)).toThrow(/no memory of device 0; it has 2, 5, 7/);
+    const devices = pair!.b.devices.map((entry) => ({ ...entry, ooms: entry.device === 2 ? 1 : 0 }));
+    const [died] = await choose([pair!.a], [{ ...pair!.b, devices }]);
+    expect(died!.devices[0]).toEqual({ a: 2, b: 2 });
+    const [different] = await choose([candidate(0, 1, [0, 4])], [candidate(1, 2, [1, 3])]);
+    expect(different!.devices).toEqual([{ a: 4, b: 3 }]);
   });
 
   it('finds the last step that both have whole', () => {
