@@ -4,6 +4,7 @@
 -- @col    key            VARCHAR
 -- @col    value          VARCHAR?
 -- @col    origin         VARCHAR
+-- @col    precedence     INTEGER   0 is strongest
 -- @col    attempt        INTEGER
 -- @col    ranks          INTEGER[] those known
 -- @col    hosts          VARCHAR[] those known
@@ -13,6 +14,6 @@
 -- @col    captured_ranks INTEGER[] ranks whose environment was captured whole, in any launch
 -- @col    not_set_on     INTEGER[] those of them that lack the variable
 -- @why    env_in_force of the library, in order.
-SELECT key, value, origin, attempt, ranks, hosts, file, line, place, captured_ranks, not_set_on
+SELECT key, value, origin, precedence, attempt, ranks, hosts, file, line, place, captured_ranks, not_set_on
 FROM env_in_force($run_id) AS held
 ORDER BY key, precedence, value

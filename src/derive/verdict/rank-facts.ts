@@ -19,7 +19,7 @@ import { type CodeFrame, weightsActivity } from '../stacks/failing-activity.js';
 import type { AllocatorFacts, RunSide } from './facts.js';
 import { readFrames } from './failing-site.js';
 
-type EnvRow = QueryRow<'log.env'>;
+type EnvRow = QueryRow<'log.env_in_force'>;
 
 interface AllocatorSetting {
   readonly facts: AllocatorFacts;
@@ -45,7 +45,7 @@ export interface RanksFacts {
 }
 
 export async function readRankFacts(store: Store, runId: number): Promise<RanksFacts> {
-  const env = await store.all('log.env', { run_id: runId });
+  const env = await store.all('log.env_in_force', { run_id: runId });
   const texts = await readRunTexts(store, runId);
   const profiled = await readDriverMemory(store, runId);
   const monitored = await readMonitored(store, runId);
@@ -69,13 +69,14 @@ function soleValue<Value>(values: ReadonlyMap<unknown, Value>): Value | undefine
 }
 
 /**
- * The strongest origin that applies to this rank, or to all; within one origin, the variable that torch reads first.
+ * Of the values in force, the strongest origin that applies to this rank, or to all; within one origin, the variable
+ * that torch reads first.
  */
 function allocatorOf(rows: readonly EnvRow[], rank: number | null): AllocatorSetting | null {
   const order = (row: EnvRow): number => ALLOCATOR_VARIABLES.indexOf(row.key);
-  const isOwn = (row: EnvRow): boolean => rank !== null && row.ranks?.includes(rank) === true;
+  const isOwn = ({ ranks }: EnvRow): boolean => rank !== null && ranks.includes(rank);
   const [found] = rows
-    .filter((row) => order(row) >= 0 && (row.ranks === null || isOwn(row)))
+    .filter((row) => order(row) >= 0 && (row.ranks.length === 0 || isOwn(row)))
     .sort(
       (a, b) =>
         Number(isOwn(b)) - Number(isOwn(a)) ||
@@ -85,7 +86,7 @@ function allocatorOf(rows: readonly EnvRow[], rank: number | null): AllocatorSet
     );
   if (found === undefined) return null;
   const { settings, problems } = readAllocConf(found.value ?? '');
-  const source = { path: found.display_path, line: found.line };
+  const source = { path: found.file, line: found.line };
   return {
     facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
     names: named({
@@ -171,12 +172,12 @@ const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
 function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['nccl'][number][] {
   return env
     .filter(({ key, value, ranks }) => {
-      const ofRank = ranks === null || rank === null || ranks.includes(rank);
+      const ofRank = ranks.length === 0 || rank === null || ranks.includes(rank);
       return ofRank && value !== null && GREEDY[key]?.(value) === true;
     })
-    .map(({ key, value, origin, display_path, line }) => ({
+    .map(({ key, value, origin, file, line }) => ({
       ...statement('nccl_setting', { names: named({ variable: key, value, origin }) }),
-      source: { path: display_path, line: line },
+      source: { path: file, line },
     }));
 }
 
