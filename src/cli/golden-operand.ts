@@ -56,7 +56,7 @@ export async function resolveMeasured(
   { common, context }: Session,
 ): Promise<MeasuredRuns> {
   const file = operand?.replace(/^path:/, '');
-  const golden = file === undefined ? undefined : goldenFile(file);
+  const golden = file === undefined ? undefined : await goldenFile(file);
   if (golden !== undefined) return golden;
   const target = await openTarget(operand, common, context);
   try {
@@ -75,7 +75,7 @@ export async function resolveMeasured(
 }
 
 /** The golden file at a path; undefined if what is there is something else. Throws MBF2801 if it is a damaged one. */
-function goldenFile(path: string): MeasuredRuns | undefined {
+async function goldenFile(path: string): Promise<MeasuredRuns | undefined> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat?.isFile() !== true || !/\.json$/i.test(path) || stat.size > MOST_FILE_BYTES) return undefined;
   const text = readFileSync(path, 'utf8');
@@ -83,14 +83,14 @@ function goldenFile(path: string): MeasuredRuns | undefined {
 }
 
 /** The golden file at a path that has to be one. */
-export function goldenDocumentFile(path: string): MeasuredRuns {
+export async function goldenDocumentFile(path: string): Promise<MeasuredRuns> {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (stat === undefined) throw new MbfError('MBF1003', 'no such file', { file: path });
   if (!stat.isFile() || stat.size > MOST_FILE_BYTES) throw new MbfError('MBF2801', 'no golden file', { file: path });
   return ofFile(path, readFileSync(path, 'utf8'));
 }
 
-function ofFile(path: string, text: string): MeasuredRuns {
+async function ofFile(path: string, text: string): Promise<MeasuredRuns> {
   const golden: GoldenFile = readGolden(text, path);
   const name = basename(path).replace(/\.json$/i, '');
   if (golden.kind === 'document') {
@@ -99,18 +99,19 @@ function ofFile(path: string, text: string): MeasuredRuns {
   }
   const { values } = golden;
   if (values.kind === 'empty') throw new MbfError('MBF1009', 'the golden file holds no values', { file: path });
-  const runs = [measurementOfValues(name, values)];
+  const runs = [await measurementOfValues(name, values)];
   return { name, origin: 'file', runs, upstream: values, upstreamText: text, failed: [] };
 }
 
-export function ofGoldenRows(name: string, rows: readonly GoldenRow[]): MeasuredRuns {
+export async function ofGoldenRows(name: string, rows: readonly GoldenRow[]): Promise<MeasuredRuns> {
+  const runs: Measurement[] = [];
+  for (const row of rows)
+    runs.push(row.form === 'upstream' ? await measurementOfValues(name, upstreamOf(row)) : readMeasurement(row));
   const upstream = rows.find((row) => row.form === 'upstream');
   return {
     name,
     origin: 'golden',
-    runs: rows.map((row) =>
-      row.form === 'upstream' ? measurementOfValues(name, upstreamOf(row)) : readMeasurement(row),
-    ),
+    runs,
     upstream: upstream === undefined ? null : upstreamOf(upstream),
     upstreamText: upstream?.document ?? null,
     failed: [],

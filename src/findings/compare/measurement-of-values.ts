@@ -7,7 +7,8 @@
 import type { BridgeValues, MegatronTrainingValues, StepValue, UpstreamValues } from '../../model/golden-values.js';
 import { maxOf } from '../../model/lists.js';
 import type { MeasuredRank, MeasuredSeries, Measurement } from '../../model/measurement.js';
-import { steadySteps } from '../measure/steady-window.js';
+import { openWithoutTables } from '../../store/open-store.js';
+import { measuredSteps } from '../measure/measured-steps.js';
 
 const GB = 1e9;
 /** Bridge prints five significant digits: ±0.5 MB of 58.8 GB. */
@@ -16,7 +17,7 @@ const BRIDGE_DIGITS = 5e-5;
 const FLOAT32 = 2 ** -24;
 
 /** `name` is what the values are called: a file, or a name of the golden store. */
-export function measurementOfValues(name: string, values: UpstreamValues): Measurement {
+export async function measurementOfValues(name: string, values: UpstreamValues): Promise<Measurement> {
   const empty: Measurement = {
     run: name,
     label: null,
@@ -58,15 +59,18 @@ export function measurementOfValues(name: string, values: UpstreamValues): Measu
   }
 }
 
-function withSeries(measurement: Measurement, series: MeasuredSeries): Measurement {
-  const { iteration } = series;
+async function withSeries(measurement: Measurement, series: MeasuredSeries): Promise<Measurement> {
+  const { iteration, step_ms, tflops } = series;
+  const lines = iteration.map((step, i) => ({ iteration: step, step_ms: step_ms[i], tflops: tflops[i] }));
+  const store = await openWithoutTables();
+  const steady = await store
+    .all('compare.steady_window', { lines: JSON.stringify(lines) })
+    .finally(() => store.close());
   const [first, last] = [iteration[0] ?? null, iteration.at(-1) ?? null];
   return {
     ...measurement,
     series,
-    steps: steadySteps(
-      iteration.map((step, i) => ({ iteration: step, stepMs: series.step_ms[i]!, tflops: series.tflops[i]! })),
-    ),
+    steps: measuredSteps(steady),
     status: { ...measurement.status, first_iteration: first, last_iteration: last, target_iterations: last },
   };
 }

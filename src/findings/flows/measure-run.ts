@@ -14,7 +14,6 @@ import {
   type MeasuredRank,
   type MeasuredSeries,
   type MeasuredStatus,
-  type MeasuredSteps,
   type MeasuredVerdict,
   type Measurement,
   MOST_POINTS,
@@ -26,6 +25,7 @@ import type { Store } from '../../store/store.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
 import { findDisturbances } from '../measure/disturbances.js';
 import { measurePeak } from '../measure/measure-peak.js';
+import { measuredSteps } from '../measure/measured-steps.js';
 import { measureBridge } from '../run/bridge-evaluator.js';
 import { diagnose } from './diagnose.js';
 
@@ -51,7 +51,7 @@ export async function measureRun(
   const log = await readLogFacts(store, runId);
   const { facts, layout, incidents, values } = log;
   const row = await store.one('store.runs', { run_id: runId });
-  const steps = await readSteps(store, runId);
+  const steps = measuredSteps(await store.all('measure.steady_steps', { run_id: runId }));
   const ranks = (await store.all('measure.memory_ranks', { run_id: runId })).map(
     ({ rank, ...line }): MeasuredRank => ({
       rank,
@@ -93,13 +93,6 @@ export async function measureRun(
     env: Object.fromEntries(variables.map(({ key, value }) => [key, value])),
     disturbances: findDisturbances(values, steps, ranks, incidents),
   };
-}
-
-async function readSteps(store: Store, runId: number): Promise<MeasuredSteps | null> {
-  const [row] = await store.all('measure.steady_steps', { run_id: runId });
-  if (row === undefined) return null;
-  const { first_iteration: from, last_iteration: to, iterations: count, independent, ...figures } = row;
-  return { from, to, count, independent, ...figures };
 }
 
 /** What the upstream presets judge, and what shows whether the loss diverged. */

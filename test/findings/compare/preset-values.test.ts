@@ -9,8 +9,9 @@ const rank = (given: Partial<MeasuredRank>): MeasuredRank => ({
   ...{ first_peak_allocated_bytes: null, peak_allocated_bytes: null, peak_reserved_bytes: null },
   ...{ first_allocated_bytes: null, allocated_bytes: null, ...given },
 });
+const NOTHING = await measurementOfValues('r', { kind: 'empty' });
 const run = (...ranks: readonly MeasuredRank[]): Measurement => ({
-  ...measurementOfValues('r', { kind: 'empty' }),
+  ...NOTHING,
   ranks,
   series: {
     ...{ iteration: [1, 2, 4], loss: [3.000004, null, 2], step_ms: [1234.567891, 1000, null] },

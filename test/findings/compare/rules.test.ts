@@ -2,12 +2,12 @@
  * The rules of our own comparison, apart from any run: windows, noise, contracts, which differences are significant.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { judgeEach } from '../../../src/findings/compare/judge-checks.js';
+import { judgeEach, type Sides } from '../../../src/findings/compare/judge-checks.js';
 import { measurementOfValues } from '../../../src/findings/compare/measurement-of-values.js';
 import { componentChanges, pairPeaks, siteChanges, stackGroups } from '../../../src/findings/compare/site-changes.js';
 import { changedConfig, changedEnv, changedVersions } from '../../../src/findings/measure/changed-values.js';
 import { compareContract, parseAllowedChanges, sameLayout } from '../../../src/findings/measure/contract.js';
-import { spread, steadySteps } from '../../../src/findings/measure/steady-window.js';
+import { measuredSteps } from '../../../src/findings/measure/measured-steps.js';
 import { parseTolerances, type Tolerances } from '../../../src/findings/measure/tolerances.js';
 import type { MeasuredPeak, Measurement } from '../../../src/model/measurement.js';
 import { median } from '../../../src/model/median.js';
@@ -21,36 +21,41 @@ beforeAll(async () => {
 });
 afterAll(() => rules.close());
 
-const empty = (changes: Partial<Measurement> = {}): Measurement => ({
-  ...measurementOfValues('run', { kind: 'empty' }),
-  ...changes,
-});
-const timed = (times: readonly (number | null)[]) =>
-  times.map((stepMs, i) => ({ iteration: i + 1, stepMs, tflops: stepMs === null ? null : 700_000 / stepMs }));
+const NOTHING = await measurementOfValues('run', { kind: 'empty' });
+const empty = (changes: Partial<Measurement> = {}): Measurement => ({ ...NOTHING, ...changes });
+async function steadySteps(times: readonly (number | null)[]) {
+  const lines = times.map((step_ms, i) => ({
+    iteration: i + 1,
+    step_ms,
+    tflops: step_ms === null ? null : 700_000 / step_ms,
+  }));
+  return measuredSteps(await rules.all('compare.steady_window', { lines: JSON.stringify(lines) }));
+}
 
 describe('the steady window', () => {
-  it('leaves out the first iteration, and those that still warm up', () => {
+  it('leaves out the first iteration, and those that still warm up', async () => {
     const expected = { from: 4, to: 8, count: 5, warm_up: 3, median_ms: 1002, min_ms: 1000, max_ms: 1004 };
-    expect(steadySteps(timed([9000, 4000, 2000, 1000, 1001, 1002, 1003, 1004]))).toMatchObject(expected);
+    expect(await steadySteps([9000, 4000, 2000, 1000, 1001, 1002, 1003, 1004])).toMatchObject(expected);
     // All alike: only the first goes.
-    expect(steadySteps(timed([1000, 1000, 1000]))).toMatchObject({ from: 2, count: 2, warm_up: 1, spread_ms: 0 });
+    expect(await steadySteps([1000, 1000, 1000])).toMatchObject({ from: 2, count: 2, warm_up: 1, spread_ms: 0 });
   });
 
-  it('never leaves out more than two fifths, and nothing in the middle', () => {
-    expect(steadySteps(timed([9, 9, 9, 9, 9, 9, 9, 9, 1, 1, 1]))).toMatchObject({ from: 6, count: 6 });
-    const evaluated = timed([9000, ...Array.from({ length: 20 }, (_, i) => (i === 10 ? 8000 : 1000 + (i % 3)))]);
-    expect(steadySteps(evaluated)).toMatchObject({ count: 20, median_ms: 1001, max_ms: 8000 });
-    expect(steadySteps(evaluated)!.spread_ms).toBeLessThan(2);
+  it('never leaves out more than two fifths, and nothing in the middle', async () => {
+    expect(await steadySteps([9, 9, 9, 9, 9, 9, 9, 9, 1, 1, 1])).toMatchObject({ from: 6, count: 6 });
+    const evaluated = [9000, ...Array.from({ length: 20 }, (_, i) => (i === 10 ? 8000 : 1000 + (i % 3)))];
+    expect(await steadySteps(evaluated)).toMatchObject({ count: 20, median_ms: 1001, max_ms: 8000 });
+    expect((await steadySteps(evaluated))!.spread_ms).toBeLessThan(2);
   });
 
-  it('is none without a second time', () => {
-    for (const times of [[], [1000], [null, null, 1000], [1000, null]]) expect(steadySteps(timed(times))).toBeNull();
+  it('is none without a second time', async () => {
+    for (const times of [[], [1000], [null, null, 1000], [1000, null]]) expect(await steadySteps(times)).toBeNull();
   });
 
-  it('has a spread that majorities cannot hide', () => {
-    expect(spread([700, 700, 700, 700, 700, 700, 1500, 1500, 1500, 1500, 1500])).toBeGreaterThan(300);
-    expect(spread([1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 9000])).toBe(0);
-    expect([median([3, 1, 2]), median([4, 1, 2, 3]), spread([5])]).toEqual([2, 2.5, 0]);
+  it('has a spread that majorities cannot hide', async () => {
+    const spread = async (...times: number[]) => (await steadySteps([1, ...times]))!.spread_ms;
+    expect(await spread(700, 700, 700, 700, 700, 700, 1500, 1500, 1500, 1500, 1500)).toBeGreaterThan(300);
+    expect(await spread(1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 9000)).toBe(0);
+    expect([median([3, 1, 2]), median([4, 1, 2, 3]), await spread(5)]).toEqual([2, 2.5, 0]);
   });
 });
 
@@ -143,7 +148,7 @@ describe('noise', () => {
   });
 
   /** Runs of 60 iterations as real ones are: single long steps, and a pace of their own. */
-  function realistic(
+  async function realistic(
     seed: number,
     scale: number,
     { step, run, alike = 0 }: Record<'step' | 'run', number> & { alike?: number },
@@ -163,15 +168,17 @@ describe('noise', () => {
       const spike = uniform() < 0.03 ? 1 + 1.5 * uniform() : 1;
       return pace * (1 + step * off) * spike * (i === 0 ? 8 : 1);
     });
-    return { ...empty(), steps: steadySteps(timed(times)) };
+    return { ...empty(), steps: await steadySteps(times) };
   }
 
   it('finds 5 % of step time with one golden run, and nothing where there is nothing', async () => {
     const count = async (scale: number, noise: Parameters<typeof realistic>[2], goldens = 1): Promise<number> => {
-      const sides = Array.from({ length: 200 }, (_, i) => ({
-        golden: Array.from({ length: goldens }, (_, k) => realistic(100 * i + k + 1, 1, noise)),
-        current: [realistic(100 * i + 99, scale, noise)],
-      }));
+      const sides: Sides[] = [];
+      for (let i = 0; i < 200; i += 1) {
+        const golden: Measurement[] = [];
+        for (let k = 0; k < goldens; k += 1) golden.push(await realistic(100 * i + k + 1, 1, noise));
+        sides.push({ golden, current: [await realistic(100 * i + 99, scale, noise)] });
+      }
       const checks = await judgeEach(rules, sides, { tolerances: {}, sameLayout: false });
       return checks.filter((ofOne) => ofOne.some(({ name, status }) => name === 'step_time' && status === 'regression'))
         .length;
@@ -186,8 +193,8 @@ describe('noise', () => {
 
   it('states the least change beyond noise: larger with one golden run than with six', async () => {
     const sides = {
-      golden: [realistic(1, 1, { step: 0.01, run: 0.004 })],
-      current: [realistic(2, 1, { step: 0.01, run: 0.004 })],
+      golden: [await realistic(1, 1, { step: 0.01, run: 0.004 })],
+      current: [await realistic(2, 1, { step: 0.01, run: 0.004 })],
     };
     const [checks] = await judgeEach(rules, [sides], { tolerances: {}, sameLayout: false });
     const { detectable, detectable_repeated } = checks!.find(({ name }) => name === 'step_time')!;

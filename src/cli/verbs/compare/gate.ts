@@ -66,7 +66,7 @@ export const verb = defineVerb({
     const warned = given.warn ?? [];
     if (!update && !existsSync(file))
       throw new MbfError('MBF1003', 'no such baseline; --update writes one from these runs', { file });
-    const golden = existsSync(file) ? readBaseline(file, update && force) : undefined;
+    const golden = existsSync(file) ? await readBaseline(file, update && force) : undefined;
     if (update && golden !== undefined && golden.upstream !== null && !force)
       throw new MbfError('MBF2801', 'golden values of an upstream project; --update would replace them', { file });
     const sides: MeasuredRuns[] = [];
@@ -131,9 +131,9 @@ function warnedMetrics(text: string, name: string): readonly string[] {
 }
 
 /** Undefined where it is damaged and will be replaced. */
-function readBaseline(file: string, isReplaced: boolean): MeasuredRuns | undefined {
+async function readBaseline(file: string, isReplaced: boolean): Promise<MeasuredRuns | undefined> {
   try {
-    return goldenDocumentFile(file);
+    return await goldenDocumentFile(file);
   } catch (error) {
     if (isReplaced && error instanceof MbfError && error.code === 'MBF2801') return undefined;
     throw error;

@@ -55,10 +55,11 @@ const list = defineVerb({
   examples: ['golden list', 'golden list --json'],
   async ask(_, session) {
     const rows = await session.inStore('read', (store) => readGoldenRows(store));
-    const goldens = [...new Set(rows.map(({ name }) => name))].map((name): NamedGolden => {
+    const goldens: NamedGolden[] = [];
+    for (const name of new Set(rows.map((row) => row.name))) {
       const ownRows = rows.filter((row) => row.name === name);
-      return { name, addedAt: ownRows.at(-1)!.added_at, runs: ofGoldenRows(name, ownRows).runs };
-    });
+      goldens.push({ name, addedAt: ownRows.at(-1)!.added_at, runs: (await ofGoldenRows(name, ownRows)).runs });
+    }
     return describeGoldenList(session.db, goldens);
   },
   render: goldenListText,
@@ -117,7 +118,7 @@ const imported = defineVerb({
     'golden import golden_values_dev_dgx_h100.json --name mlm-7b',
   ],
   async ask({ file, name: asked, replace }, session) {
-    const measured = goldenDocumentFile(file);
+    const measured = await goldenDocumentFile(file);
     const name = asked ?? measured.name;
     checkName(name);
     return keep(name, newRuns(measured, file), replace, session);
