@@ -82,7 +82,8 @@ failure AS (
   UNION ALL
   SELECT run_id, rank, device, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, incident_id FROM alone),
 joined AS (
-  SELECT run.name AS run, run.run_id, failure.rank, failure.device, CASE WHEN failure.snapshot_id IS NULL THEN message.attempt END AS attempt,
+  SELECT run.name AS run, run.run_id, failure.rank, failure.device,
+    CASE WHEN failure.snapshot_id IS NULL THEN message.attempt END AS attempt,
     message.kind, failure.snapshot_id, failure.snapshot_path, failure.seq, failure.is_last, failure.incident_id,
     message.path AS message_path, message.line AS message_line,
     coalesce(failure.requested_bytes, message.requested_bytes) AS requested_bytes,

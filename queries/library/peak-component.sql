@@ -15,7 +15,8 @@
 -- @why    The lifetimes that contain the peak; labels are joined to sums, which are few. Runs and ranks are joined before the sums: with
 --         1,024 ranks, DuckDB 1.5 takes minutes the other way round.
 WITH live AS (
-  SELECT run.name AS run, run.run_id, snapshot.rank, life.snapshot_id, life.device, coalesce(history.peak_active_seq, -1) AS peak_seq, life.label,
+  SELECT run.name AS run, run.run_id, snapshot.rank, life.snapshot_id, life.device, coalesce(history.peak_active_seq, -1) AS peak_seq,
+    life.label,
     sum(life.actual_bytes) AS bytes, count(*) AS blocks
   FROM derived_history AS history
   JOIN block_life AS life ON life.snapshot_id = history.snapshot_id AND life.device = history.device

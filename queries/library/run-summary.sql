@@ -24,10 +24,11 @@ WITH of_ranks AS (
   FROM rank_summary GROUP BY run_id),
 steps AS (SELECT run_id, count(DISTINCT iteration) AS iterations, max(iteration) AS last_iteration FROM iteration GROUP BY run_id)
 SELECT
-  run.name AS run, run.run_id, run.label, run.commit_sha, coalesce(of_ranks.ranks, 0) AS ranks, coalesce(of_ranks.snapshots, 0)::BIGINT  AS snapshots,
+  run.name AS run, run.run_id, run.label, run.commit_sha, coalesce(of_ranks.ranks, 0) AS ranks,
+  coalesce(of_ranks.snapshots, 0)::BIGINT AS snapshots,
   coalesce(steps.iterations, 0) AS iterations, steps.last_iteration, of_ranks.peak_active AS peak_active_bytes, of_ranks.peak_rank,
   of_ranks.allocated AS printed_peak_allocated_bytes, of_ranks.reserved AS printed_peak_reserved_bytes,
-  coalesce(of_ranks.traced_ooms, 0)::BIGINT  AS traced_ooms, coalesce(of_ranks.printed_ooms, 0)::BIGINT  AS printed_ooms
+  coalesce(of_ranks.traced_ooms, 0)::BIGINT AS traced_ooms, coalesce(of_ranks.printed_ooms, 0)::BIGINT AS printed_ooms
 FROM run
 LEFT JOIN of_ranks ON of_ranks.run_id = run.run_id
 LEFT JOIN steps ON steps.run_id = run.run_id

@@ -310,7 +310,7 @@ CREATE TABLE evidence (
   parameters VARCHAR -- JSON: of the query
 );
 
--- What diagnose says of a run, without evidence: codes and figures as JSON, from which screens are made
+-- What diagnose prints of a run, without evidence: codes and figures as JSON, from which screens are made
 CREATE TABLE diagnosis (
   run_id INTEGER NOT NULL, -- the run
   part VARCHAR NOT NULL, -- run, circumstances (what advice is based on) or verdict

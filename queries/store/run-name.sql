@@ -2,5 +2,5 @@
 -- @title  The name of a run
 -- @param  run_id INTEGER
 -- @col    name   VARCHAR
--- @why    Rows of public tables have it beside the number.
+-- @why    Rows of public tables have the name and the number.
 SELECT name FROM run WHERE run_id = $run_id LIMIT 1

@@ -1,5 +1,5 @@
 -- @name   verdict.diagnosis
--- @title  What diagnose says of a run, without evidence
+-- @title  What diagnose prints of a run, without evidence
 -- @param  run_id   INTEGER
 -- @col    part     VARCHAR  run, situation or verdict
 -- @col    number   INTEGER  of the verdict, as printed, from 1; else 0

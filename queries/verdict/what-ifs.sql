@@ -19,7 +19,8 @@
 -- @col    robust                    BOOLEAN
 -- @col    note                      VARCHAR?
 -- @why    Part of a traced failure's verdict.
-SELECT failure, setting, capacity_bytes, outcome, peak_reserved_bytes, peak_reserved_least_bytes, peak_reserved_most_bytes, peak_active_bytes, headroom_bytes,
+SELECT failure, setting, capacity_bytes, outcome, peak_reserved_bytes, peak_reserved_least_bytes, peak_reserved_most_bytes,
+  peak_active_bytes, headroom_bytes,
   driver_calls, bound, unused_at_peak_bytes, retries, short_bytes, oom_seq, robust, note
 FROM oom_what_if
 WHERE run_id = $run_id

@@ -1,6 +1,6 @@
 /**
- * Opening stores for verbs. What an ingest concludes is there already, unless it was killed or made by other rules: then
- * it is derived now, once.
+ * Opening stores for verbs. What an ingest concludes is there already, unless it was killed or had other rules: then it
+ * is derived now, once.
  */
 import { RULES_VERSION } from '../attribution/rules-version.js';
 import { openStore as open, type WaitingOptions } from '../ingest/store-to-open.js';
@@ -9,8 +9,8 @@ import { MbfError } from '../model/errors.js';
 import type { Store } from '../store/store.js';
 
 /**
- * As `openStore` of `src/store/open-store.ts`. Reading waits a little for a writer to finish. For a store that cannot be
- * written, what is missing is derived into TEMP tables.
+ * As `openStore` of `src/store/open-store.ts`. Reading waits a little for a writer to finish. What a store lacks that
+ * cannot be written is derived into TEMP tables.
  */
 export async function openStore(path: string, options: WaitingOptions): Promise<Store> {
   const store = await open(path, options);

@@ -50,7 +50,7 @@ export const STEPS: readonly Step[] = [
   ruled('run_summary'),
 ];
 
-/** Tables that a TEMP one can stand for: a label is a column of the blocks, which are too many to copy. */
+/** Tables that a TEMP one can replace: a label is a column of the blocks, which are too many to copy. */
 const CONCLUDED = STEPS.slice(1).flatMap(({ tables }) => tables);
 
 /** Before anything of runs is written anew: no conclusion outlives what it was drawn from. In a transaction. */

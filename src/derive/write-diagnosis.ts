@@ -1,4 +1,4 @@
-/** What `diagnose` says of a run: one verdict for every device that ran out, or the statement that none did. */
+/** What `diagnose` prints of a run: one verdict for every device that ran out, or the statement that none did. */
 
 import { pushAll } from '../model/lists.js';
 import type { CaughtOoms, RunState } from '../model/run-state.js';
@@ -30,7 +30,7 @@ import { describeRanks } from './verdict/ranks.js';
 import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './verdict/traced-ooms.js';
 import { readReplays } from './verdict/write-replays.js';
 
-/** Replaces what is concluded about a run: its verdicts with their evidence, and what a reader wants to know besides. */
+/** Replaces what is concluded about a run: its verdicts with their evidence, and what else a reader wants to know. */
 export async function writeDiagnosis(store: Store, runId: number, capacityBytes?: number): Promise<void> {
   const { diagnosis, failures } = await conclude(store, runId, capacityBytes);
   const circumstances = await readCircumstances(store, runId, diagnosis.verdicts[0], capacityBytes ?? null);

@@ -161,7 +161,7 @@ async function openForReading(file: string, options: OpenStoreOptions): Promise<
   try {
     close(await openForWriting(file, options));
   } catch (error) {
-    // It is on a read-only disk, or somebody else's: its library and what it concluded are not used.
+    // On a read-only disk, or owned by another user: its library and its derived tables are not used.
     if (!(error instanceof MbfError && error.code === 'MBF3005')) throw error;
     return { ...(await connect(file, options, 'read')), hasLibrary: false };
   }

@@ -11,8 +11,8 @@
  *
  * Topics that begin with `_` are private: only other queries use them.
  *
- * The files of `queries/library/` define objects of the store that any client can use, and have `-- @kind view`, `macro`
- * or `table` besides. The parameters of a macro are names, without `$`, in order. A table is filled by its statement when
+ * The files of `queries/library/` define objects of the store that any client can use, with `-- @kind view`, `macro` or
+ * `table`. The parameters of a macro are names, without `$`, in order. A table is filled by its statement whenever
  * a run is derived (`src/derive`), and the statement is the view `rule_NAME`; it has a column run_id.
  */
 import { PARAMETER_TYPES } from './to-duckdb.js';

@@ -18,7 +18,7 @@ import type { Store } from '../../store/store.js';
 import { type Answer, describeAnswer, type StepDraft } from './describe-answers.js';
 import type { EvidenceLog, OomFacts } from './facts.js';
 
-/** A failure's row of `rule_verdict` and its rows of `cause_test`; these are empty where the kind of the line decides. */
+/** A failure's row of `rule_verdict` and its rows of `cause_test`; none of these where the kind of the line decides. */
 export interface Judged
   extends Omit<QueryRow<'verdict.of_run'>, 'cause' | 'detail' | 'confidence' | 'basis' | 'capture'> {
   readonly basis: VerdictBasis;

@@ -32,13 +32,13 @@ export async function insertReplays(store: Store, runId: number, replayed: reado
   const whatIfs: Record<string, CellValue>[] = [];
   for (const { failure, counterfactual: answer } of replayed) {
     const key = { run_id: runId, failure };
-    const others = answer.rows.filter((row) => row.setting !== 'recorded');
+    const counterfactuals = answer.rows.filter((row) => row.setting !== 'recorded');
     rows.push({
       ...key,
       ...answer.replay,
-      is_on: others.some((row) => row.setting === 'expandable_segments:True'),
-      is_served: others.length > 0 && others.every((row) => row.outcome === 'fits'),
-      is_robust: others.every((row) => row.robust),
+      is_on: counterfactuals.some((row) => row.setting === 'expandable_segments:True'),
+      is_served: counterfactuals.length > 0 && counterfactuals.every((row) => row.outcome === 'fits'),
+      is_robust: counterfactuals.every((row) => row.robust),
     });
     for (const [position, row] of answer.rows.entries()) whatIfs.push({ ...key, position, ...row });
   }
