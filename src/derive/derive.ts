@@ -80,11 +80,13 @@ export async function deriveTemporarily(
   for (const { run } of STEPS.slice(1)) await run(store, runIds, options);
 }
 
-/** Without a snapshot the rules, which take time to load, are not needed. */
+/** The rules of labels take time to load: with the first snapshot, while it is decoded. */
+export const loadLabels = () => import('./attribution/label-run.js');
+
 async function labelRuns(store: Store, runIds: readonly number[], { seen }: DeriveOptions): Promise<void> {
   for (const runId of runIds) {
     if ((await store.one('attribution.devices', { run_id: runId })) === undefined) continue;
-    const { labelRun } = await import('./attribution/label-run.js');
+    const { labelRun } = await loadLabels();
     await labelRun(store, runId, seen);
   }
 }

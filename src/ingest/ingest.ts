@@ -9,7 +9,7 @@
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PARSERS } from '../../parsers/index.js';
-import { derive, forgetRuns } from '../derive/derive.js';
+import { derive, forgetRuns, loadLabels } from '../derive/derive.js';
 import { MbfError } from '../model/errors.js';
 import { getOrAdd } from '../model/group-by.js';
 import { maxOf, pushAll } from '../model/lists.js';
@@ -456,11 +456,7 @@ class Session {
 
   private async seenSnapshot(snapshotId: number): Promise<SeenSnapshot | undefined> {
     if (this.options.rowsOnly === true) return undefined;
-    // What labels need is loaded while the snapshot is decoded.
-    const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([
-      import('./write/seen-blocks.js'),
-      import('../derive/attribution/label-run.js'),
-    ]);
+    const [{ SeenBlocks, SeenSnapshot }] = await Promise.all([import('./write/seen-blocks.js'), loadLabels()]);
     this.seen ??= new SeenBlocks();
     this.seen.forget(snapshotId);
     return new SeenSnapshot(this.seen, snapshotId);

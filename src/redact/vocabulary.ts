@@ -43,6 +43,9 @@ export function wordsOf(text: string): string[] {
   return text.match(WORD) ?? [];
 }
 
+/** Examples of secrets look like names, and what lines and files are recognised by has parts of words, and names. */
+const NOT_PUBLIC = /^(?:secrets|log-formats\/.*|log-prefixes|inputs\/(?!system-metrics).*)$/;
+
 let built: Vocabulary | undefined;
 
 export function vocabulary(): Vocabulary {
@@ -68,8 +71,7 @@ function build(): Vocabulary {
         take(item, isRule);
       }
   };
-  // The examples of secrets look like names.
-  for (const name of dataNames()) if (name !== 'secrets') take(loadData(name), name.startsWith('attribution/'));
+  for (const name of dataNames()) if (!NOT_PUBLIC.test(name)) take(loadData(name), name.startsWith('attribution/'));
   return {
     words,
     literals: [...literals].sort((a, b) => b.length - a.length),

@@ -161,8 +161,8 @@ async function openForReading(file: string, options: OpenStoreOptions): Promise<
   try {
     close(await openForWriting(file, options));
   } catch (error) {
-    // On a read-only disk, or owned by another user: its library and its derived tables are not used.
-    if (!(error instanceof MbfError && error.code === 'MBF3005')) throw error;
+    // On a read-only disk, or being read by another process: its library and its derived tables are not used.
+    if (!(error instanceof MbfError && /^MBF300[15]$/.test(error.code))) throw error;
     return { ...(await connect(file, options, 'read')), hasLibrary: false };
   }
   return connect(file, options, 'read');

@@ -23,7 +23,8 @@ export async function diagnose(
     await deriveTemporarily(store, [runId], { capacityBytes });
     stored = (await readDiagnosis(store, runId))!;
   }
-  const diagnosis = { run, ...stored, failed_sources: failedSources, advice: null };
+  const { pinned_host_memory, ...rest } = stored;
+  const diagnosis = { run, ...rest, failed_sources: failedSources, advice: null, pinned_host_memory };
   if (advises !== true) return diagnosis;
   // All rules of advice are loaded with the first question that needs them.
   const { shortAdvice } = await import('./advise-run.js');
