@@ -3,9 +3,9 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @col    bytes       HUGEINT? actual sizes
+-- @col    bytes       BIGINT? actual sizes
 -- @col    blocks      BIGINT
--- @col    requested   HUGEINT? requested bytes, where they were recorded
+-- @col    requested   BIGINT? requested bytes, where they were recorded
 -- @col    stack_id    INTEGER?
 -- @col    stack_origin VARCHAR free_event: only the stack of the free is known
 -- @col    frames      VARCHAR? the four innermost of Python; of a stack without any, the four innermost

@@ -8,7 +8,7 @@
 -- @col    nth        INTEGER  number of the range, from 0
 -- @col    moment_seq INTEGER? entry after which most is live in the range; the first of them
 -- @col    component  VARCHAR?
--- @col    bytes      HUGEINT  actual sizes
+-- @col    bytes      BIGINT  actual sizes
 -- @why    One pass: changes are summed by range, before and after its largest total, so that no range reads all lifetimes. The first range
 --         includes the state before its first entry. A range without entries (0,,500) has the state at the end of the one before it.
 WITH given AS (
@@ -51,7 +51,7 @@ running AS (
   SELECT cell.nth, cell.component, sum(of_component.bytes) OVER (PARTITION BY cell.component ORDER BY cell.nth) AS bytes
   FROM cell
   LEFT JOIN of_component ON of_component.nth = cell.nth AND of_component.component IS NOT DISTINCT FROM cell.component)
-SELECT running.nth, moment.seq AS moment_seq, running.component, running.bytes::HUGEINT AS bytes
+SELECT running.nth, moment.seq AS moment_seq, running.component, running.bytes::BIGINT AS bytes
 FROM running
 LEFT JOIN moment ON moment.nth = running.nth
 WHERE running.bytes <> 0

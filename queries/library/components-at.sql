@@ -10,13 +10,13 @@
 -- @col    known_by        VARCHAR?
 -- @col    confidence      VARCHAR?
 -- @col    rules           VARCHAR?  ids, separated by blanks
--- @col    bytes           HUGEINT   actual sizes
--- @col    requested_bytes HUGEINT?  NULL: not known of all of the blocks
+-- @col    bytes           BIGINT   actual sizes
+-- @col    requested_bytes BIGINT?  NULL: not known of all of the blocks
 -- @col    blocks          BIGINT
 -- @why    The sum over all rows is that of live_at.
 SELECT
-  label.component, label.sub_component, label.phase, label.known_by, label.confidence, label.rules, sum(live.actual_bytes) AS bytes,
-  CASE WHEN count(live.requested_bytes) = count(*) THEN sum(live.requested_bytes) END AS requested_bytes, count(*) AS blocks
+  label.component, label.sub_component, label.phase, label.known_by, label.confidence, label.rules, sum(live.actual_bytes)::BIGINT AS bytes,
+  CASE WHEN count(live.requested_bytes) = count(*) THEN sum(live.requested_bytes)::BIGINT END AS requested_bytes, count(*) AS blocks
 FROM live_at(snapshot_key, device_no, at_seq) AS live
 LEFT JOIN label ON label.snapshot_id = snapshot_key AND label.device = device_no AND label.label = live.label
 GROUP BY ALL

@@ -10,19 +10,20 @@
 -- @col    stream        BIGINT?
 -- @col    is_expandable UTINYINT
 -- @col    segments      BIGINT
--- @col    reserved_bytes HUGEINT
--- @col    live_bytes    HUGEINT
--- @col    live_blocks   HUGEINT
--- @col    pending_bytes HUGEINT  of the live bytes freed, and still used by a stream
--- @col    free_bytes    HUGEINT
+-- @col    reserved_bytes BIGINT
+-- @col    live_bytes    BIGINT
+-- @col    live_blocks   BIGINT
+-- @col    pending_bytes BIGINT  of the live bytes freed, and still used by a stream
+-- @col    free_bytes    BIGINT
 -- @col    largest_free_bytes BIGINT?
 -- @col    first_address UBIGINT  lowest of its segments
 -- @why    What one request can and cannot use. The sums over all rows are reserved, live and free memory of the device.
 SELECT
   segment.pool, coalesce('(' || pool.pool_id_a || ',' || pool.pool_id_b || ')', 'unknown') AS pool_id, segment.segment_type, segment.stream,
-  segment.is_expandable, count(*) AS segments, sum(segment.total_bytes) AS reserved_bytes, sum(segment.live_bytes) AS live_bytes,
-  sum(segment.live_blocks) AS live_blocks, sum(segment.pending_bytes) AS pending_bytes,
-  sum(segment.total_bytes - segment.live_bytes) AS free_bytes, nullif(max(segment.largest_free_bytes), 0) AS largest_free_bytes,
+  segment.is_expandable, count(*) AS segments, sum(segment.total_bytes)::BIGINT AS reserved_bytes,
+  sum(segment.live_bytes)::BIGINT AS live_bytes,
+  sum(segment.live_blocks)::BIGINT AS live_blocks, sum(segment.pending_bytes)::BIGINT AS pending_bytes,
+  sum(segment.total_bytes - segment.live_bytes)::BIGINT AS free_bytes, nullif(max(segment.largest_free_bytes), 0) AS largest_free_bytes,
   min(segment.address) AS first_address
 FROM segment_sums_at(snapshot_key, device_no, at_seq) AS segment
 LEFT JOIN snapshot_pool AS pool ON pool.snapshot_id = snapshot_key AND pool.pool = segment.pool

@@ -7,9 +7,9 @@
 -- @col    site         VARCHAR?  function and file:line; NULL: no stack, or one without frames
 -- @col    has_stack    BOOLEAN
 -- @col    stack_origin VARCHAR   free_event: the site of the free, where the allocation is outside the trace; none: no stack
--- @col    bytes        HUGEINT   actual sizes
--- @col    blocks       HUGEINT
+-- @col    bytes        BIGINT   actual sizes
+-- @col    blocks       BIGINT
 -- @why    What peak_site is at the peak, at any moment.
-SELECT site, stack_id IS NOT NULL AS has_stack, stack_origin, sum(bytes) AS bytes, sum(blocks) AS blocks
+SELECT site, stack_id IS NOT NULL AS has_stack, stack_origin, sum(bytes)::BIGINT AS bytes, sum(blocks)::BIGINT AS blocks
 FROM stacks_at(snapshot_key, device_no, at_seq) AS stacks
 GROUP BY site, stack_id IS NOT NULL, stack_origin

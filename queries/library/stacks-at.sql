@@ -7,12 +7,13 @@
 -- @col    stack_id     INTEGER?  NULL: no stack was recorded
 -- @col    stack_origin VARCHAR   free_event: the stack of the free, where the allocation is outside the trace; none: no stack
 -- @col    site         VARCHAR?  function and file:line; NULL: no stack, or one without frames
--- @col    bytes        HUGEINT   actual sizes
+-- @col    bytes        BIGINT   actual sizes
 -- @col    blocks       BIGINT
--- @col    requested_bytes HUGEINT?  where they were recorded
+-- @col    requested_bytes BIGINT?  where they were recorded
 -- @why    The rows are as many as there are stacks, not as there are blocks. Names are joined to the sums.
 WITH stack_sum AS (
-  SELECT live.stack_id, live.stack_origin, sum(live.actual_bytes) AS bytes, count(*) AS blocks, sum(live.requested_bytes) AS requested
+  SELECT live.stack_id, live.stack_origin, sum(live.actual_bytes)::BIGINT AS bytes, count(*) AS blocks,
+    sum(live.requested_bytes)::BIGINT AS requested
   FROM live_at(snapshot_key, device_no, at_seq) AS live
   GROUP BY live.stack_id, live.stack_origin)
 SELECT

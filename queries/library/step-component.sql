@@ -9,7 +9,7 @@
 -- @col    step          BIGINT    as its annotation numbers it
 -- @col    end_seq       INTEGER   last entry of the step
 -- @col    component     VARCHAR?
--- @col    bytes         HUGEINT   actual sizes
+-- @col    bytes         BIGINT   actual sizes
 -- @col    blocks        BIGINT
 -- @why    What accumulates is live at the end of every step, and more after each. Steps without entries are left out.
 WITH live AS (
@@ -23,7 +23,7 @@ WITH live AS (
   GROUP BY ALL)
 SELECT
   live.run, live.rank, live.snapshot_id, live.device, live.ordinal, live.step, live.end_seq, label.component,
-  sum(live.bytes)::HUGEINT AS bytes, sum(live.blocks)::BIGINT AS blocks
+  sum(live.bytes)::BIGINT AS bytes, sum(live.blocks)::BIGINT AS blocks
 FROM live
 LEFT JOIN label ON label.snapshot_id = live.snapshot_id AND label.device = live.device AND label.label = live.label
 GROUP BY ALL

@@ -6,9 +6,9 @@
 -- @param  after_seq    INTEGER  the first row; -1 = before the first entry
 -- @param  until_seq    INTEGER  the last entry
 -- @col    seq             INTEGER
--- @col    allocated_bytes HUGEINT  actual sizes
--- @col    active_bytes    HUGEINT  with blocks whose free is pending
--- @col    reserved_bytes  HUGEINT  segments
+-- @col    allocated_bytes BIGINT  actual sizes
+-- @col    active_bytes    BIGINT  with blocks whose free is pending
+-- @col    reserved_bytes  BIGINT  segments
 -- @why    Running sums over the ends of lifetimes, from the state after the first entry.
 WITH change AS (
   SELECT after_seq AS seq, sum(actual_bytes) FILTER (pending_seq > after_seq) AS allocated, sum(actual_bytes) AS active, 0 AS reserved
@@ -28,7 +28,7 @@ WITH change AS (
   FROM segment_life WHERE snapshot_id = snapshot_key AND device = device_no AND to_seq > after_seq AND to_seq <= until_seq),
 entry AS (SELECT seq, sum(allocated) AS allocated, sum(active) AS active, sum(reserved) AS reserved FROM change GROUP BY seq)
 SELECT
-  seq, (sum(allocated) OVER entries)::HUGEINT AS allocated_bytes, (sum(active) OVER entries)::HUGEINT AS active_bytes,
-  (sum(reserved) OVER entries)::HUGEINT AS reserved_bytes
+  seq, (sum(allocated) OVER entries)::BIGINT AS allocated_bytes, (sum(active) OVER entries)::BIGINT AS active_bytes,
+  (sum(reserved) OVER entries)::BIGINT AS reserved_bytes
 FROM entry
 WINDOW entries AS (ORDER BY seq ROWS UNBOUNDED PRECEDING)

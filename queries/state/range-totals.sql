@@ -5,9 +5,9 @@
 -- @param  firsts VARCHAR  first entries, ascending and disjoint: 1,5
 -- @param  lasts  VARCHAR  last entries, in the same order
 -- @col    nth               INTEGER
--- @col    peak_active_bytes HUGEINT
+-- @col    peak_active_bytes BIGINT
 -- @col    peak_active_seq   INTEGER  the first entry of the range after which it holds
--- @col    end_active_bytes  HUGEINT
+-- @col    end_active_bytes  BIGINT
 -- @why    Steps are such ranges. A total holds from the entry that changes it until the next one does.
 WITH range AS (
   SELECT unnest(range(0, len(string_split($firsts, ',')::INTEGER[])))::INTEGER AS nth,

@@ -22,14 +22,14 @@ interface Step {
   readonly run: (store: Store, runIds: readonly number[], options: DeriveOptions) => Promise<void>;
 }
 
-/** A table of `queries/library/`, by its rule. */
-const ruled = (table: string): Step => ({
+/** A table of `queries/library/`, by its rule; `from`: a table without whose rows it has none, and is not planned. */
+const ruled = (table: string, from?: string): Step => ({
   tables: [table],
-  run: (store, runIds) => store.transaction(() => store.deriveTable(table, runIds)),
+  run: (store, runIds) => store.transaction(() => store.deriveTable(table, runIds, from)),
 });
 
 /** What decides between causes, from the facts. */
-const CAUSES = [ruled('oom_sum'), ruled('oom_part'), ruled('cause_test')];
+const CAUSES = ['oom_sum', 'oom_part', 'cause_test'].map((table) => ruled(table, 'oom_fact'));
 
 /** Later steps read the tables of earlier ones. */
 export const STEPS: readonly Step[] = [

@@ -277,10 +277,14 @@ export class Store {
     if (name !== undefined) await this.insertQuery(`temp.${table}`, name, ...params);
   }
 
-  /** Replaces the rows of some runs in a table of the library (`@kind table`) by those of its rule. */
-  async deriveTable(name: string, runIds: readonly number[]): Promise<void> {
+  /**
+   * Replaces the rows of some runs in a table of the library (`@kind table`) by those of its rule. `from`: a table that
+   * has a row of them, or they have none.
+   */
+  async deriveTable(name: string, runIds: readonly number[], from?: string): Promise<void> {
     const runs = `run_id IN (${runIds.join(', ')})`;
     await this.run(`DELETE FROM ${name} WHERE ${runs}`);
+    if (from !== undefined && (await this.select(`SELECT 1 FROM ${from} WHERE ${runs} LIMIT 1`)).length === 0) return;
     const rule = composedQuery(`library.${name}`);
     await this.run(`INSERT INTO ${name} BY NAME SELECT * FROM (\n${rule}\n) AS ruled WHERE ${runs}`);
   }
