@@ -64,7 +64,8 @@ function rowOf({ kind, about, numbers, names, items, place, lines, query }: Evid
   return {
     code: kind,
     about,
-    numbers,
+    // JSON has neither NaN nor infinities.
+    numbers: Object.fromEntries(Object.entries(numbers).filter(([, value]) => Number.isFinite(value))),
     names,
     items: items === undefined ? null : JSON.stringify(items),
     path: shown.path,

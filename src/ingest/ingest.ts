@@ -379,7 +379,7 @@ class Session {
     const source = await this.writing(run, async (): Promise<IngestSource> => {
       if (oldId !== undefined) await removeSource(store, oldId, { keepsRaw: isNsys });
       // A killed ingest must not leave what was concluded without this file.
-      if (!this.forgotten.has(run.runId)) await forgetRuns(store, [run.runId]);
+      if (run.isStored && !this.forgotten.has(run.runId)) await forgetRuns(store, [run.runId]);
       const sourceId = await this.nextId('source', 'source_id');
       const incidents: IncidentRow[] = [];
       const texts =
