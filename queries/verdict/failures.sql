@@ -5,20 +5,16 @@
 -- @col    rank       INTEGER?
 -- @col    device     INTEGER?
 -- @col    snapshot_id INTEGER?
--- @col    kind       VARCHAR? of the message
 -- @col    text       VARCHAR?
 -- @col    message_path VARCHAR?
 -- @col    message_line BIGINT?
 -- @col    site       VARCHAR? of the request, in a trace
 -- @col    request_bytes BIGINT?
--- @col    least_request_bytes BIGINT
 -- @col    segment_request_bytes BIGINT?
 -- @col    reserved_bytes BIGINT?
 -- @col    reserved_precision_bytes BIGINT?
 -- @col    allocated_bytes BIGINT?
 -- @col    allocated_precision_bytes BIGINT?
--- @col    pending_bytes BIGINT?
--- @col    freed_by_wait_bytes BIGINT?
 -- @col    device_free_bytes BIGINT?
 -- @col    device_free_precision_bytes BIGINT?
 -- @col    total_bytes BIGINT?
@@ -30,62 +26,44 @@
 -- @col    other_processes_precision_bytes BIGINT
 -- @col    impossible VARCHAR[] printed figures that the rest of the message contradicts
 -- @col    allowed_bytes BIGINT?
--- @col    allowed_precision_bytes BIGINT?
 -- @col    private_free_bytes BIGINT?
--- @col    private_free_precision_bytes BIGINT?
--- @col    oversize_slack_bytes BIGINT?
--- @col    rounding_waste_bytes BIGINT?
+-- @col    walk_is_exact BOOLEAN? NULL without a trace
 -- @col    is_expandable BOOLEAN?
--- @col    max_split_bytes BIGINT?
 -- @col    has_trace  BOOLEAN
 -- @col    steps_by   VARCHAR? NULL: nothing marks steps
--- @col    trace_is_whole BOOLEAN?
 -- @col    has_earlier_states BOOLEAN?
--- @col    repeated_bytes BIGINT?
 -- @col    trace_activity VARCHAR?
 -- @col    activity_bytes BIGINT?
--- @col    copied_bytes BIGINT?
--- @col    growth_samples INTEGER?
 -- @col    growth_first_iteration BIGINT?
 -- @col    growth_last_iteration BIGINT?
 -- @col    growth_first_bytes BIGINT?
 -- @col    growth_last_bytes BIGINT?
--- @col    growth_late_bytes BIGINT?
 -- @col    growth_bytes_per_iteration DOUBLE?
 -- @col    growth_r2  DOUBLE?
 -- @col    growth_path VARCHAR?
 -- @col    run_activity VARCHAR?
 -- @col    completed_steps BIGINT?
--- @col    highest_bytes BIGINT?
--- @col    stage      INTEGER?
--- @col    stages     INTEGER?
--- @col    own_stage_bytes BIGINT?
 -- @col    own_stage_rank INTEGER?
 -- @col    next_stage INTEGER?
--- @col    next_stage_bytes BIGINT?
 -- @col    next_stage_rank INTEGER?
--- @col    only_this_stage BOOLEAN
--- @col    several_replicas BOOLEAN
 -- @col    lines_path VARCHAR?
 -- @col    lines_line BIGINT?
 -- @col    early_first_iteration BIGINT?
 -- @col    early_second_iteration BIGINT?
 -- @col    early_last_iteration BIGINT?
--- @col    early_bytes_per_iteration DOUBLE?
 -- @col    early_peak_bytes BIGINT?
 -- @col    early_path VARCHAR?
 -- @col    early_line BIGINT?
--- @col    failed_alone BOOLEAN?
 -- @col    other_ranks INTEGER?
 -- @col    others_reserved_bytes BIGINT?
 -- @col    others_reserved_rank INTEGER?
 -- @col    others_reserved_path VARCHAR?
 -- @col    others_reserved_line BIGINT?
--- @col    own_reserved_bytes BIGINT?
--- @col    has_environment BOOLEAN
 -- @col    projected_bytes BIGINT?
 -- @col    alike_share DOUBLE?
--- @col    limit_bytes BIGINT?
+-- @col    live_bytes BIGINT? allocated and pending
+-- @col    limit_bytes BIGINT? what the process could have
+-- @col    short_bytes BIGINT? live and asked beyond the limit
 -- @col    step_outcome VARCHAR?
 -- @col    stack_id INTEGER? of the request in the trace
 -- @col    frames VARCHAR? JSON: of the message's traceback, innermost first
@@ -110,25 +88,19 @@ WITH
       AND (value.bytes = failed.request_bytes OR other.grammar = 'python.traceback_cut')
     ORDER BY failed.run_id, failed.failure, value.bytes IS NULL, other.line)
 SELECT
-  fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.kind, fact.text, source.display_path AS message_path,
-  incident.line AS message_line,
-  nullif(stack.site, '') AS site, fact.request_bytes, fact.least_request_bytes, fact.segment_request_bytes,
-  fact.reserved_bytes, fact.reserved_precision_bytes, fact.allocated_bytes, fact.allocated_precision_bytes, fact.pending_bytes,
-  fact.freed_by_wait_bytes, fact.device_free_bytes, fact.device_free_precision_bytes, fact.total_bytes, fact.total_precision_bytes,
-  fact.total_from, fact.process_bytes, fact.process_precision_bytes, nullif(fact.other_processes_bytes, 0) AS other_processes_bytes,
-  fact.other_processes_precision_bytes, coalesce(fact.impossible, []) AS impossible, fact.allowed_bytes,
-  fact.allowed_precision_bytes, fact.private_free_bytes, fact.private_free_precision_bytes, fact.oversize_slack_bytes,
-  fact.rounding_waste_bytes, fact.is_expandable, fact.max_split_bytes,
-  fact.has_trace, fact.steps_by, fact.trace_is_whole, fact.has_earlier_states, fact.repeated_bytes, fact.trace_activity,
-  fact.activity_bytes, fact.copied_bytes, fact.growth_samples, fact.growth_first_iteration, fact.growth_last_iteration,
-  fact.growth_first_bytes, fact.growth_last_bytes, fact.growth_late_bytes, fact.growth_bytes_per_iteration, fact.growth_r2,
-  fact.growth_path, fact.run_activity, fact.completed_steps, fact.highest_bytes, fact.stage, fact.stages, fact.own_stage_bytes,
-  fact.own_stage_rank, fact.next_stage, fact.next_stage_bytes, fact.next_stage_rank, fact.only_this_stage, fact.several_replicas,
+  fact.failure, fact.rank, fact.device, fact.snapshot_id, fact.text, source.display_path AS message_path, incident.line AS
+  message_line, nullif(stack.site, '') AS site, fact.request_bytes, fact.segment_request_bytes, fact.reserved_bytes,
+  fact.reserved_precision_bytes, fact.allocated_bytes, fact.allocated_precision_bytes, fact.device_free_bytes,
+  fact.device_free_precision_bytes, fact.total_bytes, fact.total_precision_bytes, fact.total_from, fact.process_bytes,
+  fact.process_precision_bytes, nullif(fact.other_processes_bytes, 0) AS other_processes_bytes, fact.other_processes_precision_bytes,
+  coalesce(fact.impossible, []) AS impossible, fact.allowed_bytes, fact.private_free_bytes, fact.walk_is_exact, fact.is_expandable,
+  fact.has_trace, fact.steps_by, fact.has_earlier_states, fact.trace_activity, fact.activity_bytes, fact.growth_first_iteration,
+  fact.growth_last_iteration, fact.growth_first_bytes, fact.growth_last_bytes, fact.growth_bytes_per_iteration, fact.growth_r2,
+  fact.growth_path, fact.run_activity, fact.completed_steps, fact.own_stage_rank, fact.next_stage, fact.next_stage_rank,
   fact.lines_path, fact.lines_line, fact.early_first_iteration, fact.early_second_iteration, fact.early_last_iteration,
-  fact.early_bytes_per_iteration, fact.early_peak_bytes, fact.early_path, fact.early_line, fact.failed_alone, fact.other_ranks,
-  fact.others_reserved_bytes, fact.others_reserved_rank, fact.others_reserved_path, fact.others_reserved_line, fact.own_reserved_bytes,
-  fact.has_environment, fact.projected_bytes, fact.alike_share, sum.limit_bytes, sum.step_outcome, state.stack_id,
-  incident.frames, hint.frames AS hint_frames, hint.rank AS hint_rank,
+  fact.early_peak_bytes, fact.early_path, fact.early_line, fact.other_ranks, fact.others_reserved_bytes, fact.others_reserved_rank,
+  fact.others_reserved_path, fact.others_reserved_line, fact.projected_bytes, fact.alike_share, sum.live_bytes, sum.limit_bytes,
+  sum.short_bytes, sum.step_outcome, state.stack_id, incident.frames, hint.frames AS hint_frames, hint.rank AS hint_rank,
   EXISTS (
     SELECT 1 FROM log_phase WHERE log_phase.source_id = incident.source_id AND log_phase.format = 'progress.evaluation'
       AND log_phase.line BETWEEN coalesce(incident.traceback_line, incident.line) - 3 AND incident.line) AS is_evaluating

@@ -18,6 +18,7 @@ import { mostPinned } from './state/pinned-host-memory.js';
 import { commandsOf, orderVerdicts, relateVerdicts } from './verdict/arrange-verdicts.js';
 import { type Judged, readJudged } from './verdict/combine.js';
 import { readPlaces, withPlaces } from './verdict/evidence-places.js';
+import { MOST_COMPARED_SNAPSHOTS, type TracedOom } from './verdict/facts.js';
 import { readFailures } from './verdict/failures.js';
 import { allowedSteps, judgeHint, quotesHint } from './verdict/hint.js';
 import { judgeMessage } from './verdict/judge-message.js';
@@ -27,7 +28,6 @@ import { noOom } from './verdict/no-oom.js';
 import { peakOfLines, peakOfTrace } from './verdict/peak-accounting.js';
 import { profiledRefusals } from './verdict/profiled-refusals.js';
 import { describeRanks } from './verdict/ranks.js';
-import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './verdict/traced-ooms.js';
 import { readReplays } from './verdict/write-replays.js';
 
 /** Replaces what is concluded about a run: its verdicts with their evidence, and what else a reader wants to know. */
@@ -56,7 +56,7 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
   const deeper: Deeper[] = [];
   const theory = traced.length === 0 ? null : await readTheory(store, runId);
   for (const [i, oom] of traced.slice(0, MOST_COMPARED_SNAPSHOTS).entries()) {
-    const snapshot = snapshots.find(({ snapshot_id: id }) => id === oom.snapshotId)!;
+    const snapshot = snapshots.find(({ snapshot_id: id }) => id === oom.snapshot_id)!;
     deeper.push({
       surprise: await surpriseOf(store, theory!, snapshot, oom.device),
       counterfactual: replays.get(i) ?? null,
@@ -69,21 +69,21 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
     if (oom === null && !runFailures.ranOut) continue;
     const isCompared = oom !== null && i < MOST_COMPARED_SNAPSHOTS;
     const peak = isCompared
-      ? await peakOfTrace(store, { ...oom, hasTrace: true }, facts.total)
-      : peakOfLines(lines, oom === null ? failure.message.rank : oom.rank, facts.total);
+      ? await peakOfTrace(store, oom, true, facts.total)
+      : peakOfLines(lines, facts.rank, facts.total);
     const verdict =
       oom === null
         ? judgeMessage(failure, judged[i]!, (evidence) => runFailures.context!.addHostEvidence(evidence))
-        : await judgeTraced(store, failure, judged[i]!, deeper[i] ?? null);
+        : await judgeTraced(store, failure, oom, judged[i]!, deeper[i] ?? null);
     verdicts.push({
       ...verdict,
       accounting_peak: peak,
       steps: allowedSteps(verdict.steps, constraint),
       // Lines whose kind decides never carry the allocator's figures, and end without PyTorch's advice.
       hint:
-        (oom === null && judged[i]!.tests.length === 0) || (failure.message && !quotesHint(failure.message.text))
+        (oom === null && judged[i]!.tests.length === 0) || (facts.text !== null && !quotesHint(facts.text))
           ? null
-          : judgeHint(facts, verdict, constraint, failure.message?.text ?? null),
+          : judgeHint(facts, verdict, constraint, facts.text),
     });
   }
   const related = relateVerdicts(verdicts, judged);
@@ -138,12 +138,12 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
 /** Of the device with the first verdict. */
 async function caughtInTrace(
   store: Store,
-  traced: readonly SnapshotOom[],
+  traced: readonly TracedOom[],
   verdict: Verdict | undefined,
 ): Promise<CaughtOoms | null> {
   const oom = traced.find(({ rank, device }) => rank === verdict?.rank && device === verdict.device);
   if (oom === undefined) return null;
-  const { snapshotId: snapshot_id, device } = oom;
+  const { snapshot_id, device } = oom;
   const [row] = await store.all('verdict.caught', { snapshot_id, device });
   if (row === undefined) return null;
   return {

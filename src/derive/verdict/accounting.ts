@@ -6,8 +6,6 @@ import type { Store } from '../../store/store.js';
 import { CAPACITY, type Figure, type OomFacts } from './facts.js';
 import type { JobProcess } from './job-processes.js';
 
-const placeOf = (figure: Figure | null | undefined): Place | null => figure?.source ?? null;
-
 export interface Accounting {
   readonly total: Total | null;
   readonly parts: readonly Part[];
@@ -20,63 +18,58 @@ const NOTHING: Accounting = { total: null, parts: [], from: null };
  * With a message, the parts add up to the device's total as printed. Figures of the snapshot are exact and come first.
  * What the printed figures leave over is `rounding_of_message` if it is at most their rounding together; otherwise it
  * gets its own part. With a snapshot alone the total is unknown, and the parts add up to reserved + device free.
- * `state` are the parts of the reserve, if known: they distinguish more kinds of holes than the facts do.
  */
-export function account(facts: OomFacts, state?: StateParts): Accounting {
-  const inside = state === undefined ? insideParts(facts) : partsOfState(state, placeOf(facts.reserved), true);
-  const { reserved, deviceFree, total } = facts;
-  if (deviceFree === null || (reserved === null && facts.process === null)) return NOTHING;
-  const allowedFree =
-    facts.allowed === null ? deviceFree.bytes : Math.max(0, facts.allowed.bytes - (reserved?.bytes ?? 0));
-  const usable = Math.min(deviceFree.bytes, allowedFree);
+export function account(facts: OomFacts): Accounting {
+  const { place, printedPlace, total, jobProcesses, device_free_bytes: deviceFree } = facts;
+  const { reserved_bytes: reserved, process_bytes: process, allowed_bytes: allowed, other_processes_bytes } = facts;
+  if (deviceFree === null || (reserved === null && process === null)) return NOTHING;
+  const inside = facts.parts === null ? insideParts(facts) : partsOfState(facts.parts, place, true);
+  const usable = allowed === null ? deviceFree : Math.min(deviceFree, Math.max(0, allowed - (reserved ?? 0)));
   const free: readonly Part[] = [
-    { part: 'device_free', bytes: usable, place: deviceFree.source },
-    { part: 'above_limit', bytes: deviceFree.bytes - usable, place: placeOf(facts.allowed) },
+    { part: 'device_free', bytes: usable, place: facts.freePlace },
+    { part: 'above_limit', bytes: deviceFree - usable, place: printedPlace },
   ];
-  const isTraced = facts.free !== null || state !== undefined;
+  const isTraced = facts.snapshot_id !== null;
   if (total === null) {
     if (reserved === null) return NOTHING;
     return {
-      total: { kind: 'reserved_and_free', bytes: reserved.bytes + deviceFree.bytes, place: reserved.source },
+      total: { kind: 'reserved_and_free', bytes: reserved + deviceFree, place },
       parts: nonZero([...inside, ...free]),
       from: isTraced ? 'snapshot' : 'log',
     };
   }
   const parts = [...inside];
-  const figures: (Figure | null)[] = [total, deviceFree];
-  let held = reserved?.bytes ?? 0;
-  // Only figures of the sum: where the process is printed, its figure includes the reserve.
-  if (reserved !== null && facts.process === null) figures.push(reserved);
-  if (facts.process !== null) {
-    figures.push(facts.process);
-    parts.push({
-      part: reserved === null ? 'this_process' : 'outside_pytorch_this_process',
-      bytes: facts.process.bytes - held,
-      place: facts.process.source,
-      ...(reserved === null ? {} : { rest_of: 'process', ...driverShares(facts, facts.process.bytes - held) }),
-    });
-    held = facts.process.bytes;
+  if (process !== null) {
+    const bytes = process - (reserved ?? 0);
+    parts.push(
+      reserved === null
+        ? { part: 'this_process', bytes, place: printedPlace }
+        : {
+            part: 'outside_pytorch_this_process',
+            bytes,
+            place: printedPlace,
+            rest_of: 'process',
+            ...driverShares(facts, bytes),
+          },
+    );
   }
-  for (const figure of facts.otherProcesses) {
-    figures.push(figure);
-    held += figure.bytes;
-  }
-  const otherBytes = sumOf(facts.otherProcesses.map(({ bytes }) => bytes));
-  parts.push({
-    part: 'other_processes',
-    bytes: otherBytes,
-    place: placeOf(facts.otherProcesses[0]),
-    ...jobShares(facts.jobProcesses ?? [], otherBytes),
-  });
+  const others = other_processes_bytes ?? 0;
+  parts.push({ part: 'other_processes', bytes: others, place: printedPlace, ...jobShares(jobProcesses, others) });
   pushAll(parts, free);
-  const precision = sumOf(figures.map((figure) => figure?.precisionBytes ?? 0));
-  const left = total.bytes - held - deviceFree.bytes;
-  parts.push(remainder(left, precision, facts, total));
+  // Only figures of the sum: where the process is printed, its figure includes the reserve.
+  const precisions = [
+    facts.total_precision_bytes,
+    facts.device_free_precision_bytes,
+    process === null ? facts.reserved_precision_bytes : facts.process_precision_bytes,
+    others === 0 ? 0 : facts.other_processes_precision_bytes,
+  ];
+  const left = total.bytes - (process ?? reserved ?? 0) - others - deviceFree;
+  parts.push(remainder(left, sumOf(precisions.map((bytes) => bytes ?? 0)), process, total));
   const isGiven = total.source === CAPACITY;
   return {
     total: { kind: isGiven ? 'total_given' : 'total_printed', bytes: total.bytes, place: total.source },
     parts: nonZero(parts),
-    from: !isTraced ? 'log' : isGiven && facts.process === null ? 'snapshot' : 'joined',
+    from: !isTraced ? 'log' : isGiven && process === null ? 'snapshot' : 'joined',
   };
 }
 
@@ -85,7 +78,7 @@ export function account(facts: OomFacts, state?: StateParts): Accounting {
  * part.
  */
 function driverShares({ driver }: OomFacts, bytes: number): { readonly of?: readonly Part[] } {
-  if (driver === null || driver === undefined) return {};
+  if (driver === null) return {};
   const seen = sumOf(driver.outside.map((share) => share.bytes));
   // Of another moment, or of memory outside the device: it does not fit, so the bytes are not divided.
   if (seen === 0 || seen > bytes) return {};
@@ -109,42 +102,22 @@ function jobShares(processes: readonly JobProcess[], all: number): { readonly of
   };
 }
 
-function remainder(bytes: number, precision: number, { process }: OomFacts, { source: place }: Figure): Part {
+function remainder(bytes: number, precision: number, process: number | null, { source: place }: Figure): Part {
   const left = (part: string): Part => ({ part, bytes, place, rest_of: 'total' });
   if (Math.abs(bytes) <= precision) return left('rounding_of_message');
   if (bytes < 0) return left(place === CAPACITY ? 'more_than_given_capacity' : 'contradiction_in_message');
   return left(process === null ? 'outside_pytorch' : 'other_processes_or_driver');
 }
 
-/** The reserve by the coarser classes of the facts. */
-function insideParts(facts: OomFacts): Part[] {
-  const { reserved, allocated, free } = facts;
+/** The reserve as a message prints it. */
+function insideParts({ place, reserved_bytes: reserved, allocated_bytes: allocated, ...facts }: OomFacts): Part[] {
   if (reserved === null) return [];
-  const place = reserved.source;
-  if (allocated === null) return [{ part: 'reserved', bytes: reserved.bytes, place }];
-  const pending = facts.pending?.bytes ?? 0;
-  const privatePools = facts.privatePools?.bytes ?? 0;
-  if (free === null) {
-    const idle = facts.privatePoolFree?.bytes ?? 0;
-    return [
-      { part: 'allocated', bytes: allocated.bytes, place: allocated.source },
-      { part: 'private_pools_free', bytes: idle, place: placeOf(facts.privatePoolFree) },
-      {
-        part: 'cached',
-        bytes: reserved.bytes - allocated.bytes - idle,
-        place,
-        rest_of: 'reserved',
-      },
-    ];
-  }
-  const cached = free.usable.bytes + free.otherStream.bytes + free.otherClass.bytes;
+  if (allocated === null) return [{ part: 'reserved', bytes: reserved, place }];
+  const idle = facts.private_free_bytes ?? 0;
   return [
-    { part: 'allocated', bytes: reserved.bytes - privatePools - cached - pending, place },
-    { part: 'pending_free', bytes: pending, place },
-    { part: 'private_pools', bytes: privatePools, place },
-    { part: 'cached_too_small', bytes: free.usable.bytes, place },
-    { part: 'cached_other_stream', bytes: free.otherStream.bytes, place },
-    { part: 'cached_other_size_class', bytes: free.otherClass.bytes, place },
+    { part: 'allocated', bytes: allocated, place },
+    { part: 'private_pools_free', bytes: idle, place },
+    { part: 'cached', bytes: reserved - allocated - idle, place, rest_of: 'reserved' },
   ];
 }
 

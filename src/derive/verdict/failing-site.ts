@@ -14,7 +14,7 @@ import {
   isOfWeights,
   LARGE_SHARE,
 } from '../stacks/failing-activity.js';
-import type { EvidenceLog, Figure, OomFacts } from './facts.js';
+import type { EvidenceLog, OomFacts } from './facts.js';
 
 export interface FailingSite {
   /** Of `src/knowledge/activities.yaml`; null where nothing shows it. */
@@ -66,7 +66,7 @@ const COPY_DOUBT = 0.03;
 const RANK_DOUBT = 0.01;
 
 interface Neighbour {
-  readonly facts: Pick<OomFacts, 'rank' | 'device' | 'allocated'>;
+  readonly facts: Pick<OomFacts, 'rank' | 'device' | 'allocated_bytes'>;
   readonly site: FailingSite | null;
 }
 
@@ -87,11 +87,9 @@ export function addFailingSite(
   const size = sizeOf(facts, site, context);
   if (site === null && size === null) return;
   // A trace names its site with the request.
-  if (site !== null && site.activity === null && size === null && facts.requestSite !== null) return;
-  const place = site?.place ?? facts.request?.source;
-  if (place === undefined) return;
-  evidence.add('failing_site', place, {
-    numbers: known({ request_bytes: facts.request?.bytes, ...size?.numbers }),
+  if (site !== null && site.activity === null && size === null && facts.site !== null) return;
+  evidence.add('failing_site', site?.place ?? facts.place, {
+    numbers: known({ request_bytes: facts.request_bytes, ...size?.numbers }),
     names: named({
       site: site?.site,
       activity: site?.activity,
@@ -111,37 +109,37 @@ interface Size {
 }
 
 function sizeOf(facts: OomFacts, site: FailingSite | null, context: SizeContext | null): Size | null {
-  const { request, total, allocated } = facts;
+  const { request_bytes: request, total_bytes: total, allocated_bytes: live } = facts;
   const activity = site?.activity ?? null;
   if (request === null) return null;
-  if (total !== null && request.bytes > total.bytes) return { kind: 'beyond_device', numbers: {} };
-  if (isOfWeights(activity) && allocated !== null && context !== null) {
-    const ranks = equalRanks(allocated, activity, context);
-    if (ranks > 1) return { kind: 'equal_ranks', numbers: { ranks, live_bytes: allocated.bytes } };
+  if (total !== null && request > total) return { kind: 'beyond_device', numbers: {} };
+  if (isOfWeights(activity) && live !== null && context !== null) {
+    const ranks = equalRanks(live, activity, context);
+    if (ranks > 1) return { kind: 'equal_ranks', numbers: { ranks, live_bytes: live } };
   }
   if (
-    allocated !== null &&
-    request.bytes >= LEAST_COPY_BYTES &&
-    Math.abs(request.bytes - allocated.bytes) <= COPY_DOUBT * allocated.bytes + allocated.precisionBytes
+    live !== null &&
+    request >= LEAST_COPY_BYTES &&
+    Math.abs(request - live) <= COPY_DOUBT * live + (facts.allocated_precision_bytes ?? 0)
   )
-    return { kind: 'like_live', numbers: { live_bytes: allocated.bytes } };
+    return { kind: 'like_live', numbers: { live_bytes: live } };
   if (activity === 'logits_loss' && context?.view != null) {
-    const shape = shapeOfLogits(request.bytes, context.view);
+    const shape = shapeOfLogits(request, context.view);
     if (shape !== null) return shape;
   }
-  return total !== null && request.bytes >= LARGE_SHARE * total.bytes ? { kind: 'one_tensor', numbers: {} } : null;
+  return total !== null && request >= LARGE_SHARE * total ? { kind: 'one_tensor', numbers: {} } : null;
 }
 
 /** Ranks, this one included, that failed while doing the same with as much allocated; 0 where the weights are split. */
-function equalRanks(allocated: Figure, activity: string, { failures, view }: SizeContext): number {
+function equalRanks(live: number, activity: string, { failures, view }: SizeContext): number {
   if (view !== null && isSharded(view)) return 0;
   const places = new Set(
     failures
       .filter(
         ({ facts, site }) =>
           site?.activity === activity &&
-          facts.allocated !== null &&
-          Math.abs(facts.allocated.bytes - allocated.bytes) <= RANK_DOUBT * allocated.bytes,
+          facts.allocated_bytes !== null &&
+          Math.abs(facts.allocated_bytes - live) <= RANK_DOUBT * live,
       )
       .map(({ facts }) => `${facts.rank} ${facts.device}`),
   );

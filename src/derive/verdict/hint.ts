@@ -7,7 +7,7 @@ import { statement } from '../../model/statement.js';
 import type { Hint, HintKind, Step, StepKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
 import type { ExpandableConstraint } from '../lint/expandable-constraint.js';
-import { active, budget, type OomFacts } from './facts.js';
+import type { OomFacts } from './facts.js';
 
 /** Whether the text of a message has the advice: of one that lacks it, it would be a quotation of nothing. */
 export function quotesHint(text: string): boolean {
@@ -22,24 +22,23 @@ export function judgeHint(
   /** The message; null of a snapshot. */
   text: string | null = null,
 ): Hint | null {
-  if (cause === 'host_oom' || cause === 'not_oom' || facts.request === null) return null;
-  const { allocator, reserved, request } = facts;
+  if (cause === 'host_oom' || cause === 'not_oom' || facts.request_bytes === null) return null;
+  const { place, reserved_bytes, live_bytes, short_bytes } = facts;
+  const settings = facts.allocatorPlace;
   const hint = (kind: HintKind, place: Hint['place'], figures = {}): Hint => ({ ...statement(kind, figures), place });
-  if (allocator?.expandableSegments === true) return hint('already_on', allocator.source);
-  const live = active(facts);
-  const limit = budget(facts);
-  if (cause === 'graph_pools') return hint('pools', (facts.privatePoolFree ?? request).source);
-  if (reserved !== null && live !== null && limit !== null && cause !== 'fragmentation') {
-    if (live.bytes + facts.requestAtLeastBytes <= limit.bytes) return null;
-    const numbers = { idle_bytes: Math.max(0, reserved.bytes - live.bytes), reserved_bytes: reserved.bytes };
-    return hint('too_little_idle', reserved.source, { numbers });
+  if (facts.is_expandable === true) return hint('already_on', settings ?? place);
+  if (cause === 'graph_pools') return hint('pools', place);
+  if (short_bytes !== null && reserved_bytes !== null && live_bytes !== null && cause !== 'fragmentation') {
+    if (short_bytes <= 0) return null;
+    const numbers = { idle_bytes: Math.max(0, reserved_bytes - live_bytes), reserved_bytes };
+    return hint('too_little_idle', place, { numbers });
   }
   if (cause !== 'fragmentation') return null;
-  if (rules.some(({ kind }) => kind === 'refuted_by_replay')) return hint('refuted', (allocator ?? request).source);
+  if (rules.some(({ kind }) => kind === 'refuted_by_replay')) return hint('refuted', settings ?? place);
   if (text !== null && /max_split_size_mb/.test(text) && !/expandable_segments/.test(text))
-    return hint('split_limit', (reserved ?? request).source);
+    return hint('split_limit', place);
   if (constraint !== null) return hint('forbidden', constraint.source, { names: { constraint: constraint.text } });
-  return allocator === null ? hint('unknown', (reserved ?? request).source) : hint('applies', allocator.source);
+  return settings === null ? hint('unknown', place) : hint('applies', settings);
 }
 
 /** Steps that are the setting itself: a replay may prove or refute it, and a configuration may forbid it. */

@@ -2,13 +2,12 @@
 import { known, type Statement, statement } from '../../model/statement.js';
 import type { CauseTest, Contributor, MissingKind, Step, StepKind, Verdict } from '../../model/verdict.js';
 import type { Cause } from '../../model/vocabulary.js';
-import type { Message } from '../run/message.js';
 import { account } from './accounting.js';
 import { capturesFor, describeTests, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { EvidenceLog, type OomFacts } from './facts.js';
 import { addFailingSite } from './failing-site.js';
-import type { MessageFailure } from './failures.js';
+import type { Failure } from './failures.js';
 import { jobProcessSteps } from './job-processes.js';
 
 /** Default values of a verdict's optional parts. */
@@ -46,12 +45,12 @@ export const UNDECIDED = {
 
 /** The verdict of a message, with what its run adds. `addHostEvidence`: of the run, for failures of the host. */
 export function judgeMessage(
-  { facts, message, rank, site, sizes }: MessageFailure,
+  { facts, context, site, sizes }: Failure,
   judged: Judged,
   addHostEvidence?: (evidence: EvidenceLog) => void,
 ): Verdict {
   const evidence = new EvidenceLog();
-  evidence.add('message', message.place, { names: { text: shorten(message.text) }, about: 'message' });
+  addMessage(evidence, facts);
   if (judged.basis === 'kind' && judged.tests.length === 0) {
     if (judged.cause === 'host_oom') {
       addHostEvidence?.(evidence);
@@ -60,20 +59,25 @@ export function judgeMessage(
     return {
       ...BLANK,
       ...verdictFields(judged, facts),
-      rank: message.rank,
-      device: message.device,
+      rank: facts.rank,
+      device: facts.device,
       evidence: evidence.entries,
       rules: [statement('kind_decides')],
     };
   }
-  if (facts.impossible !== undefined && facts.impossible.length > 0)
-    evidence.add('impossible_figures', message.place, {
+  if (facts.impossible.length > 0)
+    evidence.add('impossible_figures', facts.printedPlace, {
       items: facts.impossible.map((name) => ({ name, numbers: {} })),
     });
   addFailingSite(evidence, facts, site, sizes);
-  rank?.addEvidence(evidence, facts.total, 'message');
+  context?.addEvidence(evidence, facts, 'message');
   evidence.mark(1, 'context');
   return conclude(facts, judged, evidence);
+}
+
+/** The text of a failure's message, if it has one. */
+export function addMessage(evidence: EvidenceLog, { text, printedPlace }: OomFacts): void {
+  if (text !== null) evidence.add('message', printedPlace, { names: { text: shorten(text) }, about: 'message' });
 }
 
 const WHOLE_DEVICE = { missing: ['device_use'], steps: ['look_for_message'] } as const;
@@ -126,13 +130,12 @@ export function describeReason(reason: string): Pick<Verdict, 'missing' | 'steps
 
 /** Of a verdict without a test that holds. */
 function verdictFields({ cause, detail, confidence, basis, reason, capture }: Judged, facts: OomFacts) {
-  const { bystanders, deviceFree, segmentBytes } = facts;
   const captures = capture === null ? [] : capturesFor([{ cause, capture }]);
   const numbers = known({
-    ranks: bystanders?.ranks,
-    most_reserved_bytes: bystanders?.mostReservedBytes,
-    device_free_bytes: deviceFree?.bytes,
-    segment_bytes: segmentBytes,
+    ranks: facts.other_ranks,
+    most_reserved_bytes: facts.others_reserved_bytes,
+    device_free_bytes: facts.device_free_bytes,
+    segment_bytes: facts.segment_request_bytes,
   });
   const summary: Statement<'reason'> = statement('reason', { names: { reason }, numbers });
   return { cause, detail, confidence, basis, reason, captures, summary, ...describeReason(reason) };
@@ -162,7 +165,7 @@ function servingParts({ cause, detail, contributors }: Judged): readonly Contrib
 export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
   const { held, steps, ...described } = describeTests(judged, facts, evidence);
-  for (const { pid, name, bytes, source } of facts.jobProcesses ?? [])
+  for (const { pid, name, bytes, source } of facts.jobProcesses)
     evidence.add('job_process', source, { numbers: { pid, bytes }, names: { process: name } });
   const serving = servingParts(judged);
   if (held !== undefined && serving.length > 0) {
@@ -170,7 +173,7 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
       name: contributor,
       numbers: { bytes, left_bytes: left! },
     }));
-    evidence.add('would_serve', (facts.reserved ?? facts.total!).source, { items });
+    evidence.add('would_serve', facts.reserved_bytes === null ? facts.total!.source : facts.place, { items });
   }
   evidence.mark(firstEntry, 'test');
   const accounting = account(facts);
@@ -206,20 +209,20 @@ export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog)
     device: facts.device,
     evidence: evidence.entries,
     missing: [
-      ...(facts.walk !== null && !facts.walk.exact ? (['exact_state'] as const) : []),
-      ...(facts.free === null ? (['snapshot'] as const) : []),
+      ...(facts.walk_is_exact === false ? (['exact_state'] as const) : []),
+      ...(facts.snapshot_id === null ? (['snapshot'] as const) : []),
       ...fields.missing,
     ],
     captures: [...described.captures, ...fields.captures.filter(({ id }) => !captureIds.has(id))],
     accounting_total: accounting.total,
     accounting: accounting.parts,
     accounting_from: accounting.from,
-    request: facts.request === null ? null : { bytes: facts.request.bytes, site: facts.requestSite },
+    request: facts.request_bytes === null ? null : { bytes: facts.request_bytes, site: facts.site },
   };
 }
 
 /** On a full device, those processes of the job that hold at least what is missing. */
-function jobSteps({ jobProcesses = [] }: OomFacts, cause: Cause, numbers: CauseTest['numbers']): readonly Step[] {
+function jobSteps({ jobProcesses }: OomFacts, cause: Cause, numbers: CauseTest['numbers']): readonly Step[] {
   const short = numbers['short_bytes'];
   if (cause !== 'capacity' || short === undefined) return [];
   return stepsOf(jobProcessSteps(jobProcesses.filter(({ bytes }) => bytes >= short)));
@@ -229,7 +232,7 @@ function jobSteps({ jobProcesses = [] }: OomFacts, cause: Cause, numbers: CauseT
 const LONGEST_TEXT = 160;
 
 /** The beginning of a message in whole words: enough to recognise it; its source has the full text. */
-export function shorten(text: Message['text']): string {
+export function shorten(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= LONGEST_TEXT) return line;
   const cut = line.slice(0, LONGEST_TEXT - 1);

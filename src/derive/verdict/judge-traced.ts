@@ -9,13 +9,12 @@ import type { Store } from '../../store/store.js';
 import { liveSites } from '../state/live/live-sites.js';
 import { deviceHistory } from '../trace/device-history.js';
 import type { StateKey } from '../trace/state-at.js';
-import { account } from './accounting.js';
 import { applyCounterfactual } from './apply-counterfactual.js';
 import type { Judged } from './combine.js';
-import { EvidenceLog } from './facts.js';
+import { EvidenceLog, type TracedOom } from './facts.js';
 import { addFailingSite } from './failing-site.js';
-import type { TracedFailure } from './failures.js';
-import { conclude, shorten } from './judge-message.js';
+import type { Failure } from './failures.js';
+import { addMessage, conclude } from './judge-message.js';
 
 /** Answers of other topics about the same OOM; each reads the whole trace once more. */
 export interface Deeper {
@@ -30,53 +29,48 @@ const MOST_SITES = 3;
 
 export async function judgeTraced(
   store: Store,
-  { oom, message, facts, rank, site, sizes }: TracedFailure,
+  { facts, context, site, sizes }: Failure,
+  oom: TracedOom,
   judged: Judged,
   /** Null for a rank whose trace is not read again. */
   deeper: Deeper | null,
 ): Promise<Verdict> {
+  const { snapshot_id, device, seq } = oom;
+  const { place, step_outcome: outcome } = facts;
   const evidence = new EvidenceLog();
-  evidence.add('request', oom.source, {
-    numbers: known({ requested_bytes: oom.requestedBytes, device_free_bytes: facts.deviceFree?.bytes }),
-    names: named({ site: facts.requestSite }),
+  evidence.add('request', place, {
+    numbers: known({ requested_bytes: oom.requested_bytes, device_free_bytes: facts.device_free_bytes }),
+    names: named({ site: facts.site }),
     about: 'request',
   });
-  if (message !== undefined)
-    evidence.add('message', message.place, { names: { text: shorten(message.text) }, about: 'message' });
-  addFailingSite(evidence, facts, site === null ? null : { ...site, place: oom.source }, sizes);
+  addMessage(evidence, facts);
+  addFailingSite(evidence, facts, site === null ? null : { ...site, place }, sizes);
   const firstEntry = evidence.entries.length;
-  if (oom.freedAfterOom) evidence.add('dumped_later', oom.source);
-  evidence.add('expandable_segments', oom.source, {
-    names: { setting: oom.expandableSegments ? 'on' : 'off' },
-    ...(oom.hasSettings ? { query: { name: 'snapshot.settings', params: { snapshot_id: oom.snapshotId } } } : {}),
+  if (oom.entries - 1 > seq) evidence.add('dumped_later', place);
+  evidence.add('expandable_segments', place, {
+    names: { setting: oom.expandable_segments ? 'on' : 'off' },
+    ...(oom.has_settings ? { query: { name: 'snapshot.settings', params: { snapshot_id } } } : {}),
   });
-  if (deeper?.surprise != null) evidence.add('against_theory', oom.source, deeper.surprise);
-  await addLiveSites(store, evidence, oom.source, {
-    snapshot_id: oom.snapshotId,
-    device: oom.device,
-    at_seq: oom.seq - 1,
-  });
-  rank?.addEvidence(evidence, facts.total, 'snapshot');
+  if (deeper?.surprise != null) evidence.add('against_theory', place, deeper.surprise);
+  await addLiveSites(store, evidence, place, { snapshot_id, device, at_seq: seq - 1 });
+  context?.addEvidence(evidence, facts, 'snapshot');
   evidence.mark(firstEntry, 'context');
-  const accounting = account(facts, oom.parts);
-  const step = facts.trace?.wholeStep ?? null;
   // Where it decides, the test of capacity names it. A step of another shape matters only to fragmentation.
-  const isShown = step?.outcome === 'unlike' ? judged.cause === 'fragmentation' : judged.reason !== 'whole_step';
-  if (step !== null && isShown)
-    evidence.add('whole_step', oom.source, {
-      numbers: { projected_bytes: step.peakBytes, limit_bytes: step.limitBytes, alike_share: step.alikeShare },
-      names: { outcome: step.outcome },
+  const isShown = outcome === 'unlike' ? judged.cause === 'fragmentation' : judged.reason !== 'whole_step';
+  if (outcome !== null && isShown) {
+    const { projected_bytes, limit_bytes, alike_share } = facts;
+    evidence.add('whole_step', place, {
+      numbers: known({ projected_bytes, limit_bytes, alike_share: alike_share ?? 0 }),
+      names: { outcome },
       about: 'step',
     });
+  }
   const verdict: Verdict = {
     ...conclude(facts, judged, evidence),
-    accounting_total: accounting.total,
-    accounting: accounting.parts,
-    accounting_from: accounting.from,
     // Of many ranks only the first are shown.
-    components: deeper === null ? null : await liveComponents(store, oom.snapshotId, oom.device, 'oom', oom.seq - 1),
+    components: deeper === null ? null : await liveComponents(store, snapshot_id, device, 'oom', seq - 1),
   };
-  return deeper?.counterfactual == null ? verdict : applyCounterfactual(verdict, deeper.counterfactual, oom.source);
+  return deeper?.counterfactual == null ? verdict : applyCounterfactual(verdict, deeper.counterfactual, place);
 }
 
 /** The call sites with the most live bytes after an entry. */

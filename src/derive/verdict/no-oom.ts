@@ -11,7 +11,7 @@ import { listSnapshots, readNotes } from '../run/names/snapshots.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { capturesFor, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
-import { CAPACITY, EvidenceLog, type Figure } from './facts.js';
+import { CAPACITY, EvidenceLog, type Figure, MOST_COMPARED_SNAPSHOTS } from './facts.js';
 import type { RunFailures } from './failures.js';
 import { isFirstExit, verdictOfExit } from './first-exit.js';
 import { BLANK, describeReason, shorten } from './judge-message.js';
@@ -19,7 +19,6 @@ import { addLiveSites, componentsAtPeak } from './judge-traced.js';
 import type { MemoryLines } from './memory-lines.js';
 import { peakOfLines, peakOfTrace } from './peak-accounting.js';
 import { capturesForEnding, readRunEnding, unknownEnd, verdictOfEnding } from './run-ending.js';
-import { MOST_COMPARED_SNAPSHOTS } from './traced-ooms.js';
 
 const BASE = { ...BLANK, cause: 'not_oom', detail: null, steps: [] } as const;
 
@@ -46,8 +45,7 @@ export async function noOom(
         about: 'context',
       });
   }
-  const device: Figure | null =
-    capacityBytes === undefined ? total : { bytes: capacityBytes, precisionBytes: 0, source: CAPACITY };
+  const device: Figure | null = capacityBytes === undefined ? total : { bytes: capacityBytes, source: CAPACITY };
   const reason = judged?.basis === 'kind' ? judged.reason : undefined;
   const ofReason = reason === undefined ? undefined : describeReason(reason);
   const ending = failure === null ? await readRunEnding(store, runId) : null;
@@ -188,11 +186,7 @@ async function peaks(
     const atPeak = { snapshot_id: snapshot.snapshot_id, device, at_seq: idle.peakSeq };
     if (compared) await addLiveSites(store, log, { path: snapshot.display_path }, atPeak);
     const peakAccount = compared
-      ? await peakOfTrace(
-          store,
-          { snapshotId: snapshot.snapshot_id, device, path: snapshot.display_path, hasTrace },
-          total,
-        )
+      ? await peakOfTrace(store, { ...snapshot, device }, hasTrace, total)
       : peakOfLines(lines, snapshot.rank, total);
     const headroom: MissingKind[] = capacityBytes === undefined ? ['device_total'] : [];
     verdicts.push({

@@ -7,7 +7,7 @@ import type { Part, PeakAccount } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import { deviceHistory } from '../trace/device-history.js';
 import { partsOfState, statePartsAt } from './accounting.js';
-import { CAPACITY, type Figure } from './facts.js';
+import { CAPACITY, type Figure, type TracedOom } from './facts.js';
 import type { MemoryLines, MemoryRow } from './memory-lines.js';
 
 /**
@@ -16,15 +16,15 @@ import type { MemoryLines, MemoryRow } from './memory-lines.js';
  */
 export async function peakOfTrace(
   store: Store,
-  snapshot: { readonly snapshotId: number; readonly device: number; readonly path: string; readonly hasTrace: boolean },
+  { snapshot_id: id, device, display_path: path }: Pick<TracedOom, 'snapshot_id' | 'device' | 'display_path'>,
+  hasTrace: boolean,
   total: Figure | null,
 ): Promise<PeakAccount> {
-  const { seq } = (await deviceHistory(store, snapshot.snapshotId, snapshot.device)).peak;
-  const { path } = snapshot;
-  const place = snapshot.hasTrace && seq !== null ? { path, entry: seq } : { path };
-  const state = await statePartsAt(store, snapshot.snapshotId, snapshot.device, seq ?? BEFORE_TRACE);
+  const { seq } = (await deviceHistory(store, id, device)).peak;
+  const place = hasTrace && seq !== null ? { path, entry: seq } : { path };
+  const state = await statePartsAt(store, id, device, seq ?? BEFORE_TRACE);
   return {
-    moment: snapshot.hasTrace ? 'peak' : 'dump',
+    moment: hasTrace ? 'peak' : 'dump',
     seq,
     ...toTotal(partsOfState(state, place, false), sumOf(state.values()), place, total),
     from: total === null || total.source === CAPACITY ? 'snapshot' : 'joined',

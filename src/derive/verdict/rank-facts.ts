@@ -14,15 +14,17 @@ import type { Store } from '../../store/store.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
 import { type MonitorFacts, readMonitored } from '../outside/monitor-facts.js';
 import { type RunTexts, readRunTexts } from '../run/run-texts.js';
-import { activityOf } from '../stacks/activity.js';
+import { type Activity, activityOf, type WeightsActivity } from '../stacks/activity.js';
 import { type CodeFrame, weightsActivity } from '../stacks/failing-activity.js';
-import type { AllocatorFacts, RunSide } from './facts.js';
+import type { OomFacts } from './facts.js';
 import { readFrames } from './failing-site.js';
 
 type EnvRow = QueryRow<'log.env_in_force'>;
 
 interface AllocatorSetting {
-  readonly facts: AllocatorFacts;
+  readonly expandableSegments: boolean;
+  readonly maxSplitBytes: number;
+  readonly source: Place;
   readonly names: Readonly<Record<string, string>>;
 }
 
@@ -30,8 +32,7 @@ export interface RankFacts {
   /** Set by the environment, and the evidence of it. */
   readonly allocator: AllocatorSetting | null;
   readonly activity: LoggedActivity | null;
-  /** Signs that NCCL holds much: its settings, its own failures. */
-  readonly nccl: RunSide['nccl'];
+  readonly nccl: OomFacts['nccl'];
   readonly driver: DriverMemory | null;
   /** What was sampled of the device of this rank. */
   readonly monitor: MonitorFacts | null;
@@ -86,9 +87,10 @@ function allocatorOf(rows: readonly EnvRow[], rank: number | null): AllocatorSet
     );
   if (found === undefined) return null;
   const { settings, problems } = readAllocConf(found.value ?? '');
-  const source = { path: found.file, line: found.line };
   return {
-    facts: { expandableSegments: settings.expandableSegments, maxSplitBytes: settings.maxSplitBytes, source },
+    expandableSegments: settings.expandableSegments,
+    maxSplitBytes: settings.maxSplitBytes,
+    source: { path: found.file, line: found.line },
     names: named({
       variable: found.key,
       value: found.value,
@@ -100,7 +102,7 @@ function allocatorOf(rows: readonly EnvRow[], rank: number | null): AllocatorSet
 }
 
 interface LoggedActivity {
-  readonly activity: NonNullable<RunSide['activity']>;
+  readonly activity: Activity | WeightsActivity;
   readonly source: Place;
 }
 
@@ -116,7 +118,7 @@ async function readTracebacks(store: Store, runId: number): Promise<Tracebacks> 
 export function activityOfTraceback(
   frame: LogIncident['frame'],
   frames: readonly CodeFrame[],
-): NonNullable<RunSide['activity']> | null {
+): Activity | WeightsActivity | null {
   const known = frame === null ? null : activityOf([{ name: frame.function, filename: frame.file }]);
   return known ?? weightsActivity(frames);
 }
@@ -169,7 +171,7 @@ const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
   NCCL_NCHANNELS_PER_NET_PEER: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
 };
 
-function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['nccl'][number][] {
+function ncclSettings(env: readonly EnvRow[], rank: number | null): OomFacts['nccl'][number][] {
   return env
     .filter(({ key, value, ranks }) => {
       const ofRank = ranks.length === 0 || rank === null || ranks.includes(rank);
@@ -181,7 +183,7 @@ function ncclSettings(env: readonly EnvRow[], rank: number | null): RunSide['ncc
     }));
 }
 
-function ncclFailures({ incidents, attempt }: RunTexts): RunSide['nccl'][number][] {
+function ncclFailures({ incidents, attempt }: RunTexts): OomFacts['nccl'][number][] {
   const failed = incidents.find((one) => one.attempt === attempt && one.kind === 'nccl_oom');
   if (failed === undefined) return [];
   const numbers = known({ requested_bytes: failed.requested_bytes });

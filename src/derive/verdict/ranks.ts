@@ -16,8 +16,8 @@ import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';
 import { siteName } from '../stacks/read-stacks.js';
+import { MOST_COMPARED_SNAPSHOTS, type TracedOom } from './facts.js';
 import type { MemoryRow } from './memory-lines.js';
-import { MOST_COMPARED_SNAPSHOTS, type SnapshotOom } from './traced-ooms.js';
 
 /** Sites of one rank that are searched for on the others, and sites reported. */
 const SITES_PER_RANK = 5;
@@ -27,7 +27,7 @@ const ALONE_FACTOR = 2;
 const ALONE_SHARE = 0.02;
 
 interface RankInput {
-  readonly traced: readonly SnapshotOom[];
+  readonly traced: readonly TracedOom[];
   /** Memory figures of the newest launch. */
   readonly lines: readonly MemoryRow[];
   readonly layout: RankLayout | null;
@@ -133,7 +133,7 @@ interface RankState {
 async function readSnapshots(
   store: Store,
   runId: number,
-  traced: readonly SnapshotOom[],
+  traced: readonly TracedOom[],
   peaks: Map<number, Peaks>,
 ): Promise<{ states: RankState[]; leftOut: number }> {
   const snapshots = await listSnapshots(store, { runId });
@@ -141,7 +141,7 @@ async function readSnapshots(
   const states = new Map<number, RankState>();
   for (const oom of traced) {
     if (oom.rank === null || states.has(oom.rank) || states.size >= MOST_COMPARED_SNAPSHOTS) continue;
-    const { rank, snapshotId, device, seq } = oom;
+    const { rank, snapshot_id: snapshotId, device, seq } = oom;
     states.set(rank, { rank, moment: 'oom', snapshotId, device, seq: seq - 1 });
   }
   const ownDevices = await store.all('verdict.rank_devices', { run_id: runId });

@@ -1,9 +1,7 @@
 /** The evidence that the rest of a run adds to a failure of one of its ranks. */
-
-import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readRunTexts } from '../run/run-texts.js';
-import type { EvidenceLog, Figure } from './facts.js';
+import type { EvidenceLog, OomFacts } from './facts.js';
 import { readMemoryLines } from './memory-lines.js';
 import { type RankFacts, readRankFacts, savingSince } from './rank-facts.js';
 import {
@@ -12,16 +10,15 @@ import {
   addMemoryEvidence,
   addMonitorEvidence,
   addOtherRanksEvidence,
-  type Reserves,
 } from './run-evidence.js';
 
 export interface RankContext extends RankFacts {
   /** Adds the context that a reader needs with a message, or with a snapshot, which is complete for its own rank. */
-  addEvidence(evidence: EvidenceLog, total: Figure | null, basis: 'message' | 'snapshot'): void;
+  addEvidence(evidence: EvidenceLog, facts: OomFacts, basis: 'message' | 'snapshot'): void;
 }
 
 export interface RunContext {
-  of(failure: QueryRow<'verdict.failures'>): RankContext;
+  of(rank: number | null): RankContext;
   /** Adds what was sampled of the host's memory, for a failure of host memory. */
   addHostEvidence(evidence: EvidenceLog): void;
 }
@@ -34,19 +31,18 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
   const hostMemory = await store.all('outside.host_memory', { run_id: runId });
   return {
     addHostEvidence: (evidence) => addHostMemoryEvidence(runId, hostMemory, evidence),
-    of(failure) {
-      const ownRank = memory.ownRank(failure.rank);
-      const facts = ranks.of(ownRank);
+    of(rank) {
+      const ownRank = memory.ownRank(rank);
+      const known = ranks.of(ownRank);
       return {
-        ...facts,
-        addEvidence(evidence, total, basis) {
-          const { allocator, driver, monitor } = facts;
+        ...known,
+        addEvidence(evidence, facts, basis) {
+          const { allocator, driver, monitor } = known;
           if (basis === 'message') {
-            if (allocator !== null)
-              evidence.add('allocator_setting', allocator.facts.source, { names: allocator.names });
+            if (allocator !== null) evidence.add('allocator_setting', allocator.source, { names: allocator.names });
             addMemoryEvidence(new Map(memory.of(ownRank).map((row) => [row.metric, row])), evidence);
           }
-          if (ownRank !== null) addOtherRanksEvidence(reservesOf(failure), total, evidence);
+          if (ownRank !== null) addOtherRanksEvidence(facts, evidence);
           if (driver !== null) addDriverEvidence(driver, evidence);
           if (monitor !== null) addMonitorEvidence(runId, monitor, evidence);
           if (saving !== null)
@@ -54,15 +50,5 @@ export async function readRunContext(store: Store, runId: number): Promise<RunCo
         },
       };
     },
-  };
-}
-
-/** What the other ranks reserved at most. */
-function reservesOf(failure: QueryRow<'verdict.failures'>): Reserves {
-  const { others_reserved_rank: rank, others_reserved_bytes: max_bytes } = failure;
-  const { others_reserved_path: display_path, others_reserved_line: line } = failure;
-  return {
-    ranks: failure.other_ranks ?? 0,
-    most: display_path === null ? undefined : { rank, max_bytes, display_path, line: line! },
   };
 }

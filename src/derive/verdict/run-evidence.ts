@@ -5,15 +5,8 @@ import { GIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { DriverMemory } from '../nsys/run-memory.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
-import type { EvidenceLog, Figure } from './facts.js';
+import type { EvidenceLog, OomFacts } from './facts.js';
 import type { MemoryRow } from './memory-lines.js';
-
-/** What other ranks reserved at most. */
-export interface Reserves {
-  readonly ranks: number;
-  /** The row with the largest. */
-  readonly most: Pick<MemoryRow, 'rank' | 'max_bytes' | 'display_path' | 'line'> | undefined;
-}
 
 /** What a profile of the driver shows: failed calls, retries, and the owners of the memory outside PyTorch. */
 export function addDriverEvidence(driver: DriverMemory, evidence: EvidenceLog): void {
@@ -96,12 +89,13 @@ export function addMemoryEvidence(lines: ReadonlyMap<string, MemoryRow>, evidenc
 }
 
 /** Headroom elsewhere: if one rank fails while others have free memory, the model does not exceed every device. */
-export function addOtherRanksEvidence({ ranks, most }: Reserves, total: Figure | null, evidence: EvidenceLog): void {
-  if (most === undefined) return;
-  const reserved = most.max_bytes!;
-  const headroom = total === null ? null : total.bytes - reserved;
-  const numbers = known({ ranks, rank: most.rank, reserved_bytes: reserved, headroom_bytes: headroom });
-  evidence.add('other_ranks', placeOf(most), { numbers });
+export function addOtherRanksEvidence(facts: OomFacts, evidence: EvidenceLog): void {
+  const { others_reserved_path: path, others_reserved_line: line, others_reserved_bytes: reserved_bytes } = facts;
+  if (path === null) return;
+  const headroom_bytes = facts.total_bytes === null ? null : facts.total_bytes - reserved_bytes!;
+  const ranks = facts.other_ranks ?? 0;
+  const numbers = known({ ranks, rank: facts.others_reserved_rank, reserved_bytes, headroom_bytes });
+  evidence.add('other_ranks', { path, line: line! }, { numbers });
 }
 
 function placeOf({ display_path: path, line }: Pick<MemoryRow, 'display_path' | 'line'>) {

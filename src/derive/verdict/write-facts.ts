@@ -134,12 +134,12 @@ async function rankRows(
     const ownRank = rank ?? memory!.ownRank(rank);
     const { allocator, activity, nccl, driver, monitor } = factsOfRanks.of(ownRank);
     const outside = driver === null || driver.outside.length === 0 ? null : driver.outside;
-    const maxSplit = allocator?.facts.maxSplitBytes ?? Number.POSITIVE_INFINITY;
+    const maxSplit = allocator?.maxSplitBytes ?? Number.POSITIVE_INFINITY;
     return {
       run_id: runId,
       rank,
       own_rank: ownRank,
-      is_expandable: allocator?.facts.expandableSegments ?? null,
+      is_expandable: allocator?.expandableSegments ?? null,
       max_split_bytes: Number.isFinite(maxSplit) ? maxSplit : null,
       activity: activity?.activity ?? null,
       nccl_signs: nccl.length,

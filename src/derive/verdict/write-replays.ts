@@ -5,7 +5,7 @@ import type { Counterfactual, ReplayVerdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
 import type { CellValue } from '../../store/to-duckdb.js';
 import { counterfactual } from '../replay/counterfactual.js';
-import { MOST_COMPARED_SNAPSHOTS, readTracedOoms } from './traced-ooms.js';
+import { MOST_COMPARED_SNAPSHOTS } from './facts.js';
 
 /** What the allocator model answers about a failure. */
 export interface ReplayedFailure {
@@ -17,9 +17,10 @@ export interface ReplayedFailure {
 export async function writeReplays(store: Store, runIds: readonly number[]): Promise<void> {
   for (const runId of runIds) {
     const replayed: ReplayedFailure[] = [];
-    const traced = await readTracedOoms(store, runId);
+    const traced = await store.all('verdict.traced_ooms', { run_ids: String(runId) });
     for (const [failure, oom] of traced.slice(0, MOST_COMPARED_SNAPSHOTS).entries()) {
-      const answer = await counterfactual(store, oom, oom.entries);
+      const place = { ...oom, snapshotId: oom.snapshot_id, path: oom.display_path };
+      const answer = await counterfactual(store, place, oom.entries);
       if (answer !== null) replayed.push({ failure, counterfactual: answer });
     }
     await store.transaction(() => insertReplays(store, runId, replayed));

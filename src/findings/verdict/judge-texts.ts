@@ -2,8 +2,8 @@
 
 import { forgetRuns, testCauses } from '../../derive/derive.js';
 import { type Judged, readJudged } from '../../derive/verdict/combine.js';
-import { codeFrames } from '../../derive/verdict/failing-site.js';
-import { type MessageFailure, messageFailureOf } from '../../derive/verdict/failures.js';
+import { codeFrames, failingSite, readFrames } from '../../derive/verdict/failing-site.js';
+import { type Failure, failureOf } from '../../derive/verdict/failures.js';
 import { activityOfTraceback } from '../../derive/verdict/rank-facts.js';
 import { insertFacts } from '../../derive/verdict/write-facts.js';
 import { DERIVE_RULES } from '../../model/derived-tables.js';
@@ -11,7 +11,7 @@ import type { IncidentRow } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 
 export interface JudgedText {
-  readonly failure: MessageFailure;
+  readonly failure: Failure;
   readonly judged: Judged;
 }
 
@@ -46,8 +46,10 @@ export async function judgeTexts(
   const judged = await readJudged(scratch, null);
   const failures = await scratch.all('verdict.failures', { run_id: null });
   // The row of a failure without a device's figures does not have its line.
-  return rows.map(({ line }, i) => ({
-    failure: messageFailureOf({ ...failures[i]!, message_path: file, message_line: line }),
-    judged: judged[i]!,
-  }));
+  return rows.map(({ line }, i) => {
+    const row = { ...failures[i]!, message_path: file, message_line: line };
+    const failure = failureOf(row, { oom: null, context: undefined }, { jobProcesses: [], engineSign: null });
+    const site = failingSite(readFrames(row.frames), failure.facts.printedPlace, row.text ?? '');
+    return { failure: { ...failure, site }, judged: judged[i]! };
+  });
 }

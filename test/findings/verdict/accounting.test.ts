@@ -3,16 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { incidentsInText } from '../../../parsers/log/index.js';
 import { formatOomSize } from '../../../samples/generate/write/oom-message.js';
-import { type Accounting, account } from '../../../src/derive/verdict/accounting.js';
-import type { OomFacts } from '../../../src/derive/verdict/facts.js';
+import { type Accounting, account as accountOf } from '../../../src/derive/verdict/accounting.js';
+import type { OomFacts as ReadFacts } from '../../../src/derive/verdict/facts.js';
 import { judgeTexts } from '../../../src/findings/verdict/judge-texts.js';
 import { insertLines } from '../../../src/ingest/write/insert-lines.js';
 import { GIB, MIB } from '../../../src/model/units.js';
 import { SEED } from '../../support/level.js';
 import { exact, freeSpaceOf, messageFacts, printed, tracedFacts } from './facts.js';
+import type { OomFacts } from './hand-facts.js';
+import { readOf } from './hand-rows.js';
 import { judging } from './judging.js';
 
 const { scratch } = judging();
+
+const account = (facts: OomFacts): Accounting => accountOf(readOf(facts));
 
 const sumOf = (sizes: readonly number[]): number => sizes.reduce((all, bytes) => all + bytes, 0);
 const sum = (accounting: Accounting): number => accounting.parts.reduce((total, part) => total + part.bytes, 0);
@@ -73,7 +77,7 @@ const WORDINGS: Readonly<Record<string, (d: Device) => string>> = {
 const halfDigit = (bytes: number): number =>
   bytes <= 1024 ? 0.5 : 0.005 * (bytes <= MIB ? 1024 : bytes <= GIB ? MIB : GIB) + 0.5;
 
-async function factsOf(texts: readonly string[]): Promise<OomFacts[]> {
+async function factsOf(texts: readonly string[]): Promise<ReadFacts[]> {
   const rows = texts.flatMap((text) => incidentsInText(text));
   expect(rows.length).toBe(texts.length);
   await insertLines(scratch(), rows, 'a text');
@@ -86,7 +90,7 @@ describe('a message alone', () => {
       const devices = fc.sample(device, { numRuns: 200, seed: SEED });
       const facts = await factsOf(devices.map(wording));
       for (const [i, d] of devices.entries()) {
-        const accounting = account(facts[i]!);
+        const accounting = accountOf(facts[i]!);
         // NVML's sentence about this process can be left out, but total and free are always printed.
         expect(accounting.total).not.toBeNull();
         expect(sum(accounting)).toBe(accounting.total!.bytes);

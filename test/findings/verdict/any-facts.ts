@@ -1,9 +1,9 @@
 /** Facts of OOMs as they may come together, most of them near the edges between causes. */
 import fc from 'fast-check';
 import type { Activity } from '../../../src/derive/stacks/activity.js';
-import type { Figure, Growth, OomFacts, RunSide, TraceFacts } from '../../../src/derive/verdict/facts.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB, MIB } from '../../../src/model/units.js';
+import type { Figure, Growth, OomFacts, RunSide, TraceFacts } from './hand-facts.js';
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null, freq: 4 });
 /** Quarters of a GiB: sums that are equal are as likely as sums that are not. */

@@ -2,7 +2,6 @@
 import { describe, expect, it } from 'vitest';
 import { applyCounterfactual } from '../../../src/derive/verdict/apply-counterfactual.js';
 import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
-import type { OomFacts } from '../../../src/derive/verdict/facts.js';
 import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import type { VerdictResult } from '../../../src/model/results/common.js';
 import type { WhatIfSetting } from '../../../src/model/results/replay.js';
@@ -12,6 +11,7 @@ import type { Counterfactual, Verdict } from '../../../src/model/verdict.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
 import { wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { exact, freeSpaceOf, tracedFacts, traceOf } from './facts.js';
+import type { OomFacts } from './hand-facts.js';
 import { judging } from './judging.js';
 
 const { judge } = judging();

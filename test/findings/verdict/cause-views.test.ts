@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { describeTests, type Judged } from '../../../src/derive/verdict/combine.js';
 import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
-import { EvidenceLog, type OomFacts } from '../../../src/derive/verdict/facts.js';
+import { EvidenceLog } from '../../../src/derive/verdict/facts.js';
 import { describeReason } from '../../../src/derive/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
@@ -18,7 +18,8 @@ import { libraryObjects } from '../../../src/store/install-library.js';
 import { SEED } from '../../support/level.js';
 import { anyFacts } from './any-facts.js';
 import { exact, messageFacts, runSideOf, tracedFacts, traceOf } from './facts.js';
-import { judgeSeparately } from './hand-rows.js';
+import type { OomFacts } from './hand-facts.js';
+import { judgeSeparately, readOf } from './hand-rows.js';
 import { CAUSE_ORDER, judging } from './judging.js';
 
 const { judge, scratch } = judging();
@@ -85,7 +86,7 @@ describe('an answer', () => {
         ...{ contradicted_by: null, replay_status: null },
       };
       const evidence = new EvidenceLog();
-      const { tests, held, steps } = describeTests(judged as unknown as Judged, DETAILED, evidence);
+      const { tests, held, steps } = describeTests(judged as unknown as Judged, readOf(DETAILED), evidence);
       expect(testText(tests[0]!), `${cause} ${reason}`).toMatch(/^\S.*\S$/);
       if (outcome !== 'holds') continue;
       expect(held, `${cause} ${reason}`).toBe(tests[0]);

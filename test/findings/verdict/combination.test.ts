@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import { relateVerdicts } from '../../../src/derive/verdict/arrange-verdicts.js';
 import { capturesFor, type Judged, readJudged } from '../../../src/derive/verdict/combine.js';
-import type { KeepingSite, OomFacts } from '../../../src/derive/verdict/facts.js';
 import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
@@ -12,6 +11,7 @@ import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
 import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
 import { COMBINATION_RULES, wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { exact, messageFacts, tracedFacts, traceOf } from './facts.js';
+import type { KeepingSite, OomFacts } from './hand-facts.js';
 import { writeByHand } from './hand-rows.js';
 import { CAUSE_ORDER, judging, type Outcome } from './judging.js';
 

@@ -21,23 +21,28 @@ async function factsOf(texts: readonly string[], capacityBytes?: number): Promis
   return (await judgeTexts(scratch(), rows, 'train.log', capacityBytes)).map(({ failure }) => failure.facts);
 }
 
+async function leastRequests(): Promise<unknown[]> {
+  const rows = await scratch().select('SELECT least_request_bytes FROM oom_fact ORDER BY run_id');
+  return rows.map((row) => Number(row['least_request_bytes']));
+}
+
 describe('a message', () => {
   it('counts the free blocks of private pools as allocated, which they are not', async () => {
     const [facts] = await factsOf([TEXT]);
-    expect(facts!.allocated!.bytes).toBe(68 * GIB);
-    expect(facts!.privatePoolFree!.bytes).toBe(2 * GIB);
-    expect(facts!.reserved!.bytes).toBe(70 * GIB + 512 * MIB);
-    expect(facts!.process!.bytes).toBe(71 * GIB);
-    expect(facts!.otherProcesses.map(({ bytes }) => bytes)).toEqual([8 * GIB]);
-    expect(facts!.deviceFree).toMatchObject({ bytes: 7 * MIB, source: { path: 'train.log', line: 1 } });
-    expect(facts!.deviceFree!.precisionBytes).toBe(Math.ceil(0.005 * MIB));
+    expect(facts!.allocated_bytes).toBe(68 * GIB);
+    expect(facts!.private_free_bytes).toBe(2 * GIB);
+    expect(facts!.reserved_bytes).toBe(70 * GIB + 512 * MIB);
+    expect(facts!.process_bytes).toBe(71 * GIB);
+    expect(facts!.other_processes_bytes).toBe(8 * GIB);
+    expect(facts).toMatchObject({ device_free_bytes: 7 * MIB, freePlace: { path: 'train.log', line: 1 } });
+    expect(facts!.device_free_precision_bytes).toBe(Math.ceil(0.005 * MIB));
   });
 
   it('prints the segment, so that the request may have been smaller', async () => {
     const sizes = ['2.00 MiB', '20.00 MiB', '30.00 MiB', '1.50 GiB'];
-    const facts = await factsOf(sizes.map((size) => TEXT.replace('30.00 MiB', size)));
+    await factsOf(sizes.map((size) => TEXT.replace('30.00 MiB', size)));
     const half = (unit: number): number => Math.ceil(0.005 * unit);
-    expect(facts.map(({ requestAtLeastBytes }) => requestAtLeastBytes)).toEqual([
+    expect(await leastRequests()).toEqual([
       512,
       MIB + 512,
       // From 10 MiB on the segment is the request, rounded up to 2 MiB; the print adds half a digit.
@@ -49,7 +54,8 @@ describe('a message', () => {
   it('has the total known by the user only where it prints none', async () => {
     const bare = 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 30.00 MiB.';
     const [without, complete] = await factsOf([bare, TEXT], 80 * GIB);
-    expect(without!.total).toEqual({ bytes: 80 * GIB, precisionBytes: 0, source: { option: '--capacity' } });
+    expect(without!.total).toEqual({ bytes: 80 * GIB, source: { option: '--capacity' } });
+    expect(without!.total_precision_bytes).toBe(0);
     expect(complete!.total!.bytes).not.toBe(80 * GIB);
   });
 });

@@ -1,6 +1,6 @@
 /** Facts of one OOM made by hand: a full 80 GiB device, live 70 GiB, a request of 4 GiB, everything exact. */
-import type { Figure, FreeSpace, OomFacts, RunSide, TraceFacts } from '../../../src/derive/verdict/facts.js';
 import { GIB, MIB } from '../../../src/model/units.js';
+import type { Figure, FreeSpace, OomFacts, RunSide, TraceFacts } from './hand-facts.js';
 
 export const exact = (bytes: number, path = 'snapshot'): Figure => ({
   ...{ bytes, precisionBytes: 0, source: { path, entry: 7 } },

@@ -1,11 +1,12 @@
 /** Facts made by hand as rows of `oom_fact` and its tables. */
 import { testCauses } from '../../../src/derive/derive.js';
 import { type Judged, readJudged } from '../../../src/derive/verdict/combine.js';
-import type { Figure, OomFacts } from '../../../src/derive/verdict/facts.js';
+import type { OomFacts as ReadFacts } from '../../../src/derive/verdict/facts.js';
 import type { Counterfactual } from '../../../src/model/verdict.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
 import type { Store } from '../../../src/store/store.js';
 import type { SqlValue } from '../../../src/store/to-duckdb.js';
+import type { Figure, FreeSpace, OomFacts } from './hand-facts.js';
 
 export interface FailureInput {
   readonly facts: OomFacts;
@@ -31,25 +32,11 @@ export async function writeByHand(store: Store, runs: readonly (readonly Failure
     );
     await store.insertRows(
       'oom_step',
-      keyed.flatMap(({ of, key }) =>
-        (of.facts.trace?.steps ?? []).map(({ settled, peakBytes, endBytes }, step) => ({
-          ...key,
-          step,
-          is_settled: settled,
-          peak_bytes: peakBytes,
-          end_bytes: endBytes,
-        })),
-      ),
+      keyed.flatMap(({ of, key }) => stepsOf(of.facts).map((step, i) => ({ ...key, step: i, ...step }))),
     );
     await store.insertRows(
       'oom_keeping_site',
-      keyed.flatMap(({ of, key }) =>
-        (of.facts.trace?.keeping ?? []).map(({ bytesPerStep, ...site }) => ({
-          ...key,
-          ...site,
-          bytes_per_step: bytesPerStep,
-        })),
-      ),
+      keyed.flatMap(({ of, key }) => keptOf(of.facts).map((site) => ({ ...key, ...site }))),
     );
   });
   await testCauses(
@@ -65,6 +52,74 @@ export async function judgeSeparately(scratch: Store, failures: readonly Failure
     failures.map((failure) => [failure]),
   );
   return readJudged(scratch, null);
+}
+
+function stepsOf({ trace }: OomFacts): ReadFacts['steps'] {
+  return (trace?.steps ?? []).map(({ settled, peakBytes, endBytes }) => ({
+    ...{ is_settled: settled, peak_bytes: peakBytes, end_bytes: endBytes },
+  }));
+}
+
+function keptOf({ trace }: OomFacts): ReadFacts['kept'] {
+  return (trace?.keeping ?? []).map(({ bytesPerStep, ...site }) => ({ ...site, bytes_per_step: bytesPerStep }));
+}
+
+/** A reserve in the parts of `oom_account`. */
+function partsOf({ reserved, pending, privatePools, privatePoolFree }: OomFacts, free: FreeSpace) {
+  const pools = privatePools?.bytes ?? 0;
+  const poolFree = privatePoolFree?.bytes ?? 0;
+  const parts = {
+    pending_free: pending?.bytes ?? 0,
+    private_pools_live: pools - poolFree,
+    private_pools_free: poolFree,
+    cached_too_small: free.usable.bytes,
+    cached_other_stream: free.otherStream.bytes,
+    cached_other_size_class: free.otherClass.bytes,
+  };
+  const others = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+  return new Map(Object.entries({ ...parts, requested: (reserved?.bytes ?? 0) - others }));
+}
+
+/** The facts as the program reads them from the tables of a store; the sums are those of `oom_sum`. */
+export function readOf(facts: OomFacts): ReadFacts {
+  const { trace, run, growth, free, allocated, reserved, deviceFree, allowed } = facts;
+  const row = factRow({ facts });
+  const printedPlace = { path: 'train.log', line: 9 };
+  const place = (facts.request ?? reserved ?? allocated)?.source ?? printedPlace;
+  const reach = reserved === null || deviceFree === null ? null : reserved.bytes + deviceFree.bytes;
+  const live = allocated === null ? null : allocated.bytes + (facts.pending?.bytes ?? 0);
+  const limit = reach === null || allowed === null ? reach : Math.min(reach, allowed.bytes);
+  const early = run?.early ?? null;
+  const next = (run?.otherStages ?? []).toSorted((a, b) => b.bytes - a.bytes)[0];
+  const lineOf = (source: unknown): number => (source as { line?: number } | undefined)?.line ?? 1;
+  const pathOf = (source: unknown): string | null => (source as { path?: string } | undefined)?.path ?? null;
+  const more = {
+    ...{ snapshot_id: free === null ? null : 1, site: facts.requestSite, impossible: facts.impossible ?? [] },
+    ...{ live_bytes: live, limit_bytes: limit, step_outcome: trace?.wholeStep?.outcome ?? null },
+    short_bytes: live === null || limit === null ? null : live + facts.requestAtLeastBytes - limit,
+    steps_by: trace?.stepsBy ?? null,
+    growth_first_iteration: growth?.firstIteration ?? null,
+    growth_last_iteration: growth?.lastIteration ?? null,
+    growth_bytes_per_iteration: growth?.bytesPerIteration ?? null,
+    growth_path: pathOf(growth?.source),
+    ...{
+      own_stage_rank: run?.ownStage?.rank ?? null,
+      next_stage: next?.stage ?? null,
+      next_stage_rank: next?.rank ?? null,
+    },
+    ...{ lines_path: pathOf(run?.source), lines_line: lineOf(run?.source) },
+    ...{ early_first_iteration: early?.firstIteration ?? null, early_path: pathOf(early?.source) },
+    early_line: lineOf(early?.source),
+    ...{ total: facts.total, place, printedPlace, freePlace: deviceFree?.source ?? place },
+    allocatorPlace: facts.allocator?.source ?? null,
+    activityPlace: trace?.activity == null ? (run?.activitySource ?? place) : trace.source,
+    parts: free === null ? null : partsOf(facts, free),
+    searched: free === null ? undefined : { pinned_segments: free.pinnedSegments, pinning_bytes: free.pinningBytes },
+    ...{ steps: stepsOf(facts), kept: keptOf(facts), nccl: run?.nccl ?? [] },
+    ...{ jobProcesses: facts.jobProcesses ?? [], engineSign: facts.engineSign ?? null },
+    ...{ driver: facts.driver ?? null, monitor: facts.monitor ?? null },
+  };
+  return { ...row, ...more } as unknown as ReadFacts;
 }
 
 function factRow({ facts, kind, text }: FailureInput): Record<string, SqlValue> {

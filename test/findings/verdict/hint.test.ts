@@ -8,9 +8,16 @@ import { GIB } from '../../../src/model/units.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
 import { wordHint } from '../../../src/report/verdict/word-verdict.js';
 import { exact, messageFacts, tracedFacts } from './facts.js';
+import type { OomFacts } from './hand-facts.js';
+import { readOf } from './hand-rows.js';
 
-function judgeHint(...question: Parameters<typeof findHint>): HintResult | null {
-  const hint = findHint(...question);
+type Question = Parameters<typeof findHint>;
+
+function judgeHint(
+  facts: OomFacts,
+  ...question: Question extends [unknown, ...infer More] ? More : never
+): HintResult | null {
+  const hint = findHint(readOf(facts), ...question);
   return hint === null ? null : wordHint(hint);
 }
 

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { describeTests, type Judged } from '../../../src/derive/verdict/combine.js';
 import { stepsOf } from '../../../src/derive/verdict/describe-answers.js';
-import { EvidenceLog, type OomFacts } from '../../../src/derive/verdict/facts.js';
+import { EvidenceLog } from '../../../src/derive/verdict/facts.js';
 import { BLANK } from '../../../src/derive/verdict/judge-message.js';
 import { insertReplays } from '../../../src/derive/verdict/write-replays.js';
 import type { VerdictResult } from '../../../src/model/results/common.js';
@@ -12,7 +12,8 @@ import { CAUSE_DETAILS, type Cause, type CauseDetail, type Confidence } from '..
 import { wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { openScratch } from '../../../src/store/open-store.js';
 import type { Store } from '../../../src/store/store.js';
-import { type FailureInput, judgeSeparately } from './hand-rows.js';
+import type { OomFacts } from './hand-facts.js';
+import { type FailureInput, judgeSeparately, readOf } from './hand-rows.js';
 
 export interface Outcome
   extends Pick<VerdictResult, 'tests' | 'missing' | 'ruled_out' | 'captures' | 'combination' | 'evidence'> {
@@ -85,7 +86,7 @@ async function judgeEach(store: Store, inputs: readonly FailureInput[]): Promise
 /** Checks every answer: a detail belongs to its cause, every test has one outcome, a verdict has its evidence. */
 function outcomeOf({ facts, kind, counterfactual }: FailureInput, judged: Judged): Outcome {
   const log = new EvidenceLog();
-  const { held, steps, ...described } = describeTests(judged, facts, log);
+  const { held, steps, ...described } = describeTests(judged, readOf(facts), log);
   const { cause, detail, confidence } = judged;
   const judgement = wordVerdict({
     ...BLANK,
