@@ -53,17 +53,22 @@ export function account(facts: OomFacts): Accounting {
           },
     );
   }
-  const others = other_processes_bytes ?? 0;
-  parts.push({ part: 'other_processes', bytes: others, place: printedPlace, ...jobShares(jobProcesses, others) });
+  const otherBytes = other_processes_bytes ?? 0;
+  parts.push({
+    part: 'other_processes',
+    bytes: otherBytes,
+    place: printedPlace,
+    ...jobShares(jobProcesses, otherBytes),
+  });
   pushAll(parts, free);
   // Only figures of the sum: where the process is printed, its figure includes the reserve.
   const precisions = [
     facts.total_precision_bytes,
     facts.device_free_precision_bytes,
     process === null ? facts.reserved_precision_bytes : facts.process_precision_bytes,
-    others === 0 ? 0 : facts.other_processes_precision_bytes,
+    otherBytes === 0 ? 0 : facts.other_processes_precision_bytes,
   ];
-  const left = total.bytes - (process ?? reserved ?? 0) - others - deviceFree;
+  const left = total.bytes - (process ?? reserved ?? 0) - otherBytes - deviceFree;
   parts.push(remainder(left, sumOf(precisions.map((bytes) => bytes ?? 0)), process, total));
   const isGiven = total.source === CAPACITY;
   return {
@@ -96,7 +101,11 @@ function jobShares(processes: readonly JobProcess[], all: number): { readonly of
   if (processes.length === 0 || unnamed < 0) return {};
   return {
     of: nonZero([
-      ...processes.map(({ pid, name, bytes, source }) => ({ part: `${name} (pid ${pid})`, bytes, place: source })),
+      ...processes.map(({ pid, name, bytes, display_path: path, line }) => ({
+        part: `${name} (pid ${pid})`,
+        bytes,
+        place: { path, line },
+      })),
       { part: 'unnamed_processes', bytes: unnamed, place: null, rest_of: 'shares' },
     ]),
   };

@@ -171,7 +171,10 @@ const EXTERNAL_PRESSURE: Readonly<Record<string, Describe>> = {
     if (2 * sumOf(jobProcesses.map(({ bytes }) => bytes)) >= (numbers['foreign_bytes'] ?? 0) && known.length > 0)
       return { details: { items: itemsOf(jobProcesses).slice(0, MOST_NAMED) }, steps: [...known, ...general] };
     if (doubts.includes('own_engine')) {
-      if (engineSign !== null) add('engine_sign', engineSign.source, { names: { sign: engineSign.sign } });
+      if (engineSign !== null) {
+        const { display_path: path, line, sign } = engineSign;
+        add('engine_sign', { path, line }, { names: { sign } });
+      }
       return { details: { items, names: { owner: 'engine' } }, steps: [{ kind: 'try_engine', items }, ...general] };
     }
     return {

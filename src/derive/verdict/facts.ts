@@ -5,7 +5,7 @@ import type { Evidence, EvidenceKind, EvidenceTopic } from '../../model/verdict.
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { DriverMemory } from '../nsys/run-memory.js';
 import type { MonitorFacts } from '../outside/monitor-facts.js';
-import type { EngineSign, JobProcess } from './job-processes.js';
+import type { JobProcess } from './job-processes.js';
 
 /** The source of a device total that the user gave. */
 export const CAPACITY: Place = { option: '--capacity' };
@@ -26,7 +26,7 @@ export interface Figure {
 export interface OomFacts extends QueryRow<'verdict.failures'> {
   /** Of the device. */
   readonly total: Figure | null;
-  /** The entry of the trace, else the line of the message: the source of figures that have no place of their own. */
+  /** The entry of the trace, else the line of the message: the source of figures without another one below. */
   readonly place: Place;
   /** Of the message, which alone has the process, other processes, and the limit of a memory fraction. */
   readonly printedPlace: Place;
@@ -44,8 +44,8 @@ export interface OomFacts extends QueryRow<'verdict.failures'> {
   readonly kept: readonly Omit<QueryRow<'verdict.kept'>, 'failure'>[];
   /** Other processes on the device that the logs name. */
   readonly jobProcesses: readonly JobProcess[];
-  /** Null without other processes, too. */
-  readonly engineSign: EngineSign | null;
+  /** That the run trains and generates on the same devices; null without other processes, too. */
+  readonly engineSign: QueryRow<'incident.engine_sign'> | null;
   /** Signs that NCCL holds much: its settings, its own failures. */
   readonly nccl: readonly (Statement<'nccl_setting' | 'nccl_failure'> & { readonly source: Place })[];
   readonly driver: Pick<DriverMemory, 'outside' | 'source'> | null;

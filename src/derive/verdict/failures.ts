@@ -12,7 +12,7 @@ import { View } from '../settings/view.js';
 import { readStacks } from '../stacks/read-stacks.js';
 import { CAPACITY, type Figure, type OomFacts, type TracedOom } from './facts.js';
 import { type FailingSite, failingSite, readFrames, type SizeContext } from './failing-site.js';
-import { readEngineSign, readJobProcesses } from './job-processes.js';
+import { readJobProcesses } from './job-processes.js';
 import { type RankContext, type RunContext, readRunContext } from './run-context.js';
 
 type FactRow = QueryRow<'verdict.failures'>;
@@ -80,7 +80,7 @@ async function failuresOf(
   const hasOthers = rows.some(({ other_processes_bytes: bytes }) => bytes !== null && bytes > 0);
   const processesAt = hasOthers ? await readJobProcesses(store, runId) : () => [];
   const isShared = hasOthers || rows.some(({ rank }) => context?.of(rank).monitor?.others != null);
-  const engineSign = isShared ? await readEngineSign(store, runId) : null;
+  const engineSign = isShared ? ((await store.one('incident.engine_sign', { run_id: runId })) ?? null) : null;
   const siteOf = await sitesOf(store, rows);
   const failures = rows.map((row): Failure => {
     const more = { jobProcesses: processesAt(row.message_path, row.message_line), engineSign };

@@ -1,19 +1,13 @@
 /** Other processes on the device that the logs of the run name: its own engines, ranks and workers. */
 import { groupBy } from '../../model/group-by.js';
 import { sumOf } from '../../model/lists.js';
-import type { Place } from '../../model/place.js';
 import type { Item } from '../../model/statement.js';
 import type { StepKind } from '../../model/verdict.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 
-export interface JobProcess {
-  readonly pid: number;
-  readonly name: string;
-  /** In use on the device, by the OOM message. */
-  readonly bytes: number;
-  /** Where the log names it. */
-  readonly source: Place;
-}
+/** With its bytes on the device, by the OOM message, and where the log names it. */
+export type JobProcess = QueryRow<'incident.job_processes'>;
 
 /** By the place of their OOM message, most bytes first. */
 export async function readJobProcesses(
@@ -22,24 +16,7 @@ export async function readJobProcesses(
 ): Promise<(path: string | null, line: number | null) => readonly JobProcess[]> {
   const rows = await store.all('incident.job_processes', { run_id: runId });
   const byMessage = groupBy(rows, (row) => `${row.message_line} ${row.message_path}`);
-  return (path, line) =>
-    (byMessage.get(`${line} ${path}`) ?? []).map(({ pid, name, bytes, display_path, line: named }) => ({
-      pid,
-      name,
-      bytes,
-      source: { path: display_path, line: named },
-    }));
-}
-
-/** What shows that the run trains and generates on the same devices. */
-export interface EngineSign {
-  readonly sign: string;
-  readonly source: Place;
-}
-
-export async function readEngineSign(store: Store, runId: number): Promise<EngineSign | null> {
-  const row = await store.one('incident.engine_sign', { run_id: runId });
-  return row === undefined ? null : { sign: row.sign, source: { path: row.display_path, line: row.line } };
+  return (path, line) => byMessage.get(`${line} ${path}`) ?? [];
 }
 
 /**

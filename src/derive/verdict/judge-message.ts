@@ -165,8 +165,8 @@ function servingParts({ cause, detail, contributors }: Judged): readonly Contrib
 export function conclude(facts: OomFacts, judged: Judged, evidence: EvidenceLog): Verdict {
   const firstEntry = evidence.entries.length;
   const { held, steps, ...described } = describeTests(judged, facts, evidence);
-  for (const { pid, name, bytes, source } of facts.jobProcesses)
-    evidence.add('job_process', source, { numbers: { pid, bytes }, names: { process: name } });
+  for (const { pid, name, bytes, display_path: path, line } of facts.jobProcesses)
+    evidence.add('job_process', { path, line }, { numbers: { pid, bytes }, names: { process: name } });
   const serving = servingParts(judged);
   if (held !== undefined && serving.length > 0) {
     const items = serving.map(({ contributor, bytes, left_bytes: left }) => ({

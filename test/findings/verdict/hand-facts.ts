@@ -1,7 +1,7 @@
 /** The known facts of one out-of-memory failure as tests write them; `hand-rows.ts` makes a failure's row of them. */
 import type { MonitorFacts } from '../../../src/derive/outside/monitor-facts.js';
 import type { Activity, WeightsActivity } from '../../../src/derive/stacks/activity.js';
-import type { EngineSign, JobProcess } from '../../../src/derive/verdict/job-processes.js';
+import type { OomFacts as ReadFacts } from '../../../src/derive/verdict/facts.js';
 import type { Place } from '../../../src/model/place.js';
 import type { DriverOwner } from '../../../src/model/results/nsys.js';
 import type { Statement } from '../../../src/model/statement.js';
@@ -211,9 +211,9 @@ export interface OomFacts {
   readonly process: Figure | null;
   readonly otherProcesses: readonly Figure[];
   /** Those of them that the logs name. */
-  readonly jobProcesses?: readonly JobProcess[] | undefined;
+  readonly jobProcesses?: ReadFacts['jobProcesses'] | undefined;
   /** Null without other processes, too. */
-  readonly engineSign?: EngineSign | null | undefined;
+  readonly engineSign?: ReadFacts['engineSign'] | undefined;
   /** Printed figures that the rest of the message contradicts: they are left out. */
   readonly impossible?: readonly string[];
   /** A memory fraction's limit. */

@@ -76,8 +76,8 @@ function partsOf({ reserved, pending, privatePools, privatePoolFree }: OomFacts,
     cached_other_stream: free.otherStream.bytes,
     cached_other_size_class: free.otherClass.bytes,
   };
-  const others = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
-  return new Map(Object.entries({ ...parts, requested: (reserved?.bytes ?? 0) - others }));
+  const divided = Object.values(parts).reduce((sum, bytes) => sum + bytes, 0);
+  return new Map(Object.entries({ ...parts, requested: (reserved?.bytes ?? 0) - divided }));
 }
 
 /** The facts as the program reads them from the tables of a store; the sums are those of `oom_sum`. */
