@@ -4,7 +4,7 @@ import { lintRules } from '../../src/derive/lint/rules.js';
 import { FRAMEWORKS } from '../../src/derive/settings/facts.js';
 import { TARGET_NAMES } from '../../src/findings/advice/fix.js';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
-import { NON_FIXES } from '../../src/findings/advice/non-fixes.js';
+import { NON_FIX_REASONS } from '../../src/findings/advice/non-fixes.js';
 import { ALLOCATOR_OPTIONS, CAUSE_WORDS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
 import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { activityData } from '../../src/knowledge/activities.js';
@@ -127,13 +127,35 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         'site?': oneOf('activity', 'size'),
       },
     ],
-    non_fixes: [{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST }],
+    proposals: {
+      '*': {
+        ...{ 'title?': 'string', 'saving?': 'string', 'cost?': 'string', 'free?': 'string' },
+        ...{ 'settings?': { '*': 'string|null' }, 'env?': { '*': 'string|null' } },
+        ...{ 'requires?': LIST, 'disputes?': LIST, 'python?': LIST, 'measured?': LIST, 'experiments?': LIST },
+        'percent?': 'number',
+        'evidence?': [{ text: 'string', grade: oneOf('documented'), source: 'string' }],
+      },
+    },
+    non_fixes: [
+      {
+        ...{ id: /[a-z0-9-]+/, title: 'string', source: 'string', 'experiments?': LIST, 'why?': 'string' },
+        ...{ 'keys?': LIST, 'module?': 'string' },
+      },
+    ],
+    published_cases: [
+      {
+        ...{ name: 'string', baseline: 'string', sizes: { '*': 'integer' }, 'off?': 'string' },
+        outcomes: { '*': 'string' },
+      },
+    ],
   },
   'memory-keys': { '*': [/[a-z][a-z0-9_]*/] },
   'memory-words': {
     ...{ releases: LIST, retains: LIST, grows: LIST, slows: LIST, speeds: LIST },
     components: { '*': 'string' },
   },
+  packages: { '*': { paths: LIST, 'components?': [oneOf(...COMPONENTS)] } },
+  'change-kinds': { '*': LIST },
   activities: {
     activities: [
       {
@@ -212,10 +234,13 @@ it('what activities name exists: fixes, targets, components, and words', () => {
 });
 
 it('every fix and non-fix of fixes.yaml has code', () => {
-  const data = loadData('fixes') as Readonly<Record<'fixes' | 'non_fixes', readonly { readonly id: string }[]>>;
-  // In the order of the guides, not of the file.
-  expect(idsOf(FIXES).sort()).toEqual(idsOf(data.fixes).sort());
-  expect(idsOf(NON_FIXES)).toEqual(idsOf(data.non_fixes));
+  const data = loadData('fixes') as Readonly<Record<'fixes' | 'non_fixes', readonly { readonly id: string }[]>> & {
+    readonly proposals: object;
+  };
+  expect(idsOf(FIXES)).toEqual(idsOf(data.fixes));
+  expect(FIXES.map(({ order }) => order)).toEqual(FIXES.map(({ order }) => order).sort((a, b) => a - b));
+  expect(Object.keys(NON_FIX_REASONS)).toEqual(idsOf(data.non_fixes));
+  expect(idsOf(data.fixes)).toEqual(expect.arrayContaining(Object.keys(data.proposals)));
 });
 
 describe('ids', () => {

@@ -1,5 +1,5 @@
 /** The steps of a verdict and the plan as one list, the first thing to do first. */
-import type { AdviceAction, AdvicePlan, FixStatus } from '../../model/results/advise.js';
+import type { AdviceAction, AdviceFix, AdvicePlan } from '../../model/results/advise.js';
 import type { Step, StepKind } from '../../model/verdict.js';
 
 /** Memory is short; they do not name a change. */
@@ -7,14 +7,11 @@ const GENERAL: ReadonlySet<StepKind> = new Set(['lower_live', 'lower_live_or_req
 /** Fixes without a figure that are named where nothing is known to suffice. */
 const MOST_TRIED = 2;
 
-interface ListedFix {
-  readonly id: string;
+interface ListedFix extends Pick<AdviceFix, 'id' | 'status' | 'saving_bytes'> {
   /** Steps that it carries out. */
   readonly answers: readonly StepKind[];
-  readonly status: FixStatus;
   /** The recorded run was replayed with it. */
   readonly isReplayed: boolean;
-  readonly saving_bytes: number | null;
   /** It changes what is computed. */
   readonly numerics: boolean;
   /** It acts on what was being allocated. */

@@ -2,21 +2,15 @@
 
 import { LARGE_SHARE } from '../../derive/stacks/failing-activity.js';
 import { type ActivityData, activityData } from '../../knowledge/activities.js';
-import type { Evidence, StepKind } from '../../model/verdict.js';
-import type { Cause } from '../../model/vocabulary.js';
+import type { Evidence } from '../../model/verdict.js';
+import type { FixSpec } from './fix.js';
 import { idleBytes, type Situation } from './situation.js';
 
 /** Ranks of fixes; those that act on what failed have the numbers below, in the order to try them. */
 const NEUTRAL = 1000;
 const LAST = 2000;
 
-interface ListedFix {
-  readonly id: string;
-  readonly causes: readonly Cause[];
-  readonly answers?: readonly StepKind[] | undefined;
-  readonly acts_on?: string | undefined;
-  readonly site?: 'activity' | 'size' | undefined;
-}
+type ListedFix = Pick<FixSpec, 'id' | 'causes' | 'answers' | 'acts_on' | 'site'>;
 
 export function isLargeRequest(situation: Situation): boolean {
   const bytes = situation.verdict.request?.bytes ?? null;

@@ -7,8 +7,9 @@ import type { View } from '../../derive/settings/view.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
 import { sumOf as sum } from '../../model/lists.js';
+import { pick } from '../../model/pick.js';
 import type { AdviceChange, AdviceEvidence, CostBy, SavingBy } from '../../model/results/advise.js';
-import type { VersionName } from '../../model/results/log.js';
+import type { ParallelSizes, VersionName } from '../../model/results/log.js';
 import type { StepKind } from '../../model/verdict.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
 import type { EstimatedChange } from './estimate-change.js';
@@ -91,18 +92,75 @@ interface FixData {
   readonly source: string;
 }
 
+/** What a fix proposes wherever it is one. */
+interface ProposalData extends Pick<Proposal, 'requires' | 'disputes' | 'python'>, Partial<AdviceChange> {
+  readonly title?: string;
+  /** What is known of it, without a figure. */
+  readonly saving?: string;
+  readonly cost?: string;
+  /** Percent of throughput lost, by a guide. */
+  readonly percent?: number;
+  /** Experiments that measured the cost: the figure of the first. */
+  readonly measured?: readonly string[];
+  /** Shown with the cost where no experiment has it: other experiments, and statements. */
+  readonly experiments?: readonly string[];
+  readonly evidence?: readonly AdviceEvidence[];
+  /** No work is added to a step. */
+  readonly free?: string;
+}
+
 export interface FixSpec extends FixData {
   /** Empty where the configuration leaves nothing to change, or is not known well enough. */
   propose(context: FixContext): readonly Proposal[];
 }
 
-const ROWS = (loadData('fixes') as { readonly fixes: readonly FixData[] }).fixes;
-const BY_ID = new Map(ROWS.map((row) => [row.id, row]));
+const DATA = loadData('fixes') as {
+  readonly fixes: readonly FixData[];
+  readonly proposals: Readonly<Record<string, ProposalData>>;
+};
 
-export function fixSpec(id: string, propose: FixSpec['propose']): FixSpec {
-  const row = BY_ID.get(id);
-  if (row === undefined) throw new Error(`unknown fix ${id}`);
-  return { ...row, source: sourceText(row.source), propose };
+/** What of a proposal depends on the run; the rest is as `fixes.yaml` has it. A flag: whether there is one at all. */
+export type Propose = (context: FixContext) => boolean | Partial<Proposal> | readonly Partial<Proposal>[];
+
+/** By id of the fix. */
+export type FixCode = Readonly<Record<string, Propose>>;
+
+/** In the guides' order. Throws where one of them lacks its code. */
+export function fixesOf(code: FixCode): readonly FixSpec[] {
+  return DATA.fixes.map((row) => {
+    const { id } = row;
+    const propose = code[id];
+    if (propose === undefined) throw new Error(`no code of the fix ${id}`);
+    const data = DATA.proposals[id] ?? {};
+    const { saving } = data;
+    const known: Proposal = {
+      id,
+      title: data.title ?? row.title,
+      change: { settings: data.settings ?? {}, env: data.env ?? {} },
+      ...(saving === undefined ? {} : { saving: unknownSaving(saving) }),
+      cost: costOfData(data),
+      ...pick(data, ['requires', 'disputes', 'python']),
+    };
+    return {
+      ...row,
+      source: sourceText(row.source),
+      propose(context) {
+        const proposed = propose(context);
+        if (typeof proposed === 'boolean') return proposed ? [known] : [];
+        return [proposed].flat().map((proposal) => ({ ...known, ...proposal }));
+      },
+    };
+  });
+}
+
+function costOfData({ cost = 'no source has a figure', free, percent, measured: ids, ...data }: ProposalData): Cost {
+  if (free !== undefined) return freeByDesign(free);
+  if (ids !== undefined) return costOf(ids[0]!, cost, ...ids.slice(1));
+  const evidence = [
+    ...(data.experiments ?? []).map(measured),
+    ...(data.evidence ?? []).map((one) => ({ ...one, source: sourceText(one.source) })),
+  ];
+  return percent === undefined ? unmeasured(cost, evidence) : byGuide(percent, cost, evidence);
 }
 
 export interface FixContext {
@@ -120,20 +178,12 @@ export interface FixContext {
 }
 
 /** Sizes of the configuration as fixes need them; null where unknown. */
-export interface Sizes {
-  readonly tp: number | null;
-  readonly pp: number | null;
-  readonly vpp: number | null;
-  readonly cp: number | null;
-  readonly ep: number | null;
-  readonly etp: number | null;
-  readonly dp: number | null;
+export interface Sizes extends ParallelSizes {
   readonly world: number | null;
   readonly layers: number | null;
   readonly hidden: number | null;
   readonly seq: number | null;
   readonly mbs: number | null;
-  readonly gbs: number | null;
   /** 0 of a dense model. */
   readonly experts: number | null;
 }
@@ -169,7 +219,6 @@ export function sizesOf(view: View): Sizes {
     hidden: size('hidden_size'),
     seq: size('seq_length'),
     mbs: size('micro_batch_size'),
-    gbs: size('global_batch_size'),
     experts: experts.by === 'unknown' ? (hasExpertSettings ? null : 0) : (asNumber(experts.value) ?? 0),
   };
 }
@@ -212,6 +261,15 @@ export function settings(values: Readonly<Record<string, string | null>>): Advic
   return { settings: values, env: {} };
 }
 
+export function variables(values: Readonly<Record<string, string | null>>): AdviceChange {
+  return { settings: {}, env: values };
+}
+
+/** No source has a figure, and nothing in the run gives one. */
+export function unknownSaving(text: string): Saving {
+  return { bytes: null, by: null, text };
+}
+
 /** No work is added to a step. */
 export function freeByDesign(text = 'none', evidence: Cost['evidence'] = []): Cost {
   return { percent: 0, by: 'design', on: null, text, evidence };
@@ -228,7 +286,7 @@ export function costOf(id: string, text: string, ...others: readonly string[]): 
   };
 }
 
-export function byGuide(percent: number, text: string, evidence: Cost['evidence']): Cost {
+function byGuide(percent: number, text: string, evidence: Cost['evidence']): Cost {
   return { percent, by: 'guide', on: null, text, evidence };
 }
 

@@ -13,17 +13,12 @@ import { checkpointing } from './fixes/any-trainer.js';
 import { isMoe, modulesInForce } from './fixes/recompute.js';
 import { idleBytes } from './situation.js';
 
-export interface NonFixSpec {
+interface NonFixData {
   readonly id: string;
   readonly title: string;
   readonly source: string;
-  /** Why it is none here; null where the question does not arise. */
-  why(context: FixContext): string | null;
-  readonly evidence: NonFix['evidence'];
-}
-
-interface NonFixData extends Pick<NonFixSpec, 'id' | 'title' | 'source'> {
   readonly experiments?: readonly string[];
+  readonly why?: string;
 }
 
 /** `: --gradient_checkpointing=True, train.log line 3`. */
@@ -36,8 +31,8 @@ function setBy(looked: Looked | undefined): string {
 const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
   verdict.cause === 'fragmentation' || verdict.cause === 'capacity' || verdict.cause === 'undecided';
 
-/** Why it does not help here; null where the question does not arise. */
-const REASONS: Readonly<Record<string, NonFixSpec['why']>> = {
+/** Why it does not help here; true: as `fixes.yaml` has it; false and null: the question does not arise. */
+export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => string | boolean | null>> = {
   vpp(context) {
     const { pp, vpp } = context.config;
     if (!isMemory(context) || pp === null || pp < 2) return null;
@@ -65,16 +60,13 @@ const REASONS: Readonly<Record<string, NonFixSpec['why']>> = {
   },
   'recompute-mlp-core-attn'(context) {
     const modules = modulesInForce(context);
-    if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
-    return 'Worse than mlp alone: attention is recomputed twice, for no memory.';
+    return isMemory(context) && modules !== null && hasFlashAttention(context.view);
   },
   'recompute-mlp-experts'(context) {
-    if (!isMemory(context) || !isMoe(context)) return null;
-    return 'The module mlp is the dense feed-forward block: in layers of experts it recomputes nothing. Theirs are moe, moe_act and shared_experts.';
+    return isMemory(context) && isMoe(context);
   },
   'tp-experts'(context) {
-    if (!isMemory(context) || !isMoe(context)) return null;
-    return 'TP does not shrink experts: they are cut by EP, by their own ETP and by PP. Of those, EP within the NVLink domain is the cheap one.';
+    return isMemory(context) && isMoe(context);
   },
   'expandable-segments'(context) {
     const { situation } = context;
@@ -118,32 +110,22 @@ const REASONS: Readonly<Record<string, NonFixSpec['why']>> = {
   },
   'distributed-optimizer-dp1'(context) {
     const { dp, cp } = context.config;
-    if (!isMemory(context) || dp === null || dp * (cp ?? 1) > 1) return null;
-    if (!isUnset(context.view, 'use_distributed_optimizer')) return null;
-    return 'With one replica there is nothing to share the state with.';
+    const isAlone = dp !== null && dp * (cp ?? 1) <= 1;
+    return isMemory(context) && isAlone && isUnset(context.view, 'use_distributed_optimizer');
   },
   'layout-against-leak'({ situation }) {
-    if (situation.verdict.cause !== 'leak') return null;
-    return 'What grows with every step fills any device, only later: the code that keeps it has to let it go.';
+    return situation.verdict.cause === 'leak';
   },
   'model-against-outside'({ situation }) {
-    if (situation.verdict.cause !== 'external_pressure' || situation.verdict.detail === 'nccl') return null;
-    return 'The memory is held outside PyTorch’s allocator: what the model needs is not what filled the device.';
+    return situation.verdict.cause === 'external_pressure' && situation.verdict.detail !== 'nccl';
   },
   'optimizer-offload-fraction-0'(context) {
     const fraction = Number(context.view.setting('optimizer_offload_fraction').value ?? 0);
-    if (!isSet(context.view, 'optimizer_cpu_offload') || fraction > 0) return null;
-    return 'optimizer_cpu_offload is on with optimizer_offload_fraction 0.0, which moves nothing.';
+    return isSet(context.view, 'optimizer_cpu_offload') && !(fraction > 0);
   },
 };
 
-const ROWS = (loadData('fixes') as { readonly non_fixes: readonly NonFixData[] }).non_fixes;
-
-export const NON_FIXES: readonly NonFixSpec[] = ROWS.map(({ id, title, source, experiments = [] }) => {
-  const why = REASONS[id];
-  if (why === undefined) throw new Error(`no reason for the non-fix ${id}`);
-  return { id, title, source: sourceText(source), why, evidence: experiments.map(measured) };
-});
+const NON_FIXES = (loadData('fixes') as { readonly non_fixes: readonly NonFixData[] }).non_fixes;
 
 /** Of every trainer; the others are settings of Megatron. */
 const OF_ANY_TRAINER: ReadonlySet<string> = new Set([
@@ -156,8 +138,10 @@ const OF_ANY_TRAINER: ReadonlySet<string> = new Set([
 
 export function nonFixesOf(context: FixContext): NonFix[] {
   const known = NON_FIXES.filter(({ id }) => context.situation.isMegatron || OF_ANY_TRAINER.has(id));
-  return known.flatMap(({ id, title, source, evidence, why }) => {
-    const reason = why(context);
-    return reason === null ? [] : [{ id, title, why: reason, evidence, source }];
+  return known.flatMap(({ id, title, source, experiments = [], why }) => {
+    const reason = NON_FIX_REASONS[id]!(context);
+    if (reason === null || reason === false) return [];
+    const text = reason === true ? why! : reason;
+    return [{ id, title, why: text, evidence: experiments.map(measured), source: sourceText(source) }];
   });
 }

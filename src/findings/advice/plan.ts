@@ -1,7 +1,7 @@
 /** The cheapest changes that together cover the shortfall. */
 
 import { joinChanges } from '../../derive/lint/change.js';
-import type { AdviceChange } from '../../model/results/advise.js';
+import type { AdviceChange, AdvicePlan } from '../../model/results/advise.js';
 import { formatBytes } from '../../model/units.js';
 
 /** A fix that may be part of a plan. */
@@ -21,14 +21,7 @@ export interface Candidate {
   readonly isAnswer: boolean;
 }
 
-export interface Plan {
-  readonly fixes: readonly string[];
-  readonly saving_bytes: number | null;
-  readonly closes: boolean | null;
-  readonly cost_percent: number | null;
-  readonly text: string;
-  readonly change: AdviceChange;
-}
+export type Plan = Omit<AdvicePlan, 'paste'>;
 
 export interface PlanQuestion {
   /** Null: unknown. */

@@ -2,57 +2,42 @@
  * Experiments that were published: where a run has their workload, their figures are the answer, before any estimate.
  * GB are decimal, as in the guides.
  */
+import { loadData } from '../../knowledge/load-data.js';
 import type { Experiment } from '../../knowledge/measured.js';
 import { experimentOf, lostPercent, measured, workloadText } from './experiments.js';
-import { type Cost, type FixContext, isSet, type Saving } from './fix.js';
+import { type Cost, type FixContext, isSet, type Saving, type Sizes } from './fix.js';
 
 const GB = 1e9;
 
-export interface PublishedCase {
+/** Of `published_cases` in `fixes.yaml`. */
+interface PublishedCaseData {
   readonly name: string;
   /** The run that the others are compared with. */
-  readonly baseline: Experiment;
-  /** By id of the fix. */
-  readonly outcomes: ReadonlyMap<string, Experiment>;
-  matches(context: Pick<FixContext, 'config' | 'view'>): boolean;
+  readonly baseline: string;
+  /** The workload by its sizes, and by a setting that is not on in it. */
+  readonly sizes: Readonly<Record<string, number>>;
+  readonly off?: string;
+  /** Experiments by id of the fix. */
+  readonly outcomes: Readonly<Record<string, string>>;
 }
 
-const outcomes = (ids: Readonly<Record<string, string>>): ReadonlyMap<string, Experiment> =>
-  new Map(Object.entries(ids).map(([fix, id]) => [fix, experimentOf(id)]));
+export interface PublishedCase {
+  readonly name: string;
+  readonly baseline: Experiment;
+  readonly outcomes: ReadonlyMap<string, Experiment>;
+}
 
-const LLAMA: PublishedCase = {
-  name: 'Llama 3 70B SFT on 32 × H100 80GB, TP4 PP4 VPP5 DP2',
-  baseline: experimentOf('llama-baseline'),
-  outcomes: outcomes({
-    'expandable-segments': 'llama-expandable',
-    'pp-8': 'llama-pp8',
-    'tp-8': 'llama-tp8',
-    'recompute-mlp': 'llama-mlp',
-  }),
-  matches({ config: { layers, hidden, seq, mbs, tp, pp, dp } }) {
-    return layers === 80 && hidden === 8192 && seq === 4096 && mbs === 1 && tp === 4 && pp === 4 && dp === 2;
-  },
-};
+const CASES = (loadData('fixes') as { readonly published_cases: readonly PublishedCaseData[] }).published_cases;
 
-const QWEN: PublishedCase = {
-  name: 'Qwen3-30B-A3B, optimizer offload by fraction',
-  baseline: experimentOf('qwen-base'),
-  outcomes: outcomes({
-    'optimizer-offload-25': 'qwen-offload-0.25',
-    'optimizer-offload-50': 'qwen-offload-0.5',
-    'optimizer-offload-75': 'qwen-offload-0.75',
-    'optimizer-offload-100': 'qwen-offload-1',
-  }),
-  matches({ config: { layers, hidden, experts }, view }) {
-    // The baseline is without offload; Megatron-LM's fraction is 1.0 even then.
-    return layers === 48 && hidden === 2048 && experts === 128 && !isSet(view, 'optimizer_cpu_offload');
-  },
-};
-
-const CASES: readonly PublishedCase[] = [LLAMA, QWEN];
-
-export function publishedCase(context: Pick<FixContext, 'config' | 'view'>): PublishedCase | null {
-  return CASES.find((one) => one.matches(context)) ?? null;
+export function publishedCase({ config, view }: Pick<FixContext, 'config' | 'view'>): PublishedCase | null {
+  const known = CASES.find(
+    ({ sizes, off }) =>
+      Object.entries(sizes).every(([name, size]) => config[name as keyof Sizes] === size) &&
+      (off === undefined || !isSet(view, off)),
+  );
+  if (known === undefined) return null;
+  const outcomes = new Map(Object.entries(known.outcomes).map(([fix, id]) => [fix, experimentOf(id)]));
+  return { name: known.name, baseline: experimentOf(known.baseline), outcomes };
 }
 
 /**

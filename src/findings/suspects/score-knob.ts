@@ -1,6 +1,7 @@
 /** How much of the growth a changed setting, variable or version can explain. */
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { loadData } from '../../knowledge/load-data.js';
 import type { SubmoduleChange } from '../../model/git.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { formatBytes } from '../../model/units.js';
@@ -221,30 +222,9 @@ function timeWeight(change: ChangedValue, effect: KnobEffect | undefined, went: 
   return { score, reason: `${went}, which ${text}` };
 }
 
-/** The folder of a package, as `normalPath` begins; for libraries without Python code, the components they hold. */
-const PACKAGES: Readonly<
+const PACKAGES = loadData('packages') as Readonly<
   Record<string, { readonly paths: readonly string[]; readonly components?: readonly Component[] }>
-> = {
-  torch: { paths: ['torch/'], components: ['workspace', 'before_recording'] },
-  pytorch: { paths: ['torch/'] },
-  triton: { paths: ['triton/'] },
-  transformer_engine: { paths: ['transformer_engine/'] },
-  te: { paths: ['transformer_engine/'] },
-  megatron_core: { paths: ['megatron/core/'] },
-  megatron_lm: { paths: ['megatron/core/', 'megatron/training/', 'megatron/legacy/', 'megatron/inference/'] },
-  megatron_fsdp: { paths: ['megatron_fsdp/', 'megatron/core/distributed/fsdp/'] },
-  megatron_bridge: { paths: ['megatron/bridge/'] },
-  nemo: { paths: ['nemo/'] },
-  nemo_run: { paths: ['nemo_run/'] },
-  lightning: { paths: ['lightning/', 'pytorch_lightning/'] },
-  flash_attn: { paths: ['flash_attn/', 'flash_attn_interface.py'] },
-  deep_ep: { paths: ['deep_ep/'], components: ['moe_dispatch', 'communication'] },
-  nccl: { paths: [], components: ['communication'] },
-  cuda: { paths: [], components: ['workspace', 'before_recording'] },
-  cudnn: { paths: [], components: ['workspace'] },
-  cublas: { paths: [], components: ['workspace'] },
-  driver: { paths: [], components: [] },
-};
+>;
 
 /** The common spelling of a package's name and a submodule's folder. */
 const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]+/g, '_');

@@ -2,39 +2,14 @@
 
 import { memoryRank } from '../../derive/run/memory-keys.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { loadData } from '../../knowledge/load-data.js';
 import type { ChangeKind } from '../../model/results/verify.js';
 
-const OF: Readonly<Record<string, ChangeKind>> = {
-  recompute_granularity: 'recompute',
-  recompute_method: 'recompute',
-  recompute_num_layers: 'recompute',
-  recompute_modules: 'recompute',
-  recompute_activations: 'recompute',
-  checkpoint_activations: 'recompute',
-  use_distributed_optimizer: 'optimizer',
-  use_precision_aware_optimizer: 'optimizer',
-  main_params_dtype: 'optimizer',
-  store_param_remainders: 'optimizer',
-  exp_avg_dtype: 'optimizer',
-  exp_avg_sq_dtype: 'optimizer',
-  optimizer_cpu_offload: 'optimizer',
-  optimizer_offload_fraction: 'optimizer',
-  grad_reduce_in_fp32: 'gradients',
-  accumulate_allreduce_grads_in_fp32: 'gradients',
-  main_grads_dtype: 'gradients',
-  world_size: 'parallel',
-  tensor_model_parallel_size: 'parallel',
-  pipeline_model_parallel_size: 'parallel',
-  virtual_pipeline_model_parallel_size: 'parallel',
-  context_parallel_size: 'parallel',
-  expert_model_parallel_size: 'parallel',
-  expert_tensor_parallel_size: 'parallel',
-  sequence_parallel: 'parallel',
-  cuda_graph_impl: 'graphs',
-  cuda_graph_modules: 'graphs',
-  enable_cuda_graph: 'graphs',
-  external_cuda_graph: 'graphs',
-};
+const OF: ReadonlyMap<string, ChangeKind> = new Map(
+  Object.entries(loadData('change-kinds') as Readonly<Record<ChangeKind, readonly string[]>>).flatMap(([kind, keys]) =>
+    keys.map((key) => [key, kind as ChangeKind] as const),
+  ),
+);
 
 const OFFLOAD = /^(?:cpu_offloading|fine_grained_activation_offloading$|offload_modules$|activation_offload)/;
 /** Bear on memory or speed without being in the list that `config` shows first. */
@@ -43,7 +18,7 @@ const OTHER_KEYS =
 
 /** Undefined: bears on neither memory nor speed. */
 export function kindOfSetting(key: string): ChangeKind | undefined {
-  const kindOfKey = OF[key];
+  const kindOfKey = OF.get(key);
   if (kindOfKey !== undefined) return kindOfKey;
   if (OFFLOAD.test(key)) return 'activation_offload';
   return memoryRank(key) !== undefined || OTHER_KEYS.test(key) ? 'setting' : undefined;

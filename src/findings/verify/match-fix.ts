@@ -2,6 +2,7 @@
 
 import { allocatorParts } from '../../derive/settings/values.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { loadData } from '../../knowledge/load-data.js';
 import type { AdviceFix, NonFix } from '../../model/results/advise.js';
 import type { FoundChange } from './changes.js';
 import type { Side } from './side.js';
@@ -46,35 +47,19 @@ export function matchFixes(fixes: readonly AdviceFix[], changes: readonly FoundC
   );
 }
 
+interface NonFixData extends Pick<NonFix, 'id'> {
+  /** Settings, and kinds of change. */
+  readonly keys?: readonly string[];
+  /** A word that the value has then. */
+  readonly module?: string;
+}
+
 /** What people take for a fix, by what they change. */
-const NON_FIX_KEYS: Readonly<Record<string, readonly string[]>> = {
-  vpp: ['virtual_pipeline_model_parallel_size', 'num_layers_per_virtual_pipeline_stage'],
-  'recompute-layernorm': ['recompute_modules'],
-  'recompute-core-attn': ['recompute_modules'],
-  'recompute-mlp-core-attn': ['recompute_modules'],
-  'recompute-mlp-experts': ['recompute_modules'],
-  'tp-experts': ['tensor_model_parallel_size'],
-  'expandable-segments': ALLOCATOR_VARIABLES,
-  'activation-offload-pp': ['cpu_offloading'],
-  'activation-offload-moe': ['cpu_offloading'],
-  'distributed-optimizer-dp1': ['use_distributed_optimizer'],
-  'optimizer-offload-fraction-0': ['optimizer_offload_fraction'],
-};
+const NON_FIXES = (loadData('fixes') as { readonly non_fixes: readonly NonFixData[] }).non_fixes;
 
-/** Words of the value that make a list of modules this one. */
-const MODULE_OF: Readonly<Record<string, string>> = {
-  'recompute-layernorm': 'layernorm',
-  'recompute-core-attn': 'core_attn',
-  'recompute-mlp-core-attn': 'mlp',
-  'recompute-mlp-experts': 'mlp',
-};
-
-export function nonFixOf(nonFixes: readonly NonFix[], { key, to }: FoundChange): NonFix | null {
-  return (
-    nonFixes.find(
-      ({ id }) =>
-        NON_FIX_KEYS[id]?.includes(key) === true &&
-        (MODULE_OF[id] === undefined || to?.includes(MODULE_OF[id]) === true),
-    ) ?? null
-  );
+export function nonFixOf(nonFixes: readonly NonFix[], { key, kind, to }: FoundChange): NonFix | null {
+  const isIt = ({ keys = [], module = '' }: NonFixData): boolean =>
+    (keys.includes(key) || keys.includes(kind)) && (module === '' || to?.includes(module) === true);
+  const changed = new Set(NON_FIXES.filter(isIt).map(({ id }) => id));
+  return nonFixes.find(({ id }) => changed.has(id)) ?? null;
 }

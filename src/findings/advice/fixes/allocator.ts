@@ -3,22 +3,18 @@
 import { readAllocConf } from '../../../allocator/settings.js';
 import type { Looked } from '../../../derive/settings/facts.js';
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
-import { SOURCES } from '../../../knowledge/sources.js';
 import { maxOf, minOf } from '../../../model/lists.js';
-import type { AdviceChange } from '../../../model/results/advise.js';
 import { formatBytes } from '../../../model/units.js';
 import type { WholeStepOutcome } from '../../../model/vocabulary.js';
 import {
-  costOf,
+  type FixCode,
   type FixContext,
-  type FixSpec,
-  fixSpec,
-  freeByDesign,
   isOlder,
   isSet,
   isUnset,
   type Saving,
-  unmeasured,
+  unknownSaving,
+  variables,
   wordOf,
 } from '../fix.js';
 import {
@@ -122,7 +118,7 @@ function formatRange(least: number, most: number): string {
 /** Without a recording: idle memory inside PyTorch serves the request if it is large enough. */
 function fromMessage(situation: Situation): Saving {
   const idle = idleBytes(situation);
-  if (idle === null) return { bytes: null, by: null, text: 'the idle memory inside PyTorch is unknown' };
+  if (idle === null) return unknownSaving('the idle memory inside PyTorch is unknown');
   return {
     bytes: idle,
     by: 'message',
@@ -152,34 +148,26 @@ function isBeyondLayout(situation: Situation): boolean {
   return situation.verdict.cause === 'capacity' && needed !== null && limit !== null && needed > limit;
 }
 
-const expandable = fixSpec('expandable-segments', (context) => {
-  const { situation, view } = context;
-  if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
-  // What is outside PyTorch stays there: only a replay shows that the remainder is enough. Another process can grow.
-  const whatIf = replayed(context);
-  const { cause, detail, steps } = situation.verdict;
-  const isServed = whatIf !== null && whatIf.closes !== false;
-  if (whatIf?.bytes === 0) return [];
-  if (cause === 'undecided' && !hasReason(situation)) return [];
-  const isAnswer = steps.some(({ kind }) => kind === 'expandable_segments');
-  if (cause === 'external_pressure' && !isAnswer && (!isServed || detail === 'other_process')) return [];
-  const text = allocatorText(context);
-  // The other allocator knows no segments at all.
-  if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
-  const graphs = hasGraphs(context) && view.env('NCCL_GRAPH_REGISTER').value !== '0';
-  const variable = allocatorVariable(context);
-  const change: AdviceChange = {
-    settings: {},
-    env: {
-      [variable]: withExpandable(text),
-      ...(graphs ? { NCCL_GRAPH_REGISTER: '0' } : {}),
-    },
-  };
-  return [
-    {
-      id: 'expandable-segments',
+export const ALLOCATOR_FIXES: FixCode = {
+  'expandable-segments': (context) => {
+    const { situation, view } = context;
+    if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
+    // What is outside PyTorch stays there: only a replay shows that the remainder is enough. Another process can grow.
+    const whatIf = replayed(context);
+    const { cause, detail, steps } = situation.verdict;
+    const isServed = whatIf !== null && whatIf.closes !== false;
+    if (whatIf?.bytes === 0) return [];
+    if (cause === 'undecided' && !hasReason(situation)) return [];
+    const isAnswer = steps.some(({ kind }) => kind === 'expandable_segments');
+    if (cause === 'external_pressure' && !isAnswer && (!isServed || detail === 'other_process')) return [];
+    const text = allocatorText(context);
+    // The other allocator knows no segments at all.
+    if (text !== null && /backend\s*:\s*cudaMallocAsync/i.test(text)) return [];
+    const graphs = hasGraphs(context) && view.env('NCCL_GRAPH_REGISTER').value !== '0';
+    const variable = allocatorVariable(context);
+    return {
       title: `${variable}=expandable_segments:True on every rank`,
-      change,
+      change: variables({ [variable]: withExpandable(text), ...(graphs ? { NCCL_GRAPH_REGISTER: '0' } : {}) }),
       requires: [
         'exported before the launch, on every rank',
         ...(graphs ? ['NCCL_GRAPH_REGISTER=0, since CUDA graphs are captured'] : []),
@@ -188,168 +176,80 @@ const expandable = fixSpec('expandable-segments', (context) => {
           : []),
       ],
       saving: whatIf ?? fromMessage(situation),
-      cost: costOf('llama-expandable', 'none'),
-      disputes: [
-        'D6: The performance guides mention it last, as an extra; the memory tuning skill puts it first. With evidence of fragmentation the skill is followed.',
-      ],
-    },
-  ];
-});
+    };
+  },
 
-/** A limit for splits makes a large block of expandable segments useless to any other request. */
-const dropMaxSplit = fixSpec('drop-max-split', (context) => {
-  const text = allocatorText(context);
-  if (!hasExpandable(context) || text === null || !MAX_SPLIT.test(text) || isBeyondLayout(context.situation)) return [];
-  return [
-    {
-      id: 'drop-max-split',
-      title: 'expandable_segments:True without max_split_size_mb',
-      change: { settings: {}, env: { [allocatorVariable(context)]: withExpandable(text) } },
-      saving: {
-        bytes: null,
-        by: null,
-        text: `large blocks are not reused with it${isOlder(context.view, 'torch', '2.10') ? '' : '; from torch 2.10 on, reserved memory grows without bound'}`,
-      },
-      cost: freeByDesign(),
-    },
-  ];
-});
+  /** A limit for splits makes a large block of expandable segments useless to any other request. */
+  'drop-max-split': (context) => {
+    const text = allocatorText(context);
+    if (!hasExpandable(context) || text === null || !MAX_SPLIT.test(text) || isBeyondLayout(context.situation))
+      return [];
+    return {
+      change: variables({ [allocatorVariable(context)]: withExpandable(text) }),
+      saving: unknownSaving(
+        `large blocks are not reused with it${isOlder(context.view, 'torch', '2.10') ? '' : '; from torch 2.10 on, reserved memory grows without bound'}`,
+      ),
+    };
+  },
 
-const upgrade = fixSpec('torch-upgrade', ({ view }) => {
-  if (!isOlder(view, 'torch', '2.1')) return [];
-  return [
-    {
-      id: 'torch-upgrade',
-      title: `torch 2.1 or newer (now ${view.version('torch').value}): the first with expandable segments`,
-      change: { settings: {}, env: {} },
-      saving: { bytes: null, by: null, text: 'with them, what is free in pieces serves the request' },
-      cost: unmeasured('the work of an upgrade'),
-    },
-  ];
-});
+  'torch-upgrade': ({ view }) => {
+    if (!isOlder(view, 'torch', '2.1')) return [];
+    return { title: `torch 2.1 or newer (now ${view.version('torch').value}): the first with expandable segments` };
+  },
 
-const recordStreams = fixSpec('avoid-record-streams', ({ view }) => {
-  const variable = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
-  // From 2.8 on, torch ignores the variable: it never calls record_stream there.
-  if (!isOlder(view, 'torch', '2.8')) return [];
-  if (variable.by === 'unknown' || variable.value === '1') return [];
-  return [
-    {
-      id: 'avoid-record-streams',
-      title: 'TORCH_NCCL_AVOID_RECORD_STREAMS=1',
-      change: { settings: {}, env: { TORCH_NCCL_AVOID_RECORD_STREAMS: '1' } },
-      saving: {
-        bytes: null,
-        by: null,
-        text: 'communication buffers are returned to the cache at once; the size is unknown',
-      },
-      cost: freeByDesign(),
-    },
-  ];
-});
+  'avoid-record-streams': ({ view }) => {
+    const variable = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
+    // From 2.8 on, torch ignores the variable: it never calls record_stream there.
+    return isOlder(view, 'torch', '2.8') && variable.by !== 'unknown' && variable.value !== '1';
+  },
 
-const nvls = fixSpec('nvls-off', ({ view, situation }) => {
-  // Another process, or what is outside for another reason, does not get smaller by it.
-  const { cause, detail } = situation.verdict;
-  if (cause === 'external_pressure' && detail !== 'nccl') return [];
-  const variable = view.env('NCCL_NVLS_ENABLE');
-  if (variable.by === 'unknown' || variable.value === '0' || isSet(view, 'use_sharp')) return [];
-  return [
-    {
-      id: 'nvls-off',
-      title: 'NCCL_NVLS_ENABLE=0',
-      change: { settings: {}, env: { NCCL_NVLS_ENABLE: '0' } },
-      requires: ['NVLink SHARP is not used'],
-      saving: {
-        bytes: null,
-        by: null,
-        text: 'NVLS buffers of every communicator, outside PyTorch; the size is unknown',
-      },
-      cost: unmeasured('none where NVLink SHARP is not used'),
-    },
-  ];
-});
+  'nvls-off': ({ view, situation }) => {
+    // Another process, or what is outside for another reason, does not get smaller by it.
+    const { cause, detail } = situation.verdict;
+    if (cause === 'external_pressure' && detail !== 'nccl') return [];
+    const variable = view.env('NCCL_NVLS_ENABLE');
+    return variable.by !== 'unknown' && variable.value !== '0' && !isSet(view, 'use_sharp');
+  },
 
-const graphStreams = fixSpec('graph-stream-reuse', (context) => {
-  if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.9')) return [];
-  const text = allocatorText(context);
-  if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
-  return [
-    {
-      id: 'graph-stream-reuse',
-      title: 'graph_capture_record_stream_reuse:True',
-      change: {
-        settings: {},
-        env: {
-          [allocatorVariable(context)]: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(','),
-        },
-      },
-      saving: {
-        bytes: null,
-        by: null,
-        text: 'blocks freed during capture are reused in it; the size is unknown',
-      },
-      cost: freeByDesign(),
-    },
-  ];
-});
+  'graph-stream-reuse': (context) => {
+    if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.9')) return [];
+    const text = allocatorText(context);
+    if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
+    return {
+      change: variables({
+        [allocatorVariable(context)]: [text, 'graph_capture_record_stream_reuse:True'].filter(Boolean).join(','),
+      }),
+    };
+  },
 
-const graphsOff = fixSpec('graphs-off', (context) => {
-  const { view, situation } = context;
-  if (!hasGraphs(context)) return [];
-  const impl = wordOf(view, 'cuda_graph_impl');
-  const bytes = situation.components?.get('graph_pool') ?? null;
-  return [
-    {
-      id: 'graphs-off',
+  'graphs-off': (context) => {
+    const { view, situation } = context;
+    if (!hasGraphs(context)) return [];
+    const impl = wordOf(view, 'cuda_graph_impl');
+    const bytes = situation.components?.get('graph_pool') ?? null;
+    return {
       title: `cuda_graph_impl none instead of ${impl}`,
-      change: { settings: { cuda_graph_impl: 'none' }, env: {} },
       saving:
         bytes === null
-          ? { bytes: null, by: null, text: 'a few GB of static buffers, more than 10 GB with pipeline parallelism' }
+          ? unknownSaving('a few GB of static buffers, more than 10 GB with pipeline parallelism')
           : { bytes, by: 'attribution', text: `the ${formatBytes(bytes)} that were live in graph pools` },
-      cost: unmeasured('what graphs gained: 15 to 25 % of a step where launches limit it', [
-        { text: 'step −15 … −25 % when launch-bound', grade: 'documented', source: SOURCES.perf },
-      ]),
-    },
-  ];
-});
+    };
+  },
 
-/** Cached memory goes back to the driver, so that what was in pieces can be used again. */
-const emptyUnused = fixSpec('empty-unused-memory', ({ view }) => {
-  if (!isUnset(view, 'empty_unused_memory_level') && view.setting('empty_unused_memory_level').value !== '0') return [];
-  return [
-    {
-      id: 'empty-unused-memory',
-      title: 'empty_unused_memory_level=1',
-      change: { settings: { empty_unused_memory_level: '1' }, env: {} },
-      saving: {
-        bytes: null,
-        by: null,
-        text: 'memory in pieces is released to the driver after each step; it does not help within a step',
-      },
-      cost: unmeasured('new calls of the driver in every step; no source has a figure'),
-    },
-  ];
-});
+  /** Cached memory goes back to the driver, so that what was in pieces can be used again. */
+  'empty-unused-memory': ({ view }) =>
+    isUnset(view, 'empty_unused_memory_level') || view.setting('empty_unused_memory_level').value === '0',
 
-const fraction = fixSpec('memory-fraction', (context) => {
-  const { situation, step } = context;
-  const free = deviceFreeBytes(situation);
-  const text = allocatorText(context);
-  const inVariable = text !== null && /per_process_memory_fraction/i.test(text);
-  const kept = (text ?? '').split(',').filter((part) => !/^\s*per_process_memory_fraction/i.test(part));
-  const { limitBytes, shortBytes } = step;
-  const served = free !== null && shortBytes !== null && shortBytes <= free;
-  return [
-    {
-      id: 'memory-fraction',
-      title: 'a larger memory fraction, or none (torch.cuda.set_per_process_memory_fraction)',
-      change: {
-        settings: {},
-        env: inVariable ? { [allocatorVariable(context)]: kept.length === 0 ? null : kept.join(',') } : {},
-      },
-      requires: ['no other process needs the rest of the device'],
+  'memory-fraction': (context) => {
+    const { situation, step } = context;
+    const free = deviceFreeBytes(situation);
+    const text = allocatorText(context);
+    const inVariable = text !== null && /per_process_memory_fraction/i.test(text);
+    const kept = (text ?? '').split(',').filter((part) => !/^\s*per_process_memory_fraction/i.test(part));
+    const { limitBytes, shortBytes } = step;
+    const served = free !== null && shortBytes !== null && shortBytes <= free;
+    return {
+      change: variables(inVariable ? { [allocatorVariable(context)]: kept.length === 0 ? null : kept.join(',') } : {}),
       saving:
         free === null
           ? { bytes: null, by: null, text: 'how much of the device is free is not in the evidence', closes: null }
@@ -359,19 +259,6 @@ const fraction = fixSpec('memory-fraction', (context) => {
               text: `the ${formatBytes(free)} that the device still had free`,
               closes: served && limitBytes !== null ? fitsWithin(step, limitBytes + free) : served ? null : false,
             },
-      cost: freeByDesign(),
-    },
-  ];
-});
-
-export const ALLOCATOR_FIXES: readonly FixSpec[] = [
-  fraction,
-  expandable,
-  dropMaxSplit,
-  upgrade,
-  emptyUnused,
-  recordStreams,
-  nvls,
-  graphStreams,
-  graphsOff,
-];
+    };
+  },
+};

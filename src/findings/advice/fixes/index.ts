@@ -1,5 +1,5 @@
 /** Every fix there is, in the guides' order: the one list to read. */
-import type { FixSpec } from '../fix.js';
+import { fixesOf } from '../fix.js';
 import { ACTIVATION_FIXES } from './activations.js';
 import { ALLOCATOR_FIXES } from './allocator.js';
 import { ANY_TRAINER_FIXES } from './any-trainer.js';
@@ -9,7 +9,7 @@ import { OPTIMIZER_FIXES } from './optimizer.js';
 import { PARALLEL_FIXES } from './parallel.js';
 import { RECOMPUTE_FIXES } from './recompute.js';
 
-export const FIXES: readonly FixSpec[] = [
+export const FIXES = fixesOf({
   ...ALLOCATOR_FIXES,
   ...OPTIMIZER_FIXES,
   ...RECOMPUTE_FIXES,
@@ -18,4 +18,4 @@ export const FIXES: readonly FixSpec[] = [
   ...HOST_FIXES,
   ...ANY_TRAINER_FIXES,
   ...SITE_FIXES,
-].sort((a, b) => a.order - b.order);
+});

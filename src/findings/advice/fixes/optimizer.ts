@@ -1,15 +1,11 @@
 /** Optimizer state, gradients and weights: how they are stored, sharded, and what of them lives in host memory. */
 
-import { SOURCES } from '../../../knowledge/sources.js';
 import { formatBytes } from '../../../model/units.js';
 import { experimentOf } from '../experiments.js';
 import {
-  byGuide,
   costOf,
+  type FixCode,
   type FixContext,
-  type FixSpec,
-  fixSpec,
-  freeByDesign,
   isOlder,
   isSet,
   isUnset,
@@ -17,7 +13,6 @@ import {
   optimizerBytes,
   type Saving,
   settings,
-  unmeasured,
   wordOf,
 } from '../fix.js';
 
@@ -36,77 +31,46 @@ function share(live: number | null, part: number, text: string): { readonly savi
 const isAdam = ({ view }: FixContext): boolean => (wordOf(view, 'optimizer') ?? 'adam').includes('adam');
 const isFsdp = ({ view }: FixContext): boolean => isSet(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2');
 
-const distributed = fixSpec('distributed-optimizer', (context) => {
-  const { view, config } = context;
-  const dp = config.dp === null ? null : config.dp * (config.cp ?? 1);
-  if (!isUnset(view, 'use_distributed_optimizer') || dp === null || dp < 2 || isFsdp(context) || !isAdam(context))
-    return [];
-  return [
-    {
-      id: 'distributed-optimizer',
-      title: 'use_distributed_optimizer=True',
-      change: settings({ use_distributed_optimizer: 'True' }),
+/** Fractions with a measured step time. */
+const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
+  fraction,
+  experiment: experimentOf(`qwen-offload-${fraction}`),
+}));
+
+export const OPTIMIZER_FIXES: FixCode = {
+  'distributed-optimizer': (context) => {
+    const { view, config } = context;
+    const dp = config.dp === null ? null : config.dp * (config.cp ?? 1);
+    if (!isUnset(view, 'use_distributed_optimizer') || dp === null || dp < 2 || isFsdp(context) || !isAdam(context))
+      return [];
+    return {
       ...share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`),
-      cost: byGuide(1.5, '1 to 2 %, or none where its communication is hidden', [
-        { text: '−1 … −2 % throughput', grade: 'documented', source: SOURCES.mem },
-      ]),
-      disputes: [
-        'D4: The performance guides state no added communication, the memory tuning skill 1 to 2 %: the volume is the same, the part that is not overlapped costs time. The larger cost is assumed.',
-      ],
-    },
-  ];
-});
+    };
+  },
 
-const precisionAware = fixSpec('precision-aware-optimizer', (context) => {
-  const { view } = context;
-  if (!isUnset(view, 'use_precision_aware_optimizer') || !isSet(view, 'use_distributed_optimizer') || !isAdam(context))
-    return [];
-  if (isSet(view, 'fp16') || !isSet(view, 'bf16')) return [];
-  return [
-    {
-      id: 'precision-aware-optimizer',
-      title: 'use_precision_aware_optimizer=True (bf16 remainders instead of fp32 masters)',
-      change: settings({ use_precision_aware_optimizer: 'True' }),
-      cost: unmeasured('small kernels more; no source has a figure', [
-        { text: '2 bytes less per parameter', grade: 'documented', source: SOURCES.perf },
-      ]),
-    },
-  ];
-});
+  'precision-aware-optimizer': (context) => {
+    const { view } = context;
+    const isBf16 = isSet(view, 'bf16') && !isSet(view, 'fp16');
+    const isOpen = isSet(view, 'use_distributed_optimizer') && isUnset(view, 'use_precision_aware_optimizer');
+    return isOpen && isBf16 && isAdam(context);
+  },
 
-const moments = fixSpec('bf16-moments', (context) => {
-  const { view } = context;
-  if (!isSet(view, 'use_distributed_optimizer') || !isSet(view, 'bf16') || !isAdam(context)) return [];
-  const isHalf = /bf16|bfloat16|fp8|fp16/.test(`${wordOf(view, 'exp_avg_dtype')}${wordOf(view, 'exp_avg_sq_dtype')}`);
-  if (isHalf) return [];
-  return [
-    {
-      id: 'bf16-moments',
-      title: 'exp_avg_dtype and exp_avg_sq_dtype bf16',
-      change: settings({
-        use_precision_aware_optimizer: 'True',
-        exp_avg_dtype: 'bfloat16',
-        exp_avg_sq_dtype: 'bfloat16',
-      }),
-      requires: ['watch the loss: the moments are rounded'],
-      cost: unmeasured('small kernels more; no source has a figure', [
-        { text: 'moments −50 %', grade: 'documented', source: SOURCES.docs },
-      ]),
-    },
-  ];
-});
+  'bf16-moments': (context) => {
+    const { view } = context;
+    if (!isSet(view, 'use_distributed_optimizer') || !isSet(view, 'bf16') || !isAdam(context)) return [];
+    const isHalf = /bf16|bfloat16|fp8|fp16/.test(`${wordOf(view, 'exp_avg_dtype')}${wordOf(view, 'exp_avg_sq_dtype')}`);
+    return !isHalf;
+  },
 
-const bf16Gradients = fixSpec('bf16-gradients', (context) => {
-  const { view, config } = context;
-  // Megatron-LM has an argument of its own, and writes the outcome into the other.
-  const isExplicit = view.setting('grad_reduce_in_fp32').by === 'told';
-  const key = isExplicit ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32';
-  if (!isSet(view, key) || !isSet(view, 'bf16')) return [];
-  // A named recipe overwrites the field when training starts.
-  const recipe = view.setting('mixed_precision').value;
-  return [
-    {
-      id: 'bf16-gradients',
+  'bf16-gradients': (context) => {
+    const { view, config } = context;
+    // Megatron-LM has an argument of its own, and writes the outcome into the other.
+    const isExplicit = view.setting('grad_reduce_in_fp32').by === 'told';
+    const key = isExplicit ? 'grad_reduce_in_fp32' : 'accumulate_allreduce_grads_in_fp32';
+    if (!isSet(view, key) || !isSet(view, 'bf16')) return [];
+    // A named recipe overwrites the field when training starts.
+    const recipe = view.setting('mixed_precision').value;
+    return {
       title: `${key}=False`,
       change: settings({ [key]: 'False' }),
       requires: [
@@ -118,148 +82,99 @@ const bf16Gradients = fixSpec('bf16-gradients', (context) => {
           : []),
       ],
       ...share(liveBytes(context.situation, 'gradient'), 0.5, 'half of the gradients,'),
-      cost: freeByDesign('none; communication gets faster'),
-    },
-  ];
-});
+    };
+  },
 
-const fp8Gather = fixSpec('fp8-parameters', (context) => {
-  const { view } = context;
-  if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
-  const recipe = wordOf(view, 'fp8_recipe');
-  return [
-    {
-      id: 'fp8-parameters',
-      title: 'fp8_param_gather=True',
+  'fp8-parameters': (context) => {
+    const { view } = context;
+    if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
+    const recipe = wordOf(view, 'fp8_recipe');
+    return {
       change: settings({
         fp8_param_gather: 'True',
         // Without shards there is nothing to gather.
         ...(isFsdp(context) || isSet(view, 'use_distributed_optimizer') ? {} : { use_distributed_optimizer: 'True' }),
         ...(recipe === 'mxfp8' ? { reuse_grad_buf_for_mxfp8_param_ag: 'True' } : {}),
       }),
-      requires: ['the distributed optimizer or FSDP'],
-      cost: freeByDesign('none; communication gets faster'),
-    },
-  ];
-});
-
-/** Fractions with a measured step time. */
-const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
-  fraction,
-  experiment: experimentOf(`qwen-offload-${fraction}`),
-}));
-
-const offload = fixSpec('optimizer-offload', (context) => {
-  const { view } = context;
-  if (!isAdam(context) || isFsdp(context)) return [];
-  // How the model is trained is not known.
-  if (context.config.layers === null && context.situation.components === null) return [];
-  const inForce = isSet(view, 'optimizer_cpu_offload')
-    ? Number(view.setting('optimizer_offload_fraction').value ?? 0)
-    : 0;
-  const live = optimizerBytes(context);
-  const factorOf = (of: number): number =>
-    FRACTIONS.find(({ fraction }) => fraction === of)?.experiment.step_factor ?? 1;
-  return FRACTIONS.filter(({ fraction }) => fraction > inForce).map(({ fraction, experiment }) => {
-    const factor = experiment.step_factor ?? 1;
-    const percent = Math.round(1000 * (1 - factorOf(inForce) / factor)) / 10;
-    const needs = [
-      ...(isSet(view, 'use_distributed_optimizer') ? [] : ['use_distributed_optimizer']),
-      ...(isSet(view, 'use_precision_aware_optimizer') ? [] : ['use_precision_aware_optimizer']),
-    ];
-    return {
-      id: `optimizer-offload-${Math.round(fraction * 100)}`,
-      title: `optimizer_cpu_offload=True, optimizer_offload_fraction=${fraction}`,
-      change: settings({
-        optimizer_cpu_offload: 'True',
-        optimizer_offload_fraction: String(fraction),
-        overlap_cpu_optimizer_d2h_h2d: 'True',
-        use_distributed_optimizer: 'True',
-        use_precision_aware_optimizer: 'True',
-        decoupled_weight_decay: 'True',
-      }),
-      requires: ['room for it in host memory', 'decoupled weight decay', ...needs],
-      ...(live === null || live === 0
-        ? {}
-        : {
-            saving: {
-              bytes: Math.round(live * (fraction - inForce)),
-              by: 'attribution' as const,
-              text: `${Math.round((fraction - inForce) * 100)} % of ${formatBytes(live)} optimizer state`,
-            },
-          }),
-      cost: {
-        ...costOf(experiment.id, `step time about ${factor} × that without offload`, 'qwen-offload-1-overlap'),
-        percent,
-      },
-      disputes: [
-        'D25: The offloading skill requires the distributed optimizer only; upstream also requires the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
-      ],
     };
-  });
-});
+  },
 
-const crossEntropy = fixSpec('cross-entropy-fusion', ({ view }) => {
-  // Megatron-Core refuses Transformer Engine's loss from 0.18.2 on, and warns of it before.
-  const impl = isOlder(view, 'megatron_core', '0.18.2') ? 'te' : 'native';
-  if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
-  // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.
-  const inForce = wordOf(view, 'cross_entropy_fusion_impl') ?? 'native';
-  const isFused = isSet(view, 'cross_entropy_loss_fusion') && (inForce === 'te' || inForce === impl);
-  if (isFused || wordOf(view, 'transformer_impl') === 'local') return [];
-  return [
-    {
-      id: 'cross-entropy-fusion',
+  'optimizer-offload': (context) => {
+    const { view } = context;
+    if (!isAdam(context) || isFsdp(context)) return [];
+    // How the model is trained is not known.
+    if (context.config.layers === null && context.situation.components === null) return [];
+    const inForce = isSet(view, 'optimizer_cpu_offload')
+      ? Number(view.setting('optimizer_offload_fraction').value ?? 0)
+      : 0;
+    const live = optimizerBytes(context);
+    const factorOf = (of: number): number =>
+      FRACTIONS.find(({ fraction }) => fraction === of)?.experiment.step_factor ?? 1;
+    return FRACTIONS.filter(({ fraction }) => fraction > inForce).map(({ fraction, experiment }) => {
+      const factor = experiment.step_factor ?? 1;
+      const percent = Math.round(1000 * (1 - factorOf(inForce) / factor)) / 10;
+      const needs = [
+        ...(isSet(view, 'use_distributed_optimizer') ? [] : ['use_distributed_optimizer']),
+        ...(isSet(view, 'use_precision_aware_optimizer') ? [] : ['use_precision_aware_optimizer']),
+      ];
+      return {
+        id: `optimizer-offload-${Math.round(fraction * 100)}`,
+        title: `optimizer_cpu_offload=True, optimizer_offload_fraction=${fraction}`,
+        change: settings({
+          optimizer_cpu_offload: 'True',
+          optimizer_offload_fraction: String(fraction),
+          overlap_cpu_optimizer_d2h_h2d: 'True',
+          use_distributed_optimizer: 'True',
+          use_precision_aware_optimizer: 'True',
+          decoupled_weight_decay: 'True',
+        }),
+        requires: ['room for it in host memory', 'decoupled weight decay', ...needs],
+        ...(live === null || live === 0
+          ? {}
+          : {
+              saving: {
+                bytes: Math.round(live * (fraction - inForce)),
+                by: 'attribution' as const,
+                text: `${Math.round((fraction - inForce) * 100)} % of ${formatBytes(live)} optimizer state`,
+              },
+            }),
+        cost: {
+          ...costOf(experiment.id, `step time about ${factor} × that without offload`, 'qwen-offload-1-overlap'),
+          percent,
+        },
+        disputes: [
+          'D25: The offloading skill requires the distributed optimizer only; upstream also requires the precision-aware optimizer and decoupled weight decay. Upstream is followed.',
+        ],
+      };
+    });
+  },
+
+  'cross-entropy-fusion': ({ view }) => {
+    // Megatron-Core refuses Transformer Engine's loss from 0.18.2 on, and warns of it before.
+    const impl = isOlder(view, 'megatron_core', '0.18.2') ? 'te' : 'native';
+    if (view.setting('cross_entropy_loss_fusion').by === 'unknown') return [];
+    // Only Transformer Engine's loss works in the place of the bf16 logits; the native one keeps an fp32 copy.
+    const inForce = wordOf(view, 'cross_entropy_fusion_impl') ?? 'native';
+    const isFused = isSet(view, 'cross_entropy_loss_fusion') && (inForce === 'te' || inForce === impl);
+    if (isFused || wordOf(view, 'transformer_impl') === 'local') return [];
+    return {
       title: `cross_entropy_loss_fusion=True, cross_entropy_fusion_impl=${impl}`,
       change: settings({ cross_entropy_loss_fusion: 'True', cross_entropy_fusion_impl: impl }),
       requires: [
         'helps the rank that computes the loss, the last pipeline stage',
         ...(impl === 'te' ? ['Transformer Engine’s loss has known stability issues: watch it'] : []),
       ],
-      cost: unmeasured('fewer kernels; no source has a figure'),
-    },
-  ];
-});
+    };
+  },
 
-const oneInstance = fixSpec('optimizer-instances', ({ view, config }) => {
-  const count = Number(view.setting('num_distributed_optimizer_instances').value ?? 1);
-  if (!isSet(view, 'use_distributed_optimizer') || !(count > 1) || config.dp === null) return [];
-  return [
-    {
-      id: 'optimizer-instances',
-      title: `num_distributed_optimizer_instances ${count} → 1`,
-      change: settings({ num_distributed_optimizer_instances: '1' }),
-      cost: unmeasured('reductions over all replicas; no source has a figure'),
-    },
-  ];
-});
+  'optimizer-instances': ({ view, config }) => {
+    const count = Number(view.setting('num_distributed_optimizer_instances').value ?? 1);
+    if (!isSet(view, 'use_distributed_optimizer') || !(count > 1) || config.dp === null) return [];
+    return { title: `num_distributed_optimizer_instances ${count} → 1` };
+  },
 
-const reuseBuffer = fixSpec('reuse-grad-buffer', ({ view }) => {
-  if (wordOf(view, 'fp8_recipe') !== 'mxfp8' || !isSet(view, 'fp8_param_gather')) return [];
-  if (!isUnset(view, 'reuse_grad_buf_for_mxfp8_param_ag')) return [];
-  return [
-    {
-      id: 'reuse-grad-buffer',
-      title: 'reuse_grad_buf_for_mxfp8_param_ag=True',
-      change: settings({
-        reuse_grad_buf_for_mxfp8_param_ag: 'True',
-        overlap_param_gather: 'True',
-        overlap_grad_reduce: 'True',
-      }),
-      saving: { bytes: null, by: null, text: 'without it, a buffer for the gathered parameters is kept as well' },
-      cost: unmeasured('gathers wait for the gradients; no source has a figure'),
-    },
-  ];
-});
-
-export const OPTIMIZER_FIXES: readonly FixSpec[] = [
-  oneInstance,
-  reuseBuffer,
-  distributed,
-  precisionAware,
-  moments,
-  bf16Gradients,
-  crossEntropy,
-  fp8Gather,
-  offload,
-];
+  'reuse-grad-buffer': ({ view }) =>
+    wordOf(view, 'fp8_recipe') === 'mxfp8' &&
+    isSet(view, 'fp8_param_gather') &&
+    isUnset(view, 'reuse_grad_buf_for_mxfp8_param_ag'),
+};

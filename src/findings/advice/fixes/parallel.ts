@@ -4,18 +4,7 @@
  */
 
 import { experimentOf, lostPercent, measured } from '../experiments.js';
-import {
-  type FixContext,
-  type FixSpec,
-  fixSpec,
-  freeByDesign,
-  isSet,
-  isUnset,
-  type Proposal,
-  settings,
-  unmeasured,
-  wordOf,
-} from '../fix.js';
+import { type FixCode, type FixContext, isSet, isUnset, type Proposal, settings, unmeasured, wordOf } from '../fix.js';
 import { isMoe } from './recompute.js';
 
 /** GPUs that one NVLink domain joins on everything but racks of 72. */
@@ -57,110 +46,99 @@ function fitsExperts(
   return config.experts === 0 || config.experts === null || world % (sizes.pp * sizes.etp * sizes.ep) === 0;
 }
 
-const pipeline = fixSpec('pp', (context) => {
-  const { pp, vpp, dp, world, layers, etp, ep } = context.config;
-  // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
-  if (isSet(context.view, 'use_torch_fsdp2')) return [];
-  if (
-    pp === null ||
-    layers === null ||
-    hasOwnLayout(context) ||
-    isSet(context.view, 'account_for_embedding_in_pipeline_split')
-  )
-    return [];
-  // The next number of stages that divides the layers, at most four times as many.
-  let stages = 0;
-  for (let count = pp + 1; count <= Math.min(4 * pp, layers); count += 1)
-    if (layers % count === 0 && count % pp === 0) {
-      stages = count;
-      break;
-    }
-  if (stages === 0) return [];
-  const chunks = virtualStages(vpp, layers / stages);
-  const factor = stages / pp;
-  const change: Record<string, string | null> = { pipeline_model_parallel_size: String(stages) };
-  if ((vpp ?? 1) > 1 && chunks !== vpp)
-    change['virtual_pipeline_model_parallel_size'] = chunks === null ? null : String(chunks);
-  if (pp === 1 && context.view.setting('pipeline_dtype').value === null && isSet(context.view, 'bf16'))
-    change['pipeline_dtype'] = 'bfloat16';
-  const asked =
-    chunks === vpp || (vpp ?? 1) <= 1 ? [] : [`VPP ${chunks ?? 'off'}, to divide ${layers / stages} layers a stage`];
-  const proposals: Proposal[] = [];
-  const groups = { pp: stages, etp: etp ?? 1, ep: ep ?? 1 };
-  if (dp !== null && dp % factor === 0 && (world === null || fitsExperts(context, world, groups)))
-    proposals.push({
-      id: `pp-${stages}`,
-      title: `PP ${pp} → ${stages} on the same GPUs (DP ${dp} → ${dp / factor})`,
-      change: settings(change),
-      requires: asked,
-      cost: PP_COST,
-      disputes: [
-        'D3: The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
-      ],
-    });
-  if (world !== null && dp !== null && fitsExperts(context, world * factor, groups))
-    proposals.push({
-      id: `pp-${stages}-more-gpus`,
-      title: `PP ${pp} → ${stages} on ${world * factor} GPUs (DP stays ${dp})`,
-      change: settings({ ...change, world_size: String(world * factor) }),
-      requires: [...asked, `${world * factor} GPUs instead of ${world}`],
-      cost: unmeasured('a larger bubble; no source has a figure with DP kept'),
-    });
-  return proposals;
-});
+export const PARALLEL_FIXES: FixCode = {
+  pp: (context) => {
+    const { pp, vpp, dp, world, layers, etp, ep } = context.config;
+    // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
+    if (isSet(context.view, 'use_torch_fsdp2')) return [];
+    if (
+      pp === null ||
+      layers === null ||
+      hasOwnLayout(context) ||
+      isSet(context.view, 'account_for_embedding_in_pipeline_split')
+    )
+      return [];
+    // The next number of stages that divides the layers, at most four times as many.
+    let stages = 0;
+    for (let count = pp + 1; count <= Math.min(4 * pp, layers); count += 1)
+      if (layers % count === 0 && count % pp === 0) {
+        stages = count;
+        break;
+      }
+    if (stages === 0) return [];
+    const chunks = virtualStages(vpp, layers / stages);
+    const factor = stages / pp;
+    const change: Record<string, string | null> = { pipeline_model_parallel_size: String(stages) };
+    if ((vpp ?? 1) > 1 && chunks !== vpp)
+      change['virtual_pipeline_model_parallel_size'] = chunks === null ? null : String(chunks);
+    if (pp === 1 && context.view.setting('pipeline_dtype').value === null && isSet(context.view, 'bf16'))
+      change['pipeline_dtype'] = 'bfloat16';
+    const asked =
+      chunks === vpp || (vpp ?? 1) <= 1 ? [] : [`VPP ${chunks ?? 'off'}, to divide ${layers / stages} layers a stage`];
+    const proposals: Proposal[] = [];
+    const groups = { pp: stages, etp: etp ?? 1, ep: ep ?? 1 };
+    if (dp !== null && dp % factor === 0 && (world === null || fitsExperts(context, world, groups)))
+      proposals.push({
+        id: `pp-${stages}`,
+        title: `PP ${pp} → ${stages} on the same GPUs (DP ${dp} → ${dp / factor})`,
+        change: settings(change),
+        requires: asked,
+        cost: PP_COST,
+        disputes: [
+          'D3: The performance guides raise TP before PP when a mapping is chosen from scratch; for a job that runs, the memory tuning skill ranks PP before TP. The skill is followed.',
+        ],
+      });
+    if (world !== null && dp !== null && fitsExperts(context, world * factor, groups))
+      proposals.push({
+        id: `pp-${stages}-more-gpus`,
+        title: `PP ${pp} → ${stages} on ${world * factor} GPUs (DP stays ${dp})`,
+        change: settings({ ...change, world_size: String(world * factor) }),
+        requires: [...asked, `${world * factor} GPUs instead of ${world}`],
+        cost: unmeasured('a larger bubble; no source has a figure with DP kept'),
+      });
+    return proposals;
+  },
 
-const tensor = fixSpec('tp', (context) => {
-  const { view, config } = context;
-  const { tp, dp, etp, ep, pp, world } = config;
-  if (tp === null || dp === null) return [];
-  const doubled = 2 * tp;
-  if (doubled > NVLINK_DOMAIN || dp % 2 !== 0) return [];
-  // Experts follow TP unless their own size is explicit.
-  const experts = view.setting('expert_tensor_parallel_size').by === 'told' ? (etp ?? 1) : isMoe(context) ? doubled : 1;
-  if (world !== null && !fitsExperts(context, world, { pp: pp ?? 1, etp: experts, ep: ep ?? 1 })) return [];
-  return [
-    {
+  tp: (context) => {
+    const { view, config } = context;
+    const { tp, dp, etp, ep, pp, world } = config;
+    if (tp === null || dp === null) return [];
+    const doubled = 2 * tp;
+    if (doubled > NVLINK_DOMAIN || dp % 2 !== 0) return [];
+    // Experts follow TP unless their own size is explicit.
+    const experts =
+      view.setting('expert_tensor_parallel_size').by === 'told' ? (etp ?? 1) : isMoe(context) ? doubled : 1;
+    if (world !== null && !fitsExperts(context, world, { pp: pp ?? 1, etp: experts, ep: ep ?? 1 })) return [];
+    return {
       id: `tp-${doubled}`,
       title: `TP ${tp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`,
       change: settings({
         tensor_model_parallel_size: String(doubled),
         ...(tp === 1 && isUnset(view, 'sequence_parallel') ? { sequence_parallel: 'True' } : {}),
       }),
-      requires: ['TP stays within one NVLink domain'],
       cost: TP_COST,
-      disputes: [
-        'D1: The performance guides take TP first when a model does not fit; the memory tuning skill takes it last, with its figures. For a job with a fixed number of GPUs, the skill is followed.',
-        'D2: Why TP 8 is slow: small tensors and host overhead by the guides, all-reduce volume and DP 1 by the skill; a timeline shows which.',
-      ],
-    },
-  ];
-});
+    };
+  },
 
-const sequence = fixSpec('sequence-parallel', ({ view, config }) => {
-  if (config.tp === null || config.tp < 2 || !isUnset(view, 'sequence_parallel')) return [];
-  return [
-    {
-      id: 'sequence-parallel',
-      title: 'sequence_parallel=True',
+  'sequence-parallel': ({ view, config }) => {
+    if (config.tp === null || config.tp < 2 || !isUnset(view, 'sequence_parallel')) return [];
+    return {
       change: settings({
         sequence_parallel: 'True',
         ...(isSet(view, 'distribute_saved_activations') ? { distribute_saved_activations: 'False' } : {}),
       }),
-      cost: freeByDesign('none: the same bytes are sent, as all-gather and reduce-scatter'),
-    },
-  ];
-});
+    };
+  },
 
-const contextParallel = fixSpec('cp', (context) => {
-  const { cp, dp, seq, hidden, world } = context.config;
-  if (cp === null || seq === null || hidden === null) return [];
-  const doubled = 2 * cp;
-  // Shorter chunks than the hidden size are skinny: slower, for what other fixes save cheaper.
-  if (seq / doubled < hidden) return [];
-  const onSame = dp !== null && dp % 2 === 0;
-  if (!onSame && world === null) return [];
-  return [
-    {
+  cp: (context) => {
+    const { cp, dp, seq, hidden, world } = context.config;
+    if (cp === null || seq === null || hidden === null) return [];
+    const doubled = 2 * cp;
+    // Shorter chunks than the hidden size are skinny: slower, for what other fixes save cheaper.
+    if (seq / doubled < hidden) return [];
+    const onSame = dp !== null && dp % 2 === 0;
+    if (!onSame && world === null) return [];
+    return {
       id: `cp-${doubled}`,
       title: onSame
         ? `CP ${cp} → ${doubled} on the same GPUs (DP ${dp} → ${dp / 2})`
@@ -170,42 +148,31 @@ const contextParallel = fixSpec('cp', (context) => {
         ...(onSame ? {} : { world_size: String(2 * (world ?? 0)) }),
       }),
       requires: onSame ? [] : [`${2 * (world ?? 0)} GPUs instead of ${world}`],
-      cost: unmeasured('no recompute cost; communication that is mostly hidden while chunks are long'),
-      disputes: [
-        'D35: The performance guides prefer CP to recompute for long sequences, the skills try selective recompute first. On a given number of GPUs the skills are followed.',
-      ],
-    },
-  ];
-});
+    };
+  },
 
-const expert = fixSpec('ep', (context) => {
-  const { ep, etp, pp, world, experts } = context.config;
-  if (isSet(context.view, 'use_torch_fsdp2')) return [];
-  if (experts === null || experts === 0 || ep === null || pp === null || world === null) return [];
-  const doubled = 2 * ep;
-  if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];
-  return [
-    {
+  ep: (context) => {
+    const { ep, etp, pp, world, experts } = context.config;
+    if (isSet(context.view, 'use_torch_fsdp2')) return [];
+    if (experts === null || experts === 0 || ep === null || pp === null || world === null) return [];
+    const doubled = 2 * ep;
+    if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];
+    return {
       id: `ep-${doubled}`,
       title: `EP ${ep} → ${doubled} on the same GPUs`,
       change: settings({ expert_model_parallel_size: String(doubled) }),
       requires: doubled > NVLINK_DOMAIN ? ['EP crosses the NVLink domain: overlap its communication'] : [],
-      cost: unmeasured('more dispatch communication; no source has a figure'),
-    },
-  ];
-});
+    };
+  },
 
-const sharded = fixSpec('megatron-fsdp', (context) => {
-  const { view, config } = context;
-  if (config.dp === null || config.dp < 2 || config.pp !== 1) return [];
-  if (!isUnset(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2')) return [];
-  const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
-  const saves = view.setting('save').value !== null || view.setting('load').value !== null;
-  const format = wordOf(view, 'ckpt_format');
-  return [
-    {
-      id: 'megatron-fsdp',
-      title: 'use_megatron_fsdp=True, data_parallel_sharding_strategy=optim_grads_params',
+  'megatron-fsdp': (context) => {
+    const { view, config } = context;
+    if (config.dp === null || config.dp < 2 || config.pp !== 1) return [];
+    if (!isUnset(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2')) return [];
+    const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
+    const saves = view.setting('save').value !== null || view.setting('load').value !== null;
+    const format = wordOf(view, 'ckpt_format');
+    return {
       change: {
         settings: {
           use_megatron_fsdp: 'True',
@@ -219,32 +186,25 @@ const sharded = fixSpec('megatron-fsdp', (context) => {
         'checkpoints in the format fsdp_dtensor',
         ...(connections.value === '1' ? ['CUDA_DEVICE_MAX_CONNECTIONS unset or above 1'] : []),
       ],
-      cost: unmeasured('varies with how much of its communication hides'),
-      disputes: [
-        'D17: The Megatron Bridge guide offers only PyTorch FSDP2, which fails there before training; Megatron-FSDP is the working path upstream and is proposed.',
-      ],
-    },
-  ];
-});
+    };
+  },
 
-/** One layer fewer on the full stage for every other stage, which get one more each. */
-const rebalance = fixSpec('rebalance-layers', (context) => {
-  const { config, situation } = context;
-  const { pp, vpp, layers } = config;
-  const { stage } = situation;
-  if (pp === null || pp < 2 || layers === null || layers % pp !== 0 || hasOwnLayout(context)) return [];
-  const isFirst = stage === 0;
-  if (!isFirst && stage !== pp - 1) return [];
-  const perStage = layers / pp;
-  const chunks = Math.max(1, vpp ?? 1);
-  const moved = chunks * (pp - 1);
-  const kept = perStage - moved;
-  if (kept < chunks || kept % chunks !== 0 || (perStage + chunks) % chunks !== 0) return [];
-  const key = isFirst ? 'num_layers_in_first_pipeline_stage' : 'num_layers_in_last_pipeline_stage';
-  const percent = Math.round((1000 * chunks) / (perStage + chunks)) / 10;
-  return [
-    {
-      id: 'rebalance-layers',
+  /** One layer fewer on the full stage for every other stage, which get one more each. */
+  'rebalance-layers': (context) => {
+    const { config, situation } = context;
+    const { pp, vpp, layers } = config;
+    const { stage } = situation;
+    if (pp === null || pp < 2 || layers === null || layers % pp !== 0 || hasOwnLayout(context)) return [];
+    const isFirst = stage === 0;
+    if (!isFirst && stage !== pp - 1) return [];
+    const perStage = layers / pp;
+    const chunks = Math.max(1, vpp ?? 1);
+    const moved = chunks * (pp - 1);
+    const kept = perStage - moved;
+    if (kept < chunks || kept % chunks !== 0 || (perStage + chunks) % chunks !== 0) return [];
+    const key = isFirst ? 'num_layers_in_first_pipeline_stage' : 'num_layers_in_last_pipeline_stage';
+    const percent = Math.round((1000 * chunks) / (perStage + chunks)) / 10;
+    return {
       title: `${key}=${kept}: ${perStage + chunks} layers instead of ${perStage} on the other stages`,
       change: settings({ [key]: String(kept) }),
       cost: {
@@ -254,16 +214,6 @@ const rebalance = fixSpec('rebalance-layers', (context) => {
         text: 'every other stage has more layers, and the pipeline waits for the slowest',
         evidence: [],
       },
-    },
-  ];
-});
-
-export const PARALLEL_FIXES: readonly FixSpec[] = [
-  rebalance,
-  sequence,
-  expert,
-  pipeline,
-  contextParallel,
-  sharded,
-  tensor,
-];
+    };
+  },
+};

@@ -1,20 +1,14 @@
 /** Activation recompute: drop in the forward pass, compute again in the backward pass. */
 import type { RECOMPUTE_MODULES } from '../../../estimate/stages/settings.js';
-import { SOURCES } from '../../../knowledge/sources.js';
-import { measured } from '../experiments.js';
 import {
-  byGuide,
-  type Cost,
-  costOf,
+  type FixCode,
   type FixContext,
-  type FixSpec,
-  fixSpec,
   hasFlashAttention,
   isSet,
   listOf,
   type Proposal,
+  type Propose,
   settings,
-  unmeasured,
   wordOf,
 } from '../fix.js';
 
@@ -45,36 +39,25 @@ function selective(context: FixContext, inForce: readonly string[], module: Modu
   });
 }
 
-function ofModule(
-  module: Module,
-  cost: Cost,
-  suits: (context: FixContext) => boolean,
-  more: Pick<Proposal, 'requires' | 'disputes'> = {},
-): FixSpec {
-  const id = `recompute-${module.replaceAll('_', '-')}`;
-  return fixSpec(id, (context) => {
+function ofModule(module: Module, suits: (context: FixContext) => boolean, requires: readonly string[] = []): Propose {
+  return (context) => {
     const inForce = modulesInForce(context);
     if (inForce === null || inForce.includes(module) || !suits(context)) return [];
     const change = selective(context, inForce, module);
     const dropped =
       inForce.includes('core_attn') && change.settings['recompute_modules']?.includes('core_attn') === false;
-    return [
-      {
-        id,
-        title: `recompute_modules=${change.settings['recompute_modules']}`,
-        change,
-        cost,
-        ...more,
-        requires: [
-          ...(more.requires ?? []),
-          ...(dropped ? ['core_attn leaves the list: next to it, it costs a little more speed and saves nothing'] : []),
-        ],
-      },
-    ];
-  });
+    return {
+      title: `recompute_modules=${change.settings['recompute_modules']}`,
+      change,
+      requires: [
+        ...requires,
+        ...(dropped ? ['core_attn leaves the list: next to it, it costs a little more speed and saves nothing'] : []),
+      ],
+    };
+  };
 }
 
-const isMoe = ({ config }: FixContext): boolean => config.experts !== null && config.experts > 0;
+export const isMoe = ({ config }: FixContext): boolean => config.experts !== null && config.experts > 0;
 
 /** Some layers are dense: `mlp` is a no-op in those of experts. */
 function hasDenseLayers({ config, view }: FixContext): boolean {
@@ -83,70 +66,28 @@ function hasDenseLayers({ config, view }: FixContext): boolean {
   return frequency.includes('0') || Number(view.setting('moe_first_k_dense').value ?? 0) > 0;
 }
 
-const coreAttention = ofModule(
-  'core_attn',
-  unmeasured('low, by the skill; no figure for unfused attention', [measured('moonlight-core_attn')]),
-  ({ view }) => !hasFlashAttention(view),
-  {
-    disputes: [
-      'D8: The recompute skill promises a moderate saving; measured with fused attention it is none. With unfused attention, as here, the skill is followed.',
-    ],
-  },
-);
+export const RECOMPUTE_FIXES: FixCode = {
+  'recompute-core-attn': ofModule('core_attn', ({ view }) => !hasFlashAttention(view)),
+  'recompute-moe-act': ofModule('moe_act', isMoe, ['moe_grouped_gemm']),
+  'recompute-mla-up-proj': ofModule('mla_up_proj', ({ view }) => isSet(view, 'multi_latent_attention')),
+  'recompute-shared-experts': ofModule(
+    'shared_experts',
+    (context) => isMoe(context) && isSet(context.view, 'moe_shared_expert_intermediate_size'),
+  ),
+  'recompute-moe': ofModule('moe', isMoe),
+  'recompute-mlp': ofModule('mlp', hasDenseLayers),
 
-const moeAct = ofModule(
-  'moe_act',
-  costOf('moonlight-moe_act', 'its activation runs twice', 'nemotron-moe-act'),
-  (context) => isMoe(context),
-  { requires: ['moe_grouped_gemm'] },
-);
-
-const upProjection = ofModule(
-  'mla_up_proj',
-  costOf('moonlight-mla_up_proj', 'the up projections run twice'),
-  ({ view }) => isSet(view, 'multi_latent_attention'),
-);
-
-const sharedExperts = ofModule(
-  'shared_experts',
-  unmeasured('moderate; no source has a figure'),
-  (context) => isMoe(context) && isSet(context.view, 'moe_shared_expert_intermediate_size'),
-);
-
-const moe = ofModule(
-  'moe',
-  unmeasured('varies; the whole layer of experts runs twice, dispatch included', [measured('nemotron-moe')]),
-  (context) => isMoe(context),
-);
-
-const mlp = ofModule('mlp', costOf('llama-mlp', 'against a run that recomputed core_attn'), hasDenseLayers);
-
-const full = fixSpec('recompute-full', (context) => {
-  const { view } = context;
-  const granularity = view.setting('recompute_granularity');
-  if (granularity.by === 'unknown' || wordOf(view, 'recompute_granularity') === 'full') return [];
-  return [
-    {
-      id: 'recompute-full',
-      title: 'recompute_granularity=full, method uniform, one layer each',
+  'recompute-full': (context) => {
+    const { view } = context;
+    const granularity = view.setting('recompute_granularity');
+    if (granularity.by === 'unknown' || wordOf(view, 'recompute_granularity') === 'full') return [];
+    return {
       change: settings({
         recompute_granularity: 'full',
         recompute_method: 'uniform',
         recompute_num_layers: '1',
         ...(view.setting('recompute_modules').value === null ? {} : { recompute_modules: null }),
       }),
-      requires: ['granularity, method and number of layers set together'],
-      // A step that takes 1.3 times as long.
-      cost: byGuide(23.1, 'about 30 % more compute', [
-        { text: 'recomputing whole blocks costs about 30 % extra compute', grade: 'documented', source: SOURCES.perf },
-      ]),
-      disputes: [
-        'D11: The performance guides recompute the first layers of a stage (block), the skill groups of layers (uniform); both are legal. Uniform by single layers saves the most.',
-      ],
-    },
-  ];
-});
-
-export const RECOMPUTE_FIXES: readonly FixSpec[] = [coreAttention, moeAct, upProjection, sharedExperts, moe, mlp, full];
-
-export { isMoe };
+    };
+  },
+};
