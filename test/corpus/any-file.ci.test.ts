@@ -14,7 +14,7 @@ import { diagnose } from '../../src/findings/flows/diagnose.js';
 import { measureRun } from '../../src/findings/flows/measure-run.js';
 import { readSituation } from '../../src/findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../src/findings/flows/read-symptom-evidence.js';
-import { findSymptoms } from '../../src/findings/symptoms/find-symptoms.js';
+import { findSymptoms } from '../../src/findings/symptoms/index.js';
 import type { Measurement } from '../../src/model/measurement.js';
 import { compareText } from '../../src/report/compare/compare-text.js';
 import { wordedComparison } from '../../src/report/compare/worded-comparison.js';

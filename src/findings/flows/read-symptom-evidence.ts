@@ -38,7 +38,6 @@ export async function readSymptomEvidence(
   const facts = await factsOfRun(store, runId);
   const log = await readLogFacts(store, runId);
   const { rows } = await describeIterations(store, runId, run, { newest: 1 });
-  const memory = await store.all('log.memory_ranks', { run_ids: String(runId), attempts: String(log.judged) });
   const measured = await measureRun(store, runId, run, { mostPeaks: 0 });
   return {
     run,
@@ -55,11 +54,6 @@ export async function readSymptomEvidence(
     // The diagnosis explains the failure, and the memory lines give the peaks.
     own: measured,
     steps_source: rows[0] === undefined ? null : place(rows[0]),
-    memory_sources: new Map(
-      memory.flatMap(({ rank, display_path: file, line }) =>
-        rank === null ? [] : [[rank, place({ file, line })] as const],
-      ),
-    ),
     timers: await readTimers(store, runId),
     estimate: await estimateRun(store, runId),
     baseline:
@@ -115,15 +109,14 @@ async function expandableOf(store: Store, runId: number, facts: RawFacts): Promi
     case 'whole':
       return { value: false, text, source: 'the captured environment' };
     case 'partial':
-      return { value: false, text: `${text} in what sets other variables`, source: fileOfEnv(facts) };
+      return {
+        value: false,
+        text: `${text} in what sets other variables`,
+        source: [...facts.env.values()].find(({ file }) => file !== '')?.file ?? '',
+      };
     case 'none':
       return { value: null, text: 'the environment is unknown', source: '' };
   }
-}
-
-function fileOfEnv({ env }: RawFacts): string {
-  for (const { file } of env.values()) if (file !== '') return file;
-  return '';
 }
 
 async function readTimers(store: Store, runId: number): Promise<Timer[]> {

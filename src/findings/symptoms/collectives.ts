@@ -9,7 +9,7 @@ import { speedAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';
 import { cpOf, dpOf, ppOf, tpOf } from './sizes.js';
 import { CAPTURE } from './speed.js';
-import { type Judged, type Symptom, symptom } from './symptom.js';
+import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factsText, factText, list, percent, placeOfFacts, share } from './words.js';
 
 /** From so many replicas on, scale is the cause; from so many on, one ring is a long one. */
@@ -83,16 +83,14 @@ function whySlow(evidence: SymptomEvidence, dp: number, medianNs: number | null)
       `one ring over ${formatCount(dp)} replicas (num_distributed_optimizer_instances ${instances.value ?? 'not set'})`,
     );
   if (isOn(precise.value)) reasons.push(`gradients are reduced in full precision: ${factText(precise)}`);
-  if (reasons.length > 0) return { confirmation: 'confirmed', because: reasons.join('; ') };
+  if (reasons.length > 0) return confirmed(reasons.join('; '));
   if (medianNs !== null && medianNs >= LARGE_NS && precise.by !== 'unknown')
-    return {
-      confirmation: 'refuted',
-      because: `messages are large (half of the collectives take ${(medianNs / 1e6).toFixed(1)} ms or more), DP ${dp} is not a long ring, ${factText(precise)}`,
-    };
-  return {
-    confirmation: 'untested',
-    because: `sizes of the messages are not known${medianNs === null ? `: ${CAPTURE}` : ''}; what was read names none of the causes (${factsText([bucket, instances, precise])})`,
-  };
+    return refuted(
+      `messages are large (half of the collectives take ${(medianNs / 1e6).toFixed(1)} ms or more), DP ${dp} is not a long ring, ${factText(precise)}`,
+    );
+  return untested(
+    `sizes of the messages are not known${medianNs === null ? `: ${CAPTURE}` : ''}; what was read names none of the causes (${factsText([bucket, instances, precise])})`,
+  );
 }
 
 // ---- S27 -----------------------------------------------------------------------------------------
@@ -149,20 +147,15 @@ function chunksAreShort(
     exposed === null
       ? sizes
       : `${sizes}; sends and receives without overlapping computation take ${percent(exposed)} of a step`;
-  if (exposed !== null && exposed >= RING_EXPOSED) return { confirmation: 'confirmed', because: figures };
+  if (exposed !== null && exposed >= RING_EXPOSED) return confirmed(figures);
   if (!isSlower)
     return isCompared
-      ? { confirmation: 'refuted', because: `${figures}; against ${evidence.baseline!.measured.run} it is not slower` }
-      : {
-          confirmation: 'untested',
-          because: `${figures}; give a run with a smaller CP to compare with, or ${CAPTURE}`,
-        };
-  if (others.length > 0)
-    return { confirmation: 'untested', because: `${figures}; more than CP has changed: ${list(others.slice(0, 4))}` };
-  if (s !== null && h !== null && s / cp < h) return { confirmation: 'confirmed', because: figures };
-  if (exposed !== null && exposed < RING_HIDDEN)
-    return { confirmation: 'refuted', because: `${figures}: it is hidden` };
-  return { confirmation: 'untested', because: `${figures}; exposed sends would show it: ${CAPTURE}` };
+      ? refuted(`${figures}; against ${evidence.baseline!.measured.run} it is not slower`)
+      : untested(`${figures}; give a run with a smaller CP to compare with, or ${CAPTURE}`);
+  if (others.length > 0) return untested(`${figures}; more than CP has changed: ${list(others.slice(0, 4))}`);
+  if (s !== null && h !== null && s / cp < h) return confirmed(figures);
+  if (exposed !== null && exposed < RING_HIDDEN) return refuted(`${figures}: it is hidden`);
+  return untested(`${figures}; exposed sends would show it: ${CAPTURE}`);
 }
 
 // ---- S29 -----------------------------------------------------------------------------------------
@@ -202,24 +195,16 @@ export const S29: Symptom = symptom('S29', (evidence) => {
     source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
   };
   if (isSlow && isSet)
-    return {
-      ...seen,
-      confirmation: 'refuted',
-      because: `${factsText(asked)} is set: the network is slow for another reason`,
-    };
-  if (most !== null && most < HIDDEN_NETWORK)
-    return { ...seen, confirmation: 'refuted', because: `${figures}: the network is not slow` };
+    return { ...seen, ...refuted(`${factsText(asked)} is set: the network is slow for another reason`) };
+  if (most !== null && most < HIDDEN_NETWORK) return { ...seen, ...refuted(`${figures}: the network is not slow`) };
   if (!isSlow)
-    return {
-      ...seen,
-      confirmation: 'untested',
-      because: `whether the network is slow meanwhile, a timeline would show it: ${CAPTURE}`,
-    };
+    return { ...seen, ...untested(`whether the network is slow meanwhile, a timeline would show it: ${CAPTURE}`) };
   return isNew === null || asked.some(({ by }) => by === 'unknown')
     ? {
         ...seen,
-        confirmation: 'untested',
-        because: 'the version of NCCL or its variables are unknown: run with NCCL_DEBUG=VERSION and add the job script',
+        ...untested(
+          'the version of NCCL or its variables are unknown: run with NCCL_DEBUG=VERSION and add the job script',
+        ),
       }
-    : { ...seen, confirmation: 'confirmed', because: `offloading is on and ${factsText(asked)}` };
+    : { ...seen, ...confirmed(`offloading is on and ${factsText(asked)}`) };
 });

@@ -18,7 +18,8 @@ import { asNumber } from '../../derive/settings/values.js';
 import { constraintOf } from '../../knowledge/constraint-texts.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { SymptomEvidence } from './evidence.js';
-import { type Sighting, type Symptom, symptom } from './symptom.js';
+import { ownSplits } from './sizes.js';
+import { confirmed, type Judged, refuted, type Sighting, type Symptom, symptom, untested } from './symptom.js';
 import { factsText, list, place } from './words.js';
 
 /** The first line of the message, without its ranks and frames. */
@@ -38,19 +39,17 @@ function refusal(constraints: readonly string[], when: Condition): (evidence: Sy
   };
 }
 
-export function judge({ view }: SymptomEvidence, when: Condition): Pick<Sighting, 'confirmation' | 'because'> {
+export function judge({ view }: SymptomEvidence, when: Condition): Judged {
   const { value, looked } = when.test(view);
-  if (value === true) return { confirmation: 'confirmed', because: factsText(looked) };
+  if (value === true) return confirmed(factsText(looked));
   if (value === false)
-    return {
-      confirmation: 'refuted',
-      because: `what was read of the configuration does not have it (${factsText(looked)}): it is not that of the launch that failed`,
-    };
+    return refuted(
+      `what was read of the configuration does not have it (${factsText(looked)}): it is not that of the launch that failed`,
+    );
   const missing = [...new Set(looked.filter(({ by }) => by === 'unknown').map(({ key }) => key))];
-  return {
-    confirmation: 'untested',
-    because: `${list(missing)} ${missing.length === 1 ? 'is' : 'are'} not in what was read: add the job script, the run's configuration or the dump of its arguments to the run`,
-  };
+  return untested(
+    `${list(missing)} ${missing.length === 1 ? 'is' : 'are'} not in what was read: add the job script, the run's configuration or the dump of its arguments to the run`,
+  );
 }
 
 /** The layers of a middle stage are not a whole multiple of the virtual stages. */
@@ -62,12 +61,7 @@ const UNEVEN_CHUNKS = numbers(
 
 /** If first and last stages have their own numbers of layers, the quotient is not that of a middle stage. */
 const OWN_LAYOUT = where('a layout of stages of its own', (view) => {
-  const keys = [
-    'num_layers_in_first_pipeline_stage',
-    'num_layers_in_last_pipeline_stage',
-    'pipeline_model_parallel_layout',
-  ];
-  const layoutSettings = keys.map((key) => view.setting(key)).filter(({ value }) => value !== null);
+  const layoutSettings = ownSplits(view);
   return [layoutSettings.length > 0, ...layoutSettings];
 });
 
@@ -126,7 +120,7 @@ export const S18: Symptom = symptom('S18', (evidence) => {
     const sum = Number.isInteger(each)
       ? `${each} % ${chunks} = ${each % chunks!}`
       : `${layers} / ${stages} = ${each.toFixed(2)}`;
-    return { ...seen, confirmation: 'confirmed', because: `${judged.because}: ${sum}` };
+    return { ...seen, ...confirmed(`${judged.because}: ${sum}`) };
   }
   // The message contains the framework's own division, for any layout.
   if (
@@ -134,11 +128,7 @@ export const S18: Symptom = symptom('S18', (evidence) => {
     Number(numbers[1]) % Number(numbers[2]) !== 0 &&
     OWN_LAYOUT.test(evidence.view).value === true
   )
-    return {
-      ...seen,
-      confirmation: 'confirmed',
-      because: `as the message has it: ${numbers[1]} layers, ${numbers[2]} virtual stages`,
-    };
+    return { ...seen, ...confirmed(`as the message has it: ${numbers[1]} layers, ${numbers[2]} virtual stages`) };
   return { ...seen, ...judged };
 });
 
@@ -165,14 +155,11 @@ export const S19: Symptom = symptom('S19', (evidence) => {
   if (registers.value === null || fact?.by === 'assumed')
     return {
       ...seen,
-      confirmation: 'untested',
-      because: `NCCL_GRAPH_REGISTER of the processes is unknown: add a dump of a rank's environment (\`env\`) to the run, or set it to 0 and try again`,
+      ...untested(
+        `NCCL_GRAPH_REGISTER of the processes is unknown: add a dump of a rank's environment (\`env\`) to the run, or set it to 0 and try again`,
+      ),
     };
   return registers.value
-    ? {
-        ...seen,
-        confirmation: 'confirmed',
-        because: factsText([...registers.looked, ...GRAPHS.test(evidence.view).looked]),
-      }
-    : { ...seen, confirmation: 'refuted', because: `${factsText(registers.looked)}: the fault has another reason` };
+    ? { ...seen, ...confirmed(factsText([...registers.looked, ...GRAPHS.test(evidence.view).looked])) }
+    : { ...seen, ...refuted(`${factsText(registers.looked)}: the fault has another reason`) };
 });

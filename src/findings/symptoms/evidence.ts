@@ -95,8 +95,6 @@ export interface SymptomEvidence {
   readonly own: Measurement;
   /** The place of the last iteration line; null without one. */
   readonly steps_source: string | null;
-  /** The place of the last memory line of a rank. */
-  readonly memory_sources: ReadonlyMap<number, string>;
   readonly timers: readonly Timer[];
   readonly estimate: RunEstimate;
   readonly baseline: Baseline | null;

@@ -3,7 +3,7 @@ import type { MeasuredSteps } from '../../model/measurement.js';
 import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
 import { bestTimeline, CAPTURE } from './speed.js';
-import { type Symptom, symptom } from './symptom.js';
+import { confirmed, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { milliseconds, percent } from './words.js';
 
 /** The device is idle for this share of its steps. */
@@ -84,15 +84,11 @@ export const S25: Symptom = symptom('S25', (evidence) => {
   // The rank that computes least waits for others and for its host; the busiest one waits for its host only.
   const timeline = bestTimeline(evidence);
   if (timeline === undefined)
-    return {
-      ...seen,
-      confirmation: 'untested',
-      because: `no timeline shows which rank waits for which${stragglers.join('')}: ${CAPTURE}`,
-    };
+    return { ...seen, ...untested(`no timeline shows which rank waits for which${stragglers.join('')}: ${CAPTURE}`) };
   const { ns, count } = timeline.launch_gaps;
   const share = ns / timeline.window_ns;
   const figures = `${timeline.path}: ${formatCount(count)} gaps end with a launch that came too late, ${milliseconds(ns)} or ${percent(share)} of the steps${stragglers.join('')}`;
-  if (share >= WAITS_FOR_LAUNCHES) return { ...seen, confirmation: 'confirmed', because: figures };
-  if (share < HARDLY_WAITS) return { ...seen, confirmation: 'refuted', because: figures };
-  return { ...seen, confirmation: 'untested', because: `${figures}: too little to be sure; capture more steps` };
+  if (share >= WAITS_FOR_LAUNCHES) return { ...seen, ...confirmed(figures) };
+  if (share < HARDLY_WAITS) return { ...seen, ...refuted(figures) };
+  return { ...seen, ...untested(`${figures}: too little to be sure; capture more steps`) };
 });

@@ -6,7 +6,7 @@ import type { RankPosition } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
 import { CAPTURE } from './speed.js';
-import { type Symptom, symptom } from './symptom.js';
+import { confirmed, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { percent } from './words.js';
 
 /** GPUs that NVLink joins in one rack. */
@@ -74,8 +74,7 @@ export const S28: Symptom = symptom('S28', (evidence) => {
       ? {
           seen: `${figures}; ${order}`,
           source: most.path,
-          confirmation: 'refuted',
-          because: 'no group that fits into a domain crosses its border',
+          ...refuted('no group that fits into a domain crosses its border'),
         }
       : null;
   const [low, high] = [first.ranks[0]!, first.ranks.at(-1)!];
@@ -84,14 +83,10 @@ export const S28: Symptom = symptom('S28', (evidence) => {
     seen: `${figures === '' ? '' : `${figures}; `}${members}`,
     source: most?.path ?? domainSize.explicit?.file ?? '',
   };
-  if (isSlow) return { ...seen, confirmation: 'confirmed', because: `${order}: ${members}` };
+  if (isSlow) return { ...seen, ...confirmed(`${order}: ${members}`) };
   return most !== null && most.share < HIDDEN
-    ? { ...seen, confirmation: 'refuted', because: `${figures}: it costs nothing here` }
-    : {
-        ...seen,
-        confirmation: 'untested',
-        because: `${order}; whether the collectives are slow, a timeline would show it: ${CAPTURE}`,
-      };
+    ? { ...seen, ...refuted(`${figures}: it costs nothing here`) }
+    : { ...seen, ...untested(`${order}; whether the collectives are slow, a timeline would show it: ${CAPTURE}`) };
 });
 
 /** Data parallelism alone uses all links as they are. */

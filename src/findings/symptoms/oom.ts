@@ -8,7 +8,7 @@ import { formatBytes } from '../../model/units.js';
 import type { Cause } from '../../model/vocabulary.js';
 import { otherChanges, peaksAgainst } from './baseline.js';
 import type { SymptomEvidence } from './evidence.js';
-import { type Judged, type Sighting, type Symptom, symptom } from './symptom.js';
+import { confirmed, type Judged, refuted, type Sighting, type Symptom, symptom, untested } from './symptom.js';
 import { factText, list, percent, placeOfFacts } from './words.js';
 
 /** The failure to report: the first and best known one. */
@@ -22,15 +22,11 @@ const sourceOf = ({ evidence }: Verdict): string => evidence[0]?.source ?? '';
 /** Whether the tests of `diagnose` established this cause; `undecided` and guesses leave it open. */
 function causeIs({ cause, confidence, summary }: Verdict, wanted: Cause): Judged | null {
   if (cause === wanted && confidence !== 'low')
-    return {
-      confirmation: 'confirmed',
-      because: `diagnose finds ${wanted.replaceAll('_', ' ')} (${confidence}): ${summary}`,
-    };
+    return confirmed(`diagnose finds ${wanted.replaceAll('_', ' ')} (${confidence}): ${summary}`);
   if (cause !== wanted && cause !== 'undecided' && confidence !== 'low')
-    return {
-      confirmation: 'refuted',
-      because: `diagnose finds ${cause.replaceAll('_', ' ')} (${confidence}), not ${wanted.replaceAll('_', ' ')}: ${summary}`,
-    };
+    return refuted(
+      `diagnose finds ${cause.replaceAll('_', ' ')} (${confidence}), not ${wanted.replaceAll('_', ' ')}: ${summary}`,
+    );
   return null;
 }
 
@@ -38,10 +34,9 @@ function causeIs({ cause, confidence, summary }: Verdict, wanted: Cause): Judged
 function open({ captures, missing }: Verdict): Judged {
   const [capture] = captures;
   const what = missing[0] === undefined ? '' : `; missing: ${missing[0]}`;
-  return {
-    confirmation: 'untested',
-    because: `diagnose does not know the cause${what}${capture === undefined ? '; a memory snapshot at the failure would show it' : `; next time: ${capture.title}`}`,
-  };
+  return untested(
+    `diagnose does not know the cause${what}${capture === undefined ? '; a memory snapshot at the failure would show it' : `; next time: ${capture.title}`}`,
+  );
 }
 
 // ---- S1 ------------------------------------------------------------------------------------------
@@ -87,18 +82,14 @@ function forbidden({ facts }: SymptomEvidence): Pick<Sighting, 'instead'> {
  */
 function singleRank({ expandable }: SymptomEvidence, oom: Verdict): Judged {
   const setting = `${expandable.text}${expandable.source === '' ? '' : ` (${expandable.source})`}`;
-  if (expandable.value === true)
-    return { confirmation: 'refuted', because: `${setting}: it is set already, so this is not what the setting cures` };
+  if (expandable.value === true) return refuted(`${setting}: it is set already, so this is not what the setting cures`);
   const judged = causeIs(oom, 'fragmentation');
   if (judged === null) {
     const { because } = open(oom);
-    return { confirmation: 'untested', because: `${setting}; ${because}` };
+    return untested(`${setting}; ${because}`);
   }
   if (judged.confirmation === 'confirmed' && expandable.value === null)
-    return {
-      confirmation: 'untested',
-      because: `${judged.because}; ${setting}: add the job script or a dump of a rank's environment to the run`,
-    };
+    return untested(`${judged.because}; ${setting}: add the job script or a dump of a rank's environment to the run`);
   return { ...judged, because: `${setting}; ${judged.because}` };
 }
 
@@ -115,19 +106,19 @@ function stateText({ components }: Verdict): string {
   return parts.length === 0 ? '' : `; model state holds ${formatBytes(bytes)} (${list(named)})`;
 }
 
+function isCapacity(oom: Verdict): Judged {
+  const judged = causeIs(oom, 'capacity') ?? open(oom);
+  return judged.confirmation === 'confirmed' ? confirmed(`${judged.because}${stateText(oom)}`) : judged;
+}
+
 export const S2: Symptom = symptom('S2', (evidence) => {
   const oom = firstOom(evidence);
   const { value, text, source } = evidence.expandable;
   if (oom === undefined || value !== true) return null;
-  const judged = causeIs(oom, 'capacity');
   return {
     seen: `${rankText(oom)} ran out of memory; ${text}${source === '' ? '' : ` (${source})`}`,
     source: sourceOf(oom),
-    ...(judged === null
-      ? open(oom)
-      : judged.confirmation === 'confirmed'
-        ? { ...judged, because: `${judged.because}${stateText(oom)}` }
-        : judged),
+    ...isCapacity(oom),
   };
 });
 
@@ -174,12 +165,10 @@ function estimateHolds(evidence: SymptomEvidence, stage: EstimateStage, device: 
     if (judged !== null)
       return { ...judged, because: `${judged.because}${judged.confirmation === 'confirmed' ? part : ''}` };
   }
-  if (stage.low_bytes > device)
-    return { confirmation: 'confirmed', because: `even its lower bound does not fit${part}` };
-  return {
-    confirmation: 'untested',
-    because: `the device is within the bounds of the estimate${part}; only a run with memory lines (log_memory) can decide it`,
-  };
+  if (stage.low_bytes > device) return confirmed(`even its lower bound does not fit${part}`);
+  return untested(
+    `the device is within the bounds of the estimate${part}; only a run with memory lines (log_memory) can decide it`,
+  );
 }
 
 // ---- S7 ------------------------------------------------------------------------------------------
@@ -204,20 +193,16 @@ export const S7: Symptom = symptom('S7', (evidence) => {
   if (peaks === null)
     return {
       ...seen,
-      confirmation: 'untested',
-      because:
+      ...untested(
         'the two runs print no peak of the same rank: run both with memory lines (log_memory, or log_memory_to_tensorboard)',
+      ),
     };
   const otherSettings = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
   if (otherSettings.length > 0)
-    return {
-      ...seen,
-      confirmation: 'untested',
-      because: `${peaks.text}, but more has changed: ${list(otherSettings)}`,
-    };
+    return { ...seen, ...untested(`${peaks.text}, but more has changed: ${list(otherSettings)}`) };
   return peaks.now >= (1 - PEAK_MOVED) * peaks.before
-    ? { ...seen, confirmation: 'confirmed', because: peaks.text }
-    : { ...seen, confirmation: 'refuted', because: `${peaks.text}: it did move the peak, only not far enough` };
+    ? { ...seen, ...confirmed(peaks.text) }
+    : { ...seen, ...refuted(`${peaks.text}: it did move the peak, only not far enough`) };
 });
 
 // ---- S15, S17 ------------------------------------------------------------------------------------
@@ -226,15 +211,10 @@ export const S15: Symptom = symptom('S15', (evidence) => {
   const oom = firstOom(evidence);
   const offload = evidence.view.setting('cpu_offloading');
   if (oom === undefined || offload.by === 'unknown' || !isOn(offload.value)) return null;
-  const judged = causeIs(oom, 'capacity');
   return {
     seen: `${rankText(oom)} ran out of memory with ${factText(offload)}`,
     source: sourceOf(oom),
-    ...(judged === null
-      ? open(oom)
-      : judged.confirmation === 'confirmed'
-        ? { ...judged, because: `${judged.because}${stateText(oom)}` }
-        : judged),
+    ...isCapacity(oom),
   };
 });
 
@@ -264,13 +244,12 @@ function moreOffloaded(oom: Verdict, share: number): Judged {
   const short = shortBytes(oom);
   const states = oom.components?.parts.find(({ component }) => component === 'optimizer_state')?.bytes;
   if (judged === null || short === null || short <= 0 || oom.components === null)
-    return {
-      confirmation: 'untested',
-      because: `${judged === null ? open(oom).because : judged.because}; the part of the optimizer left on the device is unknown: a memory snapshot at the failure, or runs at several fractions, would show it`,
-    };
+    return untested(
+      `${judged === null ? open(oom).because : judged.because}; the part of the optimizer left on the device is unknown: a memory snapshot at the failure, or runs at several fractions, would show it`,
+    );
   const left = states ?? 0;
   const figures = `${formatBytes(left)} of optimizer state are live on the device at ${percent(share)} offloaded, ${formatBytes(short)} are missing`;
   return left >= short
-    ? { confirmation: 'confirmed', because: `${figures}: a higher fraction can close it` }
-    : { confirmation: 'refuted', because: `${figures}: not even all of it offloaded would do` };
+    ? confirmed(`${figures}: a higher fraction can close it`)
+    : refuted(`${figures}: not even all of it offloaded would do`);
 }

@@ -7,7 +7,7 @@ import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence, Timeline, Waits } from './evidence.js';
 import { dpOf, tpOf } from './sizes.js';
 import { CAPTURE } from './speed.js';
-import { type Judged, type Symptom, symptom } from './symptom.js';
+import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factsText, factText, list, milliseconds, percent, place, placeOfFacts, share } from './words.js';
 
 /** Fewer kernels do not make a pattern. */
@@ -70,17 +70,16 @@ function normsWait({ view }: SymptomEvidence, timelines: readonly Timeline[]): J
   const settings = factsText(margins);
   const figures = `${waitText(waits, 'normalization kernels', 'a collective')}; ${settings}`;
   if (waits.met < LEAST_MET)
-    return {
-      confirmation: 'untested',
-      because: `the export has ${waits.met === 0 ? 'no' : `only ${waits.met}`} normalization kernels that were launched while a collective ran; capture more steps without CUDA graphs: ${CAPTURE}; ${settings}`,
-    };
-  if (waits.waited < MOST_WAIT * waits.met) return { confirmation: 'refuted', because: figures };
+    return untested(
+      `the export has ${waits.met === 0 ? 'no' : `only ${waits.met}`} normalization kernels that were launched while a collective ran; capture more steps without CUDA graphs: ${CAPTURE}; ${settings}`,
+    );
+  if (waits.waited < MOST_WAIT * waits.met) return refuted(figures);
   // Waiting while the device has SMs free for the collective is caused by an event.
   if (margins.every(({ value }) => (asNumber(value) ?? 0) > 0))
-    return { confirmation: 'refuted', because: `${figures}: the margins are there, so they wait for something else` };
+    return refuted(`${figures}: the margins are there, so they wait for something else`);
   return margins.some(({ by }) => by === 'unknown')
-    ? { confirmation: 'untested', because: `${figures}: add the job script or a dump of a rank's environment` }
-    : { confirmation: 'confirmed', because: figures };
+    ? untested(`${figures}: add the job script or a dump of a rank's environment`)
+    : confirmed(figures);
 }
 
 // ---- S22 -----------------------------------------------------------------------------------------
@@ -106,20 +105,14 @@ export const S22: Symptom = symptom('S22', (evidence) => {
     return {
       seen: config,
       source: placeOfFacts([connections, overlap]),
-      confirmation: 'untested',
-      because: `no export shows the order of kernels: ${CAPTURE}`,
+      ...untested(`no export shows the order of kernels: ${CAPTURE}`),
     };
   const seen = { seen: isLate ? `${order}; ${config}` : config, source: pathsOf(evidence.timelines) };
-  if (!isLate) return { ...seen, confirmation: 'refuted', because: `${order}: they do overlap` };
-  if (isOne)
-    return { ...seen, confirmation: 'refuted', because: `${factText(connections)}: the order has another reason` };
+  if (!isLate) return { ...seen, ...refuted(`${order}: they do overlap`) };
+  if (isOne) return { ...seen, ...refuted(`${factText(connections)}: the order has another reason`) };
   return connections.by === 'unknown'
-    ? {
-        ...seen,
-        confirmation: 'untested',
-        because: `${connections.key} is unknown: add the job script or a dump of a rank's environment`,
-      }
-    : { ...seen, confirmation: 'confirmed', because: `${order}; ${factText(connections)}` };
+    ? { ...seen, ...untested(`${connections.key} is unknown: add the job script or a dump of a rank's environment`) }
+    : { ...seen, ...confirmed(`${order}; ${factText(connections)}`) };
 });
 
 // ---- S23 -----------------------------------------------------------------------------------------
@@ -146,18 +139,9 @@ export const S23: Symptom = symptom('S23', (evidence) => {
   const shapes = CHANGING.map((key) => view.setting(key));
   const padded = view.setting('pad_to_max_length');
   const moving = shapes.filter(changes);
-  if (moving.length > 0 && !isOn(padded.value))
-    return { ...seen, confirmation: 'confirmed', because: `shapes change: ${factsText(moving)}` };
+  if (moving.length > 0 && !isOn(padded.value)) return { ...seen, ...confirmed(`shapes change: ${factsText(moving)}`) };
   const explicit = shapes.filter(({ by }) => by === 'told');
   return explicit.some(({ key }) => key === 'variable_seq_lengths') || isOn(padded.value)
-    ? {
-        ...seen,
-        confirmation: 'refuted',
-        because: `shapes are fixed: ${factsText([...explicit, padded].filter(({ by }) => by === 'told'))}`,
-      }
-    : {
-        ...seen,
-        confirmation: 'untested',
-        because: `unknown whether shapes change (${list([...CHANGING])}): add the run's configuration`,
-      };
+    ? { ...seen, ...refuted(`shapes are fixed: ${factsText([...explicit, padded].filter(({ by }) => by === 'told'))}`) }
+    : { ...seen, ...untested(`unknown whether shapes change (${list([...CHANGING])}): add the run's configuration`) };
 });

@@ -3,7 +3,7 @@ import { asList, asNumber, isOn } from '../../derive/settings/values.js';
 import type { View } from '../../derive/settings/view.js';
 import { type Pair, peaksAgainst, speedAgainst } from './baseline.js';
 import type { SymptomEvidence, Timeline } from './evidence.js';
-import { type Judged, type Symptom, symptom } from './symptom.js';
+import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factText, list, percent } from './words.js';
 
 /** From the recompute guide. */
@@ -22,10 +22,8 @@ const RECOMPUTE_KEYS = ['recompute_modules', 'recompute_granularity'];
 
 const stepSource = ({ steps_source }: SymptomEvidence): string => steps_source ?? '';
 
-const mixed = ({ others }: Pair): Judged => ({
-  confirmation: 'untested',
-  because: `more than that has changed (${list(others.slice(0, 4))}): repeat one of the two runs with the rest equal`,
-});
+const mixed = ({ others }: Pair): Judged =>
+  untested(`more than that has changed (${list(others.slice(0, 4))}): repeat one of the two runs with the rest equal`);
 
 export const S6: Symptom = symptom('S6', (evidence) => {
   const { baseline, view } = evidence;
@@ -37,16 +35,12 @@ export const S6: Symptom = symptom('S6', (evidence) => {
     seen: `${pair.text}, with ${factText(modules)}`,
     source: stepSource(evidence),
     ...(has(baseline.view, 'mlp')
-      ? {
-          confirmation: 'refuted',
-          because: `${baseline.measured.run} recomputes mlp too (${earlier.value}): the drop has another reason`,
-        }
+      ? refuted(`${baseline.measured.run} recomputes mlp too (${earlier.value}): the drop has another reason`)
       : pair.others.length > 0
         ? mixed(pair)
-        : {
-            confirmation: 'confirmed',
-            because: `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no known mlp' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
-          }),
+        : confirmed(
+            `${factText(modules)}; ${baseline.measured.run} has ${earlier.by === 'unknown' ? 'no known mlp' : (earlier.value ?? 'None')}, and nothing else that bears on it differs`,
+          )),
   };
 });
 
@@ -63,13 +57,13 @@ export const S10: Symptom = symptom('S10', (evidence) => {
   if (peaks === null)
     return {
       ...seen,
-      confirmation: 'untested',
-      because:
+      ...untested(
         'slower, but the two print no peak of the same rank to show whether memory was saved: run both with memory lines (log_memory)',
+      ),
     };
   return peaks.now >= (1 - PEAK_FELL) * peaks.before
-    ? { ...seen, confirmation: 'confirmed', because: `slower, and nothing gained: ${peaks.text}` }
-    : { ...seen, confirmation: 'refuted', because: `slower, but it does save: ${peaks.text}` };
+    ? { ...seen, ...confirmed(`slower, and nothing gained: ${peaks.text}`) }
+    : { ...seen, ...refuted(`slower, but it does save: ${peaks.text}`) };
 });
 
 /** From the offloading guide. */
@@ -104,25 +98,19 @@ function offloadIsSlow(evidence: SymptomEvidence, pair: Pair, fraction: number |
   const timer = optimizerShare(evidence);
   const timed = timer === null ? '' : `; the optimizer takes ${percent(timer.share)} of a step (${timer.source})`;
   if (timer !== null && timer.share < OPTIMIZER_SHARE)
-    return { confirmation: 'refuted', because: `the optimizer is not where the time goes${timed}` };
+    return refuted(`the optimizer is not where the time goes${timed}`);
   const before = baseline!.view.setting('optimizer_cpu_offload');
   const earlier = isOn(before.value) ? asNumber(baseline!.view.setting('optimizer_offload_fraction').value) : 0;
   if (fraction === null)
-    return {
-      confirmation: 'untested',
-      because: `optimizer_offload_fraction is unknown${timed}: add the run's configuration, or time steps at several fractions`,
-    };
+    return untested(
+      `optimizer_offload_fraction is unknown${timed}: add the run's configuration, or time steps at several fractions`,
+    );
   if (fraction < 1)
-    return {
-      confirmation: 'refuted',
-      because: `only ${percent(fraction)} are offloaded, which alone does not cost that much${timed}`,
-    };
-  if (earlier === null || earlier >= fraction)
-    return { confirmation: 'refuted', because: `${baseline!.measured.run} offloads as much${timed}` };
-  return {
-    confirmation: 'confirmed',
-    because: `${percent(fraction)} offloaded here, ${percent(earlier)} in ${baseline!.measured.run}, and nothing else that bears on it differs${timed}`,
-  };
+    return refuted(`only ${percent(fraction)} are offloaded, which alone does not cost that much${timed}`);
+  if (earlier === null || earlier >= fraction) return refuted(`${baseline!.measured.run} offloads as much${timed}`);
+  return confirmed(
+    `${percent(fraction)} offloaded here, ${percent(earlier)} in ${baseline!.measured.run}, and nothing else that bears on it differs${timed}`,
+  );
 }
 
 // ---- S20 -----------------------------------------------------------------------------------------
@@ -173,16 +161,11 @@ function fp8Timeline(evidence: SymptomEvidence, recipe: string | null): Judged {
       ? `; the recipe ${recipe} quantizes in small blocks, which costs more than tensor-wise scaling`
       : '';
   const timeline = bestTimeline(evidence);
-  if (timeline === undefined)
-    return { confirmation: 'untested', because: `no timeline of steps shows where the time goes${blocks}: ${CAPTURE}` };
+  if (timeline === undefined) return untested(`no timeline of steps shows where the time goes${blocks}: ${CAPTURE}`);
   const gaps = timeline.launch_gaps.ns / timeline.window_ns;
   const gemm = timeline.gemm.total_ns / Math.max(1, timeline.all_kernels_ns);
   const figures = `in ${timeline.path} the device waits for launches ${percent(gaps)} of the time, and matrix products are ${percent(gemm)} of what it computes${blocks}`;
-  if (gaps >= HOST_BOUND || gemm <= SMALL_GEMM_SHARE) return { confirmation: 'confirmed', because: figures };
-  if (gaps < NOT_HOST_BOUND && gemm >= LARGE_GEMM_SHARE && blocks === '')
-    return { confirmation: 'refuted', because: figures };
-  return {
-    confirmation: 'untested',
-    because: `${figures}: neither decides it; compare with a timeline of the BF16 run`,
-  };
+  if (gaps >= HOST_BOUND || gemm <= SMALL_GEMM_SHARE) return confirmed(figures);
+  if (gaps < NOT_HOST_BOUND && gemm >= LARGE_GEMM_SHARE && blocks === '') return refuted(figures);
+  return untested(`${figures}: neither decides it; compare with a timeline of the BF16 run`);
 }

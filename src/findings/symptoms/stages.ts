@@ -4,7 +4,8 @@ import { asNumber, isOn } from '../../derive/settings/values.js';
 import { maxOf } from '../../model/lists.js';
 import { formatBytes } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
-import { type Judged, type Symptom, symptom } from './symptom.js';
+import { ownSplits } from './sizes.js';
+import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factText, placeOfFacts } from './words.js';
 
 /** An edge stage that computes so much longer delays the others; one layer of a stage of ten is a tenth of it. */
@@ -95,36 +96,25 @@ function stagePeaks({ own }: SymptomEvidence, stage: number, pp: number): string
     : `; it holds ${formatBytes(edge)} at its peak, the others at most ${formatBytes(between)}`;
 }
 
-const OWN_SPLITS = [
-  'num_layers_in_first_pipeline_stage',
-  'num_layers_in_last_pipeline_stage',
-  'pipeline_model_parallel_layout',
-];
-
 function vocabularyIsHeavy(evidence: SymptomEvidence, flag: string): Judged {
   const { view } = evidence;
   const layers = vocabularyInLayers(evidence);
   const flagSetting = view.setting(flag);
-  const splitSettings = OWN_SPLITS.map((key) => view.setting(key)).filter(({ value }) => value !== null);
+  const splitSettings = ownSplits(view);
   if (layers === null)
-    return {
-      confirmation: 'untested',
-      because:
-        "vocab_size, hidden_size, ffn_hidden_size or num_attention_heads is unknown: add the run's configuration",
-    };
+    return untested(
+      "vocab_size, hidden_size, ffn_hidden_size or num_attention_heads is unknown: add the run's configuration",
+    );
   const figure = `the projection to the vocabulary is worth ${layers.toFixed(2)} layers`;
-  if (layers < HEAVY_VOCABULARY)
-    return { confirmation: 'refuted', because: `${figure}: too little to unbalance a stage` };
+  if (layers < HEAVY_VOCABULARY) return refuted(`${figure}: too little to unbalance a stage`);
   if (isOn(flagSetting.value) || splitSettings.length > 0)
-    return {
-      confirmation: 'refuted',
-      because: `${figure}, but the split allows for it already (${[flagSetting, ...splitSettings]
+    return refuted(
+      `${figure}, but the split allows for it already (${[flagSetting, ...splitSettings]
         .filter(({ value }) => value !== null)
         .map(factText)
         .join(', ')})`,
-    };
-  return {
-    confirmation: 'confirmed',
-    because: `${figure}, and no split allows for it (${flag} ${flagSetting.value ?? 'not set'}${placeOfFacts([flagSetting]) === '' ? '' : `, ${placeOfFacts([flagSetting])}`})`,
-  };
+    );
+  return confirmed(
+    `${figure}, and no split allows for it (${flag} ${flagSetting.value ?? 'not set'}${placeOfFacts([flagSetting]) === '' ? '' : `, ${placeOfFacts([flagSetting])}`})`,
+  );
 }

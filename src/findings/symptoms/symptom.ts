@@ -38,6 +38,10 @@ export interface Sighting {
 /** The answer alone. */
 export type Judged = Pick<Sighting, 'confirmation' | 'because'>;
 
+export const confirmed = (because: string): Judged => ({ confirmation: 'confirmed', because });
+export const refuted = (because: string): Judged => ({ confirmation: 'refuted', because });
+export const untested = (because: string): Judged => ({ confirmation: 'untested', because });
+
 export function symptom(id: string, look: (evidence: SymptomEvidence) => Sighting | null): Symptom {
   const about = TEXTS.get(id);
   if (about === undefined) throw new Error(`no symptom ${id}`);

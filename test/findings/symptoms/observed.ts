@@ -6,7 +6,7 @@ import { PARSERS } from '../../../parsers/index.js';
 import { measureRun } from '../../../src/findings/flows/measure-run.js';
 import { readSymptomEvidence } from '../../../src/findings/flows/read-symptom-evidence.js';
 import type { SymptomEvidence } from '../../../src/findings/symptoms/evidence.js';
-import { findSymptoms } from '../../../src/findings/symptoms/find-symptoms.js';
+import { findSymptoms } from '../../../src/findings/symptoms/index.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { SymptomHit } from '../../../src/model/results/advise.js';
 import { openStore } from '../../../src/store/open-store.js';

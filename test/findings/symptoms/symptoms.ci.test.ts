@@ -1,7 +1,6 @@
 /** Each symptom of the guides: confirmed, refuted, untested and silent where `cases/` and the samples have it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findSymptoms } from '../../../src/findings/symptoms/find-symptoms.js';
-import { SYMPTOMS } from '../../../src/findings/symptoms/index.js';
+import { findSymptoms, SYMPTOMS } from '../../../src/findings/symptoms/index.js';
 import { GIB } from '../../../src/model/units.js';
 import { sampled } from '../../support/level.js';
 import { samplePath, storeOf } from '../../support/stores.js';

@@ -3,7 +3,7 @@ import { pasteForms } from '../../../findings/advice/paste-forms.js';
 import { diagnose } from '../../../findings/flows/diagnose.js';
 import { readSituation } from '../../../findings/flows/read-situation.js';
 import { readSymptomEvidence } from '../../../findings/flows/read-symptom-evidence.js';
-import { findSymptoms } from '../../../findings/symptoms/find-symptoms.js';
+import { findSymptoms } from '../../../findings/symptoms/index.js';
 import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult } from '../../../model/results/advise.js';
 import { adviseText } from '../../../report/start/advise-text.js';
