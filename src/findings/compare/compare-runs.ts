@@ -1,9 +1,7 @@
 /** `mbforensics compare` by our own rules: one-sided, by unit, with the noise of the golden runs. */
 
-import type { DiffComponent, DiffSite } from '../../model/diff-parts.js';
 import type { Measurement } from '../../model/measurement.js';
 import type {
-  ChangedValue,
   CompareCheck,
   ComparedRun,
   CompareVerdict,
@@ -57,20 +55,16 @@ const isBlocking = ({ blocking }: ContractEntry): boolean => blocking;
 export async function compareBasis(store: Store, input: CompareInput): Promise<CompareBasis> {
   const [golden, current] = [input.golden[0]!, input.current[0]!];
   const pair = pairPeaks(golden, current);
-  const components: DiffComponent[] = pair === undefined ? [] : componentChanges(...pair);
-  const sites: DiffSite[] = pair === undefined ? [] : siteChanges(...pair);
-  const config: ChangedValue[] = changedConfig(golden, current);
-  const env: ChangedValue[] = changedEnv(golden, current);
   const contracts = await contractsOf(store, input, input.allowed);
   return {
     schema: 'mbforensics/compare@1',
     golden: sideOf(input.goldenName, input.golden, input.goldenOrigin),
     current: sideOf(current.run, input.current, input.currentOrigin),
     contract: contracts.find((contract) => contract.some(isBlocking)) ?? contracts[0]!,
-    components,
-    sites,
-    config,
-    env,
+    components: pair === undefined ? [] : componentChanges(...pair),
+    sites: pair === undefined ? [] : siteChanges(...pair),
+    config: changedConfig(golden, current),
+    env: changedEnv(golden, current),
     notes: notesOf(input, pair !== undefined),
   };
 }

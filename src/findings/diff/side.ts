@@ -2,7 +2,6 @@
  * One side of a comparison: the live blocks of a device at a moment, grouped by stack, and what describes the snapshot.
  */
 
-import { useLabels } from '../../derive/attribution/use-labels.js';
 import { readStacks } from '../../derive/stacks/read-stacks.js';
 import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { momentAt, type StateKey } from '../../derive/trace/state-at.js';
@@ -81,7 +80,6 @@ export async function readTotals(
 
 /** In order of the first address of a stack. */
 async function readGroups(store: Store, key: StateKey): Promise<Pick<Side, 'groups' | 'stacks'>> {
-  await useLabels(store, key.snapshot_id, key.device);
   const stacks = await store.all('diff.live_stacks', { ...key });
   const frames = await readStacks(
     store,

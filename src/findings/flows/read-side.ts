@@ -1,4 +1,4 @@
-/** Reads one of the two runs that `verify-fix` compares. */
+/** Reads the two runs that `verify-fix` compares, and the advice on the first. */
 
 import { readSettings } from '../../derive/run/config.js';
 import { readEnvironment } from '../../derive/run/env.js';
@@ -8,11 +8,13 @@ import { View } from '../../derive/settings/view.js';
 import { maxOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Store } from '../../store/store.js';
+import { advise } from '../advice/advise.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
 import { readProgramUse } from '../verify/program-use.js';
-import type { RankSnapshot, Side } from '../verify/side.js';
+import type { AdviceBefore, RankSnapshot, Side } from '../verify/side.js';
 import { diagnose } from './diagnose.js';
 import { measureRun } from './measure-run.js';
+import { readSituation } from './read-situation.js';
 
 export async function readSide(
   store: Store,
@@ -65,4 +67,16 @@ async function readSnapshots(store: Store, runId: number): Promise<RankSnapshot[
     });
   }
   return snapshots;
+}
+
+/** The advice on the run before: what its changes were expected to save and to cost. */
+export async function readAdviceBefore(
+  store: Store,
+  runId: number,
+  { diagnosis }: Pick<Side, 'diagnosis'>,
+  capacityBytes: number | null = null,
+): Promise<AdviceBefore> {
+  if (diagnosis.verdicts.length === 0) return { fixes: [], nonFixes: [] };
+  const { fixes, non_fixes: nonFixes } = advise(await readSituation(store, runId, diagnosis, capacityBytes));
+  return { fixes, nonFixes };
 }

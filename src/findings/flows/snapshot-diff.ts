@@ -33,15 +33,9 @@ export async function diffSnapshots(
   const pair = pairs[0]!;
   const at = matchStep ? await sameStep(targets, pair) : moments;
   const [chosen, ...otherDevices] = chooseDevices(pair, device);
-  const sides: Side[] = [];
-  for (const side of [0, 1] as const) {
-    const key = side === 0 ? 'a' : 'b';
-    sides.push(
-      await targets.use(side, ({ store }) =>
-        readSide(store, operands[side], pair[key], chosen![key], at[side], earliestTorch),
-      ),
-    );
-  }
+  const read = (side: 0 | 1, key: 'a' | 'b'): Promise<Side> =>
+    targets.use(side, ({ store }) => readSide(store, operands[side], pair[key], chosen![key], at[side], earliestTorch));
+  const [a, b] = [await read(0, 'a'), await read(1, 'b')];
   const devices: DiffTotals[] = [];
   for (const entry of otherDevices) {
     const sideTotals = await totals(targets, pair, entry, at);
@@ -54,7 +48,6 @@ export async function diffSnapshots(
     if (sideTotals !== undefined) ranks.push(sideTotals);
     else if (entry.a.rank !== null) missing.push(entry.a.rank);
   }
-  const [a, b] = sides as [Side, Side];
   return targets.use(1, async ({ store }) => {
     const sites = await useSides(store, a, b);
     const totalsOnly = { devices, ranks, ranksWithoutMoment: missing };

@@ -8,6 +8,7 @@
  * (`test/findings/history.test.ts`).
  */
 import { median } from '../../model/median.js';
+import type { HistoryChange, HistoryResult } from '../../model/results/history.js';
 import { findDrifts, type Piece } from './find-drifts.js';
 import { fitLevels } from './fit-levels.js';
 import { noiseOf, redness } from './noise.js';
@@ -29,37 +30,18 @@ export interface ChangePointOptions {
   readonly noise?: number | undefined;
 }
 
-export interface FoundChange {
+export interface FoundChange extends Pick<HistoryChange, 'before' | 'after' | 'delta' | 'relative' | 'z'> {
   /** The first point that shows the new level, and the last one that shows the old: bounds between them fit either. */
   readonly index: number;
   readonly previous: number;
-  readonly before: number;
-  readonly after: number;
-  readonly delta: number;
-  /** delta / |before|; null where that is 0. */
-  readonly relative: number | null;
-  /** delta over its own standard error, both robust; null where the series shows no noise at all. */
-  readonly z: number | null;
   /** Every point of the new level is known from below only. */
   readonly isLowerBound: boolean;
 }
 
-/** A stretch over which the level moves without a step. */
-export interface FoundDrift {
-  /** First and last point. */
-  readonly from: number;
-  readonly to: number;
-  readonly before: number;
-  readonly after: number;
-}
-
-export interface ChangePoints {
+export interface ChangePoints extends Pick<HistoryResult, 'drifts' | 'noise'> {
   readonly changes: readonly FoundChange[];
-  readonly drifts: readonly FoundDrift[];
-  /** Standard deviation of one point; null where the series shows none or has too few points. */
-  readonly noise: number | null;
   /** Single points far from their level: not a change point, but reported. */
-  readonly outliers: readonly { readonly index: number; readonly level: number }[];
+  readonly outliers: HistoryResult['apart'];
 }
 
 /** With fewer points, noise cannot be distinguished. */

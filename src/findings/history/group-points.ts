@@ -1,4 +1,5 @@
 /** From figures of runs to points of a history: one a commit, or one a run. */
+import { getOrAdd } from '../../model/group-by.js';
 import { median } from '../../model/median.js';
 import type { HistoryAxis, HistoryEnding, HistoryPoint, HistoryResult } from '../../model/results/history.js';
 import type { CommitOrder } from './order-commits.js';
@@ -38,9 +39,7 @@ export function groupPoints(
     else if (commit === null && (by === 'commit' || order !== undefined)) leave('ingested without --commit');
     else {
       const key = by === 'commit' ? commit! : `${groups.size}`;
-      const group = groups.get(key);
-      if (group === undefined) groups.set(key, { commit, runs: [{ ...run, value: run.value }] });
-      else group.runs.push({ ...run, value: run.value });
+      getOrAdd(groups, key, () => ({ commit, runs: [] })).runs.push({ ...run, value: run.value });
     }
   }
   const ordered = [...groups.values()];

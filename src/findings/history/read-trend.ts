@@ -1,6 +1,7 @@
 /** `mbforensics history`: one figure of the runs of a store over commits, and where it took a new level. */
 import { MbfError } from '../../model/errors.js';
 import { median } from '../../model/median.js';
+import { pick } from '../../model/pick.js';
 import type { CommitParents } from '../../model/results/history.js';
 import {
   HISTORY_METRICS,
@@ -10,7 +11,7 @@ import {
   type HistoryPoint,
   type HistoryResult,
 } from '../../model/results/history.js';
-import { formatCount } from '../../model/units.js';
+import { counted, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from './change-points.js';
 import { groupPoints } from './group-points.js';
@@ -93,22 +94,17 @@ function changeOf(
   order: CommitOrder | undefined,
   worse: 'higher' | 'lower',
 ): HistoryChange {
-  const { index, before, after, delta, relative, z } = change;
-  const at = points[index]!;
+  const at = points[change.index]!;
   const previous = points[change.previous]!;
   return {
-    index,
+    index: change.index,
     commit: at.commit,
     run: at.run,
     previous_commit: previous.commit,
     previous_run: previous.run,
-    before,
-    after,
-    delta,
-    relative,
-    z,
+    ...pick(change, ['before', 'after', 'delta', 'relative', 'z']),
     is_lower_bound: change.isLowerBound,
-    is_worse: worse === 'higher' ? delta > 0 : delta < 0,
+    is_worse: worse === 'higher' ? change.delta > 0 : change.delta < 0,
     between:
       order === undefined || at.commit === null || previous.commit === null
         ? null
@@ -134,12 +130,9 @@ function rangeOf(
     const place = points.some(({ names }) => names.includes(text)) ? undefined : placeOf(text);
     if (place !== undefined) {
       const at = (point: HistoryPoint): number => order!.position(point.commit!);
-      return side === 'from'
-        ? firstOr(
-            points.length,
-            points.findIndex((point) => at(point) >= place),
-          )
-        : points.findLastIndex((point) => at(point) <= place);
+      if (side === 'to') return points.findLastIndex((point) => at(point) <= place);
+      const index = points.findIndex((point) => at(point) >= place);
+      return index < 0 ? points.length : index;
     }
     const index = side === 'from' ? points.findIndex(matches(text)) : points.findLastIndex(matches(text));
     if (index < 0)
@@ -154,10 +147,6 @@ function rangeOf(
   if (from !== undefined && to !== undefined && first > last + 1)
     throw new MbfError('MBF1001', `--from ${from} comes after --to ${to}`);
   return { first, last };
-}
-
-function firstOr(otherwise: number, index: number): number {
-  return index < 0 ? otherwise : index;
 }
 
 /** Notes that a reader of the figures needs. */
@@ -178,15 +167,15 @@ function notesOf(
   const bounds = used.filter(({ isLowerBound }) => isLowerBound);
   const died = bounds.filter(({ ending }) => ending !== 'ok').length;
   if (died > 0) {
-    const who = `${count(died, 'run')} died: ${died === 1 ? 'its figure is' : 'their figures are'} at least so much`;
+    const who = `${counted(died, 'run')} died: ${died === 1 ? 'its figure is' : 'their figures are'} at least so much`;
     notes.push(by === 'commit' ? `${who}; a commit with other runs is judged by those` : who);
   }
   if (bounds.length > died)
-    notes.push(`of ${count(bounds.length - died, 'run')} only the state at a dump is known: at least so much`);
+    notes.push(`of ${counted(bounds.length - died, 'run')} only the state at a dump is known: at least so much`);
   const approximate = used.filter((run) => run.approximate).length;
   if (approximate > 0)
     notes.push(
-      `of ${count(approximate, 'run')} the peak is approximate: summed from requested sizes, or from a trace that contradicts itself; \`mbforensics peak RUN\` derives it`,
+      `of ${counted(approximate, 'run')} the peak is approximate: summed from requested sizes, or from a trace that contradicts itself; \`mbforensics peak RUN\` derives it`,
     );
   const sources = new Set(used.map(({ source }) => source));
   if (sources.size > 1)
@@ -203,8 +192,4 @@ function notesOf(
       );
   }
   return notes;
-}
-
-function count(number: number, word: string): string {
-  return `${formatCount(number)} ${word}${number === 1 ? '' : 's'}`;
 }

@@ -8,7 +8,6 @@
 import { classifyFrames } from '../../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../../attribution/built-in-rules.js';
 import { labelOf } from '../../attribution/match/classify-stack.js';
-import { useLabels } from '../../derive/attribution/use-labels.js';
 import { NO_FRAMES, NO_STACK, readStacks } from '../../derive/stacks/read-stacks.js';
 import { momentAt } from '../../derive/trace/state-at.js';
 import type { MeasuredPeak, MeasuredSite } from '../../model/measurement.js';
@@ -33,7 +32,6 @@ type Group = QueryRow<'measure.peak_stacks'>;
 export async function measurePeak(store: Store, candidate: Candidate, device: number): Promise<MeasuredPeak> {
   const { snapshotId } = candidate;
   const { at, totals, request } = await heaviestMoment(store, snapshotId, device);
-  await useLabels(store, snapshotId, device);
   const groups = await store.all('measure.peak_stacks', { ...at.key });
   if (request !== undefined) groups.push(await requestGroup(store, request));
   const components = new Map<string, number>();

@@ -15,8 +15,6 @@ export interface NsysQuestions {
   readonly range?: string | undefined;
   /** Show memory over time, in so many slices. */
   readonly slices?: number | undefined;
-  /** Rows of `range`. */
-  readonly most?: number | undefined;
   /** The NVTX range, or the candidate, that is the step. */
   readonly stepRange?: string | undefined;
 }
@@ -27,7 +25,7 @@ export async function describeNsys(
   store: Store,
   runId: number,
   run: string,
-  { atNs, range, slices, most, stepRange }: NsysQuestions = {},
+  { atNs, range, slices, stepRange }: NsysQuestions = {},
 ): Promise<NsysResult> {
   const rows = await store.all('nsys.reports', { run_id: runId });
   const reports: NsysReport[] = [];
@@ -54,7 +52,7 @@ export async function describeNsys(
       ? {}
       : {
           range_work: await ask(async ({ source_id, display_path: path }) => {
-            const work = await store.all('nsys.range_work', { source_id, text: range, most: most ?? MOST_RANGE_WORK });
+            const work = await store.all('nsys.range_work', { source_id, text: range, most: MOST_RANGE_WORK });
             return {
               path,
               text: range,

@@ -19,7 +19,7 @@ export interface SnapshotClock {
 }
 
 /** Empty if the run lacks an export, or no clock can be aligned with any snapshot's. */
-export async function readSnapshotClocks(store: Store, runId: number): Promise<SnapshotClock[]> {
+async function readSnapshotClocks(store: Store, runId: number): Promise<SnapshotClock[]> {
   const reports = await store.all('nsys.reports', { run_id: runId });
   if (reports.length === 0) return [];
   const snapshots = await readMatchedSnapshots(store, runId);
@@ -75,13 +75,18 @@ export async function rangesAt(
     : { path: clock.path, time_ns: Math.round(timeNs), alignment: clock.alignment, stacks };
 }
 
+/** Of the run's exports, of which most runs have none. */
+export async function clocksOf(store: Store, snapshotId: number | undefined): Promise<readonly SnapshotClock[]> {
+  if (snapshotId === undefined) return [];
+  const run = await store.one('replay.run_of_snapshot', { snapshot_id: snapshotId });
+  return run === undefined ? [] : readSnapshotClocks(store, run.run_id);
+}
+
 /** {@link rangesAt} for one question. */
 export async function nvtxOf(
   store: Store,
-  snapshot: { readonly snapshotId: number; readonly rank: number | null },
+  snapshot: Parameters<typeof rangesAt>[2],
   timeUs: number | null,
 ): Promise<NvtxAt | null> {
-  const run = await store.one('replay.run_of_snapshot', { snapshot_id: snapshot.snapshotId });
-  if (run === undefined || timeUs === null) return null;
-  return rangesAt(store, await readSnapshotClocks(store, run.run_id), snapshot, timeUs);
+  return timeUs === null ? null : rangesAt(store, await clocksOf(store, snapshot.snapshotId), snapshot, timeUs);
 }

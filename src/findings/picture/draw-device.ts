@@ -1,7 +1,6 @@
 /** The course of one device as a page draws it. All figures are actual sizes of blocks and segments. */
 import { isSmall } from '../../allocator/rounding.js';
 import { frameText } from '../../attribution/frames/call-site.js';
-import { useLabels } from '../../derive/attribution/use-labels.js';
 import { readStacks } from '../../derive/stacks/read-stacks.js';
 import { deviceHistory } from '../../derive/trace/device-history.js';
 import { readSteps } from '../../derive/trace/steps.js';
@@ -48,7 +47,6 @@ export async function drawDevice(store: Store, options: DrawOptions): Promise<Dr
   // Without a trace the dumped state is that of one entry.
   const { first_seq: firstSeq, last_seq: lastSeq } = span ?? { first_seq: 0, last_seq: 0 };
   const history = await deviceHistory(store, snapshotId, device);
-  await useLabels(store, snapshotId, device);
   const points = await store.all('timeline.points', { ...id, from_seq: firstSeq, to_seq: lastSeq });
   const { steps } = await readSteps(store, snapshotId, device);
   // Labels may be TEMP rows, which only the store's own connection sees.

@@ -17,17 +17,16 @@ export interface ReadLine {
 }
 
 const LANGUAGES: readonly (readonly [RegExp, Language])[] = [
+  // A list of requirements is not prose, though its name ends like it.
+  [/(?:^|\/)requirements[^/]*\.txt$/i, 'hash'],
   [/\.(?:py|pyi|pyx)$/i, 'python'],
   [/\.(?:md|rst|adoc|tex|txt|ipynb|html?|svg|css)$/i, 'prose'],
-  [/(?:^|\/)requirements[^/]*\.txt$/i, 'hash'],
   [/(?:^|\/)(?:LICENSE|NOTICE|AUTHORS|CHANGELOG|README|CODEOWNERS|\.gitignore|\.gitmodules)[^/]*$/i, 'prose'],
   [/\.(?:json|jsonc|json5)$/i, 'json'],
   [/\.(?:c|cc|cpp|cxx|cu|cuh|h|hpp|js|mjs|ts|rs|go|java)$/i, 'slash'],
 ];
 
 export function languageOf(path: string): Language {
-  // A list of requirements is not prose, though its name ends like it.
-  if (/(?:^|\/)requirements[^/]*\.txt$/i.test(path)) return 'hash';
   return LANGUAGES.find(([pattern]) => pattern.test(path))?.[1] ?? 'hash';
 }
 

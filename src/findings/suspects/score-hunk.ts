@@ -3,9 +3,10 @@
  * a line that differs, some lines away, elsewhere in the function, or only in the file. Outer frames count less, since
  * more memory passes through them.
  */
+import { getOrAdd } from '../../model/group-by.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
-import type { GrownStack, Growth, PlacedFrame } from './growth.js';
+import type { Growth, PlacedFrame } from './growth.js';
 import type { ReadFile, ReadHunk } from './read-changes.js';
 import type { FileMatcher } from './repository-paths.js';
 
@@ -84,13 +85,9 @@ export function visitsOf(growth: Growth, newer: FileMatcher, older: FileMatcher)
         const { line } = frame.frame;
         const key = `${side}${line} ${frame.name}`;
         for (const { file, strength } of matcher(frame.frame.filename)) {
-          const fileVisits: FileVisits = visits.get(file) ?? { points: [], visits: [], known: new Map() };
-          visits.set(file, fileVisits);
-          let point = fileVisits.known.get(key);
-          if (point === undefined) {
-            point = fileVisits.points.push({ side, line, name: frame.name }) - 1;
-            fileVisits.known.set(key, point);
-          }
+          const fileVisits = getOrAdd(visits, file, (): FileVisits => ({ points: [], visits: [], known: new Map() }));
+          const { points, known } = fileVisits;
+          const point = getOrAdd(known, key, () => points.push({ side, line, name: frame.name }) - 1);
           fileVisits.visits.push({ stack: at, frame, point, strength });
         }
       }
@@ -236,14 +233,13 @@ function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string 
     { readonly hit: Hit; score: number; bytes: number; components: Map<Component, number> }
   >();
   for (const hit of hits) {
-    const stack = growth.stacks[hit.visit.stack]!;
     const { nearness, point } = hit.relation;
     const key = `${nearness}\0${point.name}\0${nearness === 'line' || nearness === 'near' ? point.line : ''}`;
-    const group = groups.get(key) ?? { hit, score: 0, bytes: 0, components: new Map() };
-    group.score += hit.score * stack.share;
-    group.bytes += stack.bytes;
-    addComponent(group.components, stack);
-    groups.set(key, group);
+    const group = getOrAdd(groups, key, () => ({ hit, score: 0, bytes: 0, components: new Map() }));
+    const { component, bytes, share } = growth.stacks[hit.visit.stack]!;
+    group.score += hit.score * share;
+    group.bytes += bytes;
+    if (component !== null) group.components.set(component, (group.components.get(component) ?? 0) + bytes);
   }
   const top = [...groups.values()].sort((p, q) => q.score - p.score)[0]!;
   const { visit, relation } = top.hit;
@@ -260,10 +256,6 @@ function reasonOf(hunk: ReadHunk, hits: readonly Hit[], growth: Growth): string 
     file: ' of this file',
   };
   return `${line}${aside[nearness]} ${where}${what}${signText(hunk)}`;
-}
-
-function addComponent(components: Map<Component, number>, { component, bytes }: GrownStack): void {
-  if (component !== null) components.set(component, (components.get(component) ?? 0) + bytes);
 }
 
 /** What the change removes or adds, if that looks like memory. */

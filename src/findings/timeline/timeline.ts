@@ -22,7 +22,7 @@ import type {
 import { stepCuts } from '../../model/step-cuts.js';
 import { COMPONENTS, type Component } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
-import { rangesAt, readSnapshotClocks, type SnapshotClock } from '../nsys/snapshot-clock.js';
+import { clocksOf, rangesAt, type SnapshotClock } from '../nsys/snapshot-clock.js';
 import { stepFigures, stepGrowth } from '../trace/step-figures.js';
 import { type BucketRange, ensureBuckets } from './fill-buckets.js';
 import { type Zoom, zoomRange } from './zoom-range.js';
@@ -77,13 +77,6 @@ export async function describeTimelines(
   }
   if (failure !== undefined && snapshots.every((snapshot) => snapshot.devices.length === 0)) throw failure;
   return { schema: 'mbforensics/timeline@1', snapshots };
-}
-
-/** Of the run's exports, of which most runs have none. */
-async function clocksOf(store: Store, snapshotId: number | undefined): Promise<readonly SnapshotClock[]> {
-  if (snapshotId === undefined) return [];
-  const run = await store.one('replay.run_of_snapshot', { snapshot_id: snapshotId });
-  return run === undefined ? [] : readSnapshotClocks(store, run.run_id);
 }
 
 async function describeTrace(

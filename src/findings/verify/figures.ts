@@ -8,11 +8,6 @@ import type { Side } from './side.js';
 
 const FLOW: readonly Component[] = ['activation', 'logits_loss', 'recompute', 'moe_dispatch'];
 
-export interface PeakPair {
-  readonly before: MeasuredPeak;
-  readonly after: MeasuredPeak;
-}
-
 function stageOf({ ranks, parallel }: Measurement, rank: number | null): number | null {
   return ranks.find((one) => one.rank === rank)?.stage ?? (parallel.pp === 1 ? 0 : null);
 }
@@ -29,30 +24,29 @@ export function focusRank({ diagnosis, measurement }: Side): number | null {
 }
 
 /** Snapshots of the same rank and stage of both; the rank in focus first. */
-export function pairOfPeaks(before: Side, after: Side): PeakPair | null {
-  const focus = focusRank(before);
+export function pairOfPeaks(before: Side, after: Side) {
   const [a, b] = [before.measurement, after.measurement];
-  const candidates = a.peaks.toSorted((x, y) => Number(y.rank === focus) - Number(x.rank === focus));
-  for (const mine of candidates) {
-    const theirs = b.peaks.find((peak) => peak.rank === mine.rank && stageOf(a, mine.rank) === stageOf(b, peak.rank));
+  return pairOf(before, a.peaks, b.peaks, (mine, theirs) => stageOf(a, mine.rank) === stageOf(b, theirs.rank));
+}
+
+function pairOf<Figures extends { readonly rank: number | null }>(
+  side: Side,
+  before: readonly Figures[],
+  after: readonly Figures[],
+  isSameStage: (mine: Figures, theirs: Figures) => boolean,
+): { readonly before: Figures; readonly after: Figures } | null {
+  const focus = focusRank(side);
+  for (const mine of before.toSorted((x, y) => Number(y.rank === focus) - Number(x.rank === focus))) {
+    const theirs = after.find((one) => one.rank === mine.rank && isSameStage(mine, one));
     if (theirs !== undefined) return { before: mine, after: theirs };
   }
   return null;
 }
 
 /** Memory lines of the same rank and stage of both; null where no rank has any on both sides. */
-export function pairOfLines(
-  before: Side,
-  after: Side,
-): { readonly before: MeasuredRank; readonly after: MeasuredRank } | null {
-  const focus = focusRank(before);
-  const [a, b] = [before.measurement, after.measurement];
-  const candidates = a.ranks.toSorted((x, y) => Number(y.rank === focus) - Number(x.rank === focus));
-  for (const mine of candidates) {
-    const theirs = b.ranks.find((one) => one.rank === mine.rank && one.stage === mine.stage);
-    if (theirs !== undefined) return { before: mine, after: theirs };
-  }
-  return null;
+export function pairOfLines(before: Side, after: Side) {
+  const [a, b] = [before.measurement.ranks, after.measurement.ranks];
+  return pairOf(before, a, b, (mine, theirs) => mine.stage === theirs.stage);
 }
 
 export interface BytesPair {

@@ -25,7 +25,6 @@ export interface ProgramUse {
   readonly recompute: ReadonlyMap<string, Use>;
   /** `fine_grained`, `layers`, `optimizer`. */
   readonly offload: ReadonlyMap<string, Use>;
-  readonly graphRequests: number;
 }
 
 export async function readProgramUse(store: Store, snapshotId: number, device: number): Promise<ProgramUse> {
@@ -45,21 +44,14 @@ export function programUse(
   const recompute = new Map<string, Use>();
   const offload = new Map<string, Use>();
   let forwardRequests = 0;
-  let graphRequests = 0;
   for (const { frames, requests } of stacks) {
     if (frames.some(isForward)) forwardRequests += requests;
-    if (
-      frames.some(({ name, filename }) =>
-        /cuda_graph|make_graphed_callables|graph\.capture/.test(`${filename} ${name}`),
-      )
-    )
-      graphRequests += requests;
     const recomputed = recomputeOf(frames);
     if (recomputed !== undefined) add(recompute, recomputed.what, requests, recomputed.frame);
     const moved = offloadOf(frames);
     if (moved !== undefined) add(offload, moved.what, requests, moved.frame);
   }
-  return { forwardRequests, recompute, offload, graphRequests };
+  return { forwardRequests, recompute, offload };
 }
 
 function add(uses: Map<string, Use>, what: string, requests: number, frame: Frame): void {

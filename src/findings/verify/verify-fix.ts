@@ -5,6 +5,7 @@
 
 import { EXPLAINED_BY } from '../../derive/settings/follows.js';
 import { MbfError } from '../../model/errors.js';
+import { groupBy } from '../../model/group-by.js';
 import type { AdviceFix } from '../../model/results/advise.js';
 import type { ContractEntry } from '../../model/results/compare.js';
 import type {
@@ -19,7 +20,6 @@ import { sameLayout } from '../measure/contract.js';
 import { type CauseEffect, effectOnCause } from '../settings/cause-effect.js';
 import { bottleneckOf } from './bottleneck.js';
 import { type FoundChange, findChanges } from './changes.js';
-import { creditOf } from './credit.js';
 import { effectOf } from './effects/index.js';
 import { judge } from './judge.js';
 import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
@@ -280,4 +280,23 @@ function missingOf(foundChanges: readonly string[], changes: readonly VerifyChan
     ),
     ...(after.ending === 'stopped' ? ['how the run after ended: no line shows a normal end'] : []),
   ];
+}
+
+/**
+ * The change that the gain is credited to. A single change that took effect gets the credit. Of several changes, one
+ * gets it only if it alone serves the request that failed before and the others do not: a change made at the same time
+ * is not the fix.
+ */
+export function creditOf(changes: readonly VerifyChange[], fixes: readonly AdviceFix[]): VerifyChange[] {
+  const groups = groupBy(changes, ({ group }) => group);
+  const possible = [...groups].filter(([, group]) =>
+    group.some(({ effect: { outcome } }) => outcome === 'active' || outcome === 'partly'),
+  );
+  const closing = possible.filter(([, group]) =>
+    group.some(
+      ({ fix, fix_complete: whole }) => whole && fixes.some(({ id, closes }) => id === fix && closes === true),
+    ),
+  );
+  const chosen = groups.size === 1 ? possible[0]?.[0] : closing.length === 1 ? closing[0]![0] : undefined;
+  return changes.map((change) => ({ ...change, credited: chosen !== undefined && change.group === chosen }));
 }

@@ -1,7 +1,7 @@
 /** Every nanosecond of a window is in one of four parts, whatever ran side by side. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { deviceBudgets } from '../../../src/findings/nsys/device-budgets.js';
+import { deviceBudgets } from '../../../src/findings/nsys/read-report.js';
 import type { NsysBudget, NsysDeviceBudget, NsysStep } from '../../../src/model/results/nsys.js';
 import { SEED } from '../../support/level.js';
 import { budgetOf } from './expected.js';

@@ -1,7 +1,7 @@
 /** The verdict on a change, case by case. */
 import { describe, expect, it } from 'vitest';
-import { creditOf } from '../../../src/findings/verify/credit.js';
 import { type VerdictInput, verdictOf } from '../../../src/findings/verify/verdict.js';
+import { creditOf } from '../../../src/findings/verify/verify-fix.js';
 import type { AdviceFix } from '../../../src/model/results/advise.js';
 import type { EffectOutcome, VerifyChange, VerifyFigure, VerifyRun } from '../../../src/model/results/verify.js';
 

@@ -1,5 +1,4 @@
-import { readAdviceBefore } from '../../../findings/flows/advice-before.js';
-import { readSide } from '../../../findings/flows/read-side.js';
+import { readAdviceBefore, readSide } from '../../../findings/flows/read-side.js';
 import { compareContract, TUNING } from '../../../findings/measure/contract.js';
 import type { Side } from '../../../findings/verify/side.js';
 import { verifyFix } from '../../../findings/verify/verify-fix.js';

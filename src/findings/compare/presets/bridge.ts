@@ -9,52 +9,37 @@ import type { CheckStatus, CompareCheck } from '../../../model/results/compare.j
 import { correlation, mean, nanMean, standardDeviation } from './numpy-semantics.js';
 import { counted, type PresetOutcome, percent, presetCheck, presetOutcome } from './outcome.js';
 
-/** Named as the options of upstream's command line. Shares, not percentages. */
-export interface BridgeThresholds {
+/**
+ * What upstream's command line hands on, named as its options; shares, not percentages. The functions' own defaults
+ * differ in `skip_first_percent_time` (0.1), `skip_first_percent_loss` (0) and `final_loss_tolerance` (0.03).
+ */
+export const BRIDGE_DEFAULTS = {
   /** Largest relative change of the mean GPU utilization, either way. */
-  readonly timing_threshold: number;
-  readonly skip_first_percent_time: number;
+  timing_threshold: 0.05,
+  skip_first_percent_time: 0.7,
   /**
    * Positions, not step numbers, and as Python slices: negative ones count from the end. Null:
    * `skip_first_percent_time` decides, and all to the end.
    */
-  readonly eval_time_start_step: number | null;
-  readonly eval_time_end_step: number | null;
-  readonly memory_threshold: number;
-  readonly skip_first_percent_loss: number;
-  readonly correlation_threshold: number;
-  /** Of losses above 2.0. */
-  readonly high_loss_tolerance: number;
-  /** Of losses above 0.5. */
-  readonly medium_loss_tolerance: number;
-  readonly low_loss_tolerance: number;
-  readonly final_loss_tolerance: number;
-  /** Share of points that may exceed their tolerance, and share of residuals that may be outliers. */
-  readonly max_outlier_ratio: number;
-  /** In standard deviations. */
-  readonly outlier_threshold: number;
-}
-export type BridgeOptions = Partial<BridgeThresholds>;
-
-/**
- * What upstream's command line hands on; the functions' own defaults differ in `skip_first_percent_time` (0.1),
- * `skip_first_percent_loss` (0) and `final_loss_tolerance` (0.03).
- */
-export const BRIDGE_DEFAULTS: BridgeThresholds = {
-  timing_threshold: 0.05,
-  skip_first_percent_time: 0.7,
-  eval_time_start_step: null,
-  eval_time_end_step: null,
+  eval_time_start_step: null as number | null,
+  eval_time_end_step: null as number | null,
   memory_threshold: 0.05,
   skip_first_percent_loss: 0.2,
   correlation_threshold: 0.95,
+  /** Of losses above 2.0. */
   high_loss_tolerance: 0.1,
+  /** Of losses above 0.5. */
   medium_loss_tolerance: 0.05,
   low_loss_tolerance: 0.02,
   final_loss_tolerance: 0.05,
+  /** Share of points that may exceed their tolerance, and share of residuals that may be outliers. */
   max_outlier_ratio: 0.1,
+  /** In standard deviations. */
   outlier_threshold: 3,
 };
+type BridgeThresholds = Readonly<typeof BRIDGE_DEFAULTS>;
+export type BridgeOptions = Partial<BridgeThresholds>;
+
 const HIGH_LOSS = 2.0;
 const MEDIUM_LOSS = 0.5;
 

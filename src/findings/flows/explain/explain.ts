@@ -19,8 +19,7 @@ import type {
 import { FIXES } from '../../advice/fixes/index.js';
 import { SYMPTOMS } from '../../symptoms/index.js';
 import { knobRow } from './list-knobs.js';
-import { versionsText, withoutValues } from './rule-words.js';
-import { rulesOf } from './rules-of-knob.js';
+import { rulesOf, versionsText, withoutValues } from './rule-words.js';
 
 /** @throws MbfError where nothing has that name, with those that are like it */
 export function explain(asked: string): ExplainResult {

@@ -12,8 +12,7 @@ import type { PeakDevice, PeakResult } from '../../../model/results/common.js';
 import type { Grouping, GroupKey, KeyGroup, MemoryVizFigures } from '../../../model/results/peak.js';
 import type { Store } from '../../../store/store.js';
 import { bridgeFigures } from '../parity/bridge.js';
-import { memoryVizFigures } from '../parity/memory-viz.js';
-import { mosaicFigures } from '../parity/mosaic.js';
+import { memoryVizFigures, mosaicFigures } from '../parity/viewers.js';
 import { lifetimeBasis } from './lifetimes.js';
 import { groupLiveSet, type StackRow } from './live-groups.js';
 
