@@ -269,7 +269,7 @@ export class FormatReader {
   private closeBlock(key: string, block: OpenBlock): void {
     this.blocks.delete(key);
     this.enter(block.format, block.segment);
-    block.reader.end();
+    block.reader.end?.();
     if (this.readings.length > 0) this.keepReadings();
   }
 

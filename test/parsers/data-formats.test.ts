@@ -12,7 +12,7 @@ const FILES = dataNames()
   .filter((name) => name.startsWith('log-formats/'))
   .map((name) => [name, loadData(name) as FormatFile] as const);
 const ENTRIES = FILES.flatMap(([, file]) =>
-  file.formats.flatMap((entry) => ('code' in entry ? [] : [[entry.id, entry, file] as const])),
+  file.formats.flatMap((entry) => ('rows' in entry ? [[entry.id, entry, file] as const] : [])),
 );
 
 /** Of values; what is printed of memory is a unit of its own. */
@@ -60,11 +60,18 @@ const ROW: Shape = anyOf(
   { each: TEXT, match: TEXT, rows: [anyOf(...SINGLE, { first: [anyOf(...SINGLE)] })], ...CONDITIONS },
   { first: [anyOf(...SINGLE)], ...CONDITIONS },
 );
+const FACTS: Readonly<Record<string, Shape>> = {
+  ...{ id: TEXT, title: TEXT, 'producer?': TEXT, versions: TEXT, source: TEXT },
+};
 const ENTRY: Shape = {
-  ...{ id: TEXT, title: TEXT, 'producer?': TEXT, versions: TEXT, source: TEXT, anchors: [TEXT], rows: [ROW] },
+  ...{ ...FACTS, anchors: [TEXT], rows: [ROW] },
   ...{ pattern: anyOf(TEXT, [TEXT]), 'flags?': oneOf('i'), 'fields?': { '*': TEXT }, 'unused?': [TEXT] },
   ...{ 'tables?': { '*': { '*': 'string|number' } }, 'replace?': { '*': [[TEXT, TEXT]] } },
 };
+/** Of formats whose rows are made by code. */
+const CODE: Readonly<Record<string, Shape>> = { ...FACTS, 'anchors?': [TEXT], fields: { '*': TEXT } };
+const LINE: Shape = { ...CODE, 'pattern?': TEXT };
+const BLOCK: Shape = { ...CODE, 'opens?': TEXT, mostForeign: 'number', mostLines: 'number' };
 
 /** What must be in the match of an anchor that goes on before or behind it. */
 const LEAST_OVERLAP = 6;
@@ -117,18 +124,20 @@ describe('formats that are data', () => {
         'fields?': { '*': TEXT },
         'parts?': { '*': TEXT },
         'unused?': [TEXT],
-        formats: [anyOf(ENTRY, { code: TEXT })],
+        formats: [anyOf(ENTRY, LINE, BLOCK)],
       };
       expect(checkShape(file, shape), name).toEqual([]);
     }
   });
 
-  it('and the places of those in code make up the list', () => {
-    expect(LOG_FORMATS.every((format) => format !== undefined)).toBe(true);
-    const listed = FILES.flatMap(([, { formats }]) =>
-      formats.map((entry) => ('code' in entry ? entry.code : entry.id)),
-    );
+  it('make up the list with those in code, each of which is complete', () => {
+    const listed = FILES.flatMap(([, { formats }]) => formats.map(({ id }) => id));
     expect(LOG_FORMATS.map(({ id }) => id).sort()).toEqual(listed.sort());
+    for (const format of LOG_FORMATS) {
+      expect(format.anchors, format.id).toBeInstanceOf(Array);
+      if (format.form === 'line') expect(format.read, format.id).toBeInstanceOf(Function);
+      else expect(format.begin, format.id).toBeInstanceOf(Function);
+    }
   });
 
   it.each(ENTRIES)('%s uses its groups, and no others', (_id, entry: FormatEntry, file) => {

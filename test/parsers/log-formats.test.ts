@@ -169,7 +169,7 @@ function readLine(format: LogFormat, text: string): void {
     const match = format.opens.exec(opening);
     const reader = match === null ? null : format.begin(match, sink);
     reader?.line(text);
-    reader?.end();
+    reader?.end?.();
   }
 }
 

@@ -1,5 +1,5 @@
 import { classifyException } from '../classify-exception.js';
-import type { LineFormat } from '../formats/contract.js';
+import type { LineCode } from '../formats/contract.js';
 
 /**
  * Classes that Python code raises with the reason in the text; one of them begins the line of an exception whose
@@ -14,15 +14,9 @@ const CLASSES: readonly string[] = [
 ];
 
 /** An exception printed without a traceback. */
-export const EXCEPTION_LINE: LineFormat = {
-  form: 'line',
+export const EXCEPTION_LINE: LineCode = {
   id: 'python.exception_line',
-  title: 'the last line of a traceback, with or without the traceback',
-  producer: 'Python',
-  versions: 'any',
-  source: 'cpython Lib/traceback.py format_exception_only',
   anchors: CLASSES.map((name) => `${name}: `),
-  fields: { exception: 'class, module included', message: 'its message' },
   pattern: new RegExp(
     `^\\s{0,4}(?<exception>(?:[A-Za-z_]\\w{0,60}\\.){0,8}(?:${CLASSES.join('|')})): (?<message>\\S[^\\n]{0,2000})`,
     'g',

@@ -1,5 +1,5 @@
 import { readException } from '../exception-line.js';
-import type { BlockFormat, BlockReader, BlockStep, Emit } from '../formats/contract.js';
+import type { BlockCode, BlockReader, BlockStep, Emit } from '../formats/contract.js';
 
 /** Begins the text of the entry that torchrun observed first. By wall clock of one node: it can be a victim. */
 export const ROOT_CAUSE_MARK = 'root cause (torchrun): ';
@@ -128,25 +128,8 @@ class FooterReader implements BlockReader {
   }
 }
 
-export const TORCHRUN_FOOTER: BlockFormat = {
-  form: 'block',
+export const TORCHRUN_FOOTER: BlockCode = {
   id: 'torchrun.footer',
-  title: 'torchrun: which workers failed, and which one it saw fail first',
-  producer: 'PyTorch',
-  versions: '1.9 and later; `Root Cause:` before `Other Failures:` in 1.9',
-  source: 'pytorch torch/distributed/elastic/multiprocessing/errors/__init__.py ChildFailedError.format_msg',
-  anchors: ['Failures:', 'Root Cause'],
-  fields: {
-    time: 'of the failure, ISO with an underscore, local',
-    host: 'host name',
-    rank: 'global rank, and rank on its node',
-    exitcode: 'exit code, negative for a signal, and pid',
-    error_file: 'where the worker wrote its error',
-    traceback: 'what the worker recorded',
-  },
   opens: SECTION,
   begin: (match, emit) => new FooterReader(emit, match[1]!),
-  mostForeign: 48,
-  // An entry is seven lines without a traceback; a node has sixteen of them at most, a traceback a hundred lines.
-  mostLines: 4096,
 };

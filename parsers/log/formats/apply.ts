@@ -31,6 +31,6 @@ export function applyBlock(format: BlockFormat, lines: readonly string[], emit: 
     if (step !== 'foreign') taken += 1;
     if (step === 'last') break;
   }
-  reader.end();
+  reader.end?.();
   return taken;
 }

@@ -1,6 +1,6 @@
 /**
- * What a log format is, in code or as data (`data-format.ts`). An entry states what prints it, since when and where
- * upstream, which literal its lines contain, and how they are parsed. Its example is in
+ * What a log format is. Its entry in `src/knowledge/log-formats/` states what prints it, since when and where upstream,
+ * which literal its lines contain, and the rows they become, or code does that (`data-format.ts`). Its example is in
  * `src/knowledge/log-examples.yaml`; its samples, with the rows that each must yield, are in
  * `test/parsers/log-samples/`, and one generic test reads them all.
  *
@@ -55,7 +55,7 @@ export type BlockStep = 'taken' | 'foreign' | 'last' | 'over';
 export interface BlockReader {
   line(text: string): BlockStep;
   /** The block is complete, cut off, or gave way after {@link BlockFormat.mostForeign} foreign lines. */
-  end(): void;
+  end?(): void;
 }
 
 export interface BlockFormat extends FormatFacts {
@@ -70,3 +70,9 @@ export interface BlockFormat extends FormatFacts {
 }
 
 export type LogFormat = LineFormat | BlockFormat;
+
+/** The code of an entry without rows. It has its pattern and anchors itself where they are computed or read again. */
+export type LineCode = Pick<LineFormat, 'id' | 'read' | 'cutAtEnd' | 'isFallback'> &
+  Partial<Pick<LineFormat, 'anchors' | 'pattern'>>;
+export type BlockCode = Pick<BlockFormat, 'id' | 'begin'> & Partial<Pick<BlockFormat, 'anchors' | 'opens'>>;
+export type FormatCode = LineCode | BlockCode;

@@ -1,5 +1,5 @@
 /**
- * Log formats as data: `src/knowledge/log-formats/*.yaml`. An entry has the facts of a {@link LineFormat} and the rows
+ * Log formats as data: `src/knowledge/log-formats/*.yaml`. An entry has the facts of a {@link LogFormat} and the rows
  * that a match becomes. It is turned into functions once, when the list is loaded. See `parsers/log/FORMAT.md`.
  */
 import { configFinding } from '../../../src/knowledge/config-keys.js';
@@ -14,7 +14,7 @@ import type {
   ValueFinding,
 } from '../../../src/model/log-rows.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
-import type { Emit, Groups, LineFormat, LogFormat } from './contract.js';
+import type { BlockFormat, Emit, FormatCode, Groups, LineFormat, LogFormat } from './contract.js';
 import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
 import { pythonNumber } from './field-list.js';
 import { emitLayout } from './layout-findings.js';
@@ -136,12 +136,14 @@ export type Row =
   | EachRow
   | FirstRow;
 
-export interface FormatEntry {
+interface EntryFacts {
   readonly id: string;
   readonly title: string;
   readonly producer?: string;
   readonly versions: string;
   readonly source: string;
+}
+export interface FormatEntry extends EntryFacts {
   readonly anchors: readonly string[];
   /** Several are alternatives. `%{NAME}` is one of the file's `parts`. */
   readonly pattern: string | readonly string[];
@@ -156,20 +158,37 @@ export interface FormatEntry {
   readonly replace?: Readonly<Record<string, readonly (readonly [pattern: string, by: string])[]>>;
   readonly rows: readonly Row[];
 }
+/** The facts of a format whose rows are made by code (`index.ts`): a line's, or a block's. */
+export interface CodeEntry extends EntryFacts {
+  readonly anchors?: readonly string[];
+  readonly pattern?: string;
+  /** Of a block, as is what follows. */
+  readonly opens?: string;
+  readonly mostForeign?: number;
+  readonly mostLines?: number;
+  readonly fields: LogFormat['fields'];
+}
 export interface FormatFile {
   readonly producer?: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly parts?: Readonly<Record<string, string>>;
   readonly unused?: readonly string[];
-  /** `code`: the place of a format that needs code. */
-  readonly formats: readonly (FormatEntry | { readonly code: string })[];
+  readonly formats: readonly (FormatEntry | CodeEntry)[];
 }
 
-/** The formats of a file in its order, with those that are code at their places. */
-export function dataFormats(name: string, code: readonly LogFormat[] = []): readonly LogFormat[] {
+/** The formats of a file in its order. */
+export function dataFormats(name: string, code: readonly FormatCode[]): readonly LogFormat[] {
   const byId = new Map(code.map((format) => [format.id, format]));
   const file = loadData(`log-formats/${name}`) as FormatFile;
-  return file.formats.map((entry) => ('code' in entry ? byId.get(entry.code)! : compileFormat(entry, file)));
+  return file.formats.map((entry) => {
+    if ('rows' in entry) return compileFormat(entry, file);
+    const { pattern, opens, ...facts } = entry;
+    const form =
+      entry.mostLines === undefined
+        ? { form: 'line', pattern: pattern === undefined ? undefined : new RegExp(pattern, 'g') }
+        : { form: 'block', opens: opens === undefined ? undefined : new RegExp(opens) };
+    return { producer: file.producer, ...form, ...facts, ...byId.get(entry.id)! } as LineFormat | BlockFormat;
+  });
 }
 
 /** @param used gets the groups that rows use */

@@ -1,6 +1,6 @@
 /**
- * Every format of this version. `src/knowledge/log-formats/*.yaml` lists them in order. Those that need code (state
- * over lines, blocks, tables) are imported here; there, `code: <id>` is their place in the order.
+ * Every format of this version. `src/knowledge/log-formats/*.yaml` lists them in order, with their facts. The code of
+ * those whose rows need it (state over lines, blocks, tables) is imported here.
  */
 import { EXCEPTION_LINE } from '../failures/printed-exception.js';
 import { TORCHRUN_FOOTER } from '../failures/torchrun-footer.js';
@@ -8,7 +8,7 @@ import { ACCELERATE_ENVIRONMENT } from './accelerate/environment.js';
 import { BRIDGE_MEMORY_LINES } from './bridge/memory.js';
 import { PEFT_BLOCKS } from './bridge/peft.js';
 import { COMPOSER_CONSOLE } from './composer/console.js';
-import type { LogFormat } from './contract.js';
+import type { FormatCode, LogFormat } from './contract.js';
 import { dataFormats } from './data-format.js';
 import { DEEPSPEED_ACTIVATION_CHECKPOINTING } from './deepspeed/activation-checkpointing.js';
 import { DEEPSPEED_ESTIMATE } from './deepspeed/estimates.js';
@@ -50,7 +50,7 @@ import * as titanStep from './torchtitan/step.js';
 import * as torchtune from './torchtune/metrics.js';
 import { VERL_STEP } from './verl/step.js';
 
-const CODE: readonly LogFormat[] = [
+const CODE: readonly FormatCode[] = [
   ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, TIMER_FORMATS, PARAMETER_LINES, PEFT_BLOCKS].flat(),
   ...[LIFECYCLE_LINES, EVALUATION_LINES, OFFLOAD_FORMATS, STRAGGLER_FORMATS, PROGRESS_LINES].flat(),
   ...NEMO_ITERATION_LINES,

@@ -1,18 +1,8 @@
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { bannerSetting } from '../system/findings.js';
 
-export const ACCELERATE_ENVIRONMENT: BlockFormat = {
-  form: 'block',
+export const ACCELERATE_ENVIRONMENT: BlockCode = {
   id: 'accelerate.environment',
-  title: 'How many processes there are, and in which precision they compute',
-  producer: 'Hugging Face Accelerate',
-  versions: '0.1 and later; every process, or the main one',
-  source: 'accelerate/state.py, AcceleratorState.__repr__',
-  anchors: ['Distributed environment: '],
-  fields: { processes: 'world size', precision: 'no, fp16, bf16 or fp8' },
-  opens: /Distributed environment: \S/,
-  mostForeign: 8,
-  mostLines: 24,
   begin: (_match, emit) => ({
     line(text) {
       const processes = /^\s{0,8}Num processes: (\d{1,7})\s{0,4}$/.exec(text)?.[1];
@@ -28,6 +18,5 @@ export const ACCELERATE_ENVIRONMENT: BlockFormat = {
       if (precision === 'fp16' || precision === 'bf16') emit(bannerSetting(precision, 'Mixed precision type', 'True'));
       return 'last';
     },
-    end() {},
   }),
 };

@@ -1,5 +1,5 @@
 import type { MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { type MemoryHead, memoryFigures, memoryHead, memoryLineIsCut, memoryLinePattern } from '../memory-line.js';
 import { GB } from '../units.js';
 
@@ -51,21 +51,9 @@ function finding(key: string, text: string, head: MemoryHead): MemoryFinding {
   };
 }
 
-export const BRIDGE_MEMORY_LINES: readonly LineFormat[] = [
+export const BRIDGE_MEMORY_LINES: readonly LineCode[] = [
   {
-    form: 'line',
     id: 'megatron-bridge.memory',
-    title: 'Memory of one rank after an iteration, all of the allocator’s counters',
-    producer: 'Megatron Bridge',
-    versions: '≥ 0.2 (0.1 prints Megatron-LM’s line)',
-    source: 'bridge/training/utils/train_utils.py: report_memory',
-    anchors: ['memory (GB) |'],
-    fields: {
-      rank: 'global rank; only ranks of data-parallel rank 0 print',
-      name: '`(after N iterations)`',
-      bare: 'the same where no rank is printed',
-      rest: 'figures in decimal GB (10^9 bytes), five significant digits; retries and counts are plain numbers',
-    },
     pattern: memoryLinePattern('GB'),
     read(groups, emit) {
       const head = memoryHead(groups['rank'], groups['name'] ?? groups['bare'] ?? '');

@@ -1,21 +1,11 @@
-import type { BlockFormat, BlockStep } from '../contract.js';
+import type { BlockCode, BlockStep } from '../contract.js';
 
 const LINE =
   /^\s{0,8}(?<what>Total parameters|Trainable parameters|Trainable percentage): (?<value>\d[\d,]{0,24}(?:\.\d{1,6})?)%?\s{0,4}$/;
 
-export const PEFT_BLOCKS: readonly BlockFormat[] = [
+export const PEFT_BLOCKS: readonly BlockCode[] = [
   {
-    form: 'block',
     id: 'megatron-bridge.peft-statistics',
-    title: 'Total and trainable parameters of a model with adapters',
-    producer: 'Megatron Bridge',
-    versions: 'all',
-    source: 'bridge/training/setup.py: _apply_peft_transformation',
-    anchors: ['PEFT Statistics:'],
-    fields: { value: 'parameters of this rank, with thousands separators; per cent' },
-    opens: /PEFT Statistics:/,
-    mostForeign: 3,
-    mostLines: 12,
     begin(_match, emit) {
       return {
         line(text): BlockStep {
@@ -32,7 +22,6 @@ export const PEFT_BLOCKS: readonly BlockFormat[] = [
           });
           return isShare ? 'last' : 'taken';
         },
-        end() {},
       };
     },
   },

@@ -1,5 +1,5 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { countFinding } from '../torch/stat-metric.js';
 import { GB, halfDigit, memoryFigure } from '../units.js';
@@ -29,26 +29,10 @@ function memoryOf(name: string, text: string): MemoryFinding | null {
   return memoryFigure(metric, text, 'GB', GB, {}, Math.max(rounded, halfDigit(text)));
 }
 
-export const COMPOSER_CONSOLE: BlockFormat = {
-  form: 'block',
+export const COMPOSER_CONSOLE: BlockCode = {
   id: 'composer.console',
-  title: 'Metrics of a batch on the console',
-  producer: 'MosaicML Composer, llm-foundry',
-  versions: '0.11 and later; memory with MemoryMonitor, in GB of 10^9 bytes since 0.13',
-  source: 'composer/loggers/console_logger.py, ConsoleLogger.log_to_console; callbacks/memory_monitor.py',
   // `[batch=` alone is seven characters; durations in tokens or samples count something else than batches.
   anchors: [...'123456789'].flatMap((digit) => [`[batch=${digit}`, `[token=${digit}`]).concat('][batch=', '[sample='),
-  fields: {
-    epoch: '1-based, where training is counted in epochs: the batch is then one of the epoch',
-    batch: '1-based batch, i.e. optimizer step',
-    batches: 'of the epoch, or of the training',
-    counted: 'token or sample: the batch follows in `time/batch`',
-    metrics: '`loss/train/total`, `memory/*`, `throughput/*`, … a line each',
-  },
-  opens:
-    /(?:\[epoch=(?<epoch>\d{1,6})\])?\[(?:batch=(?<batch>\d{1,9})(?:\/(?<batches>\d{1,9}))?|(?<counted>token|sample)=\d{1,15}\/\d{1,15})\]:\s{0,8}$/,
-  mostForeign: 8,
-  mostLines: 256,
   begin(match, emit) {
     const { epoch, batch, batches } = match.groups ?? {};
     const otherValues: { name: string; value: number | null; text: string }[] = [];

@@ -1,8 +1,6 @@
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB } from '../units.js';
-
-const PRODUCER = 'DeepSpeed';
 
 const HARDWARE = /HW: Setup with (?<nodes>\d{1,6}) nodes?, (?<gpus>\d{1,4}) GPUs? per node/;
 const SOFTWARE = /SW: Model with (?<total>\d{1,9})M total params(?:, (?<largest>\d{1,9})M largest layer params)?/;
@@ -10,27 +8,8 @@ const HEADING = /per CPU {1,4}\| {1,4}per GPU \|/;
 const ROW =
   /^\s{0,8}(?<host>\d{1,9}\.\d\d)GB \| {1,8}(?<device>\d{1,9}\.\d\d)GB \| (?<options>(?:[a-z_]{1,24}=\w{1,8}[ ,]{0,3}){1,4})\s{0,8}$/;
 
-export const DEEPSPEED_ESTIMATE: BlockFormat = {
-  form: 'block',
+export const DEEPSPEED_ESTIMATE: BlockCode = {
   id: 'deepspeed.estimate',
-  title: 'Estimated memory of parameters, gradients and optimizer state by options of ZeRO',
-  producer: PRODUCER,
-  versions: '0.4 and later; model states only: no activations, buffers or fragmentation',
-  source:
-    'deepspeed/runtime/zero/stage3.py, estimate_zero3_model_states_mem_needs_all_live; stage_1_and_2.py, estimate_zero2_…',
-  anchors: ['Estimated memory needed for params, optim states and gradients for a:'],
-  fields: {
-    nodes: 'of the setup',
-    gpus: 'of a node',
-    total: 'elements of the model, in 10^6, cut',
-    largest: 'elements of its largest layer, in 10^6, cut; stage 3 only',
-    host: 'GiB, printed as GB: of a whole node',
-    device: 'GiB, printed as GB: of one device',
-    options: '`offload_param`, `offload_optimizer`, `zero_init`',
-  },
-  opens: /Estimated memory needed for params, optim states and gradients for a:\s{0,8}$/,
-  mostForeign: 4,
-  mostLines: 32,
   begin(_match, emit) {
     let rows = 0;
     return {
@@ -70,7 +49,6 @@ export const DEEPSPEED_ESTIMATE: BlockFormat = {
         }
         return 'taken';
       },
-      end() {},
     };
   },
 };

@@ -1,4 +1,4 @@
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 
 /** Decimal, of figures and of FLOP/s alike. */
@@ -37,22 +37,8 @@ function labelKey(label: string): string {
   return name.replace('FLOPS', 'flop/s').toLowerCase().replace('per device', 'per gpu').trim();
 }
 
-export const DEEPSPEED_FLOPS_PROFILE: BlockFormat = {
-  form: 'block',
+export const DEEPSPEED_FLOPS_PROFILE: BlockCode = {
   id: 'deepspeed.flops-profile',
-  title: 'Summary of the FLOPs profiler',
-  producer: 'DeepSpeed',
-  versions: '0.3 and later; `GMACs` and `G` alike are 10^9; the profile by module below the summary is not read',
-  source: 'deepspeed/profiling/flops_profiler/profiler.py, print_model_profile',
-  anchors: ['- DeepSpeed Flops Profiler -'],
-  fields: {
-    label: 'name of the figure, and how it was computed',
-    value: 'two decimals',
-    unit: 'decimal prefix; ms, us or s of times',
-  },
-  opens: /-{3,80} DeepSpeed Flops Profiler -{3,80}\s{0,8}$/,
-  mostForeign: 24,
-  mostLines: 80,
   begin(_match, emit) {
     let step: number | undefined;
     return {
@@ -75,7 +61,6 @@ export const DEEPSPEED_FLOPS_PROFILE: BlockFormat = {
         emit({ ...figureFinding(name, number, nameUnit, where), ...(unit === '' ? {} : { text: `${value} ${unit}` }) });
         return 'taken';
       },
-      end() {},
     };
   },
 };

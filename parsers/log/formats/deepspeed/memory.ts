@@ -1,9 +1,7 @@
 import type { MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat, Emit, Groups, LineFormat } from '../contract.js';
+import type { BlockCode, Emit, Groups, LineCode } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB, halfDigit, memoryFigure } from '../units.js';
-
-const PRODUCER = 'DeepSpeed';
 
 /** DeepSpeed divides by powers of 1024 and writes KB, MB, GB. */
 const UNITS: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: GIB };
@@ -48,39 +46,13 @@ function readHost({ used = '', percent = '' }: Groups, emit: Emit, moment?: stri
   });
 }
 
-const DEVICE_FIELDS = {
-  allocated: 'GiB, printed as GB: MA, torch memory_allocated',
-  maxAllocated: 'Max_MA, its peak since the report before (which resets it)',
-  reserved: 'CA, torch memory_reserved',
-  maxReserved: 'Max_CA, its peak, in whole GiB',
-  unit: '1024-based',
-};
-const HOST_FIELDS = {
-  used: 'GiB, printed as GB: total − available of the whole host, not of the process',
-  percent: 'of the host memory',
-};
-const SOURCE = 'deepspeed/runtime/utils.py, see_memory_usage';
-const VERSIONS = '0.3 and later, before with a figure a line; rank 0 only';
-
 /**
  * DeepSpeed's logger names the function before its text, so three lines can be read together and the first gives the
  * moment. Where the function prints without a logger (0.18), only the line formats below apply, and the moment is
  * unknown.
  */
-export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
-  form: 'block',
+export const DEEPSPEED_MEMORY_USAGE: BlockCode = {
   id: 'deepspeed.see-memory-usage',
-  title: 'Memory of device and host at a named moment',
-  producer: PRODUCER,
-  versions: VERSIONS,
-  source: SOURCE,
-  anchors: [':see_memory_usage] '],
-  fields: { moment: 'label of the caller', ...DEVICE_FIELDS, ...HOST_FIELDS },
-  opens:
-    /^(?:[^\n]{0,160}:see_memory_usage\] )?(?!MA \d|CPU Virtual Memory|(?:Max )?(?:Memory|[Cc]ache) Allocated \d)(?<moment>[^\s[][^\n]{2,119})$/,
-  // A warning of torch about its own renamed functions comes between the first two lines.
-  mostForeign: 24,
-  mostLines: 80,
   begin(match, emit) {
     const moment = `see_memory_usage: ${match.groups?.['moment']?.trim() ?? ''}`;
     return {
@@ -105,33 +77,18 @@ export const DEEPSPEED_MEMORY_USAGE: BlockFormat = {
         readHost(host.groups ?? {}, emit, moment);
         return 'last';
       },
-      end() {},
     };
   },
 };
 
-export const DEEPSPEED_DEVICE_MEMORY: LineFormat = {
-  form: 'line',
+export const DEEPSPEED_DEVICE_MEMORY: LineCode = {
   id: 'deepspeed.device-memory',
-  title: 'Memory of the device, moment unknown',
-  producer: PRODUCER,
-  versions: VERSIONS,
-  source: SOURCE,
-  anchors: [' Max_MA '],
-  fields: DEVICE_FIELDS,
   pattern: DEVICE_LINE,
   read: (groups, emit) => readDevice(groups, emit),
 };
 
-export const DEEPSPEED_HOST_MEMORY: LineFormat = {
-  form: 'line',
+export const DEEPSPEED_HOST_MEMORY: LineCode = {
   id: 'deepspeed.host-memory',
-  title: 'Memory of the host, moment unknown',
-  producer: PRODUCER,
-  versions: VERSIONS,
-  source: SOURCE,
-  anchors: ['CPU Virtual Memory: '],
-  fields: HOST_FIELDS,
   pattern: HOST_LINE,
   read: (groups, emit) => readHost(groups, emit),
 };

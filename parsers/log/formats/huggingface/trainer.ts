@@ -1,9 +1,8 @@
 import type { MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat, LineFormat } from '../contract.js';
+import type { BlockCode, LineCode } from '../contract.js';
 import { figureFinding, plainNumber } from '../system/findings.js';
 import { MIB, memoryFigure } from '../units.js';
 
-const PRODUCER = 'Hugging Face Transformers';
 const ENTRY =
   /['"]([\w./ -]{1,80})['"]: ?['"]?(-?\d{1,16}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?|nan|-?inf)['"]?(?=[,}\s]|$)/g;
 const SECONDS = /(?:^|_)runtime$/;
@@ -22,19 +21,8 @@ function unitOf(key: string): string | null {
 const MEMORY_KEY = /(?:^|_)mem_[cg]pu(?:_|$)/;
 
 /** An iteration row only if the dict contains its step: `epoch` alone is not enough. */
-export const HF_TRAINER_LOGS: LineFormat = {
-  form: 'line',
+export const HF_TRAINER_LOGS: LineCode = {
   id: 'hf.trainer-logs',
-  title: 'Dict of losses or of run times',
-  producer: PRODUCER,
-  versions:
-    '4.0 and later; 5 prints the figures in quotes, at four significant digits; TRL adds num_tokens, mean_token_accuracy, rewards/*, objective/*, …',
-  source:
-    'transformers/trainer_callback.py, PrinterCallback.on_log and ProgressCallback.on_log; trainer_utils.py, TrainerMemoryTracker',
-  anchors: ["{'loss': ", "{'eval_loss': ", "'eval_runtime': ", "'train_runtime': ", "{'eps': ", "'objective/kl': "],
-  fields: { entries: 'every figure under hf.<key>; *_runtime in s; *_mem_* bytes, as memory' },
-  pattern:
-    /\{(?<entries>'(?:loss|eval_\w{1,40}|train_(?:runtime|loss)|eps|episode|objective\/\w{1,40})': [^{}]{1,6000})\}/g,
   read({ entries = '' }, emit) {
     const values = new Map<string, number>();
     const memory: MemoryFinding[] = [];
@@ -68,22 +56,8 @@ const DURATION = /^(?:(?<days>\d{1,4}) days?, )?(?<hours>\d{1,3}):(?<minutes>\d\
  * Figures of `metrics_format`: MB is bytes shifted by 20, GF floating-point operations shifted by 30, both cut. Names
  * of their own, for the dict printed before has the same figures with more digits.
  */
-export const HF_METRICS: BlockFormat = {
-  form: 'block',
+export const HF_METRICS: BlockCode = {
   id: 'hf.metrics',
-  title: 'Metrics of a stage, at its end',
-  producer: PRODUCER,
-  versions: '4.3 and later; memory with skip_memory_metrics=False, on by default in 4.3 to 4.9',
-  source: 'transformers/trainer_pt_utils.py, log_metrics and metrics_format',
-  anchors: [' metrics *****'],
-  fields: {
-    stage: 'train, eval, test, predict, …',
-    key: 'name of a metric',
-    text: 'MiB printed as MB; days, hours, minutes and seconds; 2^30 FLOP printed as GF; else rounded to four decimals',
-  },
-  opens: /\*{5} (?<stage>[\w ./-]{1,40}) metrics \*{5}\s{0,4}$/,
-  mostForeign: 4,
-  mostLines: 256,
   begin(match, emit) {
     const stage = match.groups?.['stage'] ?? '';
     return {
@@ -108,7 +82,6 @@ export const HF_METRICS: BlockFormat = {
         if (Number.isFinite(value)) emit(figureFinding(`hf.metrics.${key}`, value, unitOf(key)));
         return 'taken';
       },
-      end() {},
     };
   },
 };

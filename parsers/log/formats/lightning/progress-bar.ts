@@ -1,27 +1,12 @@
 import type { IterationFinding } from '../../../../src/model/log-rows.js';
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 
 const FIELD = /(?:^|, )([A-Za-z_][\w./ -]{0,60})=([^,\]\s]{0,40})/g;
 const LOSSES = ['train_loss', 'train_loss_step', 'loss', 'train/loss', 'train/loss_step'];
 
-export const LIGHTNING_PROGRESS_BAR: LineFormat = {
-  form: 'line',
+export const LIGHTNING_PROGRESS_BAR: LineCode = {
   id: 'lightning.progress-bar',
-  title: 'Progress bar of the training epoch with logged metrics',
-  producer: 'PyTorch Lightning',
-  versions: '1.0 and later, with a tqdm bar; until 1.9 the total counts validation batches too [mem]',
-  source: 'lightning/pytorch/callbacks/progress/tqdm_progress.py, TQDMProgressBar',
-  anchors: [', v_num='],
-  fields: {
-    epoch: '0-based',
-    done: 'batches of the epoch; several make one optimizer step where gradients accumulate',
-    total: 'batches of an epoch',
-    open: 'batches, where the length of an epoch is not known',
-    rest: 'logged metrics, at least three significant digits',
-  },
-  pattern:
-    /Epoch (?<epoch>\d{1,9}):(?:[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12})|[ :]{1,4}(?<open>\d{1,12})it) \[(?<rest>[^[\]\n]{0,2000}, v_num=[^[\]\n]{0,2000})/g,
   read({ epoch = '', done, total, open, rest = '' }, emit) {
     // NeMo's bar has a format of its own.
     if (rest.includes('reduced_train_loss=')) return;

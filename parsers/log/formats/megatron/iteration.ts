@@ -1,5 +1,5 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { Emit, Groups, LineFormat } from '../contract.js';
+import type { Emit, Groups, LineCode } from '../contract.js';
 import { pythonNumber, readFieldList } from '../field-list.js';
 import { GIB, memoryFigure } from '../units.js';
 
@@ -114,11 +114,6 @@ function isCut(text: string, head: RegExp): boolean {
   return remainingText !== '' && remainingText.length <= 150 && !GLUED.test(remainingText);
 }
 
-const HEAD_FIELDS = {
-  iteration: 'number, 1-based',
-  target: 'iterations the run is meant to reach',
-  rest: 'the fields behind it: steps in ms (`(s)` in Megatron-DeepSpeed), averages over the logging interval',
-};
 const TIME = String.raw`\[(?<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)\] `;
 /** Closed fields, up to whatever else is glued to the line. */
 const FIELDS = String.raw`(?<rest>(?: (?!iteration )(?!\[\d{4}-)[^|\n]{1,150}\|){0,64})`;
@@ -131,30 +126,15 @@ const KEYS = new RegExp(
   'g',
 );
 
-export const ITERATION_LINES: readonly LineFormat[] = [
+export const ITERATION_LINES: readonly LineCode[] = [
   {
-    form: 'line',
     id: 'megatron-lm.iteration',
-    title: 'Training iteration: step time, throughput, loss, learning rate, gradient norm',
-    producer: 'Megatron-LM',
-    versions:
-      'all since 2019, Megatron Bridge, Megatron-DeepSpeed, GPT-NeoX; time in front since core 0.6, with fractions since core 0.16',
-    source: 'megatron/training/training.py: training_log (megatron/training.py before core 0.6)',
-    anchors: ['elapsed time per iteration (', '| consumed samples:'],
-    fields: { time: 'wall clock of the last rank, without zone', ...HEAD_FIELDS },
     pattern: PIPES,
     read: (groups, emit) => readIteration(groups, ':', emit),
     cutAtEnd: (text) => isCut(text, PIPES),
   },
   {
-    form: 'line',
     id: 'megatron-deepspeed.iteration-keys',
-    title: 'Training iteration as key=value',
-    producer: 'Megatron-DeepSpeed',
-    versions: 'argonne-lcf fork, 2024',
-    source: 'megatron/training_log.py: training_log',
-    anchors: ['elapsed_time_per_iteration_ms=', '| consumed_samples='],
-    fields: HEAD_FIELDS,
     pattern: KEYS,
     read: (groups, emit) => readIteration(groups, '=', emit),
     cutAtEnd: (text) => isCut(text, KEYS),

@@ -1,4 +1,4 @@
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { memoryFigures, memoryHead, memoryLineIsCut, memoryLinePattern } from '../memory-line.js';
 import { halfDigit, MIB, memoryFigure } from '../units.js';
 
@@ -15,22 +15,9 @@ const METRICS: ReadonlyMap<string, string> = new Map([
 
 const COUNTER = /\b(?:retries|retires|count|ooms)$/;
 
-export const MEMORY_LINES: readonly LineFormat[] = [
+export const MEMORY_LINES: readonly LineCode[] = [
   {
-    form: 'line',
     id: 'megatron-lm.memory',
-    title: 'Memory of one rank after an iteration or around a checkpoint',
-    producer: 'Megatron-LM',
-    versions:
-      'all since 2019, Megatron Bridge 0.1 and Megatron-DeepSpeed; two decimals and device memory since core 0.16; without rank before 2021',
-    source: 'megatron/training/utils.py: report_memory',
-    anchors: ['memory (MB) |'],
-    fields: {
-      rank: 'global rank; only ranks of data-parallel rank 0 print',
-      name: '`(after N iterations)`, `(before save_checkpoint for iteration N)`',
-      bare: 'the same where no rank is printed',
-      rest: 'figures in MiB, printed as MB: allocated, max allocated, reserved, max reserved, total device memory used',
-    },
     pattern: memoryLinePattern('MB'),
     read(groups, emit) {
       const figures = memoryFigures(groups['rest'] ?? '');

@@ -1,4 +1,4 @@
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 
 /** Axes of a model-parallel rank, by the short names of the rank table. */
 const AXES: Readonly<Record<string, string>> = {
@@ -20,19 +20,9 @@ function position(axes: string | undefined, at: string): string {
     .join(',');
 }
 
-export const PARAMETER_LINES: readonly LineFormat[] = [
+export const PARAMETER_LINES: readonly LineCode[] = [
   {
-    form: 'line',
     id: 'megatron-lm.parameters-per-rank',
-    title: 'Exact number of parameters on one model-parallel rank',
-    producer: 'Megatron-LM',
-    versions:
-      'all; one index before 2021, two until July 2026, three since; NeMo and Megatron Bridge with two; Megatron-DeepSpeed',
-    source: 'megatron/training/training.py: get_model',
-    anchors: ['number of parameters on '],
-    fields: { axes: 'which parallel dimensions', at: 'rank along them', count: 'local elements, exact' },
-    pattern:
-      /number of parameters on (?:\((?<axes>[A-Za-z_, ]{1,80})\) )?model parallel rank \(?(?<at>\d{1,6}(?:, ?\d{1,6}){0,5})\)?(?:: |=)(?<count>\d{1,15})/g,
     read(groups, emit) {
       emit({
         row: 'value',

@@ -1,4 +1,4 @@
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 
 const PATTERNS = {
   iteration: /\tIteration: (\d{1,12})/,
@@ -8,23 +8,9 @@ const PATTERNS = {
   tokens: /\tTokens \(in billions\): (\d{1,9}(?:\.\d{1,3})?)/,
 };
 
-export const PROGRESS_LINES: readonly LineFormat[] = [
+export const PROGRESS_LINES: readonly LineCode[] = [
   {
-    form: 'line',
     id: 'megatron-lm.progress',
-    title: 'Entry of progress.txt: a job starts, a checkpoint is saved',
-    producer: 'Megatron-LM',
-    versions: 'core ≥ 0.6 with --log-progress, Megatron Bridge',
-    source: 'megatron/training/utils.py: append_to_progress_log; training.py: save_checkpoint_and_time',
-    anchors: ['\t# GPUs: '],
-    fields: {
-      job: 'Slurm job',
-      gpus: 'world size',
-      what: 'Starting job, Saved checkpoint, Saving async checkpoint',
-      rest: 'tab-separated: iteration, throughput of this job and of all, FLOPs, tokens in 10^9',
-    },
-    pattern:
-      /Job ID: (?<job>[^\t\n]{0,60})\t# GPUs: (?<gpus>\d{1,7})\t(?<what>[A-Z][^\t\n]{1,60})(?<rest>(?:\t[^\t\n]{1,120}){0,12})/g,
     read({ job = '', gpus = '', what = '', rest = '' }, emit) {
       const number = (pattern: RegExp): number | undefined => {
         const text = pattern.exec(rest)?.[1];

@@ -1,4 +1,4 @@
-import type { BlockFormat, BlockStep, LineFormat } from '../contract.js';
+import type { BlockCode, BlockStep, LineCode } from '../contract.js';
 
 const METRICS: Readonly<Record<string, { readonly name: string; readonly unit: string }>> = {
   Rtt: { name: 'round_trip', unit: 'ms' },
@@ -18,20 +18,9 @@ const SCORE =
   /^\s{0,8}Rank=(?<rank>\d{1,7}) Node=(?<node>[^\s]{1,128}) Score=(?<score>\d{1,6}(?:\.\d{1,6})?|nan)\s{0,4}$/;
 const CAPTION = /^\s{0,8}(?:Worst|Best) performing \d{1,7}\/\d{1,7} ranks:\s{0,4}$/;
 
-export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
+export const STRAGGLER_FORMATS: readonly (LineCode | BlockCode)[] = [
   {
-    form: 'line',
     id: 'megatron-core.straggler',
-    title: 'Fastest and slowest rank by time, power, temperature, utilisation, clock and throughput',
-    producer: 'Megatron-LM',
-    versions: 'core ≥ 0.6 with --log-straggler',
-    source: 'megatron/core/utils.py: StragglerDetector.report',
-    anchors: ['MnRtt/Rnk: '],
-    fields: {
-      figures:
-        'pairs `Mn|Mx<metric>/Rnk: <value><unit>/<rank>`, averages over the logging interval; power is printed in milliwatts and labelled W',
-    },
-    pattern: /(?<figures>MnRtt\/Rnk: [^|\s]{1,40}(?: \| M[nx][A-Z][A-Za-z]{2,4}\/Rnk: [^|\s]{1,40}){0,20})/g,
     read(groups, emit) {
       for (const [, end, key = '', text = '', rank = ''] of (groups['figures'] ?? '').matchAll(FIELD)) {
         const metric = METRICS[key];
@@ -47,16 +36,7 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
     },
   },
   {
-    form: 'line',
     id: 'nvrx.straggler-warning',
-    title: 'Straggling ranks, against the others or against their own past',
-    producer: 'NVIDIA Resiliency Extension',
-    versions: 'all; in Megatron Bridge and NeMo',
-    source: 'nvidia_resiliency_ext/ptl_resiliency/straggler_det_callback.py; bridge/training/nvrx_straggler.py',
-    anchors: ['STRAGGLER DETECTION WARNING: '],
-    fields: { what: 'relative or individual performance', ranks: 'set of ranks, or of StragglerId(rank=…, node=…)' },
-    pattern:
-      /STRAGGLER DETECTION WARNING: Some GPUs (?<what>have worse relative performance|performance dropped)\. Affected ranks: (?<ranks>[{[][^{}\n]{0,2000}[}\]])/g,
     read({ what = '', ranks = '' }, emit) {
       const name = `straggler.detected_${what.includes('relative') ? 'relative' : 'individual'}`;
       const stragglers = [...ranks.matchAll(RANK_IN_SET)].map(([, rank]) => Number(rank));
@@ -65,17 +45,7 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
     },
   },
   {
-    form: 'block',
     id: 'nvrx.straggler-scores',
-    title: 'Performance scores of ranks, 1 is best',
-    producer: 'NVIDIA Resiliency Extension',
-    versions: 'all; in Megatron Bridge and NeMo',
-    source: 'nvidia_resiliency_ext/ptl_resiliency/straggler_det_callback.py: _print_gpu_scores',
-    anchors: ['GPU relative performance:', 'GPU individual performance:'],
-    fields: { score: 'per rank; text is the host' },
-    opens: /GPU (?<what>relative|individual) performance:/,
-    mostForeign: 3,
-    mostLines: 65_536,
     begin(match, emit) {
       const name = `straggler.score.${match.groups?.['what']}`;
       return {
@@ -95,7 +65,6 @@ export const STRAGGLER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
           if (CAPTION.test(text)) return 'taken';
           return text.includes(' performance:') ? 'over' : 'foreign';
         },
-        end() {},
       };
     },
   },

@@ -1,4 +1,4 @@
-import type { BlockFormat, BlockStep, LineFormat } from '../contract.js';
+import type { BlockCode, BlockStep, LineCode } from '../contract.js';
 
 /** A name, dots up to column 48, and one figure or two. */
 const TIMER =
@@ -6,23 +6,9 @@ const TIMER =
 const NAME = /^ {1,8}(?<name>[A-Za-z][\w/ -]{0,80}):\s{0,4}$/;
 const RANK = /^ {1,12}rank {1,8}(?<rank>\d{1,7}): (?<ms>\d{1,12}\.\d{1,4})\s{0,4}$/;
 
-export const TIMER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
+export const TIMER_FORMATS: readonly (LineCode | BlockCode)[] = [
   {
-    form: 'block',
     id: 'megatron-core.timers',
-    title: 'Timers: slowest and fastest rank, slowest only, or every rank',
-    producer: 'Megatron-LM',
-    versions: 'since 2023, Megatron Bridge',
-    source: 'megatron/core/timers.py: Timers.get_all_timers_string',
-    anchors: ['time across ranks (ms):', 'times across ranks (ms):'],
-    fields: {
-      min: 'milliseconds of the fastest rank, average over the logging interval',
-      max: 'milliseconds of the slowest rank',
-      ms: 'milliseconds of one rank',
-    },
-    opens: /(?:^|[\s:])(?:\(min, max\) time|max time|times) across ranks \(ms\):/,
-    mostForeign: 4,
-    mostLines: 65_536,
     begin(match, emit) {
       const onlyMax = match[0].includes('max time');
       let timer: string | null = null;
@@ -58,7 +44,6 @@ export const TIMER_FORMATS: readonly (LineFormat | BlockFormat)[] = [
           }
           return text.includes('across ranks (ms):') ? 'over' : 'foreign';
         },
-        end() {},
       };
     },
   },

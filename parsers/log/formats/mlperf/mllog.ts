@@ -1,9 +1,7 @@
 import type { Phase, ValueFinding } from '../../../../src/model/log-rows.js';
-import type { Emit, LineFormat } from '../contract.js';
+import type { Emit, LineCode } from '../contract.js';
 import { bannerSetting, figureFinding, wordFinding } from '../system/findings.js';
 import { MIB, memoryFigure } from '../units.js';
-
-const PRODUCER = 'MLPerf logging';
 
 /**
  * An object of three levels of braces; MLPerf logs nest no deeper. Each piece ends at a brace, so nothing is tried
@@ -83,18 +81,8 @@ function emitValue(name: string, value: unknown, details: string | undefined, em
   else emit(row);
 }
 
-export const MLPERF_MLLOG: LineFormat = {
-  form: 'line',
+export const MLPERF_MLLOG: LineCode = {
   id: 'mlperf.mllog',
-  title: 'MLPerf record',
-  producer: PRODUCER,
-  versions: '0.6 and later',
-  source: 'mlperf_logging/mllog/mllog.py, MLLogger.event',
-  anchors: [':::MLLOG {'],
-  fields: {
-    record:
-      'JSON: key and value under `mllog.<key>`, members of an object value under `mllog.<key>.<member>`, metadata as text; `time_ms`, milliseconds since 1970 in UTC, under `mllog.<key>.time_ms`',
-  },
   pattern: new RegExp(`:::MLLOG (?<record>${OBJECT})`, 'g'),
   read({ record = '' }, emit) {
     const parsed = parseObject(record);
@@ -120,15 +108,8 @@ const SOFTWARE: ReadonlyMap<string, string> = new Map([
 ]);
 const CAPACITY = /^(\d{1,9}) MiB$/;
 
-export const MLPERF_SYSJSON: LineFormat = {
-  form: 'line',
+export const MLPERF_SYSJSON: LineCode = {
   id: 'mlperf.sysjson',
-  title: 'MLPerf description of the system',
-  producer: PRODUCER,
-  versions: '3.1 and later, NVIDIA submissions [mem]',
-  source: 'run_and_time.sh and mlperf-sysjson.sh of the NVIDIA submissions',
-  anchors: [':::SYSJSON {'],
-  fields: { record: 'JSON: device name and memory, devices per node, nodes, versions of the software' },
   // The trace of the shell that echoes the text repeats it after a quote.
   pattern: new RegExp(`(?<!['"]):::SYSJSON (?<record>${OBJECT})`, 'g'),
   read({ record = '' }, emit) {

@@ -1,11 +1,9 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { decimal, type Human, human } from '../conversions.js';
 import { pythonNumber } from '../field-list.js';
 import { figureFinding } from '../system/findings.js';
 import { memoryFigure } from '../units.js';
-
-const PRODUCER = 'nanotron';
 
 /**
  * Decimal in all versions, though the figures are of memory. `human_format` keeps three significant digits and then
@@ -48,22 +46,8 @@ const KNOWN: Readonly<Record<string, Known>> = {
   global_batch_size: 'globalBatchSize',
 };
 
-export const NANOTRON_ITERATION: LineFormat = {
-  form: 'line',
+export const NANOTRON_ITERATION: LineCode = {
   id: 'nanotron.iteration',
-  title: 'Training iteration of nanotron',
-  producer: PRODUCER,
-  versions: '0.1 and later, read up to 2025; memory and disk in the first four iterations and at checkpoints only',
-  source:
-    'src/nanotron/logging.py (since 2025 logging/base.py), LoggerWriter.add_scalars_from_list and human_format; trainer.py, train_step_logs',
-  anchors: ['elapsed_time_per_iteration_ms: ', ' | time_per_iteration_ms: '],
-  fields: {
-    iteration: '1-based',
-    target: 'train_steps',
-    rest: 'three significant digits with a decimal K, M, G or B: milliseconds, tokens, TFLOP/s/GPU; memory in bytes: allocated now, highest reserved since the memory line before, which resets it',
-  },
-  pattern:
-    /\biteration: (?<iteration>\d{1,12}) \/ (?<target>\d{1,12})(?<rest>(?: \| [a-z][\w./-]{0,60}: [^\s|]{1,24}){1,64})/g,
   read({ iteration: printed = '', target, rest = '' }, emit) {
     const iteration = Number(printed);
     const otherValues: { name: string; value: number | null; text: string }[] = [];

@@ -1,4 +1,4 @@
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 
 const BULLET = '\u2022';
@@ -15,22 +15,8 @@ const nameOf = (text: string): string =>
     .replace(/_$/, '')
     .toLowerCase();
 
-export const NEMO_RL_RESULTS: BlockFormat = {
-  form: 'block',
+export const NEMO_RL_RESULTS: BlockCode = {
   id: 'nemo-rl.results',
-  title: 'Results and times of a step',
-  producer: 'NeMo RL',
-  versions: '0.1 and later',
-  source:
-    'nemo_rl/algorithms/grpo.py, grpo_train; nemo_rl/algorithms/utils.py, print_performance_metrics; sft.py, dpo.py',
-  anchors: [' Training Results:', ' Validation Results:'],
-  fields: {
-    results: '`• Loss: 0.0123`, `• Avg Reward: 0.5`, `• Training FLOPS: 1200.5 TFLOPS (150.06 TFLOPS per rank)`',
-    times: '`• Total step time: 64.74s`, `• policy_training: 20.98s (32.4%)`: s, of the driver',
-  },
-  opens: /^[^\w\n]{1,12}(?<kind>Training|Validation) Results:\s{0,4}$/,
-  mostForeign: 3,
-  mostLines: 120,
   begin(match, emit) {
     const root = match.groups?.['kind'] === 'Validation' ? 'nemo_rl.validation' : 'nemo_rl';
     return {
@@ -50,7 +36,6 @@ export const NEMO_RL_RESULTS: BlockFormat = {
           emit(figureFinding(`${root}.${nameOf(name)}_per_rank`, Number(perRank), 'TFLOP/s/GPU'));
         return 'taken';
       },
-      end() {},
     };
   },
 };

@@ -1,5 +1,5 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { Emit, LineFormat } from '../contract.js';
+import type { Emit, LineCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { halfDigit, memoryFigure } from '../units.js';
 
@@ -80,44 +80,15 @@ function* pairs(text: string, pattern: RegExp): Generator<readonly [string, stri
   for (const [, name = '', value = ''] of text.matchAll(pattern)) yield [name.trim(), value];
 }
 
-export const NEMO_ITERATION_LINES: readonly LineFormat[] = [
+export const NEMO_ITERATION_LINES: readonly LineCode[] = [
   {
-    form: 'line',
     id: 'nemo.iteration',
-    title: 'Training iteration with its logged metrics',
-    producer: 'NeMo',
-    versions: '2.0 and later',
-    source: 'nemo/lightning/pytorch/callbacks/progress_printer.py: ProgressPrinter',
-    anchors: ['Training epoch '],
-    fields: {
-      epoch: '0-based',
-      iteration: '0-based, as is the last one printed behind it',
-      target: 'number of the last iteration',
-      rest: 'metrics, four significant digits; steps in s, memory in bytes; averages over the logging interval except global_step',
-    },
-    pattern:
-      /Training epoch (?<epoch>\d{1,9}), iteration (?<iteration>\d{1,12})\/(?<target>\d{1,12})(?<rest>(?: \| [^|:\n]{1,60}: [^|\s]{1,40}){0,64})/g,
     read({ epoch = '', iteration, target, rest = '' }, emit) {
       emitStep({ position: Number(iteration) + 1, target: Number(target) + 1, epoch }, pairs(rest, PIPE_FIELD), emit);
     },
   },
   {
-    form: 'line',
     id: 'nemo.progress-bar',
-    title: 'Progress bar of Lightning with logged metrics',
-    producer: 'NeMo',
-    versions: '1.x and 2.x with a tqdm bar',
-    source: 'nemo/utils/callbacks; lightning.pytorch.callbacks.progress.tqdm_progress',
-    anchors: ['reduced_train_loss='],
-    fields: {
-      epoch: '0-based',
-      done: 'steps done; where global_step is shown, that is taken, plus one',
-      total: 'steps of the epoch',
-      open: 'steps done, where the length of the epoch is not known',
-      rest: 'metrics, four significant digits; steps in s',
-    },
-    pattern:
-      /Epoch (?<epoch>\d{1,9}):(?:[^|\n]{0,40}\|[^|\n]{0,300}\| (?<done>\d{1,12})\/(?<total>\d{1,12})|[ :]{1,4}(?<open>\d{1,12})it) \[(?<rest>[^[\]\n]{0,2000})/g,
     read({ epoch = '', done, open, total, rest = '' }, emit) {
       const target = total === undefined ? null : Number(total);
       const pace = PACE.exec(rest)?.[1];

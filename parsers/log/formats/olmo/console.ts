@@ -1,5 +1,5 @@
 import type { IterationFinding, MemoryFinding, ValueFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { figureFinding, plainNumber } from '../system/findings.js';
 import { GIB, halfDigit, memoryFigure } from '../units.js';
@@ -36,25 +36,8 @@ const BATCHES_PER_SECOND: ReadonlySet<string> = new Set([
   'throughput/device/BPS',
 ]);
 
-export const OLMO_STEP: BlockFormat = {
-  form: 'block',
+export const OLMO_STEP: BlockCode = {
   id: 'olmo.step',
-  title: 'Metrics of a training step on the console',
-  producer: 'OLMo, OLMo-core',
-  versions: 'OLMo 0.1 and later with MB of 10^6 bytes; OLMo-core 1.0 and later with GiB',
-  source:
-    'olmo/train.py, Trainer.log_metrics_to_console and system_metrics; olmo/torch_util.py, peak_gpu_memory; olmo_core/train/callbacks/console_logger.py and gpu_memory_monitor.py',
-  anchors: ['] [step=', 'INFO\t[step='],
-  fields: {
-    rank: 'global, of OLMo',
-    step: '1-based',
-    target: 'last step, where known',
-    metrics: 'a line each; thousands separated by commas, and cut to whole numbers above 1000',
-  },
-  opens:
-    /(?:, rank=(?<rank>\d{1,7})\] |\t)\[step=(?<step>\d{1,9})\/(?<target>\d{1,9}|\?{3})(?:,epoch=\d{1,6})?(?:,eta=[^\]\n]{1,60})?\]\s{0,8}$/,
-  mostForeign: 8,
-  mostLines: 512,
   begin(match, emit) {
     const { rank, step, target = '' } = match.groups ?? {};
     const iteration = Number(step);

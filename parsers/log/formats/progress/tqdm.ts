@@ -1,4 +1,4 @@
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { figureFinding } from '../system/findings.js';
 
 /** `15:19`, `26:02:03` in seconds. */
@@ -16,26 +16,9 @@ const PACE = /^(?:(?:it|step|batch|iter)s?\/s|s\/(?:it|step|batch|iter)s?)$/;
  * A bar counts repetitions without naming the operation: loading shards, mapping a dataset, training. So it yields no
  * iteration, but its pace, under its description, or under the number of repetitions.
  */
-export const TQDM_BAR: LineFormat = {
-  form: 'line',
+export const TQDM_BAR: LineCode = {
   id: 'progress.tqdm',
-  title: 'A progress bar at each tenth, and its pace',
-  producer: 'tqdm',
-  versions: '4.x',
-  source: 'tqdm/std.py, tqdm.format_meter',
   anchors: TENTHS,
-  fields: {
-    what: 'its description, where it has one',
-    percent: 'done, rounded',
-    done: 'units done',
-    unit: 'K, M, G: decimal, of bars that scale their units',
-    total: 'units in all',
-    elapsed: '[hours:]minutes:seconds',
-    pace: 'units per second or seconds per unit, smoothed, but of a full bar the average; `?` before the first one',
-    each: '`it/s`, `s/it`, or another word for a step',
-  },
-  pattern:
-    /(?<![\d.])(?<percent>100|\d0)%\|(?<=(?:(?<what>[^|:%\n]{1,60}):[ ]{1,4})?(?:100|\d0)%\|)[^|\n]{0,300}\|[ ]{1,8}(?<done>\d{1,12}(?:\.\d{1,3})?)(?<unit>[kKMGT]?)\/(?<total>\d{1,12}(?:\.\d{1,3})?[kKMGT]?) \[(?<elapsed>\d{1,4}:\d\d(?::\d\d)?)<(?:[^,\]\n]{1,24}, {1,4}(?<pace>\d{1,9}(?:\.\d{1,3})?)(?<each>[A-Za-z ]{1,16}\/[A-Za-z ]{1,16}))?/g,
   read({ what, percent, done = '', unit = '', total = '', elapsed = '', pace, each = '' }, emit) {
     // A figure of a description that changes (`loss: 1.25: 100%|…`) names nothing.
     const named = what !== undefined && !/^\s{0,4}[\d.]/.test(what);

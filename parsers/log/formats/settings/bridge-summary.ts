@@ -1,23 +1,13 @@
 import { normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
 import { settingFinding } from '../../../../src/text/flatten-settings.js';
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 
 /**
  * What differs from Megatron-Core's defaults, and the sections that have none. What is absent is at its default, which
  * differs by version.
  */
-export const bridgeSummary: BlockFormat = {
-  form: 'block',
+export const bridgeSummary: BlockCode = {
   id: 'megatron-bridge.configuration-summary',
-  title: 'summary of non-default settings',
-  producer: 'Megatron Bridge',
-  versions: '0.3 to main [first release mem]',
-  source: 'megatron/bridge/training/config.py ConfigContainer.log_non_default_values',
-  anchors: ['Configuration Summary (Non-Default Values'],
-  fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
-  opens: /Configuration Summary \(Non-Default Values vs M/,
-  mostForeign: 64,
-  mostLines: 3000,
   begin(_match, emit) {
     let section = '';
     let rules = 0;
@@ -43,7 +33,6 @@ export const bridgeSummary: BlockFormat = {
         if (finding !== null) emit(finding);
         return 'taken';
       },
-      end() {},
     };
   },
 };

@@ -1,5 +1,5 @@
 import { configFinding, isKnownConfigKey, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { BracketCollector, dottedSetting, emitDotted, emitTree } from './emit-settings.js';
 
 /**
@@ -9,18 +9,8 @@ import { BracketCollector, dottedSetting, emitDotted, emitTree } from './emit-se
 const RENAMED: ReadonlyMap<string, string> = new Map([['world_size', 'data_parallel_size']]);
 const SKIPPED: ReadonlySet<string> = new Set(['global_rank', 'dynamic_loss_scale_args']);
 
-export const deepspeedConfig: BlockFormat = {
-  form: 'block',
+export const deepspeedConfig: BlockCode = {
   id: 'deepspeed.engine-configuration',
-  title: 'configuration of the engine',
-  producer: 'DeepSpeed',
-  versions: '0.3 to 0.17',
-  source: 'deepspeed/runtime/config.py DeepSpeedConfig.print',
-  anchors: ['DeepSpeedEngine configuration:', 'DeepSpeedConfig configuration:'],
-  fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
-  opens: /DeepSpeed(?:Engine|Config) configuration:/,
-  mostForeign: 400,
-  mostLines: 3000,
   begin(_match, emit) {
     let open: { readonly path: readonly string[]; readonly value: BracketCollector } | null = null;
     const take = (path: readonly string[], text: string): 'taken' | 'last' => {

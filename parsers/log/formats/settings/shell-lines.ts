@@ -2,7 +2,7 @@ import { isKnownConfigKey } from '../../../../src/knowledge/config-keys.js';
 import { envFinding, keptEnv } from '../../../../src/knowledge/env-keys.js';
 import { TRAINER_KEY } from '../../../../src/knowledge/trainers.js';
 import { readShellSettings } from '../../../../src/text/shell-settings.js';
-import type { BlockFormat, Emit, LineFormat } from '../contract.js';
+import type { BlockCode, Emit, LineCode } from '../contract.js';
 
 /** Words of a command line that starts a training; one of them is in every line worth reading. */
 const COMMAND_WORDS = [
@@ -99,13 +99,8 @@ const ENV_ANCHORS: readonly string[] = [
 ];
 
 /** `set -x`: every command as the shell ran it, after expansion. */
-export const shellTrace: LineFormat = {
-  form: 'line',
+export const shellTrace: LineCode = {
   id: 'shell.trace',
-  title: 'command echoed by set -x',
-  producer: 'bash',
-  versions: 'all',
-  source: 'POSIX shell, set -x with PS4="+ "',
   anchors: [
     '+ export ',
     '+ declare -x ',
@@ -117,8 +112,6 @@ export const shellTrace: LineFormat = {
     ...COMMAND_WORDS,
     ...ENV_ANCHORS,
   ],
-  fields: { command: 'the command' },
-  pattern: /^\+{1,16} (?<command>\S[\s\S]{4,8192})$/g,
   read({ command }, emit) {
     for (const { finding } of readShellSettings(command!)) emit(finding);
   },
@@ -147,16 +140,9 @@ function commandStart(line: string): number {
  * A command line printed by a launcher, or pasted above its output. Help and error texts of argument parsers look
  * alike: they name no values.
  */
-export const commandLine: LineFormat = {
-  form: 'line',
+export const commandLine: LineCode = {
   id: 'shell.command-line',
-  title: 'command line of a training program',
-  producer: 'launchers',
-  versions: 'all',
-  source: 'printed by launch scripts; no common source',
   anchors: COMMAND_WORDS,
-  fields: { line: 'the line; the command begins at the launcher or the script' },
-  pattern: /^(?<line>[^\n]{16,8192})$/g,
   read({ line }, emit) {
     if (/^\s{0,200}(?:\+{1,16} |usage:|File ")/.test(line!) || /\[-h\]|: error: |unrecognized arguments/.test(line!))
       return;
@@ -176,13 +162,8 @@ function emitCommand(text: string, emit: Emit): void {
 }
 
 /** A command over several lines, each but the last with a backslash at its end: pasted, or printed by its script. */
-export const commandBlock: BlockFormat = {
-  form: 'block',
+export const commandBlock: BlockCode = {
   id: 'shell.command',
-  title: 'command line of a training program over several lines',
-  producer: 'shells, launchers',
-  versions: 'all',
-  source: 'POSIX shell, quoting by a backslash at the end of a line',
   anchors: [
     ...COMMAND_WORDS,
     ...ENV_ANCHORS,
@@ -192,10 +173,6 @@ export const commandBlock: BlockFormat = {
     'python3 -m ',
     'python train',
   ],
-  fields: { first: 'its first line, or an argument where what starts it is on a line that is not looked at' },
-  opens: /^(?<first>\s{0,40}(?:[$#%] )?(?:[A-Z][A-Z0-9_]{2,80}=|--\w|[\w./~-]{2,200} )[^\n]{0,8000}\\)\s{0,8}$/,
-  mostForeign: 0,
-  mostLines: 400,
   begin(match, emit) {
     const lines = [match.groups!['first']!.trim().replace(/^[$#%] /, '')];
     return {
@@ -212,33 +189,17 @@ export const commandBlock: BlockFormat = {
 };
 
 /** Options of sbatch in a script that was printed into the log, as nemo-run does. */
-export const slurmDirective: LineFormat = {
-  form: 'line',
+export const slurmDirective: LineCode = {
   id: 'slurm.directive',
-  title: 'sbatch option of a printed script',
-  producer: 'Slurm',
-  versions: 'all',
-  source: 'sbatch(1)',
-  anchors: ['#SBATCH -'],
-  fields: { directive: 'the comment' },
-  pattern: /^\s{0,16}(?<directive>#SBATCH -[\s\S]{1,2000})$/g,
   read({ directive }, emit) {
     for (const { finding } of readShellSettings(directive!)) emit(finding);
   },
 };
 
 /** `NAME=value` alone on its line: `env`, `printenv`, `export -p`, or echoed by hand. */
-export const envLine: LineFormat = {
-  form: 'line',
+export const envLine: LineCode = {
   id: 'shell.environment',
-  title: 'environment variable on a line of its own',
-  producer: 'env, printenv, shells',
-  versions: 'all',
-  source: 'env(1), POSIX export -p',
   anchors: ENV_ANCHORS,
-  fields: { how: 'export or declare -x where a shell printed it', name: '', value: '' },
-  pattern:
-    /^\s{0,8}(?<how>export |declare -x )?(?<name>[A-Z][A-Z0-9_]{2,80})=(?<value>"[^"]{0,2000}"|'[^']{0,2000}'|[^\s"']{0,2000})$/g,
   read({ how, name, value }, emit) {
     // A value that the shell had not yet expanded is not a setting of the run.
     if (value!.includes('$')) return;

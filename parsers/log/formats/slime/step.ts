@@ -1,23 +1,12 @@
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 
 const ENTRY = /'([\w./@-]{1,100})': ([+-]?(?:\d{1,24}(?:\.\d{0,24})?(?:[eE][+-]?\d{1,4})?|nan|inf))(?=[,}])/g;
 /** `train/critic-loss`: the critic's own steps would pass for the actor's. */
 const CRITIC = /'train\/critic-/;
 
-export const SLIME_STEP: LineFormat = {
-  form: 'line',
+export const SLIME_STEP: LineCode = {
   id: 'slime.step',
-  title: 'Metrics of a training step',
-  producer: 'slime, miles',
-  versions: '0.1 and later',
-  source: 'slime/backends/megatron_utils/model.py, train (before: train_one_step)',
-  anchors: [": {'train/"],
-  fields: {
-    step: '0-based: rollout times steps of a rollout, plus the step',
-    entries: "`'train/name': value`: loss, grad_norm, lr-pg_0 (of the first group), and the rest under their names",
-  },
-  pattern: /\bstep (?<step>\d{1,9}): \{(?<entries>'train\/[^{}\n]{1,6000})\}/g,
   read({ step, entries = '' }, emit) {
     const iteration = Number(step) + 1;
     const values = new Map<string, { value: number | null; text: string }>();

@@ -1,6 +1,6 @@
 /** Step lines of trainers that print one line and no memory. */
 import type { IterationFinding } from '../../../../src/model/log-rows.js';
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { plainNumber } from '../system/findings.js';
 
 type Others = NonNullable<IterationFinding['others']>[number];
@@ -21,25 +21,8 @@ function namedFigures(fields: Readonly<Record<string, string | undefined>>): Oth
 const BAR_FIELD =
   /\| {0,4}(?<name>[\w/]{1,24})(?: |: {0,8})(?<text>[-+]?\d[\d,.]{0,20}(?:e[-+]?\d{1,3})?)(?<unit>ms|%|m)?/g;
 
-export const NANOGPT_STEP: LineFormat = {
-  form: 'line',
+export const NANOGPT_STEP: LineCode = {
   id: 'nanogpt.step',
-  title: 'Training step',
-  producer: 'nanoGPT, build-nanogpt, nanochat, llm.c (PyTorch) and their descendants',
-  versions: '2022 and later',
-  source: 'nanoGPT train.py; build-nanogpt train_gpt2.py; nanochat scripts/base_train.py',
-  anchors: ['ms, mfu ', '| tok/sec: ', ' tok/sec: '],
-  fields: {
-    iteration: '0-based',
-    loss: 'of the step, or of its last micro-batch',
-    time: 'ms',
-    mfu: 'percent of an A100',
-    step: '0-based',
-    target: 'number of steps',
-    fields: '`loss`, `lr`, `norm`, `dt` in ms, `tok/sec` of the whole job, `mfu` percent, …',
-  },
-  pattern:
-    /\biter (?<iteration>\d{1,9}): loss (?<loss>\d{1,9}\.\d{1,8}), time (?<time>\d{1,9}(?:\.\d{1,6})?)ms, mfu (?<mfu>-?\d{1,6}\.\d{1,4})%|\bstep {1,8}(?<step>\d{1,9})(?:\/(?<target>\d{1,9}))?(?: \(\d{1,3}(?:\.\d{1,4})?%\))?(?<fields>(?: {0,4}\| {0,4}[\w/ ]{1,24}(?: |: {0,8})[^|\s]{1,24} {0,4}){2,16})/g,
   read({ iteration, loss, time, mfu, step, target, fields = '' }, emit) {
     if (iteration !== undefined) {
       emit({

@@ -1,4 +1,4 @@
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { figureFinding, plainNumber } from '../system/findings.js';
 
 /** What is counted, as printed → the word of the unit. */
@@ -41,13 +41,8 @@ const snake = (text: string): string =>
 /**
  * Throughput and step times of trainers without a format of their own: only what carries its unit, or the word for it.
  */
-export const PRINTED_RATES: LineFormat = {
-  form: 'line',
+export const PRINTED_RATES: LineCode = {
   id: 'printed.rates',
-  title: 'Throughput or step time with its unit, of a line that no other format reads',
-  producer: 'any trainer',
-  versions: 'all',
-  source: 'no common source',
   isFallback: true,
   anchors: [
     ...['tokens/s', 'Tokens/s', 'samples/s', 'Samples/s', 'images/s', 'examples/s', 'sequences/s', 'batches/s'],
@@ -59,15 +54,6 @@ export const PRINTED_RATES: LineFormat = {
     ...['iter time', 'iter_time', 'iteration time', 'iteration_time', 'Iteration time'],
     ...['time per step', 'time per iter', 'time/step', 'time/iter'],
   ],
-  fields: {
-    value: 'in front of its unit',
-    unit: 'counted things a second, or TFLOP/s; `GPU` for whatever is counted as a device',
-    label: 'unit, or `throughput`, in front of the figure',
-    labelled: 'the figure',
-    time: 'words for the time of a step or an iteration',
-    timed: 'the figure',
-    timeUnit: 's or ms',
-  },
   pattern: new RegExp(
     `(?<![\\w.,/-])(?<value>${NUMBER}[kKMG]?) ?(?<unit>${RATE})|` +
       `(?<![\\w])(?<label>${RATE})${GAP}(?<labelled>${NUMBER}[kKMG]?)(?![\\w/.])|` +

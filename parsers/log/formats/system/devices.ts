@@ -1,8 +1,6 @@
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { MIB, memoryFigure } from '../units.js';
 import { figureFinding, wordFinding } from './findings.js';
-
-const PRODUCER = 'NVIDIA driver';
 
 const DEVICE_ROW =
   /^\| {1,5}(\d{1,3}) {1,4}(\S(?:[^|\n]{0,48}\S)?) {1,24}(?:On|Off|N\/A) {0,4}\| {0,4}[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:/;
@@ -12,25 +10,8 @@ const PROCESS_ROW =
 const PROCESSES = /^\| {1,2}Processes:/;
 
 /** Processes are listed per device, but only those of the own container show. */
-export const NVIDIA_SMI: BlockFormat = {
-  form: 'block',
+export const NVIDIA_SMI: BlockCode = {
   id: 'nvidia-smi.table',
-  title: 'Table of nvidia-smi',
-  producer: PRODUCER,
-  versions: 'drivers 418 to 580',
-  source: 'nvidia-smi',
-  anchors: ['| NVIDIA-SMI '],
-  fields: {
-    driver: 'version of the driver',
-    cuda: 'newest CUDA the driver supports, not the one in use',
-    device: 'index on the node',
-    'device_used, device_total': 'MiB: of all processes, contexts included',
-    'gpu.process': 'MiB of one process',
-  },
-  opens:
-    /\| NVIDIA-SMI (?<smi>\d[\d.]{2,20}) {1,30}(?:KMD Version|Driver Version): (?<driver>\d[\d.]{2,20})(?: {1,30}CUDA (?:UMD )?Version: (?<cuda>\d{1,3}\.\d{1,3}))?/,
-  mostForeign: 6,
-  mostLines: 400,
   begin(match, emit) {
     const { driver = '', cuda } = match.groups ?? {};
     emit(wordFinding('version.driver', driver));
@@ -70,7 +51,6 @@ export const NVIDIA_SMI: BlockFormat = {
         }
         return 'taken';
       },
-      end() {},
     };
   },
 };

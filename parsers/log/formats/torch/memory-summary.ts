@@ -1,5 +1,5 @@
 import type { MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat } from '../contract.js';
+import type { BlockCode } from '../contract.js';
 import { memoryFigure } from '../units.js';
 import { countFinding, statMetric } from './stat-metric.js';
 
@@ -51,26 +51,8 @@ function cellFinding(key: string, cell: string, device: number): MemoryFinding |
   return countFinding(statMetric(key), Number(digits) * thousands, { device });
 }
 
-export const TORCH_MEMORY_SUMMARY: BlockFormat = {
-  form: 'block',
+export const TORCH_MEMORY_SUMMARY: BlockCode = {
   id: 'torch.memory-summary',
-  title: 'Table of torch.cuda.memory_summary()',
-  producer: 'PyTorch',
-  versions: '1.4 and later; requested memory from 2.0, units KiB… instead of KB… from 2.0, both 1024-based',
-  source: 'torch/cuda/memory.py, memory_summary',
-  anchors: [' memory summary, device ID '],
-  fields: {
-    device: 'of the title; the ordinal the process sees',
-    'Cur Usage, Peak Usage':
-      'allocated, max_allocated, …; pools by the key of memory_stats: `allocated_bytes.large_pool.current`',
-    'Tot Alloc, Tot Freed': '`allocated_bytes.all.allocated` and `.freed`: sums since the start',
-    unit: 'bytes are 1024-based and cut, never rounded; counts in thousands (K) or millions (M) where large',
-    'CUDA OOMs': 'ooms',
-    'cudaMalloc retries': 'alloc_retries',
-  },
-  opens: /PyTorch [A-Z]{2,8} memory summary, device ID (?<device>\d{1,4})/,
-  mostForeign: 4,
-  mostLines: 90,
   begin(match, emit) {
     const device = Number(match.groups?.['device']);
     let prefix: string | undefined;
@@ -105,7 +87,6 @@ export const TORCH_MEMORY_SUMMARY: BlockFormat = {
         });
         return 'taken';
       },
-      end() {},
     };
   },
 };

@@ -1,8 +1,6 @@
-import type { BlockFormat, LineFormat } from '../contract.js';
+import type { BlockCode, LineCode } from '../contract.js';
 import { BracketCollector, emitTree } from '../settings/emit-settings.js';
 import { bannerSetting } from '../system/findings.js';
-
-const PRODUCER = 'torchtitan';
 
 /** Axis of the mesh → setting. Axes that only split another one are left to {@link DATA_AXES}. */
 const AXES: ReadonlyMap<string, string> = new Map([
@@ -18,21 +16,8 @@ const DATA_AXES: ReadonlySet<string> = new Set(['dp', 'dp_replicate', 'dp_shard'
 /** Experts use the ranks of other axes. */
 const BORROWED: ReadonlySet<string> = new Set(['ep', 'etp']);
 
-export const TORCHTITAN_MESH: LineFormat = {
-  form: 'line',
+export const TORCHTITAN_MESH: LineCode = {
   id: 'torchtitan.device-mesh',
-  title: 'Axes of the device mesh and their sizes',
-  producer: PRODUCER,
-  versions: '0.0.2 and later; `Building device mesh with parallelism: pp=…` since late 2025',
-  source: 'torchtitan/distributed/parallel_dims.py, ParallelDims.build_mesh',
-  anchors: [' device mesh with '],
-  fields: {
-    names: 'axes longer than 1, outermost first',
-    sizes: 'their sizes; the product is the world size',
-    pairs: '`axis=size`, all axes',
-  },
-  pattern:
-    /Building (?:\d-D device mesh with \[(?<names>'\w{1,20}'(?:, '\w{1,20}'){0,7})\], \[(?<sizes>\d{1,7}(?:, \d{1,7}){0,7})\]|device mesh with parallelism: (?<pairs>\w{1,20}=\d{1,7}(?:, \w{1,20}=\d{1,7}){0,11}))/g,
   read({ names = '', sizes = '', pairs }, emit) {
     const axes: (readonly [name: string, size: number])[] =
       pairs === undefined
@@ -55,18 +40,8 @@ export const TORCHTITAN_MESH: LineFormat = {
   },
 };
 
-export const TORCHTITAN_CONFIGURATION: BlockFormat = {
-  form: 'block',
+export const TORCHTITAN_CONFIGURATION: BlockCode = {
   id: 'torchtitan.configuration',
-  title: 'Configuration of the job, after its file and command line were merged',
-  producer: PRODUCER,
-  versions: '0.0.2 and later with job.print_args (print_config); JSON, or the text of a Python dictionary',
-  source: 'torchtitan/config/job_config.py, JobConfig.maybe_log; config_manager.py',
-  anchors: ['Running with configs: {', 'Running with args: {'],
-  fields: { key: 'a setting, as printed', value: 'its value, in one text form' },
-  opens: /Running with (?:configs|args): (\{[\s\S]{0,8000})$/,
-  mostForeign: 64,
-  mostLines: 3000,
   begin(match, emit) {
     const value = new BracketCollector();
     let isDone = false;

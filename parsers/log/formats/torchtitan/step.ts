@@ -1,5 +1,5 @@
 import { DOUBTFUL, type IterationFinding, type MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { LineFormat } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { figureFinding, plainNumber } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';
 
@@ -23,25 +23,8 @@ function peakReserved(text: string, more: Pick<MemoryFinding, 'iteration' | 'mom
     : memoryFigure('max_reserved', match[1]!, 'GiB', GIB, more);
 }
 
-export const TORCHTITAN_STEP: LineFormat = {
-  form: 'line',
+export const TORCHTITAN_STEP: LineCode = {
   id: 'torchtitan.step',
-  title: 'Training step of torchtitan',
-  producer: 'torchtitan',
-  versions:
-    '0.0.2 and later, read up to 2026; `wps` until early 2025, then `tps`; grad_norm and tflops since 2025, five digits of loss since late 2025; forks add a target, lr, gnorm or elapsed_time_per_step',
-  source: 'torchtitan/components/metrics.py, MetricsProcessor.log (before: train.py)',
-  anchors: ['memory: ', 'grad_norm: '],
-  fields: {
-    step: '1-based',
-    target: 'last step, of forks that print it',
-    loss: 'global average',
-    fields:
-      '`elapsed_time_per_step` s; `memory` GiB: peak of reserved bytes of this rank since the previous print, which resets it; share of the device in percent; `tps` tokens per second and device; `tflops` MODEL_TFLOP/s per device; `mfu` percent',
-  },
-  // Not `validate step:`.
-  pattern:
-    /(?<!validate )\bstep: {1,8}(?<step>\d{1,9})(?:\/(?<target>\d{1,9})(?: = \d{1,3}(?:\.\d{1,6})?%)?)? {1,4}loss: {1,8}(?<loss>[-\d.naif]{1,24})(?<fields>(?: {1,4}[a-z_]{2,24}: {0,8}[^\s:]{1,32}){1,24})/g,
   read({ step = '', target, loss = '', fields = '' }, emit) {
     const iteration = Number(step);
     const named = new Map<string, string>();
@@ -76,21 +59,8 @@ export const TORCHTITAN_STEP: LineFormat = {
   },
 };
 
-export const TORCHTITAN_VALIDATION: LineFormat = {
-  form: 'line',
+export const TORCHTITAN_VALIDATION: LineCode = {
   id: 'torchtitan.validation',
-  title: 'Validation of torchtitan',
-  producer: 'torchtitan',
-  versions: '0.1 and later',
-  source: 'torchtitan/components/metrics.py, MetricsProcessor.log_validation',
-  anchors: ['validate step: '],
-  fields: {
-    step: '1-based training step',
-    loss: 'validation loss',
-    memory: 'GiB: peak of reserved bytes while validating',
-  },
-  pattern:
-    /validate step: {1,8}(?<step>\d{1,9}) {1,4}loss: {1,8}(?<loss>\d{1,6}(?:\.\d{1,8})?) {1,4}memory: {1,8}(?<memory>[^\s:]{1,32})/g,
   read({ step = '', loss = '', memory = '' }, emit) {
     const iteration = Number(step);
     emit({ row: 'phase', phase: 'eval', label: 'validate step', iteration });

@@ -1,9 +1,7 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat, LineFormat } from '../contract.js';
+import type { BlockCode, LineCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { GB, GIB, memoryFigure } from '../units.js';
-
-const PRODUCER = 'torchtune';
 
 const FIELD = /(?<![\w./-])([A-Za-z_][\w./-]{0,60}):([^\s:]{1,40})/g;
 const MEMORY: Readonly<Record<string, string>> = {
@@ -30,22 +28,8 @@ function peak(metric: string, text: string, iteration: number): MemoryFinding {
   };
 }
 
-export const TORCHTUNE_STEP: LineFormat = {
-  form: 'line',
+export const TORCHTUNE_STEP: LineCode = {
   id: 'torchtune.step',
-  title: 'Metrics of a step, as its loggers for disk and stdout write them',
-  producer: PRODUCER,
-  versions:
-    '0.0.1 and later; `peak_memory_*` since 0.1; of 10^9 bytes while `torchtune/utils` held the function, GiB since `torchtune/training` does',
-  source: 'torchtune/training/metric_logging.py, DiskLogger and StdoutLogger; training/memory.py, get_memory_stats',
-  anchors: [' tokens_per_second_per_gpu:', ' peak_memory_active:'],
-  fields: {
-    step: '1-based optimizer step over all epochs',
-    fields:
-      '`loss`, `lr`, `grad_norm`; `tokens_per_second_per_gpu`; `peak_memory_*` since the step before, which resets them',
-  },
-  pattern:
-    /\bStep (?<step>\d{1,9}) \| ?(?<fields>[A-Za-z_][\w./-]{0,60}:[^\s:]{1,40}(?: [A-Za-z_][\w./-]{0,60}:[^\s:]{1,40}){0,63})/g,
   read({ step = '', fields = '' }, emit) {
     const iteration = Number(step);
     const otherValues: { name: string; value: number | null; text: string }[] = [];
@@ -78,21 +62,8 @@ const PEAKS: Readonly<Record<string, string>> = {
   active: 'max_active',
 };
 
-export const TORCHTUNE_MODEL_MEMORY: BlockFormat = {
-  form: 'block',
+export const TORCHTUNE_MODEL_MEMORY: BlockCode = {
   id: 'torchtune.model-memory',
-  title: 'Memory after the model was built',
-  producer: PRODUCER,
-  versions: '0.0.1 and later; GB of 10^9 bytes while `torchtune/utils` held it, GiB since `torchtune/training` does',
-  source: 'torchtune/training/memory.py, log_memory_stats',
-  anchors: ['Memory stats after model init', 'Memory Stats after model init'],
-  fields: {
-    what: 'allocation, reserved, active: highest so far, or since the last reset',
-    value: 'GiB, or 10^9 bytes',
-  },
-  opens: /Memory [sS]tats after model init:{1,2}\s{0,8}$/,
-  mostForeign: 4,
-  mostLines: 16,
   begin(_match, emit) {
     return {
       line(text) {
@@ -101,7 +72,6 @@ export const TORCHTUNE_MODEL_MEMORY: BlockFormat = {
         emit(memoryFigure(PEAKS[what]!, value, unit, unit === 'GB' ? GB : GIB, { moment: 'model built' }));
         return what === 'active' ? 'last' : 'taken';
       },
-      end() {},
     };
   },
 };

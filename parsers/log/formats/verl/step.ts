@@ -1,5 +1,5 @@
 import type { IterationFinding } from '../../../../src/model/log-rows.js';
-import type { BlockFormat, BlockStep, Emit } from '../contract.js';
+import type { BlockCode, BlockStep, Emit } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { figureFinding } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';
@@ -87,35 +87,8 @@ function emitMemory(step: number, fields: readonly Field[], emit: Emit): void {
  * The console line of a step, with a hundred metrics or more. If it is longer than what is read at once, the remainder
  * follows as lines of the same writer. One row is emitted per step, once the line is complete or its step time is read.
  */
-export const VERL_STEP: BlockFormat = {
-  form: 'block',
+export const VERL_STEP: BlockCode = {
   id: 'verl.step',
-  title: 'Metrics of a step, or of a validation',
-  producer: 'verl',
-  versions: '0.1 and later; three decimals until 0.3, then all of them',
-  source:
-    'verl/utils/logger/aggregate_logger.py, concat_dict_to_str; verl/trainer/ppo/ray_trainer.py, fit; verl/trainer/ppo/metric_utils.py; verl/workers/fsdp_workers.py, update_actor',
-  anchors: [
-    ' - global_seqlen/',
-    ' - actor/',
-    ' - critic/',
-    ' - perf/',
-    ' - train/loss:',
-    ' - training/',
-    ' - timing_s/',
-    ' - val-core/',
-    ' - val-aux/',
-    ' - val/test_score/',
-    ' - val/loss:',
-  ],
-  fields: {
-    step: '1-based; 0 for the validation before training',
-    fields:
-      'timing_s/* s; *perf/max_memory_*_gb GiB since the start, the largest of the ranks (their mean until 0.4); perf/cpu_memory_used_gb GiB of the host',
-  },
-  opens: /(?:^|\s)step:(\d{1,9}) - (?=[A-Za-z][^\n:]{0,200}:)/,
-  mostForeign: 0,
-  mostLines: 128,
   begin(match, emit) {
     const step = Number(match[1]);
     const text = match.input.slice(match.index + match[0].length);
