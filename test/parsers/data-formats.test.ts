@@ -1,7 +1,14 @@
 /** What TypeScript checks of a format in code, of `src/knowledge/log-formats/`. `log-formats.test.ts` reads samples. */
 import { type AST, RegExpParser } from '@eslint-community/regexpp';
 import { describe, expect, it } from 'vitest';
-import { compileFormat, type FormatEntry, type FormatFile, type Row } from '../../parsers/log/formats/data-format.js';
+import {
+  type BlockEntry,
+  compileBlock,
+  compileFormat,
+  type FormatEntry,
+  type FormatFile,
+  type Row,
+} from '../../parsers/log/formats/data-format.js';
 import { LOG_FORMATS } from '../../parsers/log/formats/index.js';
 import { dataNames, loadData } from '../../src/knowledge/load-data.js';
 import { CONFIG_ORIGINS, ENV_ORIGINS, LAUNCH_STAGES, PHASES } from '../../src/model/log-rows.js';
@@ -14,23 +21,26 @@ const FILES = dataNames()
 const ENTRIES = FILES.flatMap(([, file]) =>
   file.formats.flatMap((entry) => ('rows' in entry ? [[entry.id, entry, file] as const] : [])),
 );
+const BLOCKS = FILES.flatMap(([, file]) =>
+  file.formats.flatMap((entry) => ('lines' in entry ? [[entry.id, entry, file] as const] : [])),
+);
 
 /** Of values; what is printed of memory is a unit of its own. */
 const UNITS = [
   ...['%', 's', 'ms', 'bytes', 'elements', 'tokens', 'count', 'ratio', 'ranks', 'iteration', 'pid', 'loss scale'],
-  ...['samples/s', 'FLOP/s', 'TFLOP/s', 'TFLOP/s/GPU'],
+  ...['samples/s', 'steps/s', 'FLOP', 'FLOP/s', 'TFLOP/s', 'TFLOP/s/GPU', 'W'],
 ];
-const MEMORY_UNITS = /bytes|count|[KMG]i?B|\{\w+\}/;
+const MEMORY_UNITS = /bytes|count|[KMG]i?B|\{[\w|]+\}/;
 const TEXT = 'string';
 const CONDITION = anyOf(TEXT, [TEXT], { '*': anyOf('string|number', ['string|number']) });
 const CONDITIONS = { 'when?': CONDITION, 'unless?': CONDITION };
 const COLUMNS = { 'iteration?': TEXT, 'rank?': TEXT, 'device?': TEXT, ...CONDITIONS };
-const LIST = { of: TEXT, match: TEXT, columns: { '*': TEXT }, 'skip?': TEXT };
+const LIST = { of: TEXT, match: TEXT, 'as?': TEXT, columns: { '*': TEXT }, 'skip?': TEXT };
 const SINGLE: readonly Shape[] = [
   {
     value: TEXT,
     'of?': TEXT,
-    'unit?': oneOf(...UNITS),
+    'unit?': anyOf(oneOf(...UNITS), /\{.*/),
     'text?': TEXT,
     'means?': TEXT,
     'times?': 'string|number',
@@ -38,7 +48,7 @@ const SINGLE: readonly Shape[] = [
   },
   {
     ...{ memory: TEXT, of: TEXT, unit: MEMORY_UNITS, 'means?': TEXT, 'moment?': TEXT, ...COLUMNS },
-    'precision?': anyOf('number', { 'most?': 'number', 'whole?': 'number' }),
+    'precision?': anyOf('number', { 'most?': 'number', 'whole?': 'number', 'significant?': 'number' }),
   },
   { phase: oneOf(...PHASES), label: TEXT, ...COLUMNS },
   { setting: TEXT, 'raw?': TEXT, to: TEXT, 'origin?': oneOf(...CONFIG_ORIGINS), ...CONDITIONS },
@@ -55,11 +65,9 @@ const SINGLE: readonly Shape[] = [
     ...CONDITIONS,
   },
 ];
-const ROW: Shape = anyOf(
-  ...SINGLE,
-  { each: TEXT, match: TEXT, rows: [anyOf(...SINGLE, { first: [anyOf(...SINGLE)] })], ...CONDITIONS },
-  { first: [anyOf(...SINGLE)], ...CONDITIONS },
-);
+const FIRST: Shape = { first: [anyOf(...SINGLE)], ...CONDITIONS };
+const each = (...rows: readonly Shape[]): Shape => ({ each: TEXT, match: TEXT, rows: [anyOf(...rows)], ...CONDITIONS });
+const ROW: Shape = anyOf(...SINGLE, FIRST, each(...SINGLE, FIRST, each(...SINGLE)));
 const FACTS: Readonly<Record<string, Shape>> = {
   ...{ id: TEXT, title: TEXT, 'producer?': TEXT, versions: TEXT, source: TEXT },
 };
@@ -71,7 +79,11 @@ const ENTRY: Shape = {
 /** Of formats whose rows are made by code. */
 const CODE: Readonly<Record<string, Shape>> = { ...FACTS, 'anchors?': [TEXT], fields: { '*': TEXT } };
 const LINE: Shape = { ...CODE, 'pattern?': TEXT };
-const BLOCK: Shape = { ...CODE, 'opens?': TEXT, mostForeign: 'number', mostLines: 'number' };
+const BLOCK = { ...CODE, 'opens?': TEXT, mostForeign: 'number', mostLines: 'number' } as const;
+const READ_BLOCK: Shape = {
+  ...{ ...BLOCK, 'tables?': { '*': { '*': 'string|number' } } },
+  lines: [{ match: TEXT, 'rows?': [ROW], 'then?': oneOf('last', 'over', 'foreign'), ...CONDITIONS }],
+};
 
 /** What must be in the match of an anchor that goes on before or behind it. */
 const LEAST_OVERLAP = 6;
@@ -124,7 +136,7 @@ describe('formats that are data', () => {
         'fields?': { '*': TEXT },
         'parts?': { '*': TEXT },
         'unused?': [TEXT],
-        formats: [anyOf(ENTRY, LINE, BLOCK)],
+        formats: [anyOf(ENTRY, READ_BLOCK, LINE, BLOCK)],
       };
       expect(checkShape(file, shape), name).toEqual([]);
     }
@@ -154,6 +166,14 @@ describe('formats that are data', () => {
     expect(unused.sort(), 'groups that no row uses').toEqual([...(entry.unused ?? file.unused ?? [])].sort());
   });
 
+  it.each(BLOCKS)('%s uses groups of its lines', (_id, entry: BlockEntry, file) => {
+    const used = new Set<string>();
+    compileBlock(entry, file, used);
+    const parts = Object.values(file.parts ?? {});
+    const groups = [entry.opens, ...parts, ...entry.lines.map(({ match }) => match)].flatMap(groupsOf);
+    expect([...used].filter((name) => !groups.includes(name))).toEqual([]);
+  });
+
   it.each(ENTRIES)('%s has anchors that its lines may contain', (_id, entry: FormatEntry, file) => {
     const { pattern } = compileFormat(entry, file);
     expect(entry.anchors.filter((anchor) => !mayContain(pattern, anchor))).toEqual([]);
@@ -171,5 +191,5 @@ function groupsOf(source: string): string[] {
 }
 
 function innerGroups(row: Row): string[] {
-  return 'each' in row ? groupsOf(row.match) : [];
+  return 'each' in row ? [...groupsOf(row.match), ...row.rows.flatMap(innerGroups)] : [];
 }

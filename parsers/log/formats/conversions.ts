@@ -3,6 +3,7 @@ import { canonicalConfigKey, normaliseConfigValue } from '../../../src/knowledge
 import { kindOfXid } from '../../../src/model/program-xids.js';
 import { pythonNumber } from './field-list.js';
 import { plainNumber } from './system/findings.js';
+import { statMetric } from './torch/stat-metric.js';
 import { GB, GIB, MIB } from './units.js';
 
 /** Bytes of a unit, by what its producer means: a `GB` that is 1024-based is `unit: GB, means: GiB`. */
@@ -21,10 +22,19 @@ export type Converted = string | number | null | undefined;
 export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> = {
   /** `weight and optimizer` → `weight_and_optimizer`, `in-flight` → `in_flight`. */
   snake: (text) => snake(text),
+  /** `Avg Reward (%)` → `avg_reward`. */
+  words: (text) =>
+    text
+      .trim()
+      .replaceAll(/[^A-Za-z0-9]{1,8}/g, '_')
+      .replace(/_$/, '')
+      .toLowerCase(),
   lower: (text) => text.toLowerCase(),
   trim: (text) => text.trim(),
   /** `1,234` → 1234. */
   commas: plainNumber,
+  /** The same, of what is a number at all. */
+  finite: (text) => (Number.isFinite(plainNumber(text)) ? plainNumber(text) : undefined),
   /** `nan` and `inf` included. */
   python: pythonNumber,
   /** `67.4M` → 67400000, decimal. */
@@ -33,6 +43,10 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   ms_of_s: (text) => Number((Number(text) * 1000).toPrecision(15)),
   /** All decimal numbers of the text. */
   sum: (text) => [...text.matchAll(/(?<!\w)\d{1,9}\.\d{1,6}/g)].reduce((sum, [part]) => sum + Number(part), 0),
+  /** `4*8` → 32. */
+  product: (text) => text.split('*').reduce((product, part) => product * Number(part), 1),
+  /** No device draws that many watts: `torch.cuda.power_draw` gives milliwatts, which Megatron-LM labels W. */
+  watts: (text) => (Number(text) > 5000 ? Number(text) / 1000 : Number(text)),
   abs: (text) => Math.abs(Number(text)),
   negative: (text) => -Math.abs(Number(text)),
   /** `1.5 gb` → bytes, 1024-based. */
@@ -43,18 +57,27 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
   /** `[days:][hours:]minutes:seconds` in seconds. */
   clock: (text) => {
     const [seconds = 0, minutes = 0, hours = 0, days = 0] = text.split(':').map(Number).reverse();
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
+    return Number((((days * 24 + hours) * 60 + minutes) * 60 + seconds).toFixed(2));
   },
+  /** A list with commas alone between its items. */
+  list: (text) =>
+    text
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .join(','),
   /** Items of a list with commas. */
   items: (text) => text.split(',').length,
   /** `12040` → `12.4`. */
   cuda_version: (text) => `${Math.floor(Number(text) / 1000)}.${Math.floor((Number(text) % 1000) / 10)}`,
   /** Factors of a unit by its first letter. */
   decimal: (text) => decimal(text),
+  /** Bytes of a unit of {@link SIZES}. */
+  size: (text) => SIZES[text],
   binary: (text) => binary(text),
   /** Key and value of a setting as the dictionary has them. */
   canonical: canonicalConfigKey,
   config: normaliseConfigValue,
+  stat: statMetric,
   xid: (text) => kindOfXid(Number(text)),
 };
 

@@ -14,7 +14,7 @@ import type {
   ValueFinding,
 } from '../../../src/model/log-rows.js';
 import type { IncidentKind } from '../../../src/model/vocabulary.js';
-import type { BlockFormat, Emit, FormatCode, Groups, LineFormat, LogFormat } from './contract.js';
+import type { BlockFormat, BlockStep, Emit, FormatCode, Groups, LineFormat, LogFormat } from './contract.js';
 import { CONVERSIONS, type Converted, SIZES } from './conversions.js';
 import { pythonNumber } from './field-list.js';
 import { emitLayout } from './layout-findings.js';
@@ -44,7 +44,7 @@ interface ValueRow extends Columns, Conditions {
   readonly value: Expression;
   /** Nothing for a row of words. */
   readonly of?: Expression;
-  readonly unit?: string | null;
+  readonly unit?: Expression | null;
   readonly text?: Expression;
   /** A size, as {@link MemoryRow.means}; the unit is bytes then. */
   readonly means?: Expression;
@@ -60,8 +60,8 @@ interface MemoryRow extends Columns, Conditions {
   readonly means?: Expression;
   readonly moment?: Expression;
   /** Half a unit of the last digit; default that of the digits printed. `most`: no more than this, for zeros may be
-   * dropped; `whole`: of figures without a decimal point. */
-  readonly precision?: number | { readonly most?: number; readonly whole?: number };
+   * dropped; `whole`: of figures without a decimal point; `significant`: of the last of so many digits. */
+  readonly precision?: number | { readonly most?: number; readonly whole?: number; readonly significant?: number };
 }
 interface PhaseRow extends Columns, Conditions {
   readonly phase: Phase;
@@ -103,12 +103,13 @@ interface IterationRow extends Conditions {
   /** Figures without a column, by name. */
   readonly others?: Readonly<Record<string, Expression>>;
   /**
-   * The items of a list: groups `name`, `text`, and `figure` where the number is but a part of the text. The
-   * others without a column are `others`, unless `name text` matches `skip`.
+   * The items of a list: groups `name`, `text`, and `figure` where the number is but a part of the text, read by the
+   * conversion `as`, default `python`. Those without a column are `others`, unless `name text` matches `skip`.
    */
   readonly list?: {
     readonly of: Expression;
     readonly match: string;
+    readonly as?: string;
     readonly columns: Readonly<Record<string, string>>;
     readonly skip?: string;
   };
@@ -168,12 +169,24 @@ export interface CodeEntry extends EntryFacts {
   readonly mostLines?: number;
   readonly fields: LogFormat['fields'];
 }
+/** A block, each line of which is read by itself: the first of `lines` that matches makes its rows. */
+export interface BlockEntry extends Required<Omit<CodeEntry, 'pattern' | 'producer'>>, Pick<EntryFacts, 'producer'> {
+  readonly lines: readonly BlockLine[];
+  readonly tables?: FormatEntry['tables'];
+}
+interface BlockLine extends Conditions {
+  /** Its rows and conditions see the groups of the first line and of all lines before too. */
+  readonly match: string;
+  readonly rows?: readonly Row[];
+  /** Default: `taken`. */
+  readonly then?: BlockStep;
+}
 export interface FormatFile {
   readonly producer?: string;
   readonly fields?: Readonly<Record<string, string>>;
   readonly parts?: Readonly<Record<string, string>>;
   readonly unused?: readonly string[];
-  readonly formats: readonly (FormatEntry | CodeEntry)[];
+  readonly formats: readonly (FormatEntry | BlockEntry | CodeEntry)[];
 }
 
 /** The formats of a file in its order. */
@@ -182,6 +195,7 @@ export function dataFormats(name: string, code: readonly FormatCode[]): readonly
   const file = loadData(`log-formats/${name}`) as FormatFile;
   return file.formats.map((entry) => {
     if ('rows' in entry) return compileFormat(entry, file);
+    if ('lines' in entry) return compileBlock(entry, file);
     const { pattern, opens, ...facts } = entry;
     const form =
       entry.mostLines === undefined
@@ -198,11 +212,7 @@ export function compileFormat(
   used = new Set<string>(),
 ): LineFormat {
   const { id, title, versions, source, anchors, tables = {}, replace } = entry;
-  const text = typeof entry.pattern === 'string' ? entry.pattern : entry.pattern.join('|');
-  const pattern = new RegExp(
-    text.replaceAll(/%\{(\w+)\}/g, (_, part: string) => file.parts![part]!),
-    `g${entry.flags ?? ''}`,
-  );
+  const pattern = patternOf([entry.pattern].flat().join('|'), file, `g${entry.flags ?? ''}`);
   const compiler = new RowCompiler(tables, used);
   const rows = compiler.rows(entry.rows);
   const replaced = Object.entries(replace ?? {}).map(
@@ -234,6 +244,50 @@ export function compileFormat(
   };
 }
 
+export function compileBlock(
+  entry: BlockEntry,
+  file: Omit<FormatFile, 'formats'>,
+  used = new Set<string>(),
+): BlockFormat {
+  const { lines, opens, tables = {}, ...facts } = entry;
+  const compiler = new RowCompiler(tables, used);
+  const readers = lines.map(({ match, then = 'taken', rows = [], ...conditions }) => ({
+    pattern: patternOf(match, file, ''),
+    holds: compiler.holds(conditions),
+    rows: compiler.rows(rows),
+    then,
+  }));
+  return {
+    producer: file.producer!,
+    ...facts,
+    form: 'block',
+    opens: patternOf(opens, file, ''),
+    begin(opening, emit) {
+      const groups: Record<string, string | undefined> = { ...opening.groups };
+      return {
+        line(text) {
+          for (const { pattern, holds, rows, then } of readers) {
+            const match = pattern.exec(text);
+            if (match === null) continue;
+            Object.assign(groups, match.groups);
+            if (!holds(groups)) continue;
+            for (const row of rows) row(groups, emit);
+            return then;
+          }
+          return 'foreign';
+        },
+      };
+    },
+  };
+}
+
+function patternOf(text: string, { parts }: Pick<FormatFile, 'parts'>, flags: string): RegExp {
+  return new RegExp(
+    text.replaceAll(/%\{(\w+)\}/g, (_, part: string) => parts![part]!),
+    flags,
+  );
+}
+
 /** Columns of a failure by the group that has them. */
 const FAILURE_COLUMNS = { rank: 'rank', localRank: 'local', pid: 'pid', exitCode: 'exitcode' };
 
@@ -254,13 +308,15 @@ class RowCompiler {
   rows(rows: readonly Row[]): readonly EmitRow[] {
     return rows.map((row) => {
       const emitRow = this.row(row);
-      const holds = [
-        ...this.conditions(row.when).map((test) => (groups: Groups) => test(groups)),
-        ...this.conditions(row.unless).map((test) => (groups: Groups) => !test(groups)),
-      ];
-      if (holds.length === 0) return emitRow;
-      return (groups, emit) => holds.every((test) => test(groups)) && emitRow(groups, emit);
+      if (row.when === undefined && row.unless === undefined) return emitRow;
+      const holds = this.holds(row);
+      return (groups, emit) => holds(groups) && emitRow(groups, emit);
     });
+  }
+
+  holds({ when, unless }: Conditions): (groups: Groups) => boolean {
+    const [needed, excluded] = [this.conditions(when), this.conditions(unless)];
+    return (groups) => needed.every((test) => test(groups)) && !excluded.some((test) => test(groups));
   }
 
   private row(row: Row): EmitRow {
@@ -319,7 +375,7 @@ class RowCompiler {
     const text = this.text(row.text);
     const needed = [this.text(row.value), ...(row.of === undefined ? [] : [this.expression(row.of)])];
     const factor = this.factor(row.means ?? row.times);
-    const unit = row.means === undefined ? (row.unit ?? null) : 'bytes';
+    const unit = this.text(row.means === undefined ? (row.unit ?? undefined) : 'bytes');
     return emitting(needed, ([name, printed], groups, emit) => {
       if (printed === null) return;
       const value = printed === undefined ? null : Number(printed);
@@ -327,7 +383,7 @@ class RowCompiler {
         row: 'value',
         name: String(name),
         value: value === null || factor === undefined ? value : Math.round(value * factor(groups)),
-        unit,
+        unit: (unit(groups) ?? null) as string | null,
         text: text(groups) as string | undefined,
       };
       where(finding as Where, groups);
@@ -411,10 +467,11 @@ class RowCompiler {
       if (fields !== null) {
         for (const { groups: field } of String(fields.of(groups) ?? '').matchAll(fields.match)) {
           const { name = '', text = '', figure = text } = field!;
-          const value = pythonNumber(figure);
+          const value = fields.as(figure) ?? null;
           const slot = value === null ? undefined : fields.columns[name];
           if (slot !== undefined) known[slot] = value;
-          else if (fields.skip?.test(`${name} ${text}`) !== true) otherValues.push({ name, value, text });
+          else if (fields.skip?.test(`${name} ${text}`) !== true)
+            otherValues.push({ name, value: value === null ? pythonNumber(figure) : Number(value), text });
         }
       }
       const isListed = others !== undefined || (list !== undefined && list.skip !== '.');
@@ -428,9 +485,9 @@ class RowCompiler {
     });
   }
 
-  private list({ of, match, columns, skip }: NonNullable<IterationRow['list']>) {
+  private list({ of, match, as = 'python', columns, skip }: NonNullable<IterationRow['list']>) {
     const skipped = skip === undefined ? undefined : new RegExp(skip);
-    return { of: this.expression(of), match: new RegExp(match, 'g'), columns, skip: skipped };
+    return { of: this.expression(of), match: new RegExp(match, 'g'), as: CONVERSIONS[as]!, columns, skip: skipped };
   }
 
   /** Sets the columns of a row whose groups matched. */
@@ -567,9 +624,11 @@ function emitting(
 function precisionOf(precision: MemoryRow['precision']): (text: string) => number | undefined {
   if (precision === undefined) return () => undefined;
   if (typeof precision === 'number') return () => precision;
-  const { most, whole } = precision;
+  const { most, whole, significant } = precision;
   return (text) => {
     if (whole !== undefined && !text.includes('.')) return whole;
+    if (significant !== undefined && Number(text) !== 0)
+      return 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(Number(text)))) + 1 - significant);
     return most === undefined ? undefined : Math.min(halfDigit(text), most);
   };
 }

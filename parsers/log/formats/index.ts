@@ -4,19 +4,13 @@
  */
 import { EXCEPTION_LINE } from '../failures/printed-exception.js';
 import { TORCHRUN_FOOTER } from '../failures/torchrun-footer.js';
-import { ACCELERATE_ENVIRONMENT } from './accelerate/environment.js';
 import { BRIDGE_MEMORY_LINES } from './bridge/memory.js';
-import { PEFT_BLOCKS } from './bridge/peft.js';
 import { COMPOSER_CONSOLE } from './composer/console.js';
 import type { FormatCode, LogFormat } from './contract.js';
 import { dataFormats } from './data-format.js';
-import { DEEPSPEED_ACTIVATION_CHECKPOINTING } from './deepspeed/activation-checkpointing.js';
-import { DEEPSPEED_ESTIMATE } from './deepspeed/estimates.js';
 import { DEEPSPEED_FLOPS_PROFILE } from './deepspeed/flops-profiler.js';
-import * as deepspeedMemory from './deepspeed/memory.js';
-import * as fairseq from './fairseq/progress.js';
 import * as fsdp from './fsdp/memory-trace.js';
-import * as trainer from './huggingface/trainer.js';
+import { HF_TRAINER_LOGS } from './huggingface/trainer.js';
 import { LIGHTNING_PROGRESS_BAR } from './lightning/progress-bar.js';
 import { EVALUATION_LINES } from './megatron/evaluation.js';
 import { ITERATION_LINES } from './megatron/iteration.js';
@@ -25,44 +19,34 @@ import { MEMORY_LINES } from './megatron/memory.js';
 import { OFFLOAD_FORMATS } from './megatron/offload.js';
 import { PARAMETER_LINES } from './megatron/parameters.js';
 import { PROGRESS_LINES } from './megatron/progress.js';
-import { STRAGGLER_FORMATS } from './megatron/straggler.js';
-import { TIMER_FORMATS } from './megatron/timers.js';
 import * as mllog from './mlperf/mllog.js';
-import { NANOTRON_ITERATION } from './nanotron/step.js';
 import { NEMO_ITERATION_LINES } from './nemo/iteration.js';
-import { NEMO_RL_RESULTS } from './nemo-rl/results.js';
 import { OLMO_STEP } from './olmo/console.js';
 import { TQDM_BAR } from './progress/tqdm.js';
 import { bridgeSummary } from './settings/bridge-summary.js';
 import { deepspeedConfig } from './settings/deepspeed-config.js';
 import { megatronArguments } from './settings/megatron-arguments.js';
-import { configObject, modelConfig, trainingArguments } from './settings/python-objects.js';
+import { configObject, modelConfig } from './settings/python-objects.js';
 import * as shell from './settings/shell-lines.js';
 import * as yaml from './settings/yaml-blocks.js';
-import { SLIME_STEP } from './slime/step.js';
 import { NANOGPT_STEP } from './small/nanogpt.js';
 import { PRINTED_RATES } from './small/printed-rates.js';
 import { NVIDIA_SMI } from './system/devices.js';
-import { TORCH_MEMORY_STATS } from './torch/memory-stats.js';
 import { TORCH_MEMORY_SUMMARY } from './torch/memory-summary.js';
 import { TORCHTITAN_CONFIGURATION, TORCHTITAN_MESH } from './torchtitan/configuration.js';
-import * as titanStep from './torchtitan/step.js';
-import * as torchtune from './torchtune/metrics.js';
+import { TORCHTITAN_STEP } from './torchtitan/step.js';
+import { TORCHTUNE_STEP } from './torchtune/metrics.js';
 import { VERL_STEP } from './verl/step.js';
 
 const CODE: readonly FormatCode[] = [
-  ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, TIMER_FORMATS, PARAMETER_LINES, PEFT_BLOCKS].flat(),
-  ...[LIFECYCLE_LINES, EVALUATION_LINES, OFFLOAD_FORMATS, STRAGGLER_FORMATS, PROGRESS_LINES].flat(),
-  ...NEMO_ITERATION_LINES,
-  ...[TORCH_MEMORY_SUMMARY, TORCH_MEMORY_STATS, ...Object.values(deepspeedMemory)],
-  ...[DEEPSPEED_ACTIVATION_CHECKPOINTING, DEEPSPEED_ESTIMATE, DEEPSPEED_FLOPS_PROFILE, ...Object.values(trainer)],
-  ...[ACCELERATE_ENVIRONMENT, ...Object.values(titanStep), TORCHTITAN_MESH, TORCHTITAN_CONFIGURATION],
-  ...[NANOTRON_ITERATION, ...Object.values(torchtune), ...Object.values(fsdp), LIGHTNING_PROGRESS_BAR],
-  ...[COMPOSER_CONSOLE, OLMO_STEP, NANOGPT_STEP, ...Object.values(fairseq), TQDM_BAR, ...Object.values(mllog)],
-  ...[NVIDIA_SMI, PRINTED_RATES, VERL_STEP, SLIME_STEP, NEMO_RL_RESULTS],
-  ...[megatronArguments, bridgeSummary, ...Object.values(yaml), deepspeedConfig],
-  ...[trainingArguments, configObject, modelConfig, ...Object.values(shell)],
-  ...[EXCEPTION_LINE, TORCHRUN_FOOTER],
+  ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, PARAMETER_LINES, LIFECYCLE_LINES, EVALUATION_LINES].flat(),
+  ...[OFFLOAD_FORMATS, PROGRESS_LINES, NEMO_ITERATION_LINES].flat(),
+  ...[TORCH_MEMORY_SUMMARY, DEEPSPEED_FLOPS_PROFILE, HF_TRAINER_LOGS, TORCHTITAN_STEP, TORCHTITAN_MESH],
+  ...[TORCHTITAN_CONFIGURATION, TORCHTUNE_STEP, ...Object.values(fsdp), LIGHTNING_PROGRESS_BAR],
+  ...[COMPOSER_CONSOLE, OLMO_STEP, NANOGPT_STEP, TQDM_BAR, ...Object.values(mllog)],
+  ...[NVIDIA_SMI, PRINTED_RATES, VERL_STEP],
+  ...[megatronArguments, bridgeSummary, ...Object.values(yaml), deepspeedConfig, configObject, modelConfig],
+  ...[...Object.values(shell), EXCEPTION_LINE, TORCHRUN_FOOTER],
 ];
 const of = (name: string): readonly LogFormat[] => dataFormats(name, CODE);
 

@@ -1,4 +1,4 @@
-import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/config-keys.js';
+import { configFinding } from '../../../../src/knowledge/config-keys.js';
 import { type Literal, literalText, readLiteralAt } from '../../../../src/model/literal.js';
 import { flattenSettings } from '../../../../src/text/flatten-settings.js';
 import type { BlockCode, Emit, LineCode } from '../contract.js';
@@ -29,20 +29,6 @@ function readObjects(text: string, emit: Emit): void {
 export const configObject: LineCode = {
   id: 'python.config-object',
   read: ({ object }, emit) => readObjects(object!, emit),
-};
-
-/** The same with one field per line, as Hugging Face prints it since 4.11. */
-export const trainingArguments: BlockCode = {
-  id: 'transformers.training-arguments',
-  begin: (_match, emit) => ({
-    line(text) {
-      if (/^\s{0,8}\)\s{0,8}$/.test(text)) return 'last';
-      const field = /^\s{0,8}([A-Za-z_]\w{0,80})=([\s\S]{0,8000}?),?\s{0,8}$/.exec(text);
-      if (field === null) return 'foreign';
-      emit(configFinding(`TrainingArguments.${field[1]}`, normaliseConfigValue(field[2]!), 'log dump'));
-      return 'taken';
-    },
-  }),
 };
 
 /** The model's configuration file as it was read: overrides come later, so that it ranks last. */

@@ -1,6 +1,6 @@
 import { DOUBTFUL, type IterationFinding, type MemoryFinding } from '../../../../src/model/log-rows.js';
 import type { LineCode } from '../contract.js';
-import { figureFinding, plainNumber } from '../system/findings.js';
+import { plainNumber } from '../system/findings.js';
 import { GIB, memoryFigure } from '../units.js';
 
 const FIELD = /([a-z_]{2,24}): {0,8}([^\s:]{1,32})/g;
@@ -56,16 +56,5 @@ export const TORCHTITAN_STEP: LineCode = {
       ],
     });
     if (memory !== null) emit(memory);
-  },
-};
-
-export const TORCHTITAN_VALIDATION: LineCode = {
-  id: 'torchtitan.validation',
-  read({ step = '', loss = '', memory = '' }, emit) {
-    const iteration = Number(step);
-    emit({ row: 'phase', phase: 'eval', label: 'validate step', iteration });
-    emit(figureFinding('validation.loss', Number(loss), null, { iteration }));
-    const finding = peakReserved(memory, { iteration, moment: 'validation' });
-    if (finding !== null) emit(finding);
   },
 };

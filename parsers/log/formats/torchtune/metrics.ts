@@ -1,7 +1,7 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { BlockCode, LineCode } from '../contract.js';
+import type { LineCode } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
-import { GB, GIB, memoryFigure } from '../units.js';
+import { GB, GIB } from '../units.js';
 
 const FIELD = /(?<![\w./-])([A-Za-z_][\w./-]{0,60}):([^\s:]{1,40})/g;
 const MEMORY: Readonly<Record<string, string>> = {
@@ -51,27 +51,5 @@ export const TORCHTUNE_STEP: LineCode = {
     row.others = otherValues;
     emit(row);
     for (const figure of memory) emit(figure);
-  },
-};
-
-const PEAK_LINE =
-  /^\s{0,40}(?:GPU|CUDA|XPU|NPU|HPU) peak memory (?<what>allocation|reserved|active): (?<value>\d{1,6}\.\d{1,4}) (?<unit>GiB|GB)\s{0,8}$/;
-const PEAKS: Readonly<Record<string, string>> = {
-  allocation: 'max_allocated',
-  reserved: 'max_reserved',
-  active: 'max_active',
-};
-
-export const TORCHTUNE_MODEL_MEMORY: BlockCode = {
-  id: 'torchtune.model-memory',
-  begin(_match, emit) {
-    return {
-      line(text) {
-        const { what = '', value = '', unit = '' } = PEAK_LINE.exec(text)?.groups ?? {};
-        if (what === '') return 'foreign';
-        emit(memoryFigure(PEAKS[what]!, value, unit, unit === 'GB' ? GB : GIB, { moment: 'model built' }));
-        return what === 'active' ? 'last' : 'taken';
-      },
-    };
   },
 };
