@@ -218,7 +218,6 @@ export function compileFormat(
   const replaced = Object.entries(replace ?? {}).map(
     ([group, rules]) => [group, rules.map(([from, to]) => [new RegExp(from, 'g'), to] as const)] as const,
   );
-  const groupNames = [...new Set([...pattern.source.matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group!))];
   return {
     form: 'line',
     id,
@@ -227,7 +226,8 @@ export function compileFormat(
     versions,
     source,
     anchors,
-    fields: entry.fields ?? Object.fromEntries(groupNames.map((group) => [group, file.fields?.[group] ?? group])),
+    fields:
+      entry.fields ?? Object.fromEntries(groupNames(pattern).map((group) => [group, file.fields?.[group] ?? group])),
     pattern,
     read(groups, emit) {
       for (const [group, rules] of replaced) {
@@ -253,6 +253,7 @@ export function compileBlock(
   const compiler = new RowCompiler(tables, used);
   const readers = lines.map(({ match, then = 'taken', rows = [], ...conditions }) => ({
     pattern: patternOf(match, file, ''),
+    names: groupNames(patternOf(match, file, '')),
     holds: compiler.holds(conditions),
     rows: compiler.rows(rows),
     then,
@@ -266,10 +267,11 @@ export function compileBlock(
       const groups: Record<string, string | undefined> = { ...opening.groups };
       return {
         line(text) {
-          for (const { pattern, holds, rows, then } of readers) {
+          for (const { pattern, names, holds, rows, then } of readers) {
             const match = pattern.exec(text);
             if (match === null) continue;
-            Object.assign(groups, match.groups);
+            // Copying an object of groups takes longer than the match.
+            for (const name of names) groups[name] = match.groups![name];
             if (!holds(groups)) continue;
             for (const row of rows) row(groups, emit);
             return then;
@@ -279,6 +281,10 @@ export function compileBlock(
       };
     },
   };
+}
+
+function groupNames({ source }: RegExp): string[] {
+  return [...new Set([...source.matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group!))];
 }
 
 function patternOf(text: string, { parts }: Pick<FormatFile, 'parts'>, flags: string): RegExp {
