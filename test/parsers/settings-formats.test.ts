@@ -13,6 +13,13 @@ describe('YAML by lines', () => {
     return rows;
   }
 
+  it('reads arguments of a root that is a class as any list', () => {
+    expect(read(['_target_: a.B', '_args_:', '- 1', '- x'])).toEqual([
+      ['_target_', 'a.B'],
+      ['_args_', '[1,"x"]'],
+    ]);
+  });
+
   it('reads nested sections, lists of sections, folded and flow values', () => {
     expect(
       read([

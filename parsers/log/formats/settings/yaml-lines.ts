@@ -67,8 +67,8 @@ export class YamlLines {
 
   private flushItems(): void {
     if (this.items === null) return;
-    const frame = this.frames.at(-1);
-    if (frame !== undefined && frame.key === '_args_') this.frames.at(-2)!.args = this.items;
+    const [parent, frame] = [this.frames.at(-2), this.frames.at(-1)];
+    if (frame?.key === '_args_' && parent !== undefined) parent.args = this.items;
     else if (frame !== undefined)
       this.emit(this.path(), literalText(readLiteral(`[${this.items.map(quoteItem).join(', ')}]`)));
     this.items = null;
