@@ -12,7 +12,7 @@ async function withStore(work: (store: Store) => Promise<void>): Promise<void> {
 
 it('what an earlier answer was computed from is asked again after a change, in the same store', () =>
   withStore(async (store) => {
-    const incident = async () => (await store.all('incident.list', { run_id: 1 })).length;
+    const incident = async () => (await store.all('log.incidents', { run_id: 1 })).length;
     const runs = async () => (await store.all('store.runs', { run_id: null })).map(({ incidents }) => incidents);
     const now = new Date(0);
     await store.insertRows('run', [{ run_id: 1, name: 'r', root_path: '/r', created_at: now, touched_at: now }]);

@@ -11,11 +11,6 @@ import { attributeDevice } from './attribute-device.js';
 import { readRunFigures } from './blocks/run-figures.js';
 import { appendBlockLabels, labelRows } from './label-rows.js';
 
-/** Runs with a device whose labels are missing or of other rules. */
-export async function unlabelledRuns(store: Store): Promise<number[]> {
-  return (await store.all('attribution.unlabelled', { rules: RULES_VERSION })).map((row) => row.run_id);
-}
-
 /** What an ingest has seen of the blocks it wrote, so that it is not read back. */
 export interface SeenBlocks {
   /** By the built-in rules. */
