@@ -9,7 +9,7 @@ import type { SqlLibraryResult } from '../model/results/common.js';
 import { libraryObjectsOf } from './compose-sql.js';
 import { loadLibrary } from './load-queries.js';
 import { blankText, type QueryFile } from './query-file.js';
-import { schemaTables } from './schema.js';
+import { quotedText, schemaTables } from './schema.js';
 
 const TABLE = 'mbforensics_library';
 
@@ -34,8 +34,12 @@ export async function installLibrary(connection: DuckDBConnection): Promise<void
   if (installed.length >= objects.length && installed.every((one) => one.hash === hash)) return;
   await connection.run('BEGIN TRANSACTION');
   try {
-    for (const { kind, name } of installed.reverse())
-      await connection.run(`DROP ${kind === 'macro' ? 'MACRO TABLE' : kind.toUpperCase()} IF EXISTS ${quoted(name)}`);
+    // The list may be a stranger's: neither its words nor the tables of the schema that it names are dropped.
+    const kept = new Set(schemaTables().map((table) => table.name));
+    for (const { kind, name } of installed.reverse()) {
+      const dropped = kind === 'macro' ? 'MACRO TABLE' : kind === 'table' ? 'TABLE' : 'VIEW';
+      if (!kept.has(name.toLowerCase())) await connection.run(`DROP ${dropped} IF EXISTS ${quoted(name)}`);
+    }
     await connection.run(`DELETE FROM ${TABLE}`);
     // Tables of the library are empty now: every run is to be derived again.
     await connection.run('UPDATE judged_run SET rules = 0');
@@ -89,12 +93,11 @@ function definitionsOf(object: QueryFile): string[] {
   const definition = definitionOf(object, '');
   if (object.kind !== 'table') return [definition];
   const name = nameOf(object);
-  const text = (words: string): string => `'${words.replaceAll("'", "''")}'`;
   return [
     temporaryTable(object).replace('OR REPLACE TEMP ', ''),
-    `COMMENT ON TABLE ${name} IS ${text(object.title)}`,
+    `COMMENT ON TABLE ${name} IS ${quotedText(object.title)}`,
     ...object.columns.flatMap((column) =>
-      column.text === '' ? [] : [`COMMENT ON COLUMN ${name}.${column.name} IS ${text(column.text)}`],
+      column.text === '' ? [] : [`COMMENT ON COLUMN ${name}.${column.name} IS ${quotedText(column.text)}`],
     ),
     definition,
   ];

@@ -46,8 +46,8 @@ export async function readSchemaState(connection: DuckDBConnection): Promise<Sch
 /** Makes the tables in an empty database, in one transaction. */
 export async function makeTables(connection: DuckDBConnection): Promise<void> {
   const comments = schemaTables().flatMap(({ name, title, columns }) => [
-    `COMMENT ON TABLE ${name} IS ${quoted(title)}`,
-    ...columns.map((column) => `COMMENT ON COLUMN ${name}.${column.name} IS ${quoted(column.text)}`),
+    `COMMENT ON TABLE ${name} IS ${quotedText(title)}`,
+    ...columns.map((column) => `COMMENT ON COLUMN ${name}.${column.name} IS ${quotedText(column.text)}`),
   ]);
   const version = `INSERT INTO ${VERSION_TABLE} VALUES (${SCHEMA_VERSION})`;
   await connection.run(['BEGIN', schemaSql(), version, ...comments, 'COMMIT'].join(';\n'));
@@ -77,4 +77,5 @@ export function schemaTables(): (Pick<QueryFile, 'name' | 'title'> & Pick<QueryF
   );
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+/** As a literal of SQL. */
+export const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -196,6 +196,22 @@ describe('what a stranger has put into a store', () => {
     expect(cli.expect(5, ['sql', 'FROM run_summary', '--db', file]).stderr).toContain('table run_summary');
   });
 
+  it('as a list of objects drops no table of the schema, and runs nothing', async () => {
+    const listed = [
+      ['table', 'source'],
+      ['TABLE run; DROP TABLE run; --', 'x'],
+      ['view', 'run_summary"; DROP TABLE run; --'],
+    ];
+    const file = await forge(
+      'list',
+      ...listed.map(([kind, name]) => `INSERT INTO mbforensics_library VALUES ('other', '${kind}', '${name}', '')`),
+      OTHER_BUILD,
+    );
+    expect(sqlOf('SELECT name, count(*) AS files FROM run JOIN source USING (run_id) GROUP BY name', file)).toEqual([
+      { name: FRAGMENTATION, files: 7 },
+    ]);
+  });
+
   it('as rows of another build is derived again, in the file', async () => {
     const file = await forge(
       'rows',
