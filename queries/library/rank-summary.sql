@@ -4,7 +4,7 @@
 -- @col    run                 VARCHAR  name of the run
 -- @col    run_id              INTEGER  the run
 -- @col    rank                INTEGER?  global rank
--- @col    snapshots           BIGINT  so many snapshots
+-- @col    snapshots           BIGINT  number of snapshots
 -- @col    peak_active_bytes   BIGINT?   of the snapshots: actual sizes, pending frees included
 -- @col    peak_reserved_bytes BIGINT?  reserved at most, by the snapshots
 -- @col    dumped_active_bytes BIGINT?   the most at a dump

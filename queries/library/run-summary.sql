@@ -6,7 +6,7 @@
 -- @col    label               VARCHAR?  as given to ingest
 -- @col    commit_sha          VARCHAR?  the commit, as given to ingest
 -- @col    ranks               BIGINT    ranks that a snapshot or a log names
--- @col    snapshots           BIGINT  so many snapshots
+-- @col    snapshots           BIGINT  number of snapshots
 -- @col    iterations          BIGINT    different iterations that the logs print
 -- @col    last_iteration      BIGINT?  last iteration printed
 -- @col    peak_active_bytes   BIGINT?   the largest of the snapshots
