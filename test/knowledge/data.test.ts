@@ -1,4 +1,5 @@
 /** The data files have the shape that their loaders promise, and every id that one of them cites exists. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { lintRules } from '../../src/derive/lint/rules.js';
 import { FRAMEWORKS } from '../../src/derive/settings/facts.js';
@@ -12,6 +13,7 @@ import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
+import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
 import { SITE_WORDS } from '../../src/report/verdict/words.js';
@@ -68,6 +70,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       },
     ],
   },
+  'thresholds/thresholds': { '*': { '*': { value: 'number', unit: 'string', reason: 'string', source: 'string' } } },
   disagreements: [{ id: /D\d+/, topic: 'string', a: 'string', b: 'string', resolution: 'string', concerns: LIST }],
   ...Object.fromEntries(KNOB_GROUPS.map(({ id }) => [`knobs/${id}`, KNOB])),
   measured: {
@@ -241,6 +244,17 @@ it('every fix and non-fix of fixes.yaml has code', () => {
   expect(FIXES.map(({ order }) => order)).toEqual(FIXES.map(({ order }) => order).sort((a, b) => a - b));
   expect(Object.keys(NON_FIX_REASONS)).toEqual(idsOf(data.non_fixes));
   expect(idsOf(data.fixes)).toEqual(expect.arrayContaining(Object.keys(data.proposals)));
+});
+
+it('every threshold is asked for by one file of code, and is there', () => {
+  const src = new URL('../../src/', import.meta.url);
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+  const asked = files.flatMap((name) =>
+    [...readFileSync(new URL(name, src), 'utf8').matchAll(/threshold\('([^']+)'\)/g)].map(([, asked]) => asked!),
+  );
+  const { nccl_setting: _, ...groups } = THRESHOLDS;
+  const known = Object.entries(groups).flatMap(([group, rows]) => Object.keys(rows).map((name) => `${group}.${name}`));
+  expect(asked.sort()).toEqual(known.sort());
 });
 
 describe('ids', () => {

@@ -3,6 +3,7 @@
  * figures are those of `log`, and of the library's `memory_of_ranks` and `steady_steps`.
  */
 
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf, minOf } from '../../model/lists.js';
 import type { MemoryMetricResult, MemoryRank } from '../../model/results/log.js';
 import type { LaunchOoms, RunGrowth, RunPeak, RunState, RunStateName, RunStep } from '../../model/run-state.js';
@@ -108,12 +109,10 @@ async function stepOf(store: Store, runId: number, worldSize: number | null): Pr
 
 /** Live memory first: the reserve follows it. A figure that is a largest value rises in any run, at first. */
 const GROWING = ['allocated', 'active', 'reserved', 'max_allocated', 'max_reserved'] as const;
-/** A largest value that rose less often rose by chance. */
-const LEAST_RISES = 3;
+const LEAST_RISES = threshold('run_state.least_rises');
 /** Iterations that are named. */
 const MOST_RISES = 3;
-/** Rises that together are less than so much of the figure are not worth a line. */
-const LEAST_GROWN_SHARE = 0.001;
+const LEAST_GROWN_SHARE = threshold('run_state.least_grown_share');
 
 interface Launch {
   readonly runId: number;

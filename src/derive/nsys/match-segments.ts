@@ -3,6 +3,7 @@
  * than once.
  */
 
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
 import { median } from '../../model/median.js';
 import type { NsysAlignment } from '../../model/results/nsys.js';
@@ -38,17 +39,11 @@ export interface SegmentMatch {
   readonly isOfAnother: boolean;
 }
 
-/** Fewer pairs do not determine the difference of the clocks. */
-const LEAST_PAIRS = 3;
-/**
- * Two clocks of one host that no pairs align: the precision of each clock, and that of a dump that converts a counter.
- */
-const NOMINAL_TOLERANCE_US = 1_000_000;
-const LEAST_TOLERANCE_US = 20_000;
-/** The largest difference between two records of one call, once the clocks are aligned. */
-const SIZE_TOLERANCE_US = 2_000;
-/** More than the clocks of one host ever differ, and less than a launch takes to fail and to be started again. */
-const MOST_SKEW_US = 60_000_000;
+const LEAST_PAIRS = threshold('nsys.least_pairs');
+const NOMINAL_TOLERANCE_US = threshold('nsys.nominal_tolerance_us');
+const LEAST_TOLERANCE_US = threshold('nsys.least_tolerance_us');
+const SIZE_TOLERANCE_US = threshold('nsys.size_tolerance_us');
+const MOST_SKEW_US = threshold('nsys.most_skew_us');
 
 /**
  * `isClaimed`: other evidence shows the owner of an allocation, so that its size alone does not make it PyTorch's.

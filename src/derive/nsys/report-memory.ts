@@ -1,6 +1,7 @@
 /**
  * The driver's memory in one export: failed calls, and the accounts of its processes. All that a diagnosis needs of it.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type {
   NsysDriverAccount,
   NsysFailedCall,
@@ -16,11 +17,8 @@ import { driverAccounts } from './driver-account.js';
 import { readDriverAllocations } from './driver-allocation.js';
 import { steadyWindow } from './step-windows.js';
 
-/**
- * Frees of one thread with a longer gap are two bursts; a flush of the cache makes them as fast as the device allows.
- */
-const STORM_GAP_NS = 5_000_000;
-const LEAST_STORM_CALLS = 8;
+const STORM_GAP_NS = threshold('nsys.storm_gap_ns');
+const LEAST_STORM_CALLS = threshold('nsys.least_storm_calls');
 
 export type ReportRow = QueryRow<'nsys.reports'>;
 export type ReportCounts = QueryRow<'nsys.counts'>;

@@ -1,12 +1,11 @@
 /** Aligns the printed wall clock of a host with UTC. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { ClockShift } from '../../model/results/outside.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 
 const MINUTE_US = 60_000_000;
-/** Zones differ from UTC by whole quarters of an hour. */
-const QUARTER_US = 15 * MINUTE_US;
-/** The largest difference after whole quarters: clocks of one cluster agree, but a line is printed after its step. */
-const MOST_RESIDUE_US = 3 * MINUTE_US;
+const QUARTER_US = threshold('outside.zone_step_us');
+const MOST_RESIDUE_US = threshold('outside.most_residue_us');
 
 export interface ShiftQuestion {
   readonly pairs: readonly QueryRow<'outside.clock_pairs'>[];

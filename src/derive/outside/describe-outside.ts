@@ -2,6 +2,7 @@
  * `mbforensics log outside`: what a device holds according to the driver, less what PyTorch reports it holds, over time
  * and by process.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf, pushAll } from '../../model/lists.js';
 import { pick } from '../../model/pick.js';
 import type {
@@ -19,14 +20,10 @@ import { clockShift } from './clock-shift.js';
 import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
 import { outsideStatistics, thinned } from './statistics.js';
 
-/** Printed clocks have whole seconds, so that a sample of the same second counts, whatever the interval. */
-const LEAST_REACH_US = 1_500_000;
-/** The largest time difference of a single sample, which does not have an interval. */
-const LONE_REACH_US = 30_000_000;
-/** A sample with a larger difference does not describe a moment, even if samples are rare. */
-const MOST_REACH_US = 300_000_000;
-/** A counter and a monitor differ by the driver's rounding. */
-const MISSED_LEAST_BYTES = 256 * 1024 ** 2;
+const LEAST_REACH_US = threshold('outside.least_reach_us');
+const LONE_REACH_US = threshold('outside.lone_reach_us');
+const MOST_REACH_US = threshold('outside.most_reach_us');
+const MISSED_LEAST_BYTES = threshold('outside.missed_least_bytes');
 
 export interface OutsideQuestion {
   readonly rank?: number | undefined;

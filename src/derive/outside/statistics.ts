@@ -1,8 +1,8 @@
 /** Figures of memory outside PyTorch over moments. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { OutsidePoint, OutsideStatistics } from '../../model/results/outside.js';
 
-/** A line through two points always fits exactly. */
-const LEAST_FOR_SLOPE = 3;
+const LEAST_FOR_SLOPE = threshold('outside.least_for_slope');
 /** Most points of one device in a result: more than any screen is wide. */
 const MOST_POINTS = 400;
 

@@ -1,4 +1,5 @@
 /** Memory lines by rank: last and largest figures, growth, and what in them is worth a word. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
 import { DOUBTFUL } from '../../model/log-rows.js';
@@ -19,16 +20,12 @@ import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { RankLayout } from './rank-layout.js';
 
-/** Below three samples after the first, a slope is meaningless. */
-const GROWTH_SAMPLES = 3;
-/** Growth worth a word: a straight line, and in a thousand iterations a hundredth of what is held. */
-const GROWTH_R2 = 0.8;
-const GROWTH_SHARE_PER_ITERATION = 1e-5;
-/** Unusable remainders of split blocks worth a word, as a share of the reserve. */
-const INACTIVE_SHARE = 0.1;
-/** Reserved bytes far above what was ever allocated. */
-const RESERVED_SHARE = 1.25;
-const IMBALANCE_SHARE = 1.25;
+const GROWTH_SAMPLES = threshold('memory_lines.growth_samples');
+const GROWTH_R2 = threshold('memory_lines.growth_r2');
+const GROWTH_SHARE_PER_ITERATION = threshold('memory_lines.growth_share_per_iteration');
+const INACTIVE_SHARE = threshold('memory_lines.inactive_share');
+const RESERVED_SHARE = threshold('memory_lines.reserved_factor');
+const IMBALANCE_SHARE = threshold('memory_lines.imbalance_factor');
 
 function metricOf(row: QueryRow<'log.memory_ranks'>): MemoryMetricResult {
   const grows = row.growth_samples >= GROWTH_SAMPLES && row.growth_bytes !== null && Number.isFinite(row.growth_bytes);

@@ -1,10 +1,10 @@
 /** How fast a run was, in the words of its trainer; and the step time that follows where none is printed. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { DerivedStep, LogRate } from '../../model/results/log.js';
 import type { Store } from '../../store/store.js';
 import type { EffectiveConfig } from './config.js';
 
-/** Fewer pairs of lines give no typical interval. */
-const LEAST_INTERVALS = 3;
+const LEAST_INTERVALS = threshold('pace.least_intervals');
 
 export async function readRates(store: Store, runId: number): Promise<LogRate[]> {
   const rows = await store.all('log.rates', { run_id: runId });

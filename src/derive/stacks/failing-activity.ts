@@ -1,10 +1,12 @@
 /** What the stack, or the traceback, of a failure was doing: `src/knowledge/activities.yaml`. */
+
 import { classifyFrames } from '../../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../../attribution/built-in-rules.js';
 import type { Frame } from '../../attribution/frames/call-site.js';
 import { labelOf } from '../../attribution/match/classify-stack.js';
 import { compilePatterns, type FrameTest, namedFrame } from '../../attribution/match/frame-pattern.js';
 import { type ActivityData, activityData } from '../../knowledge/activities.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { activityOf, type WeightsActivity } from './activity.js';
 
 /** Innermost first; `source`: the line of code, where a traceback prints it. */
@@ -74,8 +76,7 @@ export function failingActivity(frames: readonly CodeFrame[]): string | null {
   return null;
 }
 
-/** A request of this share of the device, or of what is idle in the cache, is one tensor to look at. */
-export const LARGE_SHARE = 1 / 3;
+export const LARGE_SHARE = threshold('failing_site.large_share');
 
 const MAKES_WEIGHTS: ReadonlySet<string> = new Set<WeightsActivity>(['model_construction', 'weight_loading']);
 

@@ -2,6 +2,7 @@
  * What belongs to the answer of a cause's test: its evidence, the steps to take, and what a reader needs besides the
  * numbers it was decided by. The answers are rows of the library's `cause_…` views.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf, minOf, sumOf } from '../../model/lists.js';
 import type { Place } from '../../model/place.js';
 import { type Figures, type Item, known, named, statement } from '../../model/statement.js';
@@ -152,8 +153,7 @@ const profiled =
   };
 
 const MOST_NAMED = 3;
-/** Of the device: with so much live, what else is on it is hardly all that is to be gained. */
-const LIVE_SHARE = 0.9;
+const LIVE_SHARE = threshold('answers.live_share');
 
 const EXTERNAL_PRESSURE: Readonly<Record<string, Describe>> = {
   owner_unknown: outside(({ allocated_bytes: live, total }) => ({

@@ -1,9 +1,10 @@
 /** Where a request failed, what was being done there, and what its size means. */
+
 import { callSite } from '../../attribution/frames/call-site.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { Place } from '../../model/place.js';
 import { known, named } from '../../model/statement.js';
 import type { FailingFrame } from '../../model/tables.js';
-import { GIB } from '../../model/units.js';
 import { isSharded } from '../settings/sharded.js';
 import { asNumber } from '../settings/values.js';
 import type { View } from '../settings/view.js';
@@ -59,11 +60,9 @@ export function failingSite(all: readonly CodeFrame[], place: Place, text = ''):
   };
 }
 
-/** Of all that is live: smaller requests match it by accident. */
-const LEAST_COPY_BYTES = GIB;
-const COPY_DOUBT = 0.03;
-/** Of ranks that hold the same. */
-const RANK_DOUBT = 0.01;
+const LEAST_COPY_BYTES = threshold('failing_site.least_copy_bytes');
+const COPY_DOUBT = threshold('failing_site.copy_doubt');
+const RANK_DOUBT = threshold('failing_site.rank_doubt');
 
 interface Neighbour {
   readonly facts: Pick<OomFacts, 'rank' | 'device' | 'allocated_bytes'>;
@@ -147,10 +146,9 @@ function equalRanks(live: number, activity: string, { failures, view }: SizeCont
 }
 
 const ELEMENT_BYTES = [4, 2] as const;
-/** Tokens as the settings have them may be padded. */
-const TOKEN_DOUBT = 0.01;
-const LEAST_VOCABULARY = 10_000;
-const MOST_VOCABULARY = 400_000;
+const TOKEN_DOUBT = threshold('failing_site.token_doubt');
+const LEAST_VOCABULARY = threshold('failing_site.least_vocabulary');
+const MOST_VOCABULARY = threshold('failing_site.most_vocabulary');
 
 /** Logits are tokens × vocabulary × bytes: with one of the two known, the other follows. */
 function shapeOfLogits(bytes: number, view: View): Size | null {

@@ -4,11 +4,11 @@
  */
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
+import { THRESHOLDS } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
 import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
 import { known, named, statement } from '../../model/statement.js';
-import { MIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type DriverMemory, driverMemoryOf, readDriverMemory } from '../nsys/run-memory.js';
@@ -155,27 +155,14 @@ function activityAt(
   return { activity, source: { path: incident.file, line: incident.line } };
 }
 
-/**
- * NCCL by itself makes at most 32 channels, on NVLink systems mostly 16 to 24; a minimum this large is paid in full.
- */
-const GREEDY_NCCL_CHANNELS = 16;
-/** NCCL's default buffer per channel and direction is 4 MiB; a larger one was set explicitly. */
-const DEFAULT_NCCL_BUFFER_BYTES = 4 * MIB;
-
-/** Settings that make NCCL hold more than it would by itself. */
-const GREEDY: Readonly<Record<string, (value: string) => boolean>> = {
-  NCCL_MIN_NCHANNELS: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
-  NCCL_MIN_CTAS: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
-  NCCL_BUFFSIZE: (value) => Number(value) > DEFAULT_NCCL_BUFFER_BYTES,
-  NCCL_NVLS_ENABLE: (value) => Number(value) >= 1,
-  NCCL_NCHANNELS_PER_NET_PEER: (value) => Number(value) >= GREEDY_NCCL_CHANNELS,
-};
+/** Settings that make NCCL hold more than it would by itself, from these values on. */
+const GREEDY = THRESHOLDS['nccl_setting']!;
 
 function ncclSettings(env: readonly EnvRow[], rank: number | null): OomFacts['nccl'][number][] {
   return env
     .filter(({ key, value, ranks }) => {
       const ofRank = ranks.length === 0 || rank === null || ranks.includes(rank);
-      return ofRank && value !== null && GREEDY[key]?.(value) === true;
+      return ofRank && value !== null && Number(value) >= (GREEDY[key]?.value ?? Infinity);
     })
     .map(({ key, value, origin, file, line }) => ({
       ...statement('nccl_setting', { names: named({ variable: key, value, origin }) }),

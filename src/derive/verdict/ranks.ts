@@ -2,6 +2,7 @@
  * Comparison of the ranks of a run: how far their peaks differ, whether only one of them is fragmented, and whether the
  * same code pins all.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { FirstFailureResult } from '../../model/first-failure.js';
 import type {
@@ -22,9 +23,8 @@ import type { MemoryRow } from './memory-lines.js';
 /** Sites of one rank that are searched for on the others, and sites reported. */
 const SITES_PER_RANK = 5;
 const MOST_SITES = 8;
-/** Only the failed rank is fragmented: this many times what any other has, and this share of its reserve. */
-const ALONE_FACTOR = 2;
-const ALONE_SHARE = 0.02;
+const ALONE_FACTOR = threshold('ranks.alone_factor');
+const ALONE_SHARE = threshold('ranks.alone_share');
 
 interface RankInput {
   readonly traced: readonly TracedOom[];

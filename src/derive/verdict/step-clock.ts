@@ -1,6 +1,7 @@
 /**
  * Where steps ended before an OOM, by entries: from annotations, or from the stacks of the optimizer's own allocations.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf } from '../../model/lists.js';
 import type { Store } from '../../store/store.js';
 import { readSteps } from '../trace/steps.js';
@@ -19,11 +20,7 @@ export interface StepClock {
   readonly by: string;
 }
 
-/**
- * Two ends closer together than this part of a long gap count as one: norms, then the step itself, then the next of a
- * chain of optimizers. The same part as for annotations of optimizer steps.
- */
-const SAME_STEP_PART = 20;
+const SAME_STEP_PART = threshold('step_clock.same_step_part');
 
 /** Null where nothing marks steps. `startsEmpty`: the trace misses nothing before it. */
 export async function readStepClock(

@@ -1,4 +1,5 @@
 /** Whether the step fits after a change. Only then a fix is `enough`. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { EstimatedChange } from './estimate-change.js';
 import { figure, neededBytes, type Situation, shortfallOf, wholeStepOf } from './situation.js';
 
@@ -26,8 +27,7 @@ const NOT_MODELLED: ReadonlySet<string> = new Set([
   'less_rounding',
   'split_tensor',
 ]);
-/** Of the projected peak: steps of one run differ by less, unless they are unlike. */
-const PROJECTION_DOUBT = 0.02;
+const PROJECTION_DOUBT = threshold('advice.projection_doubt');
 
 /** `estimatedBytes`: the upper bound of the estimate on the stage that failed; null without an estimate. */
 export function stepFigures(situation: Situation, estimatedBytes: number | null): StepFigures {

@@ -3,6 +3,7 @@
 import { compareCommits } from '../../git/compare-commits.js';
 import type { Repository } from '../../git/repository.js';
 import { resolveRevision } from '../../git/resolve-revision.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { DiffComponent } from '../../model/diff-parts.js';
 import { MbfError } from '../../model/errors.js';
 import type { CommitComparison } from '../../model/git.js';
@@ -56,8 +57,7 @@ export function grownBetween(golden: Measurement, current: Measurement): Grown {
   };
 }
 
-/** A smaller score is a mere difference. */
-const LEAST_SCORE = 0.1;
+const LEAST_SCORE = threshold('suspects.least_score');
 
 /** All of the live memory of a run; of presets by their upstream names. */
 const LIVE = /^peak_(?:allocated|active)|mem.*alloc/;

@@ -3,6 +3,7 @@
  * them.
  */
 
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf } from '../../model/lists.js';
 import type { Disturbance, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
 import type { LogIncident } from '../../model/results/log.js';
@@ -17,14 +18,10 @@ interface Figure {
   readonly line: number;
 }
 
-/** Slowest and fastest rank of a job that is in step differ by a few per cent. */
-const STRAGGLER_RATIO = 1.08;
-/** A clock so far below the fastest rank's. */
-const CLOCK_RATIO = 0.9;
-/** NVRx takes a score below 0.7 for a straggler. Upstream: nvidia_resiliency_ext `straggler/reporting.py`. */
-const LOW_SCORE = 0.7;
-/** Spread of the steps within one run, as a share of their median, beyond which a run was disturbed. */
-const UNEVEN = 0.1;
+const STRAGGLER_RATIO = threshold('disturbances.straggler_factor');
+const CLOCK_RATIO = threshold('disturbances.clock_share');
+const LOW_SCORE = threshold('disturbances.low_score');
+const UNEVEN = threshold('disturbances.uneven_share');
 
 export function findDisturbances(
   values: readonly Figure[],

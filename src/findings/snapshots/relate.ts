@@ -1,4 +1,5 @@
 /** Relation of the trace of one dump to that of the dump before it on the same rank and device. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import type { SeriesSnapshot } from '../../model/results/snapshot-series.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -9,11 +10,7 @@ export type Relation = Pick<SeriesSnapshot, 'shared_entries' | 'new_entries' | '
   readonly relation: NonNullable<SeriesSnapshot['relation']>;
 };
 
-/**
- * Far more than two conversions of one clock differ, and less than an iteration takes, whose entries repeat those of
- * the one before.
- */
-const TOLERANCE_US = 10_000;
+const TOLERANCE_US = threshold('snapshots.clock_tolerance_us');
 /** An address that is taken and given back all the time has many entries within the tolerance. */
 const CANDIDATES = 32;
 

@@ -1,12 +1,10 @@
 /** Whether memory grows from dump to dump. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf } from '../../model/lists.js';
 import type { SeriesTrend } from '../../model/results/snapshot-series.js';
-import { MIB } from '../../model/units.js';
 
-/** The caching of a data loader or a logger moves as much from dump to dump. */
-const LEAST_TOLERANCE_BYTES = MIB;
-/** A thousandth of 40 GiB is 41 MiB: what a leak of a training run adds in a few steps is more. */
-const TOLERANCE_SHARE = 0.001;
+const LEAST_TOLERANCE_BYTES = threshold('snapshots.trend_tolerance_bytes');
+const TOLERANCE_SHARE = threshold('snapshots.trend_tolerance_share');
 
 export function trendTolerance(bytes: readonly number[]): number {
   return Math.max(LEAST_TOLERANCE_BYTES, Math.floor(TOLERANCE_SHARE * Math.max(0, maxOf(bytes))));

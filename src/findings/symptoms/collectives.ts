@@ -3,6 +3,7 @@
 import type { Looked } from '../../derive/settings/facts.js';
 import { asNumber, isOn } from '../../derive/settings/values.js';
 import { compareVersions } from '../../derive/settings/versions.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf } from '../../model/lists.js';
 import { formatCount } from '../../model/units.js';
 import { speedAgainst } from './baseline.js';
@@ -12,16 +13,12 @@ import { CAPTURE } from './speed.js';
 import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factsText, factText, list, percent, placeOfFacts, share } from './words.js';
 
-/** From so many replicas on, scale is the cause; from so many on, one ring is a long one. */
-const AT_SCALE = 16;
-const LONG_RING = 128;
-/** Exposed communication of data parallelism, as a share of a step. */
-const SLOW_SHARE = 0.1;
-/** A collective is latency below the first and bandwidth above the second. */
-const SMALL_NS = 100_000;
-const LARGE_NS = 1_000_000;
-/** Megatron-Core's own bucket has at least so many elements. */
-const BUCKET_ELEMENTS = 40_000_000;
+const AT_SCALE = threshold('symptoms_collectives.at_scale');
+const LONG_RING = threshold('symptoms_collectives.long_ring');
+const SLOW_SHARE = threshold('symptoms_collectives.slow_share');
+const SMALL_NS = threshold('symptoms_collectives.small_ns');
+const LARGE_NS = threshold('symptoms_collectives.large_ns');
+const BUCKET_ELEMENTS = threshold('symptoms_collectives.bucket_elements');
 
 interface SlowReduction {
   readonly text: string;
@@ -95,11 +92,9 @@ function whySlow(evidence: SymptomEvidence, dp: number, medianNs: number | null)
 
 // ---- S27 -----------------------------------------------------------------------------------------
 
-/** Slower by more than the difference between runs of the same configuration. */
-const CP_SLOWER = 0.03;
-/** Sends of the ring that no computing overlaps. */
-const RING_EXPOSED = 0.05;
-const RING_HIDDEN = 0.02;
+const CP_SLOWER = threshold('symptoms_collectives.cp_slower');
+const RING_EXPOSED = threshold('symptoms_collectives.ring_exposed');
+const RING_HIDDEN = threshold('symptoms_collectives.ring_hidden');
 
 export const S27: Symptom = symptom('S27', (evidence) => {
   const cp = cpOf(evidence);
@@ -160,11 +155,9 @@ function chunksAreShort(
 
 // ---- S29 -----------------------------------------------------------------------------------------
 
-/** GPUs of a node where the number is unknown. */
-const USUAL_NODE = 8;
-/** Communication of all kinds without overlapping computing. */
-const SLOW_NETWORK = 0.1;
-const HIDDEN_NETWORK = 0.03;
+const USUAL_NODE = threshold('symptoms_collectives.usual_node');
+const SLOW_NETWORK = threshold('symptoms_collectives.slow_network');
+const HIDDEN_NETWORK = threshold('symptoms_collectives.hidden_network');
 
 export const S29: Symptom = symptom('S29', (evidence) => {
   const { view, world_size: world } = evidence;

@@ -1,4 +1,5 @@
 /** Host overhead and jitter: the device waits for work that has not been launched. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { MeasuredSteps } from '../../model/measurement.js';
 import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
@@ -6,18 +7,13 @@ import { bestTimeline, CAPTURE } from './speed.js';
 import { confirmed, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { milliseconds, percent } from './words.js';
 
-/** The device is idle for this share of its steps. */
-const IDLE = 0.25;
-/** Share of the idle time that waits for launches: at least so much, or less than so much. */
-const WAITS_FOR_LAUNCHES = 0.15;
-const HARDLY_WAITS = 0.05;
-/** `Very low`: trainings reach 30 to 55 % of the dense peak. */
-const LOW_SHARE = 0.12;
-/** Spread of the steps of one run, as a share of their median, and the number of steps needed to know it. */
-const JITTER = 0.1;
-const JITTER_STEPS = 8;
-/** Host work between launches takes milliseconds; steps of minutes vary for other reasons. */
-const LONGEST_STEP_MS = 10_000;
+const IDLE = threshold('symptoms_host.idle_share');
+const WAITS_FOR_LAUNCHES = threshold('symptoms_host.waits_for_launches');
+const HARDLY_WAITS = threshold('symptoms_host.hardly_waits');
+const LOW_SHARE = threshold('symptoms_host.low_peak_share');
+const JITTER = threshold('symptoms_host.jitter_share');
+const JITTER_STEPS = threshold('symptoms_host.jitter_steps');
+const LONGEST_STEP_MS = threshold('symptoms_host.longest_step_ms');
 
 /** Dense BF16 TFLOP/s as on the data sheets; the longer names first. */
 const PEAKS: readonly (readonly [RegExp, number])[] = [

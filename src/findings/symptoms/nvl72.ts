@@ -1,6 +1,7 @@
 /** Groups of ranks that cross the border of an NVL72 domain. */
 
 import { asNumber } from '../../derive/settings/values.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
 import type { RankPosition } from '../../model/results/log.js';
 import { formatCount } from '../../model/units.js';
@@ -9,13 +10,11 @@ import { CAPTURE } from './speed.js';
 import { confirmed, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { percent } from './words.js';
 
-/** GPUs that NVLink joins in one rack. */
-const DOMAIN = 72;
+const DOMAIN = threshold('symptoms_nvl72.domain');
 /** Systems whose racks are such domains. */
 const NVL72 = /gb[23]00|nvl72/i;
-/** Communication without overlapping computing, as a share of a step. */
-const SLOW = 0.1;
-const HIDDEN = 0.03;
+const SLOW = threshold('symptoms_nvl72.slow_share');
+const HIDDEN = threshold('symptoms_nvl72.hidden_share');
 
 type Axis = 'tp' | 'cp' | 'dp' | 'ep';
 /** Pipelines send little: their groups may cross. */

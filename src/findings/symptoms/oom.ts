@@ -2,6 +2,7 @@
 
 import { expandableConstraint } from '../../derive/lint/expandable-constraint.js';
 import { asList, asNumber, isOn } from '../../derive/settings/values.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { VerdictResult as Verdict } from '../../model/results/common.js';
 import type { EstimateStage } from '../../model/results/estimate.js';
 import { formatBytes } from '../../model/units.js';
@@ -131,11 +132,7 @@ function largestOf({ components }: EstimateStage): string {
     : `; largest component: ${most.name.replaceAll('_', ' ')}, ${formatBytes(Math.round(most.bytes))}`;
 }
 
-/**
- * Iterations that show that a run fits: the second one is the first with optimizer states and a full set of
- * activations.
- */
-const LEAST_ITERATIONS = 2;
+const LEAST_ITERATIONS = threshold('symptoms_oom.least_iterations');
 
 export const S3: Symptom = symptom('S3', (evidence) => {
   const { estimate } = evidence.estimate;
@@ -173,8 +170,7 @@ function estimateHolds(evidence: SymptomEvidence, stage: EstimateStage, device: 
 
 // ---- S7 ------------------------------------------------------------------------------------------
 
-/** A peak that moves by less counts as unchanged: identical runs differ by a part of that. */
-const PEAK_MOVED = 0.02;
+const PEAK_MOVED = threshold('symptoms_oom.peak_moved');
 
 const modulesOf = (text: string | null): readonly string[] => asList(text) ?? [];
 

@@ -3,6 +3,7 @@
 import type { Looked } from '../../derive/settings/facts.js';
 import { asNumber, isOn } from '../../derive/settings/values.js';
 import { constraintOf } from '../../knowledge/constraint-texts.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence, Timeline, Waits } from './evidence.js';
 import { dpOf, tpOf } from './sizes.js';
@@ -10,10 +11,8 @@ import { CAPTURE } from './speed.js';
 import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factsText, factText, list, milliseconds, percent, place, placeOfFacts, share } from './words.js';
 
-/** Fewer kernels do not make a pattern. */
-const LEAST_MET = 8;
-/** Of those that could have begun earlier. */
-const MOST_WAIT = 0.5;
+const LEAST_MET = threshold('symptoms_overlap.least_met');
+const MOST_WAIT = threshold('symptoms_overlap.most_wait');
 
 /** Kernels that waited, over all devices. */
 function sumWaits(timelines: readonly Timeline[], of: (timeline: Timeline) => Waits): Waits {
@@ -33,9 +32,8 @@ const pathsOf = (timelines: readonly Timeline[]): string => [...new Set(timeline
 
 // ---- S21 -----------------------------------------------------------------------------------------
 
-/** Collectives without overlapping computing: at least this share of them, and this share of the time. */
-const MOSTLY_EXPOSED = 0.5;
-const WORTH_A_WORD = 0.05;
+const MOSTLY_EXPOSED = threshold('symptoms_overlap.mostly_exposed');
+const WORTH_A_WORD = threshold('symptoms_overlap.worth_a_word');
 
 export const S21: Symptom = symptom('S21', (evidence) => {
   const { view } = evidence;

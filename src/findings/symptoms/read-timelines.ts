@@ -2,19 +2,15 @@
 
 import { demandStepRange, type SteadyWindow, steadyWindow, stepWindows } from '../../derive/nsys/step-windows.js';
 import type { RankLayout } from '../../derive/run/rank-layout.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { pushAll } from '../../model/lists.js';
 import type { NsysStepBasis, NsysStepCandidate } from '../../model/results/nsys.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import type { KernelKind, Timeline, Waits } from './evidence.js';
 
-/**
- * A kernel that begins so soon after another's end was waiting for it: the time a device needs to start a kernel, with
- * a margin.
- */
-const SLACK_NS = 20_000;
-/** Gaps between launches are microseconds; longer ones are input, checkpoints or other ranks. */
-const MOST_LAUNCH_GAP_NS = 1_000_000;
+const SLACK_NS = threshold('symptoms_timelines.slack_ns');
+const MOST_LAUNCH_GAP_NS = threshold('symptoms_timelines.most_launch_gap_ns');
 
 /** Transformer Engine, Apex and torch; names are short ones or complete ones. */
 const NORM = '(?i)layer_?norm|rms_?norm|\\bln_(fwd|bwd)';

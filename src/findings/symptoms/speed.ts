@@ -1,17 +1,16 @@
 /** Slower than before, or not as fast as expected, in comparison with an earlier run. */
+
 import { asList, asNumber, isOn } from '../../derive/settings/values.js';
 import type { View } from '../../derive/settings/view.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { type Pair, peaksAgainst, speedAgainst } from './baseline.js';
 import type { SymptomEvidence, Timeline } from './evidence.js';
 import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factText, list, percent } from './words.js';
 
-/** From the recompute guide. */
-const UTILIZATION_DROP = 0.15;
-/** Runs of the same configuration differ by less. */
-const SLOWER = 0.005;
-/** A peak that falls by less counts as unchanged. */
-const PEAK_FELL = 0.01;
+const UTILIZATION_DROP = threshold('symptoms_speed.utilization_drop');
+const SLOWER = threshold('symptoms_speed.slower');
+const PEAK_FELL = threshold('symptoms_speed.peak_fell');
 
 const has = (view: View, module: string): boolean => {
   const modules = view.setting('recompute_modules');
@@ -66,10 +65,8 @@ export const S10: Symptom = symptom('S10', (evidence) => {
     : { ...seen, ...refuted(`slower, but it does save: ${peaks.text}`) };
 });
 
-/** From the offloading guide. */
-const OFFLOAD_SLOWDOWN = 4;
-/** At four times the time, the optimizer takes three quarters of a step. */
-const OPTIMIZER_SHARE = 0.5;
+const OFFLOAD_SLOWDOWN = threshold('symptoms_speed.offload_slowdown');
+const OPTIMIZER_SHARE = threshold('symptoms_speed.optimizer_share');
 
 export const S16: Symptom = symptom('S16', (evidence) => {
   const { baseline, view } = evidence;
@@ -115,14 +112,11 @@ function offloadIsSlow(evidence: SymptomEvidence, pair: Pair, fraction: number |
 
 // ---- S20 -----------------------------------------------------------------------------------------
 
-/** The guides' lower bound of what FP8 gains. */
-const LEAST_GAIN = 1.2;
-/** Idle for at least this share of the time, or for less than this share. */
-const HOST_BOUND = 0.15;
-const NOT_HOST_BOUND = 0.05;
-/** FP8 makes matrix products up to twice as fast: of half the time 1.33, of a third 1.2. */
-const SMALL_GEMM_SHARE = 1 / 3;
-const LARGE_GEMM_SHARE = 0.5;
+const LEAST_GAIN = threshold('symptoms_speed.least_gain');
+const HOST_BOUND = threshold('symptoms_speed.host_bound');
+const NOT_HOST_BOUND = threshold('symptoms_speed.not_host_bound');
+const SMALL_GEMM_SHARE = threshold('symptoms_speed.small_gemm_share');
+const LARGE_GEMM_SHARE = threshold('symptoms_speed.large_gemm_share');
 
 const usesFp8 = (view: View): boolean | null => {
   const fp8 = view.setting('fp8');

@@ -1,6 +1,7 @@
 /** Comparison of the stages of a pipeline: the edge ones embed and project. */
 
 import { asNumber, isOn } from '../../derive/settings/values.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxOf } from '../../model/lists.js';
 import { formatBytes } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
@@ -8,10 +9,8 @@ import { ownSplits } from './sizes.js';
 import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
 import { factText, placeOfFacts } from './words.js';
 
-/** An edge stage that computes so much longer delays the others; one layer of a stage of ten is a tenth of it. */
-const EDGE_SLOWER = 0.05;
-/** The projection to the vocabulary in layers, from where it is worth moving a layer. */
-const HEAVY_VOCABULARY = 0.5;
+const EDGE_SLOWER = threshold('symptoms_stages.edge_slower');
+const HEAVY_VOCABULARY = threshold('symptoms_stages.heavy_vocabulary');
 
 /** Computing time of each stage: of Megatron's timers of every rank, else of exports. */
 function stageTimes(

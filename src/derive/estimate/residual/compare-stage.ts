@@ -1,5 +1,7 @@
 /** One device against one stage of the estimate. */
+
 import type { EstimateInputs } from '../../../estimate/inputs.js';
+import { threshold } from '../../../knowledge/thresholds/threshold.js';
 import type { Phase } from '../../../model/log-rows.js';
 import type { EstimateMoment, EstimateStage } from '../../../model/results/estimate.js';
 import type { ComponentResidual } from '../../../model/results/residual.js';
@@ -36,8 +38,7 @@ const MOMENT_OF_PHASE: Partial<Record<Phase, EstimateMoment>> = {
   param_gather: 'optimizer_step',
 };
 
-/** Buffers are padded, blocks rounded: a hundredth is not worth a word. */
-const SLACK = 0.01;
+const SLACK = threshold('estimate.slack');
 
 /** How far `bytes` are outside the bounds; 0 within. */
 export function outside(bytes: number, low: number, high: number): number {

@@ -1,7 +1,9 @@
 /**
  * What a residual means. Each reading is a fact of figures and configuration, in words; none decides why a run failed.
  */
+
 import type { EstimateInputs } from '../../../estimate/inputs.js';
+import { threshold } from '../../../knowledge/thresholds/threshold.js';
 import type { ComponentResidual } from '../../../model/results/residual.js';
 import { formatBytes } from '../../../model/units.js';
 import type { Component } from '../../../model/vocabulary.js';
@@ -22,11 +24,9 @@ export interface ReadingFacts {
 
 type Reading = (facts: ReadingFacts) => string | null;
 
-/** Sizes that follow from element counts agree so far; buffers are padded. */
-const TOLERANCE = 0.06;
+const TOLERANCE = threshold('estimate.size_tolerance');
 
-/** Where the estimate itself is in doubt by more, a multiple of it proves nothing. */
-const TIGHT = 0.25;
+const TIGHT = threshold('estimate.tight');
 
 function isTight({ estimated_bytes, low_bytes }: ReadingFacts['row']): boolean {
   return low_bytes >= (1 - TIGHT) * estimated_bytes;

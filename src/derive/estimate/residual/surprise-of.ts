@@ -1,14 +1,14 @@
 /** What contradicts theory most on one device; used to judge a failure. */
 
 import { builtInRules } from '../../../attribution/built-in-rules.js';
+import { threshold } from '../../../knowledge/thresholds/threshold.js';
 import { type Figures, named } from '../../../model/statement.js';
 import type { QueryRow } from '../../../store/query-catalog.js';
 import type { Store } from '../../../store/store.js';
 import { compareDevice } from './compare-device.js';
 import type { Theory } from './theory.js';
 
-/** Less is the scatter of any estimate. */
-const LEAST_SHARE = 0.05;
+const LEAST_SHARE = threshold('estimate.least_surprise_share');
 
 /**
  * With its meaning; null where the run is incomplete for an estimate, or where no deviation can be explained
