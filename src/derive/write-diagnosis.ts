@@ -123,6 +123,7 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
       caught_ooms: (await caughtInTrace(store, traced, ordered[0])) ?? caughtInLog(log, runState),
       ranks: await describeRanks(store, runId, {
         traced,
+        attempt: judgedLaunch,
         lines: lines.rows,
         layout,
         layoutOrigin,

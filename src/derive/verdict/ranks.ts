@@ -13,6 +13,7 @@ import type {
   RanksResult,
   StageSpread,
 } from '../../model/results/common.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { listSnapshots } from '../run/names/snapshots.js';
 import type { RankLayout } from '../run/rank-layout.js';
@@ -28,7 +29,8 @@ const ALONE_SHARE = threshold('ranks.alone_share');
 
 interface RankInput {
   readonly traced: readonly TracedOom[];
-  /** Memory figures of the newest launch. */
+  /** The judged launch, and its memory figures. */
+  readonly attempt: number;
   readonly lines: readonly MemoryRow[];
   readonly layout: RankLayout | null;
   readonly layoutOrigin: string | null;
@@ -40,81 +42,43 @@ interface RankInput {
  * Null where no rank is known by its number. Compares the states of at most {@link MOST_COMPARED_SNAPSHOTS} snapshots.
  */
 export async function describeRanks(store: Store, runId: number, input: RankInput): Promise<RanksResult | null> {
-  const peaks = new Map<number, Peaks>();
-  for (const row of input.lines) addLine(peaks, row);
-  const { states, leftOut } = await readSnapshots(store, runId, input.traced, peaks);
-  if (peaks.size === 0) return null;
+  const stages = await stagesOf(store, runId, input);
+  if (stages.length === 0) return null;
+  const { states, leftOut } = await readSnapshots(store, runId, input.traced);
   return {
     world_size: input.worldSize,
     layout_origin: input.layoutOrigin,
-    stages: stagesOf(peaks, input.layout),
+    stages,
     fragmentation: await fragmentationOf(store, states, input),
     pinning: await pinningOf(store, states),
     snapshots_left_out: leftOut,
   };
 }
 
-// ---- peaks ---------------------------------------------------------------------------------------
-
-interface Peaks {
-  allocated: number | null;
-  reserved: number | null;
+async function stagesOf(
+  store: Store,
+  runId: number,
+  { attempt, layout }: Pick<RankInput, 'attempt' | 'layout'>,
+): Promise<StageSpread[]> {
+  const { size: stages = null, stride = null } = layout?.axis('pp') ?? {};
+  const place = { world_size: layout?.worldSize ?? null, stride, stages };
+  const rows = await store.all('verdict.rank_stages', { run_id: runId, attempt, ...place });
+  return rows.map((row) => ({
+    pp: row.pp,
+    ranks: row.ranks,
+    peak_allocated_bytes: spreadOf(row, 'allocated'),
+    peak_reserved_bytes: spreadOf(row, 'reserved'),
+  }));
 }
 
-function raise(peaks: Map<number, Peaks>, rank: number, field: keyof Peaks, bytes: number): void {
-  let known = peaks.get(rank);
-  if (known === undefined) {
-    known = { allocated: null, reserved: null };
-    peaks.set(rank, known);
-  }
-  known[field] = Math.max(known[field] ?? 0, bytes);
-}
-
-const FIELD_OF_METRIC: Readonly<Record<string, keyof Peaks>> = {
-  max_allocated: 'allocated',
-  allocated: 'allocated',
-  max_reserved: 'reserved',
-  reserved: 'reserved',
-};
-
-function addLine(peaks: Map<number, Peaks>, { rank, metric, max_bytes }: MemoryRow): void {
-  const field = FIELD_OF_METRIC[metric];
-  if (field !== undefined && rank !== null && max_bytes !== null) raise(peaks, rank, field, max_bytes);
-}
-
-function stagesOf(peaks: ReadonlyMap<number, Peaks>, layout: RankLayout | null): StageSpread[] {
-  const stages = new Map<number | null, number[]>();
-  for (const rank of [...peaks.keys()].sort((a, b) => a - b)) {
-    const pp = layout?.position(rank)?.pp ?? null;
-    const ranks = stages.get(pp);
-    if (ranks === undefined) stages.set(pp, [rank]);
-    else ranks.push(rank);
-  }
-  const of = (ranks: readonly number[], field: keyof Peaks): RankSpread | null =>
-    spread(
-      ranks.flatMap((rank) => (peaks.get(rank)![field] === null ? [] : [{ rank, bytes: peaks.get(rank)![field]! }])),
-    );
-  return [...stages]
-    .sort(([a], [b]) => (a ?? -1) - (b ?? -1))
-    .map(([pp, ranks]) => ({
-      pp,
-      ranks,
-      peak_allocated_bytes: of(ranks, 'allocated'),
-      peak_reserved_bytes: of(ranks, 'reserved'),
-    }));
-}
-
-/** The median of an even number is the larger of the two in the middle: it is some rank's figure. */
-function spread(values: readonly { readonly rank: number; readonly bytes: number }[]): RankSpread | null {
-  if (values.length === 0) return null;
-  const sorted = [...values].sort((a, b) => a.bytes - b.bytes || b.rank - a.rank);
-  const most = sorted.at(-1)!;
+function spreadOf(row: QueryRow<'verdict.rank_stages'>, of: 'allocated' | 'reserved'): RankSpread | null {
+  if (row[`${of}_ranks`] === 0) return null;
   return {
-    ranks: sorted.length,
-    least: sorted[0]!.bytes,
-    median: sorted[Math.floor(sorted.length / 2)]!.bytes,
-    most: most.bytes,
-    most_rank: most.rank,
+    ranks: row[`${of}_ranks`],
+    least: row[`${of}_least`]!,
+    median: row[`${of}_median`]!,
+    most: row[`${of}_most`]!,
+    most_rank: row[`${of}_most_rank`]!,
   };
 }
 
@@ -129,12 +93,11 @@ interface RankState {
   readonly seq: number;
 }
 
-/** One state a rank: at its OOM, else at the peak of its last snapshot. Adds the peaks of the traces to `peaks`. */
+/** One state a rank: at its OOM, else at the peak of its last snapshot. */
 async function readSnapshots(
   store: Store,
   runId: number,
   traced: readonly TracedOom[],
-  peaks: Map<number, Peaks>,
 ): Promise<{ states: RankState[]; leftOut: number }> {
   const snapshots = await listSnapshots(store, { runId });
   const isFew = snapshots.length <= MOST_COMPARED_SNAPSHOTS;
@@ -152,14 +115,10 @@ async function readSnapshots(
     if (rank === null || device === undefined || (device.reserved_bytes === 0 && device.peak_active_bytes === null))
       continue;
     const place = { snapshotId: snapshot_id, device: device.device };
-    raise(peaks, rank, 'allocated', device.active_bytes);
-    raise(peaks, rank, 'reserved', device.reserved_bytes);
     if (device.peak_active_bytes === null || device.peak_reserved_bytes === null) {
       if (isFew && !states.has(rank)) states.set(rank, { rank, moment: 'dump', ...place, seq: BEFORE_TRACE });
       continue;
     }
-    raise(peaks, rank, 'allocated', device.peak_active_bytes);
-    raise(peaks, rank, 'reserved', device.peak_reserved_bytes);
     if (states.has(rank)) continue;
     if (states.size >= MOST_COMPARED_SNAPSHOTS) {
       leftOut += 1;
@@ -216,10 +175,17 @@ function compare(
   from: RankFragmentation['from'],
 ): RankFragmentation | null {
   const failed = gaps.find((one) => one.rank === failedRank);
-  const otherGaps = spread(
-    gaps.filter((one) => one.rank !== failedRank).map(({ rank, gap_bytes }) => ({ rank, bytes: gap_bytes })),
-  );
-  if (failed === undefined || otherGaps === null) return null;
+  const others = gaps.filter((one) => one.rank !== failedRank);
+  if (failed === undefined || others.length === 0) return null;
+  const sorted = others.sort((a, b) => a.gap_bytes - b.gap_bytes || b.rank - a.rank);
+  const [first, middle, last] = [sorted[0]!, sorted[Math.floor(sorted.length / 2)]!, sorted.at(-1)!];
+  const otherGaps: RankSpread = {
+    ranks: sorted.length,
+    least: first.gap_bytes,
+    median: middle.gap_bytes,
+    most: last.gap_bytes,
+    most_rank: last.rank,
+  };
   const failedGap = failed.gap_bytes;
   const isAlone = failedGap >= ALONE_FACTOR * otherGaps.most && failedGap >= ALONE_SHARE * failed.reserved_bytes;
   const only = isAlone ? true : otherGaps.median * ALONE_FACTOR >= failedGap ? false : null;
