@@ -6,6 +6,7 @@
 import { ChangeJudge, type Judgement } from '../../derive/lint/change.js';
 import { View } from '../../derive/settings/view.js';
 import { pasteLines } from '../../knowledge/spellings.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
 import type { AdviceChange, AdviceFix, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
@@ -184,8 +185,7 @@ function suits({ causes, answers, only, trainer }: FixSpec, situation: Situation
   return false;
 }
 
-/** Of the live memory, in percent: less than that is not worth a change. */
-const LEAST_REACH = 1;
+const LEAST_REACH = threshold('advice.least_reach');
 
 /** Where a snapshot shows the components: those that it makes smaller are live, or yet to come. */
 function acts({ acts_on: target }: FixSpec, context: FixContext): boolean {

@@ -61,8 +61,7 @@ const LEAST_SCORE = threshold('suspects.least_score');
 
 /** All of the live memory of a run; of presets by their upstream names. */
 const LIVE = /^peak_(?:allocated|active)|mem.*alloc/;
-/** Of snapshots, which `diff` compares without a check: as the rule `memory` of the view `check_rule`. */
-const TOLERANCE = 0.02;
+const TOLERANCE = threshold('suspects.grown_share');
 
 /** Of the newer run where it failed and the older one did not: a change of status is to be explained first. */
 function failureOf(

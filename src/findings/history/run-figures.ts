@@ -3,6 +3,7 @@
  */
 
 import { roleOf } from '../../derive/run/first-failure.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
@@ -30,8 +31,7 @@ type Run = QueryRow<'trend.runs'>;
 type Failure = QueryRow<'trend.failures'>;
 type Read = (run: Run, ending: HistoryEnding, failures: readonly Failure[]) => Figure;
 
-/** A failed run needs so many steps before its pace is reported: the first ones are slow. */
-const LEAST_STEPS_OF_DEAD = 5;
+const LEAST_STEPS_OF_DEAD = threshold('history.least_steps_of_dead');
 
 /** In the order of the first ingestion. */
 export async function readRunFigures(store: Store, metric: HistoryMetricName): Promise<RunFigure[]> {

@@ -1,6 +1,7 @@
 /** Two runs' exports, step against step: what a change of memory cost in time. */
 
 import { steadyWindow } from '../../derive/nsys/step-windows.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { LOST_EVENTS } from '../../model/nsys-rows.js';
 import type {
   NsysBudget,
@@ -21,8 +22,7 @@ export interface ComparedRun {
 }
 
 const MOST_KERNELS = 20;
-/** Fewer steps do not show a regular pattern. */
-const LEAST_STEPS = 3;
+const LEAST_STEPS = threshold('nsys.least_compared_steps');
 
 const FIGURES: readonly (readonly [NsysBudgetDelta['figure'], keyof NsysBudget])[] = [
   ['step', 'window_ns'],

@@ -1,5 +1,6 @@
 /** Why a run needs more than another: changed hunks and settings, the likeliest first. */
 
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { DiffComponent } from '../../model/diff-parts.js';
 import { type ChangedHunk, type CommitComparison, commitsTouching } from '../../model/git.js';
 import type { ChangedValue, Suspect } from '../../model/results/compare.js';
@@ -44,17 +45,13 @@ export function isOfInterest(sites: readonly GrownSite[]): (path: string) => boo
 
 const baseName = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
-/** Less likely suspects are left out. */
-const LEAST = 0.03;
-/** The highest score of hunks that no stack leads to. */
-const MOST_UNSEEN = 0.4;
-const MOST_TIME = 0.5;
+const LEAST = threshold('suspects.least_listed');
+const MOST_UNSEEN = threshold('suspects.most_unseen');
+const MOST_TIME = threshold('suspects.most_unseen_time');
 const SUBJECTS_KEPT = 50;
 const MOST_HUNKS = 200;
-/** The factor for a setting that a line of a program changes: the runs' own settings did not. */
-const IN_PROGRAM = 0.75;
-/** The factor for a hunk of a test or a document. */
-const ASIDE = 0.05;
+const IN_PROGRAM = threshold('suspects.in_program');
+const ASIDE = threshold('suspects.aside');
 
 interface Ranked {
   readonly suspect: Suspect;

@@ -2,6 +2,7 @@
  * What really differs in each hunk. Comments, docstrings, white space, moved code and renamed names are removed; what
  * is left has a place (new lines, or where old ones were) and a weight. Works on the lines of the hunks alone.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { ChangedFile, ChangedHunk } from '../../model/git.js';
 import { type Language, type LineKind, languageOf, type ReadLine, readLines } from './line-kinds.js';
 import { hasRelease, memorySigns, timeSign, type WordSigns } from './memory-words.js';
@@ -93,8 +94,7 @@ function draftOf(hunk: ChangedHunk, language: Language): Draft {
   return { hunk, removed: unitsOf(hunk.removed), added: unitsOf(hunk.added) };
 }
 
-/** The weight of a hunk whose text is unknown. */
-const UNREAD = 0.7;
+const UNREAD = threshold('suspects.unread');
 /** A bracket that a hunk leaves open ends here. */
 const MOST_JOINED = 60;
 

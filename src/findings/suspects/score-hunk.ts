@@ -3,6 +3,7 @@
  * a line that differs, some lines away, elsewhere in the function, or only in the file. Outer frames count less, since
  * more memory passes through them.
  */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { getOrAdd } from '../../model/group-by.js';
 import { formatBytes } from '../../model/units.js';
 import type { Cause, Component } from '../../model/vocabulary.js';
@@ -44,9 +45,8 @@ const RETAINED_SCORES: Readonly<Record<Nearness, { readonly most: number; readon
   file: { most: 0.15, decay: 0.2 },
 };
 
-const NEAR_LINES = 3;
-/** Lines within which the function is probably the same, if it is not named. */
-const NEIGHBOURHOOD = 12;
+const NEAR_LINES = threshold('suspects.near_lines');
+const NEIGHBOURHOOD = threshold('suspects.neighbourhood');
 
 /** A line with frames. Many stacks share one: its nearness is computed once for each hunk. */
 interface Point {

@@ -2,6 +2,7 @@
 
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
 import { loadData } from '../../knowledge/load-data.js';
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import type { SubmoduleChange } from '../../model/git.js';
 import type { ChangedValue } from '../../model/results/compare.js';
 import { formatBytes } from '../../model/units.js';
@@ -11,8 +12,7 @@ import { type KnobEffect, knobEffect, numberOf, type Way, wayOf } from '../setti
 import type { Growth } from './growth.js';
 import type { Scored } from './score-hunk.js';
 
-/** The highest score of anything without a stack or a component as evidence. */
-const MOST_WITHOUT_GROWTH = 0.5;
+const MOST_WITHOUT_GROWTH = threshold('suspects.most_without_growth');
 /** Longer values are cut in a sentence. */
 const VALUE_SHOWN = 60;
 
@@ -26,16 +26,12 @@ export interface Failure {
 
 /** Of a setting that makes the cause of a failure likelier, by the confidence of that cause. */
 const EXPLAINS: Readonly<Record<Confidence, number>> = { proven: 0.95, high: 0.93, medium: 0.88, low: 0.8 };
-/** Of one whose direction does not follow from its values. */
-const BEARS_ON_CAUSE = 0.5;
-/** A mere difference. */
-const NO_EFFECT = 0.05;
+const BEARS_ON_CAUSE = threshold('suspects.bears_on_cause');
+const NO_EFFECT = threshold('suspects.no_effect');
 /** Causes that are a matter of live tensors of the device, or may be. */
 const OF_LIVE: readonly Cause[] = ['capacity', 'leak', 'undecided'];
-/** The factor for code whose only evidence is growth, where something else is the cause. */
-const NOT_THE_CAUSE = 0.5;
-/** The factor for growth that makes pieces too small: what bears on fragmentation itself goes before it. */
-const ADDS_TO_CAUSE = 0.9;
+const NOT_THE_CAUSE = threshold('suspects.not_the_cause');
+const ADDS_TO_CAUSE = threshold('suspects.adds_to_cause');
 
 /** For what is scored by growth; undefined where growth does not explain the failure. */
 const growthFactor = ({ cause, isGrown }: Failure): number | undefined =>
@@ -122,8 +118,7 @@ function wayText(way: Way): string {
   return way === 'down' ? 'which takes less memory' : 'which bears on memory';
 }
 
-/** If all growth is unattributed, half of it may have another cause. */
-const UNATTRIBUTED = 0.5;
+const UNATTRIBUTED = threshold('suspects.unattributed');
 
 /** How much of what grew is of its components; undefined if nothing is known to have grown. */
 function shareOf(

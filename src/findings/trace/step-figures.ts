@@ -1,10 +1,10 @@
 /** What happened in each training step, and what each left behind. */
+import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { pick } from '../../model/pick.js';
 import type { StepGrowth, StepRange, TimelineStep } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
 
-/** Ends of step that differ by less than this part of the highest count as level: small caches fill over many steps. */
-const LEVEL_SHARE = 1 / 1000;
+const LEVEL_SHARE = threshold('trace.level_share');
 
 /**
  * The figures of `steps`, which are disjoint, in order, and covered by the rows of `derived_bucket`, cut at {@link

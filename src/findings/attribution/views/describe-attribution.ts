@@ -1,4 +1,5 @@
 /** `mbforensics attribute`: whose every byte is that is live at a moment, by component, phase and more. */
+
 import { layerName } from '../../../attribution/blocks/layer-name.js';
 import { RULES_VERSION } from '../../../attribution/built-in-rules.js';
 import { callSite, type Frame } from '../../../attribution/frames/call-site.js';
@@ -11,6 +12,7 @@ import { NO_FRAMES, NO_STACK, readStacks } from '../../../derive/stacks/read-sta
 import { deviceHistory } from '../../../derive/trace/device-history.js';
 import { type Moment, momentText } from '../../../derive/trace/moment.js';
 import { seqOfMoment } from '../../../derive/trace/state-at.js';
+import { threshold } from '../../../knowledge/thresholds/threshold.js';
 import { MbfError } from '../../../model/errors.js';
 import type { Phase } from '../../../model/log-rows.js';
 import type {
@@ -46,8 +48,7 @@ export interface AttributeQuestion {
   readonly annotate?: { readonly file: string; readonly text: string } | undefined;
 }
 
-/** Components below this part of the device get no accumulation point of their own. */
-const LEAST_POINT_SHARE = 0.05;
+const LEAST_POINT_SHARE = threshold('attribution.least_point_share');
 
 /** Throws MBF1002 where no device of the snapshots has the moment. */
 export async function describeAttribution(
