@@ -9,7 +9,7 @@ import type { DiagnoseResult } from '../model/results/common.js';
 import type { DiffResult } from '../model/results/diff.js';
 import type { ReportResult } from '../model/results/report.js';
 import { reportHtml } from '../report/html/report-html.js';
-import { COMBINATION_RULES, wordDiagnosis } from '../report/verdict/word-verdict.js';
+import { combinationRules, wordDiagnosis } from '../report/verdict/word-verdict.js';
 import type { Session } from './session.js';
 import type { Target } from './target.js';
 import type { TwoTargets } from './two-targets.js';
@@ -48,7 +48,7 @@ export async function reportOf(target: Target, options: PageOptions): Promise<Ru
     ...{ store, runId, run, handle, diagnosis, program: program() },
     ...{ operand: options.operand, devices: options.devices },
     ...(options.prefix === undefined ? {} : { prefix: options.prefix }),
-    show: { readLines: sourceLines, rules: COMBINATION_RULES },
+    show: { readLines: sourceLines, rules: combinationRules() },
   });
 }
 

@@ -142,7 +142,7 @@ type SearchStep =
 type LimitStep = 'check_fraction' | 'check_visibility' | 'check_host_limit' | 'check_driver';
 type CaptureStep = 'ingest_message' | 'ingest_rank' | 'capture';
 
-/** What to do next; its sentence is in `src/report/verdict/step-words.ts`. */
+/** What to do next; its sentence is in `src/knowledge/words/steps.yaml`. */
 export type StepKind =
   | (ExpandableStep | PiecesStep | SettingStep)
   | (LessStep | SplitStep | CheckpointStep)

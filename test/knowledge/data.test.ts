@@ -16,7 +16,7 @@ import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
 import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
-import { SITE_WORDS } from '../../src/report/verdict/words.js';
+import { wordTable } from '../../src/report/verdict/words.js';
 import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
@@ -230,7 +230,7 @@ it('what activities name exists: fixes, targets, components, and words', () => {
       labels.filter((name) => !(COMPONENTS as readonly string[]).includes(name.split('.')[0]!)),
       id,
     ).toEqual([]);
-    expect(SITE_WORDS[id], id).toBeDefined();
+    expect(wordTable('phrases', 'sites')[id], id).toBeDefined();
   }
   const called = new Set(activityData().flatMap(({ first = [] }) => first));
   expect(FIXES.filter(({ id, site }) => site === 'activity' && !called.has(id)).map(({ id }) => id)).toEqual([]);

@@ -16,8 +16,7 @@ import { pinnedText } from '../pinned-text.js';
 import { bodyWidth, fitSections, type ScreenItem, type ScreenSection } from '../screen-lines.js';
 import { rankWords, plain as words } from '../text-pieces.js';
 import { costWords } from '../verdict/action-words.js';
-import { requestText } from '../verdict/evidence-words.js';
-import { PART_WORDS, viewOf, wordsOf } from '../verdict/words.js';
+import { fill, wordsOf, wordTable } from '../verdict/words.js';
 import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 import { isUnrecorded } from './unrecorded.js';
@@ -93,7 +92,7 @@ function bodyOf(verdict: Verdict): ScreenSection[] {
 function contributorsOf({ contributors, accounting_total: total, cause }: Verdict): string[] {
   if (contributors.length === 0 || total !== null || cause !== 'capacity') return [];
   const named = contributors.map(
-    ({ contributor, bytes }) => `${formatBytes(bytes)} ${wordsOf(PART_WORDS, contributor)}`,
+    ({ contributor, bytes }) => `${formatBytes(bytes)} ${wordsOf(wordTable('phrases', 'parts'), contributor)}`,
   );
   return [`${named.join(', ')} (contributors, not the cause)`];
 }
@@ -125,7 +124,7 @@ function ruledOutOf({ ruled_out }: Verdict): string[] {
   return ordered.map(({ cause, why }) => `${words(cause)}: ${why}`);
 }
 
-const withRequest = (entry: EvidenceResult): ScreenItem => ({ text: requestText(viewOf(entry)), handle: entry.id });
+const withRequest = (entry: EvidenceResult): ScreenItem => ({ text: fill('{requested}', entry), handle: entry.id });
 const withHandle = ({ id, text }: EvidenceResult): ScreenItem => ({ text, handle: id });
 
 /** `how`: `whole` items are not cut, `packed` ones share lines. */

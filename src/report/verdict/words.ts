@@ -1,35 +1,119 @@
-/** What sentences are made of: the figures of a statement, by name. */
+/**
+ * Sentences of statements: templates of `src/knowledge/words`, filled with figures.
+ *
+ * - `{request_bytes}` is a figure: a number in bytes where its name has `bytes`, else a count; or a name, as it is.
+ *   `{a_bytes-b_bytes}`, `{ranks+1}` are sums. `{pid:raw}` has a form (`FORMS`), or a list of `words/phrases.yaml`.
+ * - `[ in {site}]` is printed where its figures exist. Of `[a|b|c]` the first such is printed, else the last.
+ * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{exit_code<0}`.
+ */
 
-import type { Figures, Item } from '../../model/statement.js';
+import { loadData } from '../../knowledge/load-data.js';
+import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
+import type { Figures } from '../../model/statement.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { plain } from '../text-pieces.js';
 
-export interface View {
-  readonly items: readonly Item[];
-  has(name: string): boolean;
-  /** These throw for a number or a name that the statement lacks. */
-  number(name: string): number;
-  bytes(name: string): string;
-  count(name: string): string;
-  name(name: string): string;
+/** A figure; undefined where the statement lacks it. `items` is their count. */
+type Value = string | number | undefined;
+
+type Table = Readonly<Record<string, string>>;
+
+interface Phrases {
+  readonly phrases: Table;
+  readonly items: Readonly<Record<string, readonly [template: string, separator: string]>>;
 }
 
-/** The sentence of a statement. */
-export type Words = (view: View) => string;
+const figureOf = ({ numbers, names, items = [] }: Figures, name: string): Value =>
+  name === 'items' ? items.length || undefined : (names[name] ?? numbers[name]);
 
-export function viewOf({ numbers, names, items = [] }: Figures): View {
-  const view: View = {
-    items,
-    has: (name) => name in numbers || name in names,
-    number: (name) => demand(numbers[name], name),
-    bytes: (name) => formatBytes(view.number(name)),
-    count: (name) => formatCount(view.number(name)),
-    name: (name) => demand(names[name], name),
-  };
-  return view;
+/** Texts by code, of a topic of `src/knowledge/words`. */
+export const wordTable = <Entry = string>(topic: string, table: string): Readonly<Record<string, Entry>> =>
+  (loadData(`words/${topic}`) as Readonly<Record<string, Readonly<Record<string, Entry>>>>)[table] ?? {};
+
+const inUnit = (value: number, name: string): string =>
+  name.includes('bytes') ? formatBytes(value) : formatCount(value);
+
+const FORMS: Readonly<Record<string, (value: never, name: string) => string>> = {
+  raw: String,
+  json: (text: string) => JSON.stringify(text),
+  plain,
+  count: formatCount,
+  times: (count: number) => (count === 1 ? 'once' : `${formatCount(count)} times`),
+  percent: (share: number) => `${Math.floor(100 * share)}`,
+  round: (bytes: number) => formatBytes(Math.round(bytes)),
+  positive: (bytes: number) => formatBytes(Math.max(0, bytes)),
+  signed: (bytes: number) => `${bytes < 0 ? '−' : '+'}${formatBytes(Math.abs(bytes))}`,
+  abs: (value: number, name) => inUnit(Math.abs(value), name),
+};
+
+const OPTION = /\[([^[\]]*)\]/;
+const FIGURE = /\{(\w[\w+-]*)(?::(\w+))?(?::(\d+))?\}/g;
+const CONDITION = /\{(\w+)([?=<])(\w*)\}/g;
+const TERM = /([+-]?)(\w+)/g;
+
+/** Throws for a figure that the statement lacks. */
+export function fill(template: string, figures: Figures): string {
+  let text = withPhrases(template);
+  for (let option = OPTION.exec(text); option !== null; option = OPTION.exec(text)) {
+    const choices = option[1]!.split('|');
+    const choice = choices.find((one) => holds(one, figures)) ?? (choices.length > 1 ? choices.at(-1)! : '');
+    text = text.replace(option[0], () => choice.replace(CONDITION, ''));
+  }
+  return text.replace(FIGURE, (_, name: string, form?: string, most?: string) =>
+    figureText(name, form, most === undefined ? Infinity : Number(most), figures),
+  );
 }
 
-function demand<Value>(value: Value | undefined, name: string): Value {
+function withPhrases(template: string): string {
+  const { phrases } = loadData('words/phrases') as Phrases;
+  return template.replace(/\{(\w+)\}/g, (figure, name: string) =>
+    phrases[name] === undefined ? figure : withPhrases(phrases[name]),
+  );
+}
+
+function holds(text: string, figures: Figures): boolean {
+  const conditions = [...text.matchAll(CONDITION)];
+  if (conditions.length === 0)
+    return [...text.matchAll(FIGURE)].every(([, sum]) =>
+      [...sum!.matchAll(TERM)].every(([, , name]) => /^\d/.test(name!) || figureOf(figures, name!) !== undefined),
+    );
+  return conditions.every(([, name, sign, other]) => {
+    const value = figureOf(figures, name!);
+    return sign === '?' ? value !== undefined : sign === '=' ? String(value) === other : Number(value) < Number(other);
+  });
+}
+
+function figureText(sum: string, form: string | undefined, most: number, figures: Figures): string {
+  if (sum === 'items' && form !== undefined) return listed(form, most, figures);
+  if (form === 'range') {
+    const [least, high] = ['least', 'most'].map((end) => formatBytes(Number(demand(figures, `${end}_${sum}_bytes`))));
+    return least === high ? least! : `${least} to ${high}`;
+  }
+  const terms = [...sum.matchAll(TERM)].map(([, sign, name]) => {
+    const value = /^\d/.test(name!) ? Number(name) : demand(figures, name!);
+    return sign === '-' ? -value : value;
+  });
+  const value = terms.length === 1 ? terms[0]! : terms.reduce<number>((all, term) => all + Number(term), 0);
+  if (form === undefined) return typeof value === 'string' ? value : inUnit(value, sum);
+  if (/^\d$/.test(form)) return Number(value).toFixed(Number(form));
+  if (form === 'owners') return wordsOf(DRIVER_OWNER_WORDS, String(value));
+  const words = FORMS[form];
+  return words === undefined
+    ? fill(wordsOf(wordTable('phrases', form), String(value)), figures)
+    : words(value as never, sum);
+}
+
+/** `NCCL 3.12 GiB, cuBLAS workspaces 32.00 MiB and 2 more`. */
+function listed(kind: string, most: number, { items = [] }: Figures): string {
+  if (kind === 'sum') return formatBytes(items.reduce((bytes, item) => bytes + item.numbers['bytes']!, 0));
+  const [template, separator] = wordsOf((loadData('words/phrases') as Phrases).items, kind);
+  const shown = kind === 'first' ? items.slice(0, 1) : items.slice(0, most);
+  const texts = shown.map(({ name, numbers }) => fill(template, { numbers, names: name === null ? {} : { name } }));
+  return `${texts.join(separator)}${items.length > most ? ` and ${items.length - most} more` : ''}`;
+}
+
+function demand(figures: Figures, name: string): string | number {
+  const value = figureOf(figures, name);
   if (value === undefined) throw new Error(`a statement has no ${name}`);
   return value;
 }
@@ -41,89 +125,5 @@ export function wordsOf<Entry>(table: Readonly<Record<string, Entry>>, code: str
   return entry;
 }
 
-/** Parts of a device (`oom_part`). */
-export const PART_WORDS: Readonly<Record<string, string>> = {
-  live: 'live',
-  cached: 'cached in pieces',
-  pending_free: 'freed and pending',
-  private_pools_free: 'free in private pools',
-  device_free: 'free on the device',
-  not_allowed: 'free on the device above the limit',
-  outside_pytorch: 'outside PyTorch beyond what is normal',
-  sibling_processes: 'of other ranks on this device',
-  other_processes: 'of other processes',
-};
-
 /** A cause, or the detail of one: `not an OOM`, `host OOM`, `external pressure`, `NCCL`. */
-export const causeName = (code: string): string => CAUSE_NAMES[code] ?? plain(code);
-
-const CAUSE_NAMES: Readonly<Record<string, string>> = {
-  not_oom: 'not an OOM',
-  host_oom: 'host OOM',
-  graph_pools: 'CUDA graph pools',
-  nccl: 'NCCL',
-  non_torch: 'outside PyTorch',
-  kv_cache_budget: 'KV cache budget',
-};
-
-/** The request as the message prints it; of a snapshot, its rounded size. */
-export const requestOf = (v: View): string =>
-  v.bytes(v.has('printed_request_bytes') ? 'printed_request_bytes' : 'request_bytes');
-
-/** What is missing; of a message the least, since it prints the segment that was requested. */
-export const shortOf = (v: View): string =>
-  `${v.has('printed_request_bytes') ? 'at least ' : ''}${v.bytes('short_bytes')}`;
-
-export const times = (count: number): string => (count === 1 ? 'once' : `${formatCount(count)} times`);
-
-/** `NCCL 3.12 GiB, cuBLAS workspaces 32.00 MiB and 2 more`. */
-export function listed(items: readonly Item[], word: (item: Item) => string, most = items.length): string {
-  const more = items.length - most;
-  return `${items.slice(0, most).map(word).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-/** A process of a device; at most so many are listed. */
-export const processWords = ({ name, numbers }: Item): string =>
-  `pid ${numbers['pid'] ?? 'unknown'}${name === null ? '' : ` (${name})`}`;
-
-/** What a failing stack was doing: `src/knowledge/activities.yaml`. */
-export const SITE_WORDS: Readonly<Record<string, string>> = {
-  engine_wakeup: 'the inference engine was waking up',
-  evaluation: 'evaluating',
-  checkpoint_save: 'saving a checkpoint',
-  checkpoint_load: 'loading a checkpoint',
-  optimizer_init: 'creating optimizer states',
-  logits_loss: 'computing logits, loss or log-probabilities',
-  gradient_buffers: 'creating gradient buffers',
-  weight_loading: 'loading weights',
-  model_construction: 'creating the weights of the model',
-  optimizer_step: 'running the optimizer step',
-  recompute: 'recomputing activations in the backward pass',
-  collectives: 'running a collective',
-  moe_dispatch: 'running experts or their dispatch',
-  attention: 'computing attention',
-  mlp: 'computing an MLP',
-  data_loading: 'moving input to the device',
-  backward: 'running the backward pass',
-};
-
-/** What a rank did when it failed. */
-export const ACTIVITY_WORDS: Readonly<Record<string, string>> = {
-  checkpoint_save: 'saving a checkpoint',
-  checkpoint_load: 'loading a checkpoint',
-};
-
-/** `rank 6 of 8 listed (host node12, pid 92121)`; `local rank 6`, `the process` where that is all. */
-export function endedProcessWords(v: View): string {
-  const ranks = v.has('ranks') ? ` of ${v.count('ranks')}${v.has('listed') ? ' listed' : ''}` : '';
-  const who = v.has('rank')
-    ? `rank ${v.number('rank')}${ranks}`
-    : v.has('local_rank')
-      ? `local rank ${v.number('local_rank')}`
-      : `${v.has('pid') ? 'the' : 'a'} process`;
-  const where = [
-    ...(v.has('host') ? [`host ${v.name('host')}`] : []),
-    ...(v.has('pid') ? [`pid ${v.number('pid')}`] : []),
-  ];
-  return where.length === 0 ? who : `${who} (${where.join(', ')})`;
-}
+export const causeName = (code: string): string => wordTable('phrases', 'causes')[code] ?? plain(code);

@@ -10,10 +10,10 @@ import { GIB } from '../../../src/model/units.js';
 import type { CaptureId } from '../../../src/model/verdict.js';
 import type { Cause, CauseDetail, IncidentKind } from '../../../src/model/vocabulary.js';
 import { CAUSE_DETAILS, CAUSES, CONFIDENCES, INCIDENT_KINDS, isOomKind } from '../../../src/model/vocabulary.js';
-import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
 import { summaryText, testText } from '../../../src/report/verdict/cause-words.js';
 import { evidenceText } from '../../../src/report/verdict/evidence-words.js';
 import { stepText } from '../../../src/report/verdict/step-words.js';
+import { captureWords } from '../../../src/report/verdict/word-verdict.js';
 import { libraryObjects } from '../../../src/store/install-library.js';
 import { SEED } from '../../support/level.js';
 import { anyFacts } from './any-facts.js';
@@ -32,7 +32,7 @@ interface PossibleAnswer {
   readonly capture: CaptureId | null;
 }
 
-const CAPTURE_IDS = Object.keys(CAPTURES);
+const CAPTURE_IDS = Object.keys(captureWords());
 
 const viewOf = (name: string) => libraryObjects().find((object) => object.name === `library.${name}`)!;
 

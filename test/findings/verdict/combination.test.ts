@@ -8,8 +8,7 @@ import { statement } from '../../../src/model/statement.js';
 import { GIB } from '../../../src/model/units.js';
 import type { Verdict } from '../../../src/model/verdict.js';
 import { CAUSE_DETAILS } from '../../../src/model/vocabulary.js';
-import { CAPTURES } from '../../../src/report/verdict/capture-lines.js';
-import { COMBINATION_RULES, wordVerdict } from '../../../src/report/verdict/word-verdict.js';
+import { captureWords, combinationRules, wordVerdict } from '../../../src/report/verdict/word-verdict.js';
 import { exact, messageFacts, tracedFacts, traceOf } from './facts.js';
 import type { KeepingSite, OomFacts } from './hand-facts.js';
 import { writeByHand } from './hand-rows.js';
@@ -44,11 +43,11 @@ describe.concurrent('the combination', () => {
       tracedFacts({ trace: traceOf() }),
       tracedFacts({ trace: traceOf(), total: null }),
     );
-    const rules = COMBINATION_RULES.map(({ text }) => text);
+    const rules = combinationRules().map(({ text }) => text);
     for (const text of full.combination) expect(rules).toContain(text);
     expect(unknown.holds?.confidence).toBe('medium');
     expect(unknown.combination.join(' ')).toContain('Not tested: external pressure.');
-    expect(new Set(COMBINATION_RULES.map(({ id }) => id)).size).toBe(COMBINATION_RULES.length);
+    expect(new Set(combinationRules().map(({ id }) => id)).size).toBe(combinationRules().length);
   });
 
   it('is proven where every byte is accounted for, and the message has the device total', async () => {
@@ -116,7 +115,7 @@ describe('verdicts of one run', () => {
 
 describe('captures', () => {
   it('have lines for every framework', () => {
-    for (const [id, { title, lines }] of Object.entries(CAPTURES)) {
+    for (const [id, { title, lines }] of Object.entries(captureWords())) {
       expect(title).not.toBe('');
       for (const [framework, text] of Object.entries(lines))
         expect(text.length, `${id} ${framework}`).toBeGreaterThan(0);

@@ -4,7 +4,7 @@ import { describeShow, SHOW_WORDS } from '../../../findings/verdict/show.js';
 import { sourceLines } from '../../../ingest/read/source-lines.js';
 import { MbfError } from '../../../model/errors.js';
 import { showText } from '../../../report/start/show-text.js';
-import { COMBINATION_RULES, wordDiagnosis } from '../../../report/verdict/word-verdict.js';
+import { combinationRules, wordDiagnosis } from '../../../report/verdict/word-verdict.js';
 import { defineVerb } from '../../define-verb.js';
 import { capacity, count, countOrAll, operand, option, RUN } from '../../options.js';
 
@@ -34,7 +34,7 @@ export const verb = defineVerb({
       capacityBytes: capacity?.bytes,
       failedSources: target.failed,
     });
-    const question = { handle, verdict, limit, readLines: sourceLines, rules: COMBINATION_RULES };
+    const question = { handle, verdict, limit, readLines: sourceLines, rules: combinationRules() };
     return describeShow(target.store, target.runId, wordDiagnosis(diagnosis), question);
   },
   render: (result, { first, second, db, capacity }) =>

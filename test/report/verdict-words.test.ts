@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { loadData } from '../../src/knowledge/load-data.js';
+import { fill, wordTable } from '../../src/report/verdict/words.js';
+
+const MODEL = readFileSync(new URL('../../src/model/verdict.ts', import.meta.url), 'utf8').replace(
+  / \/\/ .*|\/\*[\s\S]*?\*\//g,
+  '',
+);
+
+/** The codes of a union type of `src/model/verdict.ts`, and of the types in it. */
+function codesOf(type: string): string[] {
+  const union = new RegExp(`type ${type} =([^;]*);`).exec(MODEL)![1]!;
+  const types = union.replace(/'\w+'/g, '').match(/\w+/g) ?? [];
+  return [...[...union.matchAll(/'(\w+)'/g)].map(([, code]) => code!), ...types.flatMap(codesOf)].sort();
+}
+
+const codes = (table: object): string[] => Object.keys(table).sort();
+
+it('every code of a verdict has words, and no others have', () => {
+  const evidence = codesOf('EvidenceKind').filter((kind) => kind !== 'failing_site');
+  expect(codes(loadData('words/evidence') as object)).toEqual(evidence);
+  expect(codes(loadData('words/steps') as object)).toEqual(codesOf('StepKind'));
+  expect(codes(loadData('words/captures') as object)).toEqual(codesOf('CaptureId'));
+  expect(codes(wordTable('causes', 'summaries'))).toEqual(codesOf('SummaryKind'));
+  expect(codes(wordTable('verdict', 'missing'))).toEqual(codesOf('MissingKind'));
+  expect(codes(wordTable('verdict', 'rules'))).toEqual(codesOf('RuleId'));
+  expect(codes({ ...wordTable('verdict', 'rules'), ...wordTable('verdict', 'applied') })).toEqual(
+    codesOf('AppliedRule'),
+  );
+  expect(codes(wordTable('verdict', 'totals'))).toEqual(codesOf('TotalKind'));
+  expect(codes(wordTable('verdict', 'hints'))).toEqual(codesOf('HintKind'));
+});
+
+describe('a template', () => {
+  const figures = {
+    numbers: { size_bytes: 2048, free_bytes: 1024, ranks: 1500, code: -9 },
+    names: { site: 'f [a|b] {ranks} $&', moment: 'peak' },
+    items: [
+      { name: 'x', numbers: { bytes: 1024, times: 1 } },
+      { name: 'y', numbers: { bytes: 1024, times: 2 } },
+    ],
+  };
+  it.each([
+    ['{size_bytes}, {size_bytes:count}, {ranks}, {ranks:raw}', '2.00 KiB, 2,048, 1,500, 1500'],
+    ['{size_bytes-free_bytes} and {ranks+1}', '1.00 KiB and 1,501'],
+    ['a[ in {site}][ of {other}]', 'a in f [a|b] {ranks} $&'],
+    [
+      '[{other}|{ranks}|no] [{other?}some|none] [{moment=peak}top [{code<0}by signal|out]|low]',
+      '1,500 none top by signal',
+    ],
+    ['{items}: {items:call}; {items:call:1}; {items:sum}', '2: x, y (2 times); x and 1 more; 2.00 KiB'],
+  ])('%s', (template, text) => expect(fill(template, figures)).toBe(text));
+
+  it('throws for what the statement lacks', () => {
+    expect(() => fill('{other}', figures)).toThrow('a statement has no other');
+    expect(() => fill('{moment:sites}', figures)).toThrow('no words for peak');
+  });
+});
