@@ -32,6 +32,15 @@ it('every code of a verdict has words, and no others have', () => {
   expect(codes(wordTable('verdict', 'hints'))).toEqual(codesOf('HintKind'));
 });
 
+it('every reason of a check has words, and no others have', () => {
+  const model = readFileSync(new URL('../../src/model/results/compare.ts', import.meta.url), 'utf8');
+  const [union] = /type CheckReason =[\s\S]*?(?=\n\n)/.exec(model)!;
+  const reasons = [...union.matchAll(/code:([^;}]*)/g)].flatMap(([, kinds]) =>
+    [...kinds!.matchAll(/'(\w+)'/g)].map(([, code]) => code!),
+  );
+  expect(codes({ ...wordTable('checks', 'reasons'), ending: '' })).toEqual(reasons.sort());
+});
+
 describe('a template', () => {
   const figures = {
     numbers: { size_bytes: 2048, free_bytes: 1024, ranks: 1500, code: -9 },

@@ -26,6 +26,12 @@ interface Phrases {
 const figureOf = ({ numbers, names, items = [] }: Figures, name: string): Value =>
   name === 'items' ? items.length || undefined : (names[name] ?? numbers[name]);
 
+/** The fields of a record as figures; null is unknown. */
+export function figuresOf(record: object): Figures {
+  const of = (type: string) => Object.fromEntries(Object.entries(record).filter(([, value]) => typeof value === type));
+  return { numbers: of('number'), names: of('string') };
+}
+
 /** Texts by code, of a topic of `src/knowledge/words`. */
 export const wordTable = <Entry = string>(topic: string, table: string): Readonly<Record<string, Entry>> =>
   (loadData(`words/${topic}`) as Readonly<Record<string, Readonly<Record<string, Entry>>>>)[table] ?? {};
