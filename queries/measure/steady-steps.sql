@@ -4,10 +4,10 @@
 -- @col    first_iteration BIGINT
 -- @col    last_iteration  BIGINT
 -- @col    iterations      BIGINT
--- @col    independent     DOUBLE
--- @col    warm_up         BIGINT
+-- @col    independent     DOUBLE  as many steps drawn at random have the same error of the median
+-- @col    warm_up         BIGINT  lines before the window
 -- @col    median_ms       DOUBLE
--- @col    spread_ms       DOUBLE
+-- @col    spread_ms       DOUBLE  interquartile range / 1.349: the standard deviation, were they normal
 -- @col    min_ms          DOUBLE
 -- @col    max_ms          DOUBLE
 -- @col    median_tflops   DOUBLE?  per GPU

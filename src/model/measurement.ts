@@ -90,25 +90,14 @@ export interface MeasuredPeak {
 }
 
 /** Steady iterations: those after warm-up, of the last attempt. Times in milliseconds. */
-export interface MeasuredSteps {
+export interface MeasuredSteps
+  extends Omit<RowOf<'measure.steady_steps'>, 'first_iteration' | 'last_iteration' | 'iterations' | 'independent'> {
   /** First and last iteration of the window. */
   readonly from: number;
   readonly to: number;
   readonly count: number;
-  /**
-   * As many steps drawn at random have the same error of the median: fewer than `count` where neighbours
-   * are alike. Absent in golden values of earlier versions.
-   */
+  /** Absent in golden values of earlier versions. */
   readonly independent?: number | undefined;
-  /** Lines before the window. */
-  readonly warm_up: number;
-  readonly median_ms: number;
-  /** Interquartile range / 1.349: the standard deviation, were they normal. */
-  readonly spread_ms: number;
-  readonly min_ms: number;
-  readonly max_ms: number;
-  readonly median_tflops: number | null;
-  readonly spread_tflops: number | null;
 }
 
 /** Values by iteration that the presets judge; thinned to at most {@link MOST_POINTS}, ends kept. */

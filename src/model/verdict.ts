@@ -1,6 +1,7 @@
 /** A verdict as `src/findings` gives it: codes, figures and places. `src/report/verdict` makes its sentences. */
 import type { Place } from './place.js';
 import type { WhatIfSetting } from './results/replay.js';
+import type { RowOf } from './results/row-of.js';
 import type { Figures, Statement } from './statement.js';
 import type { Cause, CauseDetail, Component, Confidence } from './vocabulary.js';
 
@@ -294,20 +295,8 @@ export interface PeakAccount {
 }
 
 /** How well the allocator model repeats the recording a verdict rests on. */
-export interface ReplayVerdict {
+export interface ReplayVerdict extends Omit<RowOf<'verdict.replays'>, 'failure'> {
   readonly status: 'exact' | 'approximate' | 'refused';
-  readonly reason: string;
-  readonly address_matches: number;
-  readonly address_total: number;
-  /** With the recorded settings, at the recorded capacity, the model fails at the recorded OOM. */
-  readonly repeats_oom: boolean;
-  /**
-   * Additional bytes needed from the driver there: the missing bytes plus the unusable holes. Null where the model does
-   * not fail there.
-   */
-  readonly layout_short_bytes: number | null;
-  /** Least capacity with which every request of the trace is served under the recorded settings. */
-  readonly least_capacity_bytes: number | null;
 }
 
 /** Answers of the model about one OOM. */
@@ -319,16 +308,7 @@ export interface Counterfactual {
 
 export type VerdictBasis = 'test' | 'kind' | 'guide' | 'none';
 
-export interface Contributor {
-  /** A part of the view `oom_part`. */
-  readonly contributor: string;
-  /** That could be had of it without making anything smaller. */
-  readonly bytes: number;
-  /** Whether it alone would have served the request; null: within the rounding of the message. */
-  readonly serves: boolean | null;
-  /** What would be left then; negative: what would be missing. */
-  readonly left_bytes: number | null;
-}
+export type Contributor = Omit<RowOf<'verdict.contributors'>, 'run_id' | 'failure'>;
 
 export interface Verdict {
   readonly rank: number | null;

@@ -99,24 +99,15 @@ export interface AdviceFix {
 }
 
 /** What people reach for and what does not help here. */
-export interface NonFix {
-  readonly id: string;
-  readonly title: string;
+export interface NonFix extends Pick<AdviceFix, 'id' | 'title' | 'evidence' | 'source'> {
   /** Why, with this run's own figures where there are any. */
   readonly why: string;
-  readonly evidence: readonly AdviceEvidence[];
-  readonly source: string;
 }
 
 /** The cheapest changes that together cover the shortfall. */
-export interface AdvicePlan {
+export interface AdvicePlan extends Pick<AdviceFix, 'saving_bytes' | 'closes' | 'cost_percent' | 'change' | 'paste'> {
   readonly fixes: readonly string[];
-  readonly saving_bytes: number | null;
-  readonly closes: boolean | null;
-  readonly cost_percent: number | null;
   readonly text: string;
-  readonly change: AdviceChange;
-  readonly paste: PasteLines;
 }
 
 /**

@@ -5,15 +5,10 @@ import type { PeakGroup } from './peak.js';
 import type { RowOf } from './row-of.js';
 
 /** Reserve of one class of memory that never mixes with the others. */
-export interface ReserveShare {
-  readonly segments: number;
-  readonly reserved_bytes: number;
-  /** Allocated and pending. */
-  readonly active_bytes: number;
-  readonly pending_bytes: number;
-  readonly inactive_bytes: number;
-  readonly largest_hole_bytes: number;
-}
+export type ReserveShare = Pick<
+  RowOf<'state.shares'>,
+  'segments' | 'reserved_bytes' | 'active_bytes' | 'pending_bytes' | 'inactive_bytes' | 'largest_hole_bytes'
+>;
 
 /** Where memory of one class is. */
 interface MemoryPlace {

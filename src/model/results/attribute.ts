@@ -79,12 +79,8 @@ export interface AccumulationPoint {
 export const ATTRIBUTE_KEYS = ['sub', 'phase', 'module', 'site', 'layer', 'rule'] as const;
 export type AttributeKey = (typeof ATTRIBUTE_KEYS)[number];
 
-export interface ComponentGroup {
-  readonly component: Component;
+export interface ComponentGroup extends Pick<ComponentBytes, 'component' | 'bytes' | 'blocks' | 'resident_bytes'> {
   readonly key: string;
-  readonly bytes: number;
-  readonly blocks: number;
-  readonly resident_bytes: number | null;
 }
 
 /** A source file with the bytes that were live through each of its lines. */

@@ -39,18 +39,13 @@ export interface DiffPool extends RowOf<'diff.pool_changes'> {
 }
 
 /** Totals of one pair of devices: of another device of the same snapshots, or of another rank. */
-export interface DiffTotals {
+export interface DiffTotals
+  extends Omit<RowOf<'diff.pool_changes'>, 'pool' | 'segment_type' | 'side_stream' | 'a_segments' | 'b_segments'> {
   readonly a: string;
   readonly b: string;
   readonly rank: number | null;
   readonly a_device: number;
   readonly b_device: number;
-  readonly a_active_bytes: number;
-  readonly b_active_bytes: number;
-  readonly delta_active_bytes: number;
-  readonly a_reserved_bytes: number;
-  readonly b_reserved_bytes: number;
-  readonly delta_reserved_bytes: number;
 }
 
 /** The differences between two memory snapshots. */

@@ -7,11 +7,7 @@ export const ESTIMATE_MODELS = ['mbforensics', 'megatron-lm', 'megatron-bridge']
 export type EstimateModel = (typeof ESTIMATE_MODELS)[number];
 
 /** A piece of a component of our own model. */
-export interface EstimatePart {
-  readonly name: string;
-  readonly bytes: number;
-  readonly low_bytes: number;
-  readonly high_bytes: number;
+export interface EstimatePart extends Omit<EstimateComponent, 'parts'> {
   /** Held outside PyTorch's allocator: by the driver, or by NCCL. */
   readonly outside_pytorch: boolean;
   /** How the number came about, and what was assumed. */

@@ -1,5 +1,6 @@
 /** What `replay` and `whatif` return. Field names are the JSON's: outside scripts rely on them. */
 import type { TraceAction, WholeStepOutcome } from '../vocabulary.js';
+import type { RowOf } from './row-of.js';
 
 export type ReplayRegime = 'cold' | 'late' | 'wrapped';
 
@@ -81,39 +82,14 @@ export interface ReplayResult {
 
 export type WhatIfOutcomeName = 'fits' | 'same_oom' | 'earlier_oom' | 'later_oom';
 
-export interface WhatIfSetting {
-  /** As it would be written after `PYTORCH_CUDA_ALLOC_CONF=`; `recorded` for the recorded settings. */
-  readonly setting: string;
-  /** Bytes the allocator may have; null = no limit. */
-  readonly capacity_bytes: number | null;
+export interface WhatIfSetting extends Omit<RowOf<'verdict.what_ifs'>, 'failure'> {
   readonly outcome: WhatIfOutcomeName;
-  readonly peak_reserved_bytes: number;
-  /** The peak in all cases between which the file does not decide; equal where nothing was lost. */
-  readonly peak_reserved_least_bytes: number;
-  readonly peak_reserved_most_bytes: number;
-  readonly peak_active_bytes: number;
-  /** Capacity less the most peak reserved; null without a limit. */
-  readonly headroom_bytes: number | null;
-  /** Calls to the driver that succeed, giving back included: each of them synchronises, so this is a proxy of cost. */
-  readonly driver_calls: number;
   /**
    * `exact`: nothing had to be assumed. `interval`: the peak is between the least and the most, by what the file has
    * lost. `optimistic`, `pessimistic`: what was live before the recording is laid out as well, or as badly, as
    * possible.
    */
   readonly bound: 'exact' | 'interval' | 'optimistic' | 'pessimistic';
-  /** Reserved and not active when most is reserved: what the allocator wastes. */
-  readonly unused_at_peak_bytes: number;
-  /** Flushes that failing requests forced. */
-  readonly retries: number;
-  /** How much more the driver would have had to give; null where nothing fails. */
-  readonly short_bytes: number | null;
-  /** Entry of the failing request; null where nothing fails, −1 = what is live at the start. */
-  readonly oom_seq: number | null;
-  /** All cases between which the file does not decide end so, and the recorded settings repeat the recording. */
-  readonly robust: boolean;
-  /** A remark on the row: without effect, below the error of the start. */
-  readonly note: string | null;
 }
 
 /** A row of `whatif`, with the device that it is about. */

@@ -62,12 +62,10 @@ export interface TimelineComponents {
   readonly bytes: readonly (readonly number[])[];
 }
 
-export interface TimelineRange {
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly first_time_us: number | null;
-  readonly last_time_us: number | null;
-}
+export type TimelineRange = Pick<
+  RowOf<'timeline.extremes'>,
+  'first_seq' | 'last_seq' | 'first_time_us' | 'last_time_us'
+>;
 
 /** The least and the most over the states after each entry of one slice. */
 export type TimelineColumn = Omit<RowOf<'timeline.columns_by_time'>, 'column_count'>;
@@ -76,12 +74,7 @@ export type TimelineColumn = Omit<RowOf<'timeline.columns_by_time'>, 'column_cou
  * A maximum; it was first reached after one of the entries `first_seq` to `last_seq`, which differ only where rows
  * summarise several.
  */
-export interface TimelinePeak {
-  readonly bytes: number;
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly time_us: number | null;
-}
+export type TimelinePeak = Omit<TimelineFlush, 'segments'>;
 
 export interface TimelineMarks {
   readonly peak_active: TimelinePeak;
