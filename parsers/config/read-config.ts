@@ -2,7 +2,15 @@ import { configFinding, flagFinding } from '../../src/knowledge/config-keys.js';
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import { MbfError } from '../../src/model/errors.js';
 import { type Literal, type LiteralEntry, readLiteralAt } from '../../src/model/literal.js';
-import type { ConfigFinding, ConfigOrigin, EnvFinding, EnvOrigin, LogPlace } from '../../src/model/log-rows.js';
+import {
+  type ConfigFinding,
+  type ConfigOrigin,
+  type EnvFinding,
+  type EnvOrigin,
+  type KnownRank,
+  plainPlace,
+  rankFields,
+} from '../../src/model/log-rows.js';
 import type { ParseSummary, RowSink } from '../../src/model/parser.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
 import { readPlainYaml, type TreeNote, type Trees } from '../../src/text/plain-yaml.js';
@@ -25,7 +33,7 @@ class Reading {
   private readonly name: string;
   private readonly text: PlacedText;
   private readonly sink: RowSink;
-  private rank: ReturnType<typeof rankOfEnvironment> = null;
+  private rank: KnownRank = null;
   private host: string | null = null;
 
   constructor(kind: ConfigKind, name: string, text: PlacedText, sink: RowSink) {
@@ -60,22 +68,14 @@ class Reading {
         // The library with the first text that needs it: loading it takes a good part of a start.
         this.trees(readPlainYaml(text) ?? (await import('./yaml.js')).readYaml(text));
     }
-    return { rank: this.rank?.rank ?? null, rankOrigin: this.rank?.origin ?? null };
+    return rankFields(this.rank);
   }
 
   private give(finding: ConfigFinding | EnvFinding | null, at: number): void {
     if (finding === null) return;
-    const place: LogPlace = {
-      ...this.text.place(at),
-      attempt: 1,
-      rank: this.rank?.rank ?? null,
-      rankOrigin: this.rank?.origin ?? null,
-      host: this.host,
-      device: null,
-      timeUs: null,
-      format: `config.${this.kind}`,
-    };
-    this.sink.logRow(finding, place);
+    const { kind, rank, host } = this;
+    const place = { ...this.text.place(at), ...rankFields(rank), host, format: `config.${kind}` };
+    this.sink.logRow(finding, plainPlace(place));
   }
 
   /** What a limit left out; what was read before it stays. */

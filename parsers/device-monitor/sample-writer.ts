@@ -1,5 +1,5 @@
 import { gaugeFigure } from '../../src/model/gauge-figure.js';
-import type { GaugeFinding, LogPlace, ValueFinding } from '../../src/model/log-rows.js';
+import { type GaugeFinding, type LogPlace, plainPlace, type ValueFinding } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import { kindOfXid } from '../../src/model/program-xids.js';
@@ -246,17 +246,8 @@ export class SampleWriter {
   private emit(finding: GaugeFinding | ValueFinding): void {
     this.samples += 1;
     if (this.time === null) this.odd('monitor_no_time');
-    this.place ??= {
-      line: this.line,
-      offset: this.offset,
-      attempt: 1,
-      rank: null,
-      rankOrigin: null,
-      host: this.host,
-      device: this.device.index,
-      timeUs: this.time?.us ?? null,
-      format: this.format,
-    };
+    const { line, offset, host, format } = this;
+    this.place ??= plainPlace({ line, offset, host, device: this.device.index, timeUs: this.time?.us ?? null, format });
     this.sink.logRow(finding, this.place);
   }
 }

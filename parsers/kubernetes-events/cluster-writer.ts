@@ -1,6 +1,6 @@
 import { envFinding } from '../../src/knowledge/env-keys.js';
 import { gaugeFigure } from '../../src/model/gauge-figure.js';
-import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
+import { type KeptFinding, plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
@@ -165,18 +165,8 @@ export class ClusterWriter {
 
   private row(finding: KeptFinding, { line, offset }: Place, host: string | null, timeText: string | undefined): void {
     if (!this.mayAdd()) return;
-    const place: LogPlace = {
-      line,
-      offset,
-      attempt: 1,
-      rank: null,
-      rankOrigin: null,
-      host,
-      device: null,
-      timeUs: parseClockTime(timeText ?? '')?.us ?? null,
-      format: this.format,
-    };
-    this.sink.logRow(finding, place);
+    const timeUs = parseClockTime(timeText ?? '')?.us ?? null;
+    this.sink.logRow(finding, plainPlace({ line, offset, host, timeUs, format: this.format }));
   }
 
   private mayAdd(): boolean {

@@ -4,7 +4,7 @@
  * leaves this file.
  */
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
-import type { EnvFinding } from '../../src/model/log-rows.js';
+import type { EnvFinding, KnownRank } from '../../src/model/log-rows.js';
 
 /** A value of a small table. */
 export type Cell = number | bigint | string | null;
@@ -48,7 +48,7 @@ export interface Capture {
   readonly options: readonly { readonly key: string; readonly value: string }[];
   /** Variables worth keeping, of the launched process. */
   readonly env: readonly EnvFinding[];
-  readonly rank: { readonly rank: number; readonly origin: string } | null;
+  readonly rank: KnownRank;
   /** Whether `--cuda-memory-usage` was on; null if unknown. */
   readonly memoryEvents: boolean | null;
   readonly graphTrace: string | null;

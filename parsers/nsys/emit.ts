@@ -1,6 +1,6 @@
 /** What both forms of an export, tables and lines of JSON, emit alike. */
-import type { EnvFinding } from '../../src/model/log-rows.js';
-import type { RowSink } from '../../src/model/parser.js';
+import { type EnvFinding, type KnownRank, plainPlace, rankFields } from '../../src/model/log-rows.js';
+import type { NsysSink, RowSink } from '../../src/model/parser.js';
 
 type Id = number | bigint | string | null;
 
@@ -36,23 +36,21 @@ export function withoutDirectories(message: string): string {
  * Variables of the launched process, like those of any other environment dump. An export is not divided into lines:
  * their place is its beginning.
  */
-export function emitEnvironment(
-  sink: RowSink,
-  env: readonly EnvFinding[],
-  rank: { readonly rank: number; readonly origin: string } | null,
-  host: string | null,
+export function emitEnvironment(sink: RowSink, env: readonly EnvFinding[], rank: KnownRank, host: string | null): void {
+  const place = plainPlace({ line: 1, offset: 0, ...rankFields(rank), host, format: 'nsys.capture' });
+  for (const finding of env) sink.logRow(finding, place);
+}
+
+/** Processes of the capture by number; those in `ofRank` have the rank. */
+export function emitProcesses(
+  nsys: NsysSink,
+  pids: Iterable<number>,
+  nameOf: (pid: number) => string | null | undefined,
+  ofRank: readonly number[],
+  rank: KnownRank,
 ): void {
-  for (const finding of env) {
-    sink.logRow(finding, {
-      line: 1,
-      offset: 0,
-      attempt: 1,
-      rank: rank?.rank ?? null,
-      rankOrigin: rank?.origin ?? null,
-      host,
-      device: null,
-      timeUs: null,
-      format: 'nsys.capture',
-    });
+  for (const pid of [...pids].sort((a, b) => a - b)) {
+    const known = ofRank.includes(pid) ? rank : null;
+    nsys.fact({ row: 'process', pid, name: nameOf(pid) ?? null, ...rankFields(known) });
   }
 }

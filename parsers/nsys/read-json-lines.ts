@@ -1,10 +1,18 @@
 /** The JSON export: the profiler's own events, one a line, with its strings in a table of their own. */
 import { MbfError } from '../../src/model/errors.js';
+import { rankFields } from '../../src/model/log-rows.js';
 import { keepsDiagnostic, type NsysKind } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { readEnvironment, SEVERITIES } from './capture.js';
-import { emitEnvironment, processNumber, programName, threadNumber, withoutDirectories } from './emit.js';
+import {
+  emitEnvironment,
+  emitProcesses,
+  processNumber,
+  programName,
+  threadNumber,
+  withoutDirectories,
+} from './emit.js';
 import { MOST_LINE_BYTES, readLines } from './json-lines.js';
 import {
   COUNTED,
@@ -18,7 +26,7 @@ import {
   time,
 } from './json-records.js';
 import { RowBuilder } from './row-builder.js';
-import { cutText, RowTexts, TEXTS_AT_ONCE, UsedTexts } from './text-numbers.js';
+import { cutText, RowTexts, TextBatches, UsedTexts } from './text-numbers.js';
 
 /** Looked for before anything is parsed: half the lines of a capture are of the scheduler. */
 const TYPE = /^\s*\{\s*"Type"\s*:\s*(\d{1,6})/;
@@ -119,15 +127,9 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
 
   for (const builder of builders.values()) builder.flush();
   recordTexts.flush();
-  let waiting: { id: number; text: string }[] = [];
-  for (const [index, text] of strings) {
-    if (!used.has(index)) continue;
-    waiting.push({ id: index, text: cutText(text) });
-    if (waiting.length < TEXTS_AT_ONCE) continue;
-    nsys.texts(packTexts(waiting));
-    waiting = [];
-  }
-  if (waiting.length > 0) nsys.texts(packTexts(waiting));
+  const batches = new TextBatches((texts) => nsys.texts(packTexts(texts)));
+  for (const [index, text] of strings) if (used.has(index)) batches.add(index, cutText(text));
+  batches.flush();
   for (const { pid, tid, name } of threads) {
     const text = strings.get(name);
     if (text !== undefined && pids.has(pid)) nsys.fact({ row: 'thread', pid, tid, name: cutText(text) });
@@ -137,16 +139,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     .find((text) => text.includes('='));
   const { env, rank: found } = readEnvironment((environment ?? '').split(/[\n\0]/));
   const rank = devicePids.size === 1 ? found : null;
-  for (const pid of [...pids].sort((a, b) => a - b)) {
-    const isRank = rank !== null && devicePids.has(pid);
-    nsys.fact({
-      row: 'process',
-      pid,
-      name: processes.get(pid)?.name ?? null,
-      rank: isRank ? rank.rank : null,
-      rankOrigin: isRank ? rank.origin : null,
-    });
-  }
+  emitProcesses(nsys, pids, (pid) => processes.get(pid)?.name, [...devicePids], rank);
   for (const [name, rows] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
     nsys.fact({ row: 'table', name, rows, isRead: read.has(name) });
   if (context.allTables === true) {
@@ -170,7 +163,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
     hasAllTables: false,
   });
   emitEnvironment(sink, env, rank, null);
-  return { rank: rank?.rank ?? null, rankOrigin: rank?.origin ?? null };
+  return rankFields(rank);
 
   /** The string table and the names of threads have the same shape; a string of its own is the older spelling. */
   function takeStrings(record: JsonObject): void {

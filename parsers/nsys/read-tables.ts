@@ -3,18 +3,26 @@
  * and only those that rows name.
  */
 import { MbfError } from '../../src/model/errors.js';
-import { keepsDiagnostic, type NsysForm, type NsysText, PRIVATE_TABLES } from '../../src/model/nsys-rows.js';
+import { type KnownRank, rankFields } from '../../src/model/log-rows.js';
+import { keepsDiagnostic, type NsysForm, PRIVATE_TABLES } from '../../src/model/nsys-rows.js';
 import { packTexts } from '../../src/model/packed-texts.js';
 import type { NsysSink, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import type { CellBatch, CellColumn, SourceTable, TableSource } from '../../src/model/table-source.js';
 import { type Cell, readCapture, readExportFacts, reportClock, SEVERITIES } from './capture.js';
 import { bits64, cell, integer, shifted, small, word } from './cells.js';
-import { emitEnvironment, processNumber, programName, threadNumber, withoutDirectories } from './emit.js';
+import {
+  emitEnvironment,
+  emitProcesses,
+  processNumber,
+  programName,
+  threadNumber,
+  withoutDirectories,
+} from './emit.js';
 import { EventTables } from './event-tables.js';
 import { rawColumn } from './raw-columns.js';
 import { TABLE_MAPS } from './table-maps.js';
 import { TableScans } from './table-scans.js';
-import { cutText, TEXTS_AT_ONCE } from './text-numbers.js';
+import { cutText, TextBatches } from './text-numbers.js';
 
 /** Notes of data quality; a capture that lost events reports it once or twice. */
 const MOST_DIAGNOSTICS = 2_000;
@@ -89,7 +97,7 @@ export async function readTables(
   });
   for (const option of [...exported.options, ...capture.options]) nsys.fact({ row: 'option', ...option });
   emitEnvironment(sink, capture.env, rank, hostName);
-  return { rank: rank?.rank ?? null, rankOrigin: rank?.origin ?? null };
+  return rankFields(rank);
 }
 
 function checkTables(tables: ReadonlyMap<string, SourceTable>, problem: TableSource['listProblem']): void {
@@ -186,41 +194,25 @@ class FactReader {
     });
   }
 
-  async processes(
-    cuda: readonly number[],
-    rank: { readonly rank: number; readonly origin: string } | null,
-  ): Promise<void> {
+  async processes(cuda: readonly number[], rank: KnownRank): Promise<void> {
     const names = new Map<number, string | null>();
     for (const row of await this.scans.small('PROCESSES', ['globalPid', 'pid', 'name'])) {
       const pid = integer(row['pid']) ?? processNumber(row['globalPid'] ?? null);
       if (pid !== null && this.events.pids.has(pid))
         names.set(pid, programName(word(row['name'])) ?? names.get(pid) ?? null);
     }
-    for (const pid of [...this.events.pids.keys()].sort((a, b) => a - b)) {
-      const processRank = rank !== null && cuda.includes(pid) ? rank : null;
-      this.nsys.fact({
-        row: 'process',
-        pid,
-        name: names.get(pid) ?? null,
-        rank: processRank?.rank ?? null,
-        rankOrigin: processRank?.origin ?? null,
-      });
-    }
+    emitProcesses(this.nsys, this.events.pids.keys(), (pid) => names.get(pid), cuda, rank);
   }
 
   /** The texts that rows name. They are in a separate table, so they are read after everything that names them. */
   async texts(): Promise<void> {
     this.events.rowTexts.flush();
     await this.findPrivateTexts();
-    let waiting: NsysText[] = [];
+    const batches = new TextBatches((texts) => this.nsys.texts(packTexts(texts)));
     await this.eachText((id, text) => {
-      if (!this.events.used.has(id) || this.privateTexts.has(id)) return;
-      waiting.push({ id, text: cutText(text) });
-      if (waiting.length < TEXTS_AT_ONCE) return;
-      this.nsys.texts(packTexts(waiting));
-      waiting = [];
+      if (this.events.used.has(id) && !this.privateTexts.has(id)) batches.add(id, cutText(text));
     });
-    if (waiting.length > 0) this.nsys.texts(packTexts(waiting));
+    batches.flush();
   }
 
   private async findPrivateTexts(): Promise<void> {

@@ -43,20 +43,41 @@ export class UsedTexts {
   }
 }
 
+/** Texts per message. */
+const TEXTS_AT_ONCE = 2048;
+
+/** Sends texts in messages. */
+export class TextBatches {
+  private waiting: NsysText[] = [];
+  private readonly send: (texts: readonly NsysText[]) => void;
+
+  constructor(send: (texts: readonly NsysText[]) => void) {
+    this.send = send;
+  }
+
+  add(id: number, text: string): void {
+    this.waiting.push({ id, text });
+    if (this.waiting.length >= TEXTS_AT_ONCE) this.flush();
+  }
+
+  flush(): void {
+    if (this.waiting.length > 0) this.send(this.waiting);
+    this.waiting = [];
+  }
+}
+
 /**
  * Numbers texts as they come, from −1 down, so that they never meet the exporter's own. Profilers write a number into
  * each range ("aten::mm, op_id = 17"), so the texts of a long capture may all differ: only the recent ones are
  * remembered, and one that comes again much later gets a second number.
  */
-export class RowTexts {
+export class RowTexts extends TextBatches {
   private readonly known = new Map<string, number>();
   private next = -1;
-  private waiting: NsysText[] = [];
-  private readonly send: (texts: readonly NsysText[]) => void;
   private readonly most: number;
 
   constructor(send: (texts: readonly NsysText[]) => void, most = 65_536) {
-    this.send = send;
+    super(send);
     this.most = most;
   }
 
@@ -66,19 +87,11 @@ export class RowTexts {
     if (this.known.size >= this.most) this.known.clear();
     const id = this.next--;
     this.known.set(text, id);
-    this.waiting.push({ id, text });
-    if (this.waiting.length >= TEXTS_AT_ONCE) this.flush();
+    this.add(id, text);
     return id;
-  }
-
-  flush(): void {
-    if (this.waiting.length > 0) this.send(this.waiting);
-    this.waiting = [];
   }
 }
 
-/** Texts per message. */
-export const TEXTS_AT_ONCE = 2048;
 /** Longer texts are cut: names of kernels with all their template arguments reach 200 KB. */
 const MOST_TEXT_CHARS = 16_384;
 

@@ -1,5 +1,5 @@
 /** Output of the readers of this folder: figures into rows, W&B's system metrics into gauges. */
-import type { LogPlace } from '../../src/model/log-rows.js';
+import { plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { FRACTION_BITS, halfUnit } from '../../src/text/scalars/half-unit.js';
 import { ScalarRows } from '../../src/text/scalars/scalar-rows.js';
@@ -32,7 +32,7 @@ export class ScalarSink {
     if (/^system[./]/.test(tag)) {
       const gauge = systemGauge(tag, value);
       if (gauge !== null) {
-        this.sink.logRow(gauge, this.placeOf(place));
+        this.sink.logRow(gauge, plainPlace({ line, offset, timeUs, format: this.format }));
         return;
       }
     }
@@ -43,19 +43,5 @@ export class ScalarSink {
   /** After the last row. */
   end(): void {
     this.rows.end();
-  }
-
-  private placeOf({ line, offset, timeUs }: RowPlace): LogPlace {
-    return {
-      line,
-      offset,
-      attempt: 1,
-      rank: null,
-      rankOrigin: null,
-      host: null,
-      device: null,
-      timeUs,
-      format: this.format,
-    };
   }
 }

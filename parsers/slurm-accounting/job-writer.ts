@@ -1,5 +1,5 @@
 import { gaugeFigure } from '../../src/model/gauge-figure.js';
-import type { GaugeMetric, LogPlace, ValueFinding } from '../../src/model/log-rows.js';
+import { type GaugeMetric, type KeptFinding, plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import type { AccountingRecord } from './accounting-record.js';
@@ -96,37 +96,20 @@ export class JobWriter {
     const id = step === null ? record.job : `${record.job}.${step}`;
     const coordinates = step === null ? `[job=${record.job}]` : `[job=${record.job},step=${step}]`;
     const process = record.name === undefined || record.name === step ? id : `${id} ${record.name}`;
-    const place = (host: string | null): LogPlace => ({
-      line,
-      offset,
-      attempt: 1,
-      rank: null,
-      rankOrigin: null,
-      host,
-      device: null,
-      timeUs: record.endUs ?? job?.endUs ?? null,
-      format: this.format,
-    });
+    const timeUs = record.endUs ?? job?.endUs ?? null;
+    const emit = (finding: KeptFinding, host = hostOf(record)): void =>
+      this.sink.logRow(finding, plainPlace({ line, offset, host, timeUs, format: this.format }));
     const gauge = (metric: GaugeMetric, size: Size | undefined, host: string | null, share = 1): void => {
       if (size === undefined) return;
       const finding = gaugeFigure(metric, size.text, size.unit, size.unitBytes / share, { process });
-      if (finding !== null) this.sink.logRow(finding, place(host));
+      if (finding !== null) emit(finding, host);
     };
     const value = (name: string, known: number | undefined, unit: string): void => {
-      if (known === undefined) return;
-      const finding: ValueFinding = { row: 'value', name: `slurm.${name}${coordinates}`, value: known, unit };
-      this.sink.logRow(finding, place(hostOf(record)));
+      if (known !== undefined) emit({ row: 'value', name: `slurm.${name}${coordinates}`, value: known, unit });
     };
     const word = (name: string, text: string | undefined): void => {
-      if (text === undefined || text === '') return;
-      const finding: ValueFinding = {
-        row: 'value',
-        name: `slurm.${name}${coordinates}`,
-        value: null,
-        unit: null,
-        text,
-      };
-      this.sink.logRow(finding, place(hostOf(record)));
+      if (!text) return;
+      emit({ row: 'value', name: `slurm.${name}${coordinates}`, value: null, unit: null, text });
     };
     if (step === null) this.limit(record, gauge, value);
     const rssHost = record.maxRssNode ?? hostOf(record);

@@ -1,7 +1,7 @@
 import { PbfReader } from 'pbf';
 import { configFinding, normaliseConfigValue } from '../../src/knowledge/config-keys.js';
 import { MbfError } from '../../src/model/errors.js';
-import type { LogPlace } from '../../src/model/log-rows.js';
+import { type LogPlace, plainPlace } from '../../src/model/log-rows.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { formatBytes } from '../../src/model/units.js';
 import { FRACTION_BITS, halfUnit } from '../../src/text/scalars/half-unit.js';
@@ -128,17 +128,7 @@ class EventReader implements RecordVisitor {
   }
 
   private place(ordinal: number, offset: number, timeUs: number | null, format: string): LogPlace {
-    return {
-      line: ordinal,
-      offset,
-      attempt: 1,
-      rank: null,
-      rankOrigin: null,
-      host: this.host,
-      device: null,
-      timeUs,
-      format,
-    };
+    return plainPlace({ line: ordinal, offset, host: this.host, timeUs, format });
   }
 }
 

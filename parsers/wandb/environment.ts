@@ -2,7 +2,7 @@
 
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
 import { pushAll } from '../../src/model/lists.js';
-import type { ConfigFinding, EnvFinding, GaugeFinding, ValueFinding } from '../../src/model/log-rows.js';
+import type { ConfigFinding, EnvFinding, GaugeFinding, KnownRank, ValueFinding } from '../../src/model/log-rows.js';
 import { readShellSettings } from '../../src/text/shell-settings.js';
 
 export interface DeviceFacts {
@@ -76,9 +76,7 @@ export function environmentFacts(facts: EnvironmentFacts): Fact[] {
 }
 
 /** The rank from Slurm's variables, by the rules for any environment. */
-export function rankOfSlurm(
-  slurm: ReadonlyMap<string, string>,
-): { readonly rank: number; readonly origin: string } | null {
+export function rankOfSlurm(slurm: ReadonlyMap<string, string>): KnownRank {
   if (slurm.size === 0) return null;
   return rankOfEnvironment(new Map([...slurm].map(([key, value]) => [slurmVariable(key), value])));
 }

@@ -1,7 +1,7 @@
 /** `wandb-metadata.json` and `wandb-summary.json`: the files of a run in addition to its log. */
 import { MbfError } from '../../src/model/errors.js';
 import { type Literal, readLiteralAt } from '../../src/model/literal.js';
-import type { LogPlace, ValueFinding } from '../../src/model/log-rows.js';
+import { plainPlace, rankFields, type ValueFinding } from '../../src/model/log-rows.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { GIB } from '../../src/model/units.js';
 import { type DeviceFacts, type EnvironmentFacts, environmentFacts, rankOfSlurm } from './environment.js';
@@ -19,18 +19,8 @@ type Map_ = Extract<Literal, { kind: 'map' }>;
 export async function readMetadata(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
   const tree = await readObject(source, sink, context);
   const facts = metadataFacts(tree);
-  const rank = rankOfSlurm(facts.slurm);
-  const place: LogPlace = {
-    line: 1,
-    offset: 0,
-    attempt: 1,
-    rank: rank?.rank ?? null,
-    rankOrigin: rank?.origin ?? null,
-    host: facts.host === '' ? null : facts.host,
-    device: null,
-    timeUs: facts.startedUs,
-    format: 'wandb.metadata',
-  };
+  const known = { host: facts.host === '' ? null : facts.host, timeUs: facts.startedUs, format: 'wandb.metadata' };
+  const place = plainPlace({ line: 1, offset: 0, ...rankFields(rankOfSlurm(facts.slurm)), ...known });
   for (const fact of environmentFacts(facts)) {
     const device = 'device' in fact ? fact.device : undefined;
     sink.logRow(fact, device === undefined ? place : { ...place, device });
@@ -41,17 +31,8 @@ export async function readMetadata(source: ByteSource, sink: RowSink, context: P
 /** The last value of every figure, each of its own step: so they are values, and belong to no iteration. */
 export async function readSummary(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
   const tree = await readObject(source, sink, context);
-  const place: LogPlace = {
-    line: 1,
-    offset: 0,
-    attempt: 1,
-    rank: null,
-    rankOrigin: null,
-    host: null,
-    device: null,
-    timeUs: timeUs(numberOf(text(tree, '_timestamp')) ?? 0),
-    format: 'wandb.summary',
-  };
+  const written = timeUs(numberOf(text(tree, '_timestamp')) ?? 0);
+  const place = plainPlace({ line: 1, offset: 0, timeUs: written, format: 'wandb.summary' });
   let figures = 0;
   for (const entry of tree.entries) {
     if (entry.key === '_wandb' || entry.key === '_timestamp') continue;

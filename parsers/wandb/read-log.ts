@@ -1,5 +1,6 @@
 /** `run-<id>.wandb`: everything a run sent to W&B, online and offline alike. */
 import { MbfError } from '../../src/model/errors.js';
+import { rankFields } from '../../src/model/log-rows.js';
 import type { ByteSource, ParseContext, ParseSummary, RowSink } from '../../src/model/parser.js';
 import { type Damage, FILE_HEADER_BYTES, readRecords } from './chunk-reader.js';
 import { RunReader } from './run-reader.js';
@@ -22,7 +23,7 @@ export async function readLog(source: ByteSource, sink: RowSink, context: ParseC
   }
   noteDamage(damage, problem, sink);
   noteEnd(damage, reader.hasExit, sink);
-  return { rank: reader.rank?.rank ?? null, rankOrigin: reader.rank?.origin ?? null, clock: 'utc' };
+  return { ...rankFields(reader.rank), clock: 'utc' };
 }
 
 function headerProblem(header: Uint8Array, sizeBytes: number): string | null {

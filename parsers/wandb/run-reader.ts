@@ -1,6 +1,6 @@
 /** Turns the records of one transaction log into rows. */
 import { readLiteralAt } from '../../src/model/literal.js';
-import type { KeptFinding, LogPlace } from '../../src/model/log-rows.js';
+import { type KeptFinding, type KnownRank, type LogPlace, plainPlace, rankFields } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
@@ -28,10 +28,8 @@ const MOST_KINDS = 20;
 /** Names of figures that only a DCGM exporter gives; the label behind them is its node. */
 const OF_EXPORTER = /^gpu\.\d{1,3}\.memory(?:Used|Free|Total)$/;
 
-type Ranked = { readonly rank: number; readonly origin: string } | null;
-
 export class RunReader implements RecordHandler {
-  rank: Ranked = null;
+  rank: KnownRank = null;
   hasExit = false;
   private readonly sink: RowSink;
   private ordinal = 0;
@@ -151,17 +149,8 @@ export class RunReader implements RecordHandler {
   }
 
   private place(format: string, time: number | null, offset: number): LogPlace {
-    return {
-      line: this.ordinal,
-      offset,
-      attempt: 1,
-      rank: this.rank?.rank ?? null,
-      rankOrigin: this.rank?.origin ?? null,
-      host: this.host,
-      device: null,
-      timeUs: time,
-      format,
-    };
+    const { ordinal: line, rank, host } = this;
+    return plainPlace({ line, offset, ...rankFields(rank), host, timeUs: time, format });
   }
 
   private emit(finding: KeptFinding, place: LogPlace): void {
@@ -248,8 +237,7 @@ export class RunReader implements RecordHandler {
     // The records with the run's host and rank precede this; later ones belong to another process.
     this.scalars ??= new ScalarRows((finding, place) => this.emit(finding, place), {
       format: 'wandb.history',
-      rank: this.rank?.rank ?? null,
-      rankOrigin: this.rank?.origin ?? null,
+      ...rankFields(this.rank),
       host: this.host,
     });
     const { scalars, ordinal } = this;
@@ -311,7 +299,7 @@ function nodesOf(tags: ReadonlySet<string>): ReadonlySet<string> {
  * Megatron-LM passes all its arguments, among them those from torchrun: `rank`, `local_rank`, `world_size`. A `rank`
  * alone may be that of a LoRA.
  */
-function rankOfConfig(items: readonly Item[]): Ranked {
+function rankOfConfig(items: readonly Item[]): KnownRank {
   const integerSetting = (key: string): number | undefined => {
     const json = items.find(({ path }) => path.length === 1 && path[0] === key)?.json;
     return json !== undefined && /^\d{1,6}$/.test(json) ? Number(json) : undefined;

@@ -2,7 +2,7 @@
  * Which environment variables are kept: those that bear on memory, performance or the identity of a run. Everything
  * else is dropped unread.
  */
-import type { EnvFinding, EnvOrigin } from '../model/log-rows.js';
+import type { EnvFinding, EnvOrigin, KnownRank } from '../model/log-rows.js';
 import { loadData } from './load-data.js';
 import { hideSettingValue, isSecretName } from './secrets.js';
 
@@ -53,9 +53,7 @@ export function envFinding(key: string, value: string | null, origin: EnvOrigin)
  * The global rank from a process's own environment. Launchers write it in this order of trust; Slurm's task number is a
  * rank only where tasks are not nodes, since under torchrun one task starts all ranks of its node.
  */
-export function rankOfEnvironment(
-  variables: ReadonlyMap<string, string>,
-): { readonly rank: number; readonly origin: string } | null {
+export function rankOfEnvironment(variables: ReadonlyMap<string, string>): KnownRank {
   for (const name of ['RANK', 'OMPI_COMM_WORLD_RANK', 'PMIX_RANK', 'PMI_RANK', 'PALS_RANKID', 'SLURM_PROCID']) {
     const text = variables.get(name);
     if (text === undefined || !/^\d{1,6}$/.test(text)) continue;

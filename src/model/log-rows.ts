@@ -91,6 +91,18 @@ export interface LogPlace {
   readonly format: string;
 }
 
+/** A global rank and how it is known. */
+export type KnownRank = { readonly rank: number; readonly origin: string } | null;
+
+export function rankFields(known: KnownRank): Pick<LogPlace, 'rank' | 'rankOrigin'> {
+  return { rank: known?.rank ?? null, rankOrigin: known?.origin ?? null };
+}
+
+/** The place of a record of a file that is one launch; what is not known of its writer is null. */
+export function plainPlace(known: Pick<LogPlace, 'line' | 'offset' | 'format'> & Partial<LogPlace>): LogPlace {
+  return { attempt: 1, rank: null, rankOrigin: null, host: null, device: null, timeUs: null, ...known };
+}
+
 /** One printed training iteration. Averages over the logging interval, as the trainers print them. */
 export interface IterationFinding {
   readonly row: 'iteration';
