@@ -1,4 +1,3 @@
-import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
 import type { LineReader } from './line-reader.js';
 import { fieldsOf, type Meaning } from './meanings.js';
 import { wholeNumber } from './read-csv.js';
@@ -65,7 +64,7 @@ export class DmonReader implements LineReader {
     const date = names.indexOf('date');
     const time = names.indexOf('time');
     writer.at(line, offset);
-    writer.setTime(date < 0 || time < 0 ? null : this.time(`${cells[date]} ${cells[time]}`));
+    writer.setTime(date < 0 || time < 0 ? null : writer.timeOf(`${cells[date]} ${cells[time]}`));
     writer.setDevice({ index, gpuId: undefined });
     const process = this.isPmon
       ? { pid: wholeNumber(cells[names.indexOf('pid')] ?? '') ?? undefined, name: writer.text(cells.at(-1)!) }
@@ -78,17 +77,6 @@ export class DmonReader implements LineReader {
   }
 
   end(): void {}
-
-  private lastText = '';
-  private lastTime: ClockTime | null = null;
-
-  private time(text: string): ClockTime | null {
-    if (text !== this.lastText) {
-      this.lastText = text;
-      this.lastTime = parseClockTime(text);
-    }
-    return this.lastTime;
-  }
 }
 
 /** Rows of `dcgmi dmon`, which print no time. */

@@ -146,8 +146,6 @@ export class CsvReader implements LineReader {
   private readonly indexes = new Map<string, number>();
   /** `date` printed between the queries, for rows without a time of their own. */
   private dateLine: ClockTime | null = null;
-  private lastTimeText = '';
-  private lastTime: ClockTime | null = null;
 
   /** `guessed`: columns of a file without a header. */
   constructor(writer: SampleWriter, guessed: Header | null) {
@@ -176,7 +174,7 @@ export class CsvReader implements LineReader {
       }
       if (COMPLAINT.test(text)) {
         writer.at(line, offset);
-        writer.setTime(this.lastTime ?? this.dateLine);
+        writer.setTime(writer.lastTime ?? this.dateLine);
         writer.setDevice({ index: null, gpuId: undefined });
         const isGone = text.startsWith('Unable') && /lost|unknown error|requires reset/i.test(text);
         if (isGone) writer.incident('hardware', 'nvidia-smi.no-handle', writer.text(text.trim()));
@@ -201,7 +199,7 @@ export class CsvReader implements LineReader {
       return;
     }
     const index = header.index < 0 ? null : wholeNumber(cells[header.index]!);
-    const time = header.time < 0 ? this.dateLine : this.time(cells[header.time]!);
+    const time = header.time < 0 ? this.dateLine : writer.timeOf(cells[header.time]!);
     if ((header.index >= 0 && index === null) || (header.time >= 0 && time === null)) {
       writer.odd('monitor_foreign', line, offset);
       return;
@@ -225,15 +223,6 @@ export class CsvReader implements LineReader {
   }
 
   end(): void {}
-
-  /** Rows of several devices share a time down to the millisecond often enough. */
-  private time(text: string): ClockTime | null {
-    if (text !== this.lastTimeText) {
-      this.lastTimeText = text;
-      this.lastTime = parseClockTime(text);
-    }
-    return this.lastTime;
-  }
 
   /** Process rows name the device by its UUID; other rows of the same file may give its index. */
   private indexOf(index: number | null, gpuId: string | undefined): number | null {

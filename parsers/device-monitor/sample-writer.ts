@@ -3,7 +3,8 @@ import { type GaugeFinding, type LogPlace, plainPlace, type ValueFinding } from 
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import { kindOfXid } from '../../src/model/program-xids.js';
-import type { ClockTime } from '../../src/text/clock-text.js';
+import { type ClockTime, parseClockTime } from '../../src/text/clock-text.js';
+import { Oddities } from '../../src/text/oddities.js';
 import { copyOf, utf8 } from '../../src/text/text-lines.js';
 import { GOOD_WORDS, type Meaning } from './meanings.js';
 
@@ -55,8 +56,11 @@ export class SampleWriter {
   private memory: Map<string, string> | null = null;
   private readonly texts = new Map<string, string>();
   private readonly reported = new Set<string>();
-  private readonly counts = new Map<string, { count: number; line: number; offset: number }>();
+  private readonly oddities = new Oddities();
   private hasBothClocks = false;
+  private lastTimeText = '';
+  /** Of {@link timeOf}. */
+  lastTime: ClockTime | null = null;
 
   constructor(sink: RowSink, format: string) {
     this.sink = sink;
@@ -77,6 +81,15 @@ export class SampleWriter {
     const clock = time.isUtc ? 'utc' : 'printed';
     if (this.clock !== undefined && this.clock !== clock) this.hasBothClocks = true;
     this.clock = clock;
+  }
+
+  /** A time as printed; rows of several devices share one often enough. */
+  timeOf(text: string): ClockTime | null {
+    if (text !== this.lastTimeText) {
+      this.lastTimeText = text;
+      this.lastTime = parseClockTime(text);
+    }
+    return this.lastTime;
   }
 
   setHost(host: string | null): void {
@@ -163,14 +176,7 @@ export class SampleWriter {
 
   /** Counts what is odd; {@link end} makes one note of each kind. */
   odd(kind: string, line = this.line, offset = this.offset): void {
-    const known = this.counts.get(kind);
-    if (known !== undefined) known.count += 1;
-    else this.counts.set(kind, { count: 1, line, offset });
-  }
-
-  /** How often something odd was counted. */
-  oddities(kind: string): number {
-    return this.counts.get(kind)?.count ?? 0;
+    this.oddities.add(kind, line, offset);
   }
 
   /** A text of one character a byte as it was meant; equal ones are the same string, so that rows share it. */
@@ -184,16 +190,13 @@ export class SampleWriter {
     return text;
   }
 
-  end(notes: Readonly<Record<string, { readonly text: string; readonly severity: 'info' | 'warning' }>>): void {
+  end(notes: Parameters<Oddities['notes']>[0]): void {
     if (this.hasBothClocks) {
       const text = 'some times name their zone and others do not; all are taken as printed';
       this.sink.note({ kind: 'monitor_clocks', severity: 'warning', text });
       this.clock = 'printed';
     }
-    for (const [kind, { count, line, offset }] of this.counts) {
-      const note = notes[kind];
-      if (note !== undefined) this.sink.note({ kind, ...note, line, offset, count });
-    }
+    for (const note of this.oddities.notes(notes)) this.sink.note(note);
   }
 
   private change(name: string, unit: string | null, text: string): void {

@@ -5,6 +5,7 @@ import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 import { parseClockTime } from '../../src/text/clock-text.js';
+import { Oddities } from '../../src/text/oddities.js';
 import { ruleOf, WAITS } from './event-rules.js';
 
 export interface Place {
@@ -52,6 +53,7 @@ const NEVER_RAN =
 export class ClusterWriter {
   /** Events and pods that were understood, whether they made a row or not. */
   objects = 0;
+  readonly oddities = new Oddities();
   private rows = 0;
   private dropped = 0;
   private readonly sink: RowSink;

@@ -10,8 +10,6 @@ const MOST_CELLS = 32;
 
 /** Rows of `kubectl get events`: columns separated by two blanks or more, the message last. Ages are not times. */
 export class EventsTableReader {
-  foreign = 0;
-  foreignAt: Place | null = null;
   private readonly writer: ClusterWriter;
   private columns: readonly string[] = [];
 
@@ -37,8 +35,7 @@ export class EventsTableReader {
     const isRow =
       cells.length >= columns.length - 1 && /^(?:Normal|Warning)$/.test(cell('TYPE')) && object.includes('/');
     if (!isRow || !isWhole) {
-      this.foreign += 1;
-      this.foreignAt ??= { line, offset };
+      this.writer.oddities.add('kubernetes_foreign', line, offset);
       return;
     }
     const [kind = '', name = ''] = object.split('/');
@@ -80,8 +77,6 @@ interface State {
  * `pkg/describe/describe.go`.
  */
 export class DescribeReader {
-  foreign = 0;
-  foreignAt: Place | null = null;
   private readonly writer: ClusterWriter;
   private pod: PodPlace = { pod: '', host: null };
   private isNode = false;
@@ -144,10 +139,7 @@ export class DescribeReader {
   private event(text: string, place: Place, isWhole: boolean): void {
     const row = EVENT_ROW.exec(text);
     if (row === null || !isWhole) {
-      if (!/^ {2,6}(?:Type|----) /.test(text)) {
-        this.foreign += 1;
-        this.foreignAt ??= place;
-      }
+      if (!/^ {2,6}(?:Type|----) /.test(text)) this.writer.oddities.add('kubernetes_foreign', place.line, place.offset);
       return;
     }
     const [, , reason = '', age = '', from = '', message = ''] = row;

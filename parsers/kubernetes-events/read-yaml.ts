@@ -26,9 +26,6 @@ export const loadYaml = (): Promise<YamlText> => import('../../src/text/yaml.js'
  * other.
  */
 export class YamlReader {
-  /** Objects that are invalid YAML, too large, or too many to read. */
-  damaged = 0;
-  damagedAt: Place | null = null;
   private readonly writer: ClusterWriter;
   private readonly yaml: YamlText;
   private marks = MOST_MARKS;
@@ -105,14 +102,14 @@ export class YamlReader {
       return;
     }
     if (bytes > MOST_OBJECT_BYTES) {
-      this.blame(at);
+      this.blame();
       return;
     }
     let value: unknown;
     try {
       value = this.read(utf8(text));
     } catch {
-      this.blame(at);
+      this.blame();
       return;
     }
     const object = Array.isArray(value) ? value[0] : value;
@@ -121,7 +118,7 @@ export class YamlReader {
       member(object, 'kind') === undefined &&
       member(object, 'metadata') === undefined
     ) {
-      this.blame(at);
+      this.blame();
     }
   }
 
@@ -145,9 +142,9 @@ export class YamlReader {
     return yamlValue(document, 'MBF2951', fault, false);
   }
 
-  private blame(at: Place): void {
-    this.damaged += 1;
-    this.damagedAt ??= at;
+  /** The object is invalid YAML, too large, or one of too many to read. */
+  private blame(): void {
+    this.writer.oddities.add('kubernetes_damaged', this.at.line, this.at.offset);
   }
 }
 

@@ -1,5 +1,6 @@
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, RowSink } from '../../src/model/parser.js';
+import { Oddities } from '../../src/text/oddities.js';
 import { readLines, utf8 } from '../../src/text/text-lines.js';
 import { isRecord, type LineShape, shapeOfLine } from './line-forms.js';
 import { microseconds, numberOf, readNumber, stepOf } from './numbers.js';
@@ -22,8 +23,7 @@ export function parseLine(text: string): unknown {
 export async function readJsonLines(source: ByteSource, sink: RowSink, context: ParseContext): Promise<void> {
   let shape: LineShape | null = null;
   let out: ScalarSink | null = null;
-  let broken = 0;
-  let firstBroken: { readonly line: number; readonly offset: number } | null = null;
+  const broken = new Oddities();
   await readLines(
     source,
     (text, line, offset) => {
@@ -31,8 +31,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
       const row = parseLine(utf8(text));
       shape ??= shapeOfLine(row);
       if (!isRecord(row) || shape === null) {
-        broken += 1;
-        firstBroken ??= { line, offset };
+        broken.add('scalars_damaged', line, offset);
         return;
       }
       out ??= new ScalarSink(sink, shape.form, undefined);
@@ -48,12 +47,10 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   );
   const sinkOf = out as ScalarSink | null;
   sinkOf?.end();
-  const where = firstBroken ?? { line: 1, offset: 0 };
+  const where = broken.first('scalars_damaged') ?? { line: 1, offset: 0 };
   if (sinkOf === null) throw new MbfError('MBF2921', 'no line of it is a row of scalars', where);
-  if (broken > 0) {
-    const text = 'lines that are not a complete JSON object were skipped';
-    sink.note({ kind: 'scalars_damaged', severity: 'warning', text, ...where, count: broken });
-  }
+  const text = 'lines that are not a complete JSON object were skipped';
+  for (const note of broken.notes({ scalars_damaged: { severity: 'warning', text } })) sink.note(note);
 }
 
 /**
@@ -94,8 +91,7 @@ export function isMetricLine(line: string): boolean {
  */
 export async function readMetricFile(source: ByteSource, sink: RowSink, context: ParseContext): Promise<void> {
   const out = new ScalarSink(sink, 'mlflow', undefined);
-  let broken = 0;
-  let firstBroken: { readonly line: number; readonly offset: number } | null = null;
+  const broken = new Oddities();
   await readLines(
     source,
     (text, line, offset) => {
@@ -103,8 +99,7 @@ export async function readMetricFile(source: ByteSource, sink: RowSink, context:
       const match = METRIC_LINE.exec(text);
       const value = readNumber(match?.[2] ?? '');
       if (match === null || value === undefined) {
-        broken += 1;
-        firstBroken ??= { line, offset };
+        broken.add('scalars_damaged', line, offset);
         return;
       }
       const place = { line, offset, step: stepOf(Number(match[3])), timeUs: microseconds(Number(match[1])) };
@@ -113,10 +108,8 @@ export async function readMetricFile(source: ByteSource, sink: RowSink, context:
     context.progress,
   );
   out.end();
-  const where = firstBroken ?? { line: 1, offset: 0 };
+  const where = broken.first('scalars_damaged') ?? { line: 1, offset: 0 };
   if (out.scalars === 0) throw new MbfError('MBF2921', 'no line of it is a time, a value and a step', where);
-  if (broken > 0) {
-    const text = 'lines that are not a time, value and step were skipped';
-    sink.note({ kind: 'scalars_damaged', severity: 'warning', text, ...where, count: broken });
-  }
+  const text = 'lines that are not a time, value and step were skipped';
+  for (const note of broken.notes({ scalars_damaged: { severity: 'warning', text } })) sink.note(note);
 }

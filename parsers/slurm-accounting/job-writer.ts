@@ -2,6 +2,7 @@ import { gaugeFigure } from '../../src/model/gauge-figure.js';
 import { type GaugeMetric, type KeptFinding, plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
+import { Oddities } from '../../src/text/oddities.js';
 import type { AccountingRecord } from './accounting-record.js';
 import { countNodes, type Size } from './figures.js';
 import { failureOf, weightOf } from './states.js';
@@ -14,6 +15,7 @@ const MOST_STEPS = 4096;
 /** Turns the records of jobs into rows. Those of a job follow each other: first the job, then its steps. */
 export class JobWriter {
   jobs = 0;
+  readonly oddities = new Oddities();
   private readonly sink: RowSink;
   private readonly format: string;
   private group: AccountingRecord[] = [];

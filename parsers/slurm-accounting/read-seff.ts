@@ -30,9 +30,6 @@ export function isSeffLine(line: string): boolean {
  * `contribs/seff/seff`, kbytes2str.
  */
 export class SeffReader {
-  foreign = 0;
-  foreignAt: { readonly line: number; readonly offset: number } | null = null;
-  readonly cutAt = null;
   private readonly writer: JobWriter;
   private job: { -readonly [Key in keyof AccountingRecord]?: AccountingRecord[Key] } | null = null;
 
@@ -52,9 +49,7 @@ export class SeffReader {
     const field = SEFF_FIELD.exec(text);
     const { job } = this;
     if (field === null || job === null) {
-      if (isSeffLine(text)) return;
-      this.foreign += 1;
-      this.foreignAt ??= { line, offset };
+      if (!isSeffLine(text)) this.writer.oddities.add('slurm_foreign', line, offset);
       return;
     }
     const [, name = '', value = ''] = field;

@@ -80,10 +80,6 @@ export function guessShape(lines: readonly string[]): TableShape | null {
 
 /** Rows of `sacct`, of which lines before the header and headers that come again are none. */
 export class TableReader {
-  /** Lines that are not rows. */
-  foreign = 0;
-  foreignAt: { readonly line: number; readonly offset: number } | null = null;
-  cutAt: { readonly line: number; readonly offset: number } | null = null;
   private readonly writer: JobWriter;
   private shape: TableShape | null;
   private before = '';
@@ -97,12 +93,14 @@ export class TableReader {
     // Fixed columns are counted in characters.
     const text = utf8(raw);
     if (text.trim() === '') return;
-    const { before } = this;
+    const { before, writer } = this;
     this.before = text;
     const header = parsableHeader(text) ?? fixedHeader(before, text);
     if (header !== null) {
       this.shape = header;
-      if (header.spans !== null && this.foreignAt?.line === line - 1) this.unsay();
+      // The line before the dashes was a header after all.
+      if (header.spans !== null && writer.oddities.first('slurm_foreign')?.line === line - 1)
+        writer.oddities.forget('slurm_foreign');
       return;
     }
     const { shape } = this;
@@ -110,17 +108,9 @@ export class TableReader {
     const record = cells === null ? null : recordOf(shape!, cells, text, line, offset);
     if (!isWhole && (record === null || /[\w]$/.test(text))) {
       // A last word without its line feed may have lost its end.
-      this.cutAt = { line, offset };
-    } else if (record === null) {
-      this.foreign += 1;
-      this.foreignAt ??= { line, offset };
-    } else this.writer.add(record);
-  }
-
-  /** The line before the dashes was a header after all. */
-  private unsay(): void {
-    this.foreign -= 1;
-    if (this.foreign === 0) this.foreignAt = null;
+      writer.oddities.add('slurm_cut', line, offset);
+    } else if (record === null) writer.oddities.add('slurm_foreign', line, offset);
+    else writer.add(record);
   }
 }
 
