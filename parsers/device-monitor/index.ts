@@ -1,7 +1,7 @@
 /** What nvidia-smi and DCGM print of a node's devices. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { type JsonDamage, readJsonItems } from '../../src/text/json-items.js';
+import { type JsonDamage, noteDamage, readJsonItems } from '../../src/text/json-items.js';
 import { precededBy, readHead } from '../../src/text/stream-head.js';
 import { readLines } from '../../src/text/text-lines.js';
 import type { LineReader } from './line-reader.js';
@@ -61,12 +61,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     recognised.form === 'dcgm-exporter.query' || recognised.form === 'nvidia-smi.json'
       ? await readDocuments(recognised, input, writer, context)
       : await readSamples(recognised, input, writer, context);
-  if (damage !== null) {
-    const { what, line, offset, lostBytes } = damage;
-    if (writer.samples === 0) throw new MbfError('MBF2931', what, { line, offset });
-    const text = `${what}; the ${lostBytes} bytes from there on were not read`;
-    sink.note({ kind: 'monitor_damaged', severity: 'warning', text, line, offset });
-  }
+  noteDamage(damage, writer.samples === 0, 'MBF2931', 'monitor_damaged', sink);
   if (writer.samples === 0) {
     const text = 'holds no sample of a device: the requested values were not available, or nothing was printed';
     sink.note({ kind: 'monitor_empty', severity: 'warning', text });

@@ -1,5 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { textOfHead } from '../../src/text/stream-head.js';
+import { HEAD_BYTES, mostAre, textOfHead } from '../../src/text/stream-head.js';
 import { DCGMI_HEADER, DCGMI_ROW, DMON_HEADER, DMON_UNITS } from './read-columns.js';
 import { guessHeader, type Header, looksLikeRow, mayBeBetweenRows, parseHeader, splitCells } from './read-csv.js';
 import { isPrometheusLine } from './read-prometheus.js';
@@ -25,12 +25,6 @@ export interface Recognised extends Sniff {
   readonly guessed: Header | null;
 }
 
-const HEAD_BYTES = 65_536;
-/**
- * Share of lines that must be of the form: scripts print a date or a complaint between. A log that begins with a query
- * is far below.
- */
-const MOST_FOREIGN = 0.1;
 const SURE = 0.97;
 /** Above what a log claims by its words (0.9). */
 const LIKELY = 0.95;
@@ -49,11 +43,6 @@ export function recogniseMonitor(head: Head): Recognised | null {
 
 function recognised(form: MonitorForm, score: number, why: string, guessed: Header | null = null): Recognised {
   return { form, score, why, guessed };
-}
-
-function mostAre(lines: readonly string[], test: (line: string) => boolean): boolean {
-  const foreign = lines.reduce((count, line) => count + (test(line) ? 0 : 1), 0);
-  return foreign <= MOST_FOREIGN * lines.length;
 }
 
 function xml(text: string): Recognised | null {

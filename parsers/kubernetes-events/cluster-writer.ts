@@ -3,6 +3,7 @@ import { gaugeFigure } from '../../src/model/gauge-figure.js';
 import { type KeptFinding, plainPlace } from '../../src/model/log-rows.js';
 import type { RowSink } from '../../src/model/parser.js';
 import { plainIncident } from '../../src/model/plain-incident.js';
+import { BINARY_UNITS } from '../../src/model/units.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 import { parseClockTime } from '../../src/text/clock-text.js';
 import { Oddities } from '../../src/text/oddities.js';
@@ -186,21 +187,13 @@ function kindOfTermination(reason: string, exitCode: number | null): IncidentKin
   return exitCode === null || exitCode === 0 ? null : 'other';
 }
 
-const SUFFIXES: Readonly<Record<string, number>> = {
-  '': 1,
-  Ki: 1024,
-  Mi: 1024 ** 2,
-  Gi: 1024 ** 3,
-  Ti: 1024 ** 4,
-  Pi: 1024 ** 5,
-  Ei: 1024 ** 6,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-};
+/** `Ki` is 1024, `k` 1000; of the others the same letter is in both. */
+const SUFFIXES = new Map(
+  Object.entries(BINARY_UNITS).flatMap(([letter, bytes], i): [string, number][] => [
+    [`${letter}i`, bytes],
+    [letter === 'K' ? 'k' : letter, 1000 ** (i + 1)],
+  ]),
+);
 
 interface Quantity {
   /** As written; a power of ten is applied. */
@@ -218,5 +211,5 @@ function parseQuantity(value: unknown): Quantity | null {
   if (match === null || (typeof value !== 'string' && typeof value !== 'number')) return null;
   const [, number = '', power, suffix = ''] = match;
   const text = power === undefined ? number : String(Number(number) * 10 ** Number(power));
-  return { text, unit: suffix === '' ? 'bytes' : suffix, unitBytes: SUFFIXES[suffix]! };
+  return { text, unit: suffix === '' ? 'bytes' : suffix, unitBytes: SUFFIXES.get(suffix) ?? 1 };
 }

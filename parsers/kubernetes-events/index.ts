@@ -1,7 +1,7 @@
 /** What Kubernetes reports about pods and nodes: events, pods, describe. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { type JsonDamage, readJsonItems } from '../../src/text/json-items.js';
+import { type JsonPlace, noteDamage, readJsonItems } from '../../src/text/json-items.js';
 import { precededBy, readHead } from '../../src/text/stream-head.js';
 import { readLines } from '../../src/text/text-lines.js';
 import { ClusterWriter } from './cluster-writer.js';
@@ -30,8 +30,11 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   if (recognised === null) throw new MbfError('MBF2951', 'is not a list of Kubernetes events or pods');
   const input = precededBy(head, source);
   const writer = new ClusterWriter(sink, recognised.form);
-  if (recognised.form === 'kubernetes.json') damage(await readJson(input, writer, context), writer, sink);
-  else if (recognised.form === 'kubernetes.yaml') {
+  if (recognised.form === 'kubernetes.json') {
+    const take = (value: unknown, place: JsonPlace): void => void takeObject(value, place, writer);
+    const damage = await readJsonItems(input, ['items'], { item: take, document: take }, context.progress);
+    noteDamage(damage, writer.objects === 0, 'MBF2951', 'kubernetes_damaged', sink);
+  } else if (recognised.form === 'kubernetes.yaml') {
     const reader = new YamlReader(writer, await loadYaml());
     await readLines(input, (text, line, offset) => reader.take(text, line, offset), context.progress);
     reader.end();
@@ -53,19 +56,4 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     sink.note({ kind: 'kubernetes_empty', severity: 'warning', text });
   }
   return { rank: null, rankOrigin: null, clock: 'utc' };
-}
-
-function readJson(source: ByteSource, writer: ClusterWriter, context: ParseContext): Promise<JsonDamage | null> {
-  const take = (value: unknown, place: { readonly line: number; readonly offset: number }): void => {
-    takeObject(value, place, writer);
-  };
-  return readJsonItems(source, ['items'], { item: take, document: take }, context.progress);
-}
-
-function damage(damage: JsonDamage | null, writer: ClusterWriter, sink: RowSink): void {
-  if (damage === null) return;
-  const { what, line, offset, lostBytes } = damage;
-  if (writer.objects === 0) throw new MbfError('MBF2951', what, { line, offset });
-  const text = `${what}; the ${lostBytes} bytes from there on were not read`;
-  sink.note({ kind: 'kubernetes_damaged', severity: 'warning', text, line, offset });
 }

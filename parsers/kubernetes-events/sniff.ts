@@ -1,5 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { textOfHead } from '../../src/text/stream-head.js';
+import { mostAre, textOfHead } from '../../src/text/stream-head.js';
 import { DESCRIBE_BEGIN, EVENTS_HEADER } from './read-tables.js';
 
 /** What a file turned out to be; also the id of the format in its rows. */
@@ -10,7 +10,6 @@ export interface Recognised extends Sniff {
 }
 
 const SURE = 0.97;
-const MOST_FOREIGN = 0.1;
 const API = /(?:v1|events\.k8s\.io\/v1(?:beta1)?)/.source;
 
 /** Recognises what kubectl prints of events, pods and nodes. Null: it is none. Never throws. */
@@ -28,10 +27,6 @@ export function recogniseCluster(head: Head): Recognised | null {
       : null;
   }
   return describe(text, filled);
-}
-
-function mostAre(lines: readonly string[], test: (line: string) => boolean): boolean {
-  return lines.filter((line) => !test(line)).length <= MOST_FOREIGN * lines.length;
 }
 
 function json(text: string): Recognised | null {

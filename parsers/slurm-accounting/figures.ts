@@ -1,13 +1,5 @@
 /** Figures as sacct and seff print them. */
-
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1,
-  K: 1024,
-  M: 1024 ** 2,
-  G: 1024 ** 3,
-  T: 1024 ** 4,
-  P: 1024 ** 5,
-};
+import { BINARY_UNITS } from '../../src/model/units.js';
 
 /** A size: the number as printed, its unit, and what the unit means. */
 export interface Size {
@@ -24,7 +16,7 @@ export function parseSize(text: string): Size | null {
   const match = /^(\d{1,16}(?:\.\d{0,9})?)([KMGTP]?)$/.exec(text.trim());
   if (match === null) return null;
   const [, number = '', unit = ''] = match;
-  return { text: number, unit: unit === '' ? 'bytes' : unit, unitBytes: UNITS[unit]! };
+  return { text: number, unit: unit === '' ? 'bytes' : unit, unitBytes: unit === '' ? 1 : BINARY_UNITS[unit]! };
 }
 
 export interface RequestedMemory extends Size {
@@ -39,9 +31,14 @@ export interface RequestedMemory extends Size {
 export function parseReqMem(text: string): RequestedMemory | null {
   const match = /^(\d{1,16}(?:\.\d{0,9})?)([KMGTP]?)([nc]?)$/.exec(text.trim());
   if (match === null) return null;
-  const [, number = '', unit = '', per] = match;
-  const size = { text: number, unit: unit === '' ? 'M' : unit, unitBytes: UNITS[unit === '' ? 'M' : unit]! };
-  return { ...size, per: per === 'n' ? 'node' : per === 'c' ? 'cpu' : 'job' };
+  const [, number = '', letter, per] = match;
+  const unit = letter || 'M';
+  return {
+    text: number,
+    unit,
+    unitBytes: BINARY_UNITS[unit]!,
+    per: per === 'n' ? 'node' : per === 'c' ? 'cpu' : 'job',
+  };
 }
 
 /** `1-02:03:04`, `02:03:04`, `03:04.500`: seconds. */

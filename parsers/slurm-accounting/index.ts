@@ -1,7 +1,7 @@
 /** What Slurm kept of jobs after they ended: sacct and seff. See FORMAT.md. */
 import { MbfError } from '../../src/model/errors.js';
 import type { ByteSource, ParseContext, ParserSpec, ParseSummary, RowSink } from '../../src/model/parser.js';
-import { readJsonItems } from '../../src/text/json-items.js';
+import { noteDamage, readJsonItems } from '../../src/text/json-items.js';
 import { precededBy, readHead } from '../../src/text/stream-head.js';
 import { readLines } from '../../src/text/text-lines.js';
 import { JobWriter } from './job-writer.js';
@@ -36,12 +36,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
   if (recognised.form === 'slurm.sacct-json') {
     const damage = await readJsonItems(input, ['jobs'], jobsTaker(writer), context.progress);
     writer.end();
-    if (damage !== null) {
-      const { what, line, offset, lostBytes } = damage;
-      if (writer.jobs === 0) throw new MbfError('MBF2941', what, { line, offset });
-      const text = `${what}; the ${lostBytes} bytes from there on were not read`;
-      sink.note({ kind: 'slurm_damaged', severity: 'warning', text, line, offset });
-    }
+    noteDamage(damage, writer.jobs === 0, 'MBF2941', 'slurm_damaged', sink);
   } else {
     const reader =
       recognised.form === 'slurm.seff' ? new SeffReader(writer) : new TableReader(writer, recognised.guessed);

@@ -1,3 +1,4 @@
+import { BINARY_UNITS } from '../../src/model/units.js';
 import { utf8 } from '../../src/text/text-lines.js';
 import type { AccountingRecord } from './accounting-record.js';
 import { parseElapsed, type RequestedMemory, type Size } from './figures.js';
@@ -8,14 +9,6 @@ import { parseState } from './states.js';
 export const SEFF_BEGIN = /^Job ID: (\d{1,12})\s{0,8}$/;
 const SEFF_FIELD =
   /^(Array Job ID|Cluster|User\/Group|State|Nodes|Cores|Cores per node|CPU Utilized|CPU Efficiency|Job Wall-clock time|Memory Utilized|Memory Efficiency): (.{1,400})$/;
-const UNITS: Readonly<Record<string, number>> = {
-  '': 1024,
-  K: 1024,
-  M: 1024 ** 2,
-  G: 1024 ** 3,
-  T: 1024 ** 4,
-  P: 1024 ** 5,
-};
 
 export function isSeffLine(line: string): boolean {
   return (
@@ -87,7 +80,7 @@ function size(text: string): Size | undefined {
   const match = /^(\d{1,9}\.\d\d) ([KMGTP]?)B\b/.exec(text);
   if (match === null) return undefined;
   const [, number = '', unit = ''] = match;
-  return { text: number, unit: `${unit}B`, unitBytes: UNITS[unit]! };
+  return { text: number, unit: `${unit}B`, unitBytes: BINARY_UNITS[unit || 'K']! };
 }
 
 /** `98.75% of 32.00 GB (16.00 GB/node)`: what is in brackets, or all of it for older versions. */

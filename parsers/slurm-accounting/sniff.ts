@@ -1,5 +1,5 @@
 import type { Head, Sniff } from '../../src/model/parser.js';
-import { textOfHead } from '../../src/text/stream-head.js';
+import { MOST_FOREIGN, mostAre, textOfHead } from '../../src/text/stream-head.js';
 import { isSeffLine, SEFF_BEGIN } from './read-seff.js';
 import { fixedHeader, guessShape, isRow, parsableHeader, type TableShape } from './read-table.js';
 
@@ -14,8 +14,6 @@ export interface Recognised extends Sniff {
 
 const SURE = 0.97;
 const LIKELY = 0.95;
-/** Allowed share of lines that are not rows. */
-const MOST_FOREIGN = 0.1;
 const MOST_BEFORE = 4;
 
 /** Recognises accounting by its header, or its JSON by keys that only it has. Null: it is none. Never throws. */
@@ -66,8 +64,9 @@ function table(lines: readonly string[]): Recognised | null {
 
 function seff(lines: readonly string[]): Recognised | null {
   if (!SEFF_BEGIN.test(lines[0]!) || !lines.some((line) => /^State: [A-Z_]{3,24}/.test(line))) return null;
-  const foreign = lines.filter((line) => !isSeffLine(line.trimEnd())).length;
-  return foreign <= MOST_FOREIGN * lines.length ? recognised('slurm.seff', SURE, 'It is a summary of seff.') : null;
+  return mostAre(lines, (line) => isSeffLine(line.trimEnd()))
+    ? recognised('slurm.seff', SURE, 'It is a summary of seff.')
+    : null;
 }
 
 export function sniffAccounting(head: Head): Sniff {

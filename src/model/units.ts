@@ -25,20 +25,23 @@ export function formatCount(value: number | bigint): string {
   return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
+/** By letter: powers of 1024. */
+export const BINARY_UNITS: Readonly<Record<string, number>> = {
+  K: KIB,
+  M: MIB,
+  G: GIB,
+  T: 1024 ** 4,
+  P: 1024 ** 5,
+  E: 1024 ** 6,
+};
+
 const SIZE_UNITS: ReadonlyMap<string, number> = new Map([
   ['b', 1],
-  ['kb', 1000],
-  ['mb', 1000 ** 2],
-  ['gb', 1000 ** 3],
-  ['tb', 1000 ** 4],
-  ['k', KIB],
-  ['m', MIB],
-  ['g', GIB],
-  ['t', 1024 ** 4],
-  ['kib', KIB],
-  ['mib', MIB],
-  ['gib', GIB],
-  ['tib', 1024 ** 4],
+  ...['k', 'm', 'g', 't'].flatMap((letter, i): [string, number][] => [
+    [`${letter}b`, 1000 ** (i + 1)],
+    [letter, 1024 ** (i + 1)],
+    [`${letter}ib`, 1024 ** (i + 1)],
+  ]),
 ]);
 
 /**

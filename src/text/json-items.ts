@@ -3,7 +3,8 @@
  * Prometheus), one at a time and each with its place. Only brackets and quotes are tracked here; JSON.parse reads the
  * text between them.
  */
-import type { ByteSource } from '../model/parser.js';
+import { type ErrorCode, MbfError } from '../model/errors.js';
+import type { ByteSource, RowSink } from '../model/parser.js';
 
 const CHUNK_BYTES = 256 * 1024;
 /**
@@ -33,6 +34,21 @@ export interface JsonDamage extends JsonPlace {
   readonly what: string;
   /** Bytes from there to the end. */
   readonly lostBytes: number;
+}
+
+/** Notes that the rest of a text was not read. `isEmpty`: nothing was read before it, and it throws `code`. */
+export function noteDamage(
+  damage: JsonDamage | null,
+  isEmpty: boolean,
+  code: ErrorCode,
+  kind: string,
+  sink: Pick<RowSink, 'note'>,
+): void {
+  if (damage === null) return;
+  const { what, line, offset, lostBytes } = damage;
+  if (isEmpty) throw new MbfError(code, what, { line, offset });
+  const text = `${what}; the ${lostBytes} bytes from there on were not read`;
+  sink.note({ kind, severity: 'warning', text, line, offset });
 }
 
 /**

@@ -46,3 +46,11 @@ export function textOfHead(
   if (lines.length > 1) lines.pop();
   return { text, filled: lines.filter((line) => line.trim() !== '') };
 }
+
+/** Lines of a head that may be of something else: scripts print a date or a complaint between. */
+export const MOST_FOREIGN = 0.1;
+
+/** Whether a file is of a form, by the lines of its head. A log that begins with other output is far below. */
+export function mostAre(lines: readonly string[], test: (line: string) => boolean): boolean {
+  return lines.filter((line) => !test(line)).length <= MOST_FOREIGN * lines.length;
+}
