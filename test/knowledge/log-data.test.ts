@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { GAUGE_METRICS, MEMORY_METRICS } from '../../src/model/log-rows.js';
 import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
-import { checkShape, oneOf, type Shape } from './schema.js';
+import { anyOf, checkShape, oneOf, type Shape } from './schema.js';
 
 const PIECE: Shape = {
   name: 'string',
@@ -87,6 +87,16 @@ const FILES: readonly (readonly [string, Shape])[] = [
     'inputs/skip-rules',
     [{ id: 'string', on: oneOf('file', 'directory', 'any'), pattern: 'string', 'flags?': oneOf('i'), why: 'string' }],
   ],
+  [
+    'inputs/kubernetes-events',
+    [
+      {
+        ...{ id: 'string', reason: 'string', 'message?': 'string', 'flags?': oneOf('i') },
+        ...{ kind: oneOf(...INCIDENT_KINDS, 'xid'), source: 'string' },
+      },
+    ],
+  ],
+  ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
   [
     'config-keys',
     {
