@@ -4,44 +4,15 @@
  * leaves this file.
  */
 import { envFinding, rankOfEnvironment } from '../../src/knowledge/env-keys.js';
+import { loadData } from '../../src/knowledge/load-data.js';
 import type { EnvFinding, KnownRank } from '../../src/model/log-rows.js';
 
 /** A value of a small table. */
 export type Cell = number | bigint | string | null;
 export type Row = Readonly<Record<string, Cell>>;
 
-/** META_DATA_CAPTURE: options that determine what the capture can show. Some are per process, as `PROCESS_0:NAME`. */
-const KEPT_OPTIONS: ReadonlySet<string> = new Set([
-  'CAPTURE_EVENT_TYPE',
-  'START_TRIGGER',
-  'STOP_TRIGGER',
-  'START_DELAY_MS',
-  'RUN_DURATION_MS',
-  'CUDA_GRAPH_TRACE_OPTIONS:MODE',
-  'CUDA_SKIP_SOME_API_CALLS',
-  'CUDA_TRACE_SCOPE',
-  'CUDA_FLUSH_ON_CUDA_PROFILER_STOP',
-  'COLLECT_GPU_MEMORY_USAGE',
-  'COLLECT_UVM_CPU_PAGE_FAULTS',
-  'COLLECT_UVM_GPU_PAGE_FAULTS',
-  'COLLECT_NVTX_TRACE',
-  'COLLECT_CUDA_TRACE',
-  'COLLECT_CUBLAS_TRACE',
-  'COLLECT_CUDNN_TRACE',
-  'CUDA_BACKTRACE_OPTIONS:MEMORY',
-]);
-/** META_DATA_EXPORT: neither paths nor host nor user. */
-const KEPT_EXPORT: ReadonlySet<string> = new Set([
-  'EXPORT_PRODUCT_VERSION',
-  'EXPORT_SCHEMA_VERSION',
-  'EXPORT_PARAM_LAZY',
-  'EXPORT_PARAM_TIME_NORMALIZE',
-  'EXPORT_PARAM_TIME_SHIFT',
-  'EXPORT_CONFIG_TIME_SHIFT',
-  'EXPORT_PARAM_TABLES_TO_EXPORT',
-  'EXPORT_PARAM_TIMES_TO_EXPORT',
-]);
-
+/** META_DATA_CAPTURE and META_DATA_EXPORT: the options that are kept, `src/knowledge/inputs/nsys-options.yaml`. */
+const KEPT = loadData('inputs/nsys-options') as Readonly<Record<'capture' | 'export', readonly string[]>>;
 const ENVIRONMENT = /^PROCESS_\d+:ENVIRONMENT_VARIABLE$/;
 
 export interface Capture {
@@ -67,7 +38,7 @@ export function readCapture(rows: Iterable<Row>): Capture {
       continue;
     }
     const key = name.replace(/^PROCESS_\d+:/, '');
-    if (!KEPT_OPTIONS.has(key)) continue;
+    if (!KEPT.capture.includes(key)) continue;
     if (!options.some((option) => option.key === name && option.value === value)) options.push({ key: name, value });
     if (key === 'COLLECT_GPU_MEMORY_USAGE') memory.push(value.toLowerCase() === 'true');
     if (key === 'CUDA_GRAPH_TRACE_OPTIONS:MODE') graphTrace ??= value;
@@ -106,7 +77,8 @@ export interface ExportFacts {
 export function readExportFacts(rows: Iterable<Row>): ExportFacts {
   const values = new Map<string, string>();
   for (const { name, value } of rows) {
-    if (typeof name === 'string' && KEPT_EXPORT.has(name) && !values.has(name)) values.set(name, String(value ?? ''));
+    if (typeof name === 'string' && KEPT.export.includes(name) && !values.has(name))
+      values.set(name, String(value ?? ''));
   }
   const isTrue = (key: string): boolean => /^(?:true|1)$/i.test(values.get(key) ?? '');
   const shift = [values.get('EXPORT_PARAM_TIME_SHIFT'), values.get('EXPORT_CONFIG_TIME_SHIFT')].find((text) =>

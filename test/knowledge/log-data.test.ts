@@ -96,6 +96,7 @@ const FILES: readonly (readonly [string, Shape])[] = [
       },
     ],
   ],
+  ['inputs/nsys-options', { capture: ['string'], export: ['string'] }],
   ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
   [
     'config-keys',
