@@ -96,6 +96,24 @@ const FILES: readonly (readonly [string, Shape])[] = [
       },
     ],
   ],
+  [
+    'inputs/known-wrong',
+    {
+      names: { '*': 'string' },
+      rules: [
+        {
+          ...{ id: 'string', code: /MBF2\d{3}/, status: oneOf('failed', 'skipped', 'by-name'), fact: 'string' },
+          ...{
+            'named?': ['string'],
+            'notNamed?': ['string'],
+            'name?': 'string',
+            'text?': ['string'],
+            'not?': ['string'],
+          },
+        },
+      ],
+    },
+  ],
   ['inputs/nsys-options', { capture: ['string'], export: ['string'] }],
   ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
   [
