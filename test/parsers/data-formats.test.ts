@@ -50,7 +50,7 @@ const SINGLE: readonly Shape[] = [
     ...{ memory: TEXT, of: TEXT, unit: MEMORY_UNITS, 'means?': TEXT, 'moment?': TEXT, ...COLUMNS },
     'precision?': anyOf('number', { 'most?': 'number', 'whole?': 'number', 'significant?': 'number' }),
   },
-  { phase: oneOf(...PHASES), label: TEXT, ...COLUMNS },
+  { phase: oneOf(...PHASES), label: TEXT, 'time?': TEXT, ...COLUMNS },
   { setting: TEXT, 'raw?': TEXT, to: TEXT, 'origin?': oneOf(...CONFIG_ORIGINS), ...CONDITIONS },
   { env: TEXT, to: TEXT, origin: oneOf(...ENV_ORIGINS), ...CONDITIONS },
   { layout: TEXT, raw: TEXT, of: TEXT, ...CONDITIONS },
@@ -77,11 +77,20 @@ const ENTRY: Shape = {
   ...{ 'tables?': { '*': { '*': 'string|number' } }, 'replace?': { '*': [[TEXT, TEXT]] } },
 };
 /** Of formats whose rows are made by code. */
-const CODE: Readonly<Record<string, Shape>> = { ...FACTS, 'anchors?': [TEXT], fields: { '*': TEXT } };
-const LINE: Shape = { ...CODE, 'pattern?': TEXT };
-const BLOCK = { ...CODE, 'opens?': TEXT, mostForeign: 'number', mostLines: 'number' } as const;
+const CODE: Readonly<Record<string, Shape>> = { ...FACTS, fields: { '*': TEXT } };
+const TABLES: Shape = { '*': { '*': TEXT } };
+const LISTS: Shape = [anyOf(TEXT, [TEXT])];
+const LINE: Shape = { ...CODE, anchors: LISTS, 'pattern?': TEXT, 'tables?': TABLES };
+const BLOCK = {
+  ...CODE,
+  'opens?': TEXT,
+  anchors: LISTS,
+  'tables?': TABLES,
+  mostForeign: 'number',
+  mostLines: 'number',
+} as const;
 const READ_BLOCK: Shape = {
-  ...{ ...BLOCK, 'tables?': { '*': { '*': 'string|number' } } },
+  ...{ ...BLOCK, anchors: [TEXT], 'tables?': { '*': { '*': 'string|number' } } },
   lines: [{ match: TEXT, 'rows?': [ROW], 'then?': oneOf('last', 'over', 'foreign'), ...CONDITIONS }],
 };
 

@@ -71,8 +71,14 @@ export interface BlockFormat extends FormatFacts {
 
 export type LogFormat = LineFormat | BlockFormat;
 
-/** The code of an entry without rows. It has its pattern and anchors itself where they are computed or read again. */
-export type LineCode = Pick<LineFormat, 'id' | 'read' | 'cutAtEnd' | 'isFallback'> &
-  Partial<Pick<LineFormat, 'anchors' | 'pattern'>>;
-export type BlockCode = Pick<BlockFormat, 'id' | 'begin'> & Partial<Pick<BlockFormat, 'anchors' | 'opens'>>;
+/** The tables of an entry, text for text. */
+export type Tables = Readonly<Record<string, ReadonlyMap<string, string>>>;
+/** The code of an entry without rows. It has anchors itself where they are computed. */
+export interface LineCode extends Pick<LineFormat, 'id' | 'isFallback'>, Partial<Pick<LineFormat, 'anchors'>> {
+  readonly cutAtEnd?: (text: string, pattern: RegExp) => boolean;
+  read(groups: Groups, emit: Emit, tables: Tables): void;
+}
+export interface BlockCode extends Pick<BlockFormat, 'id'>, Partial<Pick<BlockFormat, 'anchors' | 'opens'>> {
+  begin(match: RegExpExecArray, emit: Emit, tables: Tables): BlockReader;
+}
 export type FormatCode = LineCode | BlockCode;

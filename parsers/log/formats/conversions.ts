@@ -65,6 +65,8 @@ export const CONVERSIONS: Readonly<Record<string, (text: string) => Converted>> 
       .split(/[\s,]+/)
       .filter(Boolean)
       .join(','),
+  /** Its number in words like `before save_checkpoint for iteration 500`, `\tIteration: 500`. */
+  iteration: (text) => /\b(?:iteration|Iteration:) (\d{1,12})/.exec(text)?.[1],
   /** Items of a list with commas. */
   items: (text) => text.split(',').length,
   /** `12040` → `12.4`. */

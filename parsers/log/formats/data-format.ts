@@ -66,6 +66,7 @@ interface MemoryRow extends Columns, Conditions {
 interface PhaseRow extends Columns, Conditions {
   readonly phase: Phase;
   readonly label: Expression;
+  readonly time?: Expression;
 }
 interface SettingRow extends Conditions {
   readonly setting: Expression;
@@ -161,8 +162,10 @@ export interface FormatEntry extends EntryFacts {
 }
 /** The facts of a format whose rows are made by code (`index.ts`): a line's, or a block's. */
 export interface CodeEntry extends EntryFacts {
-  readonly anchors?: readonly string[];
+  /** Lists in it are shared by formats, and `%{CODE}` is replaced by the anchors that its code computes. */
+  readonly anchors: readonly (string | readonly string[])[];
   readonly pattern?: string;
+  readonly tables?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Of a block, as is what follows. */
   readonly opens?: string;
   readonly mostForeign?: number;
@@ -170,7 +173,10 @@ export interface CodeEntry extends EntryFacts {
   readonly fields: LogFormat['fields'];
 }
 /** A block, each line of which is read by itself: the first of `lines` that matches makes its rows. */
-export interface BlockEntry extends Required<Omit<CodeEntry, 'pattern' | 'producer'>>, Pick<EntryFacts, 'producer'> {
+export interface BlockEntry
+  extends Required<Omit<CodeEntry, 'pattern' | 'producer' | 'anchors' | 'tables'>>,
+    Pick<EntryFacts, 'producer'> {
+  readonly anchors: readonly string[];
   readonly lines: readonly BlockLine[];
   readonly tables?: FormatEntry['tables'];
 }
@@ -196,13 +202,31 @@ export function dataFormats(name: string, code: readonly FormatCode[]): readonly
   return file.formats.map((entry) => {
     if ('rows' in entry) return compileFormat(entry, file);
     if ('lines' in entry) return compileBlock(entry, file);
-    const { pattern, opens, ...facts } = entry;
-    const form =
-      entry.mostLines === undefined
-        ? { form: 'line', pattern: pattern === undefined ? undefined : new RegExp(pattern, 'g') }
-        : { form: 'block', opens: opens === undefined ? undefined : new RegExp(opens) };
-    return { producer: file.producer, ...form, ...facts, ...byId.get(entry.id)! } as LineFormat | BlockFormat;
+    return withCode(entry, byId.get(entry.id)!, file);
   });
+}
+
+function withCode(
+  { pattern, opens, tables = {}, anchors, ...facts }: CodeEntry,
+  code: FormatCode,
+  file: FormatFile,
+): LogFormat {
+  const maps = Object.fromEntries(
+    Object.entries(tables).map(([name, table]) => [name, new Map(Object.entries(table))]),
+  );
+  const listed = anchors.flat().flatMap((anchor) => (anchor === '%{CODE}' ? code.anchors! : [anchor]));
+  const line = pattern === undefined ? undefined : patternOf(pattern, file, 'g');
+  const common = { producer: file.producer, ...facts, ...code, anchors: listed };
+  return 'begin' in code
+    ? ({
+        ...{ ...common, form: 'block', opens: code.opens ?? patternOf(opens!, file, '') },
+        begin: (match, emit) => code.begin(match, emit, maps),
+      } as BlockFormat)
+    : ({
+        ...{ ...common, form: 'line', pattern: line },
+        read: (groups, emit) => code.read(groups, emit, maps),
+        cutAtEnd: code.cutAtEnd === undefined ? undefined : (text) => code.cutAtEnd!(text, line!),
+      } as LineFormat);
 }
 
 /** @param used gets the groups that rows use */
@@ -287,11 +311,10 @@ function groupNames({ source }: RegExp): string[] {
   return [...new Set([...source.matchAll(/\(\?<(\w+)>/g)].map(([, group]) => group!))];
 }
 
+/** Parts may have parts. */
 function patternOf(text: string, { parts }: Pick<FormatFile, 'parts'>, flags: string): RegExp {
-  return new RegExp(
-    text.replaceAll(/%\{(\w+)\}/g, (_, part: string) => parts![part]!),
-    flags,
-  );
+  const filled = (piece: string): string => piece.replaceAll(/%\{(\w+)\}/g, (_, part: string) => filled(parts![part]!));
+  return new RegExp(filled(text), flags);
 }
 
 /** Columns of a failure by the group that has them. */
@@ -422,8 +445,10 @@ class RowCompiler {
 
   private phase(row: PhaseRow): EmitRow {
     const where = this.columns(row);
+    const time = this.text(row.time);
     return emitting([this.text(row.label)], ([label], groups, emit) => {
-      const finding = { row: 'phase', phase: row.phase, label: String(label) } as const;
+      const timeText = time(groups) as string | undefined;
+      const finding = { row: 'phase', phase: row.phase, label: String(label), timeText } as const;
       where(finding as Where, groups);
       emit(finding);
     });

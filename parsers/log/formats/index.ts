@@ -14,11 +14,9 @@ import { HF_TRAINER_LOGS } from './huggingface/trainer.js';
 import { LIGHTNING_PROGRESS_BAR } from './lightning/progress-bar.js';
 import { EVALUATION_LINES } from './megatron/evaluation.js';
 import { ITERATION_LINES } from './megatron/iteration.js';
-import { LIFECYCLE_LINES } from './megatron/lifecycle.js';
 import { MEMORY_LINES } from './megatron/memory.js';
 import { OFFLOAD_FORMATS } from './megatron/offload.js';
 import { PARAMETER_LINES } from './megatron/parameters.js';
-import { PROGRESS_LINES } from './megatron/progress.js';
 import { TIMER_FORMATS } from './megatron/timers.js';
 import * as mllog from './mlperf/mllog.js';
 import { NEMO_ITERATION_LINES } from './nemo/iteration.js';
@@ -40,8 +38,8 @@ import { TORCHTUNE_STEP } from './torchtune/metrics.js';
 import { VERL_STEP } from './verl/step.js';
 
 const CODE: readonly FormatCode[] = [
-  ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, PARAMETER_LINES, LIFECYCLE_LINES, EVALUATION_LINES].flat(),
-  ...[OFFLOAD_FORMATS, PROGRESS_LINES, NEMO_ITERATION_LINES, TIMER_FORMATS].flat(),
+  ...[ITERATION_LINES, MEMORY_LINES, BRIDGE_MEMORY_LINES, PARAMETER_LINES, EVALUATION_LINES].flat(),
+  ...[OFFLOAD_FORMATS, NEMO_ITERATION_LINES, TIMER_FORMATS].flat(),
   ...[TORCH_MEMORY_SUMMARY, DEEPSPEED_FLOPS_PROFILE, HF_TRAINER_LOGS, TORCHTITAN_STEP, TORCHTITAN_MESH],
   ...[TORCHTITAN_CONFIGURATION, TORCHTUNE_STEP, ...Object.values(fsdp), LIGHTNING_PROGRESS_BAR],
   ...[COMPOSER_CONSOLE, OLMO_STEP, NANOGPT_STEP, TQDM_BAR, ...Object.values(mllog)],

@@ -7,17 +7,6 @@ export interface MemoryHead {
   readonly moment: string;
 }
 
-/**
- * `[Rank 3] <name> memory (MB) | <key>: <number> | …`, or without the rank. The last figure lacks a bar, and another
- * rank's record may directly follow it (`max reserved: 23288.0[Rank 0] (after …`).
- */
-export function memoryLinePattern(unit: 'MB' | 'GB'): RegExp {
-  return new RegExp(
-    String.raw`(?:\[Rank (?<rank>\d{1,7})\] ?(?<name>[^|[\]\n]{0,100}?)|(?<bare>(?:after|before) [^|[\]\n]{1,100}?))memory \(${unit}\) \|(?<rest>(?: ?[^|:[\n]{1,60}: {0,4}[\d.eE+-]{1,32}(?: \|)?){0,24})`,
-    'g',
-  );
-}
-
 const SAVE = /\b(before|after) (save_checkpoint) for iteration (\d{1,12})/;
 const AFTER = 'after ';
 

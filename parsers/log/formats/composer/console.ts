@@ -5,25 +5,15 @@ import { countFinding } from '../torch/stat-metric.js';
 import { GB, halfDigit, memoryFigure } from '../units.js';
 
 const LINE = /^\s{0,8}(?:Train|Eval) (?<name>[\w][\w./ -]{0,120}): (?<text>[^\s]{1,60})\s{0,4}$/;
-const MEMORY: Readonly<Record<string, string>> = {
-  current_allocated_mem: 'allocated',
-  current_active_mem: 'active',
-  current_inactive_mem: 'inactive_split',
-  current_reserved_mem: 'reserved',
-  peak_allocated_mem: 'max_allocated',
-  peak_active_mem: 'max_active',
-  peak_inactive_mem: 'max_inactive_split',
-  peak_reserved_mem: 'max_reserved',
-};
 /** The monitor rounds to five significant digits, the logger then prints four decimals. */
 const SIGNIFICANT = 5;
 
 /** `memory/…` in GB of 10^9 bytes; null for what is none of the monitor's names. */
-function memoryOf(name: string, text: string): MemoryFinding | null {
+function memoryOf(name: string, text: string, metrics: ReadonlyMap<string, string>): MemoryFinding | null {
   const value = Number(text);
   if (!Number.isFinite(value)) return null;
   if (name === 'alloc_retries') return countFinding('alloc_retries', value);
-  const metric = MEMORY[name];
+  const metric = metrics.get(name);
   if (metric === undefined) return null;
   const rounded = value === 0 ? 0 : 0.5 * 10 ** (Math.floor(Math.log10(value)) + 1 - SIGNIFICANT);
   return memoryFigure(metric, text, 'GB', GB, {}, Math.max(rounded, halfDigit(text)));
@@ -31,9 +21,7 @@ function memoryOf(name: string, text: string): MemoryFinding | null {
 
 export const COMPOSER_CONSOLE: BlockCode = {
   id: 'composer.console',
-  // `[batch=` alone is seven characters; durations in tokens or samples count something else than batches.
-  anchors: [...'123456789'].flatMap((digit) => [`[batch=${digit}`, `[token=${digit}`]).concat('][batch=', '[sample='),
-  begin(match, emit) {
+  begin(match, emit, { metrics }) {
     const { epoch, batch, batches } = match.groups ?? {};
     const otherValues: { name: string; value: number | null; text: string }[] = [];
     const memory: MemoryFinding[] = [];
@@ -48,7 +36,7 @@ export const COMPOSER_CONSOLE: BlockCode = {
         if (name === '') return text.includes('[batch=') || text.includes('[Eval ') ? 'over' : 'foreign';
         training = true;
         const value = pythonNumber(printed);
-        const figure = name.startsWith('memory/') ? memoryOf(name.slice('memory/'.length), printed) : null;
+        const figure = name.startsWith('memory/') ? memoryOf(name.slice('memory/'.length), printed, metrics!) : null;
         if (figure !== null) memory.push(figure);
         else if (name === 'time/batch' && value !== null) timeBatch = value;
         else if (name === 'loss/train/total' && value !== null) loss = value;

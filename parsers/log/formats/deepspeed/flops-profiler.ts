@@ -6,27 +6,6 @@ const SCALES: Readonly<Record<string, number>> = { '': 1, k: 1e3, K: 1e3, M: 1e6
 const LINE =
   /^\s{0,8}(?<label>[A-Za-z][\w =/*(),.+-]{2,100}?): {1,80}(?<value>\d{1,15}(?:\.\d{1,6})?) ?(?<unit>[A-Za-z]{0,6})\s{0,16}$/;
 
-/** Printed label, units of devices taken out → name, unit. */
-const NAMES: Readonly<Record<string, readonly [name: string, unit: string]>> = {
-  'world size': ['flops_profiler.world_size', 'count'],
-  'data parallel size': ['flops_profiler.data_parallel_size', 'count'],
-  'model parallel size': ['flops_profiler.model_parallel_size', 'count'],
-  'batch size per gpu': ['flops_profiler.micro_batch_size', 'count'],
-  'params per gpu': ['parameters.local', 'elements'],
-  'params of model': ['parameters.total', 'elements'],
-  'fwd macs per gpu': ['flops_profiler.forward_macs', 'MAC'],
-  'fwd flops per gpu': ['flops_profiler.forward_flop', 'FLOP'],
-  'fwd flops of model': ['flops_profiler.model_forward_flop', 'FLOP'],
-  'fwd latency': ['flops_profiler.forward_s', 's'],
-  'bwd latency': ['flops_profiler.backward_s', 's'],
-  'step latency': ['flops_profiler.optimizer_step_s', 's'],
-  'iter latency': ['flops_profiler.step_s', 's'],
-  'fwd flop/s per gpu': ['flops_profiler.forward_flops', 'FLOP/s/GPU'],
-  'bwd flop/s per gpu': ['flops_profiler.backward_flops', 'FLOP/s/GPU'],
-  'fwd+bwd flop/s per gpu': ['flops_profiler.forward_backward_flops', 'FLOP/s/GPU'],
-  'flop/s per gpu': ['flops_profiler.flops', 'FLOP/s/GPU'],
-  'samples/second': ['flops_profiler.samples_per_s', 'samples/s'],
-};
 const SECONDS: Readonly<Record<string, number>> = { s: 1, ms: 1e-3, us: 1e-6 };
 
 /**
@@ -39,7 +18,7 @@ function labelKey(label: string): string {
 
 export const DEEPSPEED_FLOPS_PROFILE: BlockCode = {
   id: 'deepspeed.flops-profile',
-  begin(_match, emit) {
+  begin(_match, emit, { names }) {
     let step: number | undefined;
     return {
       line(text) {
@@ -50,9 +29,9 @@ export const DEEPSPEED_FLOPS_PROFILE: BlockCode = {
         }
         if (/-{3,80} Aggregated Profile per (?:GPU|device) -{3,80}/.test(text)) return 'last';
         const { label = '', value = '', unit = '' } = LINE.exec(text)?.groups ?? {};
-        const known = NAMES[labelKey(label)];
+        const known = names!.get(labelKey(label));
         if (label === '' || known === undefined) return 'foreign';
-        const [name, nameUnit] = known;
+        const [name = '', nameUnit = ''] = known.split(' ');
         const seconds = SECONDS[unit];
         const scale = nameUnit === 's' ? seconds : SCALES[unit.replace(/(?:MACs|FLOPS)$/, '')];
         if (scale === undefined) return 'taken';

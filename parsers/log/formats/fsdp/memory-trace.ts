@@ -2,21 +2,15 @@ import type { LineCode } from '../contract.js';
 import { countFinding } from '../torch/stat-metric.js';
 import { GIB, memoryFigure } from '../units.js';
 
-const MAXIMA: Readonly<Record<string, string>> = {
-  'cuda max reserved memory': 'max_reserved',
-  'cuda max memory allocated': 'max_allocated',
-  'peak active memory': 'max_active',
-  'total memory per gpu (GB)': 'device_total',
-};
 /** `round(x, 4)` drops zeros. */
 const FOUR_DECIMALS = 0.000_05;
 const MOST_UPDATES = 2000;
 
 export const FSDP_MEMORY_MAXIMIZER: LineCode = {
   id: 'fsdp.memory-maximizer',
-  read({ what, value = '', retries, which, values = '' }, emit) {
+  read({ what, value = '', retries, which, values = '' }, emit, { metrics }) {
     if (what !== undefined) {
-      const metric = MAXIMA[what]!;
+      const metric = metrics!.get(what)!;
       const more = metric === 'device_total' ? {} : { moment: 'training' };
       emit(memoryFigure(metric, value, 'GB', GIB, more, FOUR_DECIMALS));
     } else if (retries !== undefined) emit(countFinding('alloc_retries', Number(retries), { moment: 'training' }));

@@ -1,25 +1,13 @@
 import type { LineCode } from '../contract.js';
-import { memoryFigures, memoryHead, memoryLineIsCut, memoryLinePattern } from '../memory-line.js';
+import { memoryFigures, memoryHead, memoryLineIsCut } from '../memory-line.js';
 import { halfDigit, MIB, memoryFigure } from '../units.js';
-
-/** Printed names of `report_memory`; `cached` is what torch called reserved before 1.4. */
-const METRICS: ReadonlyMap<string, string> = new Map([
-  ['allocated', 'allocated'],
-  ['max allocated', 'max_allocated'],
-  ['reserved', 'reserved'],
-  ['max reserved', 'max_reserved'],
-  ['cached', 'reserved'],
-  ['max cached', 'max_reserved'],
-  ['total device memory used', 'device_used'],
-]);
 
 const COUNTER = /\b(?:retries|retires|count|ooms)$/;
 
 export const MEMORY_LINES: readonly LineCode[] = [
   {
     id: 'megatron-lm.memory',
-    pattern: memoryLinePattern('MB'),
-    read(groups, emit) {
+    read(groups, emit, { metrics }) {
       const figures = memoryFigures(groups['rest'] ?? '');
       const head = memoryHead(groups['rank'], groups['name'] ?? groups['bare'] ?? '');
       // `.2f` since January 2026; before, a float's shortest text, from which whole bytes follow.
@@ -27,7 +15,7 @@ export const MEMORY_LINES: readonly LineCode[] = [
       for (const { key, text } of figures) {
         // Forks add counters behind the sizes.
         if (COUNTER.test(key)) emit(memoryFigure(key.replaceAll(/[ -]/g, '_'), text, 'count', 1, head, 0));
-        else emit(memoryFigure(METRICS.get(key) ?? key, text, 'MB', MIB, head, rounded ? halfDigit(text) : 0));
+        else emit(memoryFigure(metrics!.get(key) ?? key, text, 'MB', MIB, head, rounded ? halfDigit(text) : 0));
       }
     },
     cutAtEnd: (text) => memoryLineIsCut(text, 'memory (MB) |'),

@@ -3,12 +3,6 @@ import type { Emit, LineCode } from '../contract.js';
 import { bannerSetting, figureFinding, wordFinding } from '../system/findings.js';
 import { MIB, memoryFigure } from '../units.js';
 
-/**
- * An object of three levels of braces; MLPerf logs nest no deeper. Each piece ends at a brace, so nothing is tried
- * twice. A brace inside a string ends the match early; such a record is invalid JSON and is ignored.
- */
-const OBJECT = String.raw`\{[^{}]{0,6000}(?:\{[^{}]{0,6000}(?:\{[^{}]{0,6000}\}[^{}]{0,6000}){0,16}\}[^{}]{0,6000}){0,16}\}`;
-
 function parseObject(text: string): Readonly<Record<string, unknown>> | null {
   for (const attempt of [text, text.replace(/: (?:NaN|-?Infinity)(?=[,}\s])/g, ': null')]) {
     try {
@@ -24,34 +18,6 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | null {
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
-
-const PHASES: ReadonlyMap<string, Phase> = new Map<string, Phase>([
-  ['init_start', 'launch'],
-  ['run_start', 'training'],
-  ['epoch_start', 'training'],
-  ['block_start', 'training'],
-  ['eval_start', 'eval'],
-  ['run_stop', 'finished'],
-]);
-
-/**
- * Keys of the rules that are settings, and their canonical names. `train_samples` and `eval_samples` are sizes of data
- * sets.
- */
-const SETTINGS: ReadonlyMap<string, string> = new Map([
-  ['global_batch_size', 'global_batch_size'],
-  ['micro_batch_size', 'micro_batch_size'],
-  ['gradient_accumulation_steps', 'gradient_accumulation_steps'],
-  ['max_sequence_length', 'seq_length'],
-  ['seed', 'seed'],
-  ['lora_rank', 'lora_rank'],
-  ['lora_alpha', 'lora_alpha'],
-  ['opt_base_learning_rate', 'lr'],
-  ['opt_end_learning_rate', 'min_lr'],
-  ['opt_adamw_weight_decay', 'weight_decay'],
-  ['opt_weight_decay', 'weight_decay'],
-  ['opt_gradient_clip_norm', 'clip_grad'],
-]);
 
 /** Further facts of a record: `samples_count=192`, `status=success`; the source location is omitted. */
 function circumstances(metadata: unknown): string | undefined {
@@ -83,36 +49,26 @@ function emitValue(name: string, value: unknown, details: string | undefined, em
 
 export const MLPERF_MLLOG: LineCode = {
   id: 'mlperf.mllog',
-  pattern: new RegExp(`:::MLLOG (?<record>${OBJECT})`, 'g'),
-  read({ record = '' }, emit) {
+  read({ record = '' }, emit, { phases, settings }) {
     const parsed = parseObject(record);
     const key = parsed?.['key'];
     if (parsed === null || typeof key !== 'string' || key === '') return;
     const { time_ms: time, value, metadata } = parsed;
-    const phase = PHASES.get(key);
+    const phase = phases!.get(key) as Phase | undefined;
     if (phase !== undefined) emit({ row: 'phase', phase, label: `MLLOG ${key}` });
     emitValue(`mllog.${key}`, value, circumstances(metadata), emit);
     if (typeof time === 'number') emit(figureFinding(`mllog.${key}.time_ms`, time, 'ms'));
-    const setting = SETTINGS.get(key);
+    const setting = settings!.get(key);
     if (setting !== undefined && (typeof value === 'number' || typeof value === 'string'))
       emit(bannerSetting(setting, key, String(value)));
   },
 };
 
-const SOFTWARE: ReadonlyMap<string, string> = new Map([
-  ['cuda_version', 'version.cuda'],
-  ['cuda_driver_version', 'version.driver'],
-  ['nccl_version', 'version.nccl'],
-  ['cublas_version', 'version.cublas'],
-  ['cudnn_version', 'version.cudnn'],
-]);
 const CAPACITY = /^(\d{1,9}) MiB$/;
 
 export const MLPERF_SYSJSON: LineCode = {
   id: 'mlperf.sysjson',
-  // The trace of the shell that echoes the text repeats it after a quote.
-  pattern: new RegExp(`(?<!['"]):::SYSJSON (?<record>${OBJECT})`, 'g'),
-  read({ record = '' }, emit) {
+  read({ record = '' }, emit, { versions }) {
     const parsed = parseObject(record);
     if (parsed === null) return;
     const word = (key: string): string | undefined => {
@@ -132,7 +88,7 @@ export const MLPERF_SYSJSON: LineCode = {
     const software = parsed['other_software_stack'];
     if (!isObject(software)) return;
     for (const [key, value] of Object.entries(software)) {
-      const version = SOFTWARE.get(key);
+      const version = versions!.get(key);
       if (version !== undefined && typeof value === 'string' && value !== '') emit(wordFinding(version, value));
     }
   },

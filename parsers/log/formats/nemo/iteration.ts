@@ -1,17 +1,9 @@
 import type { IterationFinding, MemoryFinding } from '../../../../src/model/log-rows.js';
-import type { Emit, LineCode } from '../contract.js';
+import type { Emit, LineCode, Tables } from '../contract.js';
 import { pythonNumber } from '../field-list.js';
 import { halfDigit, memoryFigure } from '../units.js';
 
 type Mutable<Row> = { -readonly [Key in keyof Row]: Row[Key] };
-
-/** Bytes, printed with four significant digits: `6.234e+10`. */
-const MEMORY: Readonly<Record<string, string>> = {
-  max_memory_reserved: 'max_reserved',
-  max_memory_allocated: 'max_allocated',
-  memory_allocated: 'allocated',
-  peak_memory_usage: 'max_allocated',
-};
 
 interface Step {
   /** Where the line itself counts: 1-based. */
@@ -23,7 +15,12 @@ interface Step {
 }
 
 /** Logged metrics of a Lightning trainer to one iteration; `global_step` counts from 0 and over all epochs. */
-function emitStep(step: Step, fields: Iterable<readonly [name: string, text: string]>, emit: Emit): void {
+function emitStep(
+  step: Step,
+  fields: Iterable<readonly [name: string, text: string]>,
+  emit: Emit,
+  { metrics, columns }: Tables,
+): void {
   const otherValues: { name: string; value: number | null; text: string }[] = [
     { name: 'epoch', value: Number(step.epoch), text: step.epoch },
   ];
@@ -36,7 +33,8 @@ function emitStep(step: Step, fields: Iterable<readonly [name: string, text: str
   const memory: MemoryFinding[] = [];
   for (const [name, text] of fields) {
     const value = pythonNumber(text);
-    const metric = MEMORY[name];
+    const metric = metrics!.get(name);
+    const column = columns!.get(name);
     if (metric !== undefined && value !== null && Number.isFinite(value)) {
       const precision = value === 0 ? 0 : 0.5 * 10 ** (Math.floor(Math.log10(Math.abs(value))) - 3);
       const figure = memoryFigure(metric, text, 'bytes', 1, { moment: 'after iteration' });
@@ -49,13 +47,7 @@ function emitStep(step: Step, fields: Iterable<readonly [name: string, text: str
         if (!/e/i.test(text) || Math.abs(value - step.position) > halfDigit(text) + 1)
           row.iteration = Math.round(value) + 1;
       } else if (name === 'train_step_timing in s') row.stepMs = Number((value * 1000).toPrecision(15));
-      else if (name === 'reduced_train_loss') row.loss = value;
-      else if (name === 'consumed_samples') row.consumedSamples = value;
-      else if (name === 'global_batch_size') row.globalBatchSize = value;
-      else if (name === 'lr') row.learningRate = value;
-      else if (name === 'grad_norm') row.gradNorm = value;
-      else if (name === 'loss_scale') row.lossScale = value;
-      else if (name === 'TFLOPS_per_GPU' || name === 'TFLOPs_per_GPU') row.tflopsPerGpu = value;
+      else if (column !== undefined) row[column as 'loss'] = value;
       else otherValues.push({ name, value, text });
     } else otherValues.push({ name, value, text });
   }
@@ -83,16 +75,17 @@ function* pairs(text: string, pattern: RegExp): Generator<readonly [string, stri
 export const NEMO_ITERATION_LINES: readonly LineCode[] = [
   {
     id: 'nemo.iteration',
-    read({ epoch = '', iteration, target, rest = '' }, emit) {
-      emitStep({ position: Number(iteration) + 1, target: Number(target) + 1, epoch }, pairs(rest, PIPE_FIELD), emit);
+    read({ epoch = '', iteration, target, rest = '' }, emit, tables) {
+      const step = { position: Number(iteration) + 1, target: Number(target) + 1, epoch };
+      emitStep(step, pairs(rest, PIPE_FIELD), emit, tables);
     },
   },
   {
     id: 'nemo.progress-bar',
-    read({ epoch = '', done, open, total, rest = '' }, emit) {
+    read({ epoch = '', done, open, total, rest = '' }, emit, tables) {
       const target = total === undefined ? null : Number(total);
       const pace = PACE.exec(rest)?.[1];
-      emitStep({ position: Number(done ?? open), target, epoch, pace }, pairs(rest, BAR_FIELD), emit);
+      emitStep({ position: Number(done ?? open), target, epoch, pace }, pairs(rest, BAR_FIELD), emit, tables);
     },
   },
 ];

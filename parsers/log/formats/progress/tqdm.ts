@@ -4,11 +4,6 @@ import { figureFinding } from '../system/findings.js';
 /** `15:19`, `26:02:03` in seconds. */
 const seconds = (clock: string): number => clock.split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
 
-/**
- * States at 10 %, 20 %, …, 100 %: a bar is drawn again after every step, by every rank, and may be most of a log.
- */
-const TENTHS = ['0%|██', ' 10%|█', '0%|#####'];
-
 /** Other bars count bytes, examples, files: their pace is not a step time. */
 const PACE = /^(?:(?:it|step|batch|iter)s?\/s|s\/(?:it|step|batch|iter)s?)$/;
 
@@ -18,7 +13,6 @@ const PACE = /^(?:(?:it|step|batch|iter)s?\/s|s\/(?:it|step|batch|iter)s?)$/;
  */
 export const TQDM_BAR: LineCode = {
   id: 'progress.tqdm',
-  anchors: TENTHS,
   read({ what, percent, done = '', unit = '', total = '', elapsed = '', pace, each = '' }, emit) {
     // A figure of a description that changes (`loss: 1.25: 100%|…`) names nothing.
     const named = what !== undefined && !/^\s{0,4}[\d.]/.test(what);

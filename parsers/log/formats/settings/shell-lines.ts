@@ -4,88 +4,7 @@ import { TRAINER_KEY } from '../../../../src/knowledge/trainers.js';
 import { readShellSettings } from '../../../../src/text/shell-settings.js';
 import type { BlockCode, Emit, LineCode } from '../contract.js';
 
-/** Words of a command line that starts a training; one of them is in every line worth reading. */
-const COMMAND_WORDS = [
-  'torchrun ',
-  'torch.distributed.run ',
-  'torch.distributed.launch ',
-  'pretrain_gpt',
-  'pretrain_',
-  'deepspeed --',
-  'accelerate launch',
-  '--tensor-model-parallel-size',
-  '--pipeline-model-parallel-size',
-  '--micro-batch-size',
-  '--num-layers',
-  '--hidden-size',
-  '--deepspeed_config',
-  '--per_device_train_batch_size',
-  'tensor_model_parallel_size=',
-  'micro_batch_size=',
-  'micro_batch_size_per_gpu=',
-  'swift sft',
-  'swift rlhf',
-  'megatron sft',
-  'megatron rlhf',
-  'llamafactory-cli train',
-  'axolotl train',
-  'axolotl.cli.train',
-  'verl.trainer.',
-];
-
-/**
- * Variables whose whole line `NAME=value` counts anywhere. A dump of an environment has neither heading nor order, and
- * one line echoed by hand is equally valid, so each line is read by itself; names that could begin a line of prose are
- * excluded.
- */
-const MORE_ENV = [
-  'NCCL_DEBUG',
-  'NCCL_DEBUG_SUBSYS',
-  'NCCL_GRAPH_REGISTER',
-  'NCCL_NVLS_ENABLE',
-  'NCCL_CUMEM_ENABLE',
-  'NCCL_MIN_NCHANNELS',
-  'NCCL_MAX_NCHANNELS',
-  'NCCL_MIN_CTAS',
-  'NCCL_MAX_CTAS',
-  'NCCL_BUFFSIZE',
-  'NCCL_P2P_DISABLE',
-  'NCCL_P2P_NET_CHUNKSIZE',
-  'NCCL_P2P_LEVEL',
-  'NCCL_NET_GDR_LEVEL',
-  'NCCL_NET_GDR_C2C',
-  'NCCL_IB_DISABLE',
-  'NCCL_IB_HCA',
-  'NCCL_IB_TIMEOUT',
-  'NCCL_IB_QPS_PER_CONNECTION',
-  'NCCL_IB_SL',
-  'NCCL_ALGO',
-  'NCCL_PROTO',
-  'NCCL_SOCKET_IFNAME',
-  'NCCL_SHM_DISABLE',
-  'NCCL_TIMEOUT',
-  'NCCL_ASYNC_ERROR_HANDLING',
-  'NCCL_BLOCKING_WAIT',
-  'NCCL_COLLNET_ENABLE',
-  'NCCL_CROSS_NIC',
-  'NCCL_WORK_FIFO_DEPTH',
-  'NCCL_VERSION',
-  'NVTE_DEBUG',
-  'NVTE_FLASH_ATTN',
-  'NVTE_FUSED_ATTN',
-  'NVTE_UNFUSED_ATTN',
-  'NVTE_FWD_LAYERNORM_SM_MARGIN',
-  'NVTE_BWD_LAYERNORM_SM_MARGIN',
-  'NVTE_ALLOW_NONDETERMINISTIC_ALGO',
-  'NVTE_CPU_OFFLOAD_V1',
-  'NVTE_APPLY_QK_LAYER_SCALING',
-  'NVTE_ASYNC_AMAX_REDUCTION',
-  'NVTE_NORM_FWD_USE_CUDNN',
-  'NVTE_NORM_BWD_USE_CUDNN',
-  'NVTE_UB_SPLIT_AG',
-  'XLA_PYTHON_CLIENT_MEM_FRACTION',
-  'XLA_PYTHON_CLIENT_PREALLOCATE',
-];
+/** Of variables that are kept; names that could begin a line of prose are excluded. */
 const ENV_ANCHORS: readonly string[] = [
   ...new Set([
     ...keptEnv()
@@ -94,24 +13,13 @@ const ENV_ANCHORS: readonly string[] = [
     ...keptEnv()
       .filter((name) => name.endsWith('*') && name.length >= 9)
       .map((name) => name.slice(0, -1)),
-    ...MORE_ENV.map((name) => `${name}=`).filter((name) => name.length >= 8),
   ]),
 ];
 
 /** `set -x`: every command as the shell ran it, after expansion. */
 export const shellTrace: LineCode = {
   id: 'shell.trace',
-  anchors: [
-    '+ export ',
-    '+ declare -x ',
-    '+ srun -',
-    '+ torchrun',
-    '+ python',
-    '+ mpirun ',
-    '+ mpiexec ',
-    ...COMMAND_WORDS,
-    ...ENV_ANCHORS,
-  ],
+  anchors: ENV_ANCHORS,
   read({ command }, emit) {
     for (const { finding } of readShellSettings(command!)) emit(finding);
   },
@@ -142,7 +50,6 @@ function commandStart(line: string): number {
  */
 export const commandLine: LineCode = {
   id: 'shell.command-line',
-  anchors: COMMAND_WORDS,
   read({ line }, emit) {
     if (/^\s{0,200}(?:\+{1,16} |usage:|File ")/.test(line!) || /\[-h\]|: error: |unrecognized arguments/.test(line!))
       return;
@@ -164,15 +71,7 @@ function emitCommand(text: string, emit: Emit): void {
 /** A command over several lines, each but the last with a backslash at its end: pasted, or printed by its script. */
 export const commandBlock: BlockCode = {
   id: 'shell.command',
-  anchors: [
-    ...COMMAND_WORDS,
-    ...ENV_ANCHORS,
-    'NPROC_PER_NODE=',
-    'MASTER_PORT=',
-    'python -m ',
-    'python3 -m ',
-    'python train',
-  ],
+  anchors: ENV_ANCHORS,
   begin(match, emit) {
     const lines = [match.groups!['first']!.trim().replace(/^[$#%] /, '')];
     return {

@@ -3,26 +3,6 @@ import type { BlockCode } from '../contract.js';
 import { memoryFigure } from '../units.js';
 import { countFinding, statMetric } from './stat-metric.js';
 
-/** First column of the table → prefix of the key in `memory_stats`. */
-const METRICS: ReadonlyMap<string, string> = new Map([
-  ['Allocated memory', 'allocated_bytes'],
-  ['Active memory', 'active_bytes'],
-  ['Requested memory', 'requested_bytes'],
-  ['GPU reserved memory', 'reserved_bytes'],
-  ['XPU reserved memory', 'reserved_bytes'],
-  ['Non-releasable memory', 'inactive_split_bytes'],
-  ['Allocations', 'allocation'],
-  ['Active allocs', 'active'],
-  ['GPU reserved segments', 'segment'],
-  ['XPU reserved segments', 'segment'],
-  ['Non-releasable allocs', 'inactive_split'],
-  ['Oversize allocations', 'oversize_allocations'],
-  ['Oversize GPU segments', 'oversize_segments'],
-]);
-const POOLS: ReadonlyMap<string, string> = new Map([
-  ['from large pool', 'large_pool'],
-  ['from small pool', 'small_pool'],
-]);
 const COLUMNS = ['current', 'peak', 'allocated', 'freed'];
 
 /** torch ≤ 1.13 wrote KB and meant 1024 as well. */
@@ -53,7 +33,7 @@ function cellFinding(key: string, cell: string, device: number): MemoryFinding |
 
 export const TORCH_MEMORY_SUMMARY: BlockCode = {
   id: 'torch.memory-summary',
-  begin(match, emit) {
+  begin(match, emit, { keys, pools }) {
     const device = Number(match.groups?.['device']);
     let prefix: string | undefined;
     let rulers = 0;
@@ -77,8 +57,8 @@ export const TORCH_MEMORY_SUMMARY: BlockCode = {
           .slice(1, line.endsWith('|') ? -1 : undefined)
           .split('|', 8)
           .map((cell) => cell.trim());
-        const pool = POOLS.get(label);
-        if (pool === undefined) prefix = METRICS.get(label);
+        const pool = pools!.get(label);
+        if (pool === undefined) prefix = keys!.get(label);
         if (prefix === undefined) return 'taken';
         const key = prefix.startsWith('oversize') ? prefix : `${prefix}.${pool ?? 'all'}`;
         COLUMNS.forEach((column, index) => {

@@ -2,23 +2,13 @@ import type { BlockCode, LineCode } from '../contract.js';
 import { BracketCollector, emitTree } from '../settings/emit-settings.js';
 import { bannerSetting } from '../system/findings.js';
 
-/** Axis of the mesh → setting. Axes that only split another one are left to {@link DATA_AXES}. */
-const AXES: ReadonlyMap<string, string> = new Map([
-  ['pp', 'pipeline_model_parallel_size'],
-  ['tp', 'tensor_model_parallel_size'],
-  ['cp', 'context_parallel_size'],
-  ['dp_replicate', 'data_parallel_replicate_degree'],
-  ['dp_shard', 'data_parallel_shard_degree'],
-  ['ep', 'expert_model_parallel_size'],
-  ['etp', 'expert_tensor_parallel_size'],
-]);
 const DATA_AXES: ReadonlySet<string> = new Set(['dp', 'dp_replicate', 'dp_shard', 'dp_shard_mod_ep', 'dp_shard_in_ep']);
 /** Experts use the ranks of other axes. */
 const BORROWED: ReadonlySet<string> = new Set(['ep', 'etp']);
 
 export const TORCHTITAN_MESH: LineCode = {
   id: 'torchtitan.device-mesh',
-  read({ names = '', sizes = '', pairs }, emit) {
+  read({ names = '', sizes = '', pairs }, emit, { settings }) {
     const axes: (readonly [name: string, size: number])[] =
       pairs === undefined
         ? names.split(', ').map((name, index) => [name.slice(1, -1), Number(sizes.split(', ')[index])])
@@ -29,12 +19,12 @@ export const TORCHTITAN_MESH: LineCode = {
     const product = (counts: (name: string) => boolean): number =>
       axes.reduce((total, [name, size]) => (counts(name) ? total * size : total), 1);
     for (const [name, size] of axes) {
-      const key = AXES.get(name);
+      const key = settings!.get(name);
       if (key !== undefined) emit(bannerSetting(key, `device mesh ${name}`, String(size)));
     }
     // The mesh spans all ranks: an axis that is not listed has one rank.
     for (const name of ['pp', 'cp', 'tp'])
-      if (axes.every(([other]) => other !== name)) emit(bannerSetting(AXES.get(name)!, 'device mesh', '1'));
+      if (axes.every(([other]) => other !== name)) emit(bannerSetting(settings!.get(name)!, 'device mesh', '1'));
     emit(bannerSetting('data_parallel_size', 'device mesh', String(product((name) => DATA_AXES.has(name)))));
     emit(bannerSetting('world_size', 'device mesh', String(product((name) => !BORROWED.has(name)))));
   },

@@ -4,11 +4,6 @@ import { pythonNumber } from '../field-list.js';
 import { GB, GIB } from '../units.js';
 
 const FIELD = /(?<![\w./-])([A-Za-z_][\w./-]{0,60}):([^\s:]{1,40})/g;
-const MEMORY: Readonly<Record<string, string>> = {
-  peak_memory_active: 'max_active',
-  peak_memory_alloc: 'max_allocated',
-  peak_memory_reserved: 'max_reserved',
-};
 
 /**
  * A float's full text, of GiB now and of 10^9 bytes as long as `torchtune/utils` contained the function. The line does
@@ -30,7 +25,7 @@ function peak(metric: string, text: string, iteration: number): MemoryFinding {
 
 export const TORCHTUNE_STEP: LineCode = {
   id: 'torchtune.step',
-  read({ step = '', fields = '' }, emit) {
+  read({ step = '', fields = '' }, emit, { columns, metrics }) {
     const iteration = Number(step);
     const otherValues: { name: string; value: number | null; text: string }[] = [];
     const row: { -readonly [Key in keyof IterationFinding]: IterationFinding[Key] } = {
@@ -41,11 +36,10 @@ export const TORCHTUNE_STEP: LineCode = {
     const memory: MemoryFinding[] = [];
     for (const [, name = '', text = ''] of fields.matchAll(FIELD)) {
       const value = pythonNumber(text);
-      const metric = MEMORY[name];
+      const metric = metrics!.get(name);
+      const column = columns!.get(name);
       if (metric !== undefined && value !== null && Number.isFinite(value)) memory.push(peak(metric, text, iteration));
-      else if (name === 'loss' && value !== null) row.loss = value;
-      else if (name === 'lr' && value !== null) row.learningRate = value;
-      else if (name === 'grad_norm' && value !== null) row.gradNorm = value;
+      else if (column !== undefined && value !== null) row[column as 'loss'] = value;
       else otherValues.push({ name, value, text });
     }
     row.others = otherValues;
