@@ -9,7 +9,7 @@ import type { NsysSink, RowSink } from '../../src/model/parser.js';
 import { CELL, type CellColumn } from '../../src/model/table-source.js';
 import { part, takeFrom } from './cells.js';
 import { BUILDER_BYTES, RowBuilder } from './row-builder.js';
-import { ROW_TEXTS, type TableMap } from './table-maps.js';
+import type { TableMap } from './table-maps.js';
 import type { TableScans } from './table-scans.js';
 import { cutText, RowTexts, UsedTexts } from './text-numbers.js';
 
@@ -65,7 +65,7 @@ export class EventTables {
     const seq = layout.findIndex(({ name }) => name === 'seq');
     const pid = layout.findIndex(({ name }) => name === 'pid');
     const times = this.shiftNs === 0n ? [] : layout.flatMap(({ name }, i) => (name.endsWith('_ns') ? [i] : []));
-    const rowText = ROW_TEXTS[map.table];
+    const rowText = map.row_text;
     const textFrom = rowText === undefined ? -1 : indexOf(rowText.from);
     const textTo = rowText === undefined ? -1 : layout.findIndex(({ name }) => name === rowText.to);
     const byText = map.table === 'CUDA_GPU_MEMORY_USAGE_EVENTS';

@@ -1,22 +1,9 @@
-/**
- * Records of the JSON export: which become rows of which table, by their `Type`. The numbers are those of
- * ENUM_NSYS_EVENT_TYPE.
- */
-import {
-  COPY_KINDS,
-  COPY_OPERATIONS,
-  MEMORY_KINDS,
-  MEMORY_OPERATIONS,
-  type NsysKind,
-  NVTX_TYPES,
-  POOL_OPERATIONS,
-  POOL_TYPES,
-  TRACED_LIBRARIES,
-  type TracedLibrary,
-} from '../../src/model/nsys-rows.js';
+/** Records of the JSON export as rows: `src/knowledge/inputs/nsys-records.yaml`. */
+import { loadData } from '../../src/knowledge/load-data.js';
+import { type NsysKind, NVTX_TYPES } from '../../src/model/nsys-rows.js';
 import { processNumber, threadNumber } from './emit.js';
 import type { RowField } from './row-builder.js';
-import { NVTX_TYPE_NUMBERS } from './table-maps.js';
+import { LABELS, NVTX_TYPE_NUMBERS } from './table-maps.js';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -36,222 +23,105 @@ export interface JsonRow {
   readonly fields: Readonly<Record<string, RowField>>;
 }
 
-/** Tables of the SQL exports whose records are counted and not read. */
-export const COUNTED: ReadonlyMap<number, string> = new Map([
-  [31, 'COMPOSITE_EVENTS'],
-  [41, 'SCHED_EVENTS'],
-  [127, 'CUPTI_ACTIVITY_KIND_CUDA_EVENT'],
-]);
-
-/**
- * `eventClass` of a TraceProcessEvent (ENUM_NSYS_EVENT_CLASS) → its table. Others are marks of when tracing began and
- * ended, which no table has.
- */
-const API_CLASSES: ReadonlySet<number> = new Set([0, 1, 26]);
-const LIBRARY_CLASSES: ReadonlyMap<number, TracedLibrary> = new Map([
-  [28, 'cudnn'],
-  [29, 'cublas'],
-  [48, 'openacc'],
-]);
-const COUNTED_CLASSES: ReadonlyMap<number, string> = new Map([
-  [3, 'PROFILER_OVERHEAD'],
-  [27, 'OSRT_API'],
-]);
-
 /** What became of a record: a row, a row of a table that is only counted, or nothing known. */
 export type Recognised = JsonRow | { readonly table: string; readonly fields: null } | undefined;
 
+interface RecordData {
+  readonly types: readonly number[];
+  readonly event: readonly string[];
+  readonly is_loose?: true;
+  readonly classes?: readonly number[];
+  readonly has?: string;
+  readonly needs?: readonly string[];
+  readonly table: string;
+  readonly kind?: NsysKind;
+  readonly with?: readonly string[];
+  readonly columns?: Readonly<Record<string, string>>;
+}
+
+const DATA = loadData('inputs/nsys-records') as {
+  readonly counted: Readonly<Record<string, string>>;
+  readonly groups: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly records: readonly RecordData[];
+};
+
+/** Tables of the SQL exports whose records are counted and not read. */
+export const COUNTED: ReadonlyMap<number, string> = new Map(
+  Object.entries(DATA.counted).map(([type, table]) => [Number(type), table]),
+);
+
+const RECORDS = DATA.records.map(({ with: groups = [], columns = {}, ...record }) => ({
+  ...record,
+  columns: [...groups.map((name) => DATA.groups[name]!), columns].flatMap((group) =>
+    Object.entries(group).map(([column, source]) => [column, source.split(' ')] as const),
+  ),
+}));
+
 export function recognise(type: number, record: JsonObject, texts: TextNumbers): Recognised {
-  switch (type) {
-    case 47:
-    case 48:
-    case 152:
-      return call(field(record, 'TraceProcessEvent', 'CudaApiEvent'), texts, type === 152);
-    case 79:
-    case 80:
-    case 106:
-    case 130:
-      return deviceWork(field(record, 'CudaEvent', 'CudaGraphTrace'), texts, type);
-    case 117:
-      return memoryEvent(anyObject(record), texts);
-    case 129:
-      return poolEvent(anyObject(record));
-    default:
-      return NVTX_TYPE_NUMBERS.has(type) ? nvtx(field(record, 'NvtxEvent'), texts, type) : undefined;
+  for (const { types, event: names, is_loose: isLoose, classes, has, needs = [], table, kind, columns } of RECORDS) {
+    if (!types.includes(type)) continue;
+    const event = names.map((name) => object(record[name])).find((inner) => inner !== undefined) ?? anyObject(record);
+    if (event === undefined) return undefined;
+    if (classes !== undefined && !classes.includes(Number(integer(event['eventClass']) ?? 0n))) continue;
+    if (has !== undefined && object(event[has]) === undefined) continue;
+    const get = isLoose === true ? looseFields(event) : strictFields(event);
+    if (needs.some((name) => integer(get(name)) === null)) continue;
+    if (kind === undefined) return { table, fields: null };
+    const fields: Record<string, RowField> = {};
+    for (const [column, source] of columns) fields[column] = fieldOf(source, type, get, texts);
+    return { table, kind, fields };
   }
+  return undefined;
 }
 
-function call(event: JsonObject | undefined, texts: TextNumbers, isCuda: boolean): Recognised {
-  if (event === undefined) return undefined;
-  const eventClass = isCuda ? 26 : Number(integer(event['eventClass']) ?? 0n);
-  const counted = COUNTED_CLASSES.get(eventClass);
-  if (counted !== undefined) return { table: counted, fields: null };
-  const span = { start_ns: integer(event['startNs']) ?? 0n, end_ns: integer(event['endNs']) ?? 0n };
-  const thread = threadOf(event['globalTid']);
-  const library = LIBRARY_CLASSES.get(eventClass);
-  if (library !== undefined) {
-    const fields = {
-      ...span,
-      ...thread,
-      library: TRACED_LIBRARIES.indexOf(library),
-      name_id: texts.indexed(event['name']),
-    };
-    return { table: `${library.toUpperCase()}_EVENTS`, kind: 'library', fields };
-  }
-  if (!API_CLASSES.has(eventClass)) return undefined;
-  const fields = {
-    ...span,
-    ...thread,
-    correlation: integer(event['correlationId']) ?? 0n,
-    name_id: texts.indexed(event['name']) ?? 0,
-    return_value: integer(event['returnValue']) ?? 0n,
-    event_class: eventClass,
-  };
-  return { table: 'CUPTI_ACTIVITY_KIND_RUNTIME', kind: 'api', fields };
-}
+/** The value of the first of the names, separated by `|`, that is there. */
+type Get = (names: string | undefined) => JsonValue | undefined;
 
-function deviceWork(event: JsonObject | undefined, texts: TextNumbers, type: number): Recognised {
-  if (event === undefined) return undefined;
-  const common = {
-    start_ns: integer(event['startNs']) ?? 0n,
-    end_ns: integer(event['endNs']) ?? 0n,
-    pid: processNumber(id(event['globalPid'])),
-    device: integer(event['deviceId']) ?? 0n,
-    context: integer(event['contextId']) ?? 0n,
-    stream: integer(event['streamId']) ?? 0n,
-    correlation: integer(event['correlationId']) ?? 0n,
-  };
-  const kernel = object(event['kernel']);
-  if (kernel !== undefined) {
-    const size = (axis: string): bigint => {
-      const all = ['X', 'Y', 'Z'].reduce((value, name) => value * (integer(kernel[axis + name]) ?? 0n), 1n);
+function fieldOf(source: readonly string[], type: number, get: Get, texts: TextNumbers): RowField {
+  const [what, name, second, third] = source;
+  const orDefault = (value: RowField): RowField => value ?? (second === undefined ? null : BigInt(second));
+  switch (what) {
+    case 'int':
+      return orDefault(integer(get(name)));
+    case 'time':
+      return orDefault(time(get(name)));
+    case 'text':
+      return orDefault(texts.indexed(get(name)));
+    case 'own':
+      return texts.own(get(name)) ?? texts.indexed(get(second));
+    case 'process':
+      return processNumber(id(get(name)));
+    case 'thread':
+      return threadNumber(id(get(name)));
+    case 'label':
+      return label(get(name), LABELS[second!]!, third!);
+    case 'is':
+      return LABELS[name!]!.indexOf(second!);
+    case 'always':
+      return Number(name);
+    case 'product': {
+      const all = source.slice(1).reduce((value, axis) => value * (integer(get(axis)) ?? 0n), 1n);
       return all >= 0n && all < 2n ** 53n ? all : 0n;
-    };
-    const fields = {
-      ...common,
-      name_id: texts.indexed(kernel['shortName']) ?? 0,
-      demangled_id: texts.indexed(kernel['demangledName']),
-      blocks: size('grid'),
-      threads: size('block'),
-      registers: integer(kernel['registersPerThread']) ?? 0n,
-      local_memory_bytes: integer(kernel['localMemoryTotal']) ?? 0n,
-      graph_node: integer(kernel['graphNodeId']),
-    };
-    return { table: 'CUPTI_ACTIVITY_KIND_KERNEL', kind: 'kernel', fields };
+    }
+    default:
+      return NVTX_TYPES.indexOf(NVTX_TYPE_NUMBERS.get(type) ?? 'other');
   }
-  const copy = object(event['memcpy']);
-  if (copy !== undefined) {
-    const fields = {
-      ...common,
-      operation: COPY_OPERATIONS.indexOf('memcpy'),
-      copy_kind: label(copy['copyKind'], COPY_KINDS, 'other'),
-      bytes: integer(copy['sizebytes']) ?? 0n,
-      source_kind: label(copy['srcKind'], MEMORY_KINDS, 'unknown'),
-      target_kind: label(copy['dstKind'], MEMORY_KINDS, 'unknown'),
-      source_device: integer(copy['srcDeviceId']),
-      target_device: integer(copy['dstDeviceId']),
-      migration_cause: integer(copy['migrationCause']),
-    };
-    return { table: 'CUPTI_ACTIVITY_KIND_MEMCPY', kind: 'copy', fields };
-  }
-  const set = object(event['memset']);
-  if (set !== undefined) {
-    const fields = {
-      ...common,
-      operation: COPY_OPERATIONS.indexOf('memset'),
-      bytes: integer(set['sizebytes']) ?? 0n,
-      target_kind: label(set['memKind'], MEMORY_KINDS, 'unknown'),
-    };
-    return { table: 'CUPTI_ACTIVITY_KIND_MEMSET', kind: 'copy', fields };
-  }
-  if (type === 106) {
-    const sync = object(event['sync']);
-    const fields = { ...common, sync_type: integer(sync?.['syncType']) ?? 0n };
-    return { table: 'CUPTI_ACTIVITY_KIND_SYNCHRONIZATION', kind: 'sync', fields };
-  }
-  if (type !== 130) return undefined;
-  const graph = object(event['graphTrace']) ?? object(event['graph']) ?? event;
-  const fields = { ...common, graph: integer(graph['graphId']), graph_exec: integer(graph['graphExecId']) };
-  return { table: 'CUPTI_ACTIVITY_KIND_GRAPH_TRACE', kind: 'graph', fields };
 }
 
-function nvtx(event: JsonObject | undefined, texts: TextNumbers, type: number): Recognised {
-  if (event === undefined) return undefined;
-  const domain = event['DomainId'];
-  const end = integer(event['EndTimestamp']);
-  const fields = {
-    start_ns: time(event['Timestamp']) ?? 0n,
-    end_ns: end,
-    type: NVTX_TYPES.indexOf(NVTX_TYPE_NUMBERS.get(type) ?? 'other'),
-    ...threadOf(event['GlobalTid']),
-    end_tid: threadNumber(id(event['EndGlobalTid'])),
-    domain: integer(domain) ?? 0n,
-    range_id: integer(event['RangeId']),
-    category: integer(event['Category']),
-    text_id: texts.own(event['Text']) ?? texts.indexed(event['TextId']),
-  };
-  return { table: 'NVTX_EVENTS', kind: 'nvtx', fields };
-}
-
-/**
- * Records of device memory: no public file has any, so their spelling is not known for sure. The names are compared
- * without case, with those of the SQL columns; a record without an address or a size is not recognised.
- */
-function memoryEvent(event: JsonObject | undefined, texts: TextNumbers): Recognised {
-  const get = looseFields(event);
-  const address = integer(get('address', 'deviceaddress'));
-  const bytes = integer(get('bytes', 'sizebytes', 'size'));
-  if (event === undefined || address === null || bytes === null) return undefined;
-  const fields = {
-    start_ns: integer(get('startns', 'start', 'timestamp', 'time')) ?? 0n,
-    ...ownerOf(get),
-    operation: label(get('memoryoperationtype', 'operationtype', 'operation'), MEMORY_OPERATIONS, 'other') ?? 0,
-    kind: label(get('memkind', 'memorykind', 'kind'), MEMORY_KINDS, 'unknown') ?? MEMORY_KINDS.indexOf('unknown'),
-    address,
-    bytes,
-    pc: integer(get('pc')),
-    name_id: texts.own(get('name')),
-    pool_address: integer(get('localmemorypooladdress')),
-    pool_bytes: integer(get('localmemorypoolsize')),
-    pool_used_bytes: integer(get('localmemorypoolutilizedsize')),
-  };
-  return { table: 'CUDA_GPU_MEMORY_USAGE_EVENTS', kind: 'memory', fields };
-}
-
-function poolEvent(event: JsonObject | undefined): Recognised {
-  const get = looseFields(event);
-  const address = integer(get('address'));
-  if (event === undefined || address === null) return undefined;
-  const owner = ownerOf(get);
-  const fields = {
-    start_ns: integer(get('startns', 'start', 'timestamp', 'time')) ?? 0n,
-    pid: owner.pid,
-    device: owner.device,
-    correlation: owner.correlation,
-    operation: label(get('operationtype', 'memorypooloperationtype', 'operation'), POOL_OPERATIONS, 'other') ?? 0,
-    pool_type: label(get('pooltype', 'memorypooltype'), POOL_TYPES, 'other') ?? 0,
-    address,
-    threshold_bytes: integer(get('localmemorypoolreleasethreshold')),
-    pool_bytes: integer(get('localmemorypoolsize')),
-    pool_used_bytes: integer(get('localmemorypoolutilizedsize')),
-  };
-  return { table: 'CUDA_GPU_MEMORY_POOL_EVENTS', kind: 'pool', fields };
-}
-
-type Get = (...names: readonly string[]) => JsonValue | undefined;
-
-function ownerOf(get: Get) {
-  return {
-    pid: processNumber(id(get('globalpid'))),
-    device: integer(get('deviceid')) ?? 0n,
-    context: integer(get('contextid')) ?? 0n,
-    stream: integer(get('streamid')),
-    correlation: integer(get('correlationid')) ?? 0n,
+/** Fields of an object, and of those in it as `object.field`. */
+function strictFields(event: JsonObject): Get {
+  return (names) => {
+    for (const name of names?.split('|') ?? []) {
+      const [outer = '', inner] = name.split('.');
+      const value = inner === undefined ? event[outer] : object(event[outer])?.[inner];
+      if (value !== undefined) return value;
+    }
+    return undefined;
   };
 }
 
 /** Fields of an object and of the objects in it, by lower-case name; the outer one wins. */
-function looseFields(event: JsonObject | undefined): Get {
+function looseFields(event: JsonObject): Get {
   const fields = new Map<string, JsonValue>();
   const add = (from: JsonObject, depth: number): void => {
     for (const [name, value] of Object.entries(from)) {
@@ -260,19 +130,12 @@ function looseFields(event: JsonObject | undefined): Get {
       else if (value !== undefined && !fields.has(name.toLowerCase())) fields.set(name.toLowerCase(), value);
     }
   };
-  if (event !== undefined) add(event, 0);
-  return (...names) => {
-    for (const name of names) if (fields.has(name)) return fields.get(name);
-    return undefined;
-  };
-}
-
-function field(record: JsonObject, ...names: readonly string[]): JsonObject | undefined {
-  for (const name of names) {
-    const inner = object(record[name]);
-    if (inner !== undefined) return inner;
-  }
-  return anyObject(record);
+  add(event, 0);
+  return (names) =>
+    names
+      ?.split('|')
+      .map((name) => fields.get(name))
+      .find((value) => value !== undefined);
 }
 
 function anyObject(record: JsonObject): JsonObject | undefined {
@@ -285,10 +148,6 @@ function anyObject(record: JsonObject): JsonObject | undefined {
 
 export function object(value: JsonValue | undefined): JsonObject | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
-}
-
-function threadOf(value: JsonValue | undefined) {
-  return { pid: processNumber(id(value)), tid: threadNumber(id(value)) };
 }
 
 export function id(value: JsonValue | undefined): number | string | null {

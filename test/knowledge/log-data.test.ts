@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { GAUGE_METRICS, MEMORY_METRICS } from '../../src/model/log-rows.js';
+import { NSYS_LAYOUTS, NVTX_TYPES } from '../../src/model/nsys-rows.js';
 import { INCIDENT_KINDS } from '../../src/model/vocabulary.js';
 import { anyOf, checkShape, oneOf, type Shape } from './schema.js';
 
@@ -39,6 +40,11 @@ const MEANING: Shape = {
   ...{ 'field?': 'string', 'factor?': 'number', 'name?': 'string', 'unit?': 'string', 'orUnit?': 'string' },
   ...{ 'metric?': oneOf(...MEMORY_METRICS), 'digits?': 'integer', 'places?': 'integer', 'moment?': 'string' },
 };
+const NSYS_KIND = oneOf(...Object.keys(NSYS_LAYOUTS));
+const NSYS_COLUMN =
+  /(?:wide|needed|(?:needed_)?text|narrow|process|thread|nvtx_type) \w+|label \w+ [A-Z_]+ \w+(?: \w+)?|is [A-Z_]+ \w+|always -?\d+|product(?: \w+){3}|own/;
+const NSYS_FIELD =
+  /(?:int|time|text) [\w.|]+(?: \d+)?|own \w+(?: \w+)?|(?:process|thread) \w+|label [\w.|]+ [A-Z_]+ \w+|is [A-Z_]+ \w+|always \d+|product(?: [\w.]+){3}|nvtx_type/;
 const FILES: readonly (readonly [string, Shape])[] = [
   ['log-examples', { '*': 'string' }],
   ['log-prefixes', { parts: { '*': 'string' }, labels: [PREFIX], rules: [PREFIX] }],
@@ -115,6 +121,33 @@ const FILES: readonly (readonly [string, Shape])[] = [
     },
   ],
   ['inputs/nsys-options', { capture: ['string'], export: ['string'] }],
+  [
+    'inputs/nsys-tables',
+    {
+      groups: { '*': { '*': NSYS_COLUMN } },
+      nvtx_types: { '*': oneOf(...NVTX_TYPES) },
+      tables: [
+        {
+          ...{ table: 'string', kind: NSYS_KIND, needs: ['string'], with: ['string'], columns: { '*': NSYS_COLUMN } },
+          'row_text?': { from: 'string', to: 'string' },
+        },
+      ],
+    },
+  ],
+  [
+    'inputs/nsys-records',
+    {
+      counted: { '*': 'string' },
+      groups: { '*': { '*': NSYS_FIELD } },
+      records: [
+        {
+          ...{ types: ['integer'], event: ['string'], table: 'string', 'kind?': NSYS_KIND, 'with?': ['string'] },
+          ...{ 'is_loose?': oneOf(true), 'classes?': ['integer'], 'has?': 'string', 'needs?': ['string'] },
+          'columns?': { '*': NSYS_FIELD },
+        },
+      ],
+    },
+  ],
   ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
   [
     'config-keys',
