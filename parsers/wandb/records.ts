@@ -22,19 +22,21 @@ export interface RunFacts {
   readonly startUs: number | null;
   readonly startingStep: number;
   readonly config: readonly Item[];
+  readonly versions: Versions;
 }
 
+/** Empty if unknown. */
 export interface Versions {
-  readonly wandb?: string;
-  readonly python?: string;
-  readonly transformers?: string;
+  readonly wandb: string;
+  readonly python: string;
+  readonly transformers: string;
 }
 
 export type RunRecord =
   | { readonly kind: 'history'; readonly items: readonly Item[]; readonly step: number | null }
   | { readonly kind: 'stats'; readonly items: readonly Item[]; readonly timeUs: number | null }
   | { readonly kind: 'config'; readonly items: readonly Item[] }
-  | { readonly kind: 'run'; readonly run: RunFacts; readonly versions: Versions }
+  | { readonly kind: 'run'; readonly run: RunFacts }
   | { readonly kind: 'environment'; readonly environment: EnvironmentFacts }
   | { readonly kind: 'versions'; readonly versions: Versions }
   | { readonly kind: 'exit'; readonly code: number; readonly runtimeS: number }
@@ -87,27 +89,72 @@ export function isPassedOver(field: number): boolean {
 function recordOf(pbf: PbfReader, field: number, end: number): RunRecord | null {
   switch (field) {
     case 2:
-      return history(pbf, end);
+      return { kind: 'history', ...historyOf(pbf, end) };
     case 5:
       return { kind: 'config', items: configOf(pbf, end) };
     case 7:
-      return stats(pbf, end);
+      return { kind: 'stats', ...statsOf(pbf, end) };
     case 11:
-      return { kind: 'versions', versions: telemetry(pbf, end) };
+      return { kind: 'versions', versions: telemetryOf(pbf, end) };
     case 17:
-      return run(pbf, end);
+      return { kind: 'run', run: runOf(pbf, end) };
     case 18:
-      return exit(pbf, end);
+      return { kind: 'exit', ...exitOf(pbf, end) };
     case 21:
-      return { kind: 'versions', versions: header(pbf, end) };
+      // Since wandb-core: `0.30.0+<commit>`.
+      return { kind: 'versions', versions: { ...NO_VERSIONS, wandb: producerOf(pbf, end).split('+', 1)[0]! } };
     case 26:
-      return { kind: 'environment', environment: environment(pbf, end) };
+      return { kind: 'environment', environment: environmentOf(pbf, end) };
     default:
       return PASSED_OVER.has(field) ? null : { kind: 'unknown', field };
   }
 }
 
-function item(pbf: PbfReader, end: number): Item {
+/** Reads a field of the message that ends at `end`; `before` is what was read of the same field before. */
+type Read<Value> = (pbf: PbfReader, end: number, before: Value) => Value;
+
+/** A message: the names of its fields by number, and how they are read. What is not listed is passed over. */
+function messageOf<Message extends object>(
+  empty: () => Message,
+  fields: Readonly<
+    Record<number, { [Name in keyof Message]: readonly [Name, Read<Message[Name]>] }[keyof Message] | undefined>
+  >,
+): (pbf: PbfReader, end: number) => Message {
+  return (pbf, end) => {
+    const message = empty();
+    eachFieldOf(pbf, end, (number, stop) => {
+      const [name, read] = fields[number] ?? [];
+      if (name !== undefined) message[name] = read!(pbf, stop, message[name]);
+    });
+    return message;
+  };
+}
+
+/** One field of a message. */
+function only<Value>(number: number, read: Read<Value>, missing: Value): (pbf: PbfReader, end: number) => Value {
+  const message = messageOf(() => ({ value: missing }), { [number]: ['value', read] });
+  return (pbf, end) => message(pbf, end).value;
+}
+
+/** A repeated field; what is more than `most` is read and dropped. */
+function upTo<Item>(most: number, read: (pbf: PbfReader, end: number, index: number) => Item): Read<readonly Item[]> {
+  return (pbf, end, before) => {
+    const item = read(pbf, end, before.length);
+    if (before.length < most) (before as Item[]).push(item);
+    return before;
+  };
+}
+
+const text = (pbf: PbfReader, end: number): string => readText(pbf, end, MOST_TEXT_BYTES);
+const textIfBytes: Read<string> = (pbf, end, before) => (pbf.type === 2 ? text(pbf, end) : before);
+
+/** A number too many makes it no message. */
+const items: Read<readonly Item[]> = (pbf, end, before) => {
+  if (before.length >= MOST_ITEMS) throw new NoMessage();
+  return upTo(MOST_ITEMS, itemOf)(pbf, end, before);
+};
+
+function itemOf(pbf: PbfReader, end: number): Item {
   const path: string[] = [];
   let json = '';
   eachFieldOf(pbf, end, (field, stop) => {
@@ -118,216 +165,105 @@ function item(pbf: PbfReader, end: number): Item {
   return { path, json };
 }
 
-function addItem(items: Item[], pbf: PbfReader, end: number): void {
-  if (items.length >= MOST_ITEMS) throw new NoMessage();
-  items.push(item(pbf, end));
+interface Timed {
+  items: readonly Item[];
+  timeUs: number | null;
 }
+// A message without its number is step 0, as proto3 leaves zeros away.
+const historyOf = messageOf(() => ({ items: [] as readonly Item[], step: null as number | null }), {
+  1: ['items', items],
+  2: ['step', only<number | null>(1, readNumber, 0)],
+});
+const statsOf = messageOf((): Timed => ({ items: [], timeUs: null }), {
+  2: ['timeUs', readTimeUs],
+  3: ['items', items],
+});
+const configOf = (pbf: PbfReader, end: number): readonly Item[] => only(1, items, [])(pbf, end);
+const commitOf = only(2, text, '');
+const producerOf = only(1, only(1, text, ''), '');
+const exitOf = messageOf(() => ({ code: 0, runtimeS: 0 }), { 1: ['code', readNumber], 2: ['runtimeS', readNumber] });
 
-function history(pbf: PbfReader, end: number): RunRecord {
-  const items: Item[] = [];
-  let step: number | null = null;
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field === 1) addItem(items, pbf, stop);
-    else if (field === 2) {
-      // A message without its number is step 0, as proto3 leaves zeros away.
-      step = 0;
-      eachFieldOf(pbf, stop, (inner, last) => {
-        if (inner === 1) step = readNumber(pbf, last);
-      });
-    }
-  });
-  return { kind: 'history', items, step };
-}
-
-function stats(pbf: PbfReader, end: number): RunRecord {
-  const items: Item[] = [];
-  let time: number | null = null;
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field === 2) time = readTimeUs(pbf, stop);
-    else if (field === 3) addItem(items, pbf, stop);
-  });
-  return { kind: 'stats', items, timeUs: time };
-}
-
-function configOf(pbf: PbfReader, end: number): Item[] {
-  const items: Item[] = [];
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field === 1) addItem(items, pbf, stop);
-  });
-  return items;
-}
-
-function run(pbf: PbfReader, end: number): RunRecord {
-  const texts = new Map<number, string>();
-  let startUs: number | null = null;
-  let startingStep = 0;
-  let config: readonly Item[] = [];
-  let commit = '';
-  let versions: Versions = {};
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field === 4) config = configOf(pbf, stop);
-    else if (field === 14) startingStep = readNumber(pbf, stop);
-    else if (field === 17) startUs = readTimeUs(pbf, stop);
-    else if (field === 19) versions = telemetry(pbf, stop);
-    else if (field === 21) commit = commitOf(pbf, stop);
-    else if ([1, 2, 3, 6, 7, 8, 12, 13].includes(field)) texts.set(field, readText(pbf, stop, MOST_TEXT_BYTES));
-  });
-  const text = (field: number): string => texts.get(field) ?? '';
-  return {
-    kind: 'run',
-    versions,
-    run: {
-      id: text(1),
-      entity: text(2),
-      project: text(3),
-      group: text(6),
-      jobType: text(7),
-      name: text(8),
-      sweep: text(12),
-      host: text(13),
-      commit,
-      startUs,
-      startingStep,
-      config,
-    },
-  };
-}
-
-function commitOf(pbf: PbfReader, end: number): string {
-  let commit = '';
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field === 2) commit = readText(pbf, stop, MOST_TEXT_BYTES);
-  });
-  return commit;
-}
-
+const NO_VERSIONS: Versions = { wandb: '', python: '', transformers: '' };
 /** `wandb_telemetry.proto`. */
-function telemetry(pbf: PbfReader, end: number): Versions {
-  const texts = new Map<number, string>();
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field >= 4 && field <= 6) texts.set(field, readText(pbf, stop, MOST_TEXT_BYTES));
-  });
-  return versionsOf(texts.get(5), texts.get(4), texts.get(6));
-}
+const telemetryOf = messageOf(() => ({ ...NO_VERSIONS }), {
+  4: ['python', text],
+  5: ['wandb', text],
+  6: ['transformers', text],
+});
 
-/** Since wandb-core: `0.30.0+<commit>`. */
-function header(pbf: PbfReader, end: number): Versions {
-  let producer = '';
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field !== 1) return;
-    eachFieldOf(pbf, stop, (inner, last) => {
-      if (inner === 1) producer = readText(pbf, last, MOST_TEXT_BYTES);
-    });
-  });
-  return versionsOf(producer.split('+', 1)[0], undefined, undefined);
-}
+const runOf = messageOf(
+  (): { -readonly [Name in keyof RunFacts]: RunFacts[Name] } => ({
+    ...{ id: '', entity: '', project: '', name: '', group: '', jobType: '', sweep: '', host: '', commit: '' },
+    ...{ startUs: null, startingStep: 0, config: [], versions: NO_VERSIONS },
+  }),
+  {
+    1: ['id', text],
+    2: ['entity', text],
+    3: ['project', text],
+    4: ['config', configOf],
+    6: ['group', text],
+    7: ['jobType', text],
+    8: ['name', text],
+    12: ['sweep', text],
+    13: ['host', text],
+    14: ['startingStep', readNumber],
+    17: ['startUs', readTimeUs],
+    19: ['versions', telemetryOf],
+    21: ['commit', commitOf],
+  },
+);
 
-function versionsOf(wandb = '', python = '', transformers = ''): Versions {
-  return {
-    ...(wandb === '' ? {} : { wandb }),
-    ...(python === '' ? {} : { python }),
-    ...(transformers === '' ? {} : { transformers }),
-  };
-}
+const nvidiaOf = messageOf(() => ({ name: '', totalBytes: 0, uuid: '' }), {
+  1: ['name', textIfBytes],
+  2: ['totalBytes', readNumber],
+  5: ['uuid', textIfBytes],
+});
+const amdOf = messageOf(() => ({ id: '', name: '', totalBytes: 0, uuid: '' }), {
+  1: ['id', textIfBytes],
+  2: ['uuid', textIfBytes],
+  8: ['name', textIfBytes],
+});
+const slurmOf = messageOf(() => ({ key: '', value: '' }), { 1: ['key', text], 2: ['value', text] });
 
-function exit(pbf: PbfReader, end: number): RunRecord {
-  let code = 0;
-  let runtimeS = 0;
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (field === 1) code = readNumber(pbf, stop);
-    else if (field === 2) runtimeS = readNumber(pbf, stop);
-  });
-  return { kind: 'exit', code, runtimeS };
-}
-
-function environment(pbf: PbfReader, end: number): EnvironmentFacts {
-  const texts = new Map<number, string>();
-  const numbers = new Map<number, number>();
-  const args: string[] = [];
-  const slurm = new Map<string, string>();
-  const devices: DeviceFacts[] = [];
-  let startedUs: number | null = null;
-  let commit = '';
-  let memoryBytes = 0;
-  eachFieldOf(pbf, end, (field, stop) => {
-    switch (field) {
-      case 2:
-      case 6:
-      case 12:
-      case 18:
-      case 25:
-        texts.set(field, readText(pbf, stop, MOST_TEXT_BYTES));
-        break;
-      case 17:
-      case 19:
-        numbers.set(field, readNumber(pbf, stop));
-        break;
-      case 3:
-        startedUs = readTimeUs(pbf, stop);
-        break;
-      case 5: {
-        const text = readText(pbf, stop, MOST_TEXT_BYTES);
-        if (args.length < MOST_ARGS) args.push(text);
-        break;
-      }
-      case 9:
-        commit = commitOf(pbf, stop);
-        break;
-      case 21:
-        eachFieldOf(pbf, stop, (inner, last) => {
-          if (inner === 1) memoryBytes = readNumber(pbf, last);
-        });
-        break;
-      case 24:
-      case 26: {
-        const device = deviceOf(pbf, stop, field === 24, devices.length);
-        if (devices.length < MOST_DEVICES) devices.push(device);
-        break;
-      }
-      case 27: {
-        const pair = ['', ''];
-        eachFieldOf(pbf, stop, (inner, last) => {
-          if (inner === 1 || inner === 2) pair[inner - 1] = readText(pbf, last, MOST_TEXT_BYTES);
-        });
-        if (slurm.size < MOST_ARGS) slurm.set(pair[0]!, pair[1]!);
-        break;
-      }
-    }
-  });
-  return {
-    host: texts.get(12) ?? '',
-    python: texts.get(2) ?? '',
-    program: texts.get(6) ?? '',
-    gpuType: texts.get(18) ?? '',
-    cudaDriver: texts.get(25) ?? '',
-    commit,
-    startedUs,
-    cpus: numbers.get(17) ?? 0,
-    gpus: numbers.get(19) ?? 0,
-    memoryBytes,
-    devices,
-    args,
-    slurm,
-  };
-}
-
-function deviceOf(pbf: PbfReader, end: number, isNvidia: boolean, index: number): DeviceFacts {
-  const texts = new Map<number, string>();
-  let totalBytes = 0;
-  eachFieldOf(pbf, end, (field, stop) => {
-    if (isNvidia && field === 2) totalBytes = readNumber(pbf, stop);
-    else if (pbf.type === 2) texts.set(field, readText(pbf, stop, MOST_TEXT_BYTES));
-  });
-  if (isNvidia) {
+const environmentOf = messageOf(
+  (): { -readonly [Name in keyof EnvironmentFacts]: EnvironmentFacts[Name] } => ({
+    ...{ host: '', python: '', program: '', gpuType: '', cudaDriver: '', commit: '', startedUs: null, cpus: 0 },
+    ...{ gpus: 0, memoryBytes: 0, devices: [], args: [], slurm: new Map() },
+  }),
+  {
+    2: ['python', text],
+    3: ['startedUs', readTimeUs],
+    5: ['args', upTo(MOST_ARGS, text)],
+    6: ['program', text],
+    9: ['commit', commitOf],
+    12: ['host', text],
+    17: ['cpus', readNumber],
+    18: ['gpuType', text],
+    19: ['gpus', readNumber],
+    21: ['memoryBytes', only(1, readNumber, 0)],
     // Devices of a DCGM exporter come without their memory, and in no order.
-    const device = totalBytes > 0 ? index : null;
-    return { device, name: texts.get(1) ?? '', totalBytes, uuid: texts.get(5) ?? '' };
-  }
-  const id = texts.get(1) ?? '';
-  return {
-    device: /^\d{1,3}$/.test(id) ? Number(id) : index,
-    name: texts.get(8) ?? '',
-    totalBytes: 0,
-    uuid: texts.get(2) ?? '',
-  };
-}
+    24: [
+      'devices',
+      upTo(MOST_DEVICES, (pbf, end, index): DeviceFacts => {
+        const device = nvidiaOf(pbf, end);
+        return { ...device, device: device.totalBytes > 0 ? index : null };
+      }),
+    ],
+    25: ['cudaDriver', text],
+    26: [
+      'devices',
+      upTo(MOST_DEVICES, (pbf, end, index): DeviceFacts => {
+        const { id, ...device } = amdOf(pbf, end);
+        return { ...device, device: /^\d{1,3}$/.test(id) ? Number(id) : index };
+      }),
+    ],
+    27: [
+      'slurm',
+      (pbf: PbfReader, end: number, before: EnvironmentFacts['slurm']) => {
+        const { key, value } = slurmOf(pbf, end);
+        if (before.size < MOST_ARGS) (before as Map<string, string>).set(key, value);
+        return before;
+      },
+    ],
+  },
+);

@@ -4,6 +4,7 @@ import { type KeptFinding, type KnownRank, type LogPlace, plainPlace, rankFields
 import type { RowSink } from '../../src/model/parser.js';
 import type { Note } from '../../src/model/tables.js';
 import { flattenSettings, settingFinding } from '../../src/text/flatten-settings.js';
+import { Oddities } from '../../src/text/oddities.js';
 import { ScalarRows } from '../../src/text/scalars/scalar-rows.js';
 import { splitSystemLabel, systemGauge } from '../../src/text/scalars/system-metrics.js';
 import type { RecordHandler } from './chunk-reader.js';
@@ -28,6 +29,17 @@ const MOST_KINDS = 20;
 /** Names of figures that only a DCGM exporter gives; the label behind them is its node. */
 const OF_EXPORTER = /^gpu\.\d{1,3}\.memory(?:Used|Free|Total)$/;
 
+const NOTES = {
+  wandb_malformed: {
+    severity: 'warning',
+    text: 'records that are whole and no message of W&B; they are passed over',
+  },
+  wandb_long_record: {
+    severity: 'info',
+    text: 'records of more than 8 MiB, which are tables or media; they are passed over',
+  },
+} as const;
+
 export class RunReader implements RecordHandler {
   rank: KnownRank = null;
   hasExit = false;
@@ -39,11 +51,8 @@ export class RunReader implements RecordHandler {
   private readonly emitted = new Set<string>();
   private readonly settings = new Map<string, string | null>();
   private droppedSettings = 0;
-  private malformed = 0;
-  private firstMalformed = 0;
+  private readonly oddities = new Oddities();
   private readonly unknown = new Map<number, number>();
-  private longRecords = 0;
-  private firstLong = 0;
   private readonly devicesInUse = new Set<number>();
 
   constructor(sink: RowSink) {
@@ -57,8 +66,7 @@ export class RunReader implements RecordHandler {
       record = readRecord(bytes);
     } catch {
       // Whole by its checksum, so that its writer meant it, but no message of this kind.
-      if (this.malformed === 0) this.firstMalformed = offset;
-      this.malformed += 1;
+      this.oddities.add('wandb_malformed', undefined, offset);
       return;
     }
     switch (record.kind) {
@@ -72,7 +80,7 @@ export class RunReader implements RecordHandler {
         this.config(record.items, offset);
         break;
       case 'run':
-        this.run(record.run, record.versions, offset);
+        this.run(record.run, offset);
         break;
       case 'environment': {
         const { environment } = record;
@@ -101,34 +109,13 @@ export class RunReader implements RecordHandler {
     this.ordinal += 1;
     const type = typeOfRecord(head);
     if (type !== null && isPassedOver(type)) return;
-    if (this.longRecords === 0) this.firstLong = offset;
-    this.longRecords += 1;
+    this.oddities.add('wandb_long_record', undefined, offset);
   }
 
   /** To be called after the last record. */
   end(): Note[] {
     this.scalars?.end();
-    const notes: Note[] = [];
-    if (this.malformed > 0) {
-      const text = 'records that are whole and no message of W&B; they are passed over';
-      notes.push({
-        kind: 'wandb_malformed',
-        severity: 'warning',
-        text,
-        offset: this.firstMalformed,
-        count: this.malformed,
-      });
-    }
-    if (this.longRecords > 0) {
-      const text = 'records of more than 8 MiB, which are tables or media; they are passed over';
-      notes.push({
-        kind: 'wandb_long_record',
-        severity: 'info',
-        text,
-        offset: this.firstLong,
-        count: this.longRecords,
-      });
-    }
+    const notes: Note[] = this.oddities.notes(NOTES);
     if (this.unknown.size > 0) {
       const types = [...this.unknown.keys()].join(', ');
       const count = [...this.unknown.values()].reduce((sum, records) => sum + records, 0);
@@ -174,11 +161,12 @@ export class RunReader implements RecordHandler {
   }
 
   private versions(versions: Versions, offset: number): void {
-    const facts = Object.entries(versions).map(([name, text]: [string, string]) => word(`version.${name}`, text));
+    const known = Object.entries(versions).filter(([, text]) => text !== '');
+    const facts = known.map(([name, text]: [string, string]) => word(`version.${name}`, text));
     this.facts(facts, 'wandb.run', this.startUs, offset);
   }
 
-  private run(run: RunFacts, versions: Versions, offset: number): void {
+  private run(run: RunFacts, offset: number): void {
     if (run.host !== '') this.host = run.host;
     this.startUs ??= run.startUs;
     this.rank ??= rankOfConfig(run.config);
@@ -196,7 +184,7 @@ export class RunReader implements RecordHandler {
     // Not 0 where a run goes on that another process began.
     if (run.startingStep > 0) facts.push(figure('wandb.starting_step', run.startingStep, null));
     this.facts(facts, 'wandb.run', this.startUs, offset);
-    this.versions(versions, offset);
+    this.versions(run.versions, offset);
     this.config(run.config, offset);
   }
 

@@ -2,14 +2,14 @@
 import type { Note } from '../model/tables.js';
 
 interface Place {
-  readonly line: number;
+  readonly line: number | undefined;
   readonly offset: number;
 }
 
 export class Oddities {
   private readonly counts = new Map<string, Place & { count: number }>();
 
-  add(kind: string, line: number, offset: number): void {
+  add(kind: string, line: number | undefined, offset: number): void {
     const known = this.counts.get(kind);
     if (known !== undefined) known.count += 1;
     else this.counts.set(kind, { count: 1, line, offset });
