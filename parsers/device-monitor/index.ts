@@ -21,34 +21,6 @@ export const deviceMonitor: ParserSpec = {
   parse,
 };
 
-const NOTES = {
-  monitor_absent: {
-    severity: 'info',
-    text: 'figures that the device or the driver does not report (N/A, Not Supported)',
-  },
-  monitor_figure: {
-    severity: 'warning',
-    text: 'invalid figures (not numbers, negative, or impossibly large); left out',
-  },
-  monitor_foreign: { severity: 'warning', text: 'lines that do not match the columns before them; left out' },
-  monitor_cut: { severity: 'warning', text: 'ends in the middle of a sample, which is left out' },
-  monitor_no_time: { severity: 'info', text: 'rows without a time: the monitor printed none' },
-  monitor_no_index: {
-    severity: 'info',
-    text: 'reports that do not list all devices: theirs are known by bus id or UUID, not by index',
-  },
-  monitor_complaint: {
-    severity: 'warning',
-    text: 'lines in which nvidia-smi reports that it cannot reach the driver or a device',
-  },
-  monitor_guessed_header: {
-    severity: 'info',
-    text: 'has no header line; the columns of this query are recognised by their shapes',
-  },
-  monitor_nameless: { severity: 'warning', text: 'series without a name, results of an expression; left out' },
-  monitor_other_series: { severity: 'info', text: 'series of something else than a device of DCGM; left out' },
-} as const;
-
 async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
   const bytes = await readHead(source);
   const sizeBytes = source.sizeBytes ?? bytes.length;
@@ -66,7 +38,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     const text = 'holds no sample of a device: the requested values were not available, or nothing was printed';
     sink.note({ kind: 'monitor_empty', severity: 'warning', text });
   }
-  writer.end(NOTES);
+  writer.end();
   return { rank: null, rankOrigin: null, clock: writer.clock };
 }
 

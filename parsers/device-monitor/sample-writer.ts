@@ -190,13 +190,13 @@ export class SampleWriter {
     return text;
   }
 
-  end(notes: Parameters<Oddities['notes']>[0]): void {
+  end(): void {
     if (this.hasBothClocks) {
       const text = 'some times name their zone and others do not; all are taken as printed';
       this.sink.note({ kind: 'monitor_clocks', severity: 'warning', text });
       this.clock = 'printed';
     }
-    for (const note of this.oddities.notes(notes)) this.sink.note(note);
+    for (const note of this.oddities.notes()) this.sink.note(note);
   }
 
   private change(name: string, unit: string | null, text: string): void {

@@ -73,6 +73,9 @@ const record =
 
 /** A field added to the type without its check here is a compile error. */
 type Fields<T> = { readonly [Name in keyof T]-?: Check };
+/** The same check of several fields. */
+const each = <Name extends string>(check: Check, ...names: readonly Name[]): Readonly<Record<Name, Check>> =>
+  Object.fromEntries(names.map((name) => [name, check])) as Record<Name, Check>;
 type Item<T> = T extends readonly (infer U)[] ? U : never;
 
 const STATUS: Fields<Measurement['status']> = {
@@ -80,9 +83,7 @@ const STATUS: Fields<Measurement['status']> = {
   failure: orNull(
     record({
       kind: text,
-      rank: numberOrNull,
-      stage: numberOrNull,
-      iteration: numberOrNull,
+      ...each(numberOrNull, 'rank', 'stage', 'iteration'),
       text,
       file: text,
       line: number,
@@ -99,21 +100,12 @@ const STATUS: Fields<Measurement['status']> = {
     } satisfies Fields<NonNullable<Measurement['status']['verdict']>>),
   ),
   attempts: number,
-  first_iteration: numberOrNull,
-  last_iteration: numberOrNull,
-  target_iterations: numberOrNull,
+  ...each(numberOrNull, 'first_iteration', 'last_iteration', 'target_iterations'),
 };
 
 const RANK: Fields<Item<Measurement['ranks']>> = {
-  rank: numberOrNull,
-  stage: numberOrNull,
-  first_iteration: numberOrNull,
-  last_iteration: numberOrNull,
-  first_peak_allocated_bytes: numberOrNull,
-  peak_allocated_bytes: numberOrNull,
-  first_allocated_bytes: numberOrNull,
-  allocated_bytes: numberOrNull,
-  peak_reserved_bytes: numberOrNull,
+  ...each(numberOrNull, 'rank', 'stage', 'first_iteration', 'last_iteration', 'first_peak_allocated_bytes'),
+  ...each(numberOrNull, 'peak_allocated_bytes', 'first_allocated_bytes', 'allocated_bytes', 'peak_reserved_bytes'),
   alloc_retries: numberOrNull,
   precision_bytes: number,
 };
@@ -153,39 +145,24 @@ const PEAK: Fields<Item<Measurement['peaks']>> = {
 };
 
 const STEPS: Fields<NonNullable<Measurement['steps']>> = {
-  from: number,
-  to: number,
-  count: number,
+  ...each(number, 'from', 'to', 'count'),
   independent: optional(number),
-  warm_up: number,
-  median_ms: number,
-  spread_ms: number,
-  min_ms: number,
-  max_ms: number,
+  ...each(number, 'warm_up', 'median_ms', 'spread_ms', 'min_ms', 'max_ms'),
   median_tflops: numberOrNull,
   spread_tflops: numberOrNull,
 };
 
 const BRIDGE: Fields<MeasuredBridge> = {
   steps: listOf(number),
-  lm_loss: listOf(numberOrNull),
-  step_ms: listOf(numberOrNull),
-  gpu_utilization: listOf(numberOrNull),
+  ...each(listOf(numberOrNull), 'lm_loss', 'step_ms', 'gpu_utilization'),
   grad_norm: listOf((value, where) => (value === 'nan' ? undefined : numberOrNull(value, where))),
-  alloc: numberOrNull,
-  max_alloc: numberOrNull,
-  max_reserved: numberOrNull,
+  ...each(numberOrNull, 'alloc', 'max_alloc', 'max_reserved'),
 };
 
 const SERIES: Fields<Measurement['series']> = {
   iteration: listOf(number),
-  loss: listOf(numberOrNull),
-  step_ms: listOf(numberOrNull),
-  tflops: listOf(numberOrNull),
-  grad_norm: listOf(numberOrNull),
-  allocated_bytes: optional(listOf(numberOrNull)),
-  max_allocated_bytes: optional(listOf(numberOrNull)),
-  num_zeros: optional(listOf(numberOrNull)),
+  ...each(listOf(numberOrNull), 'loss', 'step_ms', 'tflops', 'grad_norm'),
+  ...each(optional(listOf(numberOrNull)), 'allocated_bytes', 'max_allocated_bytes', 'num_zeros'),
   bridge: optional(record(BRIDGE)),
 };
 
@@ -196,13 +173,7 @@ const MEASUREMENT: Fields<Measurement> = {
   status: record(STATUS),
   world_size: numberOrNull,
   parallel: record({
-    tp: numberOrNull,
-    pp: numberOrNull,
-    vpp: numberOrNull,
-    cp: numberOrNull,
-    ep: numberOrNull,
-    dp: numberOrNull,
-    etp: numberOrNull,
+    ...each(numberOrNull, 'tp', 'pp', 'vpp', 'cp', 'ep', 'dp', 'etp'),
   } satisfies Fields<Measurement['parallel']>),
   gpu: record({ name: textOrNull, total_bytes: numberOrNull } satisfies Fields<Measurement['gpu']>),
   versions: tableOf(text),

@@ -19,11 +19,6 @@ export const kubernetesEvents: ParserSpec = {
 };
 
 const BAD_OBJECTS = 'objects that are not valid YAML, or too large';
-const NOTES = {
-  kubernetes_damaged: { severity: 'warning', text: `${BAD_OBJECTS}; left out` },
-  kubernetes_foreign: { severity: 'warning', text: 'lines that are not events, or are cut off; left out' },
-} as const;
-
 async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
   const head = await readHead(source);
   const recognised = recogniseCluster({ bytes: head, name: context.name, sizeBytes: source.sizeBytes ?? head.length });
@@ -40,13 +35,13 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
     reader.end();
     const damagedAt = writer.oddities.first('kubernetes_damaged');
     if (damagedAt !== undefined && writer.objects === 0) throw new MbfError('MBF2951', BAD_OBJECTS, damagedAt);
-    for (const note of writer.oddities.notes(NOTES)) sink.note(note);
+    for (const note of writer.oddities.notes()) sink.note(note);
   } else {
     const reader =
       recognised.form === 'kubernetes.describe' ? new DescribeReader(writer) : new EventsTableReader(writer);
     await readLines(input, (text, line, offset, isWhole) => reader.take(text, line, offset, isWhole), context.progress);
     reader.end();
-    for (const note of writer.oddities.notes(NOTES)) sink.note(note);
+    for (const note of writer.oddities.notes()) sink.note(note);
     const text = 'events have ages instead of times, relative to the unknown time of the command; use -o json';
     sink.note({ kind: 'kubernetes_ages', severity: 'info', text });
   }

@@ -51,49 +51,34 @@ export function wide(name: string, options: { readonly orZero?: boolean; readonl
   };
 }
 
-/** A number from 0 to 2^31 − 1; anything else is NULL: ids that mean "none" are written as 2^32 − 1. */
-export function narrow(name: string): ColumnMap {
-  return {
-    from: [name],
-    fill([source], rows, target, at) {
-      for (let row = 0; row < rows; row++) {
-        const low = source === undefined || source.kinds[row] !== INTEGER ? -1 : source.bits[row * 2]! | 0;
-        target[at + row] = low >= 0 && source!.bits[row * 2 + 1] === 0 ? low : NULL_I32;
-      }
-    },
-  };
-}
-
-/**
- * The process of a `globalPid` or `globalTid`: bits 24 to 47. Upstream: User Guide, "Common SQLite Examples"
- * (Serialized Process and Thread Identifiers).
- */
-export function processOf(name: string): ColumnMap {
+/** A function of the two halves of an integer; what is none becomes `missing`. */
+function halves(name: string, missing: number, of: (low: number, high: number) => number): ColumnMap {
   return {
     from: [name],
     fill([source], rows, target, at) {
       for (let row = 0; row < rows; row++) {
         target[at + row] =
           source === undefined || source.kinds[row] !== INTEGER
-            ? NULL_I32
-            : (source.bits[row * 2]! >>> 24) | ((source.bits[row * 2 + 1]! & 0xffff) << 8);
+            ? missing
+            : of(source.bits[row * 2]!, source.bits[row * 2 + 1]!);
       }
     },
   };
 }
 
+/** A number from 0 to 2^31 − 1; anything else is NULL: ids that mean "none" are written as 2^32 − 1. */
+export const narrow = (name: string): ColumnMap =>
+  halves(name, NULL_I32, (low, high) => (high === 0 && (low | 0) >= 0 ? low : NULL_I32));
+
+/**
+ * The process of a `globalPid` or `globalTid`: bits 24 to 47. Upstream: User Guide, "Common SQLite Examples"
+ * (Serialized Process and Thread Identifiers).
+ */
+export const processOf = (name: string): ColumnMap =>
+  halves(name, NULL_I32, (low, high) => (low >>> 24) | ((high & 0xffff) << 8));
+
 /** The thread of a `globalTid`: bits 0 to 23. */
-export function threadOf(name: string): ColumnMap {
-  return {
-    from: [name],
-    fill([source], rows, target, at) {
-      for (let row = 0; row < rows; row++) {
-        target[at + row] =
-          source === undefined || source.kinds[row] !== INTEGER ? NULL_I32 : source.bits[row * 2]! & 0xffffff;
-      }
-    },
-  };
-}
+export const threadOf = (name: string): ColumnMap => halves(name, NULL_I32, (low) => low & 0xffffff);
 
 /**
  * An enumeration whose numbers are the places of its labels. Unknown numbers become `other`, missing ones `missing`
@@ -111,17 +96,7 @@ export function codes(name: string, table: ReadonlyMap<number, number>, other: n
 }
 
 function coded(name: string, codeOf: (value: number) => number, missing: number): ColumnMap {
-  return {
-    from: [name],
-    fill([source], rows, target, at) {
-      for (let row = 0; row < rows; row++) {
-        target[at + row] =
-          source === undefined || source.kinds[row] !== INTEGER
-            ? missing
-            : codeOf(source.bits[row * 2 + 1] === 0 ? source.bits[row * 2]! : 0xffffffff);
-      }
-    },
-  };
+  return halves(name, missing, (low, high) => codeOf(high === 0 ? low : 0xffffffff));
 }
 
 /** The same in every row. */

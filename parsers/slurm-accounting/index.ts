@@ -18,11 +18,6 @@ export const slurmAccounting: ParserSpec = {
   parse,
 };
 
-const NOTES = {
-  slurm_foreign: { severity: 'warning', text: 'lines that do not match the columns before them; left out' },
-  slurm_cut: { severity: 'warning', text: 'ends in the middle of a row, which is left out' },
-} as const;
-
 async function parse(source: ByteSource, sink: RowSink, context: ParseContext): Promise<ParseSummary> {
   const head = await readHead(source);
   const recognised = recogniseAccounting({
@@ -47,7 +42,7 @@ async function parse(source: ByteSource, sink: RowSink, context: ParseContext): 
       const text = 'has no header line; only job, state and exit code are recognised, the other columns were left out';
       sink.note({ kind: 'slurm_guessed_header', severity: 'warning', text });
     }
-    for (const note of writer.oddities.notes(NOTES)) sink.note(note);
+    for (const note of writer.oddities.notes()) sink.note(note);
   }
   if (writer.jobs === 0) {
     const text = 'holds no job: sacct lists those since midnight only, unless an option changes that (-S, -j)';

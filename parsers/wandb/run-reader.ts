@@ -29,17 +29,6 @@ const MOST_KINDS = 20;
 /** Names of figures that only a DCGM exporter gives; the label behind them is its node. */
 const OF_EXPORTER = /^gpu\.\d{1,3}\.memory(?:Used|Free|Total)$/;
 
-const NOTES = {
-  wandb_malformed: {
-    severity: 'warning',
-    text: 'records that are whole and no message of W&B; they are passed over',
-  },
-  wandb_long_record: {
-    severity: 'info',
-    text: 'records of more than 8 MiB, which are tables or media; they are passed over',
-  },
-} as const;
-
 export class RunReader implements RecordHandler {
   rank: KnownRank = null;
   hasExit = false;
@@ -115,7 +104,7 @@ export class RunReader implements RecordHandler {
   /** To be called after the last record. */
   end(): Note[] {
     this.scalars?.end();
-    const notes: Note[] = this.oddities.notes(NOTES);
+    const notes: Note[] = this.oddities.notes();
     if (this.unknown.size > 0) {
       const types = [...this.unknown.keys()].join(', ');
       const count = [...this.unknown.values()].reduce((sum, records) => sum + records, 0);

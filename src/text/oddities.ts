@@ -1,4 +1,5 @@
 /** What is odd in a file, counted by kind: each makes one note, at its first place. */
+import { loadData } from '../knowledge/load-data.js';
 import type { Note } from '../model/tables.js';
 
 interface Place {
@@ -27,7 +28,7 @@ export class Oddities {
   }
 
   /** Of the kinds that have a text. */
-  notes(texts: Readonly<Record<string, Pick<Note, 'severity' | 'text'>>>): Note[] {
+  notes(texts = loadData('inputs/notes') as Readonly<Record<string, Pick<Note, 'severity' | 'text'>>>): Note[] {
     return [...this.counts].flatMap(([kind, place]) =>
       texts[kind] === undefined ? [] : [{ kind, ...texts[kind], ...place }],
     );

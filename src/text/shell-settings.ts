@@ -11,6 +11,7 @@
  */
 import { configFinding, flagFinding, isKnownConfigKey, normaliseConfigValue } from '../knowledge/config-keys.js';
 import { envFinding, keepsEnv } from '../knowledge/env-keys.js';
+import { loadData } from '../knowledge/load-data.js';
 import { TRAINER_KEY, trainerOfCommand } from '../knowledge/trainers.js';
 import type { ConfigFinding, EnvFinding } from '../model/log-rows.js';
 import { evaluateArithmetic } from './shell-arithmetic.js';
@@ -73,35 +74,14 @@ export function readShellSettings(text: string, onCut?: (cut: ShellCut) => void)
   return reader.settings.sort((a, b) => a.at - b.at);
 }
 
-/**
- * Options of srun, sbatch and salloc that size a job, long and short; `slurm.<name>` is their name in the dictionary.
- */
-const SLURM_OPTIONS: Readonly<Record<string, string>> = {
-  nodes: 'nodes',
-  N: 'nodes',
-  ntasks: 'ntasks',
-  n: 'ntasks',
-  ntasks_per_node: 'ntasks_per_node',
-  tasks_per_node: 'ntasks_per_node',
-  gpus_per_node: 'gpus_per_node',
-  gpus_per_task: 'gpus_per_task',
-  gres: 'gres',
-  cpus_per_task: 'cpus_per_task',
-  c: 'cpus_per_task',
-  mem: 'mem',
-  time: 'time',
-  t: 'time',
-};
-const LAUNCHER_OPTIONS = new Set([
-  ...['nnodes', 'nproc_per_node', 'num_gpus', 'num_nodes', 'num_machines', 'num_processes', 'max_restarts'],
-  'zero_stage',
-]);
-const MPI_OPTIONS: Readonly<Record<string, string>> = {
-  n: 'slurm.ntasks',
-  np: 'slurm.ntasks',
-  ppn: 'slurm.ntasks_per_node',
-  npernode: 'slurm.ntasks_per_node',
-};
+/** Commands and their options: `src/knowledge/inputs/shell-commands.yaml`. */
+const DATA = loadData('inputs/shell-commands') as Readonly<
+  Record<'commands' | 'slurm' | 'mpi', Record<string, string>>
+> &
+  Readonly<Record<'trainers' | 'launcher' | 'switches', readonly string[]>>;
+const COMMANDS = new Map(Object.entries(DATA.commands)) as ReadonlyMap<string, State>;
+const SLURM_OPTIONS: ReadonlyMap<string, string> = new Map(Object.entries(DATA.slurm));
+const MPI_OPTIONS: ReadonlyMap<string, string> = new Map(Object.entries(DATA.mpi));
 
 /** What the words that follow mean. */
 type State = 'other' | 'slurm' | 'launcher' | 'mpi' | 'python' | 'container' | 'trainer';
@@ -110,8 +90,6 @@ const KEYWORDS = new Set(['then', 'else', 'do', '{', '}', '!', 'time', 'elif']);
 const OPENERS = new Set(['if', 'case']);
 const CLOSERS = new Set(['fi', 'esac']);
 const ASSIGNMENT = /^([A-Za-z_]\w{0,99})(\+?)=/;
-/** Commands that train: NeMo, ms-swift (and its Megatron), LLaMA-Factory, axolotl, TRL, torchtune. */
-const TRAINERS = new Set(['nemo', 'swift', 'megatron', 'llamafactory-cli', 'axolotl', 'trl', 'tune']);
 const FLAG = /^--?[A-Za-z]/;
 /** `model.x=4`, `++model.x=4`, `~model.x`, `+x=4`. */
 const OVERRIDE = /^[+~]{0,2}[A-Za-z_][\w.@/-]{0,200}=/;
@@ -152,6 +130,13 @@ class ShellReader {
     this.give(envFinding(name, value, 'script'), at);
   }
 
+  /** `NAME=value`; false for any other text. */
+  private assigned(text: string, at: number): boolean {
+    const match = ASSIGNMENT.exec(text);
+    if (match !== null) this.env(match[1]!, text.slice(match[0].length), at);
+    return match !== null;
+  }
+
   private flag(flag: string, value: string | null, at: number): void {
     this.give(flagFinding(flag, value, 'command line'), at);
   }
@@ -190,7 +175,7 @@ class ShellReader {
     const name = (match[1] ?? match[3]!).replaceAll('-', '_');
     let value = match[2] ?? (match[4] === '' ? undefined : match[4]);
     let taken = 0;
-    const option = Object.hasOwn(SLURM_OPTIONS, name) ? SLURM_OPTIONS[name]! : undefined;
+    const option = SLURM_OPTIONS.get(name);
     if (option === undefined && name !== 'export') return 0;
     if (value === undefined && index + 1 < words.length) {
       value = words[index + 1]!.text;
@@ -199,10 +184,7 @@ class ShellReader {
     if (value === undefined) return taken;
     const at = placeOf(word, 0);
     if (option === undefined) {
-      for (const part of value.split(',')) {
-        const assigned = ASSIGNMENT.exec(part);
-        if (assigned !== null) this.env(assigned[1]!, part.slice(assigned[0].length), at);
-      }
+      for (const part of value.split(',')) this.assigned(part, at);
       return taken;
     }
     const count =
@@ -254,7 +236,7 @@ class ShellReader {
       );
       if (match === null) break;
       const value = this.assignedValue(word, match[0].length);
-      assigned.push({ name: match[1]!, value: value.map((item) => item.text).join(' '), at: word.at });
+      assigned.push({ name: match[1]!, value: textOf(value), at: word.at });
       values.push(() => this.assign(match[1]!, value, match[2] === '+', word.array !== null, unsure));
     }
     if (index === words.length) {
@@ -282,7 +264,7 @@ class ShellReader {
   ): void {
     const before = this.variables.get(name);
     const old = before?.values.at(-1);
-    const text = value.map((item) => item.text).join(' ');
+    const text = textOf(value);
     if (text.length > MOST_VALUE) {
       this.cutShort(`a value of more than ${MOST_VALUE} characters; its variable was not followed`);
       return;
@@ -307,7 +289,7 @@ class ShellReader {
         isArray || before.isArray ? [...old, ...value] : [joinMapped([...old, ...value])];
       return;
     }
-    const oldText = old.map((item) => item.text).join(' ');
+    const oldText = textOf(old);
     before.isArray = isArray;
     // `ARGS="$ARGS --more"` goes on; anything else in a branch leaves open which value holds.
     if (text.startsWith(oldText) && oldText !== '') before.values[before.values.length - 1] = value;
@@ -346,7 +328,7 @@ class ShellReader {
     if (part.kind === 'variable') return this.lookUp(part.name, part.fallback);
     const value = evaluateArithmetic(part.expression, (name) => {
       const items = this.lookUp(name, null);
-      return items === null ? null : items.map((item) => item.text).join(' ');
+      return items === null ? null : textOf(items);
     });
     return value === null ? null : [mapped(String(value), placeOf(part.raw, 0))];
   }
@@ -431,7 +413,7 @@ class ShellReader {
       const match = ASSIGNMENT.exec(expanded.text);
       if (match === null) {
         const value = exports ? this.lookUp(wordText(word), null) : null;
-        if (value !== null) this.env(wordText(word), value.map((item) => item.text).join(' '), word.at);
+        if (value !== null) this.env(wordText(word), textOf(value), word.at);
         continue;
       }
       const name = match[1]!;
@@ -440,7 +422,7 @@ class ShellReader {
           ? [sliceMapped(expanded, match[0].length, expanded.text.length)]
           : this.assignedValue(word, match[0].length);
       this.assign(name, value, match[2] === '+', word.array !== null, unsure);
-      if (exports) this.env(name, value.map((item) => item.text).join(' '), word.at);
+      if (exports) this.env(name, textOf(value), word.at);
     }
   }
 
@@ -477,20 +459,18 @@ class ShellReader {
         if (index > before) isFound = true;
         continue;
       }
-      if (base === 'srun' || base === 'sbatch' || base === 'salloc') state = 'slurm';
-      else if (/^(?:torchrun|deepspeed|torchx)$/.test(base) || (base === 'launch' && index > 0)) state = 'launcher';
-      else if (/^(?:mpirun|mpiexec(?:\.hydra)?|prun|aprun|jsrun)$/.test(base)) state = 'mpi';
+      const started = base === 'launch' && index > 0 ? 'launcher' : COMMANDS.get(base);
+      if (started !== undefined) state = started;
       else if (/^python[\d.]{0,5}$/.test(base)) state = 'python';
-      else if (/^(?:docker|podman|enroot|singularity|apptainer)$/.test(base)) state = 'container';
-      else if (/\.(?:py|sh|bash|sbatch|slurm)$/.test(base) || (index === 0 && TRAINERS.has(base))) state = 'trainer';
+      else if (/\.(?:py|sh|bash|sbatch|slurm)$/.test(base) || (index === 0 && DATA.trainers.includes(base)))
+        state = 'trainer';
       else if (base === 'eval' && nested < MOST_NESTED) {
         const remainingWords = words.slice(index + 1).flatMap((item) => [mapped(' ', placeOf(item, 0)), item]);
         if (remainingWords.length > 0) this.read(joinMapped(remainingWords), nested + 1);
         return true;
       } else if (state === 'other' || state === 'slurm' || state === 'mpi') {
         // `env X=1 command`, and words that expand to variables set before `srun`.
-        const assigned = ASSIGNMENT.exec(text);
-        if (assigned !== null && index > 0) this.env(assigned[1]!, text.slice(assigned[0].length), placeOf(word, 0));
+        if (index > 0) this.assigned(text, placeOf(word, 0));
       }
       if (state !== 'other' && state !== 'python') isFound = true;
     }
@@ -521,11 +501,10 @@ class ShellReader {
     const match = /^(--?[\w-]{1,60})(?:=([\s\S]*))?$/.exec(words[index]!.text);
     if (match === null) return 0;
     const name = match[1]!.replace(/^-+/, '').replaceAll('-', '_');
-    // Switches take no value: `torchrun --standalone train.py`, `-m` comes before a module.
-    if (/^(?:standalone|no_python|run_path|module|m|use_env|no_local_rank|nnodes_auto)$/.test(name)) return 0;
+    if (DATA.switches.includes(name)) return 0;
     const [value, taken] = this.optionValue(words, index, match[2]);
     if (value === null) return 0;
-    if (LAUNCHER_OPTIONS.has(name)) this.flag(match[1]!, value, placeOf(words[index]!, 0));
+    if (DATA.launcher.includes(name)) this.flag(match[1]!, value, placeOf(words[index]!, 0));
     // `--tee 3 train.py`: the value is not the script.
     return taken;
   }
@@ -536,18 +515,16 @@ class ShellReader {
     const name = text.replace(/^-+/, '');
     if (name === 'x' || name === 'genv' || name === 'env') {
       const next = words[index + 1]?.text ?? '';
-      const assigned = ASSIGNMENT.exec(next);
-      if (assigned !== null) this.env(assigned[1]!, next.slice(assigned[0].length), at);
-      else if (name !== 'x' && keepsEnv(next)) {
+      if (!this.assigned(next, at) && name !== 'x' && keepsEnv(next)) {
         this.env(next, words[index + 2]?.text ?? null, at);
         return 2;
       }
       return 1;
     }
-    if (!Object.hasOwn(MPI_OPTIONS, name)) return 0;
+    const option = MPI_OPTIONS.get(name);
     const value = words[index + 1]?.text;
-    if (value === undefined) return 0;
-    this.give({ ...configFinding(MPI_OPTIONS[name]!, value, 'command line'), rawKey: text }, at);
+    if (option === undefined || value === undefined) return 0;
+    this.give({ ...configFinding(option, value, 'command line'), rawKey: text }, at);
     return 1;
   }
 
@@ -555,8 +532,7 @@ class ShellReader {
     const match = /^(?:-e|--env)(?:=([\s\S]*))?$/.exec(words[index]!.text);
     if (match === null) return 0;
     const text = match[1] ?? words[index + 1]?.text ?? '';
-    const assigned = ASSIGNMENT.exec(text);
-    if (assigned !== null) this.env(assigned[1]!, text.slice(assigned[0].length), placeOf(words[index]!, 0));
+    this.assigned(text, placeOf(words[index]!, 0));
     return match[1] === undefined ? 1 : 0;
   }
 
@@ -613,6 +589,9 @@ class ShellReader {
     }
   }
 }
+
+/** The items of a value as one text. */
+const textOf = (value: readonly MappedText[]): string => value.map((item) => item.text).join(' ');
 
 /** Characters of a value, each item with one more: items may be empty. */
 function sizeOf(value: readonly MappedText[]): number {

@@ -120,6 +120,7 @@ const FILES: readonly (readonly [string, Shape])[] = [
       ],
     },
   ],
+  ['inputs/notes', { '*': { severity: oneOf('info', 'warning'), text: 'string' } }],
   ['inputs/nsys-options', { capture: ['string'], export: ['string'] }],
   [
     'inputs/nsys-tables',
@@ -146,6 +147,14 @@ const FILES: readonly (readonly [string, Shape])[] = [
           'columns?': { '*': NSYS_FIELD },
         },
       ],
+    },
+  ],
+  [
+    'inputs/shell-commands',
+    {
+      commands: { '*': oneOf('slurm', 'launcher', 'mpi', 'container') },
+      ...{ slurm: { '*': 'string' }, mpi: { '*': 'string' } },
+      ...{ trainers: ['string'], launcher: ['string'], switches: ['string'] },
     },
   ],
   ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
