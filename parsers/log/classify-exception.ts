@@ -1,4 +1,5 @@
 import { constraintOf } from '../../src/knowledge/constraint-texts.js';
+import { loadData } from '../../src/knowledge/load-data.js';
 import { remember } from '../../src/model/group-by.js';
 import type { IncidentKind } from '../../src/model/vocabulary.js';
 
@@ -8,53 +9,19 @@ export interface ClassifiedException {
   readonly constraint: string | null;
 }
 
-interface Rule {
-  readonly kind: IncidentKind;
-  /** Tested against the class as printed. */
-  readonly name?: RegExp;
-  readonly message?: RegExp;
-}
-
-/** First match wins. A rule with both needs both. */
-const RULES: readonly Rule[] = [
-  { kind: 'host_oom', name: /(?:^|\.)_?(?:Array)?MemoryError$/ },
-  { kind: 'shared_mem_not_oom', name: /(?:^|\.)OutOfResources$/ },
-  { kind: 'cuda_oom_driver', name: /^(?:cupy|rmm|numba)\..{0,100}(?:OutOfMemoryError|MemoryError|CudaAPIError)$/ },
-  { kind: 'cuda_oom', name: /^torch\.(?:cuda\.)?OutOfMemoryError$/ },
-  {
-    kind: 'hardware',
-    message:
-      /uncorrectable (?:ECC|NVLink) error|fallen off the bus|hardware (?:stack )?error|hardware failure|GPU requires reset|system not yet initialized|(?:device|GPU) is lost/i,
-  },
-  // Names of configuration frameworks, and messages of argument parsers.
-  { kind: 'config_error', name: /^(?:omegaconf|hydra|pydantic|pydantic_core|jsonargparse|fiddle|yaml)\./ },
-  {
-    kind: 'config_error',
-    name: /(?:^|\.)(?:Config(?:Attribute|Key|Type|Index|Value|Composition)?(?:Error|Exception)|ArgumentError|ValidationError|Interpolation\w{0,20}Error|MissingMandatoryValue|ScannerError|ParserError|OverrideParseException|DeepSpeedConfigError)$/,
-  },
-  {
-    kind: 'config_error',
-    message:
-      /^Unrecognized configuration|unexpected keyword argument|^Unknown (?:argument|option)|Key '[^']{1,100}' (?:is )?not in /i,
-  },
-  {
-    kind: 'timeout',
-    message:
-      /collective operation timeout|Timeout waiting for|Timed? ?out (?:after|waiting|initializing)|wait timeout|Socket Timeout|monitoredBarrier|Watchdog timeout|connect\(\) timed out|has timed out|Process group.{0,60}timed out/i,
-  },
-  { kind: 'timeout', name: /(?:^|\.)(?:TimeoutError|timeout|Timeout|TimeoutExpired)$/ },
-  {
-    kind: 'connection_lost',
-    message:
-      /Connection (?:reset|closed|refused|aborted|was closed)|Broken pipe|remote peer|failed to recv, got 0 bytes|ncclRemoteError|Transport endpoint|No route to host|Network is unreachable|socketProgress|remote process exited|couldn't connect to/i,
-  },
-  {
-    kind: 'connection_lost',
-    name: /(?:^|\.)(?:DistNetworkError|DistStoreError|Connection\w{0,20}Error|BrokenPipeError|gaierror|RayActorError|ActorDiedError)$/,
-  },
-  { kind: 'nccl_unknown', name: /(?:^|\.)DistBackendError$/ },
-  { kind: 'nccl_unknown', name: /(?:^|\.)RuntimeError$/, message: /^NCCL (?:error|Error)/ },
-];
+/** First match wins; a rule with both needs both. `src/knowledge/inputs/exception-rules.yaml`. */
+const RULES = (
+  loadData('inputs/exception-rules') as readonly {
+    readonly kind: IncidentKind;
+    readonly name?: string;
+    readonly message?: string;
+    readonly flags?: string;
+  }[]
+).map(({ kind, name, message, flags }) => ({
+  kind,
+  name: name === undefined ? undefined : new RegExp(name),
+  message: message === undefined ? undefined : new RegExp(message, flags),
+}));
 
 /**
  * Ends that are not failures (a user's interrupt), and the exception that torchrun raises to print its footer; the

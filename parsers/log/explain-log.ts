@@ -1,68 +1,39 @@
+import { loadData } from '../../src/knowledge/load-data.js';
 import type { ByteSource } from '../../src/model/parser.js';
 import type { ExplainResult, UnmatchedGroup } from '../../src/model/results/format.js';
 import type { Segment } from './assembly.js';
 import type { LogFormat } from './formats/contract.js';
 import { readLog } from './read-log.js';
 
-/** Units by what they measure. A rate is of bytes or of anything counted; a name that ends in a unit has it too. */
-const SECONDS = 's(?:ec(?:ond)?s?)?';
-const UNITS: readonly { readonly topic: string; readonly unit: string; readonly flags: string }[] = [
-  {
-    topic: 'throughput',
-    unit: String.raw`(?:[A-Za-z]{1,16}(?:\/[A-Za-z]{1,8})?(?: ?\/ ?| per |_per_)${SECONDS}|${SECONDS}\/[A-Za-z]{2,12}|[kKMGTP]?(?:FLOPS?|flops?|FLOPs)(?:\/s)?)(?:\/[A-Za-z]{1,8})?`,
-    flags: 'i',
-  },
-  { topic: 'memory', unit: '(?:[kKMGTP]i?[Bb]|[kmgt]i?b|[Bb]ytes?|(?:[Kk]ilo|[Mm]ega|[Gg]iga)[Bb]ytes?)', flags: '' },
-  {
-    topic: 'time',
-    unit: `(?:[mnuµμ]s(?:ec(?:s)?)?|${SECONDS}|milliseconds?|microseconds?|min(?:ute)?s?|h(?:ou)?rs?|days?)`,
-    flags: 'i',
-  },
-  { topic: 'share', unit: '%', flags: '' },
-  { topic: 'device', unit: '(?:[mk]?W(?:atts?)?|[kMG]Hz|°C|C(?= |$|,))', flags: '' },
-];
-/** A number that is not a part of a word, a version or a path. */
-const NUMBER = String.raw`(?<![\w.,/\\-])[-+]?\d(?:[\d,]{0,20}\d)?(?:\.\d{1,20})?(?:[eE][-+]?\d{1,3})?`;
+interface TopicPattern {
+  readonly topic: string;
+  readonly pattern: string;
+  readonly flags?: string;
+}
+const DATA = loadData('inputs/figures') as {
+  readonly parts: Readonly<Record<string, string>>;
+  readonly figure: string;
+} & Readonly<Record<'units' | 'topics' | 'others', readonly TopicPattern[]>>;
+const compiled = ({ topic, pattern, flags = '' }: TopicPattern, g = '') => ({
+  topic,
+  pattern: new RegExp(
+    pattern.replaceAll(/%\{(\w+)\}/g, (_, part: string) => DATA.parts[part]!),
+    flags + g,
+  ),
+});
 /** A figure with its unit: behind it, in brackets after its name, or at the end of its name. */
-const FIGURES: readonly { readonly topic: string; readonly pattern: RegExp }[] = UNITS.map(
-  ({ topic, unit, flags }) => ({
-    topic,
-    pattern: new RegExp(
-      String.raw`${NUMBER} ?${unit}(?![\w/])|[([]${unit}[)\]]["']? ?[:=]? {0,40}[-+]?\d|_${unit}["']? ?[:=] {0,8}[-+]?\d`,
-      flags,
-    ),
-  }),
+const FIGURES = DATA.units.map((unit) =>
+  compiled({ ...unit, pattern: DATA.figure.replaceAll('%{UNIT}', () => unit.pattern) }),
 );
-
 /** Figures without a unit that a user may miss, by the words next to them; the first match wins. */
-const TOPICS: readonly { readonly topic: string; readonly pattern: RegExp }[] = [
-  {
-    topic: 'failure',
-    pattern: /\b(?:\w{0,40}Error|exception|failed|failure|fatal|killed|aborted|timed out|timeout|OOM|out of memory)\b/i,
-  },
-  { topic: 'memory', pattern: /\bmem(?:ory)?\b[^\d\n]{0,40}\d/i },
-  { topic: 'throughput', pattern: /(?:TFLOP|throughput|\btps|\bwps|\bmfu)[^\d\n]{0,30}\d/i },
-  { topic: 'iteration', pattern: /\b(?:iteration|iter|step|global_step)s?\b[^\d\n]{0,12}\d/i },
-  { topic: 'time', pattern: /\b(?:elapsed|took)\b[^\d\n]{0,30}\d/i },
-  { topic: 'parameters', pattern: /\bparam(?:eter)?s?\b[^\d\n]{0,40}\d{4}|\d ?[MB] param/i },
-];
+const TOPICS = DATA.topics.map((topic) => compiled(topic));
 /** Shapes counted at the same time; shapes of random text are not worth listing. */
 const MOST_SHAPES = 5000;
 const SHAPE_CHARS = 200;
 const MOST_LATELY = 8;
 
 /** Text with digits that is not a figure; removed before a line without units is judged by its words. */
-const NO_FIGURES: readonly RegExp[] = [
-  // URLs, whose parts are versions and checksums.
-  /\b[a-z][a-z+.-]{1,12}:\/\/[^\s'"<>]{1,2000}/gi,
-  // Paths with the line behind them: a Python warning and a C++ exception begin so. `3/100` and `samples/s` are none.
-  /(?<![\w./~-])(?:~|\.{1,2}|[A-Za-z]:)?(?:[\\/][\w.@=+~-]{1,200}){2,40}[\\/]?(?::\d{1,6}\b)?/g,
-  // Options of a command line: settings, of which the formats read those that count.
-  /(?<![\w-])--?[A-Za-z][\w-]{1,60}(?:[ =][^\s-][^\s]{0,200})?/g,
-  // Addresses, and versions of three parts and more.
-  /\b0x[\da-f]{1,16}\b/gi,
-  /\bv?\d{1,6}(?:\.\d{1,6}){2,4}(?:[-+][\w.]{1,40})?/g,
-];
+const NO_FIGURES = DATA.others.map((other) => compiled(other, 'g').pattern);
 /** Digits that do not end a name, as those of `c10` and `fp16` do. */
 const FIGURE = /(?<![A-Za-z_]\w{0,40})\d/;
 /** The states of a progress bar are one shape. */

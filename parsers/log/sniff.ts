@@ -1,48 +1,15 @@
+import { loadData } from '../../src/knowledge/load-data.js';
 import { oomGrammar } from '../../src/knowledge/oom-messages.js';
 import type { Head, Sniff } from '../../src/model/parser.js';
 import { LiteralScanner } from './literal-scanner.js';
 
-/** Lines that only logs of training jobs have, with the name of what prints them. */
-const LOG_MARKS: readonly { readonly literal: string; readonly what: string }[] = [
-  { literal: 'Traceback (most recent call last)', what: 'a Python traceback' },
-  { literal: '| consumed samples:', what: 'a Megatron iteration line' },
-  { literal: 'NCCL INFO', what: 'an NCCL line' },
-  { literal: '[NeMo ', what: 'a NeMo line' },
-  { literal: 'slurmstepd:', what: 'a Slurm line' },
-  { literal: '[default0]:', what: 'a torchrun prefix' },
-  { literal: '[rank0]:', what: 'a rank prefix' },
-  { literal: 'memory (MB) |', what: 'a memory line' },
-  { literal: 'memory (GB) |', what: 'a memory line' },
-  { literal: 'torch.distributed.run', what: 'a torchrun line' },
-  { literal: ':::MLLOG', what: 'an MLPerf line' },
-  { literal: '(TaskRunner pid=', what: 'a Ray prefix' },
-  { literal: '(WorkerDict pid=', what: 'a Ray prefix' },
-  { literal: 'PolicyWorker[rank=', what: 'a Ray prefix' },
-  { literal: '(raylet) ', what: 'a line of Ray' },
-  { literal: ' across cluster]', what: "a line that Ray's workers repeat" },
-  { literal: 'Started a local Ray instance', what: 'a line of Ray' },
-  { literal: 'timing_s/step:', what: 'a step of verl' },
-  { literal: 'memory allocated (GB): ', what: 'a memory line of verl' },
-  { literal: "'free_GB': ", what: 'a memory line of slime' },
-  { literal: '(EngineCore', what: 'a vLLM prefix' },
-  { literal: 'GPU KV cache size: ', what: 'a line of vLLM' },
-  { literal: 'Load weight begin. avail mem=', what: 'a line of SGLang' },
-];
-/** Further ones of documents, whose names are not those of logs. */
-const DOCUMENT_MARKS: typeof LOG_MARKS = [
-  ...LOG_MARKS.filter(({ literal }) => literal !== 'torch.distributed.run'),
-  { literal: '| reduced_train_loss: ', what: 'an iteration of NeMo' },
-  { literal: '`Trainer.fit` stopped: ', what: 'a line of Lightning' },
-  { literal: '| elapsed time per iteration (ms): ', what: 'a Megatron iteration line' },
-  { literal: "{'loss': ", what: 'a step of Transformers' },
-  { literal: '[INFO] [logging.py:', what: 'a line of DeepSpeed' },
-  { literal: '- root - INFO - step:', what: 'a step of torchtitan' },
-  { literal: 'Killing subprocess ', what: 'a line of a launcher' },
-  { literal: ' exits with return code = ', what: 'a line of a launcher' },
-  { literal: 'failed (exitcode: ', what: 'a line of torchrun' },
-  { literal: 'Root Cause (first observed failure)', what: 'a report of torchrun' },
-  { literal: 'srun: error: ', what: 'a Slurm line' },
-];
+interface Mark {
+  readonly literal: string;
+  readonly what: string;
+}
+/** Lines that only logs of training jobs have, and further ones of documents, whose names are not those of logs. */
+const { logs: LOG_MARKS, documents } = loadData('inputs/log-marks') as Record<'logs' | 'documents', readonly Mark[]>;
+const DOCUMENT_MARKS = [...LOG_MARKS.filter(({ literal }) => literal !== 'torch.distributed.run'), ...documents];
 const DOCUMENT_SCANNER = new LiteralScanner(DOCUMENT_MARKS.map(({ literal }) => literal));
 const DOCUMENT_NAME = /\.(?:md|markdown|rst|adoc|tex)$/i;
 const MARKS = new LiteralScanner(LOG_MARKS.map(({ literal }) => literal));

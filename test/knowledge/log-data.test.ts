@@ -40,6 +40,8 @@ const MEANING: Shape = {
   ...{ 'field?': 'string', 'factor?': 'number', 'name?': 'string', 'unit?': 'string', 'orUnit?': 'string' },
   ...{ 'metric?': oneOf(...MEMORY_METRICS), 'digits?': 'integer', 'places?': 'integer', 'moment?': 'string' },
 };
+const MARK: Shape = { literal: 'string', what: 'string' };
+const TOPIC: Shape = { topic: 'string', pattern: 'string', 'flags?': oneOf('i') };
 const NSYS_KIND = oneOf(...Object.keys(NSYS_LAYOUTS));
 const NSYS_COLUMN =
   /(?:wide|needed|(?:needed_)?text|narrow|process|thread|nvtx_type) \w+|label \w+ [A-Z_]+ \w+(?: \w+)?|is [A-Z_]+ \w+|always -?\d+|product(?: \w+){3}|own/;
@@ -157,6 +159,13 @@ const FILES: readonly (readonly [string, Shape])[] = [
       ...{ trainers: ['string'], launcher: ['string'], switches: ['string'] },
     },
   ],
+  ['inputs/log-marks', { logs: [MARK], documents: [MARK] }],
+  [
+    'inputs/exception-rules',
+    [{ kind: oneOf(...INCIDENT_KINDS), 'name?': 'string', 'message?': 'string', 'flags?': oneOf('i') }],
+  ],
+  ['inputs/figures', { parts: { '*': 'string' }, figure: 'string', units: [TOPIC], topics: [TOPIC], others: [TOPIC] }],
+  ['inputs/snapshot-features', [{ id: /\w+(?:\.\w+)?/, since: /\d+\.\d+/ }]],
   ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
   [
     'config-keys',
