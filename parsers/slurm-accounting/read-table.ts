@@ -1,3 +1,4 @@
+import { loadData } from '../../src/knowledge/load-data.js';
 import { parseClockTime } from '../../src/text/clock-text.js';
 import { utf8 } from '../../src/text/text-lines.js';
 import type { AccountingRecord } from './accounting-record.js';
@@ -5,19 +6,8 @@ import { parseElapsed, parseExitCode, parseReqMem, parseSize, parseTres } from '
 import type { JobWriter } from './job-writer.js';
 import { parseState } from './states.js';
 
-/**
- * Fields of sacct that are read, and enough others to know its header by. Upstream: slurm `src/sacct/sacct.c`,
- * `fields`.
- */
-const KNOWN_FIELDS: ReadonlySet<string> = new Set(
-  `JobID JobIDRaw JobName State ExitCode DerivedExitCode Start End Elapsed ElapsedRaw NodeList NNodes NTasks NCPUS AllocCPUS AllocNodes ReqMem
-  AllocTRES ReqTRES TRESUsageInMax TRESUsageInTot TRESUsageInAve TRESUsageInMin MaxRSS MaxRSSNode MaxRSSTask AveRSS MaxVMSize MaxVMSizeNode
-  MaxVMSizeTask AveVMSize Account Partition User Group Cluster QOS Submit Eligible Timelimit TimelimitRaw TotalCPU UserCPU SystemCPU CPUTime
-  CPUTimeRAW AveCPU MinCPU Reason FailedNode Priority WorkDir Comment Flags Layout ReqCPUS ReqNodes Restarts MaxPages MaxDiskRead MaxDiskWrite
-  AveDiskRead AveDiskWrite ConsumedEnergy UID GID WCKey Reservation Planned Suspended Constraints Container AllocGRES ReqGRES`.split(
-    /\s+/,
-  ),
-);
+/** `src/knowledge/inputs/slurm-fields.yaml`. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set(loadData('inputs/slurm-fields') as readonly string[]);
 const MOST_COLUMNS = 256;
 const MOST_CELL = 4096;
 

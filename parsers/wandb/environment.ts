@@ -51,10 +51,13 @@ function exactGauge(metric: GaugeFinding['metric'], bytes: number): GaugeFinding
 
 export function environmentFacts(facts: EnvironmentFacts): Fact[] {
   const rows: Fact[] = [];
-  if (facts.commit !== '') rows.push(word('commit.source', facts.commit));
-  if (facts.python !== '') rows.push(word('version.python', facts.python.replace(/^CPython /, '')));
-  if (facts.cudaDriver !== '') rows.push(word('version.cuda_driver', facts.cudaDriver));
-  if (facts.program !== '') rows.push(word('wandb.program', facts.program));
+  for (const [name, text] of [
+    ['commit.source', facts.commit],
+    ['version.python', facts.python.replace(/^CPython /, '')],
+    ['version.cuda_driver', facts.cudaDriver],
+    ['wandb.program', facts.program],
+  ] as const)
+    if (text !== '') rows.push(word(name, text));
   if (facts.cpus > 0) rows.push(figure('host.cpus', facts.cpus, 'count'));
   if (facts.gpus > 0) rows.push(figure('gpu.count', facts.gpus, 'count'));
   if (isBytes(facts.memoryBytes)) rows.push(exactGauge('host_total', facts.memoryBytes));

@@ -173,6 +173,10 @@ class Lexer {
     items.push(item);
   }
 
+  private keepText(parts: WordPart[], from: number, to: number, isQuoted = true, at = from): void {
+    this.keep(parts, { kind: 'text', value: this.slice(from, to), isQuoted }, at);
+  }
+
   private skipTo(char: string): void {
     const end = this.text.indexOf(char, this.at);
     this.at = end < 0 ? this.text.length : end;
@@ -196,7 +200,7 @@ class Lexer {
     const parts: WordPart[] = [];
     let from = this.at;
     const flush = (): void => {
-      if (this.at > from) this.keep(parts, { kind: 'text', value: this.slice(from, this.at), isQuoted: false }, from);
+      if (this.at > from) this.keepText(parts, from, this.at, false);
     };
     while (this.at < text.length) {
       const char = text[this.at]!;
@@ -210,7 +214,7 @@ class Lexer {
       if (char === '\\') {
         flush();
         if (!this.skipsLineBreak()) {
-          this.keep(parts, { kind: 'text', value: this.slice(this.at + 1, this.at + 2), isQuoted: true }, this.at);
+          this.keepText(parts, this.at + 1, this.at + 2, true, this.at);
           this.at = Math.min(this.at + 2, text.length);
         }
         from = this.at;
@@ -219,8 +223,7 @@ class Lexer {
         from = this.at + 1;
         const end = text.indexOf("'", from);
         this.at = end < 0 ? text.length : end + 1;
-        const value = this.slice(from, end < 0 ? text.length : end);
-        this.keep(parts, { kind: 'text', value, isQuoted: true }, from);
+        this.keepText(parts, from, end < 0 ? text.length : end);
         from = this.at;
       } else if (char === '"') {
         flush();
@@ -259,9 +262,7 @@ class Lexer {
   private doubleQuoted(parts: WordPart[]): void {
     const { text } = this;
     let from = this.at;
-    const flush = (): void => {
-      this.keep(parts, { kind: 'text', value: this.slice(from, this.at), isQuoted: true }, from);
-    };
+    const flush = (): void => this.keepText(parts, from, this.at);
     while (this.at < text.length) {
       const char = text[this.at]!;
       if (char === '"') {
@@ -273,8 +274,7 @@ class Lexer {
         flush();
         if (!this.skipsLineBreak()) {
           const isEscape = '$`"\\'.includes(text[this.at + 1] ?? '');
-          const value = this.slice(this.at + (isEscape ? 1 : 0), this.at + 2);
-          this.keep(parts, { kind: 'text', value, isQuoted: true }, this.at);
+          this.keepText(parts, this.at + (isEscape ? 1 : 0), this.at + 2, true, this.at);
           this.at = Math.min(this.at + 2, text.length);
         }
         from = this.at;
@@ -291,9 +291,7 @@ class Lexer {
   private expansion(parts: WordPart[], isQuoted: boolean): void {
     const { text } = this;
     const start = this.at;
-    const opaque = (): void => {
-      this.keep(parts, { kind: 'text', value: this.slice(start, this.at), isQuoted: true }, start);
-    };
+    const opaque = (): void => this.keepText(parts, start, this.at);
     if (text[start] === '`') {
       const end = text.indexOf('`', start + 1);
       this.at = end < 0 ? text.length : end + 1;
@@ -305,8 +303,7 @@ class Lexer {
       let end = start + 2;
       while (end < text.length && text[end] !== "'") end += text[end] === '\\' ? 2 : 1;
       this.at = Math.min(end + 1, text.length);
-      const value = this.slice(start + 2, Math.min(end, text.length));
-      this.keep(parts, { kind: 'text', value, isQuoted: true }, start);
+      this.keepText(parts, start + 2, Math.min(end, text.length), true, start);
       return;
     }
     if (next === '(' || next === '{') {

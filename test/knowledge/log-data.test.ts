@@ -166,6 +166,8 @@ const FILES: readonly (readonly [string, Shape])[] = [
   ],
   ['inputs/figures', { parts: { '*': 'string' }, figure: 'string', units: [TOPIC], topics: [TOPIC], others: [TOPIC] }],
   ['inputs/snapshot-features', [{ id: /\w+(?:\.\w+)?/, since: /\d+\.\d+/ }]],
+  ['inputs/slurm-fields', ['string']],
+  ['inputs/pickle-opcodes', { refused: { '*': /[A-Z_\d]+/ }, unsupported: { '*': /[A-Z_\d]+/ } }],
   ['inputs/slurm-states', [{ state: 'string', kind: anyOf('null', oneOf(...INCIDENT_KINDS)) }]],
   [
     'config-keys',

@@ -1,4 +1,4 @@
-import type { Phase, ValueFinding } from '../../../../src/model/log-rows.js';
+import type { LogFinding, Phase, ValueFinding } from '../../../../src/model/log-rows.js';
 import type { Emit, LineCode } from '../contract.js';
 import { bannerSetting, figureFinding, wordFinding } from '../system/findings.js';
 import { MIB, memoryFigure } from '../units.js';
@@ -71,20 +71,19 @@ export const MLPERF_SYSJSON: LineCode = {
   read({ record = '' }, emit, { versions }) {
     const parsed = parseObject(record);
     if (parsed === null) return;
-    const word = (key: string): string | undefined => {
+    const emitWord = (key: string, rowOf: (word: string) => LogFinding | null): void => {
       const value = parsed[key];
-      return typeof value === 'string' && value !== '' ? value : undefined;
+      const row = typeof value === 'string' && value !== '' ? rowOf(value) : null;
+      if (row !== null) emit(row);
     };
-    const name = word('accelerator_model_name');
-    if (name !== undefined) emit(wordFinding('gpu.name', name));
-    const capacity = CAPACITY.exec(word('accelerator_memory_capacity') ?? '')?.[1];
-    if (capacity !== undefined) emit(memoryFigure('device_total', capacity, 'MiB', MIB));
-    const perNode = word('accelerators_per_node');
-    if (perNode !== undefined) emit(figureFinding('gpu.count_per_node', Number(perNode), 'count'));
-    const nodes = word('number_of_nodes');
-    if (nodes !== undefined) emit(figureFinding('launcher.nodes', Number(nodes), 'count'));
-    const framework = word('framework');
-    if (framework !== undefined) emit(wordFinding('version.framework', framework));
+    emitWord('accelerator_model_name', (word) => wordFinding('gpu.name', word));
+    emitWord('accelerator_memory_capacity', (word) => {
+      const capacity = CAPACITY.exec(word)?.[1];
+      return capacity === undefined ? null : memoryFigure('device_total', capacity, 'MiB', MIB);
+    });
+    emitWord('accelerators_per_node', (word) => figureFinding('gpu.count_per_node', Number(word), 'count'));
+    emitWord('number_of_nodes', (word) => figureFinding('launcher.nodes', Number(word), 'count'));
+    emitWord('framework', (word) => wordFinding('version.framework', word));
     const software = parsed['other_software_stack'];
     if (!isObject(software)) return;
     for (const [key, value] of Object.entries(software)) {

@@ -2,7 +2,7 @@ import { configFinding, normaliseConfigValue } from '../../../../src/knowledge/c
 import { type Literal, readLiteralAt } from '../../../../src/model/literal.js';
 import type { ConfigOrigin } from '../../../../src/model/log-rows.js';
 import { flattenSettings, settingFinding } from '../../../../src/text/flatten-settings.js';
-import type { Emit } from '../contract.js';
+import type { BlockReader, Emit } from '../contract.js';
 
 /** Every setting of a tree as a row. */
 export function emitTree(tree: Literal, path: readonly string[], origin: ConfigOrigin, emit: Emit): void {
@@ -64,4 +64,31 @@ export class BracketCollector {
     const start = text.search(/[[{(]/);
     return readLiteralAt(text, Math.max(0, start)).value;
   }
+}
+
+/** A block that is one value; lines that do not fit are of another writer. */
+export function bracketBlock(
+  first: string,
+  fits: RegExp,
+  path: readonly string[],
+  origin: ConfigOrigin,
+  emit: Emit,
+): BlockReader {
+  const value = new BracketCollector();
+  let isDone = false;
+  const finish = (): void => {
+    if (!isDone) emitTree(value.tree(), path, origin, emit);
+    isDone = true;
+  };
+  if (value.add(first)) finish();
+  return {
+    line(text) {
+      if (isDone) return 'over';
+      if (!fits.test(text)) return 'foreign';
+      if (!value.add(text)) return 'taken';
+      finish();
+      return 'last';
+    },
+    end: finish,
+  };
 }

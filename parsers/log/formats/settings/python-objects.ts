@@ -2,7 +2,7 @@ import { configFinding } from '../../../../src/knowledge/config-keys.js';
 import { type Literal, literalText, readLiteralAt } from '../../../../src/model/literal.js';
 import { flattenSettings } from '../../../../src/text/flatten-settings.js';
 import type { BlockCode, Emit, LineCode } from '../contract.js';
-import { BracketCollector, emitTree } from './emit-settings.js';
+import { bracketBlock } from './emit-settings.js';
 
 /** Values that only source code has: a traceback shows the call, not the object. */
 const CODE = /^(?:args|self|cfg|config|kwargs|opt|hparams|os)\b/;
@@ -34,23 +34,6 @@ export const configObject: LineCode = {
 /** The model's configuration file as it was read: overrides come later, so that it ranks last. */
 export const modelConfig: BlockCode = {
   id: 'transformers.model-config',
-  begin(match, emit) {
-    const value = new BracketCollector();
-    const path = [match[1]!];
-    value.add('{');
-    let isDone = false;
-    const finish = (): void => {
-      if (!isDone) emitTree(value.tree(), path, 'config file', emit);
-      isDone = true;
-    };
-    return {
-      line(text) {
-        if (!/^\s{0,80}(?:"|[\]}[{]|-?\d|null|true|false)/.test(text)) return 'foreign';
-        if (!value.add(text)) return 'taken';
-        finish();
-        return 'last';
-      },
-      end: finish,
-    };
-  },
+  begin: (match, emit) =>
+    bracketBlock('{', /^\s{0,80}(?:"|[\]}[{]|-?\d|null|true|false)/, [match[1]!], 'config file', emit),
 };

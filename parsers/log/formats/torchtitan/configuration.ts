@@ -1,5 +1,5 @@
 import type { BlockCode, LineCode } from '../contract.js';
-import { BracketCollector, emitTree } from '../settings/emit-settings.js';
+import { bracketBlock } from '../settings/emit-settings.js';
 import { bannerSetting } from '../system/findings.js';
 
 const DATA_AXES: ReadonlySet<string> = new Set(['dp', 'dp_replicate', 'dp_shard', 'dp_shard_mod_ep', 'dp_shard_in_ep']);
@@ -30,25 +30,9 @@ export const TORCHTITAN_MESH: LineCode = {
   },
 };
 
+const VALUE_LINE = /^\s{0,80}(?:["'\]}[{]|-?\d|null|true|false|None|True|False)/;
+
 export const TORCHTITAN_CONFIGURATION: BlockCode = {
   id: 'torchtitan.configuration',
-  begin(match, emit) {
-    const value = new BracketCollector();
-    let isDone = false;
-    const finish = (): void => {
-      if (!isDone) emitTree(value.tree(), [], 'log dump', emit);
-      isDone = true;
-    };
-    if (value.add(match[1]!)) finish();
-    return {
-      line(text) {
-        if (isDone) return 'over';
-        if (!/^\s{0,80}(?:["'\]}[{]|-?\d|null|true|false|None|True|False)/.test(text)) return 'foreign';
-        if (!value.add(text)) return 'taken';
-        finish();
-        return 'last';
-      },
-      end: finish,
-    };
-  },
+  begin: (match, emit) => bracketBlock(match[1]!, VALUE_LINE, [], 'log dump', emit),
 };
