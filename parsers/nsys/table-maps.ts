@@ -60,15 +60,12 @@ const FUNCTIONS: Readonly<Record<string, (name: string, ...more: string[]) => Co
   own: () => ({ from: [], fill: () => undefined }),
 };
 
-export const TABLE_MAPS: readonly TableMap[] = DATA.tables.map(({ with: groups, columns, ...table }) => {
-  const all = Object.assign({}, ...groups.map((name) => DATA.groups[name]), columns) as TableData['columns'];
-  return {
-    ...table,
-    columns: Object.fromEntries(
-      Object.entries(all).map(([column, source]) => {
-        const [what = '', name = '', ...more] = source.split(' ');
-        return [column, FUNCTIONS[what]!(name, ...more)];
-      }),
-    ),
-  };
-});
+export const TABLE_MAPS: readonly TableMap[] = DATA.tables.map(({ with: groups, columns, ...table }) => ({
+  ...table,
+  columns: Object.fromEntries(
+    [...groups.map((name) => DATA.groups[name]!), columns].flatMap(Object.entries<string>).map(([column, source]) => {
+      const [what = '', name = '', ...more] = source.split(' ');
+      return [column, FUNCTIONS[what]!(name, ...more)];
+    }),
+  ),
+}));
