@@ -10,6 +10,13 @@ const WITH_AVERAGE = /^([\d.]{1,20})\/[\d.]{1,20}$/;
 /** Primus: used, free and total of the whole device, printed as GB and divided by 1024³. */
 const DEVICE_MEMORY = /^([\d.]{1,12})GB\/([\d.]{1,12})GB\/([\d.]{1,12})GB\//;
 
+/** The same without blanks: a line cut at a blank by a terminal loses it. */
+let squashedColumns: ReadonlyMap<string, string> | undefined;
+function squashed(columns: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  squashedColumns ??= new Map([...columns].map(([name, column]) => [name.replaceAll(' ', ''), column]));
+  return squashedColumns;
+}
+
 /** Reads the fields behind `iteration n/ m |`. */
 function readIteration(groups: Groups, mark: ':' | '=', emit: Emit, { columns }: Tables): void {
   const otherValues: { name: string; value: number | null; text: string }[] = [];
@@ -34,7 +41,7 @@ function readIteration(groups: Groups, mark: ':' | '=', emit: Emit, { columns }:
   let fields = 0;
   readFieldList(groups['rest'] ?? '', mark, (name, text) => {
     fields += 1;
-    const column = columns!.get(name.replaceAll(' ', ''));
+    const column = columns!.get(name) ?? squashed(columns!).get(name.replaceAll(' ', ''));
     // GPT-NeoX prints the unit behind the figure.
     const value = pythonNumber(text.endsWith('TFLOPS') ? text.slice(0, -6) : (WITH_AVERAGE.exec(text)?.[1] ?? text));
     const device = name.startsWith('hip mem usage/free/total') ? DEVICE_MEMORY.exec(text) : null;
