@@ -45,7 +45,7 @@ const FACTS = [
 
 /** Folder → folders it may import, besides itself. `parsers/*` is one format, `parsers` their registry. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  // Types of rows alone: results print many as they are.
+  // Types of rows, which results print as they are, and the layouts of tables.
   'src/model': ['queries'],
   'src/knowledge': ['src/model'],
   'src/text': ['src/model', 'src/knowledge'],

@@ -3,9 +3,9 @@
  * numbers, the other a list of two lists, times and sums. Rows are emitted as columns; only the times of the second
  * form are kept in memory, 8 bytes per point.
  */
-import { ColumnBatch, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
+import { ColumnBatch, LAYOUTS, NULL_U8, putI64, putNullI64 } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
-import { type Note, PROFILER_MEMORY_LAYOUT } from '../../src/model/tables.js';
+import type { Note } from '../../src/model/tables.js';
 import { PROFILER_ACTIONS, PROFILER_CATEGORIES } from '../../src/model/vocabulary.js';
 
 const BATCH_ROWS = 16_384;
@@ -29,7 +29,7 @@ export class TimelineReader {
   /** Events, or points in time. */
   entries = 0;
   private readonly emit: (batch: ColumnBatch) => void;
-  private readonly batch = new ColumnBatch(PROFILER_MEMORY_LAYOUT, BATCH_ROWS);
+  private readonly batch = new ColumnBatch(LAYOUTS.profiler_memory, BATCH_ROWS);
   private readonly ordinal = this.batch.i32('ordinal');
   private readonly time = this.batch.i64('time_ns');
   private readonly action = this.batch.u8('action');

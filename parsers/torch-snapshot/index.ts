@@ -2,7 +2,7 @@
  * PyTorch CUDA memory snapshots: what `torch.cuda.memory._dump_snapshot()` writes. See FORMAT.md for where the format
  * is defined, its generations, and what a file has lost.
  */
-import { ColumnBatch } from '../../src/model/columns.js';
+import { ColumnBatch, LAYOUTS } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type {
   ByteSource,
@@ -15,15 +15,7 @@ import type {
   SnapshotSummary,
   Sniff,
 } from '../../src/model/parser.js';
-import {
-  ANNOTATION_LAYOUT,
-  BATCH_ROWS,
-  BLOCK_LAYOUT,
-  EVENT_LAYOUT,
-  HOST_EVENT_LAYOUT,
-  HOST_SEGMENT_LAYOUT,
-  SEGMENT_LAYOUT,
-} from '../../src/model/tables.js';
+import { BATCH_ROWS } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import { detectEncoding, encodingOf } from './encoding.js';
 import { detectFeatures } from './features.js';
@@ -135,12 +127,12 @@ export async function parseSnapshot(
   const dictionary = new StackDictionary();
   const out = await sink.snapshot(dictionary);
   const batches = {
-    events: new ColumnBatch(EVENT_LAYOUT, BATCH_ROWS),
-    segments: new ColumnBatch(SEGMENT_LAYOUT, STATE_BATCH_ROWS),
-    blocks: new ColumnBatch(BLOCK_LAYOUT, STATE_BATCH_ROWS),
-    annotations: new ColumnBatch(ANNOTATION_LAYOUT, STATE_BATCH_ROWS),
-    hostEvents: new ColumnBatch(HOST_EVENT_LAYOUT, STATE_BATCH_ROWS),
-    hostSegments: new ColumnBatch(HOST_SEGMENT_LAYOUT, STATE_BATCH_ROWS),
+    events: new ColumnBatch(LAYOUTS.event, BATCH_ROWS),
+    segments: new ColumnBatch(LAYOUTS.segment, STATE_BATCH_ROWS),
+    blocks: new ColumnBatch(LAYOUTS.block, STATE_BATCH_ROWS),
+    annotations: new ColumnBatch(LAYOUTS.annotation, STATE_BATCH_ROWS),
+    hostEvents: new ColumnBatch(LAYOUTS.host_event, STATE_BATCH_ROWS),
+    hostSegments: new ColumnBatch(LAYOUTS.host_segment, STATE_BATCH_ROWS),
   };
   if (detected.encoding === 'json') {
     const machine = new JsonMachine(sink, out, dictionary, batches, windowBytes);

@@ -42,19 +42,19 @@ CREATE TABLE block_life (
   from_seq INTEGER, -- entry of the allocation; -1: before the first entry
   to_seq INTEGER, -- entry that ends it; 2147483647: not in the trace
   pending_seq INTEGER, -- entry from which its free is pending; -1: before the first entry, 2147483647: not in the trace
-  requested_bytes BIGINT, -- what was asked for
+  requested_bytes BIGINT NULL, -- what was asked for
   actual_bytes BIGINT, -- size of the block
   least_bytes BIGINT, -- lower bound of the size, where the trace leaves it open
   most_bytes BIGINT, -- upper bound of the size
-  stream BIGINT, -- CUDA stream
-  pool INTEGER, -- memory pool, a snapshot_pool
-  stack_id INTEGER, -- where it was allocated
+  stream BIGINT NULL, -- CUDA stream
+  pool INTEGER NULL, -- memory pool, a snapshot_pool
+  stack_id INTEGER NULL, -- where it was allocated
   stack_origin stack_origin, -- where the stack is from; free_event: the stack of the free, as the allocation is outside the trace
-  alloc_us BIGINT, -- time of the allocation, µs since 1970
-  free_us BIGINT, -- time of the free, µs since 1970
-  compile_context_id INTEGER, -- torch.compile context, a text_value
-  user_metadata_id INTEGER, -- metadata that the user set, a text_value
-  label INTEGER -- its label; NULL: not labelled yet
+  alloc_us BIGINT NULL, -- time of the allocation, µs since 1970
+  free_us BIGINT NULL, -- time of the free, µs since 1970
+  compile_context_id INTEGER NULL, -- torch.compile context, a text_value
+  user_metadata_id INTEGER NULL, -- metadata that the user set, a text_value
+  label INTEGER NULL -- its label; NULL: not labelled yet
 );
 
 -- An extent of a segment after entries from_seq to to_seq - 1; a mapped run that grows or shrinks ends and begins
@@ -65,9 +65,9 @@ CREATE TABLE segment_life (
   total_bytes BIGINT, -- its size
   from_seq INTEGER, -- entry that takes it; -1: before the first entry
   to_seq INTEGER, -- entry that ends it; 2147483647: not in the trace
-  stream BIGINT, -- CUDA stream
+  stream BIGINT NULL, -- CUDA stream
   segment_type segment_type, -- class of size that it serves
-  pool INTEGER, -- memory pool, a snapshot_pool
+  pool INTEGER NULL, -- memory pool, a snapshot_pool
   is_expandable UTINYINT, -- 1: of expandable_segments
   is_inferred UTINYINT -- 1: type or pool are not from any source
 );
@@ -93,8 +93,8 @@ CREATE TABLE derived_bucket (
   bucket INTEGER, -- number per device; 0 has the state before the first entry too
   first_seq INTEGER, -- first entry
   last_seq INTEGER, -- last entry
-  first_time_us BIGINT, -- its time, µs since 1970
-  last_time_us BIGINT, -- its time, µs since 1970
+  first_time_us BIGINT NULL, -- its time, µs since 1970
+  last_time_us BIGINT NULL, -- its time, µs since 1970
   allocated_min_bytes BIGINT, -- least allocated memory
   allocated_max_bytes BIGINT, -- most allocated memory
   active_min_bytes BIGINT, -- least active memory: allocated, and frees that are pending

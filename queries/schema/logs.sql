@@ -8,21 +8,21 @@ CREATE TABLE log_iteration (
   attempt INTEGER, -- launch inside the file
   line INTEGER, -- line; in a binary format the ordinal of the record
   byte_offset BIGINT, -- byte of that line in the decompressed file
-  rank INTEGER, -- global rank; NULL: that of the file
+  rank INTEGER NULL, -- global rank; NULL: that of the file
   format_id INTEGER, -- format that read it, a text_value
-  time_us BIGINT, -- printed time
+  time_us BIGINT NULL, -- printed time
   iteration BIGINT, -- from 1; formats that count from 0 add one
-  target_iterations BIGINT, -- iterations of the whole run
-  step_ms DOUBLE, -- time of a step, ms
-  consumed_samples BIGINT, -- samples so far
-  global_batch_size BIGINT, -- samples of a step
-  tflops_per_gpu DOUBLE, -- model TFLOP/s per GPU
-  learning_rate DOUBLE, -- as printed
-  loss DOUBLE, -- as printed; may be NaN
-  loss_scale DOUBLE, -- as printed
-  grad_norm DOUBLE, -- as printed
-  skipped_iterations BIGINT, -- number of skipped iterations
-  nan_iterations BIGINT -- number of nan iterations
+  target_iterations BIGINT NULL, -- iterations of the whole run
+  step_ms DOUBLE NULL, -- time of a step, ms
+  consumed_samples BIGINT NULL, -- samples so far
+  global_batch_size BIGINT NULL, -- samples of a step
+  tflops_per_gpu DOUBLE NULL, -- model TFLOP/s per GPU
+  learning_rate DOUBLE NULL, -- as printed
+  loss DOUBLE NULL, -- as printed; may be NaN
+  loss_scale DOUBLE NULL, -- as printed
+  grad_norm DOUBLE NULL, -- as printed
+  skipped_iterations BIGINT NULL, -- number of skipped iterations
+  nan_iterations BIGINT NULL -- number of nan iterations
 );
 
 -- A figure of a memory line, printed by the process at a moment of its own
@@ -31,15 +31,15 @@ CREATE TABLE log_memory (
   attempt INTEGER, -- launch inside the file
   line INTEGER, -- line; in a binary format the ordinal of the record
   byte_offset BIGINT, -- byte of that line in the decompressed file
-  rank INTEGER, -- global rank; NULL: that of the file
-  device INTEGER, -- as printed
-  host_id INTEGER, -- host, a text_value
+  rank INTEGER NULL, -- global rank; NULL: that of the file
+  device INTEGER NULL, -- as printed
+  host_id INTEGER NULL, -- host, a text_value
   format_id INTEGER, -- format that read it, a text_value
-  time_us BIGINT, -- printed time
-  iteration BIGINT, -- iteration of the line
-  moment_id INTEGER, -- moment as the line names it, such as before save_checkpoint, a text_value
+  time_us BIGINT NULL, -- printed time
+  iteration BIGINT NULL, -- iteration of the line
+  moment_id INTEGER NULL, -- moment as the line names it, such as before save_checkpoint, a text_value
   metric_id INTEGER, -- such as max_allocated, or the printed key, a text_value
-  bytes BIGINT, -- by the producer's meaning of its unit; NULL for counts
+  bytes BIGINT NULL, -- by the producer's meaning of its unit; NULL for counts
   value DOUBLE, -- as printed
   unit_id INTEGER, -- unit as printed (MB, GB, MiB, count), a text_value
   precision_bytes DOUBLE -- half of the last printed digit; 0 for exact bytes and counts
@@ -51,16 +51,16 @@ CREATE TABLE log_figure (
   attempt INTEGER, -- launch inside the file
   line INTEGER, -- line; in a binary format the ordinal of the record
   byte_offset BIGINT, -- byte of that line in the decompressed file
-  rank INTEGER, -- global rank; NULL: that of the file
-  device INTEGER, -- as printed
-  host_id INTEGER, -- host, a text_value
+  rank INTEGER NULL, -- global rank; NULL: that of the file
+  device INTEGER NULL, -- as printed
+  host_id INTEGER NULL, -- host, a text_value
   format_id INTEGER, -- format that read it, a text_value
-  time_us BIGINT, -- printed time
-  iteration BIGINT, -- iteration of the line
+  time_us BIGINT NULL, -- printed time
+  iteration BIGINT NULL, -- iteration of the line
   name_id INTEGER, -- dotted, topic first, such as timer.forward-backward.max_ms, a text_value
-  value DOUBLE, -- the number; NULL for words
-  unit_id INTEGER, -- unit (ms, s, bytes, count, …), a text_value; NULL for words
-  text_id INTEGER -- as printed, where it is not a number or has more than the number, a text_value
+  value DOUBLE NULL, -- the number; NULL for words
+  unit_id INTEGER NULL, -- unit (ms, s, bytes, count, …), a text_value; NULL for words
+  text_id INTEGER NULL -- as printed, where it is not a number or has more than the number, a text_value
 );
 
 -- A sample of a gauge that another program polls (nvidia-smi, DCGM, monitors); it misses peaks between two samples
@@ -69,14 +69,14 @@ CREATE TABLE log_gauge (
   attempt INTEGER, -- launch inside the file
   line INTEGER, -- line; in a binary format the ordinal of the record
   byte_offset BIGINT, -- byte of that line in the decompressed file
-  rank INTEGER, -- global rank; NULL: that of the file
-  device INTEGER, -- index on the node as the driver counts, whatever CUDA_VISIBLE_DEVICES shows to a process
-  host_id INTEGER, -- host, a text_value
+  rank INTEGER NULL, -- global rank; NULL: that of the file
+  device INTEGER NULL, -- index on the node as the driver counts, whatever CUDA_VISIBLE_DEVICES shows to a process
+  host_id INTEGER NULL, -- host, a text_value
   format_id INTEGER, -- format that read it, a text_value
-  time_us BIGINT, -- time of the sample
-  gpu_id INTEGER, -- UUID of the device, else its PCI bus id, a text_value
-  pid BIGINT, -- process that is measured
-  process_id INTEGER, -- name of that process or job step, a text_value
+  time_us BIGINT NULL, -- time of the sample
+  gpu_id INTEGER NULL, -- UUID of the device, else its PCI bus id, a text_value
+  pid BIGINT NULL, -- process that is measured
+  process_id INTEGER NULL, -- name of that process or job step, a text_value
   metric_id INTEGER, -- device_*, process_used (on a device), host_*, process_rss, process_max_rss, a text_value
   bytes BIGINT, -- the reading
   value DOUBLE, -- as reported

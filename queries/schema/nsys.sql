@@ -92,20 +92,20 @@ CREATE TABLE nsys_memory (
   source_id INTEGER, -- its file
   seq INTEGER, -- place in the table
   start_ns BIGINT, -- when
-  pid INTEGER, -- process
-  device INTEGER, -- CUDA ordinal
-  context INTEGER, -- CUDA context
-  stream INTEGER, -- CUDA stream
-  correlation BIGINT, -- number of the call within its process
+  pid INTEGER NULL, -- process
+  device INTEGER NULL, -- CUDA ordinal
+  context INTEGER NULL, -- CUDA context
+  stream INTEGER NULL, -- CUDA stream
+  correlation BIGINT NULL, -- number of the call within its process
   operation nsys_memory_operation, -- memoryOperationType
   kind nsys_memory_kind, -- memKind: what memory
-  address UBIGINT, -- first byte
+  address UBIGINT NULL, -- first byte
   bytes BIGINT, -- its size
-  pc UBIGINT, -- program counter of the call
-  name_id BIGINT, -- variable of static memory, an nsys_text
-  pool_address UBIGINT, -- pool of cudaMallocAsync
-  pool_bytes BIGINT, -- size of that pool
-  pool_used_bytes BIGINT -- in use of that pool
+  pc UBIGINT NULL, -- program counter of the call
+  name_id BIGINT NULL, -- variable of static memory, an nsys_text
+  pool_address UBIGINT NULL, -- pool of cudaMallocAsync
+  pool_bytes BIGINT NULL, -- size of that pool
+  pool_used_bytes BIGINT NULL -- in use of that pool
 );
 
 -- A pool of cudaMallocAsync was created, destroyed or trimmed (CUDA_GPU_MEMORY_POOL_EVENTS)
@@ -113,15 +113,15 @@ CREATE TABLE nsys_pool (
   source_id INTEGER, -- its file
   seq INTEGER, -- place in the table
   start_ns BIGINT, -- when
-  pid INTEGER, -- process
-  device INTEGER, -- CUDA ordinal
-  correlation BIGINT, -- number of the call within its process
+  pid INTEGER NULL, -- process
+  device INTEGER NULL, -- CUDA ordinal
+  correlation BIGINT NULL, -- number of the call within its process
   operation nsys_pool_operation, -- operationType
   pool_type nsys_pool_type, -- poolType
-  address UBIGINT, -- of the pool
-  threshold_bytes BIGINT, -- release threshold
-  pool_bytes BIGINT, -- held from the driver
-  pool_used_bytes BIGINT -- in use
+  address UBIGINT NULL, -- of the pool
+  threshold_bytes BIGINT NULL, -- release threshold
+  pool_bytes BIGINT NULL, -- held from the driver
+  pool_used_bytes BIGINT NULL -- in use
 );
 
 -- A call of the CUDA runtime or driver (CUPTI_ACTIVITY_KIND_RUNTIME)
@@ -129,13 +129,13 @@ CREATE TABLE nsys_api (
   source_id INTEGER, -- its file
   start_ns BIGINT, -- begins
   end_ns BIGINT, -- ends
-  pid INTEGER, -- process
-  tid INTEGER, -- thread
-  correlation BIGINT, -- number of the call within its process
+  pid INTEGER NULL, -- process
+  tid INTEGER NULL, -- thread
+  correlation BIGINT NULL, -- number of the call within its process
   name_id BIGINT, -- function, an nsys_text
-  return_value INTEGER, -- 2 is out of memory
-  event_class INTEGER, -- eventClass: runtime or driver
-  callchain BIGINT -- stack of the call, see nsys_frame
+  return_value INTEGER NULL, -- 2 is out of memory
+  event_class INTEGER NULL, -- eventClass: runtime or driver
+  callchain BIGINT NULL -- stack of the call, see nsys_frame
 );
 
 -- A kernel (CUPTI_ACTIVITY_KIND_KERNEL)
@@ -143,18 +143,18 @@ CREATE TABLE nsys_kernel (
   source_id INTEGER, -- its file
   start_ns BIGINT, -- begins
   end_ns BIGINT, -- ends
-  pid INTEGER, -- process
-  device INTEGER, -- CUDA ordinal
-  context INTEGER, -- CUDA context
-  stream INTEGER, -- CUDA stream
-  correlation BIGINT, -- number of the call that launched it, within its process
+  pid INTEGER NULL, -- process
+  device INTEGER NULL, -- CUDA ordinal
+  context INTEGER NULL, -- CUDA context
+  stream INTEGER NULL, -- CUDA stream
+  correlation BIGINT NULL, -- number of the call that launched it, within its process
   name_id BIGINT, -- short name, an nsys_text
-  demangled_id BIGINT, -- demangled name, an nsys_text
+  demangled_id BIGINT NULL, -- demangled name, an nsys_text
   blocks BIGINT, -- of the grid, product of its three dimensions
   threads BIGINT, -- of a block, product of its three dimensions
-  registers INTEGER, -- per thread
-  local_memory_bytes BIGINT, -- local memory, all threads
-  graph_node BIGINT -- node of a CUDA graph
+  registers INTEGER NULL, -- per thread
+  local_memory_bytes BIGINT NULL, -- local memory, all threads
+  graph_node BIGINT NULL -- node of a CUDA graph
 );
 
 -- A copy or memset (CUPTI_ACTIVITY_KIND_MEMCPY, _MEMSET)
@@ -162,20 +162,20 @@ CREATE TABLE nsys_copy (
   source_id INTEGER, -- its file
   start_ns BIGINT, -- begins
   end_ns BIGINT, -- ends
-  pid INTEGER, -- process
-  device INTEGER, -- CUDA ordinal
-  context INTEGER, -- CUDA context
-  stream INTEGER, -- CUDA stream
-  correlation BIGINT, -- number of the call within its process
+  pid INTEGER NULL, -- process
+  device INTEGER NULL, -- CUDA ordinal
+  context INTEGER NULL, -- CUDA context
+  stream INTEGER NULL, -- CUDA stream
+  correlation BIGINT NULL, -- number of the call within its process
   operation nsys_copy_operation, -- memcpy or memset
-  copy_kind nsys_copy_kind, -- copyKind; NULL for a memset
+  copy_kind nsys_copy_kind NULL, -- copyKind; NULL for a memset
   bytes BIGINT, -- copied or set
-  source_kind nsys_memory_kind, -- memory it is from; NULL for a memset
-  target_kind nsys_memory_kind, -- memory it goes to
-  source_device INTEGER, -- device it is from
-  target_device INTEGER, -- device it goes to
-  migration_cause INTEGER, -- migrationCause, of managed memory
-  graph_node BIGINT -- node of a CUDA graph
+  source_kind nsys_memory_kind NULL, -- memory it is from; NULL for a memset
+  target_kind nsys_memory_kind NULL, -- memory it goes to
+  source_device INTEGER NULL, -- device it is from
+  target_device INTEGER NULL, -- device it goes to
+  migration_cause INTEGER NULL, -- migrationCause, of managed memory
+  graph_node BIGINT NULL -- node of a CUDA graph
 );
 
 -- A wait for the device (CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)
@@ -183,12 +183,12 @@ CREATE TABLE nsys_sync (
   source_id INTEGER, -- its file
   start_ns BIGINT, -- begins
   end_ns BIGINT, -- ends
-  pid INTEGER, -- process
-  device INTEGER, -- CUDA ordinal
-  context INTEGER, -- CUDA context
-  stream INTEGER, -- CUDA stream
-  correlation BIGINT, -- number of the call within its process
-  sync_type INTEGER -- 1 event, 2 stream waits for event, 3 stream, 4 context
+  pid INTEGER NULL, -- process
+  device INTEGER NULL, -- CUDA ordinal
+  context INTEGER NULL, -- CUDA context
+  stream INTEGER NULL, -- CUDA stream
+  correlation BIGINT NULL, -- number of the call within its process
+  sync_type INTEGER NULL -- 1 event, 2 stream waits for event, 3 stream, 4 context
 );
 
 -- A CUDA graph replayed as a whole, without its kernels (CUPTI_ACTIVITY_KIND_GRAPH_TRACE)
@@ -196,13 +196,13 @@ CREATE TABLE nsys_graph (
   source_id INTEGER, -- its file
   start_ns BIGINT, -- begins
   end_ns BIGINT, -- ends
-  pid INTEGER, -- process
-  device INTEGER, -- CUDA ordinal
-  context INTEGER, -- CUDA context
-  stream INTEGER, -- CUDA stream
-  correlation BIGINT, -- number of the call within its process
-  graph BIGINT, -- graphId
-  graph_exec BIGINT -- graphExecId: the instance that ran
+  pid INTEGER NULL, -- process
+  device INTEGER NULL, -- CUDA ordinal
+  context INTEGER NULL, -- CUDA context
+  stream INTEGER NULL, -- CUDA stream
+  correlation BIGINT NULL, -- number of the call within its process
+  graph BIGINT NULL, -- graphId
+  graph_exec BIGINT NULL -- graphExecId: the instance that ran
 );
 
 -- An NVTX event (NVTX_EVENTS): range, mark, domain, thread name
@@ -210,15 +210,15 @@ CREATE TABLE nsys_nvtx (
   source_id INTEGER, -- its file
   seq INTEGER, -- place in the table
   start_ns BIGINT, -- begins
-  end_ns BIGINT, -- ends; NULL for marks and for ranges never ended
+  end_ns BIGINT NULL, -- ends; NULL for marks and for ranges never ended
   type nsys_nvtx_type, -- eventType
-  pid INTEGER, -- process
-  tid INTEGER, -- thread
-  end_tid INTEGER, -- thread that ended it
-  domain BIGINT, -- domainId
-  range_id BIGINT, -- of a start_end range
-  category INTEGER, -- category of the event
-  text_id BIGINT -- its text, an nsys_text
+  pid INTEGER NULL, -- process
+  tid INTEGER NULL, -- thread
+  end_tid INTEGER NULL, -- thread that ended it
+  domain BIGINT NULL, -- domainId
+  range_id BIGINT NULL, -- of a start_end range
+  category INTEGER NULL, -- category of the event
+  text_id BIGINT NULL -- its text, an nsys_text
 );
 
 -- A call of a library: cuBLAS, cuDNN, MPI and similar
@@ -227,9 +227,9 @@ CREATE TABLE nsys_library (
   start_ns BIGINT, -- begins
   end_ns BIGINT, -- ends
   library nsys_traced_library, -- which library
-  pid INTEGER, -- process
-  tid INTEGER, -- thread
-  name_id BIGINT -- function, an nsys_text
+  pid INTEGER NULL, -- process
+  tid INTEGER NULL, -- thread
+  name_id BIGINT NULL -- function, an nsys_text
 );
 
 -- A host stack frame of a call (CUDA_CALLCHAINS); only with --cudabacktrace
@@ -237,6 +237,6 @@ CREATE TABLE nsys_frame (
   source_id INTEGER, -- its file
   callchain BIGINT, -- number of the stack, as nsys_api has it
   depth INTEGER, -- 0 is innermost
-  symbol_id BIGINT, -- function, an nsys_text
-  module_id BIGINT -- library or program, an nsys_text
+  symbol_id BIGINT NULL, -- function, an nsys_text
+  module_id BIGINT NULL -- library or program, an nsys_text
 );

@@ -94,8 +94,8 @@ CREATE TABLE annotation (
   ordinal INTEGER, -- place in the file, from 0
   stage annotation_stage, -- START or END
   name_id INTEGER, -- name of the scope, a text_value
-  device INTEGER, -- current device of the thread, which may be another one than the scope's
-  time_us BIGINT -- µs since 1970
+  device INTEGER NULL, -- current device of the thread, which may be another one than the scope's
+  time_us BIGINT NULL -- µs since 1970
 );
 
 -- A trace entry of a device; which allocation a free belongs to is in the view allocation
@@ -104,14 +104,14 @@ CREATE TABLE event (
   device INTEGER, -- CUDA ordinal
   seq INTEGER, -- index in the trace of the device: the only order, since times may jitter
   action trace_action, -- what happened
-  addr UBIGINT, -- address of the block or segment
+  addr UBIGINT NULL, -- address of the block or segment
   size_bytes BIGINT, -- requested size of an alloc or free, size of a segment, rounded request of an oom, active memory of a snapshot
-  stream BIGINT, -- CUDA stream
-  time_us BIGINT, -- µs since 1970
-  pool INTEGER, -- memory pool, a snapshot_pool
-  stack_id INTEGER, -- where it was called
-  compile_context_id INTEGER, -- torch.compile context, a text_value
-  user_metadata_id INTEGER -- metadata that the user set, a text_value
+  stream BIGINT NULL, -- CUDA stream
+  time_us BIGINT NULL, -- µs since 1970
+  pool INTEGER NULL, -- memory pool, a snapshot_pool
+  stack_id INTEGER NULL, -- where it was called
+  compile_context_id INTEGER NULL, -- torch.compile context, a text_value
+  user_metadata_id INTEGER NULL -- metadata that the user set, a text_value
 );
 
 -- A segment at the dump; *_header_bytes are torch's own sums, for checks only
@@ -121,14 +121,14 @@ CREATE TABLE segment (
   device INTEGER, -- CUDA ordinal
   address UBIGINT, -- first byte
   total_bytes BIGINT, -- its size
-  allocated_header_bytes BIGINT, -- allocated_size as written
-  active_header_bytes BIGINT, -- active_size as written
-  requested_header_bytes BIGINT, -- requested_size as written
-  stream BIGINT, -- CUDA stream
+  allocated_header_bytes BIGINT NULL, -- allocated_size as written
+  active_header_bytes BIGINT NULL, -- active_size as written
+  requested_header_bytes BIGINT NULL, -- requested_size as written
+  stream BIGINT NULL, -- CUDA stream
   segment_type segment_type, -- class of size that it serves
-  pool INTEGER, -- memory pool, a snapshot_pool
-  is_expandable UTINYINT, -- 1: of expandable_segments
-  stack_id INTEGER -- where it was taken
+  pool INTEGER NULL, -- memory pool, a snapshot_pool
+  is_expandable UTINYINT NULL, -- 1: of expandable_segments
+  stack_id INTEGER NULL -- where it was taken
 );
 
 -- A block at the dump, in address order within its segment
@@ -138,10 +138,10 @@ CREATE TABLE block (
   device INTEGER, -- CUDA ordinal
   address UBIGINT, -- first byte
   size_bytes BIGINT, -- actual size
-  requested_bytes BIGINT, -- what was asked for; NULL unless the block is active
+  requested_bytes BIGINT NULL, -- what was asked for; NULL unless the block is active
   state block_state, -- in use, waiting for its free, or free
-  stack_id INTEGER, -- where it was allocated
-  left_over_bytes BIGINT -- requested size that a free block still carries of an earlier user, for exports
+  stack_id INTEGER NULL, -- where it was allocated
+  left_over_bytes BIGINT NULL -- requested size that a free block still carries of an earlier user, for exports
 );
 
 -- An entry of host_traces (torch 2.14, record_pinned_host_memory=True): pinned memory of the host, one trace for the process
@@ -149,11 +149,11 @@ CREATE TABLE host_event (
   snapshot_id INTEGER, -- the snapshot
   seq INTEGER, -- index in the trace
   action trace_action, -- what happened
-  addr UBIGINT, -- address of the block
+  addr UBIGINT NULL, -- address of the block
   size_bytes BIGINT, -- size of the block: the request rounded up, to a power of two below pinned_max_round_threshold_mb
-  time_us BIGINT, -- µs since 1970
-  pool INTEGER, -- memory pool, a snapshot_pool
-  stack_id INTEGER -- where it was called
+  time_us BIGINT NULL, -- µs since 1970
+  pool INTEGER NULL, -- memory pool, a snapshot_pool
+  stack_id INTEGER NULL -- where it was called
 );
 
 -- An element of host_segments: a block of pinned host memory at the dump, which is never split
@@ -164,16 +164,16 @@ CREATE TABLE host_segment (
   total_bytes BIGINT, -- its size, rounded up
   allocated_bytes BIGINT, -- in use by the program
   active_bytes BIGINT, -- these, and what waits for a copy that the program has finished with
-  pool INTEGER, -- memory pool, a snapshot_pool
-  stack_id INTEGER -- where it was allocated
+  pool INTEGER NULL, -- memory pool, a snapshot_pool
+  stack_id INTEGER NULL -- where it was allocated
 );
 
 -- A change of one category in a memory timeline of torch.profiler
 CREATE TABLE profiler_memory (
   source_id INTEGER, -- its file
   ordinal INTEGER, -- event of a raw timeline; point in time of a timeline that has sums, with several rows each
-  time_ns BIGINT, -- ns since 1970; NULL: it existed before the profiler started
-  action profiler_action, -- what happened; NULL: the file has sums, and each row is the difference to the point before
+  time_ns BIGINT NULL, -- ns since 1970; NULL: it existed before the profiler started
+  action profiler_action NULL, -- what happened; NULL: the file has sums, and each row is the difference to the point before
   delta_bytes BIGINT, -- change of the category
   category profiler_category -- what the memory is for
 );

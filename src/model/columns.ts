@@ -22,38 +22,15 @@ export interface ColumnSpec {
   /** The labels of an ENUM column; the byte is the index. */
   readonly values?: readonly string[];
   /** The values are local ids of this dictionary of the file and become ids of the store on the way. */
-  readonly refersTo?: 'stack' | 'text' | 'pool';
+  readonly refersTo?: 'stack' | 'text';
 }
+
+export { ENUMS, LAYOUTS } from '../../queries/layouts.gen.js';
 
 export interface TableLayout {
   readonly table: string;
   readonly columns: readonly ColumnSpec[];
 }
-
-/** Columns of a layout, one for each name. */
-const ofKind = (kind: ColumnKind, refersTo?: ColumnSpec['refersTo']) => {
-  const reference = refersTo === undefined ? {} : { refersTo };
-  return (...names: readonly string[]): readonly ColumnSpec[] => names.map((name) => ({ name, kind, ...reference }));
-};
-export const i32 = ofKind('i32');
-export const i64 = ofKind('i64');
-export const u64 = ofKind('u64');
-export const f64 = ofKind('f64');
-export const u8 = ofKind('u8');
-export const text = ofKind('i32', 'text');
-export const stack = ofKind('i32', 'stack');
-export const pool = ofKind('i32', 'pool');
-export const enumeration = (name: string, values: readonly string[]): readonly ColumnSpec[] => [
-  { name, kind: 'u8', values },
-];
-/** The same columns, which may hold the sentinel of their kind. */
-export const maybe = (...columns: readonly (readonly ColumnSpec[])[]): readonly ColumnSpec[] =>
-  columns.flat().map((column) => ({ ...column, nullable: true }));
-
-export const layout = (table: string, ...columns: readonly (readonly ColumnSpec[])[]): TableLayout => ({
-  table,
-  columns: columns.flat(),
-});
 
 export const NULL_I32 = -1;
 export const NULL_U8 = 255;

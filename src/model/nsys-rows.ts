@@ -5,185 +5,39 @@
  * User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of schemas 3.0 to 3.25, which agree.
  * What the columns of tables are, and the tables that they are from: `queries/schema/nsys.sql`.
  */
-import { enumeration, i32, i64, layout, maybe, type TableLayout, u64 } from './columns.js';
+import { ENUMS, LAYOUTS, type TableLayout } from './columns.js';
 
 /** `memKind`, ENUM_CUDA_MEM_KIND, in the order of its numbers. */
-export const MEMORY_KINDS = [
-  'pageable',
-  'pinned',
-  'device',
-  'array',
-  'managed',
-  'device_static',
-  'managed_static',
-  'unknown',
-] as const;
+export const MEMORY_KINDS = ENUMS.nsys_memory_kind;
 export type MemoryKind = (typeof MEMORY_KINDS)[number];
 
 /** `memoryOperationType`, ENUM_CUDA_DEV_MEM_EVENT_OPER. */
-export const MEMORY_OPERATIONS = ['allocation', 'deallocation', 'other'] as const;
+export const MEMORY_OPERATIONS = ENUMS.nsys_memory_operation;
 /** `operationType` of a memory pool, ENUM_CUDA_MEMPOOL_OPER. */
-export const POOL_OPERATIONS = ['invalid', 'created', 'destroyed', 'trimmed', 'other'] as const;
+export const POOL_OPERATIONS = ENUMS.nsys_pool_operation;
 /** `poolType`, ENUM_CUDA_MEMPOOL_TYPE. */
-export const POOL_TYPES = ['invalid', 'local', 'imported', 'other'] as const;
+export const POOL_TYPES = ENUMS.nsys_pool_type;
 /** `copyKind`, ENUM_CUDA_MEMCPY_OPER, in the order of its numbers. */
-export const COPY_KINDS = [
-  'unknown',
-  'host_to_device',
-  'device_to_host',
-  'host_to_array',
-  'array_to_host',
-  'array_to_array',
-  'array_to_device',
-  'device_to_array',
-  'device_to_device',
-  'host_to_host',
-  'peer_to_peer',
-  'managed_host_to_device',
-  'managed_device_to_host',
-  'managed_device_to_device',
-  'other',
-] as const;
-export const COPY_OPERATIONS = ['memcpy', 'memset'] as const;
+export const COPY_KINDS = ENUMS.nsys_copy_kind;
+export const COPY_OPERATIONS = ENUMS.nsys_copy_operation;
 /** `eventType` of NVTX_EVENTS that matter here; the numbers are those of ENUM_NSYS_EVENT_TYPE. */
-export const NVTX_TYPES = [
-  'category',
-  'mark',
-  'push_pop',
-  'start_end',
-  'thread_name',
-  'domain',
-  'domain_end',
-  'other',
-] as const;
+export const NVTX_TYPES = ENUMS.nsys_nvtx_type;
 export type NvtxType = (typeof NVTX_TYPES)[number];
 /** Libraries whose calls nsys traces as ranges of their own. */
-export const TRACED_LIBRARIES = [
-  'cublas',
-  'cudnn',
-  'cusolver',
-  'cusparse',
-  'cufft',
-  'mpi',
-  'nvshmem',
-  'ucx',
-  'openacc',
-  'other',
-] as const;
+export const TRACED_LIBRARIES = ENUMS.nsys_traced_library;
 export type TracedLibrary = (typeof TRACED_LIBRARIES)[number];
 
-const ON_DEVICE = maybe(i32('pid', 'device', 'context', 'stream'), i64('correlation'));
-
-export const NSYS_MEMORY_LAYOUT = layout(
-  'nsys_memory',
-  i32('source_id', 'seq'),
-  i64('start_ns'),
-  ON_DEVICE,
-  enumeration('operation', MEMORY_OPERATIONS),
-  enumeration('kind', MEMORY_KINDS),
-  maybe(u64('address')),
-  i64('bytes'),
-  maybe(u64('pc'), i64('name_id'), u64('pool_address'), i64('pool_bytes', 'pool_used_bytes')),
-);
-
-export const NSYS_POOL_LAYOUT = layout(
-  'nsys_pool',
-  i32('source_id', 'seq'),
-  i64('start_ns'),
-  maybe(i32('pid', 'device'), i64('correlation')),
-  enumeration('operation', POOL_OPERATIONS),
-  enumeration('pool_type', POOL_TYPES),
-  maybe(u64('address'), i64('threshold_bytes', 'pool_bytes', 'pool_used_bytes')),
-);
-
-export const NSYS_API_LAYOUT = layout(
-  'nsys_api',
-  i32('source_id'),
-  i64('start_ns', 'end_ns'),
-  maybe(i32('pid', 'tid'), i64('correlation')),
-  i64('name_id'),
-  maybe(i32('return_value', 'event_class'), i64('callchain')),
-);
-
-export const NSYS_KERNEL_LAYOUT = layout(
-  'nsys_kernel',
-  i32('source_id'),
-  i64('start_ns', 'end_ns'),
-  ON_DEVICE,
-  i64('name_id'),
-  maybe(i64('demangled_id')),
-  i64('blocks', 'threads'),
-  maybe(i32('registers'), i64('local_memory_bytes', 'graph_node')),
-);
-
-export const NSYS_COPY_LAYOUT = layout(
-  'nsys_copy',
-  i32('source_id'),
-  i64('start_ns', 'end_ns'),
-  ON_DEVICE,
-  enumeration('operation', COPY_OPERATIONS),
-  maybe(enumeration('copy_kind', COPY_KINDS)),
-  i64('bytes'),
-  maybe(
-    enumeration('source_kind', MEMORY_KINDS),
-    enumeration('target_kind', MEMORY_KINDS),
-    i32('source_device', 'target_device', 'migration_cause'),
-    i64('graph_node'),
-  ),
-);
-
-export const NSYS_SYNC_LAYOUT = layout(
-  'nsys_sync',
-  i32('source_id'),
-  i64('start_ns', 'end_ns'),
-  ON_DEVICE,
-  maybe(i32('sync_type')),
-);
-
-export const NSYS_GRAPH_LAYOUT = layout(
-  'nsys_graph',
-  i32('source_id'),
-  i64('start_ns', 'end_ns'),
-  ON_DEVICE,
-  maybe(i64('graph', 'graph_exec')),
-);
-
-export const NSYS_NVTX_LAYOUT = layout(
-  'nsys_nvtx',
-  i32('source_id', 'seq'),
-  i64('start_ns'),
-  maybe(i64('end_ns')),
-  enumeration('type', NVTX_TYPES),
-  maybe(i32('pid', 'tid', 'end_tid'), i64('domain', 'range_id'), i32('category'), i64('text_id')),
-);
-
-export const NSYS_LIBRARY_LAYOUT = layout(
-  'nsys_library',
-  i32('source_id'),
-  i64('start_ns', 'end_ns'),
-  enumeration('library', TRACED_LIBRARIES),
-  maybe(i32('pid', 'tid'), i64('name_id')),
-);
-
-export const NSYS_FRAME_LAYOUT = layout(
-  'nsys_frame',
-  i32('source_id'),
-  i64('callchain'),
-  i32('depth'),
-  maybe(i64('symbol_id', 'module_id')),
-);
-
 export const NSYS_LAYOUTS = {
-  memory: NSYS_MEMORY_LAYOUT,
-  pool: NSYS_POOL_LAYOUT,
-  api: NSYS_API_LAYOUT,
-  kernel: NSYS_KERNEL_LAYOUT,
-  copy: NSYS_COPY_LAYOUT,
-  sync: NSYS_SYNC_LAYOUT,
-  graph: NSYS_GRAPH_LAYOUT,
-  nvtx: NSYS_NVTX_LAYOUT,
-  library: NSYS_LIBRARY_LAYOUT,
-  frame: NSYS_FRAME_LAYOUT,
+  memory: LAYOUTS.nsys_memory,
+  pool: LAYOUTS.nsys_pool,
+  api: LAYOUTS.nsys_api,
+  kernel: LAYOUTS.nsys_kernel,
+  copy: LAYOUTS.nsys_copy,
+  sync: LAYOUTS.nsys_sync,
+  graph: LAYOUTS.nsys_graph,
+  nvtx: LAYOUTS.nsys_nvtx,
+  library: LAYOUTS.nsys_library,
+  frame: LAYOUTS.nsys_frame,
 } as const satisfies Record<string, TableLayout>;
 export type NsysKind = keyof typeof NSYS_LAYOUTS;
 

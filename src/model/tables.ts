@@ -1,143 +1,18 @@
 /**
- * Layouts of the columnar tables and the row shapes of the small ones, as parsers emit them. The ids of the store
- * (`snapshot_id`, `source_id`) are added by ingest. What the columns are is in `queries/schema/`; an appender refuses a
- * layout that is not that of its table.
+ * Row shapes of the small tables, as parsers emit them; the layouts of the columnar ones are made of `queries/schema/`.
+ * The ids of the store (`snapshot_id`, `source_id`) are added by ingest.
  */
 
-import { enumeration, f64, i32, i64, layout, maybe, pool, stack, text, u8, u64 } from './columns.js';
+import { ENUMS, type TableLayout } from './columns.js';
 import type { LogPlace } from './log-rows.js';
-import {
-  BLOCK_STATES,
-  type IncidentKind,
-  PROFILER_ACTIONS,
-  PROFILER_CATEGORIES,
-  SEGMENT_TYPES,
-  TRACE_ACTIONS,
-} from './vocabulary.js';
+import type { IncidentKind } from './vocabulary.js';
 
-export const EVENT_LAYOUT = layout(
-  'event',
-  i32('snapshot_id', 'device', 'seq'),
-  enumeration('action', TRACE_ACTIONS),
-  maybe(u64('addr')),
-  i64('size_bytes'),
-  maybe(i64('stream', 'time_us'), pool('pool'), stack('stack_id'), text('compile_context_id', 'user_metadata_id')),
-);
+export const ANNOTATION_STAGES = ENUMS.annotation_stage;
 
-export const SEGMENT_LAYOUT = layout(
-  'segment',
-  i32('snapshot_id', 'segment', 'device'),
-  u64('address'),
-  i64('total_bytes'),
-  maybe(i64('allocated_header_bytes', 'active_header_bytes', 'requested_header_bytes', 'stream')),
-  enumeration('segment_type', SEGMENT_TYPES),
-  maybe(pool('pool'), u8('is_expandable'), stack('stack_id')),
-);
-
-export const BLOCK_LAYOUT = layout(
-  'block',
-  i32('snapshot_id', 'segment', 'device'),
-  u64('address'),
-  i64('size_bytes'),
-  maybe(i64('requested_bytes')),
-  enumeration('state', BLOCK_STATES),
-  maybe(stack('stack_id')),
-  maybe(i64('left_over_bytes')),
-);
-
-export const HOST_EVENT_LAYOUT = layout(
-  'host_event',
-  i32('snapshot_id', 'seq'),
-  enumeration('action', TRACE_ACTIONS),
-  maybe(u64('addr')),
-  i64('size_bytes'),
-  maybe(i64('time_us'), pool('pool'), stack('stack_id')),
-);
-
-export const HOST_SEGMENT_LAYOUT = layout(
-  'host_segment',
-  i32('snapshot_id', 'segment'),
-  u64('address'),
-  i64('total_bytes', 'allocated_bytes', 'active_bytes'),
-  maybe(pool('pool'), stack('stack_id')),
-);
-
-export const ANNOTATION_STAGES = ['START', 'END', 'other'] as const;
-
-export const ANNOTATION_LAYOUT = layout(
-  'annotation',
-  i32('snapshot_id', 'ordinal'),
-  enumeration('stage', ANNOTATION_STAGES),
-  text('name_id'),
-  maybe(i32('device'), i64('time_us')),
-);
-
-export const STACK_FRAME_LAYOUT = layout('stack_frame', i32('stack_id', 'pos', 'frame_id'));
-
-const LOG_PLACE = [i32('source_id', 'attempt', 'line'), i64('byte_offset'), maybe(i32('rank'))].flat();
-
-/** One row per printed training iteration; see `IterationFinding`. */
-export const LOG_ITERATION_LAYOUT = layout(
-  'log_iteration',
-  LOG_PLACE,
-  text('format_id'),
-  maybe(i64('time_us')),
-  i64('iteration'),
-  maybe(
-    i64('target_iterations'),
-    f64('step_ms'),
-    i64('consumed_samples', 'global_batch_size'),
-    f64('tflops_per_gpu', 'learning_rate', 'loss', 'loss_scale', 'grad_norm'),
-    i64('skipped_iterations', 'nan_iterations'),
-  ),
-);
-
-/** One row per figure of a memory line; see `MemoryFinding`. */
-export const LOG_MEMORY_LAYOUT = layout(
-  'log_memory',
-  LOG_PLACE,
-  maybe(i32('device'), text('host_id')),
-  text('format_id'),
-  maybe(i64('time_us', 'iteration'), text('moment_id')),
-  text('metric_id'),
-  maybe(i64('bytes')),
-  f64('value'),
-  text('unit_id'),
-  f64('precision_bytes'),
-);
-
-/** One row per sample of a gauge; see `GaugeFinding`. `device` is the driver's index on the node. */
-export const LOG_GAUGE_LAYOUT = layout(
-  'log_gauge',
-  LOG_PLACE,
-  maybe(i32('device'), text('host_id')),
-  text('format_id'),
-  maybe(i64('time_us'), text('gpu_id'), i64('pid'), text('process_id')),
-  text('metric_id'),
-  i64('bytes'),
-  f64('value'),
-  text('unit_id'),
-  f64('precision_bytes'),
-);
-
-/** One row per other figure or word; see `ValueFinding`. */
-export const LOG_FIGURE_LAYOUT = layout(
-  'log_figure',
-  LOG_PLACE,
-  maybe(i32('device'), text('host_id')),
-  text('format_id'),
-  maybe(i64('time_us', 'iteration')),
-  text('name_id'),
-  maybe(f64('value'), text('unit_id', 'text_id')),
-);
-
-export const PROFILER_MEMORY_LAYOUT = layout(
-  'profiler_memory',
-  i32('source_id', 'ordinal'),
-  maybe(i64('time_ns'), enumeration('action', PROFILER_ACTIONS)),
-  i64('delta_bytes'),
-  enumeration('category', PROFILER_CATEGORIES),
-);
+export const STACK_FRAME_LAYOUT: TableLayout = {
+  table: 'stack_frame',
+  columns: ['stack_id', 'pos', 'frame_id'].map((name) => ({ name, kind: 'i32' })),
+};
 
 /** Rows per batch handed to ingest: a multiple of DuckDB's 2048-row vectors; larger batches were not faster. */
 export const BATCH_ROWS = 65_536;

@@ -1,4 +1,5 @@
 /** The closed lists of words. Everything that names a cause, a component or an action takes it from here. */
+import { ENUMS } from './columns.js';
 
 /** Why a run failed. `not_oom` and `undecided` are causes too. */
 export const CAUSES = [
@@ -162,28 +163,13 @@ export const STACKING_ORDER: readonly Component[] = [
  * Actions of a trace entry, in the order of their codes in the `event` table. `other` is an action unknown to this
  * version; its text is kept in `event_extra`. Upstream: torch `c10/cuda/CUDACachingAllocator.h`, `TraceEntry::Action`.
  */
-export const TRACE_ACTIONS = [
-  'alloc',
-  'free_requested',
-  'free_completed',
-  'segment_alloc',
-  'segment_free',
-  'segment_map',
-  'segment_unmap',
-  'snapshot',
-  'oom',
-  'user_defined',
-  'annotate',
-  'workspace_snapshot',
-  'empty_cache',
-  'other',
-] as const;
+export const TRACE_ACTIONS = ENUMS.trace_action;
 export type TraceAction = (typeof TRACE_ACTIONS)[number];
 
 /**
  * Block states, in the order of their codes. `active_awaiting_free` of torch's own doc string is read as the second.
  */
-export const BLOCK_STATES = ['active_allocated', 'active_pending_free', 'inactive'] as const;
+export const BLOCK_STATES = ENUMS.block_state;
 export type BlockState = (typeof BLOCK_STATES)[number];
 
 /**
@@ -194,7 +180,7 @@ export const DUMP_TRIGGERS = ['oom', 'failure', 'periodic', 'manual'] as const;
 export type DumpTrigger = (typeof DUMP_TRIGGERS)[number];
 
 /** The pool of a segment; `unknown` where the file lacks it. */
-export const SEGMENT_TYPES = ['small', 'large', 'unknown'] as const;
+export const SEGMENT_TYPES = ENUMS.segment_type;
 
 /** What became of one file. */
 export const SOURCE_STATUSES = ['ingested', 'unchanged', 'failed', 'skipped'] as const;
@@ -205,23 +191,14 @@ export type SourceStatus = (typeof SOURCE_STATUSES)[number];
  * an allocation that no profiled tensor is behind. Upstream: torch `profiler/_memory_profiler.py`,
  * `_CATEGORY_TO_INDEX`.
  */
-export const PROFILER_CATEGORIES = [
-  'parameter',
-  'optimizer_state',
-  'input',
-  'temporary',
-  'activation',
-  'gradient',
-  'autograd_detail',
-  'unknown',
-] as const;
+export const PROFILER_CATEGORIES = ENUMS.profiler_category;
 export type ProfilerCategory = (typeof PROFILER_CATEGORIES)[number];
 
 /**
  * What happened to a tensor, in the order of the numbers in those timelines, which count from 1. Upstream:
  * `_ACTION_TO_INDEX`.
  */
-export const PROFILER_ACTIONS = ['preexisting', 'create', 'increment_version', 'destroy'] as const;
+export const PROFILER_ACTIONS = ENUMS.profiler_action;
 
 /** Input formats this version knows; the ids of the parsers, and of what is recognised but not read. */
 export const FORMATS = [

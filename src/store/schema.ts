@@ -6,7 +6,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { packageRoot, SCHEMA_FOLDER } from './load-queries.js';
-import type { QueryFile } from './query-file.js';
 import { readStoredTables, type StoredTables } from './stored-tables.js';
 
 /**
@@ -59,17 +58,28 @@ function schemaSql(): string {
   return files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
 }
 
-/** The tables with what a row and a column of each is, in the order of their files. */
-export function schemaTables(): (Pick<QueryFile, 'name' | 'title'> & Pick<QueryFile, 'columns'>)[] {
+/** The ENUM types and their labels. */
+export const schemaEnums = (): (readonly [name: string, values: readonly string[]])[] =>
+  [...schemaSql().matchAll(/^CREATE TYPE (\w+) AS ENUM \(([^)]*)\);/gm)].map(([, name, values]) => [
+    name!,
+    [...values!.matchAll(/'(\w+)'/g)].map(([, value]) => value!),
+  ]);
+
+/**
+ * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
+ * NULL in a table that has no constraints.
+ */
+export function schemaTables() {
   return [...schemaSql().matchAll(/^-- (.*)\nCREATE TABLE (\w+) \(\n([\s\S]*?)\n\);/gm)].map(
     ([, title, name, columns]) => ({
       name: name!,
       title: title!,
-      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL)?,? -- (.*)$/gm)].map(
-        ([, column, type, isKnown, text]) => ({
+      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL| NULL)?,? -- (.*)$/gm)].map(
+        ([, column, type, constraint, text]) => ({
           name: column!,
           type: type!,
-          nullable: isKnown === undefined,
+          nullable: constraint !== ' NOT NULL',
+          isNull: constraint === ' NULL',
           text: text!,
         }),
       ),

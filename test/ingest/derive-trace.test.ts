@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DeviceTrace, TraceDerivation } from '../../src/ingest/derive/derive-trace.js';
-import { ColumnBatch, NULL_HIGH, putI64 } from '../../src/model/columns.js';
-import { EVENT_LAYOUT } from '../../src/model/tables.js';
+import { ColumnBatch, LAYOUTS, NULL_HIGH, putI64 } from '../../src/model/columns.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
 import { SEED } from '../support/level.js';
 
@@ -17,7 +16,7 @@ interface Event {
 /** Feeds the events in batches of `batchRows`, one device after another. */
 function derive(devices: readonly (readonly Event[])[], batchRows: number): TraceDerivation {
   const of = new TraceDerivation();
-  const batch = new ColumnBatch(EVENT_LAYOUT, batchRows);
+  const batch = new ColumnBatch(LAYOUTS.event, batchRows);
   const flush = (): void => {
     of.add(batch);
     batch.rows = 0;

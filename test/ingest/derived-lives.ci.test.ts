@@ -10,13 +10,8 @@ import { deriveOoms } from '../../src/ingest/derive/derive-ooms.js';
 import { historyRow } from '../../src/ingest/derive/history-rows.js';
 import { type DeviceLives, deriveLives } from '../../src/ingest/derive/trace-lives.js';
 import { TraceSpool } from '../../src/ingest/derive/trace-spool.js';
-import type { ColumnBatch, TableLayout } from '../../src/model/columns.js';
-import {
-  BLOCK_LIFE_LAYOUT,
-  BUCKET_LAYOUT,
-  SEGMENT_LIFE_LAYOUT,
-  STACK_ORIGINS,
-} from '../../src/model/derived-tables.js';
+import { type ColumnBatch, LAYOUTS, type TableLayout } from '../../src/model/columns.js';
+import { STACK_ORIGINS } from '../../src/model/derived-tables.js';
 import { poolNumbers } from '../../src/model/pool-numbers.js';
 import type { MempoolId } from '../../src/model/pool-words.js';
 import { SEGMENT_TYPES, TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
@@ -120,9 +115,9 @@ async function derive(sample: Sample): Promise<{ readonly snapshotId: number; re
           beganEmpty: false,
         },
         {
-          blockLives: await putInto(BLOCK_LIFE_LAYOUT),
-          segmentLives: await putInto(SEGMENT_LIFE_LAYOUT),
-          buckets: await putInto(BUCKET_LAYOUT),
+          blockLives: await putInto(LAYOUTS.block_life),
+          segmentLives: await putInto(LAYOUTS.segment_life),
+          buckets: await putInto(LAYOUTS.derived_bucket),
         },
       );
       await store.insertRows('derived_history', [historyRow(snapshotId, lives)]);

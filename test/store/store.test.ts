@@ -2,8 +2,15 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createRandom } from '../../samples/generate/simulate/random.js';
-import { ColumnBatch, NULL_I32, NULL_U8, putI64, putNullI64, type TableLayout } from '../../src/model/columns.js';
-import { BLOCK_LAYOUT, EVENT_LAYOUT, SEGMENT_LAYOUT } from '../../src/model/tables.js';
+import {
+  ColumnBatch,
+  LAYOUTS,
+  NULL_I32,
+  NULL_U8,
+  putI64,
+  putNullI64,
+  type TableLayout,
+} from '../../src/model/columns.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
 import { SEED } from '../support/level.js';
@@ -151,7 +158,7 @@ describe('the appender', () => {
 
   it('takes the layouts of the schema', async () => {
     const store = await freshStore();
-    const layouts = [EVENT_LAYOUT, SEGMENT_LAYOUT, BLOCK_LAYOUT];
+    const layouts = [LAYOUTS.event, LAYOUTS.segment, LAYOUTS.block];
     await store.transaction(async () => {
       for (const layout of layouts) {
         const appender = await store.appender(layout);

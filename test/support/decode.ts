@@ -177,7 +177,7 @@ function collect(into: Cell[][], batch: ColumnBatch, dictionary: Dictionary, col
         const value = array[row]!;
         if (value === NULL_I32 && spec.nullable === true) return null;
         if (spec.refersTo === 'text') return dictionary.text(value);
-        if (spec.refersTo === 'pool') return [...dictionary.pool(value)];
+        if (spec.name === 'pool') return [...dictionary.pool(value)];
         return value;
       };
     }

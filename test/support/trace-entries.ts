@@ -1,6 +1,5 @@
 /** Trace entries as the batches that parsers hand on. */
-import { ColumnBatch, putI64, putNullI64 } from '../../src/model/columns.js';
-import { EVENT_LAYOUT } from '../../src/model/tables.js';
+import { ColumnBatch, LAYOUTS, putI64, putNullI64 } from '../../src/model/columns.js';
 
 export interface TraceEntry {
   readonly action: number;
@@ -14,7 +13,7 @@ export interface TraceEntry {
 }
 
 export function batchOf(entries: readonly TraceEntry[]): ColumnBatch {
-  const batch = new ColumnBatch(EVENT_LAYOUT, Math.max(1, entries.length));
+  const batch = new ColumnBatch(LAYOUTS.event, Math.max(1, entries.length));
   batch.rows = entries.length;
   const put = (name: string, row: number, value: number | null): void => {
     if (value === null) putNullI64(batch.i64(name), row);

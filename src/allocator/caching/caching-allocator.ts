@@ -26,7 +26,7 @@ import { garbageOf, oversizeVictims, wholeSegments } from './victims.js';
 
 export type { SegmentSnapshot } from './allocator-snapshot.js';
 
-/** One entry of `device_traces`, with the meanings of a snapshot: see `EVENT_LAYOUT` for `sizeBytes`. */
+/** One entry of `device_traces`, with the meanings of a snapshot: see the table `event` for `sizeBytes`. */
 export interface TraceEntry<S> {
   readonly action: TraceAction;
   /** Null on `oom`. */

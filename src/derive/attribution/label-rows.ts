@@ -1,6 +1,5 @@
 /** The labels of a device as rows of `label` and `block_label_staging`. */
-import { ColumnBatch } from '../../model/columns.js';
-import { BLOCK_LABEL_LAYOUT } from '../../model/derived-tables.js';
+import { ColumnBatch, LAYOUTS } from '../../model/columns.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import type { Store } from '../../store/store.js';
 import type { DeviceAttribution } from './attribute-device.js';
@@ -26,8 +25,8 @@ export async function appendBlockLabels(
   { label }: Pick<DeviceAttribution, 'label'>,
   id: DeviceKey,
 ): Promise<void> {
-  const appender = await store.appender(BLOCK_LABEL_LAYOUT);
-  const batch = new ColumnBatch(BLOCK_LABEL_LAYOUT, Math.max(1, Math.min(label.length, BATCH_ROWS)));
+  const appender = await store.appender(LAYOUTS.block_label_staging);
+  const batch = new ColumnBatch(LAYOUTS.block_label_staging, Math.max(1, Math.min(label.length, BATCH_ROWS)));
   batch.i32('snapshot_id').fill(id.snapshot_id);
   batch.i32('device').fill(id.device);
   for (let from = 0; from < label.length; from += batch.capacity) {

@@ -3,7 +3,7 @@
  * columns, and a thread sends buffers instead of objects.
  */
 import { hideSecrets } from '../../knowledge/secrets.js';
-import { ColumnBatch, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
+import { ColumnBatch, LAYOUTS, NULL_F64, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
 import type {
   ConfigFinding,
   EnvFinding,
@@ -15,24 +15,17 @@ import type {
   PhaseFinding,
   ValueFinding,
 } from '../../model/log-rows.js';
-import {
-  LOG_FIGURE_LAYOUT,
-  LOG_GAUGE_LAYOUT,
-  LOG_ITERATION_LAYOUT,
-  LOG_MEMORY_LAYOUT,
-  PROFILER_MEMORY_LAYOUT,
-} from '../../model/tables.js';
 
 /** Rows of one batch: a log of one run seldom fills it. */
 export const TEXT_BATCH_ROWS = 16_384;
 
 /** The layouts that travel. */
 export const TEXT_LAYOUTS = {
-  iterations: LOG_ITERATION_LAYOUT,
-  memory: LOG_MEMORY_LAYOUT,
-  gauges: LOG_GAUGE_LAYOUT,
-  figures: LOG_FIGURE_LAYOUT,
-  profiler: PROFILER_MEMORY_LAYOUT,
+  iterations: LAYOUTS.log_iteration,
+  memory: LAYOUTS.log_memory,
+  gauges: LAYOUTS.log_gauge,
+  figures: LAYOUTS.log_figure,
+  profiler: LAYOUTS.profiler_memory,
 } as const satisfies Record<string, TableLayout>;
 export type TextKind = keyof typeof TEXT_LAYOUTS;
 

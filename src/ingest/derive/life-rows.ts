@@ -3,8 +3,8 @@ import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { ForwardWalk, LifeObserver } from '../../allocator/walk/forward-walk.js';
 import { growColumn } from '../../allocator/walk/grow-column.js';
 import type { SegmentMap } from '../../allocator/walk/segment-map.js';
-import { ColumnBatch, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
-import { BEFORE_TRACE, BLOCK_LIFE_LAYOUT, NEVER, SEGMENT_LIFE_LAYOUT } from '../../model/derived-tables.js';
+import { ColumnBatch, LAYOUTS, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
+import { BEFORE_TRACE, NEVER } from '../../model/derived-tables.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import { FREE_COMPLETED } from '../../model/trace-action-codes.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
@@ -131,8 +131,8 @@ export class LifeRows implements LifeObserver {
   private segments: SegmentMap | undefined;
 
   constructor(device: number, sinks: LifeSinks, poolNumber: (pool: number) => number) {
-    this.blockRows = new RowBuffer(BLOCK_LIFE_LAYOUT, device, blockColumns, sinks.blockLives);
-    this.segmentRows = new RowBuffer(SEGMENT_LIFE_LAYOUT, device, segmentColumns, sinks.segmentLives);
+    this.blockRows = new RowBuffer(LAYOUTS.block_life, device, blockColumns, sinks.blockLives);
+    this.segmentRows = new RowBuffer(LAYOUTS.segment_life, device, segmentColumns, sinks.segmentLives);
     this.poolNumber = poolNumber;
   }
 

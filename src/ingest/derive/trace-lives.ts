@@ -8,8 +8,7 @@ import { AddressTable } from '../../allocator/walk/address-table.js';
 import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { BackwardWalk, type FinalState, type WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { ForwardWalk } from '../../allocator/walk/forward-walk.js';
-import { ColumnBatch, putI64, putNullI64 } from '../../model/columns.js';
-import { BUCKET_LAYOUT } from '../../model/derived-tables.js';
+import { ColumnBatch, LAYOUTS, putI64, putNullI64 } from '../../model/columns.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 import { stepCuts } from '../../model/step-cuts.js';
 import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
@@ -248,7 +247,7 @@ function enlarged(column: Float64Array, least: number): Float64Array<ArrayBuffer
 }
 
 function bucketBatch(device: number, columns: BucketColumns, times: BucketTimes): ColumnBatch {
-  const batch = new ColumnBatch(BUCKET_LAYOUT, Math.max(1, columns.count));
+  const batch = new ColumnBatch(LAYOUTS.derived_bucket, Math.max(1, columns.count));
   batch.rows = columns.count;
   batch.i32('device').fill(device);
   batch.i32('first_seq').set(columns.firstSeq.subarray(0, columns.count));

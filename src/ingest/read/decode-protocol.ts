@@ -1,36 +1,27 @@
 /** Messages from a decoding thread to the writing thread, in order, and the limit of running ahead. */
 
 import type { MessagePort } from 'node:worker_threads';
-import { batchBytes, type TableLayout } from '../../model/columns.js';
-import { BLOCK_LIFE_LAYOUT, BUCKET_LAYOUT, SEGMENT_LIFE_LAYOUT } from '../../model/derived-tables.js';
+import { batchBytes, LAYOUTS, type TableLayout } from '../../model/columns.js';
 import type { ErrorCode, ErrorPlace } from '../../model/errors.js';
 import { maxOf } from '../../model/lists.js';
 import { NSYS_LAYOUTS, type NsysKind } from '../../model/nsys-rows.js';
 import type { Dictionary, ParseSummary, SnapshotSummary } from '../../model/parser.js';
-import {
-  ANNOTATION_LAYOUT,
-  BATCH_ROWS,
-  BLOCK_LAYOUT,
-  EVENT_LAYOUT,
-  HOST_EVENT_LAYOUT,
-  HOST_SEGMENT_LAYOUT,
-  SEGMENT_LAYOUT,
-} from '../../model/tables.js';
+import { BATCH_ROWS } from '../../model/tables.js';
 import type { DerivedSink, DerivedSnapshotSink, SnapshotDerivation } from '../derive/derive-snapshot.js';
 import { TEXT_LAYOUTS, type TextKind } from '../derive/derive-text.js';
 import { KEY_CHARS, type StackKeys } from './content-keys.js';
 
 /** The layouts that travel, by the method of SnapshotSink that takes them. */
 export const TRAVELLING = {
-  events: EVENT_LAYOUT,
-  segments: SEGMENT_LAYOUT,
-  blocks: BLOCK_LAYOUT,
-  annotations: ANNOTATION_LAYOUT,
-  hostEvents: HOST_EVENT_LAYOUT,
-  hostSegments: HOST_SEGMENT_LAYOUT,
-  blockLives: BLOCK_LIFE_LAYOUT,
-  segmentLives: SEGMENT_LIFE_LAYOUT,
-  buckets: BUCKET_LAYOUT,
+  events: LAYOUTS.event,
+  segments: LAYOUTS.segment,
+  blocks: LAYOUTS.block,
+  annotations: LAYOUTS.annotation,
+  hostEvents: LAYOUTS.host_event,
+  hostSegments: LAYOUTS.host_segment,
+  blockLives: LAYOUTS.block_life,
+  segmentLives: LAYOUTS.segment_life,
+  buckets: LAYOUTS.derived_bucket,
 } as const satisfies Record<string, TableLayout>;
 export type RowKind = keyof typeof TRAVELLING;
 

@@ -1,17 +1,7 @@
 /** Writes one memory snapshot into the open transaction: translates ids, derives columns, sums up devices. */
-import type { ColumnBatch, TableLayout } from '../../model/columns.js';
+import { type ColumnBatch, LAYOUTS, type TableLayout } from '../../model/columns.js';
 import type { Dictionary, SnapshotSummary } from '../../model/parser.js';
-import {
-  ANNOTATION_LAYOUT,
-  BLOCK_LAYOUT,
-  EVENT_LAYOUT,
-  type EventExtraRow,
-  HOST_EVENT_LAYOUT,
-  HOST_SEGMENT_LAYOUT,
-  type Note,
-  SEGMENT_LAYOUT,
-  type TraceOomRow,
-} from '../../model/tables.js';
+import type { EventExtraRow, Note, TraceOomRow } from '../../model/tables.js';
 import type { ColumnAppender } from '../../store/column-appender.js';
 import type { Store } from '../../store/store.js';
 import { deriveOoms } from '../derive/derive-ooms.js';
@@ -29,14 +19,8 @@ import type { StoreDictionary, Translation } from './store-dictionary.js';
 const ROUND_RING = /^[1-9]\d?0{3,}$/;
 
 /** Tables that hold rows of the file itself. */
-const PARSED: readonly TableLayout[] = [
-  EVENT_LAYOUT,
-  SEGMENT_LAYOUT,
-  BLOCK_LAYOUT,
-  ANNOTATION_LAYOUT,
-  HOST_EVENT_LAYOUT,
-  HOST_SEGMENT_LAYOUT,
-];
+const { event, segment, block, annotation, host_event, host_segment } = LAYOUTS;
+const PARSED: readonly TableLayout[] = [event, segment, block, annotation, host_event, host_segment];
 
 export interface SnapshotIdentity {
   readonly snapshotId: number;
