@@ -141,7 +141,7 @@ export async function readJsonLines(source: ByteSource, sink: RowSink, context: 
   const rank = devicePids.size === 1 ? found : null;
   emitProcesses(nsys, pids, (pid) => processes.get(pid)?.name, [...devicePids], rank);
   for (const [name, rows] of [...counts].sort(([a], [b]) => (a < b ? -1 : 1)))
-    nsys.fact({ row: 'table', name, rows, isRead: read.has(name) });
+    nsys.fact({ row: 'table', name, rowCount: rows, isRead: read.has(name) });
   if (context.allTables === true) {
     const names = [...counts.keys()].filter((name) => !read.has(name)).sort();
     const left = names.length === 0 ? '' : `; records not kept: ${names.join(', ')}`;

@@ -143,7 +143,7 @@ class FactReader {
       seen.add(id);
       this.nsys.fact({
         row: 'gpu',
-        id,
+        gpu: id,
         name: word(row['name']),
         totalBytes: integer(row['totalMemory']),
         busLocation: word(row['busLocation']),
@@ -153,7 +153,7 @@ class FactReader {
     for (const row of await this.scans.small('TARGET_INFO_CUDA_DEVICE', ['gpuId', 'cudaId', 'pid'])) {
       const pid = small(row['pid']);
       const device = small(row['cudaId']);
-      if (pid !== null && device !== null) this.nsys.fact({ row: 'device', pid, device, gpuId: small(row['gpuId']) });
+      if (pid !== null && device !== null) this.nsys.fact({ row: 'device', pid, device, gpu: small(row['gpuId']) });
     }
   }
 
@@ -290,7 +290,7 @@ class FactReader {
   /** What there is in the export, whether it was read or not. */
   async tableRows(): Promise<void> {
     for await (const { name, rows } of this.scans.rows()) {
-      this.nsys.fact({ row: 'table', name, rows, isRead: this.read.has(name) });
+      this.nsys.fact({ row: 'table', name, rowCount: rows, isRead: this.read.has(name) });
     }
   }
 }

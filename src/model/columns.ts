@@ -25,7 +25,7 @@ export interface ColumnSpec {
   readonly refersTo?: 'stack' | 'text';
 }
 
-export { ENUMS, LAYOUTS } from '../../queries/layouts.gen.js';
+export { ENUMS, LAYOUTS, type TableRows } from '../../queries/layouts.gen.js';
 
 export interface TableLayout {
   readonly table: string;

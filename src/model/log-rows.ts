@@ -3,6 +3,7 @@
  * format that read them, with that producer's own meaning (Megatron-LM's `MB` is MiB, Megatron Bridge's `GB` is 10^9);
  * value, unit and precision as printed are stored with the bytes.
  */
+import type { TableRows } from './columns.js';
 import type { IncidentKind } from './vocabulary.js';
 
 /**
@@ -342,10 +343,4 @@ export function placedRow(finding: KeptFinding, place: LogPlace): LogRow {
 }
 
 /** A launch inside a file. */
-export interface AttemptRow {
-  readonly attempt: number;
-  readonly line: number;
-  /** Why it is taken for a new launch. */
-  readonly origin: string;
-  readonly timeUs: number | null;
-}
+export type AttemptRow = Omit<TableRows['source_attempt'], 'sourceId'>;

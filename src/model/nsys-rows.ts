@@ -5,7 +5,7 @@
  * User Guide, "SQLite Schema Reference"; enumerations as in the ENUM_* tables of schemas 3.0 to 3.25, which agree.
  * What the columns of tables are, and the tables that they are from: `queries/schema/nsys.sql`.
  */
-import { ENUMS, LAYOUTS, type TableLayout } from './columns.js';
+import { ENUMS, LAYOUTS, type TableLayout, type TableRows } from './columns.js';
 
 /** `memKind`, ENUM_CUDA_MEM_KIND, in the order of its numbers. */
 export const MEMORY_KINDS = ENUMS.nsys_memory_kind;
@@ -44,80 +44,8 @@ export type NsysKind = keyof typeof NSYS_LAYOUTS;
 /** Rows a batch: the widest of them fits the buffers in which batches travel between threads. */
 export const NSYS_BATCH_ROWS = 32_768;
 
-/** A report's metadata. Null: not in the report. */
-export interface NsysReportRow {
-  readonly row: 'report';
-  readonly form: NsysForm;
-  readonly productVersion: string | null;
-  readonly schemaVersion: string | null;
-  /** UTC of a time t of this report is t plus this, ns; null: not known. Beyond 2^53. */
-  readonly clockOffsetNs: bigint | null;
-  /** Where the clock comes from, in words. */
-  readonly clockOrigin: string | null;
-  readonly durationNs: bigint | null;
-  readonly host: string | null;
-  /** Whether `--cuda-memory-usage` was on. */
-  readonly memoryEventsCollected: boolean | null;
-  /** `Graph` or `Node`: whether a replayed CUDA graph is one row or its kernels. */
-  readonly graphTrace: string | null;
-  /** The export was limited to some tables or times: rows may refer to what is not there. */
-  readonly isPartial: boolean;
-  /** Every table was copied into the schema `nsys_raw`. */
-  readonly hasAllTables: boolean;
-}
-
 export const NSYS_FORMS = ['sqlite', 'parquetdir', 'jsonlines'] as const;
 export type NsysForm = (typeof NSYS_FORMS)[number];
-
-/** A table of the report and how many rows it has. `rows` null: not counted (damage before the first row). */
-export interface NsysTableRow {
-  readonly row: 'table';
-  readonly name: string;
-  readonly rows: number;
-  /** Whether its rows are in the store, under whatever name. */
-  readonly isRead: boolean;
-}
-
-export interface NsysGpuRow {
-  readonly row: 'gpu';
-  /** Number of the GPU in the report (`TARGET_INFO_GPU.id`), which is not the CUDA ordinal of any process. */
-  readonly id: number;
-  readonly name: string | null;
-  readonly totalBytes: number | null;
-  readonly busLocation: string | null;
-  readonly uuid: string | null;
-}
-
-/** CUDA ordinal of a process → GPU of the report; TARGET_INFO_CUDA_DEVICE. */
-export interface NsysDeviceRow {
-  readonly row: 'device';
-  readonly pid: number;
-  readonly device: number;
-  readonly gpuId: number | null;
-}
-
-export interface NsysProcessRow {
-  readonly row: 'process';
-  readonly pid: number;
-  readonly name: string | null;
-  readonly rank: number | null;
-  readonly rankOrigin: string | null;
-}
-
-export interface NsysThreadRow {
-  readonly row: 'thread';
-  readonly pid: number;
-  readonly tid: number;
-  readonly name: string;
-}
-
-export interface NsysDiagnosticRow {
-  readonly row: 'diagnostic';
-  readonly timeNs: bigint | null;
-  /** `info`, `warning`, `error`, or the number where this version does not know it. */
-  readonly severity: string;
-  readonly text: string;
-}
 
 /** The profiler's messages about missing events: every count is then a lower bound. */
 export const LOST_EVENTS =
@@ -143,21 +71,11 @@ export const PRIVATE_TABLES: ReadonlyMap<string, string> = new Map([
   ['ANALYSIS_FILE', 'files of the job'],
 ]);
 
-export interface NsysOptionRow {
-  readonly row: 'option';
-  readonly key: string;
-  readonly value: string;
-}
-
-export type NsysFact =
-  | NsysReportRow
-  | NsysTableRow
-  | NsysGpuRow
-  | NsysDeviceRow
-  | NsysProcessRow
-  | NsysThreadRow
-  | NsysDiagnosticRow
-  | NsysOptionRow;
+type FactKind = 'report' | 'table' | 'gpu' | 'device' | 'process' | 'thread' | 'diagnostic' | 'option';
+/** A row of the table `nsys_` and its kind. */
+export type NsysFact = {
+  [Kind in FactKind]: { readonly row: Kind } & Omit<TableRows[`nsys_${Kind}`], 'sourceId'>;
+}[FactKind];
 
 /** A text of the report and the number by which its rows name it. */
 export interface NsysText {

@@ -3,7 +3,7 @@
  * The ids of the store (`snapshot_id`, `source_id`) are added by ingest.
  */
 
-import { ENUMS, type TableLayout } from './columns.js';
+import { ENUMS, type TableLayout, type TableRows } from './columns.js';
 import type { LogPlace } from './log-rows.js';
 import type { IncidentKind } from './vocabulary.js';
 
@@ -33,22 +33,11 @@ export interface Note {
   readonly count?: number | undefined;
 }
 
-/** An `oom` entry of a trace. `requestedBytes` is the *rounded request*, smaller than what the OOM message prints. */
-export interface TraceOomRow {
-  readonly device: number;
-  readonly seq: number;
-  readonly requestedBytes: number;
-  /** cudaMemGetInfo's free bytes at that moment: the only driver number in a snapshot. */
-  readonly deviceFreeBytes: number | null;
-}
+/** An `oom` entry of a trace. */
+export type TraceOomRow = Omit<TableRows['trace_oom'], 'snapshotId'>;
 
 /** A key of a trace entry without a column, kept verbatim as JSON text. */
-export interface EventExtraRow {
-  readonly device: number;
-  readonly seq: number;
-  readonly key: string;
-  readonly valueJson: string;
-}
+export type EventExtraRow = Omit<TableRows['event_extra'], 'snapshotId'>;
 
 /** A byte figure of a message, with what was printed and how exactly it was printed (half of the last digit's unit). */
 export interface PrintedBytes {
@@ -74,7 +63,6 @@ export const INCIDENT_BYTE_FIELDS = [
 ] as const;
 export type IncidentByteField = (typeof INCIDENT_BYTE_FIELDS)[number];
 
-/** One failure, from one place of a text. Every figure is as printed; nothing is inferred here. */
 /** Of a traceback; `source`: its line of code, where that is printed. */
 export interface FailingFrame {
   readonly file: string;
@@ -83,28 +71,16 @@ export interface FailingFrame {
   readonly source?: string;
 }
 
-export interface IncidentRow extends Pick<LogPlace, 'rank' | 'host' | 'device' | 'attempt' | 'line' | 'timeUs'> {
+/** One failure, from one place of a text. Every figure is as printed; nothing is inferred here. */
+export interface IncidentRow
+  extends Pick<LogPlace, 'rank' | 'rankOrigin' | 'host' | 'device' | 'attempt' | 'line' | 'offset' | 'timeUs'>,
+    Pick<TableRows['incident'], 'localRank' | 'pid' | 'exitCode' | 'lastLine' | 'timeText' | 'exception'>,
+    Pick<TableRows['incident'], 'tracebackLine' | 'grammar' | 'text'> {
   readonly kind: IncidentKind;
-  /** How the rank is known: the rule's name, e.g. `prefix:[rankN]:`, `prefix:srun`, `file_name`. */
-  readonly rankOrigin: string | null;
-  /** Rank on its node, of torchrun; no global rank follows from it. */
-  readonly localRank: number | null;
-  readonly pid: number | null;
-  /** Of the process, where the message is a footer that contains it; negative for a signal. */
-  readonly exitCode: number | null;
-  readonly lastLine: number;
-  /** Byte offset of the first line in the (decompressed) file. */
-  readonly offset: number;
-  readonly timeText: string | null;
-  readonly exception: string | null;
-  /** Line of `Traceback (most recent call last)`, and the innermost frame outside libraries. */
-  readonly tracebackLine: number | null;
+  /** The innermost one of the traceback outside libraries. */
   readonly frame: FailingFrame | null;
   /** The last frames of the traceback, innermost first. */
   readonly frames?: readonly FailingFrame[];
-  /** Id of the grammar entry that matched, e.g. `torch.cuda_oom@2.1`. */
-  readonly grammar: string;
-  readonly text: string;
   readonly bytes: Readonly<Partial<Record<IncidentByteField, PrintedBytes>>>;
   /** Other processes named in the message: pid and bytes. */
   readonly processes: readonly { readonly pid: number; readonly printed: PrintedBytes }[];

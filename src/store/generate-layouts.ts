@@ -1,12 +1,18 @@
 /** Tables and ENUMs of `queries/schema/*.sql` → `queries/layouts.gen.ts`. `.ci/generate.mjs` writes the file. */
-import { schemaEnums, schemaTables } from './schema.js';
+import { camelCase, schemaEnums, schemaTables } from './schema.js';
 
 /** A column of another type is an ENUM. */
 const KINDS: Readonly<Record<string, string>> = {
   ...{ BIGINT: 'i64', UBIGINT: 'u64', DOUBLE: 'f64', INTEGER: 'i32', UTINYINT: 'u8' },
 };
+const TYPES: Readonly<Record<string, string>> = {
+  ...{ BIGINT: 'number', UBIGINT: 'number | bigint', DOUBLE: 'number', INTEGER: 'number', UTINYINT: 'number' },
+  ...{ BOOLEAN: 'boolean', VARCHAR: 'string', TIMESTAMP: 'Date' },
+};
+const isText = (text: string): boolean => text.includes('a text_value');
 
 /**
+ * Rows of every table, as code has them before they are written: names in camelCase, and texts instead of their numbers.
  * The layouts of the tables that are filled by columns. None of their columns is NOT NULL, which an appender would check
  * in every row; those that may be NULL say so.
  */
@@ -19,7 +25,7 @@ export function generateLayouts(): string {
     .map(({ name, columns }) => {
       const lines = columns.map(({ name, type, isNull, text }) => {
         const kind = KINDS[type];
-        const refersTo = name === 'stack_id' ? 'stack' : text.includes('a text_value') ? 'text' : undefined;
+        const refersTo = name === 'stack_id' ? 'stack' : isText(text) ? 'text' : undefined;
         return [
           `      { name: '${name}', kind: '${kind ?? 'u8'}'`,
           kind === undefined ? `, values: ENUMS.${type}` : '',
@@ -29,6 +35,19 @@ export function generateLayouts(): string {
       });
       return `  ${name}: {\n    table: '${name}',\n    columns: [\n${lines.join('')}    ],\n  },\n`;
     });
+  const rows = schemaTables().map(({ name: table, columns }) => {
+    const byColumns = columns.every(({ nullable }) => nullable);
+    const fields = columns.map(({ name, type, nullable, isNull, text }) => {
+      const field = camelCase(isText(text) ? name.replace(/_id$/, '') : name);
+      // Nanoseconds since 1970 are beyond 2^53.
+      const number = name.endsWith('_ns') ? 'number | bigint' : TYPES[type];
+      const known = isText(text)
+        ? 'string'
+        : (number ?? (/\W/.test(type) ? 'unknown' : `(typeof ENUMS.${type})[number]`));
+      return `    /** ${text} */\n    readonly ${field}: ${known}${(byColumns ? isNull : nullable) ? ' | null' : ''};\n`;
+    });
+    return `  ${table}: {\n${fields.join('')}  };\n`;
+  });
   return `// Generated from queries/schema/*.sql by \`npm run generate\`. Do not edit.
 
 export const ENUMS = {
@@ -36,5 +55,8 @@ ${enums.join('')}} as const;
 
 export const LAYOUTS = {
 ${layouts.join('')}} as const;
+
+export interface TableRows {
+${rows.join('')}}
 `;
 }

@@ -4,13 +4,14 @@
  */
 import type { DuckDBAppender } from '@duckdb/node-api';
 import { DuckDBDataChunk, bindings as duckdb } from './duckdb.js';
+import { camelCase } from './schema.js';
 import type { TableColumn } from './table-columns.js';
 import { type CellValue, toDuckDB } from './to-duckdb.js';
 
 const VECTOR_ROWS = duckdb.vector_size();
 
 /**
- * Appends `rows` in order. A column that a row does not name becomes NULL; a key without a column throws, because its
+ * Appends `rows` in order; a key is the name of a column, or that in camelCase. A column that a row does not name becomes NULL; a key without a column throws, because its
  * fact would be silently lost. Flushes; the caller closes `appender`.
  */
 export function insertRows(
@@ -19,7 +20,8 @@ export function insertRows(
   appender: DuckDBAppender,
   rows: readonly Readonly<Record<string, CellValue>>[],
 ): void {
-  const known = new Set(columns.map((column) => column.name));
+  const named = columns.map(({ name, type }) => ({ name, type, field: camelCase(name) }));
+  const known = new Set(named.flatMap(({ name, field }) => [name, field]));
   for (let start = 0; start < rows.length; start += VECTOR_ROWS) {
     const part = rows.slice(start, start + VECTOR_ROWS);
     for (const row of part) {
@@ -27,7 +29,11 @@ export function insertRows(
     }
     // A new chunk each time: strings live in the heap of their chunk, which a reused one would only grow.
     const chunk = DuckDBDataChunk.create(columns.map((column) => column.type));
-    chunk.setColumns(columns.map(({ name, type }) => part.map((row) => toDuckDB(row[name], type, `${table}.${name}`))));
+    chunk.setColumns(
+      named.map(({ name, type, field }) =>
+        part.map((row) => toDuckDB(row[name in row ? name : field], type, `${table}.${name}`)),
+      ),
+    );
     appender.appendDataChunk(chunk);
   }
   appender.flushSync();

@@ -87,5 +87,9 @@ export function schemaTables() {
   );
 }
 
+/** The name by which code has a column. */
+export const camelCase = (column: string): string =>
+  column.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
 /** As a literal of SQL. */
 export const quotedText = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -2,7 +2,7 @@
  * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
  * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
  */
-import { type ColumnBatch, getI64 } from '../../model/columns.js';
+import { type ColumnBatch, getI64, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
@@ -22,17 +22,8 @@ const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
 const INACTIVE = BLOCK_STATES.indexOf('inactive');
 
 /** Segments and blocks of one device at the dump, added up. */
-export interface DeviceSums {
-  readonly device: number;
-  readonly segments: number;
-  readonly blocks: number;
-  readonly reserved: number;
-  readonly allocated: number;
-  readonly active: number;
-  readonly inactive: number;
-  /** Null without an inactive block. */
-  readonly largestInactive: number | null;
-}
+type Sums = 'reservedBytes' | 'allocatedBytes' | 'activeBytes' | 'inactiveBytes' | 'largestInactiveBlockBytes';
+export type DeviceSums = Pick<TableRows['snapshot_device'], 'device' | 'segments' | 'blocks' | Sums>;
 
 export interface SnapshotDerivation {
   /** By device ordinal; devices with an entry. */
@@ -123,7 +114,9 @@ class BoundedIncidents {
   }
 }
 
-const NO_BYTES = { reserved: 0, allocated: 0, active: 0, inactive: 0, largestInactive: null };
+export const NO_BYTES = {
+  ...{ reservedBytes: 0, allocatedBytes: 0, activeBytes: 0, inactiveBytes: 0, largestInactiveBlockBytes: null },
+};
 
 function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): SnapshotSink {
   const trace = new TraceDerivation();
@@ -182,7 +175,7 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
               pools,
               actions: ofTrace?.actions ?? new Map(),
               annotations: annotations.list(),
-              beganEmpty: (sums.get(device)?.reserved ?? 0) === (ofTrace?.reservedDeltaBytes ?? 0),
+              beganEmpty: (sums.get(device)?.reservedBytes ?? 0) === (ofTrace?.reservedDeltaBytes ?? 0),
             },
             {
               blockLives: (batch) => sink.blockLives(batch),
@@ -218,7 +211,7 @@ function addSegments(batch: ColumnBatch, of: (device: number) => Mutable<DeviceS
   for (let row = 0; row < batch.rows; row++) {
     const sums = of(device[row]!);
     sums.segments += 1;
-    sums.reserved = exactSum(sums.reserved, getI64(total, row), 'segments');
+    sums.reservedBytes = exactSum(sums.reservedBytes, getI64(total, row), 'segments');
   }
 }
 
@@ -230,11 +223,11 @@ function addBlocks(batch: ColumnBatch, of: (device: number) => Mutable<DeviceSum
     const sums = of(device[row]!);
     const bytes = getI64(size, row);
     sums.blocks += 1;
-    if (state[row] === ALLOCATED) sums.allocated = exactSum(sums.allocated, bytes, 'blocks');
+    if (state[row] === ALLOCATED) sums.allocatedBytes = exactSum(sums.allocatedBytes, bytes, 'blocks');
     if (state[row] === INACTIVE) {
-      sums.inactive = exactSum(sums.inactive, bytes, 'blocks');
-      sums.largestInactive = Math.max(sums.largestInactive ?? 0, bytes);
-    } else sums.active = exactSum(sums.active, bytes, 'blocks');
+      sums.inactiveBytes = exactSum(sums.inactiveBytes, bytes, 'blocks');
+      sums.largestInactiveBlockBytes = Math.max(sums.largestInactiveBlockBytes ?? 0, bytes);
+    } else sums.activeBytes = exactSum(sums.activeBytes, bytes, 'blocks');
   }
 }
 

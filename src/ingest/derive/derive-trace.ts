@@ -3,7 +3,7 @@
  * *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/walk/backward-walk.ts`).
  */
 
-import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
+import { type ColumnBatch, getI64, NULL_HIGH, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { Note } from '../../model/tables.js';
@@ -18,25 +18,17 @@ import {
 } from '../../model/trace-action-codes.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../model/vocabulary.js';
 
+type Deltas = 'requestedDeltaBytes' | 'requestedDeltaPeakBytes' | 'reservedDeltaBytes' | 'reservedDeltaPeakBytes';
 /** What a device's trace adds up to. Deltas count from 0 at the first entry. */
-export interface DeviceTrace {
-  readonly device: number;
-  readonly events: number;
+export interface DeviceTrace
+  extends NonNull<
+      Pick<TableRows['snapshot_device'], 'events' | 'unmatchedFreeBytes' | 'firstAction' | 'lastAction' | Deltas>
+    >,
+    Pick<TableRows['snapshot_device'], 'device' | 'requestedDeltaPeakSeq'> {
   /** Only actions that occur. */
   readonly actions: ReadonlyMap<TraceAction, number>;
-  readonly firstAction: TraceAction;
-  readonly lastAction: TraceAction;
-  /** Σ sizes of free_completed at addresses with no live traced alloc: memory that predates the trace. */
-  readonly unmatchedFreeBytes: number;
-  /**
-   * Σ alloc − Σ free_completed, its largest prefix (≥ 0) and the first entry that reaches it (null: before the first).
-   */
-  readonly requestedDeltaBytes: number;
-  readonly requestedDeltaPeakBytes: number;
-  readonly requestedDeltaPeakSeq: number | null;
-  readonly reservedDeltaBytes: number;
-  readonly reservedDeltaPeakBytes: number;
 }
+type NonNull<Row> = { readonly [Field in keyof Row]: NonNullable<Row[Field]> };
 
 const MAX_SUM = Number.MAX_SAFE_INTEGER;
 

@@ -3,33 +3,15 @@ import type { AllocatorSettings } from '../../allocator/settings.js';
 import type { DeviceLives } from './trace-lives.js';
 
 /** `derived_history` */
-export function historyRow(snapshot_id: number, lives: DeviceLives) {
+export function historyRow(snapshot_id: number, { settings, steps, ...lives }: DeviceLives) {
   return {
     snapshot_id,
-    device: lives.device,
-    events: lives.events,
-    blocks: lives.blocks,
-    holds: lives.holds,
-    ends_in_dump: lives.endsInDump,
-    starts_empty: lives.startsEmpty,
-    violations: lives.violations,
-    implied_completions: lives.impliedCompletions,
-    divergences: lives.divergences,
-    requests_recorded: lives.freeRequestedRecorded,
-    completions_recorded: lives.freeCompletedRecorded,
-    pooled: lives.pooled,
-    peak_active_bytes: lives.peakActiveBytes,
-    peak_active_seq: lives.peakActiveSeq,
-    peak_reserved_bytes: lives.peakReservedBytes,
-    peak_reserved_seq: lives.peakReservedSeq,
-    uncertain_blocks: lives.uncertainBlocks,
-    uncertain_bytes: lives.uncertainBytes,
-    bucket_entries: lives.bucketEntries,
-    steps_origin: lives.steps?.origin ?? null,
-    steps_annotations: lives.steps === null ? null : JSON.stringify(lives.steps.annotations),
-    steps_annotations_device: lives.steps?.annotationsOfDevice ?? null,
-    steps_without_entries: lives.steps?.withoutEntries ?? 0,
-    ...settingColumns(lives.settings),
+    ...lives,
+    steps_origin: steps?.origin ?? null,
+    steps_annotations: steps === null ? null : JSON.stringify(steps.annotations),
+    steps_annotations_device: steps?.annotationsOfDevice ?? null,
+    steps_without_entries: steps?.withoutEntries ?? 0,
+    ...settingColumns(settings),
   };
 }
 

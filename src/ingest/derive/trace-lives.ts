@@ -8,7 +8,7 @@ import { AddressTable } from '../../allocator/walk/address-table.js';
 import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
 import { BackwardWalk, type FinalState, type WalkEvents } from '../../allocator/walk/backward-walk.js';
 import { ForwardWalk } from '../../allocator/walk/forward-walk.js';
-import { ColumnBatch, LAYOUTS, putI64, putNullI64 } from '../../model/columns.js';
+import { ColumnBatch, LAYOUTS, putI64, putNullI64, type TableRows } from '../../model/columns.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 import { stepCuts } from '../../model/step-cuts.js';
 import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
@@ -37,36 +37,11 @@ export interface LivesOut extends LifeSinks {
   readonly buckets: PutRows;
 }
 
+type Settings = 'maxSplitBytes' | 'maxNonSplitRoundingBytes' | 'largeSegmentBytes' | 'roundupDivisions';
+type Steps = 'stepsOrigin' | 'stepsAnnotations' | 'stepsAnnotationsDevice' | 'stepsWithoutEntries';
 /** What the walks over a trace found out, without the rows. Bytes are actual sizes. */
-export interface DeviceLives {
-  readonly device: number;
+export interface DeviceLives extends Omit<TableRows['derived_history'], 'snapshotId' | Settings | Steps> {
   readonly settings: AllocatorSettings;
-  readonly events: number;
-  /**
-   * Nothing contradicts the allocator's rules, or only the last few entries, which a dump that is not atomic explains.
-   */
-  readonly holds: boolean;
-  /** Forward from the start the trace ends in the dumped totals. */
-  readonly endsInDump: boolean;
-  /** The allocator was empty before the first entry: nothing of the run is missing from the trace. */
-  readonly startsEmpty: boolean;
-  readonly violations: number;
-  readonly impliedCompletions: number;
-  readonly divergences: number;
-  readonly freeRequestedRecorded: boolean;
-  readonly freeCompletedRecorded: boolean;
-  /** Entries name other pools than the default one. */
-  readonly pooled: boolean;
-  readonly peakActiveBytes: number;
-  /** The earliest entry after which it held; null: before the first. */
-  readonly peakActiveSeq: number | null;
-  readonly peakReservedBytes: number;
-  readonly peakReservedSeq: number | null;
-  /** Blocks of the start state whose size is only bounded, and Σ of (most − least). */
-  readonly uncertainBlocks: number;
-  readonly uncertainBytes: number;
-  readonly bucketEntries: number;
-  readonly blocks: number;
   readonly steps: TraceSteps | null;
 }
 
@@ -111,7 +86,8 @@ export function deriveLives(input: TraceInput, out: LivesOut): DeviceLives {
     violations: back.violationCount,
     impliedCompletions: back.impliedCompletions,
     divergences: walk.divergences,
-    ...recorded,
+    requestsRecorded: recorded.freeRequestedRecorded,
+    completionsRecorded: recorded.freeCompletedRecorded,
     pooled,
     peakActiveBytes: back.peak.bytes,
     peakActiveSeq: back.peak.seq,

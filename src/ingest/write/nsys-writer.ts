@@ -13,17 +13,6 @@ import { RawTables } from './raw-tables.js';
 
 type Fields = Readonly<Record<string, SqlValue>>;
 
-const TABLE_OF_FACT = {
-  report: 'nsys_report',
-  table: 'nsys_table',
-  gpu: 'nsys_gpu',
-  device: 'nsys_device',
-  process: 'nsys_process',
-  thread: 'nsys_thread',
-  diagnostic: 'nsys_diagnostic',
-  option: 'nsys_option',
-} as const satisfies Record<NsysFact['row'], string>;
-
 export class NsysWriter implements NsysSink {
   private readonly store: Store;
   private readonly sourceId: number;
@@ -68,9 +57,8 @@ export class NsysWriter implements NsysSink {
     this.textAppender.append(this.sourceId, texts);
   }
 
-  fact(fact: NsysFact): void {
-    const table = TABLE_OF_FACT[fact.row];
-    getOrAdd(this.facts, table, () => []).push({ source_id: this.sourceId, ...columnsOf(fact) });
+  fact({ row, ...fields }: NsysFact): void {
+    getOrAdd(this.facts, `nsys_${row}`, () => []).push({ source_id: this.sourceId, ...fields });
   }
 
   rawTable(table: string, columns: readonly SourceColumn[]): Promise<void> {
@@ -87,44 +75,5 @@ export class NsysWriter implements NsysSink {
     this.textAppender.close();
     await this.rawTables.finish();
     for (const [table, rows] of this.facts) await this.store.insertRows(table, rows);
-  }
-}
-
-function columnsOf(fact: NsysFact): Fields {
-  switch (fact.row) {
-    case 'report':
-      return {
-        form: fact.form,
-        product_version: fact.productVersion,
-        schema_version: fact.schemaVersion,
-        clock_offset_ns: fact.clockOffsetNs,
-        clock_origin: fact.clockOrigin,
-        duration_ns: fact.durationNs,
-        host: fact.host,
-        memory_events_collected: fact.memoryEventsCollected,
-        graph_trace: fact.graphTrace,
-        is_partial: fact.isPartial,
-        has_all_tables: fact.hasAllTables,
-      };
-    case 'table':
-      return { name: fact.name, row_count: fact.rows, is_read: fact.isRead };
-    case 'gpu':
-      return {
-        gpu: fact.id,
-        name: fact.name,
-        total_bytes: fact.totalBytes,
-        bus_location: fact.busLocation,
-        uuid: fact.uuid,
-      };
-    case 'device':
-      return { pid: fact.pid, device: fact.device, gpu: fact.gpuId };
-    case 'process':
-      return { pid: fact.pid, name: fact.name, rank: fact.rank, rank_origin: fact.rankOrigin };
-    case 'thread':
-      return { pid: fact.pid, tid: fact.tid, name: fact.name };
-    case 'diagnostic':
-      return { time_ns: fact.timeNs, severity: fact.severity, text: fact.text };
-    case 'option':
-      return { key: fact.key, value: fact.value };
   }
 }

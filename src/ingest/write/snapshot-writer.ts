@@ -5,7 +5,12 @@ import type { EventExtraRow, Note, TraceOomRow } from '../../model/tables.js';
 import type { ColumnAppender } from '../../store/column-appender.js';
 import type { Store } from '../../store/store.js';
 import { deriveOoms } from '../derive/derive-ooms.js';
-import type { DerivedSnapshotSink, DeviceSums, SnapshotDerivation } from '../derive/derive-snapshot.js';
+import {
+  type DerivedSnapshotSink,
+  type DeviceSums,
+  NO_BYTES,
+  type SnapshotDerivation,
+} from '../derive/derive-snapshot.js';
 import type { DeviceTrace } from '../derive/derive-trace.js';
 import { historyRow, stepRows } from '../derive/history-rows.js';
 import { stepFromName } from '../discover/names/step-from-name.js';
@@ -209,17 +214,11 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     );
     await store.insertRows(
       'trace_oom',
-      this.ooms.map((row) => ({
-        snapshot_id,
-        device: row.device,
-        seq: row.seq,
-        requested_bytes: row.requestedBytes,
-        device_free_bytes: row.deviceFreeBytes,
-      })),
+      this.ooms.map((row) => ({ snapshot_id, ...row })),
     );
     await store.insertRows(
       'event_extra',
-      this.extras.map(({ valueJson: value_json, ...row }) => ({ snapshot_id, ...row, value_json })),
+      this.extras.map((row) => ({ snapshot_id, ...row })),
     );
     if (this.ooms.length > 0) await deriveOoms(store, snapshot_id);
     return derivedNotes;
@@ -229,29 +228,9 @@ export class SnapshotWriter implements DerivedSnapshotSink {
     const traceOf = new Map(traces.map((trace) => [trace.device, trace]));
     const devices = [...new Set([...sumsOf.keys(), ...traceOf.keys()])].sort((a, b) => a - b);
     return devices.map((device) => {
-      const sums = sumsOf.get(device);
-      const trace = traceOf.get(device);
-      return {
-        snapshot_id: this.identity.snapshotId,
-        device,
-        segments: sums?.segments ?? 0,
-        blocks: sums?.blocks ?? 0,
-        reserved_bytes: sums?.reserved ?? 0,
-        allocated_bytes: sums?.allocated ?? 0,
-        active_bytes: sums?.active ?? 0,
-        inactive_bytes: sums?.inactive ?? 0,
-        largest_inactive_block_bytes: sums?.largestInactive ?? null,
-        events: trace?.events ?? null,
-        unmatched_free_bytes: trace?.unmatchedFreeBytes ?? null,
-        requested_delta_bytes: trace?.requestedDeltaBytes ?? null,
-        requested_delta_peak_bytes: trace?.requestedDeltaPeakBytes ?? null,
-        requested_delta_peak_seq: trace?.requestedDeltaPeakSeq ?? null,
-        reserved_delta_bytes: trace?.reservedDeltaBytes ?? null,
-        reserved_delta_peak_bytes: trace?.reservedDeltaPeakBytes ?? null,
-        first_action: trace?.firstAction ?? null,
-        last_action: trace?.lastAction ?? null,
-        invariants_hold: !broken,
-      };
+      const { actions: _, ...trace } = traceOf.get(device) ?? { actions: null };
+      const sums = sumsOf.get(device) ?? { segments: 0, blocks: 0, ...NO_BYTES };
+      return { snapshot_id: this.identity.snapshotId, device, ...sums, ...trace, invariants_hold: !broken };
     });
   }
 }
@@ -264,9 +243,9 @@ function traceNotes(
   const notes: Note[] = [];
   for (const trace of traces) {
     const { device } = trace;
-    const startReserved = (sums.get(device)?.reserved ?? 0) - trace.reservedDeltaBytes;
+    const startReserved = (sums.get(device)?.reservedBytes ?? 0) - trace.reservedDeltaBytes;
     if (startReserved < 0) {
-      const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${sums.get(device)?.reserved ?? 0} reserved at the end`;
+      const text = `segment events grow by ${trace.reservedDeltaBytes} bytes, more than the ${sums.get(device)?.reservedBytes ?? 0} reserved at the end`;
       notes.push({ kind: 'invariant_reserved', severity: 'warning', text, device });
     }
     // One completion alone is what a ring of one entry (torch 1.13 and 2.0) leaves; its request was overwritten, not

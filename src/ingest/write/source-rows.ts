@@ -1,8 +1,7 @@
 /** Rows of one source: removing what an earlier ingest wrote, and writing incidents and notes. */
 
 import { NSYS_LAYOUTS } from '../../model/nsys-rows.js';
-import { pick } from '../../model/pick.js';
-import { INCIDENT_BYTE_FIELDS, type IncidentByteField, type IncidentRow, type Note } from '../../model/tables.js';
+import { INCIDENT_BYTE_FIELDS, type IncidentRow, type Note, type PrintedBytes } from '../../model/tables.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { removeRawRows } from './raw-tables.js';
@@ -84,23 +83,6 @@ export async function removeSource(
   }
 }
 
-const COLUMN_OF_FIELD: Readonly<Record<IncidentByteField, string>> = {
-  requested: 'requested_bytes',
-  total: 'total_bytes',
-  free: 'free_bytes',
-  process: 'process_bytes',
-  allocated: 'allocated_bytes',
-  reserved: 'reserved_bytes',
-  reservedUnallocated: 'reserved_unallocated_bytes',
-  privatePool: 'private_pool_bytes',
-  allowed: 'allowed_bytes',
-  otherProcess: 'other_process_bytes',
-};
-
-/** Columns of the tables that have the names of fields. */
-const INCIDENT = ['kind', 'rank', 'host', 'device', 'pid', 'line', 'exception', 'grammar', 'text', 'attempt'] as const;
-const NOTE = ['kind', 'severity', 'text', 'count', 'line', 'device', 'seq'] as const;
-
 export async function insertIncidents(
   store: Store,
   sourceId: number,
@@ -111,55 +93,36 @@ export async function insertIncidents(
   const first = Number(row!['last']) + 1;
   await store.insertRows(
     'incident',
-    incidents.map((incident, i) => ({
+    incidents.map(({ offset, frame, frames, bytes, processes: _, ...incident }, i) => ({
       incident_id: first + i,
       source_id: sourceId,
-      ...pick(incident, INCIDENT),
+      ...incident,
       is_oom: isOomKind(incident.kind),
-      rank_origin: incident.rankOrigin,
-      last_line: incident.lastLine,
-      byte_offset: incident.offset,
-      time_text: incident.timeText,
-      time_us: incident.timeUs,
-      local_rank: incident.localRank,
-      exit_code: incident.exitCode,
-      traceback_line: incident.tracebackLine,
-      frame_file: incident.frame?.file ?? null,
-      frame_line: incident.frame?.line ?? null,
-      frame_function: incident.frame?.function ?? null,
-      frames: incident.frames === undefined ? null : JSON.stringify(incident.frames),
-      ...Object.fromEntries(
-        INCIDENT_BYTE_FIELDS.map((field) => [COLUMN_OF_FIELD[field], incident.bytes[field]?.bytes ?? null]),
-      ),
+      byte_offset: offset,
+      frame_file: frame?.file ?? null,
+      frame_line: frame?.line ?? null,
+      frame_function: frame?.function ?? null,
+      frames: frames === undefined ? null : JSON.stringify(frames),
+      ...Object.fromEntries(INCIDENT_BYTE_FIELDS.map((field) => [`${field}Bytes`, bytes[field]?.bytes ?? null])),
     })),
   );
   await store.insertRows(
     'incident_value',
-    incidents.flatMap((incident, i) => [
-      ...INCIDENT_BYTE_FIELDS.flatMap((field) => {
-        const printed = incident.bytes[field];
-        if (printed === undefined) return [];
-        const precision_bytes = Math.ceil(printed.precisionBytes);
-        return [
-          {
-            incident_id: first + i,
-            field: COLUMN_OF_FIELD[field].replace(/_bytes$/, ''),
-            pid: null,
-            bytes: printed.bytes,
-            printed: printed.text,
-            precision_bytes,
-          },
-        ];
-      }),
-      ...incident.processes.map(({ pid, printed }) => ({
-        incident_id: first + i,
-        field: 'process_named',
-        pid,
-        bytes: printed.bytes,
-        printed: printed.text,
+    incidents.flatMap(({ bytes, processes }, i) => {
+      const value = (field: string, pid: number | null, printed: PrintedBytes) => ({
+        ...{ incident_id: first + i, field, pid, bytes: printed.bytes, printed: printed.text },
         precision_bytes: Math.ceil(printed.precisionBytes),
-      })),
-    ]),
+      });
+      return [
+        ...INCIDENT_BYTE_FIELDS.flatMap((field) => {
+          const printed = bytes[field];
+          // As the column is called.
+          const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+          return printed === undefined ? [] : [value(name, null, printed)];
+        }),
+        ...processes.map(({ pid, printed }) => value('process_named', pid, printed)),
+      ];
+    }),
   );
 }
 
@@ -170,10 +133,6 @@ export async function insertNotes(
 ): Promise<void> {
   await store.insertRows(
     'ingest_note',
-    notes.map((note) => ({
-      source_id: sourceId,
-      ...pick(note, NOTE),
-      byte_offset: note.offset,
-    })),
+    notes.map(({ offset, ...note }) => ({ source_id: sourceId, ...note, byte_offset: offset })),
   );
 }

@@ -134,13 +134,7 @@ export class TextRowWriter implements TextSink {
     for (const [table, rows] of Object.entries(this.small)) await store.insertRows(table, rows);
     await store.insertRows(
       'source_attempt',
-      this.attempts.map(({ attempt, line, origin, timeUs }) => ({
-        source_id: sourceId,
-        attempt,
-        line,
-        origin,
-        time_us: timeUs,
-      })),
+      this.attempts.map((row) => ({ source_id: sourceId, ...row })),
     );
     if (this.dropped === 0) return [];
     const text = `more than ${MAX_SMALL_ROWS} settings or phases of one kind; the rest is counted, not kept`;
