@@ -68,28 +68,16 @@ export type Phase = (typeof PHASES)[number];
 export const CLOCKS = ['printed', 'utc'] as const;
 export type ClockName = (typeof CLOCKS)[number];
 
-/** A place in a text and who wrote it. */
-export interface LogPlace {
-  /**
-   * 1-based, and the byte offset of that line in the (decompressed) file. In a binary format the ordinal of the record;
-   * where a format has neither (a JSON document), 1 and the offset of the value if known.
-   */
-  readonly line: number;
+/**
+ * A place in a text and who wrote it. In a binary format the line is the ordinal of the record; where a format has
+ * neither (a JSON document), it is 1, and the offset is that of the value if known. A time without a zone is as printed,
+ * as if it were UTC: whether the times of a file are UTC is {@link ClockName} of the file.
+ */
+export interface LogPlace
+  extends Pick<TableRows['log_memory'], 'line' | 'attempt' | 'rank' | 'host' | 'device' | 'timeUs' | 'format'>,
+    Pick<TableRows['incident'], 'rankOrigin'> {
+  /** Byte of that line in the decompressed file. */
   readonly offset: number;
-  /** Launch inside this file, from 1: the texts of a restart follow each other. */
-  readonly attempt: number;
-  /** Global rank; null where unknown. */
-  readonly rank: number | null;
-  readonly rankOrigin: string | null;
-  readonly host: string | null;
-  readonly device: number | null;
-  /**
-   * Wall clock as microseconds since 1970; null without date and time. Without a zone it is as printed, as if it were
-   * UTC: whether the times of a file are UTC is {@link ClockName} of the file.
-   */
-  readonly timeUs: number | null;
-  /** Id of the format that read it. */
-  readonly format: string;
 }
 
 /** A global rank and how it is known. */
@@ -104,53 +92,34 @@ export function plainPlace(known: Pick<LogPlace, 'line' | 'offset' | 'format'> &
   return { attempt: 1, rank: null, rankOrigin: null, host: null, device: null, timeUs: null, ...known };
 }
 
+/** Fields of a table that a line may lack. */
+type Partly<Table extends keyof TableRows, Field extends keyof TableRows[Table]> = {
+  readonly [Name in Field]?: NonNullable<TableRows[Table][Name]> | undefined;
+};
+
+type IterationFigure = Exclude<
+  keyof TableRows['log_iteration'],
+  'sourceId' | 'attempt' | 'line' | 'byteOffset' | 'format' | 'timeUs' | 'iteration' | 'targetIterations'
+>;
 /** One printed training iteration. Averages over the logging interval, as the trainers print them. */
-export interface IterationFinding {
+export interface IterationFinding
+  extends Pick<TableRows['log_iteration'], 'iteration'>,
+    Partly<'log_iteration', IterationFigure> {
   readonly row: 'iteration';
-  /** 1-based as Megatron counts; formats that count from 0 add one. */
-  readonly iteration: number;
   readonly target: number | null;
-  readonly rank?: number | undefined;
   /** Of the line itself, where no prefix carries the time. */
   readonly timeText?: string | undefined;
-  readonly stepMs?: number | undefined;
-  readonly consumedSamples?: number | undefined;
-  readonly globalBatchSize?: number | undefined;
-  /** MODEL_TFLOP/s/GPU. */
-  readonly tflopsPerGpu?: number | undefined;
-  readonly learningRate?: number | undefined;
-  readonly loss?: number | undefined;
-  readonly lossScale?: number | undefined;
-  readonly gradNorm?: number | undefined;
-  readonly skippedIterations?: number | undefined;
-  readonly nanIterations?: number | undefined;
   /** Every other field of the line, by its printed name. */
   readonly others?:
     | readonly { readonly name: string; readonly value: number | null; readonly text: string }[]
     | undefined;
 }
 
-/** One figure of a memory line. */
-export interface MemoryFinding {
+/** One figure of a memory line; `metric` is one of {@link MEMORY_METRICS}, or the printed key. */
+export interface MemoryFinding
+  extends Pick<TableRows['log_memory'], 'metric' | 'bytes' | 'value' | 'unit' | 'precisionBytes'>,
+    Partly<'log_memory', 'iteration' | 'moment' | 'rank' | 'device'> {
   readonly row: 'memory';
-  /** One of {@link MEMORY_METRICS}, or the printed key. */
-  readonly metric: string;
-  /** Null for counts. */
-  readonly bytes: number | null;
-  /** As printed. */
-  readonly value: number;
-  /** As printed: `MB`, `GB`, `MiB`, `count`. */
-  readonly unit: string;
-  /** Half of the last printed digit; 0 for exact bytes and counts. */
-  readonly precisionBytes: number;
-  readonly iteration?: number | undefined;
-  /**
-   * The moment as the line names it: `after iteration`, `before save_checkpoint`, `see_memory_usage: After Building
-   * Model`.
-   */
-  readonly moment?: string | undefined;
-  readonly rank?: number | undefined;
-  readonly device?: number | undefined;
 }
 
 /**
@@ -182,23 +151,13 @@ export const GAUGE_METRICS = [
 export type GaugeMetric = (typeof GAUGE_METRICS)[number];
 
 /** One sample of a gauge. Its time is {@link LogPlace.timeUs}, its host {@link LogPlace.host}. */
-export interface GaugeFinding {
+export interface GaugeFinding
+  extends Pick<TableRows['log_gauge'], 'bytes' | 'value' | 'unit' | 'precisionBytes'>,
+    Partly<'log_gauge', 'device' | 'rank' | 'pid' | 'process'> {
   readonly row: 'gauge';
-  readonly metric: GaugeMetric;
-  readonly bytes: number;
-  /** As reported: number and unit (`MiB`, `K`, `bytes`, …). */
-  readonly value: number;
-  readonly unit: string;
-  /** Half of the last printed digit, in bytes; 0 where exact. */
-  readonly precisionBytes: number;
-  /** Index of the device on its node as the driver counts, whatever CUDA_VISIBLE_DEVICES shows to a process. */
-  readonly device?: number | undefined;
   /** UUID of the device (`GPU-…`), else its PCI bus id. */
   readonly gpuId?: string | undefined;
-  readonly rank?: number | undefined;
-  readonly pid?: number | undefined;
-  /** Name of the process, or of the job step. */
-  readonly process?: string | undefined;
+  readonly metric: GaugeMetric;
 }
 
 /**
@@ -207,29 +166,19 @@ export interface GaugeFinding {
  * `mllog.<key>`, `checkpoint.saved`, `straggler.score`, `version.torch`, `gpu.name`. Coordinates of a row of several
  * axes go into the name: `parameters.local[tp=1,pp=3]`.
  */
-export interface ValueFinding {
+export interface ValueFinding
+  extends Pick<TableRows['log_figure'], 'name' | 'value' | 'unit'>,
+    Partly<'log_figure', 'text' | 'iteration' | 'rank' | 'device'> {
   readonly row: 'value';
-  readonly name: string;
-  readonly value: number | null;
-  /** `ms`, `s`, `bytes`, `elements`, `TFLOP/s/GPU`, `count`, … or null for words. Bytes are converted. */
-  readonly unit: string | null;
-  /** As printed, where it is not a number or contains more than the number. */
-  readonly text?: string | undefined;
-  readonly iteration?: number | undefined;
-  readonly rank?: number | undefined;
-  readonly device?: number | undefined;
 }
 
 /** A phase begins (or a moment inside it is reported). */
-export interface PhaseFinding {
+export interface PhaseFinding
+  extends Pick<TableRows['log_phase'], 'label'>,
+    Partly<'log_phase', 'iteration' | 'rank'>,
+    Pick<IterationFinding, 'timeText'> {
   readonly row: 'phase';
   readonly phase: Phase;
-  /** The line's own words, shortened. */
-  readonly label: string;
-  readonly iteration?: number | undefined;
-  readonly rank?: number | undefined;
-  /** Of the line itself (`datetime: …`), where no prefix carries the time. */
-  readonly timeText?: string | undefined;
 }
 
 /**
@@ -254,14 +203,9 @@ export const CONFIG_ORIGINS = [
 ] as const;
 export type ConfigOrigin = (typeof CONFIG_ORIGINS)[number];
 
-export interface ConfigFinding {
+/** The key is canonical, see `config-keys.ts`; `rawKey` is such as `--tensor-model-parallel-size`. */
+export interface ConfigFinding extends Pick<TableRows['log_config'], 'key' | 'rawKey' | 'value'> {
   readonly row: 'config';
-  /** Canonical, see `config-keys.ts`; the raw key in snake case where the dictionary does not know it. */
-  readonly key: string;
-  /** As found, path included: `model.tensor_model_parallel_size`, `--tensor-model-parallel-size`. */
-  readonly rawKey: string;
-  /** As found, quotes removed; `null` for None, null and ~. */
-  readonly value: string | null;
   readonly origin: ConfigOrigin;
 }
 
@@ -281,11 +225,8 @@ export const ENV_ORIGINS = [
 export type EnvOrigin = (typeof ENV_ORIGINS)[number];
 
 /** Only variables that matter to memory, performance or identity of the run are kept (`env-keys.ts`); secrets never. */
-export interface EnvFinding {
+export interface EnvFinding extends Pick<TableRows['log_env'], 'key' | 'value'> {
   readonly row: 'env';
-  readonly key: string;
-  /** Null: unset explicitly. */
-  readonly value: string | null;
   readonly origin: EnvOrigin;
 }
 
@@ -306,17 +247,12 @@ export interface LaunchFinding {
 }
 
 /** A failure that is known by its words alone. Memory failures come from the message grammar, not from here. */
-export interface FailureFinding {
+export interface FailureFinding
+  extends Pick<TableRows['incident'], 'text'>,
+    Partly<'incident', 'exception' | 'rank' | 'localRank' | 'host' | 'pid' | 'exitCode'>,
+    Pick<IterationFinding, 'timeText'> {
   readonly row: 'failure';
   readonly kind: IncidentKind;
-  readonly text: string;
-  readonly exception?: string | undefined;
-  readonly rank?: number | undefined;
-  readonly localRank?: number | undefined;
-  readonly host?: string | undefined;
-  readonly pid?: number | undefined;
-  readonly exitCode?: number | undefined;
-  readonly timeText?: string | undefined;
 }
 
 export type LogFinding =

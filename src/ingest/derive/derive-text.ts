@@ -56,8 +56,13 @@ class Filler {
     this.kinds = layout.columns.map(({ kind }) => kind);
   }
 
-  /** Writes the next column of the row being filled, in the order of the layout. */
-  put(value: Value): this {
+  /** Writes the next columns of the row being filled, in the order of the layout. */
+  put(...values: readonly Value[]): this {
+    for (let i = 0; i < values.length; i += 1) this.putOne(values[i]);
+    return this;
+  }
+
+  private putOne(value: Value): void {
     const index = this.column++;
     const array = this.arrays[index]!;
     const row = this.batch.rows;
@@ -69,7 +74,6 @@ class Filler {
     else if (value === null || value === undefined || !Number.isSafeInteger(value))
       putNullI64(array as Uint32Array, row);
     else putI64(array as Uint32Array, row, value);
-    return this;
   }
 
   /** Ends the row; true if the batch is full. */
@@ -146,26 +150,24 @@ export class TextBatches {
 
   /** Source, attempt, line, offset, rank: the columns every layout begins with. */
   private begin(kind: TextKind, place: LogPlace): Filler {
-    return this.filler(kind).put(0).put(place.attempt).put(place.line).put(place.offset).put(place.rank);
+    return this.filler(kind).put(0, place.attempt, place.line, place.offset, place.rank);
+  }
+
+  private beginPlaced(kind: TextKind, place: LogPlace): Filler {
+    const { device, host, format, timeUs } = place;
+    return this.begin(kind, place).put(device, this.text(host), this.text(format), timeUs);
+  }
+
+  private next(kind: TextKind): void {
+    if (this.fillers.get(kind)!.next()) this.flush(kind);
   }
 
   private iteration(row: IterationFinding, place: LogPlace): void {
-    const filler = this.begin('iterations', place)
-      .put(this.text(place.format))
-      .put(place.timeUs)
-      .put(row.iteration)
-      .put(row.target)
-      .put(row.stepMs)
-      .put(row.consumedSamples)
-      .put(row.globalBatchSize)
-      .put(row.tflopsPerGpu)
-      .put(row.learningRate)
-      .put(row.loss)
-      .put(row.lossScale)
-      .put(row.gradNorm)
-      .put(row.skippedIterations)
-      .put(row.nanIterations);
-    if (filler.next()) this.flush('iterations');
+    this.begin('iterations', place)
+      .put(this.text(place.format), place.timeUs, row.iteration, row.target)
+      .put(row.stepMs, row.consumedSamples, row.globalBatchSize, row.tflopsPerGpu, row.learningRate, row.loss)
+      .put(row.lossScale, row.gradNorm, row.skippedIterations, row.nanIterations);
+    this.next('iterations');
     const { iteration } = row;
     for (const { name, value, text } of row.others ?? []) {
       const words = value === null ? text : undefined;
@@ -174,49 +176,23 @@ export class TextBatches {
   }
 
   private memory(row: MemoryFinding, place: LogPlace): void {
-    const filler = this.begin('memory', place)
-      .put(place.device)
-      .put(this.text(place.host))
-      .put(this.text(place.format))
-      .put(place.timeUs)
-      .put(row.iteration)
-      .put(this.text(row.moment))
-      .put(this.text(row.metric))
-      .put(row.bytes)
-      .put(row.value)
-      .put(this.text(row.unit))
-      .put(row.precisionBytes);
-    if (filler.next()) this.flush('memory');
+    this.beginPlaced('memory', place)
+      .put(row.iteration, this.text(row.moment), this.text(row.metric))
+      .put(row.bytes, row.value, this.text(row.unit), row.precisionBytes);
+    this.next('memory');
   }
 
   private gauge(row: GaugeFinding, place: LogPlace): void {
-    const filler = this.begin('gauges', place)
-      .put(place.device)
-      .put(this.text(place.host))
-      .put(this.text(place.format))
-      .put(place.timeUs)
-      .put(this.text(row.gpuId))
-      .put(row.pid)
-      .put(this.text(row.process))
-      .put(this.text(row.metric))
-      .put(row.bytes)
-      .put(row.value)
-      .put(this.text(row.unit))
-      .put(row.precisionBytes);
-    if (filler.next()) this.flush('gauges');
+    this.beginPlaced('gauges', place)
+      .put(this.text(row.gpuId), row.pid, this.text(row.process), this.text(row.metric))
+      .put(row.bytes, row.value, this.text(row.unit), row.precisionBytes);
+    this.next('gauges');
   }
 
   private figure(row: ValueFinding, place: LogPlace): void {
-    const filler = this.begin('figures', place)
-      .put(place.device)
-      .put(this.text(place.host))
-      .put(this.text(place.format))
-      .put(place.timeUs)
-      .put(row.iteration)
-      .put(this.text(row.name))
-      .put(row.value)
-      .put(this.text(row.unit))
-      .put(this.text(row.text));
-    if (filler.next()) this.flush('figures');
+    this.beginPlaced('figures', place)
+      .put(row.iteration, this.text(row.name))
+      .put(row.value, this.text(row.unit), this.text(row.text));
+    this.next('figures');
   }
 }

@@ -1,7 +1,6 @@
 /** Writes the contents of a text (iterations, memory lines, figures, phases, settings) into the open transaction. */
 import type { ColumnBatch } from '../../model/columns.js';
 import { type AttemptRow, CONFIG_ORIGINS, ENV_ORIGINS, type LogPlace } from '../../model/log-rows.js';
-import { pick } from '../../model/pick.js';
 import type { Note } from '../../model/tables.js';
 import type { ColumnAppender } from '../../store/column-appender.js';
 import type { Store } from '../../store/store.js';
@@ -80,30 +79,15 @@ export class TextRowWriter implements TextSink {
   }
 
   textRow(finding: SmallFinding, place: LogPlace): void {
-    switch (finding.row) {
-      case 'phase':
-        this.keep('log_phase', place, {
-          byte_offset: place.offset,
-          phase: finding.phase,
-          label: finding.label,
-          iteration: finding.iteration ?? null,
-          time_us: place.timeUs,
-        });
-        break;
-      case 'config':
-        this.keep('log_config', place, {
-          ...pick(finding, ['key', 'value', 'origin']),
-          raw_key: finding.rawKey,
-          precedence: CONFIG_ORIGINS.indexOf(finding.origin),
-        });
-        break;
-      case 'env':
-        this.keep('log_env', place, {
-          host: place.host,
-          ...pick(finding, ['key', 'value', 'origin']),
-          precedence: ENV_ORIGINS.indexOf(finding.origin),
-        });
-        break;
+    if (finding.row === 'phase') {
+      const { phase, label, iteration = null } = finding;
+      this.keep('log_phase', place, { byteOffset: place.offset, phase, label, iteration, timeUs: place.timeUs });
+    } else if (finding.row === 'config') {
+      const { row: _, ...fields } = finding;
+      this.keep('log_config', place, { ...fields, precedence: CONFIG_ORIGINS.indexOf(finding.origin) });
+    } else {
+      const { row: _, ...fields } = finding;
+      this.keep('log_env', place, { host: place.host, ...fields, precedence: ENV_ORIGINS.indexOf(finding.origin) });
     }
   }
 
