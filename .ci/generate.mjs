@@ -1,5 +1,6 @@
 // Writes queries/queries.gen.ts, the types of the queries, and queries/layouts.gen.ts, the tables that are filled by
-// columns, where they are missing or older than a file of SQL. Runs before every type-check, so it compiles its own few sources first: they do not import what it writes.
+// columns and the rows of all, where they are missing or older than a file of SQL. Runs before every type-check, so it
+// compiles its own few sources first: they do not import what it writes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

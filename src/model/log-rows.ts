@@ -70,8 +70,8 @@ export type ClockName = (typeof CLOCKS)[number];
 
 /**
  * A place in a text and who wrote it. In a binary format the line is the ordinal of the record; where a format has
- * neither (a JSON document), it is 1, and the offset is that of the value if known. A time without a zone is as printed,
- * as if it were UTC: whether the times of a file are UTC is {@link ClockName} of the file.
+ * neither (a JSON document), it is 1, and the offset is that of the value if known. A time without a zone is as
+ * printed, as if it were UTC: whether the times of a file are UTC is {@link ClockName} of the file.
  */
 export interface LogPlace
   extends Pick<TableRows['log_memory'], 'line' | 'attempt' | 'rank' | 'host' | 'device' | 'timeUs' | 'format'>,

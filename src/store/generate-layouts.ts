@@ -12,9 +12,9 @@ const TYPES: Readonly<Record<string, string>> = {
 const isText = (text: string): boolean => text.includes('a text_value');
 
 /**
- * Rows of every table, as code has them before they are written: names in camelCase, and texts instead of their numbers.
- * The layouts of the tables that are filled by columns. None of their columns is NOT NULL, which an appender would check
- * in every row; those that may be NULL say so.
+ * The layouts of the tables that are filled by columns: none of their columns is NOT NULL, which an appender would
+ * check in every row, and those that may be NULL are marked. And the rows of every table, as code has them before they
+ * are written: names in camelCase, and texts instead of their numbers.
  */
 export function generateLayouts(): string {
   const enums = schemaEnums().map(

@@ -11,8 +11,9 @@ import { type CellValue, toDuckDB } from './to-duckdb.js';
 const VECTOR_ROWS = duckdb.vector_size();
 
 /**
- * Appends `rows` in order; a key is the name of a column, or that in camelCase. A column that a row does not name becomes NULL; a key without a column throws, because its
- * fact would be silently lost. Flushes; the caller closes `appender`.
+ * Appends `rows` in order; a key is the name of a column, or that in camelCase. A column that a row does not name
+ * becomes NULL; a key without a column throws, because its fact would be silently lost. Flushes; the caller closes
+ * `appender`.
  */
 export function insertRows(
   table: string,

@@ -67,7 +67,7 @@ export const schemaEnums = (): (readonly [name: string, values: readonly string[
 
 /**
  * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
- * NULL in a table that has no constraints.
+ * NULL in a table without constraints.
  */
 export function schemaTables() {
   return [...schemaSql().matchAll(/^-- (.*)\nCREATE TABLE (\w+) \(\n([\s\S]*?)\n\);/gm)].map(

@@ -3,6 +3,7 @@
 import type { ChosenDevice } from '../../derive/state/choose-snapshot.js';
 import { type Moment, momentText } from '../../derive/trace/moment.js';
 import { momentAt, type StateKey } from '../../derive/trace/state-at.js';
+import { groupBy } from '../../model/group-by.js';
 import { pick } from '../../model/pick.js';
 import type { SegmentDrawing, SegmentsResult } from '../../model/results/at.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -38,13 +39,9 @@ export async function drawSegments(
     const widest = drawn[0]!.total_bytes;
     let cellBytes = SMALLEST_CELL_BYTES;
     while (Math.ceil(widest / cellBytes) > cells) cellBytes *= 2;
-    return { share, drawn: drawn.map((segment) => new Drawing(segment, cellBytes)), cellBytes };
+    return { share, drawn, cellBytes };
   });
-  await fill(
-    store,
-    key,
-    groups.flatMap(({ drawn }) => drawn),
-  );
+  const drawing = await drawings(store, key, groups);
   return {
     schema: 'mbforensics/segments@1',
     snapshot: chosen.handle,
@@ -61,11 +58,11 @@ export async function drawSegments(
       ...placeOf(share, numbers),
       ...shareOf(share),
       cell_bytes: cellBytes,
-      drawings: drawn.map((drawing) => drawing.result()),
+      drawings: drawn.map((segment) => drawing(segment, cellBytes)),
       other_segments: {
         segments: share.segments - drawn.length,
-        total_bytes: drawn.reduce((rest, { segment }) => rest - segment.total_bytes, share.reserved_bytes),
-        active_bytes: drawn.reduce((rest, { segment }) => rest - segment.active_bytes, share.active_bytes),
+        total_bytes: drawn.reduce((rest, segment) => rest - segment.total_bytes, share.reserved_bytes),
+        active_bytes: drawn.reduce((rest, segment) => rest - segment.active_bytes, share.active_bytes),
       },
     })),
   };
@@ -77,57 +74,28 @@ function samePlace(segment: Segment, share: QueryRow<'state.shares'>): boolean {
   return (['pool_id_a', 'pool_id_b', 'segment_type', 'stream'] as const).every((name) => segment[name] === share[name]);
 }
 
-/** Goes once over the live blocks, of which there may be very many. */
-async function fill(store: Store, key: StateKey, drawings: readonly Drawing[]): Promise<void> {
-  const ascending = drawings.toSorted((a, b) => a.start - b.start);
-  const spec = { address: 'f64', actual_bytes: 'f64', is_pending: 'u8' } as const;
-  let next = 0;
-  for await (const { rows, columns } of store.readQueryColumns('state.blocks', { ...key }, spec)) {
-    for (let row = 0; row < rows; row += 1) {
-      const address = columns.address[row]!;
-      while (next < ascending.length && address >= ascending[next]!.end) next += 1;
-      if (next === ascending.length) return;
-      if (address >= ascending[next]!.start)
-        ascending[next]!.add(address, columns.actual_bytes[row]!, columns.is_pending[row] === 1);
-    }
-  }
-}
-
-class Drawing {
-  readonly segment: Segment;
-  readonly start: number;
-  readonly end: number;
-  private readonly cellBytes: number;
-  private readonly allocated: Float64Array;
-  private readonly pending: Float64Array;
-
-  constructor(segment: Segment, cellBytes: number) {
-    this.segment = segment;
-    this.start = Number(segment.address);
-    this.end = this.start + segment.total_bytes;
-    this.cellBytes = cellBytes;
-    const cells = Math.ceil(segment.total_bytes / cellBytes);
-    this.allocated = new Float64Array(cells);
-    this.pending = new Float64Array(cells);
-  }
-
-  add(address: number, bytes: number, isPending: boolean): void {
-    const { cellBytes } = this;
-    const from = address - this.start;
-    const to = Math.min(this.segment.total_bytes, from + bytes);
-    const into = isPending ? this.pending : this.allocated;
-    for (let cell = Math.floor(from / cellBytes); cell * cellBytes < to; cell += 1)
-      into[cell]! += Math.min(to, (cell + 1) * cellBytes) - Math.max(from, cell * cellBytes);
-  }
-
-  result(): SegmentDrawing {
-    const { segment, cellBytes } = this;
-    const width = (cell: number): number => Math.min(cellBytes, segment.total_bytes - cell * cellBytes);
+async function drawings(
+  store: Store,
+  key: StateKey,
+  groups: readonly { readonly drawn: readonly Segment[]; readonly cellBytes: number }[],
+): Promise<(segment: Segment, cellBytes: number) => SegmentDrawing> {
+  const segments = groups.flatMap(({ drawn, cellBytes }) =>
+    drawn.map(({ address, total_bytes }) => `${address} ${total_bytes} ${cellBytes}`),
+  );
+  const cells = groupBy(await store.all('state.cells', { ...key, segments: segments.join() }), (row) =>
+    String(row.address),
+  );
+  return (segment, cellBytes) => {
+    const filled = new Map((cells.get(String(segment.address)) ?? []).map((row) => [row.cell, row]));
     return {
       address: hex(segment.address),
       ...pick(segment, ['total_bytes', 'active_bytes', 'pending_bytes', 'blocks', 'holes', 'largest_hole_bytes']),
       expandable: segment.is_expandable,
-      cells: Array.from(this.allocated, (bytes, cell) => [bytes / width(cell), this.pending[cell]! / width(cell)]),
+      cells: Array.from({ length: Math.ceil(segment.total_bytes / cellBytes) }, (_, cell) => {
+        const width = Math.min(cellBytes, segment.total_bytes - cell * cellBytes);
+        const { allocated_bytes = 0, pending_bytes = 0 } = filled.get(cell) ?? {};
+        return [allocated_bytes / width, pending_bytes / width];
+      }),
     };
-  }
+  };
 }

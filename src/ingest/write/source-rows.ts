@@ -1,61 +1,10 @@
 /** Rows of one source: removing what an earlier ingest wrote, and writing incidents and notes. */
 
-import { NSYS_LAYOUTS } from '../../model/nsys-rows.js';
 import { INCIDENT_BYTE_FIELDS, type IncidentRow, type Note, type PrintedBytes } from '../../model/tables.js';
 import { isOomKind } from '../../model/vocabulary.js';
+import { schemaTables } from '../../store/schema.js';
 import type { Store } from '../../store/store.js';
 import { removeRawRows } from './raw-tables.js';
-
-const BY_SNAPSHOT = [
-  'event',
-  'segment',
-  'block',
-  'annotation',
-  'host_event',
-  'host_segment',
-  'snapshot_feature',
-  'snapshot_setting',
-  'snapshot_pool',
-  'snapshot_device',
-  'snapshot_action',
-  'trace_oom',
-  'event_extra',
-  'derived_history',
-  'trace_step',
-  'block_life',
-  'segment_life',
-  'derived_bucket',
-  'oom_state',
-  'oom_rounding',
-  'oom_hole',
-  'labelled_device',
-  'label',
-] as const;
-
-const BY_SOURCE = [
-  'snapshot',
-  'incident',
-  'ingest_note',
-  'source_attempt',
-  'log_iteration',
-  'log_memory',
-  'log_gauge',
-  'log_figure',
-  'log_phase',
-  'log_config',
-  'log_env',
-  'profiler_memory',
-  'nsys_report',
-  'nsys_table',
-  'nsys_gpu',
-  'nsys_device',
-  'nsys_process',
-  'nsys_thread',
-  'nsys_diagnostic',
-  'nsys_option',
-  'nsys_text',
-  ...Object.values(NSYS_LAYOUTS).map(({ table }) => table),
-];
 
 /**
  * Removes a source and all its rows, those in `nsys_raw` only if wanted. Texts, frames and stacks stay: they are shared
@@ -67,9 +16,12 @@ export async function removeSource(
   { keepsRaw = false }: { readonly keepsRaw?: boolean } = {},
 ): Promise<void> {
   const params = { source_id: sourceId };
-  for (const table of BY_SNAPSHOT) {
+  const tables = schemaTables().map(({ name, columns }) => ({ name, keys: columns.map((column) => column.name) }));
+  const bySource = tables.filter(({ keys }) => keys.includes('source_id'));
+  const bySnapshot = tables.filter((table) => table.keys[0] === 'snapshot_id' && !bySource.includes(table));
+  for (const { name } of bySnapshot) {
     await store.run(
-      `DELETE FROM ${table} WHERE snapshot_id IN (SELECT snapshot_id FROM snapshot WHERE source_id = $source_id)`,
+      `DELETE FROM ${name} WHERE snapshot_id IN (SELECT snapshot_id FROM snapshot WHERE source_id = $source_id)`,
       params,
     );
   }
@@ -78,9 +30,7 @@ export async function removeSource(
     params,
   );
   if (!keepsRaw) await removeRawRows(store, sourceId);
-  for (const table of [...BY_SOURCE, 'source']) {
-    await store.run(`DELETE FROM ${table} WHERE source_id = $source_id`, params);
-  }
+  for (const { name } of bySource) await store.run(`DELETE FROM ${name} WHERE source_id = $source_id`, params);
 }
 
 export async function insertIncidents(

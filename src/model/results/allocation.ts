@@ -33,13 +33,12 @@ export interface AllocationRow
   readonly user_metadata: string | null;
 }
 
-export interface AllocationsResult extends Pick<DeviceAt, 'snapshot' | 'path' | 'rank' | 'device' | 'seq' | 'basis'> {
+export interface AllocationsResult
+  extends Pick<DeviceAt, 'snapshot' | 'path' | 'rank' | 'device' | 'seq' | 'basis'>,
+    RowOf<'allocation.totals'> {
   readonly schema: 'mbforensics/allocations@1';
   /** Only those live then; null = all of the trace. */
   readonly moment: string | null;
   readonly sort: AllocationOrder;
-  readonly count: number;
-  readonly actual_bytes: number;
-  readonly requested_bytes: number;
   readonly allocations: readonly AllocationRow[];
 }

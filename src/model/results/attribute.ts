@@ -4,6 +4,7 @@ import type { Phase } from '../log-rows.js';
 import type { Component, Confidence } from '../vocabulary.js';
 import type { DeviceAt } from './at.js';
 import type { LifetimeBasis } from './peak.js';
+import type { RowOf } from './row-of.js';
 
 export interface AttributeResult {
   readonly schema: 'mbforensics/attribute@1';
@@ -45,18 +46,12 @@ export interface AttributedDevice
 }
 
 /** Live blocks of one kind. */
-export interface ComponentBytes {
+export interface ComponentBytes
+  extends Pick<RowOf<'attribution.components'>, 'sub_component' | 'bytes' | 'requested_bytes' | 'blocks'>,
+    Pick<RowOf<'attribution.components'>, 'resident_bytes'> {
   readonly component: Component;
-  readonly sub_component: string;
   /** In which they were allocated. */
   readonly phase: Phase;
-  /** Actual sizes. */
-  readonly bytes: number;
-  /** What was asked for: without rounding and what splits left on blocks. Null where it is not known of all of them. */
-  readonly requested_bytes: number | null;
-  readonly blocks: number;
-  /** Outlives its step, or has lived through one; null where the trace is not enough. See `lifetime`. */
-  readonly resident_bytes: number | null;
   readonly by: LabelBasis;
   readonly confidence: Confidence;
   /** Rules and inferences; several only where an inference refined a rule. */

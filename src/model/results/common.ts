@@ -72,11 +72,7 @@ export interface IngestResult {
 }
 
 /** An `oom` entry. */
-export interface OomEntry {
-  readonly seq: number;
-  readonly requested_bytes: number;
-  readonly device_free_bytes: number | null;
-}
+export type OomEntry = Pick<RowOf<'snapshot.ooms'>, 'seq' | 'requested_bytes' | 'device_free_bytes'>;
 
 /** One device of one snapshot. Trace fields are null where the device lacks a trace. */
 export interface SnapshotDevice
@@ -94,15 +90,10 @@ export interface SnapshotDevice
    * entries.
    */
   readonly start: 'cold' | 'late' | 'overwritten' | null;
-  readonly pools: readonly {
+  readonly pools: readonly (Omit<RowOf<'snapshot.pools'>, 'device' | 'pool_id_a' | 'pool_id_b' | 'is_expandable'> & {
     readonly pool: readonly [number, number];
-    readonly segment_type: string;
-    readonly stream: number | null;
     readonly expandable: boolean | null;
-    readonly segments: number;
-    readonly reserved_bytes: number;
-    readonly active_bytes: number;
-  }[];
+  })[];
   /** Violations of the walk from the final state back to the first entry. */
   readonly walk_violations: number | null;
   readonly uncertain_blocks: number | null;
@@ -458,30 +449,17 @@ export interface ShowResult {
 export interface RunsResult {
   readonly schema: 'mbforensics/runs@1';
   readonly db: string;
-  readonly runs: readonly (RunName & {
-    readonly created_at: string;
-    readonly sources: number;
-    readonly failed: number;
-    readonly snapshots: number;
-    readonly incidents: number;
-  })[];
+  readonly runs: readonly (RunName &
+    Pick<RowOf<'store.runs'>, 'created_at' | 'sources' | 'failed' | 'snapshots' | 'incidents'>)[];
 }
 
 export interface SourcesResult {
   readonly schema: 'mbforensics/sources@1';
   readonly db: string;
-  readonly sources: readonly {
-    readonly run: string;
-    readonly path: string;
-    readonly format: string | null;
-    readonly status: string;
-    readonly file_bytes: number;
-    readonly rank: number | null;
-    readonly rank_origin: string | null;
-    readonly sha256: string | null;
-    readonly notes: number;
-    readonly error: Failure | null;
-  }[];
+  readonly sources: readonly (Omit<
+    RowOf<'store.sources'>,
+    'source_id' | 'display_path' | 'error_code' | 'error_text'
+  > & { readonly path: string; readonly error: Failure | null })[];
 }
 
 /** `sql --list` */

@@ -3,16 +3,16 @@
  * about a written file.
  */
 
+import type { TableRows } from '../columns.js';
+import type { DeviceAt } from './at.js';
+import type { ReplayDevice } from './replay.js';
+
 /** Formats of `export --as`. The first four show a live set, `snapshot-json` a whole snapshot, the others rows. */
 export const EXPORT_FORMATS = ['svg', 'folded', 'speedscope', 'pprof', 'snapshot-json', 'parquet', 'csv'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
-export interface LiveFrame {
-  readonly name: string;
-  /** As recorded; empty where there is none. */
-  readonly filename: string;
-  /** 0 = unknown. */
-  readonly line: number;
+/** The file is empty, and the line 0, where unknown. */
+export interface LiveFrame extends Pick<TableRows['frame'], 'name' | 'filename' | 'line'> {
   /** Function and place on one line, as the other verbs print it. */
   readonly text: string;
 }
@@ -36,16 +36,10 @@ export interface LiveSample {
   readonly blocks: number;
 }
 
-export interface LiveDevice {
-  readonly device: number;
-  /** The requested moment; `dump` where the device lacks a trace. */
-  readonly moment: string;
-  /** Entry after which the state holds; null = before the first, or no trace. */
-  readonly seq: number | null;
+/** The moment is `dump` where the device lacks a trace. */
+export interface LiveDevice extends Pick<DeviceAt, 'device' | 'moment' | 'seq' | 'basis'> {
   /** Microseconds since 1970; null where the trace lacks times. */
   readonly timeUs: number | null;
-  /** `approximate`: the trace contradicts itself, so sizes are best estimates. */
-  readonly basis: 'actual' | 'approximate';
   /** Actual bytes of allocated and pending blocks: the sum over all samples that are not inactive. */
   readonly activeBytes: number;
   readonly reservedBytes: number;
@@ -54,10 +48,7 @@ export interface LiveDevice {
 }
 
 /** The live set of one snapshot at one moment. */
-export interface LiveStacks {
-  readonly path: string;
-  readonly handle: string;
-  readonly rank: number | null;
+export interface LiveStacks extends Pick<ReplayDevice, 'path' | 'handle' | 'rank'> {
   readonly frames: readonly LiveFrame[];
   /** Rows of `frames`, root first, leaf last; none is empty: memory without a stack has one frame that states so. */
   readonly stacks: readonly (readonly number[])[];
@@ -88,13 +79,7 @@ export interface ExportResult {
   readonly sum_bytes: number | null;
   readonly handle: string | null;
   readonly moment: string | null;
-  readonly devices: readonly {
-    readonly device: number;
-    readonly seq: number | null;
-    readonly active_bytes: number;
-    readonly reserved_bytes: number;
-    readonly basis: LiveDevice['basis'];
-  }[];
+  readonly devices: readonly Pick<DeviceAt, 'device' | 'seq' | 'active_bytes' | 'reserved_bytes' | 'basis'>[];
   /** One entry a file of `--table all`. */
   readonly tables: readonly ExportedTable[];
 }

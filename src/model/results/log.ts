@@ -199,23 +199,11 @@ export interface LogRun extends RunFacts {
   /** Where ranks sit, for those seen; empty where the layout is unknown. */
   readonly layout: readonly RankPosition[];
   readonly layout_origin: string | null;
-  readonly phases: readonly (TextPlace & {
-    readonly attempt: number;
-    readonly phase: string;
-    readonly label: string;
-    readonly count: number;
-    readonly iteration: number | null;
-    readonly time_us: number | null;
-  })[];
+  readonly phases: readonly (TextPlace &
+    Pick<RowOf<'log.phases'>, 'attempt' | 'phase' | 'label' | 'count' | 'iteration' | 'time_us'>)[];
   /** Last value of each kept figure or word (`theory.total`, `checkpoint.saved`, …), outside the per-iteration ones. */
-  readonly values: readonly (TextPlace & {
-    readonly name: string;
-    readonly value: number | null;
-    readonly unit: string | null;
-    readonly text: string | null;
-    readonly count: number;
-    readonly rank: number | null;
-  })[];
+  readonly values: readonly (TextPlace &
+    Pick<RowOf<'log.values'>, 'name' | 'value' | 'unit' | 'text' | 'count' | 'rank'>)[];
   readonly incidents: readonly LogIncident[];
   readonly first_failure: FirstFailureResult | null;
   readonly bridge_evaluator: BridgeEvaluator | null;
@@ -248,10 +236,7 @@ export interface MemoryMetricResult
   readonly growth_r2: number | null;
 }
 
-export interface MemoryRank {
-  readonly attempt: number;
-  readonly rank: number | null;
-  readonly device: number | null;
+export interface MemoryRank extends Pick<RowOf<'log.memory_ranks'>, 'attempt' | 'rank' | 'device'> {
   readonly position: RankPosition | null;
   readonly metrics: readonly MemoryMetricResult[];
 }
@@ -316,33 +301,23 @@ export interface ConfigResult {
   readonly conflicts: readonly ConfigConflict[];
   readonly diff: {
     readonly other: string;
-    readonly different: readonly {
-      readonly key: string;
-      readonly memory: boolean;
-      readonly value: string | null;
+    readonly different: readonly (Pick<ConfigEntry, 'key' | 'memory' | 'value' | 'origin'> & {
       readonly other_value: string | null;
-      readonly origin: string;
       readonly other_origin: string;
-    }[];
+    })[];
     readonly only_here: readonly ConfigEntry[];
     readonly only_there: readonly ConfigEntry[];
     readonly equal: number;
   } | null;
 }
 
-export interface EnvVariable extends TextPlace {
-  readonly key: string;
-  /** Of most ranks; null: unset explicitly. */
-  readonly value: string | null;
-  readonly origin: string;
-  readonly attempt: number;
+/** The value is that of most ranks; null: unset explicitly. */
+export interface EnvVariable extends TextPlace, Pick<ConfigEntry, 'key' | 'value' | 'origin' | 'attempt'> {
   /** Each value with the ranks that have it; empty `ranks`: all ranks. */
-  readonly values: readonly {
-    readonly value: string | null;
-    readonly origin: string;
+  readonly values: readonly (Pick<ConfigEntry, 'value' | 'origin'> & {
     readonly ranks: readonly number[];
     readonly hosts: readonly string[];
-  }[];
+  })[];
   /** Ranks whose environment was captured whole and lacks it. */
   readonly not_set_on: readonly number[];
 }

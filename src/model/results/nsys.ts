@@ -58,12 +58,9 @@ export interface NsysFailedCall extends RowOf<'nsys.failed_calls'> {
   readonly is_oom: boolean;
 }
 
-export interface NsysStep {
+export interface NsysStep extends Pick<NsysStorm, 'start_ns' | 'end_ns' | 'pid'> {
   /** The number in the range's text; else counted from 1. */
   readonly index: number;
-  readonly start_ns: number;
-  readonly end_ns: number;
-  readonly pid: number | null;
 }
 
 /** Where the windows of the steps come from. */
@@ -282,18 +279,11 @@ export interface NsysComparison {
 }
 
 /** NVTX ranges open at one moment. */
-export interface NsysRangeStack {
-  readonly pid: number | null;
-  readonly tid: number | null;
-  readonly thread: string | null;
+export interface NsysRangeStack extends Pick<RowOf<'nsys.ranges_at'>, 'pid' | 'tid' | 'thread'> {
   readonly rank: number | null;
-  readonly ranges: readonly {
-    readonly text: string;
-    readonly type: string;
+  readonly ranges: readonly (Pick<RowOf<'nsys.ranges_at'>, 'text' | 'type' | 'start_ns' | 'end_ns'> & {
     readonly domain: string | null;
-    readonly start_ns: number;
-    readonly end_ns: number | null;
-  }[];
+  })[];
 }
 
 export interface NsysRangeWork extends RowOf<'nsys.range_work'> {

@@ -21,12 +21,10 @@ export interface LifetimeBytes {
 }
 
 /** Live blocks with one key. The groups of a device add up to its `active_bytes`. */
-export interface KeyGroup extends LifetimeBytes {
+export interface KeyGroup extends LifetimeBytes, PeakGroup {
   readonly key: string;
   /** True for groups without such a key: `before the recording`, `no stage open`, `no Python frames`, … */
   readonly remainder: boolean;
-  readonly bytes: number;
-  readonly count: number;
   /** Of `--by stack`; null for memory without one. */
   readonly stack_id?: number | null;
 }
@@ -48,10 +46,8 @@ export interface LifetimeBasis {
 }
 
 /** Bytes and allocations of one of a peer's sources. */
-export interface PeerSource {
+export interface PeerSource extends PeakGroup {
   readonly source: string;
-  readonly bytes: number;
-  readonly count: number;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** What `replay` and `whatif` return. Field names are the JSON's: outside scripts rely on them. */
 import type { TraceAction, WholeStepOutcome } from '../vocabulary.js';
+import type { PeakGroup } from './peak.js';
 import type { RowOf } from './row-of.js';
 
 export type ReplayRegime = 'cold' | 'late' | 'wrapped';
@@ -106,10 +107,8 @@ export interface WhatIfRow extends WhatIfSetting {
  */
 export type LostFact = 'pending_frees' | 'flushes' | 'unclear_flushes' | 'private_pools' | 'cases';
 
-export interface WhatIfSite {
+export interface WhatIfSite extends PeakGroup {
   readonly site: string;
-  readonly bytes: number;
-  readonly count: number;
 }
 
 /** An earlier free that would have opened a hole for the request. */
@@ -134,12 +133,7 @@ export interface WhatIfResult {
   readonly path: string;
   readonly rank: number | null;
   readonly device: number;
-  readonly replay: {
-    readonly status: 'exact' | 'approximate' | 'refused';
-    readonly reason: string;
-    readonly address_matches: number;
-    readonly address_total: number;
-  };
+  readonly replay: Pick<ReplayDevice, 'status' | 'reason' | 'address_matches' | 'address_total'>;
   readonly recorded: {
     /**
      * Bytes available to the allocator: reserved plus free on the device at the OOM, within a fraction's limit; null

@@ -29,11 +29,7 @@ export type TraceRelation = (typeof TRACE_RELATIONS)[number];
 export const SERIES_TRENDS = ['growing', 'settling', 'plateau', 'steady', 'falling', 'varied', 'too_few'] as const;
 export type SeriesTrend = (typeof SERIES_TRENDS)[number];
 
-export interface BytesChange {
-  readonly allocated_bytes: number;
-  readonly active_bytes: number;
-  readonly reserved_bytes: number;
-}
+export type BytesChange = Pick<RowOf<'snapshot.series'>, 'allocated_bytes' | 'active_bytes' | 'reserved_bytes'>;
 
 export interface SeriesSnapshot
   extends Pick<RowOf<'snapshot.series'>, 'handle' | 'attempt' | 'step' | 'step_origin' | 'events' | 'first_time_us'>,
@@ -63,11 +59,8 @@ export interface SeriesSnapshot
 }
 
 /** What one call site holds more, or less, at the last comparable dump than at the first. */
-export interface SiteGrowth {
+export interface SiteGrowth extends Omit<RowOf<'snapshot.site_growth'>, 'site' | 'has_stack'> {
   readonly site: string;
-  readonly bytes: number;
-  readonly blocks: number;
-  readonly last_bytes: number;
 }
 
 export interface SnapshotSeries {

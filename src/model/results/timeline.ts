@@ -91,16 +91,8 @@ export interface TimelineMarks {
   readonly annotations_left_out: number;
 }
 
-export interface TimelinePoint {
-  readonly seq: number;
-  readonly time_us: number | null;
-}
-
-export interface TimelineOom extends TimelinePoint {
-  /** Rounded request. */
-  readonly requested_bytes: number | null;
-  readonly device_free_bytes: number | null;
-}
+export type TimelineOom = Omit<RowOf<'timeline.points'>, 'action'>;
+export type TimelinePoint = Pick<TimelineOom, 'seq' | 'time_us'>;
 
 export type TimelineFlush = Omit<RowOf<'timeline.flushes'>, 'flush_count' | 'flush_bytes'>;
 
@@ -121,15 +113,11 @@ export type StepOrigin = 'profiler_step' | 'optimizer_step';
 export type StepPartial = 'start' | 'end' | 'both';
 
 /** One training step as a range of trace entries. */
-export interface StepRange {
-  /** The number in `ProfilerStep#N`; the ordinal, from 1, of the optimizer step. Not unique after a restart. */
-  readonly step: number;
+export interface StepRange
+  extends Pick<RowOf<'state.steps'>, 'step' | 'start_us' | 'end_us'>,
+    Omit<TimelinePeak, 'bytes' | 'time_us'> {
   /** Which of the steps of this number, from 1. */
   readonly occurrence: number;
-  readonly first_seq: number;
-  readonly last_seq: number;
-  readonly start_us: number | null;
-  readonly end_us: number | null;
   /** Null: whole. */
   readonly partial: StepPartial | null;
 }
