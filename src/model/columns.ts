@@ -52,12 +52,19 @@ export function batchBytes(layout: TableLayout, capacity: number): number {
   return layout.columns.reduce((sum, { kind }) => sum + columnBytes(kind, capacity), 0);
 }
 
+type ArrayOf = { i64: Uint32Array; u64: Uint32Array; f64: Float64Array; i32: Int32Array; u8: Uint8Array };
+/** The arrays of a layout by the names of its columns. */
+export type ColumnsOf<Layout extends TableLayout> = {
+  readonly [Column in Layout['columns'][number] as Column['name']]: ArrayOf[Column['kind']];
+};
+
 export class ColumnBatch {
   readonly layout: TableLayout;
   readonly capacity: number;
   /** Rows filled so far. */
   rows = 0;
   readonly arrays: readonly ColumnArray[];
+  private readonly named: Readonly<Record<string, ColumnArray>>;
 
   /** Over `buffer` if given, which must hold {@link batchBytes}; it carries its rows from thread to thread. */
   constructor(layout: TableLayout, capacity: number, buffer = new ArrayBuffer(batchBytes(layout, capacity))) {
@@ -71,11 +78,17 @@ export class ColumnBatch {
       if (kind === 'f64') return new Float64Array(buffer, start, capacity);
       return kind === 'i32' ? new Int32Array(buffer, start, capacity) : new Uint32Array(buffer, start, capacity * 2);
     });
+    this.named = Object.fromEntries(layout.columns.map(({ name }, i) => [name, this.arrays[i]!]));
+  }
+
+  /** All arrays, for loops over many rows. Throws if `layout` is not that of this batch. */
+  columns<Layout extends TableLayout>(layout: Layout): ColumnsOf<Layout> {
+    if (layout !== this.layout) throw new Error(`a batch of ${this.layout.table} is not one of ${layout.table}`);
+    return this.named as unknown as ColumnsOf<Layout>;
   }
 
   private find(name: string): ColumnArray {
-    const index = this.layout.columns.findIndex((column) => column.name === name);
-    const array = this.arrays[index];
+    const array = this.named[name];
     if (array === undefined) throw new Error(`no column ${name} in ${this.layout.table}`);
     return array;
   }

@@ -2,7 +2,7 @@
  * Between a parser and the writer of its rows: what follows from one file alone, without the store. It is done where
  * the file is decoded, so that a file decoded on a second core leaves the writer little more than copying.
  */
-import { type ColumnBatch, getI64, type TableRows } from '../../model/columns.js';
+import { type ColumnBatch, getI64, LAYOUTS, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
@@ -206,22 +206,19 @@ function spoolEvents(batch: ColumnBatch, spools: Map<number, TraceSpool>): void 
 type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };
 
 function addSegments(batch: ColumnBatch, of: (device: number) => Mutable<DeviceSums>): void {
-  const device = batch.i32('device');
-  const total = batch.i64('total_bytes');
+  const { device, total_bytes } = batch.columns(LAYOUTS.segment);
   for (let row = 0; row < batch.rows; row++) {
     const sums = of(device[row]!);
     sums.segments += 1;
-    sums.reservedBytes = exactSum(sums.reservedBytes, getI64(total, row), 'segments');
+    sums.reservedBytes = exactSum(sums.reservedBytes, getI64(total_bytes, row), 'segments');
   }
 }
 
 function addBlocks(batch: ColumnBatch, of: (device: number) => Mutable<DeviceSums>): void {
-  const device = batch.i32('device');
-  const size = batch.i64('size_bytes');
-  const state = batch.u8('state');
+  const { device, size_bytes, state } = batch.columns(LAYOUTS.block);
   for (let row = 0; row < batch.rows; row++) {
     const sums = of(device[row]!);
-    const bytes = getI64(size, row);
+    const bytes = getI64(size_bytes, row);
     sums.blocks += 1;
     if (state[row] === ALLOCATED) sums.allocatedBytes = exactSum(sums.allocatedBytes, bytes, 'blocks');
     if (state[row] === INACTIVE) {

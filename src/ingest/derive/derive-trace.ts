@@ -3,7 +3,7 @@
  * *requested* bytes; nothing here knows actual block sizes (that is `src/allocator/walk/backward-walk.ts`).
  */
 
-import { type ColumnBatch, getI64, NULL_HIGH, type TableRows } from '../../model/columns.js';
+import { type ColumnBatch, getI64, LAYOUTS, NULL_HIGH, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type { Note } from '../../model/tables.js';
@@ -179,10 +179,7 @@ export class TraceDerivation {
 
 function addRange(state: DeviceState, batch: ColumnBatch, from: number, to: number): void {
   const { table } = state;
-  const action = batch.u8('action');
-  const addr = batch.i64('addr');
-  const size = batch.i64('size_bytes');
-  const seq = batch.i32('seq');
+  const { action, addr, size_bytes: size, seq } = batch.columns(LAYOUTS.event);
   let { requested, reserved } = state;
   if (state.firstAction < 0) state.firstAction = action[from]!;
   state.lastAction = action[to - 1]!;

@@ -1,6 +1,6 @@
 /** What walks need of a snapshot besides its traces, collected from the rows as they pass. */
 import type { FinalState } from '../../allocator/walk/backward-walk.js';
-import { type ColumnBatch, getI64, NULL_HIGH, NULL_U8 } from '../../model/columns.js';
+import { type ColumnBatch, getI64, LAYOUTS, NULL_HIGH, NULL_U8 } from '../../model/columns.js';
 import type { Dictionary } from '../../model/parser.js';
 import { ANNOTATION_STAGES } from '../../model/tables.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
@@ -18,39 +18,28 @@ export class DumpedState {
   private readonly devices = new Map<number, DeviceDump>();
 
   segments(batch: ColumnBatch): void {
-    const device = batch.i32('device');
-    const address = batch.i64('address');
-    const total = batch.i64('total_bytes');
-    const stream = batch.i64('stream');
-    const type = batch.u8('segment_type');
-    const pool = batch.i32('pool');
-    const expandable = batch.u8('is_expandable');
+    const { device, address, total_bytes, stream, segment_type, pool, is_expandable } = batch.columns(LAYOUTS.segment);
     for (let row = 0; row < batch.rows; row += 1) {
       const { segments } = this.ofDevice(device[row]!);
       segments.address.push(unsigned(address, row));
-      segments.bytes.push(getI64(total, row));
+      segments.bytes.push(getI64(total_bytes, row));
       segments.stream.push(known(stream, row, Number.NaN));
-      segments.type.push(type[row]!);
+      segments.type.push(segment_type[row]!);
       segments.pool.push(pool[row]!);
-      segments.expandable.push(expandable[row] === NULL_U8 ? 0 : expandable[row]!);
+      segments.expandable.push(is_expandable[row] === NULL_U8 ? 0 : is_expandable[row]!);
     }
   }
 
   blocks(batch: ColumnBatch): void {
-    const device = batch.i32('device');
-    const address = batch.i64('address');
-    const size = batch.i64('size_bytes');
-    const requested = batch.i64('requested_bytes');
-    const state = batch.u8('state');
-    const stack = batch.i32('stack_id');
+    const { device, address, size_bytes, requested_bytes, state, stack_id } = batch.columns(LAYOUTS.block);
     for (let row = 0; row < batch.rows; row += 1) {
       if (state[row] === INACTIVE) continue;
       const { blocks } = this.ofDevice(device[row]!);
       blocks.address.push(unsigned(address, row));
-      blocks.bytes.push(getI64(size, row));
-      blocks.requested.push(known(requested, row, -1));
+      blocks.bytes.push(getI64(size_bytes, row));
+      blocks.requested.push(known(requested_bytes, row, -1));
       blocks.state.push(state[row]!);
-      blocks.stack.push(stack[row]!);
+      blocks.stack.push(stack_id[row]!);
     }
   }
 
@@ -101,15 +90,11 @@ export class StepAnnotations {
   }
 
   add(batch: ColumnBatch): void {
-    const ordinal = batch.i32('ordinal');
-    const stage = batch.u8('stage');
-    const name = batch.i32('name_id');
-    const device = batch.i32('device');
-    const time = batch.i64('time_us');
+    const { ordinal, stage, name_id, device, time_us } = batch.columns(LAYOUTS.annotation);
     for (let row = 0; row < batch.rows; row += 1) {
       const of = ANNOTATION_STAGES[stage[row]!];
-      const text = this.stepName(name[row]!);
-      const timeUs = known(time, row, Number.NaN);
+      const text = this.stepName(name_id[row]!);
+      const timeUs = known(time_us, row, Number.NaN);
       if (text === null || Number.isNaN(timeUs) || (of !== 'START' && of !== 'END')) continue;
       this.found.push({
         ordinal: ordinal[row]!,

@@ -3,7 +3,15 @@ import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
 import type { ForwardWalk, LifeObserver } from '../../allocator/walk/forward-walk.js';
 import { growColumn } from '../../allocator/walk/grow-column.js';
 import type { SegmentMap } from '../../allocator/walk/segment-map.js';
-import { ColumnBatch, LAYOUTS, NULL_I32, putI64, putNullI64, type TableLayout } from '../../model/columns.js';
+import {
+  ColumnBatch,
+  type ColumnsOf,
+  LAYOUTS,
+  NULL_I32,
+  putI64,
+  putNullI64,
+  type TableLayout,
+} from '../../model/columns.js';
 import { BEFORE_TRACE, NEVER } from '../../model/derived-tables.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import { FREE_COMPLETED } from '../../model/trace-action-codes.js';
@@ -14,23 +22,22 @@ const PENDING = BLOCK_STATES.indexOf('active_pending_free');
 
 export type PutRows = (batch: ColumnBatch) => void;
 
-/** Rows of one table, handed on a batch at a time. `Columns` are the arrays of the present batch. */
-class RowBuffer<Columns> {
-  columns: Columns;
+/** Rows of one table, handed on a batch at a time. */
+class RowBuffer<Layout extends TableLayout> {
+  /** Of the present batch. */
+  columns: ColumnsOf<Layout>;
   private batch: ColumnBatch;
-  private readonly layout: TableLayout;
+  private readonly layout: Layout;
   private readonly device: number;
-  private readonly columnsOf: (batch: ColumnBatch) => Columns;
   private readonly put: PutRows;
 
-  constructor(layout: TableLayout, device: number, columnsOf: (batch: ColumnBatch) => Columns, put: PutRows) {
+  constructor(layout: Layout, device: number, put: PutRows) {
     this.layout = layout;
     this.device = device;
-    this.columnsOf = columnsOf;
     this.put = put;
     // Most snapshots are small, and a full batch has some megabytes.
     this.batch = this.sized(1024);
-    this.columns = columnsOf(this.batch);
+    this.columns = this.batch.columns(layout);
   }
 
   /** The place of the next row in {@link columns}. */
@@ -39,7 +46,7 @@ class RowBuffer<Columns> {
       this.flush();
       if (this.batch.capacity < BATCH_ROWS) {
         this.batch = this.sized(BATCH_ROWS);
-        this.columns = this.columnsOf(this.batch);
+        this.columns = this.batch.columns(this.layout);
       }
     }
     return this.batch.rows++;
@@ -56,39 +63,6 @@ class RowBuffer<Columns> {
     return batch;
   }
 }
-
-const blockColumns = (batch: ColumnBatch) => ({
-  block: batch.i32('block'),
-  address: batch.i64('address'),
-  from: batch.i32('from_seq'),
-  to: batch.i32('to_seq'),
-  pending: batch.i32('pending_seq'),
-  requested: batch.i64('requested_bytes'),
-  actual: batch.i64('actual_bytes'),
-  least: batch.i64('least_bytes'),
-  most: batch.i64('most_bytes'),
-  stream: batch.i64('stream'),
-  pool: batch.i32('pool'),
-  stack: batch.i32('stack_id'),
-  origin: batch.u8('stack_origin'),
-  allocUs: batch.i64('alloc_us'),
-  freeUs: batch.i64('free_us'),
-  context: batch.i32('compile_context_id'),
-  metadata: batch.i32('user_metadata_id'),
-  label: batch.i32('label'),
-});
-
-const segmentColumns = (batch: ColumnBatch) => ({
-  address: batch.i64('address'),
-  bytes: batch.i64('total_bytes'),
-  from: batch.i32('from_seq'),
-  to: batch.i32('to_seq'),
-  stream: batch.i64('stream'),
-  type: batch.u8('segment_type'),
-  pool: batch.i32('pool'),
-  expandable: batch.u8('is_expandable'),
-  inferred: batch.u8('is_inferred'),
-});
 
 export interface LifeSinks {
   readonly blockLives: PutRows;
@@ -120,8 +94,8 @@ class Births {
 export class LifeRows implements LifeObserver {
   /** Blocks so far: the number of the next one. */
   blocks = 0;
-  private readonly blockRows: RowBuffer<ReturnType<typeof blockColumns>>;
-  private readonly segmentRows: RowBuffer<ReturnType<typeof segmentColumns>>;
+  private readonly blockRows: RowBuffer<typeof LAYOUTS.block_life>;
+  private readonly segmentRows: RowBuffer<typeof LAYOUTS.segment_life>;
   /** The store's number of a pool as walks number them; −1 = not known. */
   private readonly poolNumber: (pool: number) => number;
   private readonly births = new Births();
@@ -131,8 +105,8 @@ export class LifeRows implements LifeObserver {
   private segments: SegmentMap | undefined;
 
   constructor(device: number, sinks: LifeSinks, poolNumber: (pool: number) => number) {
-    this.blockRows = new RowBuffer(LAYOUTS.block_life, device, blockColumns, sinks.blockLives);
-    this.segmentRows = new RowBuffer(LAYOUTS.segment_life, device, segmentColumns, sinks.segmentLives);
+    this.blockRows = new RowBuffer(LAYOUTS.block_life, device, sinks.blockLives);
+    this.segmentRows = new RowBuffer(LAYOUTS.segment_life, device, sinks.segmentLives);
     this.poolNumber = poolNumber;
   }
 
@@ -189,21 +163,21 @@ export class LifeRows implements LifeObserver {
     const to = blockRows.columns;
     to.block[row] = births.block[slot]!;
     putI64(to.address, row, walk.address[slot]!);
-    to.from[row] = walk.allocSeq[slot]!;
-    to.to[row] = toSeq;
-    to.pending[row] = births.pending[slot]!;
-    putKnown(to.requested, row, walk.requested[slot]! < 0 ? Number.NaN : walk.requested[slot]!);
-    putI64(to.actual, row, walk.size[slot]!);
-    putI64(to.least, row, walk.min[slot]!);
-    putI64(to.most, row, walk.max[slot]!);
+    to.from_seq[row] = walk.allocSeq[slot]!;
+    to.to_seq[row] = toSeq;
+    to.pending_seq[row] = births.pending[slot]!;
+    putKnown(to.requested_bytes, row, walk.requested[slot]! < 0 ? Number.NaN : walk.requested[slot]!);
+    putI64(to.actual_bytes, row, walk.size[slot]!);
+    putI64(to.least_bytes, row, walk.min[slot]!);
+    putI64(to.most_bytes, row, walk.max[slot]!);
     putKnown(to.stream, row, births.stream[slot]!);
     to.pool[row] = this.poolNumber(walk.pool[slot]!);
-    to.stack[row] = walk.stack[slot]! < 0 ? NULL_I32 : walk.stack[slot]!;
-    to.origin[row] = walk.origin[slot]!;
-    putKnown(to.allocUs, row, births.timeUs[slot]!);
-    putKnown(to.freeUs, row, freeUs);
-    to.context[row] = births.context[slot]!;
-    to.metadata[row] = births.metadata[slot]!;
+    to.stack_id[row] = walk.stack[slot]! < 0 ? NULL_I32 : walk.stack[slot]!;
+    to.stack_origin[row] = walk.origin[slot]!;
+    putKnown(to.alloc_us, row, births.timeUs[slot]!);
+    putKnown(to.free_us, row, freeUs);
+    to.compile_context_id[row] = births.context[slot]!;
+    to.user_metadata_id[row] = births.metadata[slot]!;
     to.label[row] = NULL_I32;
   }
 
@@ -213,14 +187,14 @@ export class LifeRows implements LifeObserver {
     const to = segmentRows.columns;
     const owner = segments.owner(slot);
     putI64(to.address, row, segments.address[slot]!);
-    putI64(to.bytes, row, segments.end[slot]! - segments.address[slot]!);
-    to.from[row] = this.segmentFrom[slot]!;
-    to.to[row] = toSeq;
+    putI64(to.total_bytes, row, segments.end[slot]! - segments.address[slot]!);
+    to.from_seq[row] = this.segmentFrom[slot]!;
+    to.to_seq[row] = toSeq;
     putKnown(to.stream, row, owner.stream);
-    to.type[row] = owner.small === 1 ? 0 : 1;
+    to.segment_type[row] = owner.small === 1 ? 0 : 1;
     to.pool[row] = this.poolNumber(owner.pool);
-    to.expandable[row] = owner.expandable;
-    to.inferred[row] = owner.inferred === 0 ? 0 : 1;
+    to.is_expandable[row] = owner.expandable;
+    to.is_inferred[row] = owner.inferred === 0 ? 0 : 1;
   }
 }
 

@@ -225,26 +225,23 @@ function enlarged(column: Float64Array, least: number): Float64Array<ArrayBuffer
 function bucketBatch(device: number, columns: BucketColumns, times: BucketTimes): ColumnBatch {
   const batch = new ColumnBatch(LAYOUTS.derived_bucket, Math.max(1, columns.count));
   batch.rows = columns.count;
-  batch.i32('device').fill(device);
-  batch.i32('first_seq').set(columns.firstSeq.subarray(0, columns.count));
-  batch.i32('last_seq').set(columns.lastSeq.subarray(0, columns.count));
-  const bytes = [
-    ['allocated_min_bytes', columns.allocatedMin],
-    ['allocated_max_bytes', columns.allocatedMax],
-    ['active_min_bytes', columns.activeMin],
-    ['active_max_bytes', columns.activeMax],
-    ['reserved_min_bytes', columns.reservedMin],
-    ['reserved_max_bytes', columns.reservedMax],
-  ] as const;
-  const wide = bytes.map(([name, values]) => [batch.i64(name), values] as const);
-  const timed = [
-    [batch.i64('first_time_us'), times.first],
-    [batch.i64('last_time_us'), times.last],
+  const to = batch.columns(LAYOUTS.derived_bucket);
+  to.device.fill(device);
+  to.first_seq.set(columns.firstSeq.subarray(0, columns.count));
+  to.last_seq.set(columns.lastSeq.subarray(0, columns.count));
+  const wide = [
+    [to.allocated_min_bytes, columns.allocatedMin],
+    [to.allocated_max_bytes, columns.allocatedMax],
+    [to.active_min_bytes, columns.activeMin],
+    [to.active_max_bytes, columns.activeMax],
+    [to.reserved_min_bytes, columns.reservedMin],
+    [to.reserved_max_bytes, columns.reservedMax],
+    [to.first_time_us, times.first],
+    [to.last_time_us, times.last],
   ] as const;
   for (let row = 0; row < columns.count; row += 1) {
-    batch.i32('bucket')[row] = row;
-    for (const [column, values] of wide) putI64(column, row, values[row]!);
-    for (const [column, values] of timed) {
+    to.bucket[row] = row;
+    for (const [column, values] of wide) {
       if (Number.isNaN(values[row]!)) putNullI64(column, row);
       else putI64(column, row, values[row]!);
     }

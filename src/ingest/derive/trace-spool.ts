@@ -5,7 +5,7 @@
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
-import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
+import { type ColumnBatch, getI64, LAYOUTS, NULL_HIGH } from '../../model/columns.js';
 import { makeTemporaryDirectory } from '../../store/temporary-files.js';
 import { READ_OFFSET } from '../read/read-buffer.js';
 
@@ -106,15 +106,17 @@ export class TraceSpool {
 
   /** Rows `from` to `to` (exclusive), which follow those added so far. */
   add(batch: ColumnBatch, from: number, to: number): void {
-    const action = batch.u8('action');
-    const addr = batch.i64('addr');
-    const size = batch.i64('size_bytes');
-    const stream = batch.i64('stream');
-    const time = batch.i64('time_us');
-    const pool = batch.i32('pool');
-    const stack = batch.i32('stack_id');
-    const context = batch.i32('compile_context_id');
-    const metadata = batch.i32('user_metadata_id');
+    const {
+      action,
+      addr,
+      size_bytes: size,
+      stream,
+      time_us: time,
+      pool,
+      stack_id: stack,
+      ...texts
+    } = batch.columns(LAYOUTS.event);
+    const { compile_context_id: context, user_metadata_id: metadata } = texts;
     for (let row = from; row < to; ) {
       const chunk = this.chunk();
       const rows = Math.min(to - row, this.chunkEntries - chunk.count);

@@ -6,7 +6,7 @@ import { LivesBuilder } from '../../attribution/blocks/lives.js';
 import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
 import { builtInRules } from '../../attribution/built-in-rules.js';
 import type { Frame } from '../../attribution/frames/call-site.js';
-import { type ColumnBatch, getI64, NULL_HIGH } from '../../model/columns.js';
+import { type ColumnBatch, getI64, LAYOUTS, NULL_HIGH } from '../../model/columns.js';
 import { getOrAdd } from '../../model/group-by.js';
 import { BATCH_ROWS } from '../../model/tables.js';
 import { ALLOC } from '../../model/trace-action-codes.js';
@@ -64,9 +64,7 @@ export class SeenSnapshot {
   }
 
   events(batch: ColumnBatch): void {
-    const action = batch.u8('action');
-    const stack = batch.i32('stack_id');
-    const device = batch.i32('device');
+    const { action, stack_id: stack, device } = batch.columns(LAYOUTS.event);
     for (let from = 0; from < batch.rows; ) {
       const of = device[from]!;
       const before = this.total;
@@ -78,8 +76,7 @@ export class SeenSnapshot {
   }
 
   blocks(batch: ColumnBatch): void {
-    const stack = batch.i32('stack_id');
-    const device = batch.i32('device');
+    const { stack_id: stack, device } = batch.columns(LAYOUTS.block);
     for (let row = 0; row < batch.rows; row += 1) {
       this.expect(stack[row]!);
       this.expected.set(device[row]!, (this.expected.get(device[row]!) ?? 0) + 1);
@@ -95,24 +92,19 @@ export class SeenSnapshot {
   /** Rows of one device. */
   blockLives(batch: ColumnBatch): void {
     if (this.total > MOST_BLOCKS) return;
-    const device = batch.i32('device')[0]!;
+    const {
+      device: devices,
+      actual_bytes: actual,
+      requested_bytes: requested,
+      ...columns
+    } = batch.columns(LAYOUTS.block_life);
+    const device = devices[0]!;
     const builder = getOrAdd(this.lives, device, () => new LivesBuilder(this.expected.get(device) ?? 0));
-    const actual = batch.i64('actual_bytes');
-    const requested = batch.i64('requested_bytes');
     for (let row = 0; row < batch.rows; row += 1) {
       this.actual[row] = getI64(actual, row);
       this.requested[row] = requested[row * 2 + 1] === NULL_HIGH ? -1 : getI64(requested, row);
     }
-    builder.add(batch.rows, {
-      block: batch.i32('block'),
-      from_seq: batch.i32('from_seq'),
-      to_seq: batch.i32('to_seq'),
-      actual_bytes: this.actual,
-      requested_bytes: this.requested,
-      pool: batch.i32('pool'),
-      stack_id: batch.i32('stack_id'),
-      stack_origin: batch.u8('stack_origin'),
-    });
+    builder.add(batch.rows, { ...columns, actual_bytes: this.actual, requested_bytes: this.requested });
   }
 
   private expect(stack: number): void {
