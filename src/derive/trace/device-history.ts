@@ -1,6 +1,7 @@
 /** What ingest found out about the whole trace of one device. */
 import { type AllocatorSettings, settingsFromSnapshot } from '../../allocator/settings.js';
 import type { Peak } from '../../allocator/walk/backward-walk.js';
+import type { TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
 import type { StepOrigin } from '../../model/results/timeline.js';
 import { readOnce } from '../../store/read-once.js';
@@ -18,30 +19,24 @@ export interface TraceOfDevice {
   readonly pooled: boolean;
 }
 
-export interface DeviceHistory {
+export interface DeviceHistory
+  extends Pick<TableRows['derived_history'], 'holds' | 'startsEmpty' | 'violations' | 'uncertainBlocks'>,
+    Pick<TableRows['derived_history'], 'uncertainBytes' | 'blocks' | 'bucketEntries'> {
   readonly trace: TraceOfDevice;
   readonly settings: AllocatorSettings;
-  /** The walk back holds, or is contradicted only by the last few entries, which a dump that is not atomic explains. */
-  readonly holds: boolean;
-  /** The allocator was empty before the first entry: nothing of the run is missing from the trace. */
-  readonly startsEmpty: boolean;
-  readonly violations: number;
   /** Largest Σ of actual block sizes, pending frees included. */
   readonly peak: Peak;
   readonly peakReserved: Peak;
-  /** Blocks of the start state whose size is only bounded, and Σ of (most − least). */
-  readonly uncertainBlocks: number;
-  readonly uncertainBytes: number;
-  /** Blocks that were live at any moment. */
-  readonly blocks: number;
   readonly freeRequestedRecorded: boolean;
   readonly freeCompletedRecorded: boolean;
-  /** Entries a row of `derived_bucket`: a power of two. */
-  readonly bucketEntries: number;
   readonly steps: {
+    /** Null: without annotations of steps. */
     readonly origin: StepOrigin | null;
+    /** Distinct names of the annotations used. */
     readonly annotations: readonly string[];
+    /** The device they name, where it is not the one asked for. */
     readonly annotationsOfDevice: number | null;
+    /** Steps between the first and the last entry that have none. */
     readonly withoutEntries: number;
   };
 }

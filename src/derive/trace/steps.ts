@@ -1,20 +1,12 @@
 /** Training steps as ranges of trace entries; ingest finds them (`src/ingest/derive/steps.ts`). */
-import type { StepOrigin, StepPartial, StepRange } from '../../model/results/timeline.js';
+import type { StepPartial, StepRange } from '../../model/results/timeline.js';
 import type { Store } from '../../store/store.js';
-import { deviceHistory } from './device-history.js';
+import { type DeviceHistory, deviceHistory } from './device-history.js';
 
-export interface Steps {
-  /** Null: without annotations of steps. */
-  readonly origin: StepOrigin | null;
+export type Steps = DeviceHistory['steps'] & {
   /** In order, disjoint, each with at least one entry. */
   readonly steps: readonly StepRange[];
-  /** Distinct names of the annotations used. */
-  readonly annotations: readonly string[];
-  /** The device they name, where it is not the one asked for. */
-  readonly annotationsOfDevice: number | null;
-  /** Steps between the first and the last entry that have none. */
-  readonly withoutEntries: number;
-}
+};
 
 export async function readSteps(store: Store, snapshotId: number, device: number): Promise<Steps> {
   const { steps } = await deviceHistory(store, snapshotId, device);

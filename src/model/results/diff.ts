@@ -48,6 +48,8 @@ export interface DiffTotals
   readonly b_device: number;
 }
 
+type Known<Row> = { readonly [Field in keyof Row]: NonNullable<Row[Field]> };
+
 /** The differences between two memory snapshots. */
 export interface SnapshotDiff {
   /** Handles. */
@@ -71,24 +73,15 @@ export interface SnapshotDiff {
   readonly sites: readonly DiffSite[];
   readonly remainder_bytes: number;
   /** Sites without a difference, and what `--limit` and `--min` left out. */
-  readonly remainder: {
-    readonly sites: number;
-    /** Of these, sites whose bytes differ. */
-    readonly changed: number;
-    readonly a_bytes: number;
-    readonly b_bytes: number;
-    /** Blocks. */
-    readonly a_count: number;
-    readonly b_count: number;
-    /** Σ of the deltas above, and below, zero: they may cancel out. */
-    readonly grown_bytes: number;
-    readonly shrunk_bytes: number;
-  };
+  readonly remainder: Known<
+    Pick<RowOf<'diff.memory'>, 'sites' | 'changed' | 'a_bytes' | 'b_bytes' | 'a_count' | 'b_count'> &
+      Pick<RowOf<'diff.memory'>, 'grown_bytes' | 'shrunk_bytes'>
+  >;
   /** By component, in descending order of |delta|; they add up to `total_delta_bytes`. */
   readonly components: readonly DiffComponent[];
   readonly pools: readonly DiffPool[];
   /** Allocator settings that differ; null where a side does not record one. */
-  readonly settings: readonly { readonly key: string; readonly a: string | null; readonly b: string | null }[];
+  readonly settings: readonly RowOf<'diff.settings'>[];
   readonly features: { readonly only_a: readonly string[]; readonly only_b: readonly string[] };
   /** Other devices of the same two snapshots. */
   readonly devices: readonly DiffTotals[];

@@ -55,15 +55,11 @@ export interface OutsideMonitor
   readonly file: string;
 }
 
-export interface OutsideDevice {
-  readonly host: string | null;
-  /** Index of the driver. */
-  readonly device: number | null;
-  readonly gpu: string | null;
+/** Its number is the index of the driver. */
+export interface OutsideDevice extends Pick<RowOf<'outside.monitors'>, 'host' | 'device' | 'gpu' | 'total_bytes'> {
   readonly rank: number | null;
   /** How rank and device were joined; null where no rank is. */
   readonly joined_by: string | null;
-  readonly total_bytes: number | null;
   readonly monitor: OutsideMonitor | null;
   /** The largest known figure of PyTorch's own counters; later memory use is not in it. */
   readonly peak_reserved_bytes: number | null;
