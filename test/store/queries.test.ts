@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance, type DuckDBType } from '@duckdb/node-api';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { composeSql } from '../../src/store/compose-sql.js';
+import { generateLayouts } from '../../src/store/generate-layouts.js';
 import { generateQueryTypes } from '../../src/store/generate-query-types.js';
 import { temporaryTable } from '../../src/store/install-library.js';
 import { loadAllQueries, loadQuery, packageRoot } from '../../src/store/load-queries.js';
@@ -81,6 +82,7 @@ describe('queries/', () => {
 
   it('has its types generated (npm run generate)', () => {
     expect(readFileSync(join(repoRoot, 'queries', 'queries.gen.ts'), 'utf8')).toBe(generateQueryTypes(queries));
+    expect(readFileSync(join(repoRoot, 'queries', 'layouts.gen.ts'), 'utf8')).toBe(generateLayouts());
   });
 
   it('is in the package root', () => {
