@@ -1,7 +1,7 @@
 /**
  * The schema of a store: the tables of `queries/schema/*.sql`, in one version. Each table has a line `-- what a row is`
  * before it, and each of its columns `-- what it is, unit` behind it; a store has them as comments, for any client.
- * A table that is filled by columns has no NOT NULL: those of its columns that may be NULL are marked with NULL.
+ * No column of a table that is filled by columns is NOT NULL: those that may be NULL are marked with NULL.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
