@@ -3,6 +3,7 @@
 -- @param  run_ids VARCHAR  of runs, joined by commas
 -- @param  rank    INTEGER?  only of this rank
 -- @param  attempts VARCHAR?  one launch of each run, in their order; NULL: all launches
+-- @uses   _log.memory_threshold
 -- @col    run_id          INTEGER
 -- @col    attempt         INTEGER
 -- @col    rank            INTEGER?
@@ -22,8 +23,11 @@
 -- @col    growth_first_iteration BIGINT? of these
 -- @col    growth_first_bytes BIGINT?
 -- @col    growth_bytes    DOUBLE?  per iteration, least squares over these
--- @col    growth_r2       DOUBLE?
+-- @col    r2              DOUBLE?
 -- @col    growth_late_bytes BIGINT? of the later half of these iterations; NULL with fewer than four
+-- @col    growth_bytes_per_iteration DOUBLE? growth_bytes, if it is of enough iterations
+-- @col    growth_r2       DOUBLE?  of it: share of the variance that a straight line explains; NULL for a flat line
+-- @col    steady_bytes    DOUBLE?  growth_bytes_per_iteration, if it is a straight line, and more than nothing
 -- @why    Growth leaves out the first sampled iteration: optimizer states are born there, which is a step and no trend. Launches are chosen
 --         before anything is counted: a log of hundreds of launches has millions of figures, of which one launch's are asked for.
 WITH
@@ -42,8 +46,11 @@ samples AS (
   WHERE ($rank IS NULL OR coalesce(log.rank, source.rank) = $rank))
 SELECT run_id, attempt, rank, device, metric.text AS metric, samples,
   grouped.first_iteration, last_iteration, last_bytes, max_bytes, last_value, max_value, display_path, line, first_bytes,
-  growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, growth_r2,
-  CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes
+  growth_samples, growth_first_iteration, growth_first_bytes, growth_bytes, r2,
+  CASE WHEN growth_samples >= 4 THEN last_bytes - growth_middle_bytes END AS growth_late_bytes,
+  CASE WHEN growth_samples >= fewest_samples AND isfinite(growth_bytes) THEN growth_bytes END AS growth_bytes_per_iteration,
+  CASE WHEN growth_bytes_per_iteration IS NOT NULL AND isfinite(r2) THEN r2 END AS growth_r2,
+  CASE WHEN growth_r2 >= least_r2 AND growth_bytes > 0 AND growth_bytes >= least_slope * last_bytes THEN growth_bytes END AS steady_bytes
 FROM (
   SELECT run_id, attempt, rank, device, metric_id, count(*) AS samples, min(iteration) AS first_iteration,
     max(iteration) AS last_iteration, arg_max(bytes, place) AS last_bytes, max(bytes) AS max_bytes,
@@ -54,9 +61,10 @@ FROM (
     arg_min(bytes, iteration) FILTER (iteration > first_iteration) AS growth_first_bytes,
     count(DISTINCT iteration) FILTER (iteration > first_iteration) AS growth_samples,
     regr_slope(bytes, iteration) FILTER (iteration > first_iteration) AS growth_bytes,
-    regr_r2(bytes, iteration) FILTER (iteration > first_iteration) AS growth_r2,
+    regr_r2(bytes, iteration) FILTER (iteration > first_iteration) AS r2,
     arg_max(bytes, iteration) FILTER (iteration > first_iteration AND iteration <= middle_iteration) AS growth_middle_bytes
   FROM samples
   GROUP BY run_id, attempt, rank, device, metric_id) AS grouped
 JOIN text_value AS metric ON metric.text_id = grouped.metric_id
+CROSS JOIN memory_threshold
 ORDER BY run_id, attempt, rank NULLS FIRST, device NULLS FIRST, metric

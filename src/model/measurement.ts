@@ -90,12 +90,7 @@ export interface MeasuredPeak {
 }
 
 /** Steady iterations: those after warm-up, of the last attempt. Times in milliseconds. */
-export interface MeasuredSteps
-  extends Omit<RowOf<'measure.steady_steps'>, 'first_iteration' | 'last_iteration' | 'iterations' | 'independent'> {
-  /** First and last iteration of the window. */
-  readonly from: number;
-  readonly to: number;
-  readonly count: number;
+export interface MeasuredSteps extends Omit<RowOf<'measure.steady_steps'>, 'independent'> {
   /** Absent in golden values of earlier versions. */
   readonly independent?: number | undefined;
 }

@@ -3,22 +3,15 @@
  * and by process.
  */
 import { threshold } from '../../knowledge/thresholds/threshold.js';
-import { maxOf, pushAll } from '../../model/lists.js';
+import { maxOf } from '../../model/lists.js';
 import { pick } from '../../model/pick.js';
-import type {
-  ClockShift,
-  OutsideDevice,
-  OutsidePoint,
-  OutsideProcess,
-  OutsideResult,
-} from '../../model/results/outside.js';
+import type { ClockShift, OutsideDevice, OutsideProcess, OutsideResult } from '../../model/results/outside.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readEnvironment } from '../run/env.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { clockShift } from './clock-shift.js';
 import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
-import { outsideStatistics, thinned } from './statistics.js';
 
 const LEAST_REACH_US = threshold('outside.least_reach_us');
 const LONE_REACH_US = threshold('outside.lone_reach_us');
@@ -38,6 +31,17 @@ const MONITOR = [
   ...(['format', 'clock', 'samples', 'interval_us', 'first_us', 'last_us'] as const),
   ...(['first_bytes', 'last_bytes', 'max_bytes', 'max_us', 'max_line'] as const),
 ] as const;
+
+const POINT = [
+  ...(['time_us', 'clock', 'iteration', 'kind', 'reserved_bytes', 'used_bytes', 'total_bytes'] as const),
+  ...(['process_bytes', 'others_bytes', 'apart_us', 'line', 'outside_bytes', 'file'] as const),
+] as const;
+const STATISTICS = [
+  ...(['first_bytes', 'last_bytes', 'min_bytes', 'median_bytes', 'max_bytes'] as const),
+  ...(['growth_bytes', 'growth_us', 'growth_r2'] as const),
+] as const;
+/** Most points of one device in a result: more than any screen is wide. */
+const MOST_POINTS = 400;
 
 export async function describeOutside(
   store: Store,
@@ -182,17 +186,23 @@ async function describeDevice(
   monitor: MonitorRow | null,
   owner: RankOfDevice | undefined,
 ): Promise<OutsideDevice> {
-  const { peaks, processes, readings } = context;
+  const { store, runId, shift, peaks, processes, soleRank } = context;
   const isOwn = ownRows(context, owner);
   const onDevice = monitor === null ? [] : processes.filter((process) => isOn(process, monitor));
-  const points: OutsidePoint[] = [];
-  if (owner !== undefined || monitor === null) {
-    const ranks = owner === undefined ? [null] : [...new Set(readings.filter(isOwn).map(({ rank }) => rank))];
-    for (const rank of ranks) pushAll(points, await pairsOf(context, monitor, rank, owner?.pid ?? null));
-    if (monitor !== null) pushAll(points, await tracePairsOf(context, monitor, isOwn));
-  }
-  points.sort((a, b) => (a.time_us ?? Infinity) - (b.time_us ?? Infinity));
-  const outside = outsideStatistics(points);
+  const points =
+    owner === undefined && monitor !== null
+      ? []
+      : await store.all('outside.points', {
+          run_id: runId,
+          rank: owner?.rank ?? null,
+          is_sole: owner !== undefined && soleRank,
+          ...(monitor === null ? {} : pick(monitor, ['source_id', 'host', 'device', 'gpu'])),
+          pid: owner?.pid ?? null,
+          shift_us: shift.shift_us,
+          reach_us: Math.round(reachOf(monitor)),
+          most: MOST_POINTS,
+        });
+  const [first] = points;
   const ownPeaks = [...peaks, ...context.traces].filter(isOwn);
   const peak = ownPeaks.length === 0 ? null : maxOf(ownPeaks.map(({ peak_reserved_bytes: bytes }) => bytes));
   return {
@@ -201,13 +211,13 @@ async function describeDevice(
     gpu: monitor?.gpu ?? null,
     rank: owner?.rank ?? null,
     joined_by: owner?.joinedBy ?? null,
-    total_bytes: monitor?.total_bytes ?? points.find(({ total_bytes: total }) => total !== null)?.total_bytes ?? null,
+    total_bytes: monitor?.total_bytes ?? first?.device_bytes ?? null,
     monitor: monitor === null ? null : { file: monitor.display_path, ...pick(monitor, MONITOR) },
     peak_reserved_bytes: peak,
-    missed_bytes: missedBytes(monitor, peak, outside?.min_bytes ?? 0),
-    outside,
-    moments: points.length,
-    points: thinned(points),
+    missed_bytes: missedBytes(monitor, peak, first?.min_bytes ?? 0),
+    outside: first === undefined ? null : pick(first, STATISTICS),
+    moments: first?.moments ?? 0,
+    points: points.map((row) => pick(row, POINT)),
     processes: onDevice.map(
       (row): OutsideProcess => ({
         pid: row.pid,
@@ -231,68 +241,6 @@ function missedBytes(monitor: MonitorRow | null, peak: number | null, leastOutsi
 function reachOf(monitor: MonitorRow | null): number {
   if (monitor?.interval_us == null) return LONE_REACH_US;
   return Math.min(MOST_REACH_US, Math.max(LEAST_REACH_US, monitor.interval_us / 2 + 1_000_000));
-}
-
-async function pairsOf(
-  { store, runId, shift }: Context,
-  monitor: MonitorRow | null,
-  rank: number | null,
-  pid: number | null,
-): Promise<OutsidePoint[]> {
-  const rows = await store.all('outside.pairs', {
-    run_id: runId,
-    rank,
-    source_id: monitor?.source_id ?? null,
-    host: monitor?.host ?? null,
-    device: monitor?.device ?? null,
-    gpu: monitor?.gpu ?? null,
-    pid,
-    shift_us: shift.shift_us,
-    reach_us: Math.round(reachOf(monitor)),
-  });
-  return rows.map(({ display_path, is_sampled, ...row }) => ({
-    ...row,
-    outside_bytes: row.used_bytes - row.reserved_bytes,
-    apart_us: is_sampled ? row.apart_us : null,
-    file: display_path,
-  }));
-}
-
-async function tracePairsOf(
-  { store, runId, shift, traces }: Context,
-  monitor: MonitorRow,
-  isOwn: (row: { readonly rank: number | null }) => boolean,
-): Promise<OutsidePoint[]> {
-  const shiftUs = monitor.clock === 'utc' ? 0 : shift.shift_us;
-  if (shiftUs === null) return [];
-  const points: OutsidePoint[] = [];
-  for (const trace of traces.filter(isOwn)) {
-    const rows = await store.all('outside.trace_pairs', {
-      run_id: runId,
-      snapshot_id: trace.snapshot_id,
-      trace_device: trace.device,
-      source_id: monitor.source_id,
-      host: monitor.host,
-      device: monitor.device,
-      gpu: monitor.gpu,
-      shift_us: shiftUs,
-    });
-    for (const row of rows)
-      points.push({
-        ...row,
-        clock: 'utc',
-        iteration: null,
-        kind: 'trace',
-        total_bytes: null,
-        process_bytes: null,
-        others_bytes: null,
-        outside_bytes: row.used_bytes - row.reserved_bytes,
-        apart_us: 0,
-        file: trace.handle,
-        line: null,
-      });
-  }
-  return points;
 }
 
 function limitsOf(

@@ -8,7 +8,6 @@ import type { BridgeValues, MegatronTrainingValues, StepValue, UpstreamValues } 
 import { maxOf } from '../../model/lists.js';
 import type { MeasuredRank, MeasuredSeries, Measurement } from '../../model/measurement.js';
 import { openWithoutTables } from '../../store/open-store.js';
-import { measuredSteps } from '../measure/measured-steps.js';
 
 const GB = 1e9;
 /** Bridge prints five significant digits: ±0.5 MB of 58.8 GB. */
@@ -64,13 +63,13 @@ async function withSeries(measurement: Measurement, series: MeasuredSeries): Pro
   const lines = iteration.map((step, i) => ({ iteration: step, step_ms: step_ms[i], tflops: tflops[i] }));
   const store = await openWithoutTables();
   const steady = await store
-    .all('compare.steady_window', { lines: JSON.stringify(lines) })
+    .one('compare.steady_window', { lines: JSON.stringify(lines) })
     .finally(() => store.close());
   const [first, last] = [iteration[0] ?? null, iteration.at(-1) ?? null];
   return {
     ...measurement,
     series,
-    steps: measuredSteps(steady),
+    steps: steady ?? null,
     status: { ...measurement.status, first_iteration: first, last_iteration: last, target_iterations: last },
   };
 }

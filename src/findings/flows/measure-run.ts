@@ -18,14 +18,14 @@ import {
   type Measurement,
   MOST_POINTS,
 } from '../../model/measurement.js';
+import { pick } from '../../model/pick.js';
 import type { LogIncident } from '../../model/results/log.js';
 import type { Verdict } from '../../model/verdict.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import type { Store } from '../../store/store.js';
 import { candidatesToMeasure, MOST_PEAKS } from '../measure/candidates.js';
-import { findDisturbances } from '../measure/disturbances.js';
+import { disturbanceOf } from '../measure/disturbances.js';
 import { measurePeak } from '../measure/measure-peak.js';
-import { measuredSteps } from '../measure/measured-steps.js';
 import { measureBridge } from '../run/bridge-evaluator.js';
 import { diagnose } from './diagnose.js';
 
@@ -49,9 +49,9 @@ export async function measureRun(
 ): Promise<Measurement> {
   const { mostPeaks = MOST_PEAKS, summaryOf, verdicts } = options;
   const log = await readLogFacts(store, runId);
-  const { facts, layout, incidents, values } = log;
+  const { facts, layout } = log;
   const row = await store.one('store.runs', { run_id: runId });
-  const steps = measuredSteps(await store.all('measure.steady_steps', { run_id: runId }));
+  const steps = (await store.one('measure.steady_steps', { run_id: runId })) ?? null;
   const ranks = (await store.all('measure.memory_ranks', { run_id: runId })).map(
     ({ rank, ...line }): MeasuredRank => ({
       rank,
@@ -91,7 +91,14 @@ export async function measureRun(
         .map(({ key, value }) => [key, plainValue(value)]),
     ),
     env: Object.fromEntries(variables.map(({ key, value }) => [key, value])),
-    disturbances: findDisturbances(values, steps, ranks, incidents),
+    disturbances: (
+      await store.all('measure.disturbances', {
+        run_id: runId,
+        prefix: 'straggler.',
+        ...(steps === null ? {} : pick(steps, ['median_ms', 'spread_ms'])),
+        retries: Math.max(0, maxOf(ranks.map((rank) => rank.alloc_retries ?? 0))),
+      })
+    ).map(disturbanceOf),
   };
 }
 

@@ -16,28 +16,17 @@ export interface ClockShift {
   readonly origin: string;
 }
 
-export interface OutsideStatistics {
-  readonly first_bytes: number;
-  readonly last_bytes: number;
-  readonly min_bytes: number;
-  readonly median_bytes: number;
-  readonly max_bytes: number;
-  /**
-   * What a straight line through all moments rises by from the first to the last, and how much of the change it
-   * explains; null with fewer than three moments in time.
-   */
-  readonly growth_bytes: number | null;
-  readonly growth_us: number | null;
-  readonly growth_r2: number | null;
-}
+/**
+ * Growth: what a straight line through all moments rises by from the first to the last, and how much of the change it
+ * explains; null with fewer than three moments in time.
+ */
+export type OutsideStatistics = Pick<
+  RowOf<'outside.points'>,
+  'first_bytes' | 'last_bytes' | 'min_bytes' | 'median_bytes' | 'max_bytes' | 'growth_bytes' | 'growth_us' | 'growth_r2'
+>;
 
 /** A moment at which both sides are known. */
-export interface OutsidePoint extends Omit<RowOf<'outside.pairs'>, 'is_sampled' | 'display_path' | 'line'> {
-  /** used − reserved. */
-  readonly outside_bytes: number;
-  readonly file: string | null;
-  readonly line: number | null;
-}
+export type OutsidePoint = Omit<RowOf<'outside.points'>, keyof OutsideStatistics | 'moments' | 'device_bytes'>;
 
 export interface OutsideProcess
   extends Omit<RowOf<'outside.processes'>, 'host' | 'device' | 'gpu' | 'min_bytes' | 'display_path'> {
