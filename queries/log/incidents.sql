@@ -28,8 +28,11 @@
 -- @col    text            VARCHAR
 -- @col    survived        BOOLEAN  the launch went on without a gap for two more printed iterations, or a later line of the file reports
 --                         its end
+-- @col    copy_of         BIGINT?  place of the same failure in another file, from 0
 -- @why    Only the last rank prints iterations, and every rank with DP rank 0 its memory after some: both show the progress of a file. A
 --         rank that prints neither gets the attempt's last iteration, marked as such.
+--         One failure of a node is in its own file and in the file of all nodes: the same text of the same rank, as often as there. A
+--         repeated launch fails with the same words too, so a time or a process must show that they are the same failure.
 WITH
   progress AS (
     SELECT source_id, attempt, line::BIGINT AS line, iteration FROM log_iteration
@@ -56,11 +59,23 @@ WITH
   finished AS (
     SELECT log.source_id, log.attempt, max(log.line)::BIGINT AS line FROM log_phase AS log JOIN source USING (source_id)
     WHERE source.run_id = $run_id AND log.phase = 'finished' GROUP BY log.source_id, log.attempt),
-  lines AS (
+  unnumbered AS (
     SELECT incident.*, coalesce(incident.attempt, 1) AS file_attempt, source.attempt + coalesce(incident.attempt, 1) - 1 AS run_attempt,
-      source.display_path, source.rank AS source_rank, source.rank_origin AS source_rank_origin
-    FROM incident JOIN source USING (source_id) WHERE source.run_id = $run_id)
-SELECT lines.incident_id, lines.kind, lines.is_oom, coalesce(lines.rank, lines.source_rank) AS rank,
+      source.display_path, source.rank AS source_rank, source.rank_origin AS source_rank_origin,
+      coalesce(incident.rank, source.rank) AS any_rank
+    FROM incident JOIN source USING (source_id) WHERE source.run_id = $run_id),
+  numbered AS (
+    SELECT *, row_number() OVER (ORDER BY run_attempt, display_path, line, incident_id) - 1 AS place,
+      row_number() OVER (PARTITION BY run_attempt, kind, any_rank, device, pid, time_us, text, display_path ORDER BY line, incident_id) AS nth
+    FROM unnumbered),
+  lines AS (
+    SELECT *,
+      CASE WHEN first_value(display_path) OVER alike <> display_path
+          AND (time_us IS NOT NULL OR pid IS NOT NULL OR regexp_matches(text, '(?i)\b(?:process|pid)\b[ :=]{0,3}\d{2}'))
+        THEN first_value(place) OVER alike END AS copy_of
+    FROM numbered
+    WINDOW alike AS (PARTITION BY run_attempt, kind, any_rank, device, pid, time_us, text, nth ORDER BY place))
+SELECT lines.incident_id, lines.kind, lines.is_oom, lines.any_rank AS rank,
   CASE WHEN lines.rank IS NULL THEN lines.source_rank_origin ELSE lines.rank_origin END AS rank_origin, lines.local_rank, lines.host,
     lines.device, lines.pid, lines.exit_code,
   lines.exception, lines.frame_file, lines.frame_line, lines.frame_function, lines.traceback_line, lines.time_text AS time, lines.time_us,
@@ -69,7 +84,8 @@ SELECT lines.incident_id, lines.kind, lines.is_oom, coalesce(lines.rank, lines.s
     AS iteration_origin,
   lines.display_path AS file, lines.line, lines.last_line, lines.grammar, lines.text,
   (coalesce(finished.line > lines.line, false) OR (coalesce(went_on.line > lines.line, false)
-    AND next_iteration.is_behind_gap IS NOT TRUE AND lines.kind NOT IN ('cancelled', 'preempted', 'time_limit'))) AS survived
+    AND next_iteration.is_behind_gap IS NOT TRUE AND lines.kind NOT IN ('cancelled', 'preempted', 'time_limit'))) AS survived,
+  lines.copy_of
 FROM lines
 ASOF LEFT JOIN file_progress ON file_progress.source_id = lines.source_id AND file_progress.attempt = lines.file_attempt
   AND file_progress.line <= lines.line

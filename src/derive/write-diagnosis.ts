@@ -124,7 +124,6 @@ async function conclude(store: Store, runId: number, capacityBytes: number | und
       ranks: await describeRanks(store, runId, {
         traced,
         attempt: judgedLaunch,
-        lines: lines.rows,
         layout,
         layoutOrigin,
         worldSize: about.world_size,

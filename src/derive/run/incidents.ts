@@ -63,49 +63,16 @@ export function incidentOfRow(row: IncidentRow, file: string): LogIncident {
   };
 }
 
-/** `Process 4711 has …`, `(pid: 4711)`: what no two failures share. */
-const NAMES_PROCESS = /\b(?:process|pid)\b[ :=]{0,3}\d{2}/i;
-
-/**
- * One failure of a node is in its own file and in the file of all nodes: the same text of the same rank in another
- * file, as often as there. A repeated launch fails with the same words too, so a time or a process must show that they
- * are the same failure.
- */
-export function markCopies(incidents: readonly LogIncident[]): LogIncident[] {
-  const counts = new Map<string, number>();
-  const firsts = new Map<string, { readonly index: number; readonly file: string }>();
-  return incidents.map((incident, index) => {
-    const { rank, time_us, pid, file } = incident;
-    if (time_us === null && pid === null && !NAMES_PROCESS.test(incident.text)) return incident;
-    const identity = JSON.stringify([
-      incident.attempt,
-      incident.kind,
-      rank,
-      incident.device,
-      pid,
-      time_us,
-      incident.text,
-    ]);
-    const nth = (counts.get(`${file}\0${identity}`) ?? 0) + 1;
-    counts.set(`${file}\0${identity}`, nth);
-    const known = firsts.get(`${nth}\0${identity}`);
-    if (known === undefined) firsts.set(`${nth}\0${identity}`, { index, file });
-    return known === undefined || known.file === file ? incident : { ...incident, copy_of: known.index };
-  });
-}
-
 /** Failure lines of a run, in the order of attempts, files and lines. */
 export async function readIncidents(store: Store, runId: number): Promise<LogIncident[]> {
   const figuresOf = await readIncidentFigures(store, runId);
   const rows = await store.all('log.incidents', { run_id: runId });
-  return markCopies(
-    rows.map(({ incident_id, frame_file: file, frame_line: line, frame_function: name, ...row }) => ({
-      ...row,
-      ...byteFields(figuresOf(incident_id)),
-      kind: row.kind as IncidentKind,
-      iteration_origin: row.iteration_origin as LogIncident['iteration_origin'],
-      frame: file === null ? null : { file, line: line ?? 0, function: name ?? '' },
-      copy_of: null,
-    })),
-  );
+  return rows.map(({ incident_id, frame_file: file, frame_line: line, frame_function: name, copy_of, ...row }) => ({
+    ...row,
+    ...byteFields(figuresOf(incident_id)),
+    kind: row.kind as IncidentKind,
+    iteration_origin: row.iteration_origin as LogIncident['iteration_origin'],
+    frame: file === null ? null : { file, line: line ?? 0, function: name ?? '' },
+    copy_of,
+  }));
 }

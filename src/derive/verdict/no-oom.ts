@@ -5,10 +5,10 @@
 import { BEFORE_TRACE } from '../../model/derived-tables.js';
 import { known, named, statement } from '../../model/statement.js';
 import type { MissingKind, Verdict } from '../../model/verdict.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { readLogFacts } from '../run/log-facts.js';
 import { listSnapshots, readNotes } from '../run/names/snapshots.js';
-import { deviceHistory } from '../trace/device-history.js';
 import { capturesFor, type Judged } from './combine.js';
 import { stepsOf } from './describe-answers.js';
 import { CAPACITY, EvidenceLog, type Figure, MOST_COMPARED_SNAPSHOTS } from './facts.js';
@@ -52,9 +52,9 @@ export async function noOom(
   // A dump from the middle of a run does not show how the run ended.
   const isEndKnown = failure !== null || ending?.kind === 'finished';
   const snapshots = await listSnapshots(store, { runId });
-  const verdicts = (await peaks(store, snapshots, isEndKnown, reason, evidence, capacityBytes, device, lines)).map(
-    (verdict): Verdict => ({ ...verdict, steps: failure === null ? verdict.steps : (ofReason?.steps ?? []) }),
-  );
+  const verdicts = (
+    await peaks(store, runId, snapshots, isEndKnown, reason, evidence, capacityBytes, device, lines)
+  ).map((verdict): Verdict => ({ ...verdict, steps: failure === null ? verdict.steps : (ofReason?.steps ?? []) }));
   if (verdicts.length > 0) return verdicts;
   if (ending !== null) return [verdictOfEnding(ending)];
   if (failure === null && snapshots.length > 0) {
@@ -98,45 +98,14 @@ const LAST_ENTRIES = 64;
 
 type SnapshotRow = Awaited<ReturnType<typeof listSnapshots>>[number];
 
-interface IdleDevice {
-  readonly snapshot: SnapshotRow;
-  readonly device: number;
-  readonly hasTrace: boolean;
-  readonly startsEmpty: boolean;
-  readonly isExact: boolean;
-  /** Entry of the peak. */
-  readonly peakSeq: number;
-  readonly reservedBytes: number;
-  readonly activeBytes: number;
-}
-
-/** Those with memory or a trace, the one with the most live memory first (at the peak; without a trace at the dump). */
-async function idleDevices(store: Store, snapshots: readonly SnapshotRow[]): Promise<IdleDevice[]> {
-  const devices: IdleDevice[] = [];
-  for (const snapshot of snapshots) {
-    for (const sums of await store.all('snapshot.devices', { snapshot_id: snapshot.snapshot_id })) {
-      if (sums.reserved_bytes === 0 && sums.events === null) continue;
-      const history = await deviceHistory(store, snapshot.snapshot_id, sums.device);
-      const hasTrace = sums.events !== null;
-      devices.push({
-        snapshot,
-        device: sums.device,
-        hasTrace,
-        startsEmpty: history.startsEmpty,
-        isExact: history.holds,
-        peakSeq: history.peak.seq ?? BEFORE_TRACE,
-        reservedBytes: hasTrace ? history.peakReserved.bytes : sums.reserved_bytes,
-        activeBytes: hasTrace ? history.peak.bytes : sums.active_bytes,
-      });
-    }
-  }
-  return devices.sort((a, b) => b.activeBytes - a.activeBytes);
-}
+/** Of the snapshot with its id. */
+type IdleDevice = QueryRow<'verdict.idle_devices'>;
 
 /** What the file lacks to show that no OOM occurred. */
-async function unseen(store: Store, { snapshot, device, hasTrace, startsEmpty }: IdleDevice): Promise<MissingKind> {
-  if (!hasTrace) return 'no_trace';
-  if (startsEmpty) return 'after_dump';
+async function unseen(store: Store, snapshot: SnapshotRow, idle: IdleDevice): Promise<MissingKind> {
+  const { device } = idle;
+  if (!idle.has_trace) return 'no_trace';
+  if (idle.starts_empty) return 'after_dump';
   const notes = await readNotes(store, snapshot.source_id);
   return notes.some((note) => note.device === device && note.kind.endsWith('_truncated'))
     ? 'overwritten_entries'
@@ -144,7 +113,12 @@ async function unseen(store: Store, { snapshot, device, hasTrace, startsEmpty }:
 }
 
 /** Adds the signs that a failure, which the file does not record, made it be dumped. Returns whether there are any. */
-async function addFailureSigns(store: Store, log: EvidenceLog, { snapshot, device }: IdleDevice): Promise<boolean> {
+async function addFailureSigns(
+  store: Store,
+  log: EvidenceLog,
+  snapshot: SnapshotRow,
+  device: number,
+): Promise<boolean> {
   const { snapshot_id, display_path: path, dump_trigger: trigger, dump_trigger_origin: origin } = snapshot;
   const place = { path };
   const isNamed = trigger === 'oom' || trigger === 'failure';
@@ -163,6 +137,7 @@ async function addFailureSigns(store: Store, log: EvidenceLog, { snapshot, devic
  */
 async function peaks(
   store: Store,
+  runId: number,
   snapshots: readonly SnapshotRow[],
   isEndKnown: boolean,
   /** Of the failure, in each summary. */
@@ -173,17 +148,19 @@ async function peaks(
   lines: MemoryLines,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
-  for (const idle of await idleDevices(store, snapshots)) {
-    const { snapshot, device, hasTrace, reservedBytes } = idle;
+  const snapshotOf = new Map(snapshots.map((snapshot) => [snapshot.snapshot_id, snapshot]));
+  for (const idle of await store.all('verdict.idle_devices', { run_id: runId })) {
+    const { device, has_trace: hasTrace, reserved_bytes: reservedBytes } = idle;
+    const snapshot = snapshotOf.get(idle.snapshot_id)!;
     const log = new EvidenceLog();
     for (const { id: _, kind, place, ...more } of evidence.entries) log.add(kind, place, more);
-    const names = { moment: hasTrace ? 'peak' : 'dump', walk: idle.isExact ? 'exact' : 'approximate' };
-    const numbers = { live_bytes: idle.activeBytes, reserved_bytes: reservedBytes };
+    const names = { moment: hasTrace ? 'peak' : 'dump', walk: idle.holds ? 'exact' : 'approximate' };
+    const numbers = { live_bytes: idle.active_bytes, reserved_bytes: reservedBytes };
     log.add('peak', { path: snapshot.display_path }, { numbers, names, about: 'test' });
-    const failed = !isEndKnown && (await addFailureSigns(store, log, idle));
+    const failed = !isEndKnown && (await addFailureSigns(store, log, snapshot, device));
     // Of many ranks, only the first are worth a walk to the peak.
     const compared = verdicts.length < MOST_COMPARED_SNAPSHOTS;
-    const atPeak = { snapshot_id: snapshot.snapshot_id, device, at_seq: idle.peakSeq };
+    const atPeak = { snapshot_id: snapshot.snapshot_id, device, at_seq: idle.peak_seq ?? BEFORE_TRACE };
     if (compared) await addLiveSites(store, log, { path: snapshot.display_path }, atPeak);
     const peakAccount = compared
       ? await peakOfTrace(store, { ...snapshot, device }, hasTrace, total)
@@ -195,7 +172,11 @@ async function peaks(
       device,
       ...(isEndKnown
         ? { confidence: 'high', missing: headroom }
-        : { confidence: 'low', missing: [await unseen(store, idle), ...headroom], captures: capturesForEnding() }),
+        : {
+            confidence: 'low',
+            missing: [await unseen(store, snapshot, idle), ...headroom],
+            captures: capturesForEnding(),
+          }),
       ...(failed ? { cause: 'undecided', steps: stepsOf(['name_all_logs']) } : {}),
       summary: statement(isEndKnown ? 'peak' : 'unrecorded', {
         numbers: known({ reserved_bytes: reservedBytes, capacity_bytes: capacityBytes }),
