@@ -13,5 +13,6 @@
 -- @col    median_tflops   DOUBLE?  per GPU
 -- @col    spread_tflops   DOUBLE?
 -- @why    steady_window of the library: it reads no table.
-SELECT first_iteration AS "from", last_iteration AS "to", iterations AS count, steady.* EXCLUDE (first_iteration, last_iteration, iterations)
+SELECT first_iteration AS "from", last_iteration AS "to", iterations AS count,
+  steady.* EXCLUDE (first_iteration, last_iteration, iterations)
 FROM steady_window($lines) AS steady LIMIT 1

@@ -30,7 +30,7 @@
 -- @col    alike_ranks_share     DOUBLE  ranks whose reserves differ by less are alike; stages of a pipeline differ by more
 -- @col    alike_step_share      DOUBLE  two steps are alike if both ask for this part of the bytes asked for: first uses differ
 -- @col    projection_share      DOUBLE  how sure the projected peak of a step is: recordings of real training are within 0.7 %
--- @why    One place for them, each with its reason. Numbers of TypeScript, such as NCCL's settings: src/knowledge/thresholds.
+-- @why    One place for them, each with its reason. Those of queries about a run: queries/_run; of TypeScript: src/knowledge/thresholds.
 SELECT
   0.02::DOUBLE AS nearly_full_share,
   41943040::BIGINT AS free_beyond_request_bytes,

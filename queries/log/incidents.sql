@@ -66,7 +66,8 @@ WITH
     FROM incident JOIN source USING (source_id) WHERE source.run_id = $run_id),
   numbered AS (
     SELECT *, row_number() OVER (ORDER BY run_attempt, display_path, line, incident_id) - 1 AS place,
-      row_number() OVER (PARTITION BY run_attempt, kind, any_rank, device, pid, time_us, text, display_path ORDER BY line, incident_id) AS nth
+      row_number() OVER (PARTITION BY run_attempt, kind, any_rank, device, pid, time_us, text, display_path
+        ORDER BY line, incident_id) AS nth
     FROM unnumbered),
   lines AS (
     SELECT *,

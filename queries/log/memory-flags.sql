@@ -3,7 +3,7 @@
 -- @param  run_ids VARCHAR
 -- @param  rank    INTEGER?  only of this rank
 -- @param  attempts VARCHAR?
--- @uses   _log.memory_threshold
+-- @uses   _run.run_threshold
 -- @uses   log.memory_ranks
 -- @col    kind     VARCHAR
 -- @col    attempt  INTEGER
@@ -37,14 +37,15 @@ flag AS (
   FROM figures WHERE retries > 0
   UNION ALL SELECT 2, 'ooms', attempt, rank, place, ooms, 0, NULL, 0 FROM figures WHERE ooms > 0
   UNION ALL SELECT 3, 'inactive_split', attempt, rank, place, inactive, reserved, NULL, 0
-  FROM figures, memory_threshold WHERE inactive > inactive_share * reserved
+  FROM figures, run_threshold WHERE inactive > inactive_share * reserved
   UNION ALL SELECT 4, 'reserved_far_above_allocated', attempt, rank, place, reserved, allocated, NULL, 0
-  FROM figures, memory_threshold WHERE reserved > reserved_factor * allocated AND reserved - allocated > reserved_bytes
+  FROM figures, run_threshold WHERE reserved > reserved_factor * allocated AND reserved - allocated > reserved_bytes_above
   UNION ALL SELECT 5, 'growth', attempt, rank, place, growth.bytes, 0, growth, 0 FROM figures WHERE growth IS NOT NULL
   UNION ALL SELECT 6, 'imbalance', attempt, rank, place, allocated, bytes, NULL, peaks
-  FROM figures JOIN compared USING (attempt), memory_threshold
+  FROM figures JOIN compared USING (attempt), run_threshold
   WHERE rank IS NOT NULL AND bytes > 0 AND allocated > imbalance_factor * bytes)
-SELECT kind, attempt, list(rank ORDER BY place) AS ranks, arg_min(value, place)::DOUBLE AS value, arg_min(of_bytes, place)::DOUBLE AS of_bytes,
+SELECT kind, attempt, list(rank ORDER BY place) AS ranks, arg_min(value, place)::DOUBLE AS value,
+  arg_min(of_bytes, place)::DOUBLE AS of_bytes,
   arg_min(growth, place).metric AS metric, arg_min(growth, place).r2 AS r2,
   arg_min(growth, place).first_iteration AS first_iteration, arg_min(growth, place).last_iteration AS last_iteration,
   any_value(peaks)::BIGINT AS peaks

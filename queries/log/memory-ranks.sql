@@ -3,7 +3,7 @@
 -- @param  run_ids VARCHAR  of runs, joined by commas
 -- @param  rank    INTEGER?  only of this rank
 -- @param  attempts VARCHAR?  one launch of each run, in their order; NULL: all launches
--- @uses   _log.memory_threshold
+-- @uses   _run.run_threshold
 -- @col    run_id          INTEGER
 -- @col    attempt         INTEGER
 -- @col    rank            INTEGER?
@@ -66,5 +66,5 @@ FROM (
   FROM samples
   GROUP BY run_id, attempt, rank, device, metric_id) AS grouped
 JOIN text_value AS metric ON metric.text_id = grouped.metric_id
-CROSS JOIN memory_threshold
+CROSS JOIN run_threshold
 ORDER BY run_id, attempt, rank NULLS FIRST, device NULLS FIRST, metric

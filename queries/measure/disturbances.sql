@@ -7,6 +7,7 @@
 -- @param  median_ms DOUBLE?  of its steady steps
 -- @param  spread_ms DOUBLE?
 -- @param  retries DOUBLE?  the most flushes of the cache of a rank
+-- @uses   _run.run_threshold
 -- @uses   log.values
 -- @col    kind        VARCHAR  straggler, throttling, alloc_retries or uneven_steps
 -- @col    sign        VARCHAR  detected, round_trip, clock, score, failure, retries, spread
@@ -17,15 +18,15 @@
 -- @col    text        VARCHAR? as printed
 -- @col    file        VARCHAR?
 -- @col    line        BIGINT?
--- @why    A bisection must not blame a commit for them. Ranks of a job that are in step differ by a few per cent: 8 is a straggler, and 10
---         less clock a throttled device. NVRx takes a score below 0.7 for a straggler (nvidia_resiliency_ext straggler/reporting.py). Steps
---         of one run that vary by more than a tenth were disturbed.
+-- @why    A bisection must not blame a commit for them.
 WITH figure AS (FROM "values"),
 pair AS (
   SELECT own.*, other.value AS other_value, other.rank AS other_rank
-  FROM figure AS own JOIN figure AS other
-    ON (own.name = 'straggler.max_round_trip' AND other.name = 'straggler.min_round_trip' AND own.value > 1.08 * other.value)
-      OR (own.name = 'straggler.min_clock' AND other.name = 'straggler.max_clock' AND own.value < 0.9 * other.value)),
+  FROM run_threshold, figure AS own JOIN figure AS other
+    ON (own.name = 'straggler.max_round_trip' AND other.name = 'straggler.min_round_trip')
+      OR (own.name = 'straggler.min_clock' AND other.name = 'straggler.max_clock')
+  WHERE CASE own.name WHEN 'straggler.min_clock' THEN own.value < clock_share * other.value
+    ELSE own.value > straggler_factor * other.value END),
 sign AS (
   SELECT CASE name WHEN 'straggler.detected_relative' THEN 1 ELSE 2 END AS nth, 'straggler' AS kind, 'detected' AS sign, value, rank,
     NULL AS other_value, NULL AS other_rank, text, file, line
@@ -35,7 +36,7 @@ sign AS (
   UNION ALL SELECT 4, 'throttling', 'clock', value, rank, other_value, other_rank, NULL, file, line
   FROM pair WHERE name = 'straggler.min_clock'
   UNION ALL (SELECT 5, 'straggler', 'score', value, rank, NULL, NULL, NULL, file, line
-    FROM figure WHERE starts_with(name, 'straggler.score.') AND value < 0.7 ORDER BY name LIMIT 1)
+    FROM figure, run_threshold WHERE starts_with(name, 'straggler.score.') AND value < low_score ORDER BY name LIMIT 1)
   UNION ALL (SELECT 6, 'throttling', 'failure', NULL, NULL, NULL, NULL, incident.text, source.display_path, incident.line
     FROM incident JOIN source USING (source_id)
     WHERE source.run_id = $run_id AND incident.kind = 'hardware'
@@ -43,7 +44,7 @@ sign AS (
     ORDER BY source.attempt + coalesce(incident.attempt, 1), source.display_path, incident.line LIMIT 1)
   UNION ALL SELECT 7, 'alloc_retries', 'retries', $retries, NULL, NULL, NULL, NULL, NULL, NULL WHERE $retries > 0
   UNION ALL SELECT 8, 'uneven_steps', 'spread', 100 * $spread_ms / $median_ms, NULL, NULL, NULL, NULL, NULL, NULL
-  WHERE $spread_ms > 0.1 * $median_ms)
+  FROM run_threshold WHERE $spread_ms > uneven_share * $median_ms)
 SELECT kind, sign, value, rank, other_value, other_rank, text, file, line
 FROM sign
 QUALIFY sign <> 'score' OR count(*) FILTER (kind = 'straggler') OVER () = 1

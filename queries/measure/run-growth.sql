@@ -5,7 +5,7 @@
 -- @param  attempts VARCHAR?
 -- @param  total_bytes BIGINT?  of the device
 -- @param  most     INTEGER  iterations that are named
--- @uses   _log.memory_threshold
+-- @uses   _run.run_threshold
 -- @uses   log.memory_ranks
 -- @uses   measure.run_peak
 -- @col    metric        VARCHAR
@@ -49,7 +49,8 @@ figure AS (
     AND log.bytes IS NOT NULL
   GROUP BY candidate.choice, log.iteration),
 ordered AS (
-  SELECT *, max(bytes) OVER (PARTITION BY choice ORDER BY iteration ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM figure),
+  SELECT *, max(bytes) OVER (PARTITION BY choice ORDER BY iteration ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+  FROM figure),
 rise AS (
   SELECT choice, count(*) AS rises, sum(bytes - before)::BIGINT AS grown_bytes, list_sort(max(iteration, $most)) AS at_iterations
   FROM ordered WHERE bytes > before GROUP BY choice)
@@ -57,7 +58,7 @@ SELECT candidate.metric, candidate.rank, rise.rises, rise.at_iterations, rise.gr
   candidate.full_at AS full_at_iteration
 FROM candidate
 JOIN rise USING (choice)
-CROSS JOIN memory_threshold
+CROSS JOIN run_threshold
 CROSS JOIN run_peak AS peak
 WHERE CASE choice WHEN 1 THEN rises >= least_rises ELSE grown_bytes >= least_grown * peak.bytes END
 ORDER BY choice

@@ -13,5 +13,6 @@
 -- @col    median_tflops   DOUBLE?  per GPU
 -- @col    spread_tflops   DOUBLE?
 -- @why    steady_steps of the library.
-SELECT first_iteration AS "from", last_iteration AS "to", iterations AS count, steady.* EXCLUDE (first_iteration, last_iteration, iterations)
+SELECT first_iteration AS "from", last_iteration AS "to", iterations AS count,
+  steady.* EXCLUDE (first_iteration, last_iteration, iterations)
 FROM steady_steps($run_id) AS steady LIMIT 1

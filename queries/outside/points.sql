@@ -2,7 +2,7 @@
 -- @title  Moments at which both are known: what PyTorch of one rank held, and what its device held; and figures over all of them
 -- @param  run_id   INTEGER
 -- @param  rank     INTEGER?
--- @param  is_sole  BOOLEAN  what has no rank is of this rank
+-- @param  is_sole  BOOLEAN  rows of unknown rank are of this rank
 -- @param  source_id INTEGER? of the samples; NULL: only records that contain both figures
 -- @param  host     VARCHAR?
 -- @param  device   INTEGER?
@@ -12,6 +12,7 @@
 -- @param  reach_us BIGINT   farthest sample that still counts
 -- @param  most     INTEGER  so many moments, about: every nth, with the first, the last and both extremes
 -- @uses   _outside.readings
+-- @uses   _run.run_threshold
 -- @col    time_us        BIGINT?  UTC where the shift is known, else by the record's own clock
 -- @col    clock          VARCHAR
 -- @col    iteration      BIGINT?
@@ -118,13 +119,13 @@ WITH
     SELECT count(*) AS moments, arg_min(total_bytes, place) FILTER (total_bytes IS NOT NULL) AS device_bytes,
       arg_min(outside_bytes, place) AS first_bytes, arg_max(outside_bytes, place) AS last_bytes, min(outside_bytes) AS min_bytes,
       quantile_disc(outside_bytes, 0.5) AS median_bytes, max(outside_bytes) AS max_bytes,
-      CASE WHEN count(after_us) >= 3 THEN regr_slope(outside_bytes, after_us) END AS slope,
+      CASE WHEN count(after_us) >= any_value(fewest_points) THEN regr_slope(outside_bytes, after_us) END AS slope,
       CASE WHEN slope IS NOT NULL THEN max(after_us) END AS growth_us, round(slope * growth_us)::BIGINT AS growth_bytes,
       CASE WHEN slope IS NOT NULL AND min(outside_bytes) FILTER (after_us IS NOT NULL) < max(outside_bytes) FILTER (after_us IS NOT NULL)
         THEN regr_r2(outside_bytes, after_us) END AS growth_r2,
       arg_min(place, {bytes: outside_bytes, place: place}) AS least_place,
       arg_max(place, {bytes: outside_bytes, place: -place}) AS most_place
-    FROM point)
+    FROM point CROSS JOIN run_threshold)
 SELECT time_us, clock, iteration, kind, reserved_bytes, used_bytes, total_bytes, process_bytes, others_bytes, apart_us, line, outside_bytes,
   file, moments, device_bytes, first_bytes, last_bytes, min_bytes, median_bytes, max_bytes, growth_bytes, growth_us, growth_r2
 FROM point CROSS JOIN total

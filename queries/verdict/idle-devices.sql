@@ -9,7 +9,7 @@
 -- @col    peak_seq       INTEGER? entry of the peak of live memory
 -- @col    reserved_bytes BIGINT   at its own peak; without a trace at the dump
 -- @col    active_bytes   BIGINT
--- @why    In a run without an OOM, what its devices held at most is all there is to be said of them.
+-- @why    A run without an OOM is described by the most that its devices held.
 SELECT device.snapshot_id, device.device, device.events IS NOT NULL AS has_trace, history.starts_empty, history.holds,
   history.peak_active_seq AS peak_seq,
   CASE WHEN has_trace THEN history.peak_reserved_bytes ELSE device.reserved_bytes END AS reserved_bytes,

@@ -5,7 +5,8 @@
 -- @param  at_seq INTEGER  the state looked at
 -- @param  firsts VARCHAR  first entries of the steps, ascending and disjoint: 1,5
 -- @param  lasts  VARCHAR  last entries, in the same order
--- @param  settled VARCHAR 1 where the step counts, else 0
+-- @param  wholes  VARCHAR 1 where the trace shows the step from its start, else 0
+-- @param  starts_empty BOOLEAN the first step is that of the process, and does not count
 -- @col    site           VARCHAR
 -- @col    bytes          BIGINT  live, from before the failing step
 -- @col    blocks         BIGINT
@@ -16,7 +17,8 @@
 --         place.
 WITH span AS (
   SELECT unnest(range(0, len(string_split($firsts, ',')))) AS nth, unnest(string_split($firsts, ',')::INTEGER[]) AS seq,
-    unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq, unnest(string_split($settled, ',')::INTEGER[]) = 1 AS is_settled),
+    unnest(string_split($lasts, ',')::INTEGER[]) AS to_seq,
+    unnest(string_split($wholes, ',')::INTEGER[]) = 1 AND (nth > 0 OR NOT $starts_empty) AS is_settled),
 born AS (
   SELECT coalesce(live.alloc_seq, -1) AS seq, stack.site, live.actual_bytes AS bytes
   FROM live_at($snapshot_id, $device, $at_seq) AS live JOIN stack ON stack.stack_id = live.stack_id

@@ -6,6 +6,7 @@
 -- @param  rank     INTEGER? NULL: the memory lines of all ranks
 -- @param  attempts VARCHAR? the judged launch
 -- @param  failed_rank INTEGER
+-- @uses   _run.run_threshold
 -- @uses   log.memory_ranks
 -- @uses   verdict.rank_states
 -- @col    from           VARCHAR  snapshot: states; log: the largest figures of memory lines
@@ -20,8 +21,7 @@
 -- @col    most_rank      INTEGER
 -- @col    only_failed    BOOLEAN?
 -- @why    States are compared with states, and memory lines with memory lines: a gap at an OOM is not comparable with one between two
---         largest figures. Only the failed rank is fragmented where its gap is at least twice that of any other, and 2 % of its reserve:
---         ranks differ by rounding. It is not where half of the others have half as much.
+--         largest figures. Where half of the others have at least half its gap, other ranks are fragmented too.
 WITH gap AS (
   SELECT 'snapshot' AS source, rank, moment,
     (SELECT coalesce(sum(total_bytes), 0)::BIGINT FROM segment_life AS life WHERE life.snapshot_id = state.snapshot_id
@@ -40,10 +40,11 @@ other AS (
   SELECT source, list({bytes: reserved_bytes - active_bytes, rank: rank} ORDER BY reserved_bytes - active_bytes, rank DESC) AS gaps,
     gaps[1].bytes AS least, gaps[len(gaps) // 2 + 1].bytes AS median, gaps[-1].bytes AS most, gaps[-1].rank AS most_rank
   FROM gap WHERE rank <> $failed_rank GROUP BY source)
-SELECT source AS "from", moment, reserved_bytes, active_bytes, reserved_bytes - active_bytes AS gap_bytes, len(gaps) AS ranks, least, median,
-  most, most_rank,
-  CASE WHEN gap_bytes >= 2 * most AND gap_bytes >= 0.02 * reserved_bytes THEN true WHEN 2 * median >= gap_bytes THEN false END AS only_failed
-FROM gap JOIN other USING (source)
+SELECT source AS "from", moment, reserved_bytes, active_bytes, reserved_bytes - active_bytes AS gap_bytes, len(gaps) AS ranks,
+  least, median, most, most_rank,
+  CASE WHEN gap_bytes >= alone_factor * most AND gap_bytes >= alone_share * reserved_bytes THEN true
+    WHEN alone_factor * median >= gap_bytes THEN false END AS only_failed
+FROM gap JOIN other USING (source) CROSS JOIN run_threshold
 WHERE rank = $failed_rank
 ORDER BY source = 'log'
 LIMIT 1

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { readStepClock } from '../../src/derive/verdict/step-clock.js';
-import { passedSteps, projectStep } from '../../src/derive/verdict/trace-facts.js';
+import { passedSteps } from '../../src/derive/verdict/trace-facts.js';
 import type { EstimateResult } from '../../src/model/results/estimate.js';
 import { openStore } from '../../src/store/open-store.js';
 import type { Store } from '../../src/store/store.js';
@@ -58,11 +58,11 @@ async function projections(store: Store) {
   const id = { snapshot_id: 1, device: 0 };
   const { starts_empty: startsEmpty } = (await store.one('history.summary', id))!;
   const spans = (await readStepClock(store, 1, 0, 2 ** 31 - 1, startsEmpty))?.spans ?? [];
-  const steps = await passedSteps(store, id, spans, startsEmpty);
+  const { steps } = await passedSteps(store, id, spans, startsEmpty, 2 ** 31 - 1);
   for (const [step, { lastSeq, whole }] of spans.entries()) {
     if (step === 0 || !whole) continue;
-    const before = [spans.slice(0, step), steps.slice(0, step)] as const;
-    const { projected_bytes, alike_share } = await projectStep(store, id, ...before, startsEmpty, lastSeq);
+    const { projection } = await passedSteps(store, id, spans.slice(0, step), startsEmpty, lastSeq);
+    const { projected_bytes, alike_share } = projection;
     projected.push({ step, off: projected_bytes! / steps[step]!.peak_bytes - 1, alikeShare: alike_share! });
   }
   return projected;

@@ -4,7 +4,6 @@
  */
 import { readAllocConf } from '../../allocator/settings.js';
 import { ALLOCATOR_VARIABLES } from '../../knowledge/env-keys.js';
-import { THRESHOLDS } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
 import type { Place } from '../../model/place.js';
 import type { LogIncident } from '../../model/results/log.js';
@@ -155,15 +154,9 @@ function activityAt(
   return { activity, source: { path: incident.file, line: incident.line } };
 }
 
-/** Settings that make NCCL hold more than it would by itself, from these values on. */
-const GREEDY = THRESHOLDS['nccl_setting']!;
-
 function ncclSettings(env: readonly EnvRow[], rank: number | null): OomFacts['nccl'][number][] {
   return env
-    .filter(({ key, value, ranks }) => {
-      const ofRank = ranks.length === 0 || rank === null || ranks.includes(rank);
-      return ofRank && value !== null && Number(value) >= (GREEDY[key]?.value ?? Infinity);
-    })
+    .filter((row) => row.is_nccl_demand && (row.ranks.length === 0 || rank === null || row.ranks.includes(rank)))
     .map(({ key, value, origin, file, line }) => ({
       ...statement('nccl_setting', { names: named({ variable: key, value, origin }) }),
       source: { path: file, line },

@@ -2,6 +2,7 @@
  * What the trace of one device shows of the steps before its OOM: their ends and peaks, what each leaves over, and the
  * activity.
  */
+import { pick } from '../../model/pick.js';
 import { MIB } from '../../model/units.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
@@ -43,8 +44,13 @@ export async function readTraceFacts(store: Store, oom: QueryRow<'verdict.traced
           least_bytes: LEAST_COPY_BYTES,
         })
       : undefined;
-  const steps = await passedSteps(store, { snapshot_id: snapshotId, device }, spans, startsEmpty);
-  const projection = await projectStep(store, { snapshot_id: snapshotId, device }, spans, steps, startsEmpty, oom.seq);
+  const { steps, projection } = await passedSteps(
+    store,
+    { snapshot_id: snapshotId, device },
+    spans,
+    startsEmpty,
+    oom.seq,
+  );
   const keeping = await keepingSites(store, before, spans, startsEmpty);
   return {
     trace: {
@@ -66,106 +72,42 @@ export async function readTraceFacts(store: Store, oom: QueryRow<'verdict.traced
   };
 }
 
-interface DeviceId {
-  readonly snapshot_id: number;
-  readonly device: number;
-}
+/** Spans as parameters of queries. */
+const rangesOf = (spans: readonly PassedSpan[], startsEmpty: boolean) => ({
+  firsts: spans.map(({ firstSeq }) => firstSeq).join(','),
+  lasts: spans.map(({ lastSeq }) => lastSeq).join(','),
+  wholes: spans.map(({ whole }) => Number(whole)).join(','),
+  starts_empty: startsEmpty,
+});
 
-interface PassedTotals {
-  readonly is_settled: boolean;
-  readonly peak_bytes: number;
-  readonly end_bytes: number;
-}
-
-type Projection = Readonly<Record<'projected_bytes' | 'alike_share', number | null>>;
-
-/** The first step of a process is its warm-up: the optimizer's states are born in it. */
-function isSettled(spans: readonly PassedSpan[], i: number, startsEmpty: boolean): boolean {
-  return spans[i]!.whole && (i > 0 || !startsEmpty);
-}
-
+/** The steps before an OOM at `oomSeq`, and the peak that a step like the last whole one would have reached. */
 export async function passedSteps(
   store: Store,
-  id: DeviceId,
+  id: { readonly snapshot_id: number; readonly device: number },
   spans: readonly PassedSpan[],
-  startsEmpty: boolean,
-): Promise<PassedTotals[]> {
-  if (spans.length === 0) return [];
-  const totals = await store.all('state.range_totals', { ...id, ...rangesOf(spans) });
-  const of = new Map(totals.map((row) => [row.nth, row]));
-  return spans.map((_, i) => ({
-    is_settled: isSettled(spans, i, startsEmpty),
-    peak_bytes: Number(of.get(i)?.peak_active_bytes ?? 0),
-    end_bytes: Number(of.get(i)?.end_active_bytes ?? 0),
-  }));
-}
-
-/**
- * Live memory at the peak of a step like the last whole one, from what is live as the failing step begins. The first
- * step of a process begins with the setup and ends with the birth of the optimizer's states: of it, what its forward
- * and backward reached and what came after them to stay; the optimizer's own peak as it was.
- */
-export async function projectStep(
-  store: Store,
-  id: DeviceId,
-  spans: readonly PassedSpan[],
-  steps: readonly PassedTotals[],
   startsEmpty: boolean,
   oomSeq: number,
-): Promise<Projection> {
-  const last = spans.findLastIndex(({ whole }) => whole);
-  const i = last < 0 && startsEmpty && spans.length > 0 ? 0 : last;
-  if (i < 0) return { projected_bytes: null, alike_share: null };
-  const { firstSeq, lastSeq } = spans[i]!;
-  const span = { ...id, first_seq: firstSeq, last_seq: lastSeq };
-  const alike = { ...span, from_seq: spans.at(-1)!.lastSeq + 1, oom_seq: oomSeq };
-  const share = (await store.one('verdict.alike_share', alike))?.alike_share ?? null;
-  const now = steps.at(-1)!.end_bytes;
-  if (i === 0 && startsEmpty)
-    return { projected_bytes: await firstStep(store, id, spans[0]!, now), alike_share: share };
-  const before = i > 0 ? steps[i - 1]!.end_bytes : await activeBefore(store, id, firstSeq);
-  return { projected_bytes: steps[i]!.peak_bytes - before + now, alike_share: share };
-}
-
-async function activeBefore(store: Store, id: DeviceId, seq: number): Promise<number> {
-  const [range] = await store.all('state.range_totals', { ...id, firsts: '0', lasts: String(seq - 1) });
-  return Number(range?.end_active_bytes ?? 0);
-}
-
-async function firstStep(store: Store, id: DeviceId, { firstSeq, lastSeq }: PassedSpan, now: number): Promise<number> {
-  const ends = await store.all('verdict.optimizer_allocations', { ...id, before_seq: lastSeq + 1 });
-  const optimizer = ends[0]?.seq ?? lastSeq + 1;
-  const parts = [
-    { firstSeq, lastSeq: optimizer - 1 },
-    { firstSeq: optimizer, lastSeq },
-  ].filter((part) => part.firstSeq <= part.lastSeq);
-  const [before, after] = await store.all('state.range_totals', { ...id, ...rangesOf(parts) });
-  if (before === undefined) return now;
-  return Math.max(
-    Number(before.peak_active_bytes) + now - Number(before.end_active_bytes),
-    Number(after?.peak_active_bytes ?? 0),
-  );
+) {
+  const ranges = { ...id, ...rangesOf(spans, startsEmpty), before_seq: oomSeq };
+  const steps = spans.length === 0 ? [] : await store.all('verdict.passed_steps', ranges);
+  const { projected_bytes = null, first_seq = null, last_seq = null } = steps[0] ?? {};
+  const span = { ...id, from_seq: (spans.at(-1)?.lastSeq ?? -1) + 1, oom_seq: oomSeq };
+  const alike =
+    first_seq === null || last_seq === null
+      ? undefined
+      : await store.one('verdict.alike_share', { ...span, first_seq, last_seq });
+  return {
+    steps: steps.map((step) => pick(step, ['is_settled', 'peak_bytes', 'end_bytes'])),
+    projection: { projected_bytes, alike_share: alike?.alike_share ?? null },
+  };
 }
 
 /** Sites that left something over in nearly every settled step, about as much in each; see the query. */
 export async function keepingSites(
   store: Store,
-  state: DeviceId & { readonly at_seq: number },
+  state: { readonly snapshot_id: number; readonly device: number; readonly at_seq: number },
   spans: readonly PassedSpan[],
   startsEmpty: boolean,
 ): Promise<QueryRow<'verdict.keeping_sites'>[]> {
-  const settled = spans.map((_, i) => isSettled(spans, i, startsEmpty));
-  if (!settled.includes(true)) return [];
-  return store.all('verdict.keeping_sites', {
-    ...state,
-    ...rangesOf(spans),
-    settled: settled.map(Number).join(','),
-  });
-}
-
-function rangesOf(spans: readonly Omit<PassedSpan, 'whole'>[]) {
-  return {
-    firsts: spans.map(({ firstSeq }) => firstSeq).join(','),
-    lasts: spans.map(({ lastSeq }) => lastSeq).join(','),
-  };
+  return spans.length === 0 ? [] : store.all('verdict.keeping_sites', { ...state, ...rangesOf(spans, startsEmpty) });
 }
