@@ -16,6 +16,9 @@
 -- @col    low_score        DOUBLE   NVRx takes a rank below it for a straggler: nvidia_resiliency_ext straggler/reporting.py
 -- @col    uneven_share     DOUBLE   of the median step: steps of one run that vary by more were disturbed
 -- @col    fewest_points    INTEGER  moments in time: a line through two of them always fits exactly
+-- @col    least_reach_us   BIGINT   printed clocks have whole seconds: a sample of the same second counts, whatever the interval
+-- @col    lone_reach_us    BIGINT   the largest time difference of a single sample, which does not have an interval
+-- @col    most_reach_us    BIGINT   a sample with a larger difference does not describe a moment, even if samples are rare
 -- @why    One place for them, each with its reason. Those without a source are chosen by this program.
 SELECT
   3 AS fewest_samples,
@@ -33,4 +36,7 @@ SELECT
   0.9::DOUBLE AS clock_share,
   0.7::DOUBLE AS low_score,
   0.1::DOUBLE AS uneven_share,
-  3 AS fewest_points
+  3 AS fewest_points,
+  1500000::BIGINT AS least_reach_us,
+  30000000::BIGINT AS lone_reach_us,
+  300000000::BIGINT AS most_reach_us

@@ -27,9 +27,8 @@ steady AS (
   FROM line WHERE steady_bytes IS NOT NULL AND nth IS NOT NULL
   QUALIFY row_number() OVER (PARTITION BY rank, device ORDER BY nth) = 1),
 foretold AS (
-  SELECT steady.*,
-    ceil(last_iteration + greatest(0, coalesce(peak.total_bytes, peak.bytes + peak.headroom_bytes) - own_peak_bytes) / steady_bytes)::BIGINT
-      AS full_at
+  SELECT steady.*, coalesce(peak.total_bytes, peak.bytes + peak.headroom_bytes) - own_peak_bytes AS left_bytes,
+    CASE WHEN left_bytes IS NOT NULL THEN ceil(last_iteration + greatest(0, left_bytes) / steady_bytes)::BIGINT END AS full_at
   FROM steady CROSS JOIN run_peak AS peak),
 candidate AS (
   (SELECT 1 AS choice, rank, metric, steady_bytes, full_at FROM foretold

@@ -9,7 +9,7 @@
 -- @param  gpu      VARCHAR?
 -- @param  pid      BIGINT?  of the rank's own process
 -- @param  shift_us BIGINT?  from printed clocks to UTC; NULL: not known, so that only equal clocks meet
--- @param  reach_us BIGINT   farthest sample that still counts
+-- @param  interval_us DOUBLE? median distance of two samples
 -- @param  most     INTEGER  so many moments, about: every nth, with the first, the last and both extremes
 -- @uses   _outside.readings
 -- @uses   _run.run_threshold
@@ -39,6 +39,11 @@
 -- @why    Either neighbour may be the nearer one, so samples are searched on both sides. A record's own figure takes precedence over any
 --         sample. Times of a trace are UTC; its reserved memory changes at segments alone, and at its end it is what the dump holds.
 WITH
+  -- Half the distance of two samples, plus the rounding of a clock of whole seconds.
+  reach AS (
+    SELECT CASE WHEN $interval_us IS NULL THEN lone_reach_us
+      ELSE round(least(most_reach_us, greatest(least_reach_us, $interval_us / 2 + 1000000)))::BIGINT END AS us
+    FROM run_threshold),
   records AS (
     SELECT row_number() OVER () AS nth, *, CASE WHEN $shift_us IS NULL THEN clock ELSE 'utc' END AS scale,
       time_us + CASE WHEN clock = 'printed' THEN coalesce($shift_us, 0) ELSE 0 END AS at_us
@@ -68,7 +73,8 @@ WITH
       ASOF JOIN sampled AS after ON after.scale = records.scale AND after.at_us > records.at_us),
   nearest AS (
     SELECT records.nth, arg_min(sides.bytes, abs(sides.at_us - records.at_us)) AS bytes, min(abs(sides.at_us - records.at_us)) AS apart_us
-    FROM records JOIN sides USING (nth) WHERE abs(sides.at_us - records.at_us) <= $reach_us GROUP BY records.nth),
+    FROM records JOIN sides USING (nth) WHERE abs(sides.at_us - records.at_us) <= (SELECT us FROM reach)
+    GROUP BY records.nth),
   list_sides AS (
     SELECT records.nth, before.at_us, before.process_bytes, before.others_bytes FROM records
       ASOF JOIN listed AS before ON before.scale = records.scale AND before.at_us <= records.at_us
@@ -78,7 +84,8 @@ WITH
   nearest_list AS (
     SELECT records.nth, arg_min(struct_pack(p := list_sides.process_bytes, o := list_sides.others_bytes),
       abs(list_sides.at_us - records.at_us)) AS list
-    FROM records JOIN list_sides USING (nth) WHERE abs(list_sides.at_us - records.at_us) <= $reach_us GROUP BY records.nth),
+    FROM records JOIN list_sides USING (nth) WHERE abs(list_sides.at_us - records.at_us) <= (SELECT us FROM reach)
+    GROUP BY records.nth),
   held AS (
     SELECT snapshot.snapshot_id, snapshot.handle, device.device, device.reserved_bytes
     FROM snapshot JOIN snapshot_device AS device USING (snapshot_id)

@@ -56,7 +56,7 @@ first_step AS (
 projected AS (
   SELECT
     CASE WHEN chosen.nth = 0 AND $starts_empty
-        THEN coalesce(greatest(first_step.early.peak_bytes + now.end_bytes - first_step.early.end_bytes, late_peak_bytes), now.end_bytes)
+        THEN greatest(first_step.early.peak_bytes + now.end_bytes - first_step.early.end_bytes, late_peak_bytes)
       ELSE own.peak_bytes - coalesce(before.end_bytes, 0) + now.end_bytes END AS bytes,
     own.from_seq, own.to_seq
   FROM chosen

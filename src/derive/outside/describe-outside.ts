@@ -13,9 +13,6 @@ import { readLogFacts } from '../run/log-facts.js';
 import { clockShift } from './clock-shift.js';
 import { deviceKey, hostOfMonitor, isOn, matchDevices, type RankOfDevice } from './match-devices.js';
 
-const LEAST_REACH_US = threshold('outside.least_reach_us');
-const LONE_REACH_US = threshold('outside.lone_reach_us');
-const MOST_REACH_US = threshold('outside.most_reach_us');
 const MISSED_LEAST_BYTES = threshold('outside.missed_least_bytes');
 
 export interface OutsideQuestion {
@@ -196,10 +193,9 @@ async function describeDevice(
           run_id: runId,
           rank: owner?.rank ?? null,
           is_sole: owner !== undefined && soleRank,
-          ...(monitor === null ? {} : pick(monitor, ['source_id', 'host', 'device', 'gpu'])),
+          ...(monitor === null ? {} : pick(monitor, ['source_id', 'host', 'device', 'gpu', 'interval_us'])),
           pid: owner?.pid ?? null,
           shift_us: shift.shift_us,
-          reach_us: Math.round(reachOf(monitor)),
           most: MOST_POINTS,
         });
   const [first] = points;
@@ -235,12 +231,6 @@ function missedBytes(monitor: MonitorRow | null, peak: number | null, leastOutsi
   if (monitor === null || peak === null) return null;
   const missed = peak + Math.max(0, leastOutside) - monitor.max_bytes;
   return missed > MISSED_LEAST_BYTES ? missed : null;
-}
-
-/** Half the distance of two samples, plus the rounding of a clock of whole seconds. */
-function reachOf(monitor: MonitorRow | null): number {
-  if (monitor?.interval_us == null) return LONE_REACH_US;
-  return Math.min(MOST_REACH_US, Math.max(LEAST_REACH_US, monitor.interval_us / 2 + 1_000_000));
 }
 
 function limitsOf(
