@@ -5,7 +5,7 @@
 -- @param  world_size INTEGER?  NULL: the layout of the ranks is not known
 -- @param  stride     INTEGER?  ranks from a stage to the next
 -- @param  stages     INTEGER?
--- @uses   verdict.rank_devices
+-- @uses   _verdict.rank_devices
 -- @col    pp              INTEGER?  stage; NULL: of ranks without a known position
 -- @col    ranks           INTEGER[]
 -- @col    allocated_ranks BIGINT   with such a figure

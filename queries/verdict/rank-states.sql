@@ -3,7 +3,7 @@
 -- @param  run_id  INTEGER
 -- @param  run_ids VARCHAR  the same
 -- @param  most    INTEGER  ranks; beyond so many snapshots, those without a trace are left out
--- @uses   verdict.rank_devices
+-- @uses   _verdict.rank_devices
 -- @uses   verdict.traced_ooms
 -- @col    rank        INTEGER
 -- @col    moment      VARCHAR  oom, peak or dump

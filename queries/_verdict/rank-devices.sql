@@ -1,4 +1,4 @@
--- @name   verdict.rank_devices
+-- @name   _verdict.rank_devices
 -- @title  The own device of every snapshot of a run: what it holds at the dump, and the largest sums of its trace
 -- @param  run_id INTEGER
 -- @col    snapshot_id         INTEGER
