@@ -12,8 +12,8 @@
 -- @col    rank        INTEGER?
 -- @col    device      INTEGER
 -- @col    others      BIGINT   other snapshots that the operand names
--- @why    For an OOM the first rank with one; else the first rank, and its snapshot with the longest trace, then the most live memory. Of it
---         the device that ran out, else the one with most live memory: at the peak of its trace, or at the dump.
+-- @why    For an OOM the first rank with one; else the first rank, and its snapshot with the longest trace, then the most live memory. Of
+--         it the device that ran out, else the one with most live memory: at the peak of its trace, or at the dump.
 WITH place AS (
   SELECT *, row_number() OVER names AS nth, first_value(rank) OVER names AS first_rank, count(*) OVER () - 1 AS others
   FROM list
