@@ -26,3 +26,16 @@ export function sumOf(values: Iterable<number>): number {
   for (const value of values) sum += value;
   return sum;
 }
+
+/** The first of those for which it is largest; undefined without any. */
+export function maxBy<T>(items: Iterable<T>, of: (item: T) => number): T | undefined {
+  let best: T | undefined;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const item of items) {
+    const value = of(item);
+    if (best !== undefined && !(value > most)) continue;
+    best = item;
+    most = value;
+  }
+  return best;
+}

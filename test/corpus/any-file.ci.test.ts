@@ -19,6 +19,7 @@ import type { Measurement } from '../../src/model/measurement.js';
 import { compareText } from '../../src/report/compare/compare-text.js';
 import { wordedComparison } from '../../src/report/compare/worded-comparison.js';
 import { adviseText } from '../../src/report/start/advise-text.js';
+import { wordSymptom } from '../../src/report/start/symptom-words.js';
 import { summaryText } from '../../src/report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../src/report/verdict/word-verdict.js';
 import { openWithoutTables } from '../../src/store/open-store.js';
@@ -61,7 +62,7 @@ async function expectAllowedAdvice(store: Store, runId: number, name: string): P
   const found = await diagnose(store, runId, name, { advises: true });
   const diagnosis = wordDiagnosis(found);
   const situation = await readSituation(store, runId, found, null);
-  const symptoms = findSymptoms(await readSymptomEvidence(store, runId, name, { diagnosis }));
+  const symptoms = findSymptoms(await readSymptomEvidence(store, runId, name, { diagnosis })).map(wordSymptom);
   const advice = { ...advise(situation), symptoms };
   const judge = new ChangeJudge(situation.facts);
   for (const fix of advice.fixes)

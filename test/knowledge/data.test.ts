@@ -7,12 +7,12 @@ import { TARGET_NAMES } from '../../src/findings/advice/fix.js';
 import { FIXES } from '../../src/findings/advice/fixes/index.js';
 import { NON_FIX_REASONS } from '../../src/findings/advice/non-fixes.js';
 import { ALLOCATOR_OPTIONS, CAUSE_WORDS, KNOB_EFFECTS } from '../../src/findings/settings/knob-effects.js';
-import { SYMPTOMS } from '../../src/findings/symptoms/index.js';
 import { activityData } from '../../src/knowledge/activities.js';
 import { DISAGREEMENTS } from '../../src/knowledge/disagreements.js';
 import { KNOB_GROUPS, KNOBS } from '../../src/knowledge/knobs/index.js';
 import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
+import { SYMPTOMS } from '../../src/knowledge/symptoms.js';
 import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
@@ -53,6 +53,8 @@ const KNOB: Shape = [
 const TOWARDS = anyOf(oneOf('larger', 'smaller', 'on', 'off', 'list_longer', 'list_shorter', 'dtypes', null), [
   anyOf('string', LIST),
 ]);
+
+const ANSWER: Shape = [oneOf('confirmed', 'refuted', 'untested'), 'string'];
 
 const SHAPES: Readonly<Record<string, Shape>> = {
   terms: { '*': /.+/ },
@@ -186,14 +188,23 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   },
   symptoms: [
     {
-      ...{ id: /S\d+/, name: 'string', 'finding?': 'string' },
+      ...{ id: /S\d+/, name: 'string', 'finding?': 'string', 'refusal?': { of: LIST, when: 'string' } },
       ...{ symptom: 'string', cause: 'string', confirm: 'string', fix: 'string' },
     },
   ],
+  'words/symptoms': {
+    all: { '*': ANSWER },
+    '*': { seen: 'string', 'instead?': 'string', 'answers?': { '*': ANSWER } },
+  },
 };
 
 it.each(Object.entries(SHAPES))('%s has its shape', (name, shape) => {
   expect(checkShape(loadData(name), shape)).toEqual([]);
+});
+
+it('every symptom has words', () => {
+  const { all: _, ...words } = loadData('words/symptoms') as Record<string, unknown>;
+  expect(Object.keys(words)).toEqual(idsOf(SYMPTOMS));
 });
 
 it('components of effects of knobs exist', () => {

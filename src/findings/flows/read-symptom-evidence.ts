@@ -17,7 +17,7 @@ import { compareContract, TUNING } from '../measure/contract.js';
 import { baselineOf } from '../symptoms/baseline.js';
 import type { Known, SymptomEvidence, Timer } from '../symptoms/evidence.js';
 import { readTimelines } from '../symptoms/read-timelines.js';
-import { place } from '../symptoms/words.js';
+import { place } from '../symptoms/symptom.js';
 import { measureRun } from './measure-run.js';
 
 export interface GivenEvidence {

@@ -4,11 +4,11 @@ import { memoryRank } from '../../derive/run/memory-keys.js';
 import type { ExplicitValue, RawFacts } from '../../derive/settings/facts.js';
 import { View } from '../../derive/settings/view.js';
 import { recipeInputs } from '../../estimate/mixed-precision.js';
+import { maxBy } from '../../model/lists.js';
 import type { Measurement } from '../../model/measurement.js';
-import { formatBytes } from '../../model/units.js';
 import { changedConfig } from '../measure/changed-values.js';
 import type { Baseline, SymptomEvidence } from './evidence.js';
-import { percent } from './words.js';
+import { list, type SightedFigures } from './symptom.js';
 
 const ORIGIN = 'the baseline';
 
@@ -43,10 +43,9 @@ function factsOf({ run, config, env, versions, gpu }: Measurement): RawFacts {
 export interface Pair {
   /** This run's speed as a share of the baseline's. */
   readonly speed: number;
-  /** `593.6 TFLOP/s per GPU against 709.9 of golden (−16.4 %)`. */
-  readonly text: string;
   /** Settings that differ, without those that a rule expects: other possible reasons for the difference. */
-  readonly others: readonly string[];
+  readonly isMixed: boolean;
+  readonly figures: SightedFigures;
 }
 
 /**
@@ -66,14 +65,19 @@ export function speedAgainst(
   const [a, b] = [baseline.measured.steps, own.steps];
   const flops = a.median_tflops !== null && b.median_tflops !== null;
   const speed = flops ? b.median_tflops! / a.median_tflops! : a.median_ms / b.median_ms;
-  const figures = flops
-    ? `${b.median_tflops!.toFixed(1)} TFLOP/s per GPU against ${a.median_tflops!.toFixed(1)}`
-    : `${b.median_ms.toFixed(1)} ms a step against ${a.median_ms.toFixed(1)} ms`;
-  const change = percent(Math.abs(speed - 1));
+  const others = otherChanges(evidence, expected, options.precision === true);
   return {
     speed,
-    text: `${figures} of ${baseline.measured.run} (${speed < 1 ? '−' : '+'}${change})`,
-    others: otherChanges(evidence, expected, options.precision === true),
+    isMixed: others.length > 0,
+    figures: {
+      ...(flops
+        ? { pair_tflops: b.median_tflops, pair_tflops_before: a.median_tflops }
+        : { pair_ms: b.median_ms, pair_ms_before: a.median_ms }),
+      baseline: baseline.measured.run,
+      slower: speed < 1,
+      change: Math.abs(speed - 1),
+      others: list(others.slice(0, 4)),
+    },
   };
 }
 
@@ -108,17 +112,11 @@ export function otherChanges(
   return [...changes.values()];
 }
 
-export interface PeakPair {
-  readonly before: number;
-  readonly now: number;
-  readonly text: string;
-}
-
 /**
  * Peaks of the rank that holds most now and that both runs print. A run that failed early has only a first line,
  * printed before Adam's states coincide with a full set of activations: then first lines are compared.
  */
-export function peaksAgainst({ own, baseline }: SymptomEvidence): PeakPair | null {
+export function peaksAgainst({ own, baseline }: SymptomEvidence) {
   if (baseline === null) return null;
   const pairs = own.ranks.flatMap((now) => {
     const before = baseline.measured.ranks.find(({ rank }) => rank === now.rank);
@@ -129,15 +127,12 @@ export function peaksAgainst({ own, baseline }: SymptomEvidence): PeakPair | nul
       ? []
       : [{ rank: now.rank, before: before[field], now: now[field], early }];
   });
-  const most = pairs.reduce<(typeof pairs)[number] | null>(
-    (best, pair) => (best === null || pair.now > best.now ? pair : best),
-    null,
-  );
-  if (most === null) return null;
-  const who = most.rank === null ? 'the peak' : `the peak of rank ${most.rank}`;
-  return {
-    before: most.before,
-    now: most.now,
-    text: `${who}${most.early ? ' in the first step' : ''} was ${formatBytes(most.before)} in ${baseline.measured.run} and is ${formatBytes(most.now)}`,
+  const most = maxBy(pairs, ({ now }) => now);
+  if (most === undefined) return null;
+  const { before, now, rank, early } = most;
+  const figures: SightedFigures = {
+    baseline: baseline.measured.run,
+    ...{ peak_rank: rank, early, before_bytes: before, now_bytes: now },
   };
+  return { before, now, figures };
 }

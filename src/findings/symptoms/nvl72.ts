@@ -3,12 +3,10 @@
 import { asNumber } from '../../derive/settings/values.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { groupBy } from '../../model/group-by.js';
+import { maxBy } from '../../model/lists.js';
 import type { RankPosition } from '../../model/results/log.js';
-import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
-import { CAPTURE } from './speed.js';
-import { confirmed, refuted, type Symptom, symptom, untested } from './symptom.js';
-import { percent } from './words.js';
+import type { SymptomRule } from './symptom.js';
 
 const DOMAIN = threshold('symptoms_nvl72.domain');
 /** Systems whose racks are such domains. */
@@ -56,46 +54,39 @@ export function straddles(
   return straddling;
 }
 
-export const S28: Symptom = symptom('S28', (evidence) => {
-  const { layout, world_size: world, view, facts } = evidence;
-  const domainSize = view.env('NVLINK_DOMAIN_SIZE');
-  const domain = asNumber(domainSize.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
-  if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
-  const most = mostExposed(evidence);
-  const crossing = straddles(world, domain, (rank) => layout.position(rank));
-  const isSlow = most !== null && most.share >= SLOW;
-  const [first] = crossing;
-  const figures =
-    most === null ? '' : `communication without overlapping computation takes ${percent(most.share)} of a step`;
-  const order = `${formatCount(world)} ranks in the order ${layout.order}, domains of ${domain}`;
-  if (first === undefined)
-    return isSlow
-      ? {
-          seen: `${figures}; ${order}`,
-          source: most.path,
-          ...refuted('no group that fits into a domain crosses its border'),
-        }
-      : null;
-  const [low, high] = [first.ranks[0]!, first.ranks.at(-1)!];
-  const members = `${formatCount(crossing.length)} groups cross a border, e.g. the ${first.axis.toUpperCase()} group of ranks ${low} to ${high} (border at rank ${(Math.floor(low / domain) + 1) * domain})`;
-  const seen = {
-    seen: `${figures === '' ? '' : `${figures}; `}${members}`,
-    source: most?.path ?? domainSize.explicit?.file ?? '',
-  };
-  if (isSlow) return { ...seen, ...confirmed(`${order}: ${members}`) };
-  return most !== null && most.share < HIDDEN
-    ? { ...seen, ...refuted(`${figures}: it costs nothing here`) }
-    : { ...seen, ...untested(`${order}; whether the collectives are slow, a timeline would show it: ${CAPTURE}`) };
-});
+export const NVL72_RULES: Readonly<Record<string, SymptomRule>> = {
+  S28: (evidence) => {
+    const { layout, world_size: world, view, facts } = evidence;
+    const domainSize = view.env('NVLINK_DOMAIN_SIZE');
+    const domain = asNumber(domainSize.value) ?? (NVL72.test(facts.device.name ?? '') ? DOMAIN : null);
+    if (domain !== DOMAIN || world === null || world <= domain || layout === null || !isMixed(evidence)) return null;
+    const most = mostExposed(evidence);
+    const crossing = straddles(world, domain, (rank) => layout.position(rank));
+    const isSlow = most !== undefined && most.share >= SLOW;
+    const [first] = crossing;
+    if (first === undefined && !isSlow) return null;
+    const [low, high] = [first?.ranks[0] ?? 0, first?.ranks.at(-1)];
+    const isHidden = most !== undefined && most.share < HIDDEN;
+    return {
+      source: most?.path ?? domainSize.explicit?.file ?? '',
+      answer: first === undefined ? 'none_crosses' : isSlow ? 'slow' : isHidden ? 'hidden' : 'unmeasured',
+      figures: {
+        ...{ exposed: most?.share, world, order: layout.order, domain },
+        groups: first === undefined ? null : crossing.length,
+        ...{ axis: first?.axis.toUpperCase(), low, high, border: (Math.floor(low / domain) + 1) * domain },
+      },
+    };
+  },
+};
 
 /** Data parallelism alone uses all links as they are. */
 function isMixed({ parallel }: SymptomEvidence): boolean {
   return [parallel.tp, parallel.pp, parallel.cp, parallel.ep].some((size) => size !== null && size > 1);
 }
 
-function mostExposed({ timelines }: SymptomEvidence): { readonly share: number; readonly path: string } | null {
+function mostExposed({ timelines }: SymptomEvidence) {
   const shares = timelines
     .filter(({ steps }) => steps > 0)
     .map(({ path, collectives, window_ns }) => ({ path, share: collectives.exposed_ns / window_ns }));
-  return shares.toSorted((a, b) => b.share - a.share)[0] ?? null;
+  return maxBy(shares, ({ share }) => share);
 }

@@ -2,12 +2,10 @@
 
 import { asNumber, isOn } from '../../derive/settings/values.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
-import { maxOf } from '../../model/lists.js';
-import { formatBytes } from '../../model/units.js';
+import { maxBy, maxOf } from '../../model/lists.js';
 import type { SymptomEvidence } from './evidence.js';
 import { ownSplits } from './sizes.js';
-import { confirmed, type Judged, refuted, type Symptom, symptom, untested } from './symptom.js';
-import { factText, placeOfFacts } from './words.js';
+import { factText, placeOfFacts, type SymptomRule } from './symptom.js';
 
 const EDGE_SLOWER = threshold('symptoms_stages.edge_slower');
 const HEAVY_VOCABULARY = threshold('symptoms_stages.heavy_vocabulary');
@@ -59,61 +57,47 @@ function vocabularyInLayers({ view }: SymptomEvidence): number | null {
   return (vocabulary * hidden) / layer;
 }
 
-export const S26: Symptom = symptom('S26', (evidence) => {
-  const pp = evidence.parallel.pp;
-  const measured = stageTimes(evidence);
-  // With two stages, none is between the edges.
-  if (pp === null || pp < 3 || measured === null) return null;
-  const middle = measured.times.filter(({ stage }) => stage > 0 && stage < pp - 1);
-  const edges = measured.times.filter(({ stage }) => stage === 0 || stage === pp - 1);
-  if (middle.length === 0 || edges.length === 0) return null;
-  const usual = maxOf(middle.map(({ ms }) => ms));
-  const slow = edges.reduce((most, edge) => (edge.ms > most.ms ? edge : most));
-  if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
-  return {
-    seen: `stage ${slow.stage} of ${pp} computes ${slow.ms.toFixed(1)} ms, of those between the edges none more than ${usual.toFixed(1)} ms${stagePeaks(evidence, slow.stage, pp)}`,
-    source: measured.source,
-    ...vocabularyIsHeavy(
-      evidence,
+/** The most that a rank of these stages holds; logits and their gradients are on the last, embeddings on both edges. */
+function peakOf({ own }: SymptomEvidence, isIt: (stage: number) => boolean): number {
+  const ranks = own.ranks.filter(({ stage }) => stage !== null && isIt(stage));
+  return Math.max(0, maxOf(ranks.map(({ peak_allocated_bytes: bytes }) => bytes ?? 0)));
+}
+
+export const STAGE_RULES: Readonly<Record<string, SymptomRule>> = {
+  S26: (evidence) => {
+    const { view, parallel } = evidence;
+    const { pp } = parallel;
+    const measured = stageTimes(evidence);
+    // With two stages, none is between the edges.
+    if (pp === null || pp < 3 || measured === null) return null;
+    const isBetween = (stage: number): boolean => stage > 0 && stage < pp - 1;
+    const middle = measured.times.filter(({ stage }) => isBetween(stage));
+    const slow = maxBy(
+      measured.times.filter(({ stage }) => stage === 0 || stage === pp - 1),
+      ({ ms }) => ms,
+    );
+    if (middle.length === 0 || slow === undefined) return null;
+    const usual = maxOf(middle.map(({ ms }) => ms));
+    if (slow.ms <= (1 + EDGE_SLOWER) * usual) return null;
+    const [edge, between] = [peakOf(evidence, (stage) => stage === slow.stage), peakOf(evidence, isBetween)];
+    const layers = vocabularyInLayers(evidence);
+    const flag = view.setting(
       slow.stage === 0 ? 'account_for_embedding_in_pipeline_split' : 'account_for_loss_in_pipeline_split',
-    ),
-  };
-});
-
-/** Logits and their gradients are on the last stage, embeddings on both. */
-function stagePeaks({ own }: SymptomEvidence, stage: number, pp: number): string {
-  const most = (wanted: (stage: number) => boolean): number =>
-    Math.max(
-      0,
-      maxOf(
-        own.ranks.map((rank) => (rank.stage !== null && wanted(rank.stage) ? (rank.peak_allocated_bytes ?? 0) : 0)),
-      ),
     );
-  const [edge, between] = [most((one) => one === stage), most((one) => one > 0 && one < pp - 1)];
-  return edge === 0 || between === 0
-    ? ''
-    : `; it holds ${formatBytes(edge)} at its peak, the others at most ${formatBytes(between)}`;
-}
-
-function vocabularyIsHeavy(evidence: SymptomEvidence, flag: string): Judged {
-  const { view } = evidence;
-  const layers = vocabularyInLayers(evidence);
-  const flagSetting = view.setting(flag);
-  const splitSettings = ownSplits(view);
-  if (layers === null)
-    return untested(
-      "vocab_size, hidden_size, ffn_hidden_size or num_attention_heads is unknown: add the run's configuration",
-    );
-  const figure = `the projection to the vocabulary is worth ${layers.toFixed(2)} layers`;
-  if (layers < HEAVY_VOCABULARY) return refuted(`${figure}: too little to unbalance a stage`);
-  if (isOn(flagSetting.value) || splitSettings.length > 0)
-    return refuted(
-      `${figure}, but the split allows for it already (${[flagSetting, ...splitSettings]
-        .filter(({ value }) => value !== null)
-        .map(factText)
-        .join(', ')})`,
-    );
-  return confirmed(
-    `${figure}, and no split allows for it (${flag} ${flagSetting.value ?? 'not set'}${placeOfFacts([flagSetting]) === '' ? '' : `, ${placeOfFacts([flagSetting])}`})`,
-  );
-}
+    const splits = ownSplits(view);
+    const isAllowed = isOn(flag.value) || splits.length > 0;
+    return {
+      source: measured.source,
+      answer: layers === null ? 'sizes_unknown' : layers < HEAVY_VOCABULARY ? 'light' : isAllowed ? 'allowed' : 'heavy',
+      figures: {
+        ...{ stage: slow.stage, pp, slow_ms: slow.ms, usual_ms: usual, layers },
+        ...(edge === 0 || between === 0 ? {} : { edge_bytes: edge, between_bytes: between }),
+        splits: [flag, ...splits]
+          .filter(({ value }) => value !== null)
+          .map(factText)
+          .join(', '),
+        ...{ flag: flag.key, flag_value: flag.value, flag_place: placeOfFacts([flag]) || null },
+      },
+    };
+  },
+};

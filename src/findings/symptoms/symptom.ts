@@ -1,67 +1,40 @@
-/** One row of the guides' symptom tables: observation, cause, confirmation, fix. */
-import { loadData } from '../../knowledge/load-data.js';
-import type { SymptomHit } from '../../model/results/advise.js';
+/** What a rule found, as a code and figures; its sentences are in `src/knowledge/words/symptoms.yaml`. */
+
+import type { Looked } from '../../derive/settings/facts.js';
+import type { SymptomSighting } from '../../model/symptom.js';
+import { formatCount } from '../../model/units.js';
 import type { SymptomEvidence } from './evidence.js';
 
-/** A row of `symptoms.yaml`. */
-interface SymptomText {
-  /** `S1` to `S29`. */
-  readonly id: string;
-  readonly name: string;
-  readonly symptom: string;
-  readonly cause: string;
-  /** How the guides confirm it. */
-  readonly confirm: string;
-  readonly fix: string;
-  /** Rows of several guides about one thing have the same word here and are reported once. */
-  readonly finding?: string;
+export type Sighting = Omit<SymptomSighting, 'id' | 'also'>;
+export type SightedFigures = Sighting['figures'];
+/** Null where the run does not show it. */
+export type SymptomRule = (evidence: SymptomEvidence) => Sighting | null;
+
+export const place = ({ file, line }: { readonly file: string; readonly line: number }): string =>
+  line > 0 ? `${file} line ${formatCount(line)}` : file;
+
+/** `recompute_modules ["mlp"] (run_config.yaml line 12)`; an implicit value is marked as such. */
+export function factText({ key, kind, by, value, explicit }: Looked): string {
+  if (by === 'unknown') return `${key} unknown`;
+  const shown = kind === 'env' ? (value === null ? `${key} not set` : `${key}=${value}`) : `${key} ${value ?? 'None'}`;
+  if (by === 'default') return `${shown} (the default)`;
+  if (by === 'assumed') return `${shown} (assumed; not in the files)`;
+  return explicit === null || explicit.file === '' ? shown : `${shown} (${place(explicit)})`;
 }
 
-export interface Symptom extends SymptomText {
-  /** Null where the run does not show it. */
-  find(evidence: SymptomEvidence): SymptomHit | null;
+/** Each fact once. */
+export function factsText(looked: readonly Looked[]): string {
+  const seen = new Map(looked.map((fact) => [fact.key, fact]));
+  return [...seen.values()].map(factText).join(', ');
 }
 
-const TEXTS = new Map((loadData('symptoms') as readonly SymptomText[]).map((text) => [text.id, text]));
-
-/** The observations of a rule on a run; the rest of a hit is the rule's own text. */
-export interface Sighting {
-  readonly seen: string;
-  readonly source: string;
-  readonly confirmation: SymptomHit['confirmation'];
-  /** The result of the guides' way of confirmation, or what is missing for it. */
-  readonly because: string;
-  /** If the configuration forbids the guides' fix. */
-  readonly instead?: string;
+/** The place of the first fact that has one. */
+export function placeOfFacts(looked: readonly Looked[]): string {
+  const explicit = looked.find((fact) => fact.explicit !== null && fact.explicit.file !== '')?.explicit;
+  return explicit == null ? '' : place(explicit);
 }
 
-/** The answer alone. */
-export type Judged = Pick<Sighting, 'confirmation' | 'because'>;
+export const list = (values: readonly string[]): string =>
+  values.length < 2 ? (values[0] ?? '') : `${values.slice(0, -1).join(', ')} and ${values.at(-1)}`;
 
-export const confirmed = (because: string): Judged => ({ confirmation: 'confirmed', because });
-export const refuted = (because: string): Judged => ({ confirmation: 'refuted', because });
-export const untested = (because: string): Judged => ({ confirmation: 'untested', because });
-
-export function symptom(id: string, look: (evidence: SymptomEvidence) => Sighting | null): Symptom {
-  const about = TEXTS.get(id);
-  if (about === undefined) throw new Error(`no symptom ${id}`);
-  return {
-    ...about,
-    find(evidence) {
-      const sighting = look(evidence);
-      if (sighting === null) return null;
-      const { cause, fix } = about;
-      const { seen, source, confirmation, because, instead } = sighting;
-      return {
-        id,
-        symptom: about.symptom,
-        seen,
-        source,
-        cause,
-        confirmation,
-        confirmation_text: because,
-        fix: instead ?? fix,
-      };
-    },
-  };
-}
+export const share = (part: number, whole: number): number => (whole > 0 ? part / whole : 0);

@@ -26,10 +26,14 @@ interface Phrases {
 const figureOf = ({ numbers, names, items = [] }: Figures, name: string): Value =>
   name === 'items' ? items.length || undefined : (names[name] ?? numbers[name]);
 
-/** The fields of a record as figures; null is unknown. */
+/** The fields of a record as figures; null and false are not there. */
 export function figuresOf(record: object): Figures {
-  const of = (type: string) => Object.fromEntries(Object.entries(record).filter(([, value]) => typeof value === type));
-  return { numbers: of('number'), names: of('string') };
+  const of = (isIt: (value: unknown) => boolean) =>
+    Object.fromEntries(Object.entries(record).filter(([, value]) => isIt(value)));
+  return {
+    numbers: of((value) => typeof value === 'number'),
+    names: of((value) => typeof value === 'string' || value === true),
+  };
 }
 
 /** Texts by code, of a topic of `src/knowledge/words`. */
@@ -46,6 +50,8 @@ const FORMS: Readonly<Record<string, (value: never, name: string) => string>> = 
   count: formatCount,
   times: (count: number) => (count === 1 ? 'once' : `${formatCount(count)} times`),
   percent: (share: number) => `${Math.floor(100 * share)}`,
+  share: (share: number) => `${(100 * share).toFixed(Math.abs(100 * share) < 10 ? 1 : 0)} %`,
+  ms: (ns: number) => `${(ns / 1e6).toFixed(1)} ms`,
   round: (bytes: number) => formatBytes(Math.round(bytes)),
   positive: (bytes: number) => formatBytes(Math.max(0, bytes)),
   signed: (bytes: number) => `${bytes < 0 ? '−' : '+'}${formatBytes(Math.abs(bytes))}`,

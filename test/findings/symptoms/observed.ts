@@ -9,6 +9,7 @@ import type { SymptomEvidence } from '../../../src/findings/symptoms/evidence.js
 import { findSymptoms } from '../../../src/findings/symptoms/index.js';
 import { ingest } from '../../../src/ingest/ingest.js';
 import type { SymptomHit } from '../../../src/model/results/advise.js';
+import { wordSymptom } from '../../../src/report/start/symptom-words.js';
 import { openStore } from '../../../src/store/open-store.js';
 import { newStore } from '../../support/new-store.js';
 import { diagnose } from '../verdict/worded.js';
@@ -69,7 +70,8 @@ export async function observedStore(file: string): Promise<Observed> {
 
 /** What one rule finds in a run; undefined: nothing. */
 export function hitOf(evidence: SymptomEvidence, id: string): SymptomHit | undefined {
-  return findSymptoms(evidence).find((hit) => hit.id === id);
+  const sighting = findSymptoms(evidence).find((one) => one.id === id);
+  return sighting && wordSymptom(sighting);
 }
 
 /** The answer of one rule in a word; `silent` where it does not fire. */

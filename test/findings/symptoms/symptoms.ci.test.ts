@@ -1,7 +1,9 @@
 /** Each symptom of the guides: confirmed, refuted, untested and silent where `cases/` and the samples have it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { findSymptoms, SYMPTOMS } from '../../../src/findings/symptoms/index.js';
+import { findSymptoms } from '../../../src/findings/symptoms/index.js';
+import { SYMPTOMS } from '../../../src/knowledge/symptoms.js';
 import { GIB } from '../../../src/model/units.js';
+import { wordSymptom } from '../../../src/report/start/symptom-words.js';
 import { sampled } from '../../support/level.js';
 import { samplePath, storeOf } from '../../support/stores.js';
 import { timelineOf } from './devices.js';
@@ -82,7 +84,9 @@ describe('samples', () => {
   it.each(SAMPLES)('$name shows $hits and no more', async ({ name, hits = {}, says = [] }) => {
     const evidence = await runs.of(name);
     const told = (from: typeof evidence): string[][] =>
-      findSymptoms(from).map(({ id, confirmation }) => [id, confirmation]);
+      findSymptoms(from)
+        .map(wordSymptom)
+        .map(({ id, confirmation }) => [id, confirmation]);
     expect(told(evidence)).toEqual(Object.entries(hits));
     for (const [id, field, text] of says) expectText(hitOf(evidence, id)![field], text);
     const isOfModel = name.startsWith('llama3') && says.length === 0;

@@ -7,6 +7,7 @@ import { findSymptoms } from '../../../findings/symptoms/index.js';
 import { MbfError } from '../../../model/errors.js';
 import type { AdviseResult } from '../../../model/results/advise.js';
 import { adviseText } from '../../../report/start/advise-text.js';
+import { wordSymptom } from '../../../report/start/symptom-words.js';
 import { actionTexts } from '../../../report/verdict/action-words.js';
 import { NOTHING_READ } from '../../../report/verdict/cause-words.js';
 import { wordDiagnosis } from '../../../report/verdict/word-verdict.js';
@@ -42,14 +43,14 @@ export const verb = defineVerb({
     const diagnosis = await diagnose(store, runId, run, { capacityBytes: capacity?.bytes });
     const worded = wordDiagnosis(diagnosis);
     const situation = await readSituation(store, runId, diagnosis, capacity?.bytes ?? null);
-    const symptoms = findSymptoms(await readSymptomEvidence(store, runId, run, { diagnosis: worded, stepRange }));
+    const evidence = await readSymptomEvidence(store, runId, run, { diagnosis: worded, stepRange });
     const advised = advise(situation);
     const advice: AdviseResult = {
       ...advised,
       summary: worded.verdicts[0]?.summary ?? NOTHING_READ,
       next: actionTexts(advised.actions, advised.fixes),
       // They are of the guides of Megatron, and name its settings.
-      symptoms: situation.isMegatron ? symptoms : [],
+      symptoms: situation.isMegatron ? findSymptoms(evidence).map(wordSymptom) : [],
     };
     demandFix(advice, fix);
     return { advice, fix, paste: pasteForms(situation, paste) };

@@ -8,6 +8,7 @@ import { findKnobs, spellingsOf } from '../../../knowledge/find-knob.js';
 import { KNOBS } from '../../../knowledge/knobs/index.js';
 import type { Knob } from '../../../knowledge/knobs/knob.js';
 import { nearest } from '../../../knowledge/nearest.js';
+import { SYMPTOMS } from '../../../knowledge/symptoms.js';
 import { ERROR_REMEDIES, type ErrorCode, type ErrorKind, kindOfError, MbfError } from '../../../model/errors.js';
 import type {
   Explained,
@@ -17,7 +18,6 @@ import type {
   Reference,
 } from '../../../model/results/knowledge.js';
 import { FIXES } from '../../advice/fixes/index.js';
-import { SYMPTOMS } from '../../symptoms/index.js';
 import { knobRow } from './list-knobs.js';
 import { rulesOf, versionsText, withoutValues } from './rule-words.js';
 

@@ -2,8 +2,8 @@
 
 import type { LintRule } from '../../../../derive/lint/rule.js';
 import { lintRules } from '../../../../derive/lint/rules.js';
+import { SYMPTOMS } from '../../../../knowledge/symptoms.js';
 import { LINT_SEVERITIES } from '../../../../model/results/lint.js';
-import { SYMPTOMS } from '../../../symptoms/index.js';
 import { versionsText, withoutValues } from '../rule-words.js';
 import { knobsPage } from './knobs.js';
 import { item, md, mdTable, page } from './markdown.js';
