@@ -14,9 +14,9 @@ import { loadData } from '../../src/knowledge/load-data.js';
 import { EXPERIMENTS, WORKLOADS } from '../../src/knowledge/measured.js';
 import { SYMPTOMS } from '../../src/knowledge/symptoms.js';
 import { THRESHOLDS } from '../../src/knowledge/thresholds/threshold.js';
+import { wordTable } from '../../src/knowledge/words.js';
 import { VERSION_NAMES } from '../../src/model/results/log.js';
 import { CAUSES, COMPONENTS } from '../../src/model/vocabulary.js';
-import { wordTable } from '../../src/report/verdict/words.js';
 import { anyOf, checkShape, oneOf, repeated, type Shape } from './schema.js';
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
@@ -192,6 +192,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       ...{ symptom: 'string', cause: 'string', confirm: 'string', fix: 'string' },
     },
   ],
+  'words/verify': { sentences: { '*': 'string' }, needs: { '*': 'string' } },
   'words/symptoms': {
     all: { '*': ANSWER },
     '*': { seen: 'string', 'instead?': 'string', 'answers?': { '*': ANSWER } },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { loadData } from '../../src/knowledge/load-data.js';
-import { fill, wordTable } from '../../src/report/verdict/words.js';
+import { fill, wordTable } from '../../src/knowledge/words.js';
 
 const MODEL = readFileSync(new URL('../../src/model/verdict.ts', import.meta.url), 'utf8').replace(
   / \/\/ .*|\/\*[\s\S]*?\*\//g,

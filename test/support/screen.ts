@@ -1,9 +1,9 @@
 /** What every first screen keeps, whatever the run. */
 import { expect } from 'vitest';
+import { causeName } from '../../src/knowledge/words.js';
 import type { AccountingPart, DiagnoseResult, VerdictResult as Verdict } from '../../src/model/results/common.js';
 import { diagnoseText, HEIGHT } from '../../src/report/start/diagnose-text.js';
 import type { DiagnosedTarget } from '../../src/report/start/diagnosis-parts.js';
-import { causeName } from '../../src/report/verdict/words.js';
 
 const sum = (parts: readonly AccountingPart[]): number => parts.reduce((total, { bytes }) => total + bytes, 0);
 

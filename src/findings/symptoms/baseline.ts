@@ -65,10 +65,10 @@ export function speedAgainst(
   const [a, b] = [baseline.measured.steps, own.steps];
   const flops = a.median_tflops !== null && b.median_tflops !== null;
   const speed = flops ? b.median_tflops! / a.median_tflops! : a.median_ms / b.median_ms;
-  const others = otherChanges(evidence, expected, options.precision === true);
+  const different = otherChanges(evidence, expected, options.precision === true);
   return {
     speed,
-    isMixed: others.length > 0,
+    isMixed: different.length > 0,
     figures: {
       ...(flops
         ? { pair_tflops: b.median_tflops, pair_tflops_before: a.median_tflops }
@@ -76,7 +76,7 @@ export function speedAgainst(
       baseline: baseline.measured.run,
       slower: speed < 1,
       change: Math.abs(speed - 1),
-      others: list(others.slice(0, 4)),
+      others: list(different.slice(0, 4)),
     },
   };
 }

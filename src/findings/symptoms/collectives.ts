@@ -153,7 +153,7 @@ export const COLLECTIVE_RULES: Readonly<Record<string, SymptomRule>> = {
     return {
       source: steps[0]?.path ?? placeOfFacts([offload, ...asked]),
       answer: !isSlow ? unproven : isSet ? 'set' : isNew === null || isUnknown ? 'variables_unknown' : 'unset',
-      figures: { exposed: most, offload: factText(offload), world, version, asked: factsText(asked) },
+      figures: { exposed: most, offload: factText(offload), world, version, variables: factsText(asked) },
     };
   },
 };

@@ -53,18 +53,22 @@ export const CONSTRAINT_RULES: Readonly<Record<string, SymptomRule>> = {
     if (incident === undefined) return null;
     const uneven = tested(evidence, UNEVEN_CHUNKS);
     // If first and last stages have their own numbers of layers, the quotient is not that of a middle stage.
-    const own = ownSplits(evidence.view);
-    const isOther = uneven.value !== false && own.length > 0;
-    const sighting = judged(incident, isOther ? { value: false, looked: own } : uneven);
+    const splits = ownSplits(evidence.view);
+    const isOther = uneven.value !== false && splits.length > 0;
+    const sighting = judged(incident, isOther ? { value: false, looked: splits } : uneven);
     if (sighting.answer === 'holds') {
       const [layers, stages, chunks] = SIZES.map((key) => asNumber(evidence.view.setting(key).value)!);
       const each = layers! / stages!;
-      const rest = Number.isInteger(each) ? each % chunks! : null;
-      return { ...sighting, answer: 'uneven', figures: { ...sighting.figures, each, rest, layers, stages, chunks } };
+      const remainder = Number.isInteger(each) ? each % chunks! : null;
+      return {
+        ...sighting,
+        answer: 'uneven',
+        figures: { ...sighting.figures, each, rest: remainder, layers, stages, chunks },
+      };
     }
     // The message contains the framework's own division, for any layout.
     const [layers, chunks] = (CHUNK_NUMBERS.exec(incident.text) ?? []).slice(1).map(Number);
-    return layers !== undefined && layers % chunks! !== 0 && own.length > 0
+    return layers !== undefined && layers % chunks! !== 0 && splits.length > 0
       ? { ...sighting, answer: 'by_message', figures: { ...sighting.figures, layers, chunks } }
       : sighting;
   },

@@ -20,13 +20,13 @@ const RULES: Readonly<Record<string, SymptomRule>> = {
 
 /** Several guides have a row for the same refusal: the first of them is reported and names the others. */
 export function findSymptoms(evidence: SymptomEvidence): SymptomSighting[] {
-  const found = new Map<string, SymptomSighting & { readonly also: string[] }>();
+  const byFinding = new Map<string, SymptomSighting & { readonly also: string[] }>();
   for (const { id, finding = id, refusal } of SYMPTOMS) {
     const sighting = refusal === undefined ? RULES[id]!(evidence) : refused(evidence, refusal);
     if (sighting === null) continue;
-    const known = found.get(finding);
-    if (known === undefined) found.set(finding, { id, also: [], ...sighting });
+    const known = byFinding.get(finding);
+    if (known === undefined) byFinding.set(finding, { id, also: [], ...sighting });
     else known.also.push(id);
   }
-  return [...found.values()];
+  return [...byFinding.values()];
 }

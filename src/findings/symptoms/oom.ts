@@ -49,9 +49,9 @@ function stateOf({ components }: Verdict): SightedFigures {
 /** The most that any rank without a failure ever reserved. */
 function fullestOther({ own, ooms }: SymptomEvidence) {
   const failed = new Set(ooms.map(({ rank }) => rank));
-  const others = own.ranks.filter(({ rank, peak_reserved_bytes: bytes }) => !failed.has(rank) && bytes !== null);
+  const healthy = own.ranks.filter(({ rank, peak_reserved_bytes: bytes }) => !failed.has(rank) && bytes !== null);
   return maxBy(
-    others.filter(({ rank }) => rank !== null),
+    healthy.filter(({ rank }) => rank !== null),
     ({ peak_reserved_bytes: bytes }) => bytes!,
   );
 }
@@ -133,13 +133,13 @@ export const OOM_RULES: Readonly<Record<string, SymptomRule>> = {
     const earlier = baseline.view.setting('recompute_modules');
     if (earlier.by === 'unknown' || modulesOf(earlier.value).includes('layernorm')) return null;
     const peaks = peaksAgainst(evidence);
-    const others = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
+    const different = otherChanges(evidence, ['recompute_modules', 'recompute_granularity']);
     const { source, figures } = seenIn(oom, {
       ...{ ...peaks?.figures, baseline: baseline.measured.run },
-      ...{ modules: factText(modules), earlier: earlier.value, others: list(others) },
+      ...{ modules: factText(modules), earlier: earlier.value, others: list(different) },
     });
     const isSame = peaks !== null && peaks.now >= (1 - PEAK_MOVED) * peaks.before;
-    const answer = peaks === null ? 'no_peaks' : others.length > 0 ? 'mixed' : isSame ? 'unmoved' : 'moved';
+    const answer = peaks === null ? 'no_peaks' : different.length > 0 ? 'mixed' : isSame ? 'unmoved' : 'moved';
     return { source: placeOfFacts([modules]) || source, answer, figures };
   },
 

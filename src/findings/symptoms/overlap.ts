@@ -62,7 +62,7 @@ export const OVERLAP_RULES: Readonly<Record<string, SymptomRule>> = {
       figures: {
         ...{ ...waits, tp: (tpOf(evidence) ?? 1) > 1 },
         ...{ of_busy: exposed_ns / busy_ns, of_time: exposed_ns / most.window_ns },
-        ...{ asked: factsText(overlaps.filter(({ value }) => isOn(value))), margins: factsText(margins) },
+        ...{ overlaps: factsText(overlaps.filter(({ value }) => isOn(value))), margins: factsText(margins) },
       },
     };
   },
@@ -80,7 +80,7 @@ export const OVERLAP_RULES: Readonly<Record<string, SymptomRule>> = {
     const waits = sumWaits(timelines.map(({ overlap_waits }) => overlap_waits));
     const measured = waits.met >= LEAST_MET;
     const isLate = measured && waits.waited >= MOST_WAIT * waits.met;
-    // A variable that a file does not mention may be set elsewhere; only explicit values count if no order was measured.
+    // A variable that a file does not mention may be set elsewhere: without a measured order, it has to be explicit.
     if (!isLate && (isOne || connections.by !== 'told')) return null;
     const late = isOne ? 'is_one' : connections.by === 'unknown' ? 'connections_unknown' : 'late';
     return {

@@ -2,13 +2,12 @@
  * What limits the run after the change: its failure; else speed if more was lost than expected; else the largest
  * component of the fullest rank.
  */
-import { maxOf } from '../../model/lists.js';
-import type { MeasuredPeak } from '../../model/measurement.js';
+import { maxBy, maxOf } from '../../model/lists.js';
 import type { VerifyBottleneck, VerifyMeasured } from '../../model/results/verify.js';
-import { formatBytes } from '../../model/units.js';
 import type { Component } from '../../model/vocabulary.js';
 import { throughputLost } from './measured.js';
 import type { Side } from './side.js';
+import { textOf } from './values.js';
 
 /** Percent of throughput beyond what was expected that makes speed the next thing to look at. */
 const SLOWER = 2;
@@ -33,10 +32,7 @@ export function bottleneckOf(input: BottleneckInput): VerifyBottleneck {
       cause: verdict?.cause ?? null,
       rank: verdict?.rank ?? status.failure?.rank ?? null,
       stage: status.failure?.stage ?? null,
-      text:
-        status.verdict === null
-          ? (status.failure?.text ?? 'it failed')
-          : `${status.verdict.cause.replaceAll('_', ' ')}: ${status.verdict.summary}`,
+      text: textOf('failure', { ...status.verdict, failure: status.failure?.text }),
     };
   }
   const lost = throughputLost(measured, sameWork);
@@ -45,16 +41,16 @@ export function bottleneckOf(input: BottleneckInput): VerifyBottleneck {
     return {
       ...memory,
       kind: 'speed',
-      text: `speed: ${lost.percent.toFixed(1)} % of throughput lost${expectedCost === null ? '' : ` where ${expectedCost} % were expected`}; ${memory.text}`,
+      text: textOf('speed', { percent: lost.percent, expected: expectedCost, memory: memory.text }),
     };
   if (lost === null || lost.percent - lost.noise <= SLOWER || memory.kind === 'unknown') return memory;
-  return { ...memory, text: `${memory.text}; and speed: ${lost.percent.toFixed(1)} % of throughput, as expected` };
+  return { ...memory, text: textOf('speed_too', { percent: lost.percent, memory: memory.text }) };
 }
 
 function memoryOf({ before, after }: BottleneckInput): VerifyBottleneck {
-  const peak = after.measurement.peaks.reduce<MeasuredPeak | null>(
-    (most, one) => (one.active_bytes > (most?.active_bytes ?? 0) ? one : most),
-    null,
+  const peak = maxBy(
+    after.measurement.peaks.filter(({ active_bytes: bytes }) => bytes > 0),
+    ({ active_bytes: bytes }) => bytes,
   );
   const fullest = fullestStage(after);
   const device = deviceBytes(before, after);
@@ -64,64 +60,34 @@ function memoryOf({ before, after }: BottleneckInput): VerifyBottleneck {
   );
   const outside = outsideBytes(after) ?? outsideBytes(before);
   const headroom = device === null || reserved === 0 ? null : device - reserved - (outside ?? 0);
-  const [component, bytes] = largestComponent(peak);
-  const parts = [
-    ...(component === null
-      ? []
-      : [
-          `${component.replaceAll('_', ' ')} ${formatBytes(bytes!)} of ${formatBytes(peak!.active_bytes)} at the peak${peak!.rank === null ? '' : ` of rank ${peak!.rank}`}`,
-        ]),
-    ...(fullest === null ? [] : [fullest.text]),
-    ...(headroom === null
-      ? []
-      : [
-          `headroom ${formatBytes(Math.max(0, headroom))} (device ${formatBytes(device!)} less ${formatBytes(reserved)} reserved${outside === null ? '' : ` and ${formatBytes(outside)} outside PyTorch${outsideBytes(after) === null ? ', as before' : ''}`})`,
-        ]),
-  ];
+  const components = Object.entries(peak?.components ?? {}) as [Component, number][];
+  const [component, bytes] = maxBy(components, ([, bytes]) => bytes) ?? [null, null];
+  const figures = {
+    ...{ component, component_bytes: bytes, peak_bytes: peak?.active_bytes, rank: peak?.rank },
+    ...{ stage: fullest?.pp, full_rank: fullest?.rank, full_bytes: fullest?.most },
+    ...{ headroom_bytes: headroom, device_bytes: device, reserved_bytes: reserved, outside_bytes: outside },
+    as_before: outsideBytes(after) === null,
+  };
+  const isKnown = component !== null || fullest !== undefined || headroom !== null;
   return {
-    kind: parts.length === 0 ? 'unknown' : 'memory',
-    text:
-      parts.length === 0
-        ? 'what it holds is not in the evidence: neither a snapshot nor memory lines'
-        : parts.join('; '),
+    kind: isKnown ? 'memory' : 'unknown',
+    text: textOf(isKnown ? 'memory' : 'memory_unknown', figures),
     cause: null,
     rank: peak?.rank ?? fullest?.rank ?? null,
-    stage: fullest?.stage ?? null,
+    stage: fullest?.pp ?? null,
     component,
     component_bytes: bytes,
-    peak_bytes: peak?.active_bytes ?? fullest?.bytes ?? null,
+    peak_bytes: peak?.active_bytes ?? fullest?.most ?? null,
     device_bytes: device,
     headroom_bytes: headroom,
   };
 }
 
-function largestComponent(peak: MeasuredPeak | null): readonly [Component | null, number | null] {
-  if (peak === null) return [null, null];
-  const [first] = (Object.entries(peak.components) as [Component, number][]).sort((a, b) => b[1] - a[1]);
-  return first ?? [null, null];
-}
-
-function fullestStage({ diagnosis }: Side): {
-  readonly stage: number | null;
-  readonly rank: number;
-  readonly bytes: number;
-  readonly text: string;
-} | null {
+function fullestStage({ diagnosis }: Side) {
   const stages = (diagnosis.ranks?.stages ?? []).flatMap(({ pp, peak_allocated_bytes: peak }) =>
-    peak === null ? [] : [{ pp, most: peak.most, rank: peak.most_rank }],
+    peak === null || peak.most <= 0 ? [] : [{ pp, most: peak.most, rank: peak.most_rank }],
   );
-  const fullest = stages.reduce<(typeof stages)[number] | null>(
-    (most, one) => (one.most > (most?.most ?? 0) ? one : most),
-    null,
-  );
-  if (fullest === null) return null;
-  const of = fullest.pp === null ? '' : `stage ${fullest.pp}, `;
-  return {
-    stage: fullest.pp,
-    rank: fullest.rank,
-    bytes: fullest.most,
-    text: `fullest: ${of}rank ${fullest.rank} with ${formatBytes(fullest.most)}`,
-  };
+  return maxBy(stages, ({ most }) => most);
 }
 
 /** Device bytes of the run itself; else of the run before, unless its devices are known to differ. */

@@ -14,7 +14,7 @@ import type { ChangeKind } from '../../model/results/verify.js';
 import { changedConfig, changedEnv } from '../measure/changed-values.js';
 import { familyOf, kindOfSetting, kindOfVariable } from './kinds.js';
 import { effectiveOf, type Side } from './side.js';
-import { sameValue } from './values.js';
+import { sameValue, textOf } from './values.js';
 
 export interface Place {
   readonly origin: string;
@@ -44,23 +44,22 @@ export function findChanges(before: Side, after: Side, touched: ReadonlySet<stri
   const settings = changedSettings(before, after);
   const variables = changedVariables(before, after, missing);
   if (before.place !== after.place) {
-    if (before.found.length === 0) missing.push('the settings of the run before: no configuration of it was read');
-    if (after.found.length === 0) missing.push('the settings of the run after: no configuration of it was read');
+    for (const [run, { found }] of Object.entries({ before, after }))
+      if (found.length === 0) missing.push(textOf('no_settings', { run }));
   }
   const keys = new Set(settings.map(({ key }) => key));
   const otherChanges: ChangedValue[] = [];
   const changes: FoundChange[] = [];
+  const add = (change: Bare, kind: ChangeKind | undefined): void => {
+    if (kind === undefined) otherChanges.push({ key: change.key, a: change.from, b: change.to });
+    else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
+  };
   for (const change of settings) {
     const kind = kindOfSetting(change.key) ?? (touched.has(change.key) ? 'setting' : undefined);
     const follows = (EXPLAINED_BY[change.key] ?? []).some((source) => keys.has(source));
-    if (kind === undefined || follows) otherChanges.push({ key: change.key, a: change.from, b: change.to });
-    else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
+    add(change, follows ? undefined : kind);
   }
-  for (const change of variables) {
-    const kind = kindOfVariable(change.key);
-    if (kind === undefined) otherChanges.push({ key: change.key, a: change.from, b: change.to });
-    else changes.push({ ...change, kind, family: familyOf(change.key, kind) });
-  }
+  for (const change of variables) add(change, kindOfVariable(change.key));
   return { changes, otherChanges, missing };
 }
 
@@ -140,12 +139,9 @@ function changedVariables(before: Side, after: Side, missing: string[]): Bare[] 
     for (const { key, value } of after.environment.variables)
       if (value !== null && ALLOCATOR_VARIABLES.includes(key) && before.measurement.allocator_conf === null) {
         add({ key, a: null, b: value }, false);
-        missing.push(`whether ${key} was set in the run before: its environment was not captured`);
+        missing.push(textOf('env_before', { key }));
       }
-  if (b && !a && before.place !== after.place)
-    missing.push(
-      'the environment of the run after: ingest its launch script, or a copy of /proc/PID/environ of each rank',
-    );
+  if (b && !a && before.place !== after.place) missing.push(textOf('env_after'));
   return [...bareChanges.values()].filter(
     (change) => change.key !== 'CUDA_VISIBLE_DEVICES' && !sameValue(change.from, change.to),
   );

@@ -2,9 +2,11 @@
  * Figures that both runs have of the same rank: peaks by component, and what memory lines report besides resident
  * bytes.
  */
+import { maxBy, sumOf } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, Measurement } from '../../model/measurement.js';
 import type { Component } from '../../model/vocabulary.js';
 import type { Side } from './side.js';
+import { textOf } from './values.js';
 
 const FLOW: readonly Component[] = ['activation', 'logits_loss', 'recompute', 'moe_dispatch'];
 
@@ -16,10 +18,8 @@ function stageOf({ ranks, parallel }: Measurement, rank: number | null): number 
 export function focusRank({ diagnosis, measurement }: Side): number | null {
   const failed = measurement.status.ending === 'oom' ? (diagnosis.verdicts[0]?.rank ?? null) : null;
   if (failed !== null) return failed;
-  const fullest = measurement.ranks.reduce<MeasuredRank | null>(
-    (most, one) => ((one.peak_allocated_bytes ?? 0) > (most?.peak_allocated_bytes ?? 0) ? one : most),
-    null,
-  );
+  const full = measurement.ranks.filter(({ peak_allocated_bytes: bytes }) => (bytes ?? 0) > 0);
+  const fullest = maxBy(full, ({ peak_allocated_bytes: bytes }) => bytes!);
   return fullest?.rank ?? measurement.peaks[0]?.rank ?? null;
 }
 
@@ -49,54 +49,37 @@ export function pairOfLines(before: Side, after: Side) {
   return pairOf(before, a, b, (mine, theirs) => mine.stage === theirs.stage);
 }
 
-export interface BytesPair {
-  readonly before: number;
-  readonly after: number;
-  readonly of: string;
-  readonly source: string;
-}
+/** Bytes of both, what they are of, and where they are. */
+const pairOfBytes = (before: number, after: number, code: string, rank: number | null, source: string) => ({
+  ...{ before, after, source },
+  of: textOf(code, { rank }),
+});
 
 export function componentBytes({ components }: MeasuredPeak, wanted: readonly Component[]): number {
-  return wanted.reduce((sum, one) => sum + (components[one] ?? 0), 0);
+  return sumOf(wanted.map((one) => components[one] ?? 0));
 }
 
 /**
  * Activations and what is made of them, at the peak; by memory lines what the peak has beyond what stays after a step.
  */
-export function flowBytes(before: Side, after: Side): BytesPair | null {
+export function flowBytes(before: Side, after: Side) {
   const peaks = pairOfPeaks(before, after);
-  if (peaks !== null)
-    return {
-      before: componentBytes(peaks.before, FLOW),
-      after: componentBytes(peaks.after, FLOW),
-      of: `at the peak of rank ${peaks.before.rank ?? '?'}`,
-      source: `${peaks.before.handle} and ${peaks.after.handle}`,
-    };
+  if (peaks !== null) {
+    const [a, b] = [componentBytes(peaks.before, FLOW), componentBytes(peaks.after, FLOW)];
+    return pairOfBytes(a, b, 'of_peak', peaks.before.rank, `${peaks.before.handle} and ${peaks.after.handle}`);
+  }
   const lines = pairOfLines(before, after);
   if (lines === null) return null;
-  const beyond = ({
-    peak_allocated_bytes: peak,
-    allocated_bytes: stays,
-    last_iteration: last,
-  }: MeasuredRank): number | null => (peak === null || stays === null || (last ?? 0) < 2 ? null : peak - stays);
+  const beyond = ({ peak_allocated_bytes: peak, allocated_bytes: stays, last_iteration: last }: MeasuredRank) =>
+    peak === null || stays === null || (last ?? 0) < 2 ? null : peak - stays;
   const [a, b] = [beyond(lines.before), beyond(lines.after)];
-  if (a === null || b === null) return null;
-  return {
-    before: a,
-    after: b,
-    of: `peak beyond what stays after a step, rank ${lines.before.rank ?? '?'}`,
-    source: 'memory lines of both',
-  };
+  return a === null || b === null ? null : pairOfBytes(a, b, 'of_beyond', lines.before.rank, 'memory lines of both');
 }
 
 /** Allocated after a step, once optimizer states exist. */
-export function residentBytes(before: Side, after: Side): BytesPair | null {
+export function residentBytes(before: Side, after: Side) {
   const lines = pairOfLines(before, after);
-  if (lines === null || lines.before.allocated_bytes === null || lines.after.allocated_bytes === null) return null;
-  return {
-    before: lines.before.allocated_bytes,
-    after: lines.after.allocated_bytes,
-    of: `allocated after a step, rank ${lines.before.rank ?? '?'}`,
-    source: 'memory lines of both',
-  };
+  const [a, b] = [lines?.before.allocated_bytes ?? null, lines?.after.allocated_bytes ?? null];
+  if (lines === null || a === null || b === null) return null;
+  return pairOfBytes(a, b, 'of_resident', lines.before.rank, 'memory lines of both');
 }

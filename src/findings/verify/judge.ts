@@ -1,8 +1,10 @@
 /** Gain and cost against what the advice on the run before expected. */
 
 import type { VerifyExpected, VerifyJudgement, VerifyMeasured, VerifyRun } from '../../model/results/verify.js';
-import { formatBytes, MIB } from '../../model/units.js';
+import { MIB } from '../../model/units.js';
 import { throughputLost } from './measured.js';
+import { isSetup } from './run-words.js';
+import { textOf } from './values.js';
 
 /** Estimates are as expected within this share, or so many bytes, whichever is more. */
 export const SHARE = 0.25;
@@ -18,136 +20,91 @@ export interface JudgeInput {
   readonly sameWork: boolean;
 }
 
-export function judge(input: JudgeInput): VerifyJudgement[] {
-  return [failure(input), ...memory(input), ...time(input)];
-}
+type Judged = VerifyJudgement;
 
-function failure({ before, after }: JudgeInput): VerifyJudgement {
-  const [a, b] = [endingWords(before), endingWords(after)];
-  const better =
-    (before.ending === 'oom' || before.ending === 'failed') &&
-    (after.ending === 'completed' || after.ending === 'stopped');
-  const worse =
-    (after.ending === 'oom' || after.ending === 'failed') && before.ending !== 'oom' && before.ending !== 'failed';
-  return { about: 'failure', outcome: better ? 'better' : worse ? 'worse' : 'note', text: `before: ${a}; after: ${b}` };
-}
+const judgement = (about: Judged['about'], outcome: Judged['outcome'], code: string, figures: object): Judged => ({
+  about,
+  outcome,
+  text: textOf(code, figures),
+});
 
-function endingWords({
-  ending,
-  rank,
-  cause,
-  phase,
-  iteration,
-  last_iteration: last,
-  steady_steps: steps,
-}: VerifyRun): string {
-  if (ending === 'oom')
-    return `out of memory${cause === null || cause === 'undecided' ? '' : ` (${cause.replaceAll('_', ' ')})`}${rank === null ? '' : ` on rank ${rank}`} ${iteration === null ? (/build|load|launch/.test(phase ?? '') ? 'before training' : 'in the first iteration') : `after iteration ${iteration}`}`;
-  if (ending === 'failed') return 'failed, and not of memory';
-  if (ending === 'no_training') return 'no training in the evidence';
-  const done = last === null ? '' : `, ${last} iterations, ${steps} of them steady`;
-  return `${ending === 'completed' ? 'completed' : 'no failure line'}${done}`;
-}
-
-function memory({ expected, measured, isAllocator, before }: JudgeInput): VerifyJudgement[] {
-  if (isAllocator) return [fragmentation(measured)];
-  const saved = measured.peak_allocated.delta === null ? null : -measured.peak_allocated.delta;
-  if (expected === null || expected.saving_bytes === null) {
-    if (saved === null) return [{ about: 'memory', outcome: 'untested', text: `peak: ${measured.peak_allocated.of}` }];
-    const of = measured.peak_allocated.of;
-    const cut = before.ending === 'oom' ? '; what the run before would have needed beyond its OOM is not in it' : '';
-    return [
-      {
-        about: 'memory',
-        outcome: 'note',
-        text: `${changeWords(saved)} at the peak (${of})${cut}; no saving was expected by a figure`,
-      },
-    ];
-  }
-  // Published peaks are those of the first memory line: like has to be compared with like.
-  const first = measured.first_peak_allocated.delta;
-  const published = expected.saving_by === 'measured' && first !== null;
-  const got = published ? -first : saved;
-  if (got === null)
-    return [
-      {
-        about: 'memory',
-        outcome: 'untested',
-        text: `${formatBytes(expected.saving_bytes)} were expected; ${measured.peak_allocated.of}`,
-      },
-    ];
-  const { outcome, words } = compared(got, expected.saving_bytes);
-  const of = published ? `${measured.first_peak_allocated.of}, as the published figure` : measured.peak_allocated.of;
-  const later =
-    published && saved !== null && Math.abs(saved - got) > BYTES
-      ? `; at the later peak ${changeWords(saved)} (${measured.peak_allocated.of})`
-      : '';
+export function judge({ before, after, expected, measured, isAllocator, sameWork }: JudgeInput): VerifyJudgement[] {
   return [
-    {
-      about: 'memory',
-      outcome,
-      text: `${changeWords(got)} at the peak (${of}), ${formatBytes(expected.saving_bytes)} expected (${expected.saving_by === 'measured' ? 'published' : (expected.saving_by ?? 'estimate').replaceAll('_', ' ')}): ${words}${later}`,
-    },
+    failure(before, after),
+    isAllocator ? fragmentation(measured) : memory(measured, expected, before.ending === 'oom'),
+    time(measured, expected?.cost_percent ?? null, sameWork),
   ];
 }
 
-function compared(
-  got: number,
-  expectedCost: number,
-): { readonly outcome: VerifyJudgement['outcome']; readonly words: string } {
-  const tolerance = Math.max(SHARE * Math.abs(expectedCost), BYTES);
-  if (got > expectedCost + tolerance) return { outcome: 'better', words: 'better than expected' };
-  if (got < expectedCost - tolerance) return { outcome: got < -BYTES ? 'worse' : 'less', words: 'less than expected' };
-  return { outcome: 'as_expected', words: 'as expected (within 25 % or 256 MiB)' };
+const isFailure = ({ ending }: VerifyRun): boolean => ending === 'oom' || ending === 'failed';
+const endingText = (run: VerifyRun): string => textOf('ending', { ...run, setup: isSetup(run.phase) });
+
+function failure(before: VerifyRun, after: VerifyRun): VerifyJudgement {
+  const better = isFailure(before) && (after.ending === 'completed' || after.ending === 'stopped');
+  const outcome = better ? 'better' : isFailure(after) && !isFailure(before) ? 'worse' : 'note';
+  return judgement('failure', outcome, 'endings', { before: endingText(before), after: endingText(after) });
 }
 
-const changeWords = (saved: number): string =>
-  saved >= 0 ? `${formatBytes(saved)} less` : `${formatBytes(-saved)} more`;
+function memory(
+  { peak_allocated: peak, first_peak_allocated: first }: VerifyMeasured,
+  expected: VerifyExpected | null,
+  wasOom: boolean,
+): VerifyJudgement {
+  const saved = peak.delta === null ? null : -peak.delta;
+  const expectedBytes = expected?.saving_bytes ?? null;
+  // Published peaks are those of the first memory line: like has to be compared with like.
+  const isPublished = expectedBytes !== null && expected?.saving_by === 'measured' && first.delta !== null;
+  const got = isPublished ? -first.delta! : saved;
+  const figures = {
+    ...{ peak: peak.of, first: first.of, published: isPublished, expected_bytes: expectedBytes, cut: wasOom },
+    ...{ by: expected?.saving_by === 'measured' ? 'published' : (expected?.saving_by ?? 'estimate'), got_bytes: got },
+    later_bytes: isPublished && saved !== null && Math.abs(saved - got!) > BYTES ? saved : null,
+  };
+  if (got === null) return judgement('memory', 'untested', 'peak_unknown', figures);
+  if (expectedBytes === null) return judgement('memory', 'note', 'peak_changed', figures);
+  const outcome = compared(got, expectedBytes);
+  return judgement('memory', outcome, 'saved', { ...figures, outcome: outcome === 'worse' ? 'less' : outcome });
+}
+
+function compared(got: number, expected: number): VerifyJudgement['outcome'] {
+  const tolerance = Math.max(SHARE * Math.abs(expected), BYTES);
+  if (got > expected + tolerance) return 'better';
+  return got >= expected - tolerance ? 'as_expected' : got < -BYTES ? 'worse' : 'less';
+}
 
 function fragmentation({ cached, peak_allocated: peak }: VerifyMeasured): VerifyJudgement {
-  const peakNote =
-    peak.delta === null || peak.percent === null
-      ? ''
-      : `; the peak itself does not measure it (${peak.percent >= 0 ? '+' : '−'}${Math.abs(peak.percent).toFixed(1)} %)`;
-  if (cached.before === null || cached.after === null)
-    return { about: 'fragmentation', outcome: 'untested', text: `reserved and not in use: ${cached.of}${peakNote}` };
-  const text = `${cached.of.replace(', before', `: ${formatBytes(cached.before)} before`).replace(', after', `, ${formatBytes(cached.after)} after`)}${peakNote}`;
-  const shrank = cached.before - cached.after;
-  return {
-    about: 'fragmentation',
-    outcome: shrank > Math.max(SHARE * cached.before, BYTES) ? 'better' : shrank < -BYTES ? 'worse' : 'note',
-    text,
+  const { before, after, of } = cached;
+  const [at = '', then = ''] = of.split(', after ');
+  const figures = {
+    ...{ of, at: at.replace(/^.*, before /, ''), then, before_bytes: before, after_bytes: after },
+    percent: peak.delta === null || peak.percent === null ? null : Math.abs(peak.percent),
+    fell: (peak.percent ?? 0) < 0,
   };
+  if (before === null || after === null) return judgement('fragmentation', 'untested', 'cached_unknown', figures);
+  const shrank = before - after;
+  const outcome = shrank > Math.max(SHARE * before, BYTES) ? 'better' : shrank < -BYTES ? 'worse' : 'note';
+  return judgement('fragmentation', outcome, 'cached', figures);
 }
 
-function time({ expected, measured, sameWork }: JudgeInput): VerifyJudgement[] {
+function time(measured: VerifyMeasured, expected: number | null, sameWork: boolean): VerifyJudgement {
   const lost = throughputLost(measured, sameWork);
-  const expectedCost = expected?.cost_percent ?? null;
+  const { step_ms: steps, tflops } = measured;
   if (lost === null) {
-    const hoped = expectedCost === null ? '' : `; a cost of ${expectedCost} % was expected`;
-    const why =
-      measured.step_ms.delta !== null && !sameWork ? 'steps of different work do not compare' : measured.step_ms.of;
-    return [{ about: 'time', outcome: 'untested', text: `${why}${hoped}` }];
+    const figures = { other_work: steps.delta !== null && !sameWork, of: steps.of, expected };
+    return judgement('time', 'untested', 'time_unknown', figures);
   }
-  const isNoise = Math.abs(lost.percent) <= lost.noise;
-  const got = `throughput ${lost.percent > 0 ? '−' : '+'}${Math.abs(lost.percent).toFixed(1)} % (± ${lost.noise.toFixed(1)} %, ${measured.tflops.percent === null ? measured.step_ms.of : measured.tflops.of})${isNoise ? ', within the noise' : ''}`;
-  if (expectedCost === null)
-    return [{ about: 'time', outcome: 'note', text: `${got}; no cost was expected by a figure` }];
-  const tolerance = lost.noise + SHARE * Math.abs(expectedCost);
+  const { percent, noise } = lost;
+  const tolerance = noise + SHARE * Math.abs(expected ?? 0);
   const outcome =
-    lost.percent > expectedCost + tolerance
-      ? 'worse'
-      : lost.percent < expectedCost - tolerance
-        ? 'better'
-        : 'as_expected';
-  const words = { worse: 'costs more than expected', better: 'costs less than expected', as_expected: 'as expected' }[
-    outcome
-  ];
-  return [
-    {
-      about: 'time',
-      outcome,
-      text: `${got}; ${expectedCost === 0 ? 'no cost' : `−${expectedCost} %`} expected: ${words}`,
-    },
-  ];
+    expected === null
+      ? 'note'
+      : percent > expected + tolerance
+        ? 'worse'
+        : percent < expected - tolerance
+          ? 'better'
+          : 'as_expected';
+  return judgement('time', outcome, 'time', {
+    ...{ slower: percent > 0, percent: Math.abs(percent), noise, of: tflops.percent === null ? steps.of : tflops.of },
+    ...{ within: Math.abs(percent) <= noise, expected, outcome },
+  });
 }

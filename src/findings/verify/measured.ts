@@ -2,12 +2,14 @@
  * What both runs needed and how fast they were, of the same rank where there is one, with what the figures are
  * uncertain by.
  */
+import { maxBy, sumOf } from '../../model/lists.js';
 import type { MeasuredPeak, MeasuredRank, MeasuredSteps } from '../../model/measurement.js';
 import type { VerifyFigure, VerifyMeasured } from '../../model/results/verify.js';
 import type { PeakAccount, Verdict } from '../../model/verdict.js';
 import type { QueryRow } from '../../store/query-catalog.js';
 import { pairOfLines, pairOfPeaks } from './figures.js';
 import type { Side } from './side.js';
+import { textOf } from './values.js';
 
 /** How much step times vary between runs of the same thing; a row of `compare.rules`. */
 export type NoiseRule = Pick<QueryRow<'compare.rules'>, 'assumed' | 'sigmas'>;
@@ -36,48 +38,37 @@ function figure(before: number | null, after: number | null, noise: number | nul
   };
 }
 
-const ofRank = (rank: number | null): string => (rank === null ? '' : ` of rank ${rank}`);
-
 function peakFigure(before: Side, after: Side): VerifyFigure {
   const peaks = pairOfPeaks(before, after);
   // Without a trace a dump is some moment, not the peak.
-  if (peaks !== null && peaks.before.moment !== 'dump' && peaks.after.moment !== 'dump') {
-    const refused = peaks.before.moment === 'oom' || peaks.after.moment === 'oom';
-    return figure(
-      peaks.before.active_bytes,
-      peaks.after.active_bytes,
-      0,
-      `snapshots${ofRank(peaks.before.rank)}${refused ? ', with the refused request' : ''}`,
-    );
-  }
-  return lineFigure(before, after, pairOfLines(before, after), 'peak_allocated_bytes', 'memory lines');
+  if (peaks === null || [peaks.before, peaks.after].some(({ moment }) => moment === 'dump'))
+    return lineFigure(before, after, pairOfLines(before, after), 'peak_allocated_bytes', 'memory lines');
+  const refused = peaks.before.moment === 'oom' || peaks.after.moment === 'oom';
+  const of = textOf('of_snapshots', { rank: peaks.before.rank, refused });
+  return figure(peaks.before.active_bytes, peaks.after.active_bytes, 0, of);
 }
 
-function largest(
-  side: Side,
-  field: 'peak_allocated_bytes' | 'peak_reserved_bytes' | 'first_peak_allocated_bytes',
-): MeasuredRank | null {
-  return side.measurement.ranks.reduce<MeasuredRank | null>(
-    (most, row) => ((row[field] ?? 0) > (most?.[field] ?? 0) ? row : most),
-    null,
+type LineField = 'peak_allocated_bytes' | 'peak_reserved_bytes' | 'first_peak_allocated_bytes';
+
+const largest = ({ measurement }: Side, field: LineField): MeasuredRank | undefined =>
+  maxBy(
+    measurement.ranks.filter((row) => (row[field] ?? 0) > 0),
+    (row) => row[field]!,
   );
-}
 
 /** Of the same rank of the same stage; else of the fullest ranks. */
 function lineFigure(
   before: Side,
   after: Side,
   lines: { readonly before: MeasuredRank; readonly after: MeasuredRank } | null,
-  field: 'peak_allocated_bytes' | 'peak_reserved_bytes' | 'first_peak_allocated_bytes',
+  field: LineField,
   words: string,
 ): VerifyFigure {
   const [a, b] = [lines?.before ?? largest(before, field), lines?.after ?? largest(after, field)];
   const [x, y] = [a?.[field] ?? null, b?.[field] ?? null];
-  if (x === null && y === null) return figure(null, null, null, 'neither run has such a figure');
-  if (x === null || y === null)
-    return figure(x, y, null, `${words}; the run ${x === null ? 'before' : 'after'} has none`);
-  const noise = Math.hypot(a!.precision_bytes, b!.precision_bytes);
-  return figure(x, y, noise, lines === null ? `${words} of the fullest ranks` : `${words}${ofRank(a!.rank)}`);
+  const lacks = x !== null && y !== null ? null : x === y ? 'both' : x === null ? 'before' : 'after';
+  const of = textOf('of_lines', { words, lacks, fullest: lines === null, rank: a?.rank });
+  return figure(x, y, lacks === null ? Math.hypot(a!.precision_bytes, b!.precision_bytes) : null, of);
 }
 
 function reservedFigure(
@@ -88,12 +79,8 @@ function reservedFigure(
 ): VerifyFigure {
   const reservedFigure = lineFigure(before, after, lines, 'peak_reserved_bytes', 'memory lines');
   if (reservedFigure.delta !== null || peaks === null) return reservedFigure;
-  return figure(
-    peaks.before.reserved_bytes,
-    peaks.after.reserved_bytes,
-    null,
-    `snapshots${ofRank(peaks.before.rank)}, at the moment of the peak`,
-  );
+  const of = textOf('of_reserved', { rank: peaks.before.rank });
+  return figure(peaks.before.reserved_bytes, peaks.after.reserved_bytes, null, of);
 }
 
 /**
@@ -102,7 +89,7 @@ function reservedFigure(
  */
 function cachedOf({ parts }: Pick<PeakAccount, 'parts'>): number | null {
   const cached = parts.filter(({ part }) => /^(?:cached|reserved[ _].*unallocated)/.test(part));
-  return cached.length === 0 ? null : cached.reduce((sum, { bytes }) => sum + bytes, 0);
+  return cached.length === 0 ? null : sumOf(cached.map(({ bytes }) => bytes));
 }
 
 /** At the failure, else at the peak. */
@@ -116,12 +103,12 @@ function cachedFigure(before: Side, after: Side): VerifyFigure {
     return { bytes: verdict.accounting_peak === null ? null : cachedOf(verdict.accounting_peak), at: 'at the peak' };
   };
   const [a, b] = [cachedOfSide(before), cachedOfSide(after)];
-  if (a.bytes === null && b.bytes === null) return figure(null, null, null, 'unknown in both runs');
+  const known = a.bytes !== null || b.bytes !== null;
   return figure(
     a.bytes,
     b.bytes,
     null,
-    `reserved and not in use, before ${a.at || 'unknown'}, after ${b.at || 'unknown'}`,
+    textOf('of_cached', { known, before: a.at || 'unknown', after: b.at || 'unknown' }),
   );
 }
 
@@ -130,30 +117,18 @@ function stepFigures(
   b: MeasuredSteps | null,
   { sigmas, assumed }: NoiseRule,
 ): Pick<VerifyMeasured, 'step_ms' | 'tflops'> {
-  const of =
-    a === null || b === null
-      ? `${a === null ? 'the run before' : 'the run after'} has no iteration with a time after its first`
-      : `median of ${a.count} and ${b.count} steady iterations`;
+  const of = textOf('of_steps', { a: a?.count, b: b?.count });
   const noise = (base: number | null, x: number | null, y: number | null): number | null => {
     if (a === null || b === null || base === null || x === null || y === null) return null;
     // Between runs, and what the medians of so few steps are uncertain by.
     const between = sigmas * assumed! * base * Math.SQRT2;
     return Math.hypot(between, (sigmas * x) / Math.sqrt(a.count), (sigmas * y) / Math.sqrt(b.count));
   };
-  return {
-    step_ms: figure(
-      a?.median_ms ?? null,
-      b?.median_ms ?? null,
-      noise(a?.median_ms ?? null, a?.spread_ms ?? null, b?.spread_ms ?? null),
-      of,
-    ),
-    tflops: figure(
-      a?.median_tflops ?? null,
-      b?.median_tflops ?? null,
-      noise(a?.median_tflops ?? null, a?.spread_tflops ?? null, b?.spread_tflops ?? null),
-      of,
-    ),
+  const figureOf = (median: 'median_ms' | 'median_tflops', spread: 'spread_ms' | 'spread_tflops'): VerifyFigure => {
+    const [x, y] = [a?.[median] ?? null, b?.[median] ?? null];
+    return figure(x, y, noise(x, a?.[spread] ?? null, b?.[spread] ?? null), of);
   };
+  return { step_ms: figureOf('median_ms', 'spread_ms'), tflops: figureOf('median_tflops', 'spread_tflops') };
 }
 
 /**

@@ -73,3 +73,6 @@ function phaseOf(verdict: Verdict | undefined): string | null {
   if (/forward|attention|mlp\.py|linear|layer|loss|cross_entropy/i.test(site)) return 'forward';
   return null;
 }
+
+/** Of a launch that announced no training. */
+export const isSetup = (phase: string | null): boolean => phase !== null && /build|load|launch/.test(phase);

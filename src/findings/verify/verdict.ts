@@ -4,8 +4,9 @@
  */
 
 import type { VerifyChange, VerifyMeasured, VerifyRun, VerifyVerdict } from '../../model/results/verify.js';
-import { formatBytes, formatCount } from '../../model/units.js';
 import { throughputLost } from './measured.js';
+import { isSetup } from './run-words.js';
+import { textOf } from './values.js';
 
 /** Steady iterations after warm-up that a pass needs. */
 export const STEADY_STEPS = 3;
@@ -32,26 +33,28 @@ export interface Verdicted {
   readonly summary: string;
 }
 
+const verdicted = (verdict: VerifyVerdict, code: string, figures: object = {}): Verdicted => ({
+  verdict,
+  summary: textOf(code, figures),
+});
+
 export function verdictOf(input: VerdictInput): Verdicted {
-  const { before, after, changes, unfair, sameRun } = input;
-  if (sameRun) return { verdict: 'no_effect', summary: 'both are the same run: nothing changed' };
-  if (unfair.length > 0) return { verdict: 'undecided', summary: `the two are not comparable: ${unfair.join('; ')}` };
+  const { before, after, unfair, sameRun } = input;
+  if (sameRun) return verdicted('no_effect', 'same_run');
+  if (unfair.length > 0) return verdicted('undecided', 'unfair', { unfair: unfair.join('; ') });
   if (after.ending === 'oom') return afterOom(input);
   if (after.ending === 'failed')
-    return {
-      verdict: before.ending === 'completed' || before.ending === 'stopped' ? 'worse' : 'undecided',
-      summary: `the run after failed for another reason than memory: ${after.summary}`,
-    };
-  if (after.ending === 'no_training')
-    return {
-      verdict: 'undecided',
-      summary: 'the run after shows no training: whether it gets past the failure is not known',
-    };
-  return before.ending === 'oom' ? gone(input) : withoutFailure(input, changes);
+    return verdicted(
+      before.ending === 'completed' || before.ending === 'stopped' ? 'worse' : 'undecided',
+      'failed_otherwise',
+      after,
+    );
+  if (after.ending === 'no_training') return verdicted('undecided', 'no_training');
+  return before.ending === 'oom' ? gone(input) : withoutFailure(input);
 }
 
 const inactive = ({ effect: { outcome } }: VerifyChange): boolean => outcome === 'inactive';
-const words = (changes: readonly VerifyChange[]): string =>
+const keysOf = (changes: readonly VerifyChange[]): string =>
   changes
     .slice(0, 3)
     .map(({ key }) => key)
@@ -59,49 +62,24 @@ const words = (changes: readonly VerifyChange[]): string =>
 
 /** The failure of the run before did not happen. */
 function gone({ before, after, changes, measured, expectedCost, sameWork }: VerdictInput): Verdicted {
-  const done = after.last_iteration;
-  if (done === null)
-    return {
-      verdict: 'undecided',
-      summary: 'no iteration of the run after is in the evidence: a snapshot alone is not a pass',
-    };
-  const failedAt = before.iteration ?? 0;
-  if (done <= failedAt)
-    return {
-      verdict: 'undecided',
-      summary: `the run before failed after iteration ${formatCount(failedAt)}; the run after has come to ${formatCount(done)} and not past it`,
-    };
-  const steps = Math.max(after.steady_steps, 0);
-  if (steps < STEADY_STEPS)
-    return {
-      verdict: 'progress',
-      summary: `past the place of the OOM, but ${steps} steady iterations after warm-up are not a pass: ${STEADY_STEPS} are required`,
-    };
-  if (changes.length === 0)
-    return { verdict: 'undecided', summary: 'the OOM is gone and no recorded setting differs: nothing shows why' };
-  if (changes.every(inactive))
-    return { verdict: 'not_active', summary: `the OOM is gone, but not by ${words(changes)}: it is not in force` };
   const lost = throughputLost(measured, sameWork);
-  const cost =
-    lost === null || Math.abs(lost.percent) <= lost.noise
-      ? lost === null
-        ? ''
-        : ', as fast as before within the noise'
-      : lost.percent > 0
-        ? `, at the cost of ${lost.percent.toFixed(1)} % of throughput${expectedCost === null ? '' : ` (expected ${expectedCost} %)`}`
-        : `, ${(-lost.percent).toFixed(1)} % faster`;
-  const shown = changes.filter(({ effect: { outcome } }) => outcome === 'active' || outcome === 'partly');
   const credited = changes.filter((change) => change.credited);
-  const by =
-    shown.length === 0
-      ? `; that ${words(changes)} took effect is not recorded`
-      : credited.length > 0
-        ? ` by ${words(credited)}`
-        : '; by which of the changes is not known';
-  return {
-    verdict: 'fixed',
-    summary: `the OOM is gone${by}: ${formatCount(done)} iterations, ${formatCount(steps)} of them steady, where it failed after ${formatCount(failedAt)}${cost}`,
+  const figures = {
+    ...{ done: after.last_iteration, failed_at: before.iteration ?? 0, steps: Math.max(after.steady_steps, 0) },
+    ...{ least: STEADY_STEPS, keys: keysOf(changes), credited: credited.length === 0 ? null : keysOf(credited) },
+    in_force: changes.some(({ effect: { outcome } }) => outcome === 'active' || outcome === 'partly'),
+    ...(lost === null
+      ? {}
+      : { speed: Math.abs(lost.percent) <= lost.noise ? 'same' : lost.percent > 0 ? 'slower' : 'faster' }),
+    ...{ percent: Math.abs(lost?.percent ?? 0), expected: expectedCost },
   };
+  const { done, failed_at: failedAt, steps } = figures;
+  if (done === null) return verdicted('undecided', 'no_iteration');
+  if (done <= failedAt) return verdicted('undecided', 'not_past', figures);
+  if (steps < STEADY_STEPS) return verdicted('progress', 'few_steps', figures);
+  if (changes.length === 0) return verdicted('undecided', 'gone_unchanged');
+  if (changes.every(inactive)) return verdicted('not_active', 'gone_not_by', figures);
+  return verdicted('fixed', 'gone', figures);
 }
 
 function afterOom({ before, after, changes, measured, sameLayout, phases }: VerdictInput): Verdicted {
@@ -110,46 +88,27 @@ function afterOom({ before, after, changes, measured, sameLayout, phases }: Verd
   const onOff = partly.filter(({ effect: { ranks } }) => after.rank !== null && ranks.inactive.includes(after.rank));
   if (before.ending !== 'oom') {
     const why = changes.find(({ on_cause }) => on_cause !== null);
-    return {
-      verdict: 'worse',
-      summary:
-        `the run before did not run out of memory; the run after does: ${after.summary}` +
-        (why === undefined ? '' : `; ${why.key}: ${why.on_cause}`),
-    };
+    return verdicted('worse', 'new_oom', { summary: after.summary, key: why?.key, why: why?.on_cause });
   }
   if (changes.length > 0 && off.length + onOff.length === changes.length)
-    return {
-      verdict: 'not_active',
-      summary:
-        onOff.length > 0
-          ? `${words(onOff)} is not in force on rank ${after.rank}, which ran out of memory`
-          : `${words(off)} is not in force, and it still runs out of memory`,
-    };
-  const [was, is] = [place(before), place(after)];
+    return onOff.length > 0
+      ? verdicted('not_active', 'off_on_rank', { keys: keysOf(onOff), rank: after.rank })
+      : verdicted('not_active', 'off', { keys: keysOf(off) });
   const [x, y] = [before.iteration ?? 0, after.iteration ?? 0];
-  const moved = `the OOM moved from ${was} to ${is}: progress, no pass`;
   const announced = phases.before >= 0 && phases.after >= 0;
-  if (y > x || (announced && phases.after > phases.before)) return { verdict: 'progress', summary: moved };
-  if ((announced && phases.after < phases.before) || (y < x && x > 0 && y === 0))
-    return { verdict: 'worse', summary: `it fails earlier: ${is} instead of ${was}` };
-  if (sameLayout && before.rank !== null && after.rank !== null && before.rank !== after.rank)
-    return { verdict: 'progress', summary: moved };
-  if (!sameLayout && before.stage !== null && after.stage !== null && before.stage !== after.stage)
-    return { verdict: 'progress', summary: moved };
-  if (isLater(before.phase, after.phase)) return { verdict: 'progress', summary: moved };
-  if (changes.length === 0)
-    return { verdict: 'no_effect', summary: `no recorded setting differs, and it still runs out of memory at ${is}` };
   const { delta, before: peak } = measured.peak_allocated;
-  const fell =
-    delta === null || peak === null
-      ? ''
-      : `; the peak went ${delta <= 0 ? 'down' : 'up'} by ${formatBytes(Math.abs(delta))}`;
-  if (y < x) return { verdict: 'worse', summary: `it fails earlier: ${is} instead of ${was}${fell}` };
-  return { verdict: 'no_effect', summary: `the same failure at ${is}${fell}` };
+  const places = { was: placeOf(before), is: placeOf(after) };
+  const figures = { ...places, delta_bytes: peak === null ? null : delta };
+  const moved = verdicted('progress', 'moved', figures);
+  if (y > x || (announced && phases.after > phases.before)) return moved;
+  if ((announced && phases.after < phases.before) || (y < x && x > 0 && y === 0))
+    return verdicted('worse', 'earlier', places);
+  const field = sameLayout ? 'rank' : 'stage';
+  if (before[field] !== null && after[field] !== null && before[field] !== after[field]) return moved;
+  if (isLater(before.phase, after.phase)) return moved;
+  if (changes.length === 0) return verdicted('no_effect', 'unchanged_oom', figures);
+  return y < x ? verdicted('worse', 'earlier', figures) : verdicted('no_effect', 'same_failure', figures);
 }
-
-/** Of a launch that announced no training. */
-const isSetup = (phase: string | null): boolean => phase !== null && /build|load|launch/.test(phase);
 
 const ORDER = ['forward', 'backward', 'optimizer step'];
 
@@ -157,40 +116,18 @@ function isLater(before: string | null, after: string | null): boolean {
   return before !== null && after !== null && ORDER.indexOf(after) > ORDER.indexOf(before) && ORDER.includes(before);
 }
 
-function place({ rank, iteration, phase }: VerifyRun): string {
-  const when =
-    iteration === null
-      ? isSetup(phase)
-        ? 'before training'
-        : 'in the first iteration'
-      : `after iteration ${formatCount(iteration)}`;
-  return [rank === null ? 'an unknown rank' : `rank ${rank}`, when, ...(phase === null ? [] : [`in ${phase}`])].join(
-    ' ',
-  );
-}
+const placeOf = (run: VerifyRun): string => textOf('place', { ...run, setup: isSetup(run.phase) });
 
 /** Without a failure before: whether less memory is needed, or the run got worse. */
-function withoutFailure({ measured, sameWork }: VerdictInput, changes: readonly VerifyChange[]): Verdicted {
-  if (changes.length === 0)
-    return { verdict: 'no_effect', summary: 'no recorded setting differs, and neither run failed' };
-  if (changes.every(inactive)) return { verdict: 'not_active', summary: `${words(changes)} is not in force` };
+function withoutFailure({ measured, sameWork, changes }: VerdictInput): Verdicted {
+  if (changes.length === 0) return verdicted('no_effect', 'no_difference');
+  if (changes.every(inactive)) return verdicted('not_active', 'no_effect', { keys: keysOf(changes) });
   const { delta, before } = measured.peak_allocated;
+  if (delta === null || before === null) return verdicted('undecided', 'needs_unknown');
   const lost = throughputLost(measured, sameWork);
-  const slower =
-    lost !== null && lost.percent > lost.noise && lost.percent > 1
-      ? ` and throughput by ${lost.percent.toFixed(1)} %`
-      : '';
-  if (delta === null || before === null)
-    return { verdict: 'undecided', summary: 'neither run failed, and what they needed is not in the evidence of both' };
-  if (delta < -SAME_PEAK * before)
-    return { verdict: 'progress', summary: `no failure to cure; the peak fell by ${formatBytes(-delta)}${slower}` };
-  if (delta > SAME_PEAK * before || slower !== '')
-    return {
-      verdict: 'worse',
-      summary:
-        delta > SAME_PEAK * before
-          ? `no failure to cure; the peak rose by ${formatBytes(delta)}`
-          : `the peak is the same, throughput fell by ${lost!.percent.toFixed(1)} %`,
-    };
-  return { verdict: 'no_effect', summary: 'no failure to cure, and the peak is the same within 2 %' };
+  const isSlower = lost !== null && lost.percent > lost.noise && lost.percent > 1;
+  const figures = { change_bytes: Math.abs(delta), percent: isSlower ? lost.percent : null };
+  if (delta < -SAME_PEAK * before) return verdicted('progress', 'peak_fell', figures);
+  if (delta > SAME_PEAK * before) return verdicted('worse', 'peak_rose', figures);
+  return isSlower ? verdicted('worse', 'slower', figures) : verdicted('no_effect', 'same_peak');
 }

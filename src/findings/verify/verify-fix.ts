@@ -6,6 +6,7 @@
 import { EXPLAINED_BY } from '../../derive/settings/follows.js';
 import { MbfError } from '../../model/errors.js';
 import { groupBy } from '../../model/group-by.js';
+import { pick } from '../../model/pick.js';
 import type { AdviceFix } from '../../model/results/advise.js';
 import type { ContractEntry } from '../../model/results/compare.js';
 import type {
@@ -26,6 +27,7 @@ import { type FixMatch, matchFixes, nonFixOf } from './match-fix.js';
 import { measure, type NoiseRule, throughputLost } from './measured.js';
 import { describeRun } from './run-words.js';
 import { type AdviceBefore, furthestPhase, type Side } from './side.js';
+import { textOf } from './values.js';
 import { verdictOf } from './verdict.js';
 
 export interface VerifyInput {
@@ -182,13 +184,7 @@ function expectedOf(
   const { fix } = chosen;
   return {
     fix: fix.id,
-    title: fix.title,
-    saving_bytes: fix.saving_bytes,
-    saving_by: fix.saving_by,
-    saving_text: fix.saving_text,
-    cost_percent: fix.cost_percent,
-    cost_text: fix.cost_text,
-    closes: fix.closes,
+    ...pick(fix, ['title', 'saving_bytes', 'saving_by', 'saving_text', 'cost_percent', 'cost_text', 'closes']),
   };
 }
 
@@ -210,29 +206,27 @@ function changeJudgements(
   const foundChanges: VerifyJudgement[] = [];
   const namedMatch = named === undefined ? undefined : matches.find(({ fix }) => fix.id === named.id);
   if (named !== undefined && namedMatch?.complete !== true)
-    foundChanges.push({
-      about: 'change',
-      outcome: 'note',
-      text: `${named.id} was ${namedMatch === undefined ? 'not' : 'only partly'} done: the two runs do not differ by all of it`,
-    });
+    foundChanges.push(note('not_done', { fix: named.id, partly: namedMatch !== undefined }));
   const groups = new Set(changes.map(({ group }) => group));
   if (groups.size > 1) {
+    const keysOf = (list: readonly VerifyChange[]): string => list.map(({ key }) => key).join(', ');
     const credited = changes.filter((change) => change.credited);
-    const uncreditedChanges = changes.filter((change) => !change.credited);
-    const nonFix = uncreditedChanges.find(({ non_fix: id }) => id !== null);
-    foundChanges.push({
-      about: 'change',
-      outcome: 'note',
-      text:
-        `${groups.size} changes at once (${[...new Set(changes.map(({ key }) => key))].slice(0, 6).join(', ')}): one change at a time shows which of them did it` +
-        (credited.length === 0
-          ? ''
-          : `; credited: ${credited.map(({ key }) => key).join(', ')}, which by itself serves the request that failed before`) +
-        (nonFix === undefined ? '' : `; ${nonFix.key} does not fix this failure`),
-    });
+    const figures = {
+      groups: groups.size,
+      keys: [...new Set(changes.map(({ key }) => key))].slice(0, 6).join(', '),
+      credited: credited.length === 0 ? null : keysOf(credited),
+      non_fix: changes.find((change) => !change.credited && change.non_fix !== null)?.key,
+    };
+    foundChanges.push(note('several_changes', figures));
   }
   return foundChanges;
 }
+
+const note = (code: string, figures: object): VerifyJudgement => ({
+  about: 'change',
+  outcome: 'note',
+  text: textOf(code, figures),
+});
 
 /** Settings behind the short names of a layout. */
 const SIZE_KEYS: Readonly<Record<string, string>> = {
@@ -258,13 +252,8 @@ function cheaperFix(
     )
     .sort((a, b) => a.cost_percent! - b.cost_percent!)[0];
   if (cheaper === undefined || lost === null || lost - cheaper.cost_percent! < CHEAPER) return [];
-  return [
-    {
-      about: 'change',
-      outcome: 'note',
-      text: `${cheaper.id} would have been enough at ${cheaper.cost_percent === 0 ? 'no cost' : `${cheaper.cost_percent} %`}: ${cheaper.saving_text}`,
-    },
-  ];
+  const { id, cost_percent: cost, saving_text: saving } = cheaper;
+  return [note('cheaper', { fix: id, cost, saving })];
 }
 
 /** Percent of throughput that are worth another try. */
@@ -275,10 +264,10 @@ function missingOf(foundChanges: readonly string[], changes: readonly VerifyChan
     ...foundChanges,
     ...new Set(
       changes.flatMap(({ key, effect: { outcome, needs } }) =>
-        needs === null || outcome !== 'untested' ? [] : [`whether ${key} is in force: ${needs}`],
+        needs === null || outcome !== 'untested' ? [] : [textOf('in_force_unknown', { key, needs })],
       ),
     ),
-    ...(after.ending === 'stopped' ? ['how the run after ended: no line shows a normal end'] : []),
+    ...(after.ending === 'stopped' ? [textOf('end_unknown')] : []),
   ];
 }
 

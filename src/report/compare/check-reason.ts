@@ -1,8 +1,9 @@
 /** What the figures of a check are of, or why there is none, in words. */
+
+import { figuresOf, fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import type { CheckReason, CompareCheck } from '../../model/results/compare.js';
 import { statusWords } from '../../model/status-words.js';
 import { formatCount } from '../../model/units.js';
-import { figuresOf, fill, wordsOf, wordTable } from '../verdict/words.js';
 
 /** With `reason`, and with the endings of a status. A check of a preset has upstream's words already. */
 export function wordedCheck(check: CompareCheck): CompareCheck {

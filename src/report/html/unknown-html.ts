@@ -1,10 +1,10 @@
 /** The test of every cause, what is not known, and what to record next time, as lines to paste. Pure. */
 
+import { causeName } from '../../knowledge/words.js';
 import type { CauseTestResult, DiagnoseResult, VerdictCapture, VerdictResult } from '../../model/results/common.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { FRAMEWORKS } from '../start/show-text.js';
 import { plain } from '../text-pieces.js';
-import { causeName } from '../verdict/words.js';
 import { type Child, preformatted, text, textElement, textList } from './html.js';
 import { htmlTable, markup, short, words } from './html-table.js';
 import { folded, type PageSection, section } from './page-pieces.js';

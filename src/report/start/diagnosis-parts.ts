@@ -3,6 +3,7 @@
  * `diagnose-markdown.ts` for an issue.
  */
 
+import { causeName } from '../../knowledge/words.js';
 import { shellWord } from '../../model/escape-controls.js';
 import type { PasteForm } from '../../model/results/advise.js';
 import type {
@@ -16,7 +17,6 @@ import { formatBytes, formatCount } from '../../model/units.js';
 import { isOomKind } from '../../model/vocabulary.js';
 import { keepEnd, printable } from '../plain-text.js';
 import { costWords, percentText, savingWords } from '../verdict/action-words.js';
-import { causeName } from '../verdict/words.js';
 import {
   caughtText,
   caughtTitle,

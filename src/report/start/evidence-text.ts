@@ -3,6 +3,7 @@
  * each test, the replay, the causes that are ruled out, ranks, launches, alternatives. Handles are those of `show`.
  */
 
+import { fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import { getOrAdd } from '../../model/group-by.js';
 import type {
   AccountingTotal,
@@ -16,7 +17,6 @@ import { pinnedText } from '../pinned-text.js';
 import { bodyWidth, fitSections, type ScreenItem, type ScreenSection } from '../screen-lines.js';
 import { rankWords, plain as words } from '../text-pieces.js';
 import { costWords } from '../verdict/action-words.js';
-import { fill, wordsOf, wordTable } from '../verdict/words.js';
 import { componentsText, detailsOf, outsideOf, sumText } from './account-text.js';
 import { rankPhrases } from './ranks-text.js';
 import { isUnrecorded } from './unrecorded.js';

@@ -1,9 +1,9 @@
 /** Symptoms of the guides in words. */
 import { loadData } from '../../knowledge/load-data.js';
 import { SYMPTOMS } from '../../knowledge/symptoms.js';
+import { figuresOf, fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import type { SymptomHit } from '../../model/results/advise.js';
 import type { SymptomSighting } from '../../model/symptom.js';
-import { figuresOf, fill, wordsOf, wordTable } from '../verdict/words.js';
 
 type Answer = readonly [SymptomHit['confirmation'], string];
 
@@ -16,8 +16,8 @@ interface SymptomWords {
 export function wordSymptom({ id, also, source, answer, figures }: SymptomSighting): SymptomHit {
   const rows = [id, ...also].map((one) => SYMPTOMS.find((row) => row.id === one)!);
   const { symptom, cause } = rows[0]!;
-  const said = figuresOf(figures);
-  const told = (template: string): string => fill(template, said).replace(/^; /, '');
+  const known = figuresOf(figures);
+  const worded = (template: string): string => fill(template, known).replace(/^; /, '');
   const {
     seen,
     instead = '',
@@ -27,11 +27,11 @@ export function wordSymptom({ id, also, source, answer, figures }: SymptomSighti
   return {
     id,
     symptom: also.length === 0 ? symptom : `${symptom} (also ${also.join(' and ')})`,
-    seen: told(seen),
+    seen: worded(seen),
     source,
     cause,
     confirmation,
-    confirmation_text: told(because),
-    fix: told(instead) || [...new Set(rows.map(({ fix }) => fix))].join('; or: '),
+    confirmation_text: worded(because),
+    fix: worded(instead) || [...new Set(rows.map(({ fix }) => fix))].join('; or: '),
   };
 }

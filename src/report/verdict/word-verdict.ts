@@ -1,6 +1,7 @@
 /** A verdict with its sentences: what `--json` prints, and what screens are made of. */
 
 import { loadData } from '../../knowledge/load-data.js';
+import { fill, wordsOf, wordTable } from '../../knowledge/words.js';
 import { type Place, placeText } from '../../model/place.js';
 import type {
   AccountingPart,
@@ -19,7 +20,6 @@ import { actionTexts } from './action-words.js';
 import { doubtTexts, summaryText, testText } from './cause-words.js';
 import { evidenceText } from './evidence-words.js';
 import { stepText } from './step-words.js';
-import { fill, wordsOf, wordTable } from './words.js';
 
 export function wordDiagnosis({ verdicts, ...diagnosis }: Diagnosis): DiagnoseResult {
   const { advice } = diagnosis;

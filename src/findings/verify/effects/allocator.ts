@@ -4,15 +4,23 @@
  */
 
 import { ALLOCATOR_VARIABLES } from '../../../knowledge/env-keys.js';
-import type { EffectOutcome, VerifyEvidence } from '../../../model/results/verify.js';
+import type { VerifyEvidence } from '../../../model/results/verify.js';
 import type { RankSnapshot, Side } from '../side.js';
 import { hasParts, type WantedParts, wantedParts } from '../values.js';
-import { type EffectInput, type EffectOf, effect, knownRanks, placeText, rankNumber, ranksText } from './effect.js';
+import {
+  type EffectInput,
+  type EffectOf,
+  effect,
+  evidenceOf,
+  knownText,
+  outcomeOn,
+  placeText,
+  rankNumber,
+  ranksText,
+} from './effect.js';
 
-interface RankOutcome {
+interface RankOutcome extends VerifyEvidence {
   readonly active: boolean;
-  readonly text: string;
-  readonly source: string;
 }
 
 export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
@@ -31,32 +39,29 @@ export const allocatorEffect: EffectOf = ({ change, after }: EffectInput) => {
   const [active, inactive] = [true, false].map((is) =>
     [...byRank].filter(([, outcomeOfRank]) => outcomeOfRank.active === is).map(([rank]) => rank),
   ) as [number[], number[]];
-  const outcome: EffectOutcome = inactive.length === 0 ? 'active' : active.length === 0 ? 'inactive' : 'partly';
-  const first = byRank.get((outcome === 'active' ? active : inactive)[0]!)!;
-  const world = after.about.world_size;
-  const otherRanks = world === null ? 0 : world - byRank.size;
-  const known = outcome === 'active' ? active : inactive;
-  return effect(
-    outcome,
-    outcome === 'active'
-      ? `${words} in force${where(known)}: ${first.text}${otherRanks > 0 ? `; unknown for ${otherRanks} other ${otherRanks === 1 ? 'rank' : 'ranks'}` : ''}`
-      : `${words} not in force${where(known)}: ${first.text}${active.length > 0 ? `; in force on ${ranksText(knownRanks(active))}` : ''}`,
-    first.source,
-    {
-      ranks: { active: knownRanks(active), inactive: knownRanks(inactive) },
-      evidence: evidenceOf(byRank),
-      ...(outcome === 'active' ? {} : { needs: `export ${change.key} before the launch, on every node and rank` }),
+  const { outcome, ranks } = outcomeOn(active, inactive);
+  const isActive = outcome === 'active';
+  const known = isActive ? active : inactive;
+  const first = byRank.get(known[0]!)!;
+  const otherRanks = isActive ? (after.about.world_size ?? 0) - byRank.size : 0;
+  const figures = {
+    ...{
+      wanted: words,
+      key: change.key,
+      where: knownText(known),
+      because: first.text,
+      others: otherRanks > 0 ? otherRanks : null,
     },
-  );
-};
-
-const where = (ranks: readonly number[]): string => {
-  const known = knownRanks(ranks);
-  return known.length === 0 ? '' : ` on ${ranksText(known)}`;
+    elsewhere: !isActive && active.length > 0 ? ranksText(ranks.active) : null,
+  };
+  return effect(outcome, isActive ? 'in_force' : 'not_in_force', figures, first.source, {
+    ranks,
+    evidence: statementsOf(byRank),
+  });
 };
 
 /** Each statement once, however many ranks it is of. */
-function evidenceOf(byRank: ReadonlyMap<number, RankOutcome>): VerifyEvidence[] {
+function statementsOf(byRank: ReadonlyMap<number, RankOutcome>): VerifyEvidence[] {
   const evidence = new Map<string, VerifyEvidence>();
   for (const { text, source } of byRank.values()) evidence.set(`${text} ${source}`, { text, source });
   return [...evidence.values()].slice(0, 8);
@@ -64,7 +69,10 @@ function evidenceOf(byRank: ReadonlyMap<number, RankOutcome>): VerifyEvidence[] 
 
 function bySnapshot(snapshot: RankSnapshot, wantedSettings: WantedParts): RankOutcome | undefined {
   const { settings, handle, segments, expandableSegments } = snapshot;
-  const source = handle;
+  const outcome = (active: boolean, code: string, figures: object): RankOutcome => ({
+    active,
+    ...evidenceOf(code, { segments, expandable: expandableSegments, ...figures }, handle),
+  });
   const text = ALLOCATOR_VARIABLES.map((key) => settings.get(key)).find((value) => value !== undefined && value !== '');
   const isRecorded = ALLOCATOR_VARIABLES.some((key) => settings.has(key));
   const expandable = wantedSettings.present.find((part) => /^expandable_segments:/i.test(part));
@@ -72,24 +80,14 @@ function bySnapshot(snapshot: RankSnapshot, wantedSettings: WantedParts): RankOu
   if (expandable !== undefined && wantedSettings.present.length === 1 && wantedSettings.absent.length === 0) {
     const wants = /:true$/i.test(expandable);
     // A recorded setting without a single such segment does nothing (another allocator, no driver support).
-    if (wants && segments > 0 && expandableSegments > 0)
-      return { active: true, text: `${expandableSegments} of ${segments} segments are expandable`, source };
+    if (wants && segments > 0 && expandableSegments > 0) return outcome(true, 'expandable', {});
     if (flag !== undefined) {
       const is = /^(?:true|1)$/i.test(flag);
-      const empty = wants && is && segments > 0 ? `, and none of ${segments} segments is expandable` : '';
-      return {
-        active: is === wants && empty === '',
-        text: `the allocator recorded expandable_segments ${flag}${empty}`,
-        source,
-      };
+      const empty = wants && is && segments > 0;
+      return outcome(is === wants && !empty, 'recorded_flag', { flag, empty });
     }
   }
-  if (!isRecorded) return undefined;
-  return {
-    active: hasParts(text ?? null, wantedSettings),
-    text: `the allocator recorded ${text === undefined ? 'no setting' : text}`,
-    source,
-  };
+  return isRecorded ? outcome(hasParts(text ?? null, wantedSettings), 'recorded', { text }) : undefined;
 }
 
 function byEnvironment(key: string, wantedSettings: WantedParts, { environment }: Side): Map<number, RankOutcome> {
@@ -104,8 +102,7 @@ function byEnvironment(key: string, wantedSettings: WantedParts, { environment }
       for (const rank of ranks)
         byRank.set(rank, {
           active: hasParts(value, wantedSettings),
-          text: `its environment has ${name}=${value ?? ''}`,
-          source: placeText({ origin, file: variable.file, line: variable.line }),
+          ...evidenceOf('environment_has', { name, value: value ?? '' }, placeText({ ...variable, origin })),
         });
     }
   }
@@ -113,21 +110,13 @@ function byEnvironment(key: string, wantedSettings: WantedParts, { environment }
     if (!byRank.has(rank))
       byRank.set(rank, {
         active: hasParts(null, wantedSettings),
-        text: `its environment has no ${key}`,
-        source: 'captured environment of the rank',
+        ...evidenceOf('environment_lacks', { key }, 'captured environment of the rank'),
       });
   return byRank;
 }
 
-function onlyMeant(key: string, words: string, { environment }: Side): ReturnType<EffectOf> {
+function onlyMeant(key: string, wanted: string, { environment }: Side): ReturnType<EffectOf> {
   const script = environment.variables.find((entry) => entry.key === key);
-  return effect(
-    'untested',
-    `${words} is ${script === undefined ? 'unknown' : 'set by a script'}: no process recorded it`,
-    script === undefined ? 'no record' : placeText(script),
-    {
-      needs:
-        'a memory snapshot of a rank (torch.cuda.memory._dump_snapshot records the settings), or a copy of /proc/PID/environ of each rank',
-    },
-  );
+  const isSet = script !== undefined;
+  return effect('untested', 'only_meant', { wanted, script: isSet }, isSet ? placeText(script) : 'no record');
 }

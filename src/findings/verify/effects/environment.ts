@@ -1,7 +1,7 @@
 /** Any other variable: the environment of each captured rank, else what a script means to set. */
 
 import { sameValue } from '../values.js';
-import { type EffectInput, type EffectOf, effect, placeText, ranksText } from './effect.js';
+import { type EffectInput, type EffectOf, effect, outcomeOn, placeText, ranksText } from './effect.js';
 
 export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
   const { variables, captured_ranks: captured } = after.environment;
@@ -14,30 +14,19 @@ export const environmentEffect: EffectOf = ({ change, after }: EffectInput) => {
     (rank) => !active.has(rank) && !(change.to === null && !recorded.some(({ ranks }) => ranks.includes(rank))),
   );
   const holds = [...named].filter((rank) => !inactive.includes(rank));
+  const figures = { key: change.key, to: change.to, ranks: ranksText(inactive.length === 0 ? holds : inactive) };
   if (named.size === 0) {
     // Of a process no rank is known of, or only of a script.
-    const matchingValue = recorded.find(({ value }) => sameValue(value, change.to));
-    if (matchingValue !== undefined && variable !== undefined)
-      return effect(
-        'active',
-        `a captured environment has ${change.key}=${matchingValue.value ?? ''}`,
-        placeText({ ...variable, origin: matchingValue.origin }),
-      );
-    return effect(
-      'untested',
-      `${change.key}=${change.to ?? '(unset)'} is what a script means to set; no process recorded it`,
-      variable === undefined ? 'no record' : placeText(variable),
-      { needs: 'a copy of /proc/PID/environ of each rank, or the output of env in the job step' },
-    );
+    const matching = recorded.find(({ value }) => sameValue(value, change.to));
+    if (matching !== undefined && variable !== undefined) {
+      const place = placeText({ ...variable, origin: matching.origin });
+      return effect('active', 'captured', { key: change.key, value: matching.value ?? '' }, place);
+    }
+    return effect('untested', 'meant', figures, variable === undefined ? 'no record' : placeText(variable));
   }
   const source = variable === undefined ? 'captured environment' : placeText(variable);
-  const ranks = { active: holds, inactive };
-  if (inactive.length === 0)
-    return effect('active', `${change.key}=${change.to ?? '(unset)'} on ${ranksText(holds)}`, source, { ranks });
-  return effect(
-    holds.length === 0 ? 'inactive' : 'partly',
-    `${change.key}=${change.to ?? '(unset)'} is not in the environment of ${ranksText(inactive)}`,
-    source,
-    { ranks, needs: 'export it before the launch, on every node and rank' },
-  );
+  const { outcome } = outcomeOn(holds, inactive);
+  return effect(outcome, outcome === 'active' ? 'variable_set' : 'variable_not_set', figures, source, {
+    ranks: { active: holds, inactive },
+  });
 };

@@ -5,7 +5,7 @@ import { ownRecord } from './printed.js';
 
 export const graphsEffect: EffectOf = ({ change, family, after }: EffectInput) => {
   const record = ownRecord(change.key, change.to, after);
-  if (record.is === 'no') return effect('inactive', `${record.text}, not ${change.to ?? 'None'}`, record.source);
+  if (record.is === 'no') return effect('inactive', 'differs', record.figures, record.source);
   const impl = family.find(({ key }) => key === 'cuda_graph_impl') ?? change;
   const isOff = /^(?:none|null|false)?$/i.test(impl.to ?? '');
   const evidence: VerifyEvidence[] = [{ text: record.text, source: record.source }];
@@ -14,14 +14,12 @@ export const graphsEffect: EffectOf = ({ change, family, after }: EffectInput) =
   const source = built === undefined ? phase?.place : `${built.file} line ${built.line}`;
   const pool = after.measurement.peaks.find(({ components }) => (components.graph_pool ?? 0) > 0);
   if (source !== undefined || pool !== undefined) {
-    const text = source !== undefined ? 'the log shows graph captures' : 'memory is in private pools of graphs';
-    return effect(isOff ? 'inactive' : 'active', text, source ?? pool!.handle, { evidence });
+    const code = source !== undefined ? 'captures' : 'graph_pools';
+    return effect(isOff ? 'inactive' : 'active', code, {}, source ?? pool!.handle, { evidence });
   }
   // Graphs print a line of their own wherever training got so far.
   const trained = after.measurement.steps !== null;
   if (trained && after.phases.length > 0)
-    return effect(isOff ? 'active' : 'inactive', 'no line of the log shows graph captures', 'log of the run after', {
-      evidence,
-    });
-  return effect('untested', record.text, record.source, { evidence, needs: 'the log of a run that came to its steps' });
+    return effect(isOff ? 'active' : 'inactive', 'no_captures', {}, 'log of the run after', { evidence });
+  return effect('untested', 'graphs_unknown', record.figures, record.source, { evidence });
 };

@@ -1,7 +1,7 @@
 /** The check of each kind of change. */
 import type { ChangeKind, VerifyEffect } from '../../../model/results/verify.js';
 import { allocatorEffect } from './allocator.js';
-import { type EffectInput, type EffectOf, effect, placeText } from './effect.js';
+import { type EffectInput, type EffectOf, effect, evidenceOf, placeText } from './effect.js';
 import { environmentEffect } from './environment.js';
 import { graphsEffect } from './graphs.js';
 import { activationOffloadEffect } from './offload.js';
@@ -23,20 +23,12 @@ const CHECKS: Readonly<Record<ChangeKind, EffectOf>> = {
 };
 
 export function effectOf(input: EffectInput): VerifyEffect {
-  const { overruled } = input.change;
+  const { overruled, to } = input.change;
+  if (overruled === null) return CHECKS[input.change.kind](input);
   // Requested, but a stronger source has another value: no further check is needed.
-  if (overruled !== null)
-    return effect(
-      'inactive',
-      `${placeText(overruled.asked)} requests ${input.change.to ?? 'None'}; ${overruled.value ?? 'None'} is in force`,
-      placeText(overruled.by),
-      {
-        evidence: [
-          { text: `requested: ${input.change.to ?? 'None'}`, source: placeText(overruled.asked) },
-          { text: `in force: ${overruled.value ?? 'None'}`, source: placeText(overruled.by) },
-        ],
-        needs: 'set it where the framework takes it from last',
-      },
-    );
-  return CHECKS[input.change.kind](input);
+  const [requestedBy, by] = [placeText(overruled.asked), placeText(overruled.by)];
+  const figures = { requested_by: requestedBy, to, value: overruled.value };
+  return effect('inactive', 'overruled', figures, by, {
+    evidence: [evidenceOf('requested', figures, requestedBy), evidenceOf('has_value', figures, by)],
+  });
 }

@@ -4,10 +4,9 @@
  */
 
 import type { VerifyEvidence } from '../../../model/results/verify.js';
-import { formatBytes } from '../../../model/units.js';
 import { componentBytes, pairOfPeaks } from '../figures.js';
 import type { Side } from '../side.js';
-import { type EffectInput, type EffectOf, effect } from './effect.js';
+import { type EffectInput, type EffectOf, effect, evidenceOf } from './effect.js';
 import { ownRecord } from './printed.js';
 
 /** Share of the parameters a rank holds, as TP and PP cut the model evenly. */
@@ -18,29 +17,25 @@ function cutOf({ about: { parallel } }: Side): number | null {
 export const parallelEffect: EffectOf = ({ change, before, after }: EffectInput) => {
   const record = ownRecord(change.key, change.to, after);
   const evidence: VerifyEvidence[] = [{ text: record.text, source: record.source }];
-  const { dp } = after.about.parallel;
-  const was = before.about.parallel.dp;
-  const followed =
-    after.about.world_size === null
-      ? ''
-      : `; ${after.about.world_size} GPUs${before.about.world_size === after.about.world_size ? '' : ` instead of ${before.about.world_size ?? '?'}`}${dp === null ? '' : `, DP ${was === dp || was === null ? dp : `${was} → ${dp}`}`}`;
-  if (record.is === 'no')
-    return effect('inactive', `${record.text}, not ${change.to ?? 'None'}`, record.source, { evidence });
+  const [dp, was] = [after.about.parallel.dp, before.about.parallel.dp];
+  const [world, worldBefore] = [after.about.world_size, before.about.world_size];
+  const figures = {
+    ...{ ...record.figures, world, was: world === worldBefore ? null : (worldBefore ?? '?'), dp },
+    dp_before: was === dp ? null : was,
+  };
+  if (record.is === 'no') return effect('inactive', 'differs', figures, record.source, { evidence });
   const isCut = change.key === 'tensor_model_parallel_size' || change.key === 'pipeline_model_parallel_size';
   const cut = isCut ? held(before, after) : null;
   if (cut !== null) evidence.push(cut);
-  if (record.is === 'yes') return effect('active', `${record.text}${followed}`, record.source, { evidence });
-  if (cut !== null) {
-    if (cut.fits === 'after') return effect('active', `${cut.text}${followed}`, cut.source, { evidence });
-    if (cut.fits === 'before') return effect('inactive', cut.text, cut.source, { evidence });
+  if (record.is === 'yes') return effect('active', 'followed', figures, record.source, { evidence });
+  if (cut?.fits === 'after') {
+    return effect('active', 'followed', { ...figures, record: cut.text }, cut.source, { evidence });
   }
-  return effect('untested', record.text, record.source, {
-    evidence,
-    needs: 'the log of rank 0 from its start: the framework prints world size and parallel sizes',
-  });
+  if (cut?.fits === 'before') return effect('inactive', 'shown', cut, cut.source, { evidence });
+  return effect('untested', 'sizes_unknown', record.figures, record.source, { evidence });
 };
 
-function held(before: Side, after: Side): (VerifyEvidence & { readonly fits: 'before' | 'after' | null }) | null {
+function held(before: Side, after: Side) {
   const pair = pairOfPeaks(before, after);
   const [x, y] = [cutOf(before), cutOf(after)];
   if (pair === null || x === null || y === null) return null;
@@ -56,9 +51,6 @@ function held(before: Side, after: Side): (VerifyEvidence & { readonly fits: 'be
         : Math.abs(logRatio) < Math.abs(expected) / 4
           ? 'before'
           : null;
-  return {
-    text: `parameters of rank ${pair.after.rank ?? '?'} ${formatBytes(a)} → ${formatBytes(b)}`,
-    source: `${pair.before.handle} and ${pair.after.handle}`,
-    fits,
-  };
+  const figures = { rank: pair.after.rank, a_bytes: a, b_bytes: b };
+  return { ...evidenceOf('held', figures, `${pair.before.handle} and ${pair.after.handle}`), fits };
 }

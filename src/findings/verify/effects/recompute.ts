@@ -4,11 +4,11 @@
  */
 
 import { asList } from '../../../derive/settings/values.js';
+import { sumOf } from '../../../model/lists.js';
 import type { VerifyEvidence } from '../../../model/results/verify.js';
-import { formatBytes } from '../../../model/units.js';
 import { flowBytes } from '../figures.js';
 import type { RankSnapshot, Side } from '../side.js';
-import { type EffectInput, type EffectOf, effect, knownRanks, rankNumber, ranksText } from './effect.js';
+import { type EffectInput, type EffectOf, effect, evidenceOf, knownText, outcomeOn, rankNumber } from './effect.js';
 import { ownRecord } from './printed.js';
 
 /** Less than this share of a change of activations is the allocator's rounding. */
@@ -27,15 +27,11 @@ function asked(side: Side, meant: ReadonlyMap<string, string | null>): readonly 
 export const recomputeEffect: EffectOf = ({ change, family, alone, before, after }: EffectInput) => {
   const was = asked(before, new Map());
   const now = asked(after, new Map(family.map(({ key, to }) => [key, to])));
-  const added = now.filter((module) => !was.includes(module));
-  const dropped = was.filter((module) => !now.includes(module));
+  const more = now.filter((module) => !was.includes(module));
+  const less = was.filter((module) => !now.includes(module));
   const record = ownRecord(change.key, change.to, after);
-  if (record.is === 'no')
-    return effect('inactive', `${record.text}, not ${change.to ?? 'None'}`, record.source, {
-      needs: 'set it where the framework takes it from: the recipe or the command line that runs',
-    });
+  if (record.is === 'no') return effect('inactive', 'recompute_differs', record.figures, record.source);
   const withForward = after.snapshots.filter(({ program }) => program.forwardRequests > 0);
-  const [more, less] = [[...added], [...dropped]];
   const figures = byFigures(before, after);
   const evidence: VerifyEvidence[] = [
     { text: record.text, source: record.source },
@@ -44,21 +40,11 @@ export const recomputeEffect: EffectOf = ({ change, family, alone, before, after
   if (withForward.length > 0 && (more.length > 0 || less.length > 0))
     return byFrames(withForward, more, less, evidence);
   if (figures !== null && alone && more.length > 0) {
-    if (figures.share <= -CLEAR_CHANGE)
-      return effect('active', `${figures.text}: recomputed tensors are not kept any more`, figures.source, {
-        evidence,
-      });
+    if (figures.share <= -CLEAR_CHANGE) return effect('active', 'flow_fell', figures, figures.source, { evidence });
     if (Math.abs(figures.share) <= NO_CHANGE)
-      return effect('inactive', `${figures.text}: nothing more is dropped`, figures.source, {
-        evidence,
-        needs: 'a memory snapshot of the run after with Python stacks: its frames name what is recomputed',
-      });
+      return effect('inactive', 'flow_same', figures, figures.source, { evidence });
   }
-  return effect('untested', `${record.text}; no stack shows what is recomputed`, record.source, {
-    evidence,
-    needs:
-      'a memory snapshot of the run after with Python stacks: frames of recompute (CheckpointFunction, CheckpointWithoutOutput) would be in it',
-  });
+  return effect('untested', 'recompute_unknown', record.figures, record.source, { evidence });
 };
 
 function byFrames(
@@ -76,7 +62,7 @@ function byFrames(
   for (const { rank, program, handle } of withForward) {
     const has = (module: string): boolean => program.recompute.has(module);
     for (const [module, { requests, frame }] of program.recompute)
-      lines.push({ text: `recompute of ${module}: ${requests} allocations through ${frame}`, source: handle });
+      lines.push(evidenceOf('recompute_frame', { module, requests, frame }, handle));
     for (const module of more) (has(module) ? seen : missing).add(module);
     const left = less.filter(has);
     if (more.every(has) && left.length === 0) active.push(rankNumber(rank));
@@ -86,45 +72,25 @@ function byFrames(
     }
   }
   const source = withForward[0]!.handle;
-  const ranks = { active: knownRanks(active), inactive: knownRanks(inactive) };
-  const words = more.length > 0 ? more.join(', ') : `no ${less.join(', ')}`;
-  if (inactive.length === 0)
-    return effect('active', `frames show recompute of ${words}${ofRanks(active)}`, source, { ranks, evidence: lines });
-  if (unclear)
-    return effect('untested', `frames show recompute, but not of what (requested: ${words})`, source, {
-      ranks: { active: [], inactive: [] },
-      evidence: lines,
-      needs: 'a memory snapshot with whole Python stacks',
-    });
-  const partly = active.length > 0 || (seen.size > 0 && missing.size > 0);
-  const lacking = [...missing].join(', ') || less.join(', ');
-  return effect(
-    partly ? 'partly' : 'inactive',
-    more.length === 0
-      ? `frames still show recompute of ${lacking}${ofRanks(inactive)}`
-      : `no frame of recompute of ${lacking} among ${withForward.reduce((sum, { program }) => sum + program.forwardRequests, 0)} allocations of forward passes${ofRanks(inactive)}`,
-    source,
-    {
-      ranks,
-      evidence: lines,
-      needs: 'look for what overrides the setting: the recipe, a model provider, the layer spec',
-    },
-  );
+  const { outcome, ranks } = outcomeOn(active, inactive);
+  const figures = {
+    ...{ more: more.length > 0 ? more.join(', ') : null, less: less.join(', ') },
+    lacking: [...missing].join(', ') || less.join(', '),
+    where: knownText(outcome === 'active' ? active : inactive),
+    requests: sumOf(withForward.map(({ program }) => program.forwardRequests)),
+  };
+  if (outcome === 'active') return effect(outcome, 'recompute_seen', figures, source, { ranks, evidence: lines });
+  if (unclear) return effect('untested', 'recompute_unclear', figures, source, { evidence: lines });
+  const isPartly = active.length > 0 || (seen.size > 0 && missing.size > 0);
+  return effect(isPartly ? 'partly' : 'inactive', 'recompute_lacking', figures, source, { ranks, evidence: lines });
 }
 
-const ofRanks = (ranks: readonly number[]): string => {
-  const known = knownRanks(ranks);
-  return known.length === 0 ? '' : ` (${ranksText(known)})`;
-};
-
 /** Activations and the like at the peak, of the same rank of both. */
-export function byFigures(before: Side, after: Side): (VerifyEvidence & { readonly share: number }) | null {
+export function byFigures(before: Side, after: Side) {
   const pair = flowBytes(before, after);
   if (pair === null || pair.before <= 0) return null;
   const share = (pair.after - pair.before) / pair.before;
-  return {
-    text: `activations ${formatBytes(pair.before)} → ${formatBytes(pair.after)} (${share < 0 ? '−' : '+'}${(100 * Math.abs(share)).toFixed(1)} %; ${pair.of})`,
-    source: pair.source,
-    share,
-  };
+  const percent = 100 * Math.abs(share);
+  const figures = { a_bytes: pair.before, b_bytes: pair.after, fell: share < 0, percent, of: pair.of };
+  return { ...evidenceOf('flow', figures, pair.source), share };
 }

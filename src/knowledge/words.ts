@@ -7,14 +7,15 @@
  * - Conditions print nothing and decide instead of the figures: `{site?}` exists, `{moment=peak}`, `{exit_code<0}`.
  */
 
-import { loadData } from '../../knowledge/load-data.js';
-import { DRIVER_OWNER_WORDS } from '../../model/results/nsys.js';
-import type { Figures } from '../../model/statement.js';
-import { formatBytes, formatCount } from '../../model/units.js';
-import { plain } from '../text-pieces.js';
+import { DRIVER_OWNER_WORDS } from '../model/results/nsys.js';
+import type { Figures } from '../model/statement.js';
+import { formatBytes, formatCount } from '../model/units.js';
+import { loadData } from './load-data.js';
 
 /** A figure; undefined where the statement lacks it. `items` is their count. */
 type Value = string | number | undefined;
+
+const plain = (code: string): string => code.replaceAll('_', ' ');
 
 type Table = Readonly<Record<string, string>>;
 
@@ -139,3 +140,9 @@ export function wordsOf<Entry>(table: Readonly<Record<string, Entry>>, code: str
 
 /** A cause, or the detail of one: `not an OOM`, `host OOM`, `external pressure`, `NCCL`. */
 export const causeName = (code: string): string => wordTable('phrases', 'causes')[code] ?? plain(code);
+
+/** The sentence of a code; null and false are not there. One may begin with a separator, which is dropped. */
+export const textsOf =
+  (topic: string, table: string) =>
+  (code: string, record: object = {}): string =>
+    fill(wordsOf(wordTable(topic, table), code), figuresOf(record)).replace(/^; /, '');
