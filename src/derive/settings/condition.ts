@@ -6,7 +6,7 @@
 import { pushAll } from '../../model/lists.js';
 import type { VersionName } from '../../model/results/log.js';
 import type { FactsView, Looked } from './facts.js';
-import { asList, asNumber, isOn, plainWord } from './values.js';
+import { asNumber } from './values.js';
 import { compareVersions } from './versions.js';
 
 /** true: holds; null: unknown. */
@@ -119,60 +119,6 @@ export function onVariable(name: string, text: string, test: (value: string | nu
 
 const negated = (condition: Condition, text: string): Condition => ({ ...not(condition), text });
 
-/** A flag is on. A setting that is not a flag is on if its value is not empty, `none`, `false` or `0`. */
-export function on(key: string): Condition {
-  return onSetting(key, key, ({ value }) => isOn(value));
-}
-
-export function off(key: string): Condition {
-  return negated(on(key), `${key} off`);
-}
-
-/** Set to anything but None. */
-export function isSet(key: string): Condition {
-  return onSetting(key, `${key} set`, ({ value }) => value !== null);
-}
-
-export function missing(key: string): Condition {
-  return negated(isSet(key), `${key} not set`);
-}
-
-/** One of these values; compared without case, `null` means None. */
-export function is(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
-  const expected = values.map((value) => plainWord(value === null ? null : String(value)));
-  const text = `${key} = ${values.map(String).join(' or ')}`;
-  return onSetting(key, text, ({ value }) => expected.includes(plainWord(value)));
-}
-
-export function isNot(key: string, ...values: readonly (string | number | boolean | null)[]): Condition {
-  return negated(is(key, ...values), `${key} ≠ ${values.map(String).join(', ')}`);
-}
-
-/** A number larger than this; None and words are not. */
-export function above(key: string, limit: number): Condition {
-  return compared(key, `${key} > ${limit}`, (value) => value > limit);
-}
-
-export function below(key: string, limit: number): Condition {
-  return compared(key, `${key} < ${limit}`, (value) => value < limit);
-}
-
-function compared(key: string, text: string, test: (value: number) => boolean): Condition {
-  return onSetting(key, text, (fact) => {
-    const value = asNumber(fact.value);
-    return value !== null && test(value);
-  });
-}
-
-/** Numbers of several settings; unknown if one of them is unknown, false if one is None. */
-export function numbers(
-  text: string,
-  keys: readonly string[],
-  test: (...values: readonly number[]) => boolean,
-): Condition {
-  return arithmetic(text, new Map(keys.map((key) => [key, undefined])), (row) => test(...row.values()));
-}
-
 /**
  * Numbers of several settings, by key. A setting that is None or a word counts as the number given here with its key;
  * without such a number the condition does not hold. Unknown if one of the settings is unknown.
@@ -194,49 +140,6 @@ export function arithmetic(
   });
 }
 
-/** A list holds one of these words. */
-export function has(key: string, ...words: readonly string[]): Condition {
-  return listed(key, `${key} has ${words.join(' or ')}`, (items) => items.some((item) => words.includes(item)));
-}
-
-/** A list holds a word that is none of these. */
-export function hasOther(key: string, words: readonly string[]): Condition {
-  return listed(key, `${key} has others than ${words.join(', ')}`, (items) =>
-    items.some((item) => !words.includes(item)),
-  );
-}
-
-/** A list without entries; None is not a list. */
-export function emptyList(key: string): Condition {
-  return listed(key, `${key} empty`, (items) => items.length === 0);
-}
-
-function listed(key: string, text: string, test: (items: readonly string[]) => boolean): Condition {
-  return onSetting(key, text, ({ value }) => {
-    const items = asList(value);
-    return items !== null && test(items);
-  });
-}
-
-/** A variable has one of these values; `null`: it is not set. */
-export function env(name: string, ...values: readonly (string | null)[]): Condition {
-  const text = `${name} ${values.map((value) => (value === null ? 'not set' : `= ${value}`)).join(' or ')}`;
-  return onVariable(name, text, (value) => values.includes(value));
-}
-
-export function envNot(name: string, ...values: readonly (string | null)[]): Condition {
-  return negated(env(name, ...values), `${name} ≠ ${values.map((value) => value ?? 'not set').join(', ')}`);
-}
-
-export function envSet(name: string): Condition {
-  return negated(env(name, null), `${name} set`);
-}
-
-/** A variable's text has this in it. */
-export function envHas(name: string, part: string): Condition {
-  return onVariable(name, `${name} has ${part}`, (value) => value?.includes(part) === true);
-}
-
 /** A package is older than this. */
 export function before(name: VersionName, version: string): Condition {
   return where(`${name} < ${version}`, (view) => {
@@ -248,23 +151,6 @@ export function before(name: VersionName, version: string): Condition {
 /** A package is this or newer. */
 export function since(name: VersionName, version: string): Condition {
   return negated(before(name, version), `${name} ≥ ${version}`);
-}
-
-/** Compute capability of the device is below this: 9 is Hopper, 10 Blackwell. */
-export function capabilityBelow(limit: number): Condition {
-  return where(`compute capability < ${limit}`, (view) => {
-    const fact = view.device();
-    const { capability } = view.facts.device;
-    return [capability === null ? null : capability < limit, fact];
-  });
-}
-
-/** The configuration is of one of these frameworks. */
-export function framework(...names: readonly string[]): Condition {
-  return where(names.join(' or '), (view) => {
-    const fact = view.framework();
-    return [fact.value === null ? null : names.includes(fact.value), fact];
-  });
 }
 
 /** Not known to hold: for exceptions that require a known fact. Never unknown; lists known facts only. */

@@ -16,7 +16,7 @@
  */
 import { VERSION_NAMES, type VersionName } from '../../model/results/log.js';
 import * as c from './condition.js';
-import { asNumber } from './values.js';
+import { asList, asNumber, isOn, plainWord } from './values.js';
 
 type Condition = c.Condition;
 
@@ -177,14 +177,8 @@ class Parser {
     if (this.takes('(')) return this.closed(')', this.term(token));
     const term = this.context.term(name);
     if (term !== undefined) return term();
-    if (name === 'capability') {
-      this.needs('<');
-      return c.capabilityBelow(this.number());
-    }
-    if (name === 'framework') {
-      this.needs('=');
-      return c.framework(...this.list('|', 'a framework'));
-    }
+    if (name === 'capability') return this.capability();
+    if (name === 'framework') return this.framework();
     if (ENV.test(name)) return this.variable(name);
     if ((VERSION_NAMES as readonly string[]).includes(name)) return this.version(name as VersionName);
     return this.setting(this.known(token));
@@ -210,15 +204,45 @@ class Parser {
     return token.text;
   }
 
+  /** Of the device: 9 is Hopper, 10 Blackwell. */
+  private capability(): Condition {
+    this.needs('<');
+    const limit = this.number();
+    return c.where(`compute capability < ${limit}`, (view) => {
+      const { capability } = view.facts.device;
+      return [capability === null ? null : capability < limit, view.device()];
+    });
+  }
+
+  private framework(): Condition {
+    this.needs('=');
+    const names = this.list('|', 'a framework');
+    return c.where(names.join(' or '), (view) => {
+      const fact = view.framework();
+      return [fact.value === null ? null : names.includes(fact.value), fact];
+    });
+  }
+
   private variable(name: string): Condition {
+    const is = (words: string, test: (value: string | null) => boolean): Condition =>
+      c.onVariable(name, `${name} ${words}`, test);
     const values = (): (string | null)[] =>
       this.list('|', 'a value').map((value) => (value === 'unset' ? null : value));
-    if (this.takes('not', 'set')) return c.env(name, null);
-    if (this.takes('set')) return c.envSet(name);
-    if (this.takes('=')) return c.env(name, ...values());
-    if (this.takes('≠')) return c.envNot(name, ...values());
+    if (this.takes('not', 'set')) return is('not set', (value) => value === null);
+    if (this.takes('set')) return is('set', (value) => value !== null);
+    if (this.takes('=')) {
+      const expected = values();
+      const words = expected.map((value) => (value === null ? 'not set' : `= ${value}`)).join(' or ');
+      return is(words, (value) => expected.includes(value));
+    }
+    if (this.takes('≠')) {
+      const unwanted = values();
+      const words = unwanted.map((value) => value ?? 'not set').join(', ');
+      return is(`≠ ${words}`, (value) => !unwanted.includes(value));
+    }
     this.needs('has');
-    return c.envHas(name, this.word('a text'));
+    const part = this.word('a text');
+    return is(`has ${part}`, (value) => value?.includes(part) === true);
   }
 
   private version(name: VersionName): Condition {
@@ -227,18 +251,43 @@ class Parser {
     return c.since(name, this.word('a version'));
   }
 
+  /** Values are compared without case, `null` means None. Neither None nor a word is above or below a number. */
   private setting(key: string): Condition {
-    if (this.takes('off')) return c.off(key);
-    if (this.takes('set')) return c.isSet(key);
-    if (this.takes('not', 'set')) return c.missing(key);
-    if (this.takes('empty')) return c.emptyList(key);
-    if (this.takes('=')) return c.is(key, ...this.list('|', 'a value'));
-    if (this.takes('≠')) return c.isNot(key, ...this.list('|', 'a value'));
-    if (this.takes('>')) return c.above(key, this.number());
-    if (this.takes('<')) return c.below(key, this.number());
-    if (this.takes('has', 'other', 'than')) return c.hasOther(key, this.list('|', 'a word'));
-    if (this.takes('has')) return c.has(key, ...this.list('|', 'a word'));
-    return c.on(key);
+    const is = (words: string, test: (value: string | null) => boolean): Condition =>
+      c.onSetting(key, `${key} ${words}`, ({ value }) => test(value));
+    const listed = (words: string, test: (items: readonly string[]) => boolean): Condition =>
+      is(words, (value) => {
+        const items = asList(value);
+        return items !== null && test(items);
+      });
+    if (this.takes('off')) return is('off', (value) => !isOn(value));
+    if (this.takes('set')) return is('set', (value) => value !== null);
+    if (this.takes('not', 'set')) return is('not set', (value) => value === null);
+    if (this.takes('empty')) return listed('empty', (items) => items.length === 0);
+    for (const sign of ['=', '≠']) {
+      if (!this.takes(sign)) continue;
+      const values = this.list('|', 'a value');
+      const expected = values.map(plainWord);
+      const words = values.join(sign === '=' ? ' or ' : ', ');
+      return is(`${sign} ${words}`, (value) => expected.includes(plainWord(value)) === (sign === '='));
+    }
+    for (const sign of ['>', '<']) {
+      if (!this.takes(sign)) continue;
+      const limit = this.number();
+      return is(`${sign} ${limit}`, (value) => {
+        const number = asNumber(value);
+        return number !== null && OPERATIONS[sign]!(number, limit) === true;
+      });
+    }
+    if (this.takes('has', 'other', 'than')) {
+      const words = this.list('|', 'a word');
+      return listed(`has others than ${words.join(', ')}`, (items) => items.some((item) => !words.includes(item)));
+    }
+    if (this.takes('has')) {
+      const words = this.list('|', 'a word');
+      return listed(`has ${words.join(' or ')}`, (items) => items.some((item) => words.includes(item)));
+    }
+    return c.onSetting(key, key, ({ value }) => isOn(value));
   }
 
   /** After the brace. */
