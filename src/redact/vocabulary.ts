@@ -44,7 +44,7 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Examples of secrets look like names, and what lines and files are recognised by has parts of words, and names. */
-const NOT_PUBLIC = /^(?:secrets|words\/.*|log-formats\/.*|log-prefixes|inputs\/(?!system-metrics).*)$/;
+const NOT_PUBLIC = /^(?:secrets|devices|words\/.*|log-formats\/.*|log-prefixes|inputs\/(?!system-metrics).*)$/;
 
 let built: Vocabulary | undefined;
 

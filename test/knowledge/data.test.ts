@@ -137,7 +137,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
         ...{ 'title?': 'string', 'saving?': 'string', 'cost?': 'string', 'free?': 'string' },
         ...{ 'settings?': { '*': 'string|null' }, 'env?': { '*': 'string|null' } },
         ...{ 'requires?': LIST, 'disputes?': LIST, 'python?': LIST, 'measured?': LIST, 'experiments?': LIST },
-        'percent?': 'number',
+        ...{ 'percent?': 'number', 'when?': 'string' },
         'evidence?': [{ text: 'string', grade: oneOf('documented'), source: 'string' }],
       },
     },
@@ -192,6 +192,11 @@ const SHAPES: Readonly<Record<string, Shape>> = {
       ...{ symptom: 'string', cause: 'string', confirm: 'string', fix: 'string' },
     },
   ],
+  devices: {
+    models: [{ pattern: 'string', capability: 'number', gib: 'integer', 'bf16_tflops?': 'integer' }],
+    targets: [{ label: /[A-Z0-9-]+/, mib: 'integer', source: 'string' }],
+  },
+  'words/history': { notes: { '*': 'string' }, missing: { '*': 'string' } },
   'words/verify': { sentences: { '*': 'string' }, needs: { '*': 'string' } },
   'words/symptoms': {
     all: { '*': ANSWER },

@@ -1,6 +1,8 @@
 /** A fix as data: when it is one, what it changes, and how its saving and cost are known. */
 
+import type { Condition } from '../../derive/settings/condition.js';
 import { isOneProcess } from '../../derive/settings/sharded.js';
+import { conditionOfText } from '../../derive/settings/terms.js';
 import { asList, asNumber, isOn } from '../../derive/settings/values.js';
 import { compareVersions } from '../../derive/settings/versions.js';
 import type { View } from '../../derive/settings/view.js';
@@ -94,6 +96,8 @@ interface FixData {
 
 /** What a fix proposes wherever it is one. */
 interface ProposalData extends Pick<Proposal, 'requires' | 'disputes' | 'python'>, Partial<AdviceChange> {
+  /** Only where this is known to hold of the settings; missing: everywhere. */
+  readonly when?: string;
   readonly title?: string;
   /** What is known of it, without a figure. */
   readonly saving?: string;
@@ -125,14 +129,14 @@ export type Propose = (context: FixContext) => boolean | Partial<Proposal> | rea
 /** By id of the fix. */
 export type FixCode = Readonly<Record<string, Propose>>;
 
-/** In the guides' order. Throws where one of them lacks its code. */
+/** In the guides' order. One without code is as `fixes.yaml` has it. */
 export function fixesOf(code: FixCode): readonly FixSpec[] {
   return DATA.fixes.map((row) => {
     const { id } = row;
-    const propose = code[id];
-    if (propose === undefined) throw new Error(`no code of the fix ${id}`);
+    const propose = code[id] ?? (() => true);
     const data = DATA.proposals[id] ?? {};
-    const { saving } = data;
+    const { saving, when } = data;
+    let condition: Condition | undefined;
     const known: Proposal = {
       id,
       title: data.title ?? row.title,
@@ -145,6 +149,8 @@ export function fixesOf(code: FixCode): readonly FixSpec[] {
       ...row,
       source: sourceText(row.source),
       propose(context) {
+        if (when !== undefined) condition ??= conditionOfText(when, `fixes: ${id}`);
+        if (condition !== undefined && condition.test(context.view).value !== true) return [];
         const proposed = propose(context);
         if (typeof proposed === 'boolean') return proposed ? [known] : [];
         return [proposed].flat().map((proposal) => ({ ...known, ...proposal }));

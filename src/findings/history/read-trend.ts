@@ -1,5 +1,7 @@
 /** `mbforensics history`: one figure of the runs of a store over commits, and where it took a new level. */
+import { textsOf } from '../../knowledge/words.js';
 import { MbfError } from '../../model/errors.js';
+import { maxOf, minOf } from '../../model/lists.js';
 import { median } from '../../model/median.js';
 import { pick } from '../../model/pick.js';
 import type { CommitParents } from '../../model/results/history.js';
@@ -11,13 +13,15 @@ import {
   type HistoryPoint,
   type HistoryResult,
 } from '../../model/results/history.js';
-import { counted, formatCount } from '../../model/units.js';
+import { formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from './change-points.js';
 import { groupPoints } from './group-points.js';
 import { repeatNoise } from './noise.js';
 import { type CommitOrder, orderCommits } from './order-commits.js';
 import { type RunFigure, readRunFigures } from './run-figures.js';
+
+const noteText = textsOf('history', 'notes');
 
 export interface TrendOptions {
   readonly metric: HistoryMetricName;
@@ -157,39 +161,24 @@ function notesOf(
   hasHistory: boolean,
   metric: HistoryMetricName,
 ): string[] {
-  const notes: string[] = [];
   const shown = new Set(points.flatMap(({ names }) => names));
   const used = runs.filter(({ run, value }) => value !== null && shown.has(run));
-  if (points.length > 0 && points.length < LEAST_POINTS)
-    notes.push(`fewer than ${LEAST_POINTS} points: no change can be distinguished from noise`);
-  if (by === 'commit' && !hasHistory && points.length > 1)
-    notes.push('commits are in the order in which their runs were ingested; --repo DIR orders them by the history');
-  const bounds = used.filter(({ isLowerBound }) => isLowerBound);
-  const died = bounds.filter(({ ending }) => ending !== 'ok').length;
-  if (died > 0) {
-    const who = `${counted(died, 'run')} died: ${died === 1 ? 'its figure is' : 'their figures are'} at least so much`;
-    notes.push(by === 'commit' ? `${who}; a commit with other runs is judged by those` : who);
-  }
-  if (bounds.length > died)
-    notes.push(`of ${counted(bounds.length - died, 'run')} only the state at a dump is known: at least so much`);
-  const approximate = used.filter((run) => run.approximate).length;
-  if (approximate > 0)
-    notes.push(
-      `of ${counted(approximate, 'run')} the peak is approximate: summed from requested sizes, or from a trace that contradicts itself; \`mbforensics peak RUN\` derives it`,
-    );
-  const sources = new Set(used.map(({ source }) => source));
-  if (sources.size > 1)
-    notes.push(
-      'figures of some runs are from memory lines, of others from memory snapshots: the two see different spans of a run',
-    );
-  if (metric === 'loss') {
-    const ends = used.flatMap(({ lastIteration }) => (lastIteration === null ? [] : [lastIteration]));
-    const least = ends.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-    const most = ends.reduce((a, b) => Math.max(a, b), 0);
-    if (least < most)
-      notes.push(
-        `runs end at different iterations (${formatCount(least)} to ${formatCount(most)}): their last losses are not of one moment`,
-      );
-  }
-  return notes;
+  const count = (isIt: (run: RunFigure) => boolean): number => used.filter(isIt).length;
+  const died = count(({ isLowerBound, ending }) => isLowerBound && ending !== 'ok');
+  const ends = used.flatMap(({ lastIteration }) => (lastIteration === null ? [] : [lastIteration]));
+  const figures = {
+    ...{ least_points: LEAST_POINTS, died, by, least: minOf(ends), most: Math.max(0, maxOf(ends)) },
+    dumps: count(({ isLowerBound, ending }) => isLowerBound && ending === 'ok'),
+    approximate: count((run) => run.approximate),
+  };
+  const notes = {
+    few_points: points.length > 0 && points.length < LEAST_POINTS,
+    ingestion: by === 'commit' && !hasHistory && points.length > 1,
+    died: died > 0,
+    dumps: figures.dumps > 0,
+    approximate: figures.approximate > 0,
+    sources: new Set(used.map(({ source }) => source)).size > 1,
+    iterations: metric === 'loss' && figures.least < figures.most,
+  };
+  return Object.entries(notes).flatMap(([code, applies]) => (applies ? [noteText(code, figures)] : []));
 }

@@ -4,7 +4,9 @@
 
 import { roleOf } from '../../derive/run/first-failure.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
+import { textsOf } from '../../knowledge/words.js';
 import { groupBy } from '../../model/group-by.js';
+import { sumOf } from '../../model/lists.js';
 import type { HistoryEnding, HistoryMetricName } from '../../model/results/history.js';
 import type { IncidentKind } from '../../model/vocabulary.js';
 import type { QueryRow } from '../../store/query-catalog.js';
@@ -68,21 +70,18 @@ const MISSING: Omit<Figure, 'missing'> = {
   source: 'log',
   lastIteration: null,
 };
-const missing = (reason: string): Figure => ({ ...MISSING, missing: reason });
+const missingText = textsOf('history', 'missing');
+const missing = (code: string, figures: object = {}): Figure => ({ ...MISSING, missing: missingText(code, figures) });
 const figure = (value: number, rest: Partial<Figure> = {}): Figure => ({ ...MISSING, value, missing: null, ...rest });
 
-const LOG_METRICS = {
-  peak_allocated_bytes: 'max_allocated',
-  peak_active_bytes: 'max_active',
-  peak_reserved_bytes: 'max_reserved',
+const PEAKS = {
+  peak_allocated_bytes: 'allocated',
+  peak_active_bytes: 'active',
+  peak_reserved_bytes: 'reserved',
 } as const;
 
 async function readerOf(store: Store, metric: HistoryMetricName): Promise<Read> {
   switch (metric) {
-    case 'peak_allocated_bytes':
-    case 'peak_active_bytes':
-    case 'peak_reserved_bytes':
-      return peaks(store, metric);
     case 'step_ms':
     case 'tflops_per_gpu':
     case 'loss':
@@ -91,6 +90,8 @@ async function readerOf(store: Store, metric: HistoryMetricName): Promise<Read> 
       return retries(store);
     case 'ooms':
       return ooms(store);
+    default:
+      return peaks(store, PEAKS[metric]);
   }
 }
 
@@ -98,23 +99,15 @@ async function readerOf(store: Store, metric: HistoryMetricName): Promise<Read> 
  * Memory lines print the peak since the launch, a trace has that of its ring; active memory is rarely printed, and
  * traces have it.
  */
-async function peaks(store: Store, metric: keyof typeof LOG_METRICS): Promise<Read> {
-  const lines = byRun(await store.all('trend.memory', { metric: LOG_METRICS[metric] }));
+async function peaks(store: Store, name: (typeof PEAKS)[keyof typeof PEAKS]): Promise<Read> {
+  const lines = byRun(await store.all('trend.memory', { metric: `max_${name}` }));
   const snapshots = byRun(await store.all('trend.snapshots'));
-  const key = {
-    peak_allocated_bytes: 'allocated',
-    peak_active_bytes: 'active',
-    peak_reserved_bytes: 'reserved',
-  } as const;
-  const name = key[metric];
   return (run, ending) => {
     const line = lines.get(run.run_id)?.bytes ?? null;
     const snapshot = snapshots.get(run.run_id);
     const died = ending !== 'ok';
-    if (line !== null && (metric !== 'peak_active_bytes' || snapshot === undefined))
-      return figure(line, { isLowerBound: died });
-    if (snapshot === undefined)
-      return missing(`neither a memory line with ${LOG_METRICS[metric]} nor a memory snapshot`);
+    if (line !== null && (name !== 'active' || snapshot === undefined)) return figure(line, { isLowerBound: died });
+    if (snapshot === undefined) return missing('memory', { metric: `max_${name}` });
     const basis = snapshot[`${name}_basis`];
     return figure(snapshot[`${name}_bytes`], {
       source: 'snapshot',
@@ -128,21 +121,16 @@ async function steps(store: Store, metric: 'step_ms' | 'tflops_per_gpu' | 'loss'
   const rows = byRun(await store.all('trend.steps', {}));
   return (run, ending) => {
     const row = rows.get(run.run_id);
-    if (row === undefined) return missing('no iteration line');
-    const lastIteration = row.last_iteration;
+    if (row === undefined) return missing('iterations');
+    const { [metric]: value, last_iteration: lastIteration } = row;
     if (metric === 'loss') {
-      if (ending !== 'ok') return missing('it failed: its last loss is of an earlier iteration');
-      if (row.loss === null) return missing('no line prints a loss');
-      return Number.isFinite(row.loss) ? figure(row.loss, { lastIteration }) : missing('its last loss is not a number');
+      if (ending !== 'ok') return missing('loss_of_dead');
+      if (value === null) return missing('loss');
+      return Number.isFinite(value) ? figure(value, { lastIteration }) : missing('loss_broken');
     }
     const count = metric === 'step_ms' ? row.steady : row.steady_tflops;
-    const value = metric === 'step_ms' ? row.step_ms : row.tflops_per_gpu;
-    const what = metric === 'step_ms' ? 'a step time' : 'a throughput';
-    if (value === null || count === 0) return missing(`no line after the first prints ${what}`);
-    if (ending !== 'ok' && count < LEAST_STEPS_OF_DEAD)
-      return missing(
-        `it failed after ${count} ${count === 1 ? 'step' : 'steps'} after the first: too few to measure its pace`,
-      );
+    if (value === null || count === 0) return missing(metric);
+    if (ending !== 'ok' && count < LEAST_STEPS_OF_DEAD) return missing('few_steps', { count });
     return figure(value, { lastIteration });
   };
 }
@@ -151,24 +139,21 @@ async function retries(store: Store): Promise<Read> {
   const rows = byRun(await store.all('trend.memory', { metric: 'alloc_retries' }));
   return (run, ending) => {
     const row = rows.get(run.run_id);
-    return row === undefined
-      ? missing('no line counts allocation retries')
-      : figure(row.value, { isLowerBound: ending !== 'ok' });
+    return row === undefined ? missing('retries') : figure(row.value, { isLowerBound: ending !== 'ok' });
   };
 }
 
 async function ooms(store: Store): Promise<Read> {
   const snapshots = byRun(await store.all('trend.snapshots'));
   return (run, _ending, failures) => {
-    if (run.logs > 0) return figure(failures.reduce((sum, row) => sum + (row.is_oom ? row.count : 0), 0));
+    if (run.logs > 0) return figure(sumOf(failures.map(({ is_oom: isOom, count }) => (isOom ? count : 0))));
     const snapshot = snapshots.get(run.run_id);
     // A ring of entries loses the oldest failures, and only ranks with a dump have one.
     return snapshot === undefined
-      ? missing('neither a log nor a memory snapshot')
+      ? missing('evidence')
       : figure(snapshot.oom_entries, { source: 'snapshot', isLowerBound: true });
   };
 }
 
-function byRun<Row extends { readonly run_id: number }>(rows: readonly Row[]): Map<number, Row> {
-  return new Map(rows.map((row) => [row.run_id, row]));
-}
+const byRun = <Row extends { readonly run_id: number }>(rows: readonly Row[]): Map<number, Row> =>
+  new Map(rows.map((row) => [row.run_id, row]));

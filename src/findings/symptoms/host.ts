@@ -1,4 +1,5 @@
 /** Host overhead and jitter: the device waits for work that has not been launched. */
+import { bf16TflopsOf } from '../../derive/settings/devices.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
 import { maxBy } from '../../model/lists.js';
 import type { MeasuredSteps } from '../../model/measurement.js';
@@ -12,19 +13,6 @@ const LOW_SHARE = threshold('symptoms_host.low_peak_share');
 const JITTER = threshold('symptoms_host.jitter_share');
 const JITTER_STEPS = threshold('symptoms_host.jitter_steps');
 const LONGEST_STEP_MS = threshold('symptoms_host.longest_step_ms');
-
-/** Dense BF16 TFLOP/s as on the data sheets; the longer names first. */
-const PEAKS: readonly (readonly [RegExp, number])[] = [
-  [/gb[23]00/i, 2500],
-  [/gh200/i, 989],
-  [/b300/i, 2250],
-  [/b200/i, 2250],
-  [/h20\b/i, 148],
-  [/h[128]00.{0,60}pcie/i, 756],
-  [/h[128]00/i, 989],
-  [/a[18]00/i, 312],
-  [/l40s/i, 362],
-];
 
 function isJittery(steps: MeasuredSteps | null): steps is MeasuredSteps {
   return (
@@ -43,7 +31,7 @@ export const HOST_RULES: Readonly<Record<string, SymptomRule>> = {
       steps > 0 && idle_ns >= IDLE * window_ns ? [{ path, rank, idle: idle_ns / window_ns }] : [],
     );
     const idle = maxBy(shares, (one) => one.idle);
-    const peak = PEAKS.find(([pattern]) => pattern.test(facts.device.name ?? ''))?.[1];
+    const peak = bf16TflopsOf(facts.device.name ?? '');
     const tflops = steps?.median_tflops ?? null;
     const isLow = tflops !== null && peak !== undefined && tflops < LOW_SHARE * peak;
     if (idle === undefined && !isLow && !isJittery(steps)) return null;

@@ -1,8 +1,7 @@
 /** Activations: fewer at once, or in host memory. */
 
-import { type FixCode, isOlder, isSet, isUnset, listOf, liveBytes, settings, wordOf } from '../fix.js';
+import { type FixCode, isSet, isUnset, listOf, liveBytes, settings, wordOf } from '../fix.js';
 import type { StepFigures } from '../sufficiency.js';
-import { hasGraphs } from './allocator.js';
 import { isMoe, modulesInForce } from './recompute.js';
 
 /** Without the request, which the estimate does not have. */
@@ -12,13 +11,9 @@ function fitsAsEstimated({ limitBytes, estimatedBytes }: StepFigures): boolean |
 
 export const ACTIVATION_FIXES: FixCode = {
   'lora-regather': (context) => {
-    const { view, config } = context;
+    const { view } = context;
     const adapter = `${wordOf(view, 'peft_scheme')} ${wordOf(view, 'peft._target_')}`;
-    if (!/lora/.test(adapter) || !isSet(view, 'sequence_parallel') || config.tp === null || config.tp < 2) return [];
-    if (isSet(view, 'sequence_parallel_input_regather') || hasGraphs(context) || isSet(view, 'cpu_offloading'))
-      return [];
-    const modules = modulesInForce(context);
-    return modules !== null && !modules.includes('mlp');
+    return /lora/.test(adapter) && modulesInForce(context)?.includes('mlp') === false;
   },
 
   'micro-batch': ({ config }) => {
@@ -42,9 +37,7 @@ export const ACTIVATION_FIXES: FixCode = {
   },
 
   'activation-offload': (context) => {
-    const { view, config } = context;
-    if (!isUnset(view, 'cpu_offloading') || config.layers === null || config.layers < 2) return [];
-    const layers = Math.ceil(config.layers / 2);
+    const layers = Math.ceil(context.config.layers! / 2);
     // Recompute of what flash attention recomputes anyway is dropped without a loss; any other recompute conflicts with
     // offload.
     const modules = modulesInForce(context);
@@ -65,9 +58,6 @@ export const ACTIVATION_FIXES: FixCode = {
 
   'fine-grained-offload': (context) => {
     const { view } = context;
-    // Older releases do not have it; an unknown release is taken for newer, and the fix states what it needs.
-    if (isOlder(view, 'megatron_core', '0.16')) return [];
-    if (!isUnset(view, 'fine_grained_activation_offloading') || wordOf(view, 'transformer_impl') === 'local') return [];
     const recomputed = modulesInForce(context);
     if (recomputed === null) return [];
     const usualModules = isMoe(context) ? ['expert_fc1', 'moe_act'] : ['core_attn', 'attn_proj'];
@@ -91,13 +81,6 @@ export const ACTIVATION_FIXES: FixCode = {
     const { seq } = config;
     if (seq === null || seq < 2048 || seq % 2 !== 0 || view.setting('packed_sequence_size').value !== null) return [];
     return { title: `seq_length ${seq} → ${seq / 2}`, change: settings({ seq_length: String(seq / 2) }) };
-  },
-
-  'expert-capacity': (context) => isMoe(context) && context.view.setting('moe_expert_capacity_factor').value === null,
-
-  'moe-permute-fusion': (context) => {
-    const { view } = context;
-    return isMoe(context) && isUnset(view, 'moe_permute_fusion') && !isOlder(view, 'transformer_engine', '2.1');
   },
 
   /** Without it, each weight gradient is a tensor of its own until it is added to the buffer. */

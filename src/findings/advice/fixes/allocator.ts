@@ -11,7 +11,6 @@ import {
   type FixContext,
   isOlder,
   isSet,
-  isUnset,
   type Saving,
   unknownSaving,
   variables,
@@ -151,7 +150,7 @@ function isBeyondLayout(situation: Situation): boolean {
 export const ALLOCATOR_FIXES: FixCode = {
   'expandable-segments': (context) => {
     const { situation, view } = context;
-    if (hasExpandable(context) || isOlder(view, 'torch', '2.1')) return [];
+    if (hasExpandable(context)) return [];
     // What is outside PyTorch stays there: only a replay shows that the remainder is enough. Another process can grow.
     const whatIf = replayed(context);
     const { cause, detail, steps } = situation.verdict;
@@ -192,27 +191,14 @@ export const ALLOCATOR_FIXES: FixCode = {
     };
   },
 
-  'torch-upgrade': ({ view }) => {
-    if (!isOlder(view, 'torch', '2.1')) return [];
-    return { title: `torch 2.1 or newer (now ${view.version('torch').value}): the first with expandable segments` };
-  },
+  'torch-upgrade': ({ view }) => ({
+    title: `torch 2.1 or newer (now ${view.version('torch').value}): the first with expandable segments`,
+  }),
 
-  'avoid-record-streams': ({ view }) => {
-    const variable = view.env('TORCH_NCCL_AVOID_RECORD_STREAMS');
-    // From 2.8 on, torch ignores the variable: it never calls record_stream there.
-    return isOlder(view, 'torch', '2.8') && variable.by !== 'unknown' && variable.value !== '1';
-  },
-
-  'nvls-off': ({ view, situation }) => {
-    // Another process, or what is outside for another reason, does not get smaller by it.
-    const { cause, detail } = situation.verdict;
-    if (cause === 'external_pressure' && detail !== 'nccl') return [];
-    const variable = view.env('NCCL_NVLS_ENABLE');
-    return variable.by !== 'unknown' && variable.value !== '0' && !isSet(view, 'use_sharp');
-  },
+  /** Another process, or what is outside for another reason, does not get smaller by it. */
+  'nvls-off': ({ situation: { verdict } }) => verdict.cause !== 'external_pressure' || verdict.detail === 'nccl',
 
   'graph-stream-reuse': (context) => {
-    if (!hasGraphs(context) || isOlder(context.view, 'torch', '2.9')) return [];
     const text = allocatorText(context);
     if (text?.includes('graph_capture_record_stream_reuse:True')) return [];
     return {
@@ -224,7 +210,6 @@ export const ALLOCATOR_FIXES: FixCode = {
 
   'graphs-off': (context) => {
     const { view, situation } = context;
-    if (!hasGraphs(context)) return [];
     const impl = wordOf(view, 'cuda_graph_impl');
     const bytes = situation.components?.get('graph_pool') ?? null;
     return {
@@ -235,10 +220,6 @@ export const ALLOCATOR_FIXES: FixCode = {
           : { bytes, by: 'attribution', text: `the ${formatBytes(bytes)} that were live in graph pools` },
     };
   },
-
-  /** Cached memory goes back to the driver, so that what was in pieces can be used again. */
-  'empty-unused-memory': ({ view }) =>
-    isUnset(view, 'empty_unused_memory_level') || view.setting('empty_unused_memory_level').value === '0',
 
   'memory-fraction': (context) => {
     const { situation, step } = context;

@@ -2,7 +2,7 @@
 import type { Looked } from '../../../derive/settings/facts.js';
 import { isOfWeights } from '../../../derive/stacks/failing-activity.js';
 import { failingActivityOf } from '../failing.js';
-import { type FixCode, type FixContext, isOlder, unknownSaving } from '../fix.js';
+import { type FixCode, type FixContext, unknownSaving } from '../fix.js';
 import { hasDeepSpeed, isLora, isShardedRun, trainerLines, trainerOf } from '../trainer.js';
 
 const isConfigured = ({ value }: { readonly value: string | null }): boolean =>
@@ -26,8 +26,6 @@ export const ANY_TRAINER_FIXES: FixCode = {
   },
 
   'activation-checkpointing': (context) => checkpointing(context) === undefined,
-
-  'set-to-none': ({ view }) => isOlder(view, 'torch', '2.0'),
 
   'shard-state': (context) => {
     const { view, situation } = context;

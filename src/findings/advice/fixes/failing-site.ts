@@ -157,14 +157,6 @@ export const SITE_FIXES: FixCode = {
   'optimizer-foreach': (context) =>
     /_(?:multi_tensor|foreach)_/.test(failingSiteOf(context.situation)?.names['innermost'] ?? ''),
 
-  'smaller-evaluation': () => true,
-
-  'free-before-wake': () => true,
-
-  'wake-in-parts': () => true,
-
-  'smaller-engine-share': () => true,
-
   'look-at-tensor': ({ situation, config }) => {
     const bytes = situation.verdict.request?.bytes ?? null;
     const { deviceBytes } = situation;

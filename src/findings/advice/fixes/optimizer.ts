@@ -8,7 +8,6 @@ import {
   type FixContext,
   isOlder,
   isSet,
-  isUnset,
   liveBytes,
   optimizerBytes,
   type Saving,
@@ -28,7 +27,6 @@ function share(live: number | null, part: number, text: string): { readonly savi
   };
 }
 
-const isAdam = ({ view }: FixContext): boolean => (wordOf(view, 'optimizer') ?? 'adam').includes('adam');
 const isFsdp = ({ view }: FixContext): boolean => isSet(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2');
 
 /** Fractions with a measured step time. */
@@ -39,27 +37,9 @@ const FRACTIONS = [0.25, 0.5, 0.75, 1].map((fraction) => ({
 
 export const OPTIMIZER_FIXES: FixCode = {
   'distributed-optimizer': (context) => {
-    const { view, config } = context;
-    const dp = config.dp === null ? null : config.dp * (config.cp ?? 1);
-    if (!isUnset(view, 'use_distributed_optimizer') || dp === null || dp < 2 || isFsdp(context) || !isAdam(context))
-      return [];
-    return {
-      ...share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`),
-    };
-  },
-
-  'precision-aware-optimizer': (context) => {
-    const { view } = context;
-    const isBf16 = isSet(view, 'bf16') && !isSet(view, 'fp16');
-    const isOpen = isSet(view, 'use_distributed_optimizer') && isUnset(view, 'use_precision_aware_optimizer');
-    return isOpen && isBf16 && isAdam(context);
-  },
-
-  'bf16-moments': (context) => {
-    const { view } = context;
-    if (!isSet(view, 'use_distributed_optimizer') || !isSet(view, 'bf16') || !isAdam(context)) return [];
-    const isHalf = /bf16|bfloat16|fp8|fp16/.test(`${wordOf(view, 'exp_avg_dtype')}${wordOf(view, 'exp_avg_sq_dtype')}`);
-    return !isHalf;
+    const { config } = context;
+    const dp = config.dp === null ? 1 : config.dp * (config.cp ?? 1);
+    return dp < 2 ? [] : share(optimizerBytes(context), 1 - 1 / dp, `all but one ${dp}th of the optimizer state,`);
   },
 
   'bf16-gradients': (context) => {
@@ -87,7 +67,6 @@ export const OPTIMIZER_FIXES: FixCode = {
 
   'fp8-parameters': (context) => {
     const { view } = context;
-    if (!isSet(view, 'fp8') || !isUnset(view, 'fp8_param_gather')) return [];
     const recipe = wordOf(view, 'fp8_recipe');
     return {
       change: settings({
@@ -101,7 +80,6 @@ export const OPTIMIZER_FIXES: FixCode = {
 
   'optimizer-offload': (context) => {
     const { view } = context;
-    if (!isAdam(context) || isFsdp(context)) return [];
     // How the model is trained is not known.
     if (context.config.layers === null && context.situation.components === null) return [];
     const inForce = isSet(view, 'optimizer_cpu_offload')
@@ -168,13 +146,7 @@ export const OPTIMIZER_FIXES: FixCode = {
   },
 
   'optimizer-instances': ({ view, config }) => {
-    const count = Number(view.setting('num_distributed_optimizer_instances').value ?? 1);
-    if (!isSet(view, 'use_distributed_optimizer') || !(count > 1) || config.dp === null) return [];
-    return { title: `num_distributed_optimizer_instances ${count} → 1` };
+    const count = Number(view.setting('num_distributed_optimizer_instances').value);
+    return config.dp === null ? [] : { title: `num_distributed_optimizer_instances ${count} → 1` };
   },
-
-  'reuse-grad-buffer': ({ view }) =>
-    wordOf(view, 'fp8_recipe') === 'mxfp8' &&
-    isSet(view, 'fp8_param_gather') &&
-    isUnset(view, 'reuse_grad_buf_for_mxfp8_param_ag'),
 };

@@ -49,8 +49,6 @@ function fitsExperts(
 export const PARALLEL_FIXES: FixCode = {
   pp: (context) => {
     const { pp, vpp, dp, world, layers, etp, ep } = context.config;
-    // Torch's FSDP2 works with neither pipeline stages nor experts in parallel.
-    if (isSet(context.view, 'use_torch_fsdp2')) return [];
     if (
       pp === null ||
       layers === null ||
@@ -120,15 +118,12 @@ export const PARALLEL_FIXES: FixCode = {
     };
   },
 
-  'sequence-parallel': ({ view, config }) => {
-    if (config.tp === null || config.tp < 2 || !isUnset(view, 'sequence_parallel')) return [];
-    return {
-      change: settings({
-        sequence_parallel: 'True',
-        ...(isSet(view, 'distribute_saved_activations') ? { distribute_saved_activations: 'False' } : {}),
-      }),
-    };
-  },
+  'sequence-parallel': ({ view }) => ({
+    change: settings({
+      sequence_parallel: 'True',
+      ...(isSet(view, 'distribute_saved_activations') ? { distribute_saved_activations: 'False' } : {}),
+    }),
+  }),
 
   cp: (context) => {
     const { cp, dp, seq, hidden, world } = context.config;
@@ -153,7 +148,6 @@ export const PARALLEL_FIXES: FixCode = {
 
   ep: (context) => {
     const { ep, etp, pp, world, experts } = context.config;
-    if (isSet(context.view, 'use_torch_fsdp2')) return [];
     if (experts === null || experts === 0 || ep === null || pp === null || world === null) return [];
     const doubled = 2 * ep;
     if (experts % doubled !== 0 || world % (doubled * (etp ?? 1) * pp) !== 0) return [];
@@ -167,8 +161,7 @@ export const PARALLEL_FIXES: FixCode = {
 
   'megatron-fsdp': (context) => {
     const { view, config } = context;
-    if (config.dp === null || config.dp < 2 || config.pp !== 1) return [];
-    if (!isUnset(view, 'use_megatron_fsdp') || isSet(view, 'use_torch_fsdp2')) return [];
+    if (config.dp === null || config.dp < 2) return [];
     const connections = view.env('CUDA_DEVICE_MAX_CONNECTIONS');
     const saves = view.setting('save').value !== null || view.setting('load').value !== null;
     const format = wordOf(view, 'ckpt_format');

@@ -79,8 +79,6 @@ export const RECOMPUTE_FIXES: FixCode = {
 
   'recompute-full': (context) => {
     const { view } = context;
-    const granularity = view.setting('recompute_granularity');
-    if (granularity.by === 'unknown' || wordOf(view, 'recompute_granularity') === 'full') return [];
     return {
       change: settings({
         recompute_granularity: 'full',
