@@ -56,6 +56,8 @@ const TOWARDS = anyOf(oneOf('larger', 'smaller', 'on', 'off', 'list_longer', 'li
 
 const ANSWER: Shape = [oneOf('confirmed', 'refuted', 'untested'), 'string'];
 
+const TEXTS: Shape = { '*': 'string' };
+
 const SHAPES: Readonly<Record<string, Shape>> = {
   terms: { '*': /.+/ },
   'framework-versions': { '*': { '*': /\d+\.\d+/ } },
@@ -197,6 +199,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     targets: [{ label: /[A-Z0-9-]+/, mib: 'integer', source: 'string' }],
   },
   'words/history': { notes: { '*': 'string' }, missing: { '*': 'string' } },
+  'words/advice': { limits: TEXTS, shortfall: TEXTS, figures: TEXTS, non_fixes: TEXTS },
   'words/verify': { sentences: { '*': 'string' }, needs: { '*': 'string' } },
   'words/symptoms': {
     all: { '*': ANSWER },

@@ -7,11 +7,12 @@ import { ChangeJudge, type Judgement } from '../../derive/lint/change.js';
 import { View } from '../../derive/settings/view.js';
 import { pasteLines } from '../../knowledge/spellings.js';
 import { threshold } from '../../knowledge/thresholds/threshold.js';
+import { textsOf } from '../../knowledge/words.js';
 import { MbfError } from '../../model/errors.js';
 import { pick } from '../../model/pick.js';
 import type { AdviceChange, AdviceFix, AdviseResult, FixStatus, PasteLines } from '../../model/results/advise.js';
 import type { LintFact } from '../../model/results/lint.js';
-import { counted, formatBytes, formatCount, GIB } from '../../model/units.js';
+import { counted, formatCount, GIB } from '../../model/units.js';
 import { actionsOf } from './actions.js';
 import { ChangeEstimator } from './estimate-change.js';
 import { FixOrder, isLargeRequest } from './failing.js';
@@ -23,6 +24,9 @@ import { type PublishedCase, publishedCase, publishedCost, publishedSaving } fro
 import { isConfigured, neededBytes, type Situation, shortfallOf } from './situation.js';
 import { isEnough, stepFigures } from './sufficiency.js';
 import { trainerLines, trainerOf } from './trainer.js';
+
+const limitText = textsOf('advice', 'limits');
+const figureText = textsOf('advice', 'figures');
 
 /** Activations and what is made of them: what recompute, offload and smaller batches can save at most. */
 const FLOW = new Set([
@@ -111,24 +115,12 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
         order.rank(a.scoredFix.spec) - order.rank(b.scoredFix.spec) ||
         a.scoredFix.spec.order - b.scoredFix.spec.order,
     );
-  if (situation.ranOut && !situation.isMegatron)
-    limits.push(
-      'Nothing that was read comes from Megatron: only changes that apply to every trainer are listed. If this is a Megatron run, ingest its configuration.',
-    );
-  else if (!isConfigured(situation))
-    limits.push(
-      'No configuration was read: what it forbids is not known, and sizes are not either. Ingest run_config.yaml or the launch script with the log.',
-    );
-  else if (situation.facts.env_known === 'none')
-    limits.push(
-      'No environment was read: which variables are set is not known. Ingest the launch script, or the output of env.',
-    );
+  if (situation.ranOut && !situation.isMegatron) limits.push(limitText('other_trainer'));
+  else if (!isConfigured(situation)) limits.push(limitText('no_configuration'));
+  else if (situation.facts.env_known === 'none') limits.push(limitText('no_environment'));
   if (situation.isMegatron && [...situation.facts.settings.keys()].some((key) => DEEPSPEED.test(key)))
-    limits.push(
-      'DeepSpeed takes part in this run: rules, defaults and flags here are those of Megatron-Core and its trainers.',
-    );
-  if (situation.components === null && situation.verdict.cause === 'capacity')
-    limits.push('No memory snapshot of the failing rank: savings are estimates, not shares of what was live.');
+    limits.push(limitText('deepspeed'));
+  if (situation.components === null && situation.verdict.cause === 'capacity') limits.push(limitText('no_snapshot'));
   const { verdict } = situation;
   const pasted = scored.filter(({ proposal }) => chosen.has(proposal.id)).map(({ proposal }) => proposal);
   return {
@@ -138,7 +130,8 @@ export function advise(situation: Situation): Omit<AdviseResult, 'summary' | 'ne
     shortfall_bytes: shortfall.bytes,
     shortfall_text: shortfall.text,
     to_come_bytes: toCome,
-    to_come_text: toComeText(coming),
+    to_come_text:
+      toCome <= 0 ? '' : figureText('to_come', { state_bytes: coming.state || null, flow_bytes: coming.flow || null }),
     device_bytes: situation.deviceBytes,
     components: [...(situation.components ?? [])].map(([component, bytes]) => ({ component, bytes })),
     published_case: published?.name ?? null,
@@ -200,14 +193,14 @@ function acts({ acts_on: target }: FixSpec, context: FixContext): boolean {
 function estimatorOf({ given, noEstimate, isMegatron }: Situation, limits: string[]): ChangeEstimator | null {
   if (!isMegatron) return null;
   if (given === null) {
-    if (noEstimate !== null) limits.push(`No estimate: ${noEstimate}`);
+    if (noEstimate !== null) limits.push(limitText('no_estimate', { why: noEstimate }));
     return null;
   }
   try {
     return new ChangeEstimator(given);
   } catch (error) {
     if (!(error instanceof MbfError)) throw error;
-    limits.push(`No estimate: ${error.message}.`);
+    limits.push(limitText('no_estimate', { why: `${error.message}.` }));
     return null;
   }
 }
@@ -241,16 +234,6 @@ function toComeOf(situation: Situation, estimator: ChangeEstimator | null): ToCo
   return { state: Math.round(stateMissing), flow: Math.round(missing - stateMissing) };
 }
 
-function toComeText({ state, flow }: ToCome): string {
-  const parts = [
-    ...(state > 0 ? [`${formatBytes(state)} of optimizer state`] : []),
-    ...(flow > 0 ? [`${formatBytes(flow)} of activations and the like`] : []),
-  ];
-  return parts.length === 0
-    ? ''
-    : `${parts.join(' and ')} that the step had not made yet, by the estimate: it has to fit as well`;
-}
-
 function scoreFix(
   context: FixContext,
   spec: FixSpec,
@@ -282,11 +265,8 @@ function withinReach(context: FixContext, { acts_on: target }: FixSpec, saving: 
   const reach = reachBytes(context, target);
   if (reach === null || saving.bytes === null || saving.bytes <= reach) return saving;
   const toCome = context.stateToComeBytes + context.flowToComeBytes > 0;
-  return {
-    ...saving,
-    bytes: reach,
-    text: `no more than the ${formatBytes(reach)} that ${toCome ? 'the step needs' : 'were live'} of what it acts on; ${saving.text}`,
-  };
+  const text = figureText('within_reach', { reach_bytes: reach, to_come: toCome, saving: saving.text });
+  return { ...saving, bytes: reach, text };
 }
 
 /** Known to save nothing on the rank that failed. */
@@ -310,21 +290,16 @@ function estimated(
       by: null,
       text: 'no estimate: the configuration is incomplete, or the estimator does not model it',
     };
-  const { before_bytes: before, after_bytes: after, after_high_bytes: high, saving_bytes: bytes } = change;
-  const { limitBytes } = step;
-  const of = limitBytes === null ? '' : `, of ${formatBytes(limitBytes)} that is available to the process`;
-  const text = `estimated: peak ${formatBytes(before)} → ${formatBytes(after)} on the fullest stage, at most ${formatBytes(high)}${of}`;
+  const { saving_bytes: bytes } = change;
+  const text = figureText('estimated', { ...change, limit_bytes: step.limitBytes });
   const isFlow = /^(?:recompute|micro-batch|activation-offload|fine-grained)/.test(spec.id);
   if (situation.components === null || !isFlow || flowBytes === null || flowBytes <= 0 || bytes <= 0)
     return { bytes, by: 'estimate', text };
   let live = flowToComeBytes;
   for (const [component, size] of situation.components) if (FLOW.has(component)) live += size;
   const share = Math.min(1, bytes / flowBytes);
-  return {
-    bytes: Math.round(live * share),
-    by: 'attribution',
-    text: `${Math.round(100 * share)} % of the ${formatBytes(live)} of activations and the like ${flowToComeBytes > 0 ? 'that the step needs' : 'that were live'}; ${text}`,
-  };
+  const figures = { share: Math.round(100 * share), live_bytes: live, to_come: flowToComeBytes > 0, estimated: text };
+  return { bytes: Math.round(live * share), by: 'attribution', text: figureText('of_live', figures) };
 }
 
 function candidateOf({ spec, proposal, saving, cost, closes }: ScoredFix, { verdict }: Situation): Candidate {

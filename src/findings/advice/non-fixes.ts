@@ -4,6 +4,7 @@ import { expandableConstraint } from '../../derive/lint/expandable-constraint.js
 import type { Looked } from '../../derive/settings/facts.js';
 import { loadData } from '../../knowledge/load-data.js';
 import { sourceText } from '../../knowledge/sources.js';
+import { textsOf } from '../../knowledge/words.js';
 import type { NonFix } from '../../model/results/advise.js';
 import { formatBytes, formatCount } from '../../model/units.js';
 import { measured } from './experiments.js';
@@ -31,32 +32,21 @@ function setBy(looked: Looked | undefined): string {
 const isMemory = ({ situation: { verdict } }: FixContext): boolean =>
   verdict.cause === 'fragmentation' || verdict.cause === 'capacity' || verdict.cause === 'undecided';
 
-/** Why it does not help here; true: as `fixes.yaml` has it; false and null: the question does not arise. */
-export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => string | boolean | null>> = {
+/** Figures of why it does not help here; true: as `fixes.yaml` has it; false and null: the question does not arise. */
+export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => object | string | boolean | null>> = {
   vpp(context) {
     const { pp, vpp } = context.config;
-    if (!isMemory(context) || pp === null || pp < 2) return null;
-    return `VPP${vpp === null ? '' : ` (now ${vpp})`} shrinks the pipeline bubble; parameters, gradients, optimizer state and activations stay about the same. What cured the run once credited to it was expandable segments.`;
+    return isMemory(context) && pp !== null && pp >= 2 && { vpp };
   },
   'recompute-layernorm'(context) {
     const modules = modulesInForce(context);
-    if (!isMemory(context) || modules === null) return null;
-    return modules.includes('layernorm')
-      ? 'It is in recompute_modules already; its activations are too small to move a peak.'
-      : 'Its activations are too small to move a peak.';
+    return isMemory(context) && modules !== null && { in_force: modules.includes('layernorm') };
   },
   'recompute-core-attn'(context) {
     const modules = modulesInForce(context);
     if (!isMemory(context) || modules === null || !hasFlashAttention(context.view)) return null;
-    const backend = context.view.setting('attention_backend');
-    const how =
-      backend.by === 'told' && backend.value !== null
-        ? `attention_backend ${backend.value}`
-        : 'flash or fused attention (Transformer Engine’s default)';
-    const now = modules.includes('core_attn')
-      ? 'It is in recompute_modules already and saves nothing: '
-      : 'It saves nothing here: ';
-    return `${now}${how} recomputes the scores in its own kernel already.`;
+    const { by, value } = context.view.setting('attention_backend');
+    return { in_force: modules.includes('core_attn'), backend: by === 'told' ? value : null };
   },
   'recompute-mlp-core-attn'(context) {
     const modules = modulesInForce(context);
@@ -90,23 +80,22 @@ export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => s
   'smaller-batch'({ situation, view }) {
     const size = view.setting('micro_batch_size');
     if (situation.verdict.cause !== 'capacity' || situation.isMegatron || Number(size.value) !== 1) return null;
-    return `Each GPU has one sample at a time already${setBy(size)}.`;
+    return { set_by: setBy(size) };
   },
   'activation-checkpointing'(context) {
     const { situation } = context;
     const setting = checkpointing(context);
     if (situation.verdict.cause !== 'capacity' || situation.isMegatron || setting === undefined) return null;
-    return `It is on already${setBy(setting)}.`;
+    return { set_by: setBy(setting) };
   },
   'activation-offload-pp'(context) {
     const { pp } = context.config;
-    if (!isMemory(context) || pp === null || pp < 2) return null;
-    return `Megatron-Core refuses it with pipeline parallelism (PP ${pp}), for any number of layers.`;
+    return isMemory(context) && pp !== null && pp >= 2 && { pp };
   },
   'activation-offload-moe'(context) {
     const { pp, experts, layers, hidden } = context.config;
     if (!isMemory(context) || !experts || pp !== 1 || layers === null || hidden === null || layers < 40) return null;
-    return `It needs PP 1, which puts all ${layers} layers on each GPU: weights and optimizer leave little room for what it could move. Offload a fraction of the optimizer instead, which works with PP.`;
+    return { layers };
   },
   'distributed-optimizer-dp1'(context) {
     const { dp, cp } = context.config;
@@ -125,6 +114,8 @@ export const NON_FIX_REASONS: Readonly<Record<string, (context: FixContext) => s
   },
 };
 
+const reasonText = textsOf('advice', 'non_fixes');
+
 const NON_FIXES = (loadData('fixes') as { readonly non_fixes: readonly NonFixData[] }).non_fixes;
 
 /** Of every trainer; the others are settings of Megatron. */
@@ -141,7 +132,7 @@ export function nonFixesOf(context: FixContext): NonFix[] {
   return known.flatMap(({ id, title, source, experiments = [], why }) => {
     const reason = NON_FIX_REASONS[id]!(context);
     if (reason === null || reason === false) return [];
-    const text = reason === true ? why! : reason;
+    const text = typeof reason === 'string' ? reason : reason === true ? why! : reasonText(id, reason);
     return [{ id, title, why: text, evidence: experiments.map(measured), source: sourceText(source) }];
   });
 }

@@ -1,8 +1,8 @@
 /** The cheapest changes that together cover the shortfall. */
 
 import { joinChanges } from '../../derive/lint/change.js';
+import { textsOf } from '../../knowledge/words.js';
 import type { AdviceChange, AdvicePlan } from '../../model/results/advise.js';
-import { formatBytes } from '../../model/units.js';
 
 /** A fix that may be part of a plan. */
 export interface Candidate {
@@ -147,18 +147,16 @@ function describe(question: PlanQuestion, of: readonly Candidate[]): Plan {
     1,
   );
   const cost = kept === null ? null : Math.round(1000 * (1 - kept)) / 10;
-  const need = question.needBytes === null ? '' : ` of the ${formatBytes(question.needBytes)} that are missing`;
+  const [only] = of;
   return {
     fixes: of.map(({ id }) => id),
     saving_bytes: saving,
-    closes: of.length === 1 ? of[0]!.closes : true,
+    closes: of.length === 1 ? only!.closes : true,
     cost_percent: cost,
-    text:
-      of.length === 1
-        ? of[0]!.closes === true
-          ? 'one change is enough'
-          : 'whether it is enough for the whole step is not known'
-        : `${of.length} changes together${saving === null ? '' : ` save ${formatBytes(saving)}`}${need}; none of them alone is enough`,
+    text: textsOf('advice', 'figures')('plan', {
+      ...(of.length === 1 ? { enough: only!.closes === true } : { changes: of.length }),
+      ...{ saving_bytes: saving, need_bytes: question.needBytes },
+    }),
     change: joinChanges(of.map(({ change }) => change)),
   };
 }

@@ -5,6 +5,7 @@
 
 import type { Circumstances } from '../../derive/circumstances.js';
 import { TRAINER_KEY } from '../../knowledge/trainers.js';
+import { textsOf } from '../../knowledge/words.js';
 import { sumOf } from '../../model/lists.js';
 import type { Verdict } from '../../model/verdict.js';
 import type { Component, WholeStepOutcome } from '../../model/vocabulary.js';
@@ -41,6 +42,8 @@ export function isConfigured({ facts }: Situation): boolean {
   return [...facts.settings.keys()].some((key) => !ENGINE_SETTINGS.has(key) && key !== TRAINER_KEY);
 }
 
+const shortfallText = textsOf('advice', 'shortfall');
+
 /** Bytes by which a request failed, and how that is known. */
 export interface Shortfall {
   readonly bytes: number | null;
@@ -61,27 +64,20 @@ export function figure({ verdict }: Situation, name: string): number | null {
  */
 export function shortfallOf(situation: Situation): Shortfall {
   const { verdict } = situation;
+  const of = (bytes: number | null, code: string): Shortfall => ({ bytes, text: shortfallText(code) });
   const request = verdict.request?.bytes ?? figure(situation, 'request_bytes');
   if (verdict.cause === 'fragmentation' || verdict.cause === 'synchronisation' || verdict.cause === 'graph_pools') {
     const short = verdict.replay?.layout_short_bytes ?? null;
-    if (short !== null)
-      return {
-        bytes: short,
-        text: 'replayed: with this much more from the driver, the request would have fitted in this memory layout',
-      };
     const free = deviceFreeBytes(situation);
-    if (request !== null && free !== null)
-      return { bytes: Math.max(0, request - free), text: 'the request less what the device still had free' };
-    return { bytes: null, text: 'neither a replay nor the free memory of the device is known' };
+    if (short !== null) return of(short, 'replayed');
+    return request !== null && free !== null ? of(Math.max(0, request - free), 'beyond_free') : of(null, 'neither');
   }
   const short = figure(situation, 'short_bytes');
-  if (short !== null && verdict.detail === 'whole_step')
-    return { bytes: short, text: 'the projected peak of the step less what the process can have' };
-  if (short !== null) return { bytes: short, text: 'live + requested bytes minus the bytes available to this process' };
+  if (short !== null) return of(short, verdict.detail === 'whole_step' ? 'whole_step' : 'live');
   const [live, limit] = [figure(situation, 'live_bytes'), figure(situation, 'limit_bytes')];
   if (live !== null && limit !== null && request !== null && live + request > limit)
-    return { bytes: live + request - limit, text: 'live + requested bytes minus the bytes available to this process' };
-  return { bytes: null, text: 'the figures for it are not in the evidence' };
+    return of(live + request - limit, 'live');
+  return of(null, 'unknown');
 }
 
 /** Whether a step like the last whole one fits; null where none precedes the OOM in its trace. */
@@ -106,5 +102,5 @@ export function deviceFreeBytes({ verdict }: Situation): number | null {
 /** Bytes reserved by PyTorch and not in use when the request failed, outside private pools; null where not known. */
 export function idleBytes(situation: Situation): number | null {
   const parts = situation.verdict.accounting.filter(({ part }) => part === 'cached' || part.startsWith('cached_'));
-  return parts.length > 0 ? parts.reduce((sum, { bytes }) => sum + bytes, 0) : figure(situation, 'cached_bytes');
+  return parts.length > 0 ? sumOf(parts.map(({ bytes }) => bytes)) : figure(situation, 'cached_bytes');
 }

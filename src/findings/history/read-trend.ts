@@ -13,7 +13,7 @@ import {
   type HistoryPoint,
   type HistoryResult,
 } from '../../model/results/history.js';
-import { formatCount } from '../../model/units.js';
+import { counted, formatCount } from '../../model/units.js';
 import type { Store } from '../../store/store.js';
 import { changePoints, DEFAULT_MIN_CHANGE, type FoundChange, LEAST_POINTS } from './change-points.js';
 import { groupPoints } from './group-points.js';
@@ -167,14 +167,21 @@ function notesOf(
   const died = count(({ isLowerBound, ending }) => isLowerBound && ending !== 'ok');
   const ends = used.flatMap(({ lastIteration }) => (lastIteration === null ? [] : [lastIteration]));
   const figures = {
-    ...{ least_points: LEAST_POINTS, died, by, least: minOf(ends), most: Math.max(0, maxOf(ends)) },
+    ...{
+      least_points: LEAST_POINTS,
+      failed: died,
+      dead: `${counted(died, 'run')} died`,
+      by,
+      least: minOf(ends),
+      most: Math.max(0, maxOf(ends)),
+    },
     dumps: count(({ isLowerBound, ending }) => isLowerBound && ending === 'ok'),
     approximate: count((run) => run.approximate),
   };
   const notes = {
     few_points: points.length > 0 && points.length < LEAST_POINTS,
     ingestion: by === 'commit' && !hasHistory && points.length > 1,
-    died: died > 0,
+    failed: died > 0,
     dumps: figures.dumps > 0,
     approximate: figures.approximate > 0,
     sources: new Set(used.map(({ source }) => source)).size > 1,
