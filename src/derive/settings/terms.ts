@@ -253,22 +253,6 @@ export const CODE_TERMS: Readonly<Record<string, Term>> = {
       return [unlessUnknown(layers, () => count !== asNumber(layers.value)), types, layers];
     }),
 
-  /** DP · CP · (encoder TP · encoder PP + TP · PP), where an encoder TP of 0 is the decoder's. */
-  encoders_leave_ranks: () =>
-    where('world_size % (CP · (encoder TP · encoder PP + TP · PP)) ≠ 0', (view) => {
-      const fact = [
-        'world_size',
-        'context_parallel_size',
-        'encoder_tensor_model_parallel_size',
-        'encoder_pipeline_model_parallel_size',
-        'tensor_model_parallel_size',
-        'pipeline_model_parallel_size',
-      ].map((key) => view.setting(key));
-      if (fact.some(({ by }) => by === 'unknown')) return [null, ...fact];
-      const [world, cp, encoderTp, encoderPp, tp, pp] = fact.map(({ value }) => asNumber(value) ?? 0);
-      return [world! > 0 && world! % (cp! * ((encoderTp! || tp!) * encoderPp! + tp! * pp!)) !== 0, ...fact];
-    }),
-
   /** More GPUs than NVLink joins: 8 fit into every node, and more than 72 into no rack. */
   beyond_nvlink: (key) =>
     where(`${key} > GPUs of an NVLink domain`, (view) => {

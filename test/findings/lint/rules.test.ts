@@ -8,6 +8,7 @@ import { SECTION_KEYS } from '../../../src/derive/settings/facts-of-config.js';
 import { CODE_TERMS, conditionOfText, textTerms } from '../../../src/derive/settings/terms.js';
 import { canonicalConfigKey } from '../../../src/knowledge/config-keys.js';
 import { constraintOf, constraintTexts } from '../../../src/knowledge/constraint-texts.js';
+import { loadData } from '../../../src/knowledge/load-data.js';
 import { LINT_SEVERITIES } from '../../../src/model/results/lint.js';
 import { VERSION_NAMES } from '../../../src/model/results/log.js';
 import { checkShape, oneOf } from '../../knowledge/schema.js';
@@ -59,7 +60,9 @@ describe('the list of rules', () => {
 
   it('uses every named condition', () => {
     const conditions = LINT_TOPICS.flatMap((topic) => lintRecords(topic).map(({ when }) => when));
-    const texts = [...conditions, ...Object.values(textTerms())].join('\n');
+    const { proposals } = loadData('fixes') as { proposals: Record<string, { readonly when?: string }> };
+    const fixes = Object.values(proposals).flatMap(({ when }) => when ?? []);
+    const texts = [...conditions, ...fixes, ...Object.values(textTerms())].join('\n');
     const names = [...Object.keys(textTerms()), ...Object.keys(CODE_TERMS)];
     expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(texts))).toEqual([]);
   });
