@@ -8,22 +8,10 @@
 -- @param  site      VARCHAR?  only stacks with this text in a frame
 -- @param  sort      VARCHAR   bytes, lifetime or entry
 -- @param  count     INTEGER   at most so many
--- @col    address            UBIGINT
--- @col    origin             VARCHAR   traced, or before_trace
--- @col    alloc_seq          INTEGER?
--- @col    free_requested_seq INTEGER?
--- @col    free_completed_seq INTEGER?  NULL: not within the trace
--- @col    requested_bytes    BIGINT?
+-- @of     allocation: address origin alloc_seq free_requested_seq free_completed_seq requested_bytes alloc_us free_us lifetime_us
+--         lifetime_entries stream pool stack_id stack_origin
 -- @col    actual_bytes       BIGINT?  of the block, with rounding and what a split left on it
 -- @col    uncertain_bytes    BIGINT?  by how much it may be larger
--- @col    alloc_us           BIGINT?
--- @col    free_us            BIGINT?
--- @col    lifetime_us        BIGINT?
--- @col    lifetime_entries   INTEGER?
--- @col    stream             BIGINT?
--- @col    pool               INTEGER?
--- @col    stack_id           INTEGER?
--- @col    stack_origin       VARCHAR
 -- @col    site               VARCHAR?  NULL: no stack, or one without frames
 -- @col    compile_context    VARCHAR?
 -- @col    user_metadata      VARCHAR?

@@ -4,14 +4,7 @@
 -- @col    from            BIGINT   first iteration of the window
 -- @col    to              BIGINT
 -- @col    count           BIGINT
--- @col    independent     DOUBLE
--- @col    warm_up         BIGINT
--- @col    median_ms       DOUBLE
--- @col    spread_ms       DOUBLE
--- @col    min_ms          DOUBLE
--- @col    max_ms          DOUBLE
--- @col    median_tflops   DOUBLE?  per GPU
--- @col    spread_tflops   DOUBLE?
+-- @of     steady_window: independent warm_up median_ms spread_ms min_ms max_ms median_tflops spread_tflops
 -- @why    steady_window of the library: it reads no table.
 SELECT first_iteration AS "from", last_iteration AS "to", iterations AS count,
   steady.* EXCLUDE (first_iteration, last_iteration, iterations)

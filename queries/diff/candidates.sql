@@ -2,15 +2,7 @@
 -- @title  The devices of a run, or of one snapshot, that may be compared
 -- @param  run_id INTEGER
 -- @param  handle VARCHAR?  only of this snapshot
--- @col    snapshot_id    INTEGER
--- @col    handle         VARCHAR
--- @col    path           VARCHAR
--- @col    run            VARCHAR
--- @col    rank           INTEGER?
--- @col    device         INTEGER
--- @col    has_trace      BOOLEAN
--- @col    reserved_bytes BIGINT   at most, over the trace
--- @col    ooms           BIGINT
+-- @of     devices_of: snapshot_id handle path run rank device has_trace reserved_bytes ooms
 -- @why    In order of rank, then time, then place: the last snapshot of a rank is compared. Of a snapshot alone the first device is
 --         measured: one that ran out of memory, then one with a trace, then the largest.
 SELECT snapshot_id, handle, path, run, rank, device, has_trace, reserved_bytes, ooms

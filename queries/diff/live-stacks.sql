@@ -3,14 +3,7 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @col    stack_id   INTEGER?
--- @col    kind       VARCHAR  what distinguishes memory of equal frames; see live_stacks_at
--- @col    site       VARCHAR
--- @col    is_allocated_there BOOLEAN
--- @col    component  VARCHAR  unattributed: not labelled
--- @col    size_bytes BIGINT   of one block
--- @col    bytes      BIGINT
--- @col    blocks     BIGINT
+-- @of     live_stacks_at: stack_id kind site is_allocated_there component size_bytes bytes blocks
 -- @why    Rows come in order of the first address of the stack, then of the size: equal stacks are matched in this order.
 SELECT stack_id, kind, site, is_allocated_there, component, size_bytes, bytes, blocks
 FROM live_stacks_at($snapshot_id, $device, $at_seq) AS live

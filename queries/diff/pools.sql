@@ -3,13 +3,7 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @col    pool           VARCHAR
--- @col    segment_type   VARCHAR
--- @col    is_side_stream BOOLEAN
--- @col    reserved_bytes BIGINT
--- @col    active_bytes   BIGINT
--- @col    segments       BIGINT
--- @col    first_address  UBIGINT
+-- @of     named_pools_at
 -- @why    The pools of one side of a comparison.
 SELECT pool, segment_type, is_side_stream, reserved_bytes, active_bytes, segments, first_address
 FROM named_pools_at($snapshot_id, $device, $at_seq) AS part

@@ -4,13 +4,7 @@
 -- @param  device INTEGER
 -- @param  from_seq INTEGER  first
 -- @param  to_seq   INTEGER  one past the last
--- @col    seq        INTEGER
--- @col    action     ENUM     code as in TRACE_ACTIONS
--- @col    addr       UBIGINT?
--- @col    size_bytes BIGINT   requested on alloc and free, segment bytes on segment entries
--- @col    stream     BIGINT?
--- @col    pool       INTEGER?
--- @col    stack_id   INTEGER?
+-- @of     event: seq action addr size_bytes stream pool stack_id
 -- @why    Only torch 2.12 and newer write the pool on entries, and only runs with CUDA graphs or MemPools have another than the default
 --         one. Rows come as they were appended, in ascending seq.
 SELECT seq, action, addr, size_bytes, stream, pool, stack_id

@@ -1,13 +1,7 @@
 -- @name   incident.job_processes
 -- @title  Other processes that the OOM messages of a run list and that its logs name
 -- @param  run_id INTEGER
--- @col    message_path VARCHAR
--- @col    message_line BIGINT
--- @col    pid          BIGINT
--- @col    bytes        BIGINT   in use on the device
--- @col    name         VARCHAR
--- @col    display_path VARCHAR  where the log names it
--- @col    line         INTEGER
+-- @of     job_process: message_path message_line pid bytes name display_path line
 -- @why    They are not to be ended.
 SELECT message_path, message_line, pid, bytes, name, display_path, line
 FROM job_process

@@ -1,14 +1,8 @@
 -- @name   log.config
 -- @title  Settings as found, one row for each source, origin, spelling and value
 -- @param  run_id INTEGER
--- @col    key          VARCHAR  canonical
--- @col    raw_key      VARCHAR
--- @col    value        VARCHAR?
--- @col    origin       VARCHAR
--- @col    precedence   INTEGER  0 is strongest
--- @col    attempt      INTEGER
+-- @of     config_value: key raw_key value origin precedence attempt line
 -- @col    display_path VARCHAR
--- @col    line         BIGINT   the last one, for of equal origins the later wins
 -- @col    lines        BIGINT
 -- @why    A log in which every rank prints its arguments contains each a thousand times. Equal rows are folded; the strongest is chosen
 --         outside SQL, with reasons. Of a file with several launches, only the newest that printed settings counts: a setting of an older

@@ -2,18 +2,7 @@
 -- @title  Environment variables in the latest launch that has each: every value with the ranks and hosts that have it
 -- @param  run_id INTEGER
 -- @uses   _run.nccl_threshold
--- @col    key            VARCHAR
--- @col    value          VARCHAR?
--- @col    origin         VARCHAR
--- @col    precedence     INTEGER   0 is strongest
--- @col    attempt        INTEGER
--- @col    ranks          INTEGER[] those known
--- @col    hosts          VARCHAR[] those known
--- @col    file           VARCHAR
--- @col    line           BIGINT
--- @col    place          BIGINT    1: the value in force, of the strongest origin and of it that of most ranks
--- @col    captured_ranks INTEGER[] ranks whose environment was captured whole, in any launch
--- @col    not_set_on     INTEGER[] those of them that lack the variable
+-- @of     env_in_force: key value origin precedence attempt ranks hosts file line place captured_ranks not_set_on
 -- @col    is_nccl_demand BOOLEAN   with it NCCL holds more than it would by itself
 -- @why    env_in_force of the library, in order.
 SELECT key, value, origin, precedence, attempt, ranks, hosts, file, line, place, captured_ranks, not_set_on,

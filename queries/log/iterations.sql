@@ -2,23 +2,10 @@
 -- @title  Iteration lines in the order of attempts, files and lines
 -- @param  run_id INTEGER
 -- @param  newest BIGINT?  only so many of the last ones
--- @col    attempt            INTEGER
--- @col    iteration          BIGINT
+-- @of     iteration: attempt iteration rank step_ms tflops_per_gpu loss learning_rate grad_norm loss_scale global_batch_size
+--         consumed_samples skipped_iterations nan_iterations time_us line
 -- @col    target             BIGINT?  iterations of the run
--- @col    rank               INTEGER?
--- @col    step_ms            DOUBLE?
--- @col    tflops_per_gpu     DOUBLE?
--- @col    loss               DOUBLE?
--- @col    learning_rate      DOUBLE?
--- @col    grad_norm          DOUBLE?
--- @col    loss_scale         DOUBLE?
--- @col    global_batch_size  BIGINT?
--- @col    consumed_samples   BIGINT?
--- @col    skipped_iterations BIGINT?
--- @col    nan_iterations     BIGINT?
--- @col    time_us            BIGINT?
 -- @col    file               VARCHAR
--- @col    line               INTEGER
 -- @why    The end of a run is the most informative part, so a limit keeps the last lines. A figure of NaN or infinity is NULL: JSON cannot
 --         hold it, and `nan_iterations` counts them.
 SELECT attempt, iteration, target_iterations AS target, rank, CASE WHEN isfinite(step_ms) THEN step_ms END AS step_ms,

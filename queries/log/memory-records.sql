@@ -3,17 +3,11 @@
 -- @param  run_id INTEGER
 -- @param  rank   INTEGER?  only of this rank
 -- @param  most   BIGINT?   only so many
--- @col    rank         INTEGER?
--- @col    device       INTEGER?
--- @col    iteration    BIGINT?
+-- @of     log_memory: rank device iteration bytes value attempt line
 -- @col    metric       VARCHAR
--- @col    bytes        BIGINT?  NULL for counts
--- @col    value        DOUBLE   as printed
 -- @col    unit         VARCHAR  as printed
 -- @col    moment       VARCHAR?
--- @col    attempt      INTEGER
 -- @col    file         VARCHAR
--- @col    line         INTEGER
 -- @why    Texts are joined after the cut: a log of 1,024 ranks has a million figures, of which a reader sees a few.
 WITH chosen AS (
   SELECT coalesce(log.rank, source.rank) AS rank, log.device, log.iteration, log.metric_id, log.bytes, log.value, log.unit_id,

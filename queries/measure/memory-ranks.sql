@@ -1,15 +1,6 @@
 -- @name   measure.memory_ranks
 -- @title  Memory lines of the newest attempt that printed any, by rank: the first line's peak, and the largest of all
 -- @param  run_id INTEGER
--- @col    rank                 INTEGER?
--- @col    first_iteration      BIGINT?  of the first memory line
--- @col    last_iteration       BIGINT?
--- @col    first_peak_allocated_bytes BIGINT?  max_allocated (max_active where that is not printed) of the first line
--- @col    peak_allocated_bytes BIGINT?  of all lines
--- @col    first_allocated_bytes BIGINT? of the first line
--- @col    allocated_bytes      BIGINT?  of the last line
--- @col    peak_reserved_bytes  BIGINT?
--- @col    alloc_retries        DOUBLE?
--- @col    precision_bytes      DOUBLE   the coarsest of the figures used
+-- @of     memory_of_ranks
 -- @why    memory_of_ranks of the library, in order.
 SELECT * FROM memory_of_ranks($run_id) AS held ORDER BY rank NULLS FIRST

@@ -4,14 +4,7 @@
 -- @col    from            BIGINT   first iteration of the window
 -- @col    to              BIGINT
 -- @col    count           BIGINT
--- @col    independent     DOUBLE  as many steps drawn at random have the same error of the median
--- @col    warm_up         BIGINT  lines before the window
--- @col    median_ms       DOUBLE
--- @col    spread_ms       DOUBLE  interquartile range / 1.349: the standard deviation, were they normal
--- @col    min_ms          DOUBLE
--- @col    max_ms          DOUBLE
--- @col    median_tflops   DOUBLE?  per GPU
--- @col    spread_tflops   DOUBLE?
+-- @of     steady_steps: independent warm_up median_ms spread_ms min_ms max_ms median_tflops spread_tflops
 -- @why    steady_steps of the library.
 SELECT first_iteration AS "from", last_iteration AS "to", iterations AS count,
   steady.* EXCLUDE (first_iteration, last_iteration, iterations)

@@ -1,15 +1,9 @@
 -- @name   nsys.allocations
 -- @title  Allocations of the driver, with the call, the thread and the library call that made each
 -- @param  source_id INTEGER
--- @col    pid         INTEGER?
--- @col    device      INTEGER?
+-- @of     nsys_allocation: pid device bytes alloc_ns free_ns fate origin
 -- @col    kind        VARCHAR
 -- @col    address     BIGINT
--- @col    bytes       BIGINT
--- @col    alloc_ns    BIGINT?  NULL: held since before the capture
--- @col    free_ns     BIGINT?
--- @col    fate        VARCHAR  freed, free_lost (another allocation took its address), open
--- @col    origin      VARCHAR  traced, before_capture, allocation_lost
 -- @col    pc          BIGINT?
 -- @col    name        VARCHAR? of a static variable
 -- @col    pool_address BIGINT?

@@ -1,21 +1,12 @@
 -- @name   nsys.reports
 -- @title  Nsight Systems exports of a run, and what each of them holds
 -- @param  run_id INTEGER
--- @col    source_id       INTEGER
+-- @of     nsys_report: source_id form product_version schema_version clock_origin duration_ns host memory_events_collected graph_trace
+--         is_partial has_all_tables
 -- @col    display_path    VARCHAR
 -- @col    rank            INTEGER?
 -- @col    rank_origin     VARCHAR?
--- @col    form            VARCHAR
--- @col    product_version VARCHAR?
--- @col    schema_version  VARCHAR?
 -- @col    clock_offset_us BIGINT?  UTC of the start of the collection, µs since 1970
--- @col    clock_origin    VARCHAR?
--- @col    duration_ns     BIGINT?
--- @col    host            VARCHAR?
--- @col    memory_events_collected BOOLEAN? NULL: not known
--- @col    graph_trace     VARCHAR?
--- @col    is_partial      BOOLEAN
--- @col    has_all_tables  BOOLEAN  `ingest --nsys-all`
 -- @why    What a report cannot show depends on how it was captured: that is asked first.
 SELECT
   source.source_id, source.display_path, source.rank, source.rank_origin, report.form, report.product_version, report.schema_version,

@@ -3,11 +3,7 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  seq    INTEGER  of the OOM entry
--- @col    snapshot_id           INTEGER
--- @col    device                INTEGER
--- @col    seq                   INTEGER
--- @col    oversize_slack_bytes  BIGINT
--- @col    power2_rounding_bytes BIGINT?
+-- @of     oom_rounding
 -- @why    Rows of oom_rounding, derived while ingesting where one of the two is set. Blocks of at least max_split_size are handed out
 --         whole. Sizes from 1, 2, 4, … 32768 MiB on have a number of divisions each (torch's round_size); others are rounded to 512.
 WITH setting AS (

@@ -1,23 +1,13 @@
 -- @name   snapshot.devices
 -- @title  What each device of a snapshot sums up to
 -- @param  snapshot_id INTEGER
--- @col    device                        INTEGER
--- @col    segments                      BIGINT
--- @col    blocks                        BIGINT
--- @col    reserved_bytes                BIGINT   sum of the segments' total sizes
--- @col    allocated_bytes               BIGINT   blocks in state active_allocated
--- @col    active_bytes                  BIGINT   these and active_pending_free
--- @col    inactive_bytes                BIGINT
--- @col    largest_inactive_block_bytes  BIGINT?
--- @col    events                        BIGINT?  NULL if the device lacks a trace
--- @col    unmatched_free_bytes          BIGINT?  requested sizes
+-- @of     snapshot_device: device segments blocks reserved_bytes allocated_bytes active_bytes inactive_bytes largest_inactive_block_bytes
+--         events unmatched_free_bytes requested_delta_peak_seq invariants_hold
 -- @col    start_anchored_bytes          BIGINT?  active minus the trace's net growth in requested bytes: for parity with other tools only
 -- @col    peak_anchored_bytes           BIGINT?  that plus the largest prefix sum
--- @col    requested_delta_peak_seq      INTEGER?
 -- @col    start_reserved_bytes          BIGINT?
 -- @col    peak_reserved_bytes           BIGINT?
 -- @col    first_action                  VARCHAR?
--- @col    invariants_hold               BOOLEAN
 -- @why    States come from blocks and segments, never from the sizes in segment headers: one corpus file has wrong headers.
 SELECT
   device, segments, blocks, reserved_bytes, allocated_bytes, active_bytes, inactive_bytes, largest_inactive_block_bytes, events,

@@ -2,18 +2,9 @@
 -- @title  Memory snapshots, by run and rank
 -- @param  run_id INTEGER?  only this run
 -- @param  handle VARCHAR?  only this one
--- @col    snapshot_id  INTEGER
--- @col    source_id    INTEGER
+-- @of     snapshot: snapshot_id source_id handle rank protocol form has_traces last_is_oom dump_trigger dump_trigger_origin
 -- @col    run          VARCHAR  name of the run
 -- @col    display_path VARCHAR  file, relative to the run
--- @col    handle       VARCHAR  run/rank/snapshot#n
--- @col    rank         INTEGER? global rank
--- @col    protocol     INTEGER? pickle protocol; NULL for JSON, which has none
--- @col    form         VARCHAR  dict, or list of segments
--- @col    has_traces   BOOLEAN
--- @col    last_is_oom  BOOLEAN  some trace ends with its OOM: dumped by an observer
--- @col    dump_trigger        VARCHAR? oom, failure or periodic, if known from the file or its name
--- @col    dump_trigger_origin VARCHAR?
 -- @why    The entry point of every question about snapshots.
 SELECT
   snapshot.snapshot_id, snapshot.source_id, run.name AS run, source.display_path, snapshot.handle, snapshot.rank, snapshot.protocol,

@@ -1,16 +1,10 @@
 -- @name   snapshot.series
 -- @title  Every device of every memory snapshot of a run, with what puts it into the order of time
 -- @param  run_id INTEGER
--- @col    snapshot_id          INTEGER
--- @col    handle               VARCHAR  run/rank/snapshot#n
+-- @of     snapshot: snapshot_id handle rank dump_trigger dump_trigger_origin step step_origin
 -- @col    display_path         VARCHAR  file, relative to the run
 -- @col    attempt              INTEGER  launch, from 1
--- @col    rank                 INTEGER?
 -- @col    device               INTEGER
--- @col    dump_trigger         VARCHAR? oom, failure or periodic, if known from the file or its name
--- @col    dump_trigger_origin  VARCHAR?
--- @col    step                 BIGINT?
--- @col    step_origin          VARCHAR?
 -- @col    events               BIGINT?  NULL if the device lacks a trace
 -- @col    first_time_us        BIGINT?  of the trace
 -- @col    last_time_us         BIGINT?

@@ -3,16 +3,8 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @col    address         UBIGINT
--- @col    actual_bytes    BIGINT
--- @col    least_bytes     BIGINT
--- @col    most_bytes      BIGINT
--- @col    requested_bytes BIGINT?
+-- @of     live_at: address actual_bytes least_bytes most_bytes requested_bytes alloc_seq stack_id stack_origin block
 -- @col    is_pending      UTINYINT
--- @col    alloc_seq       INTEGER?
--- @col    stack_id        INTEGER?
--- @col    stack_origin    ENUM     code as in STACK_ORIGINS
--- @col    block           INTEGER
 -- @why    The state at a moment, as columns for code that goes over the blocks in order of address.
 SELECT
   live.address, live.actual_bytes, live.least_bytes, live.most_bytes, live.requested_bytes,

@@ -3,13 +3,7 @@
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  at_seq INTEGER  -1 = before the first entry
--- @col    address       UBIGINT
--- @col    total_bytes   BIGINT
--- @col    stream        BIGINT?
--- @col    segment_type  ENUM      code as in SEGMENT_TYPES
--- @col    pool          INTEGER?
--- @col    is_expandable UTINYINT
--- @col    is_inferred   UTINYINT
+-- @of     segments_at
 -- @why    The state at a moment, as columns for code that goes over the segments in order of address.
 SELECT segment.address, segment.total_bytes, segment.stream, segment.segment_type, segment.pool, segment.is_expandable, segment.is_inferred
 FROM segments_at($snapshot_id, $device, $at_seq) AS segment

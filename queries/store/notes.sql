@@ -1,15 +1,7 @@
 -- @name   store.notes
 -- @title  Everything odd that was noted while reading a source
 -- @param  source_id INTEGER  the source
--- @col    source_id   INTEGER
--- @col    kind        VARCHAR  stable word
--- @col    severity    VARCHAR  info or warning
--- @col    text        VARCHAR
--- @col    count       BIGINT   how often
--- @col    byte_offset BIGINT?
--- @col    line        BIGINT?
--- @col    device      INTEGER?
--- @col    seq         INTEGER? trace entry
+-- @of     ingest_note
 -- @why    Oddities are rows, so that every verb can show those of the files it used.
 SELECT source_id, kind, severity, text, count, byte_offset, line, device, seq
 FROM ingest_note

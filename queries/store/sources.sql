@@ -1,17 +1,8 @@
 -- @name   store.sources
 -- @title  The files of a run, or of all runs, and what became of each
 -- @param  run_id INTEGER?  only this run
--- @col    source_id    INTEGER  synthetic
+-- @of     source: source_id display_path format status file_bytes rank rank_origin sha256 error_code error_text
 -- @col    run          VARCHAR  name of the run
--- @col    display_path VARCHAR  path relative to the run
--- @col    format       VARCHAR? NULL where no parser knew the file
--- @col    status       VARCHAR  ingested, unchanged, failed or skipped
--- @col    file_bytes   BIGINT   size on disk
--- @col    rank         INTEGER? global rank
--- @col    rank_origin  VARCHAR? the rule that gave the rank
--- @col    sha256       VARCHAR? of the bytes on disk
--- @col    error_code   VARCHAR? MBF code if it failed
--- @col    error_text   VARCHAR? what failed
 -- @col    notes        BIGINT   distinct oddities noted while reading
 -- @why    A failed or unknown file is a row like any other: what was not read must be as visible as what was.
 SELECT

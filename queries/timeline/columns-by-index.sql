@@ -5,16 +5,8 @@
 -- @param  columns INTEGER  at most this many
 -- @col    column_count        INTEGER  as many as asked for, or as there are rows
 -- @col    column              INTEGER
--- @col    first_seq           INTEGER
--- @col    last_seq            INTEGER
--- @col    first_time_us       BIGINT?
--- @col    last_time_us        BIGINT?
--- @col    allocated_min_bytes BIGINT
--- @col    allocated_max_bytes BIGINT
--- @col    active_min_bytes    BIGINT
--- @col    active_max_bytes    BIGINT
--- @col    reserved_min_bytes  BIGINT
--- @col    reserved_max_bytes  BIGINT
+-- @of     derived_bucket: first_seq last_seq first_time_us last_time_us allocated_min_bytes allocated_max_bytes active_min_bytes
+--         active_max_bytes reserved_min_bytes reserved_max_bytes
 -- @why    Least and most of each column are those of its rows, so a spike of a single entry is visible at every width.
 WITH
   row AS (

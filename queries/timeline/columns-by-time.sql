@@ -7,14 +7,8 @@
 -- @col    column              INTEGER
 -- @col    first_seq           INTEGER? NULL in a slice without an entry
 -- @col    last_seq            INTEGER?
--- @col    first_time_us       BIGINT?
--- @col    last_time_us        BIGINT?
--- @col    allocated_min_bytes BIGINT   in a slice without an entry: those of the row before it
--- @col    allocated_max_bytes BIGINT
--- @col    active_min_bytes    BIGINT
--- @col    active_max_bytes    BIGINT
--- @col    reserved_min_bytes  BIGINT
--- @col    reserved_max_bytes  BIGINT
+-- @of     derived_bucket: first_time_us last_time_us allocated_min_bytes allocated_max_bytes active_min_bytes active_max_bytes
+--         reserved_min_bytes reserved_max_bytes
 -- @why    A device computes for long stretches without touching its allocator: memory then stays as the last entry left it. No rows at all
 --         where an entry lacks a time.
 WITH

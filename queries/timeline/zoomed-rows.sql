@@ -6,19 +6,7 @@
 -- @param  last_seq INTEGER
 -- @param  entries INTEGER  entries of a row; rows end at multiples of it
 -- @param  cuts VARCHAR?    entries that end a row too: 3,9
--- @col    snapshot_id         INTEGER
--- @col    device              INTEGER
--- @col    bucket              BIGINT
--- @col    first_seq           INTEGER
--- @col    last_seq            INTEGER
--- @col    first_time_us       BIGINT?
--- @col    last_time_us        BIGINT?
--- @col    allocated_min_bytes BIGINT
--- @col    allocated_max_bytes BIGINT
--- @col    active_min_bytes    BIGINT
--- @col    active_max_bytes    BIGINT
--- @col    reserved_min_bytes  BIGINT
--- @col    reserved_max_bytes  BIGINT
+-- @of     derived_bucket
 -- @why    A range is shown finer than the rows of the whole trace. The first row includes the state before its first entry.
 WITH start AS (
   SELECT $first_seq AS seq
@@ -43,8 +31,8 @@ row AS (
     max(reserved) AS reserved_max
   FROM held GROUP BY from_seq),
 clock AS (SELECT seq, time_us FROM event WHERE snapshot_id = $snapshot_id AND device = $device AND seq BETWEEN $first_seq AND $last_seq)
-SELECT $snapshot_id AS snapshot_id, $device AS device, row_number() OVER (ORDER BY row.from_seq) - 1 AS bucket, row.from_seq AS first_seq,
-  row.to_seq AS last_seq, opening.time_us AS first_time_us, closing.time_us AS last_time_us,
+SELECT $snapshot_id AS snapshot_id, $device AS device, (row_number() OVER (ORDER BY row.from_seq) - 1)::INTEGER AS bucket,
+  row.from_seq AS first_seq, row.to_seq AS last_seq, opening.time_us AS first_time_us, closing.time_us AS last_time_us,
   row.allocated_min::BIGINT AS allocated_min_bytes, row.allocated_max::BIGINT AS allocated_max_bytes,
   row.active_min::BIGINT AS active_min_bytes, row.active_max::BIGINT AS active_max_bytes,
   row.reserved_min::BIGINT AS reserved_min_bytes, row.reserved_max::BIGINT AS reserved_max_bytes

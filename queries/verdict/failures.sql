@@ -1,66 +1,19 @@
 -- @name   verdict.failures
 -- @title  The failures of a run, or of all runs: their facts, and where their figures are from
 -- @param  run_id INTEGER?  NULL: all runs
--- @col    failure    INTEGER within the run
--- @col    rank       INTEGER?
--- @col    device     INTEGER?
--- @col    snapshot_id INTEGER?
--- @col    text       VARCHAR?
+-- @of     oom_fact: failure rank device snapshot_id text request_bytes segment_request_bytes reserved_bytes reserved_precision_bytes
+--         allocated_bytes allocated_precision_bytes device_free_bytes device_free_precision_bytes total_bytes total_precision_bytes
+--         total_from process_bytes process_precision_bytes other_processes_precision_bytes allowed_bytes private_free_bytes walk_is_exact
+--         is_expandable has_trace steps_by has_earlier_states trace_activity activity_bytes growth_first_iteration growth_last_iteration
+--         growth_first_bytes growth_last_bytes growth_bytes_per_iteration growth_r2 growth_path run_activity completed_steps
+--         own_stage_rank next_stage next_stage_rank lines_path lines_line early_first_iteration early_second_iteration
+--         early_last_iteration early_peak_bytes early_path early_line other_ranks others_reserved_bytes others_reserved_rank
+--         others_reserved_path others_reserved_line projected_bytes alike_share
 -- @col    message_path VARCHAR?
 -- @col    message_line BIGINT?
 -- @col    site       VARCHAR? of the request, in a trace
--- @col    request_bytes BIGINT?
--- @col    segment_request_bytes BIGINT?
--- @col    reserved_bytes BIGINT?
--- @col    reserved_precision_bytes BIGINT?
--- @col    allocated_bytes BIGINT?
--- @col    allocated_precision_bytes BIGINT?
--- @col    device_free_bytes BIGINT?
--- @col    device_free_precision_bytes BIGINT?
--- @col    total_bytes BIGINT?
--- @col    total_precision_bytes BIGINT?
--- @col    total_from VARCHAR? message, capacity (the user), run (its other messages), monitor
--- @col    process_bytes BIGINT?
--- @col    process_precision_bytes BIGINT?
 -- @col    other_processes_bytes BIGINT? NULL: none are printed
--- @col    other_processes_precision_bytes BIGINT
 -- @col    impossible VARCHAR[] printed figures that the rest of the message contradicts
--- @col    allowed_bytes BIGINT?
--- @col    private_free_bytes BIGINT?
--- @col    walk_is_exact BOOLEAN? NULL without a trace
--- @col    is_expandable BOOLEAN?
--- @col    has_trace  BOOLEAN
--- @col    steps_by   VARCHAR? NULL: nothing marks steps
--- @col    has_earlier_states BOOLEAN?
--- @col    trace_activity VARCHAR?
--- @col    activity_bytes BIGINT?
--- @col    growth_first_iteration BIGINT?
--- @col    growth_last_iteration BIGINT?
--- @col    growth_first_bytes BIGINT?
--- @col    growth_last_bytes BIGINT?
--- @col    growth_bytes_per_iteration DOUBLE?
--- @col    growth_r2  DOUBLE?
--- @col    growth_path VARCHAR?
--- @col    run_activity VARCHAR?
--- @col    completed_steps BIGINT?
--- @col    own_stage_rank INTEGER?
--- @col    next_stage INTEGER?
--- @col    next_stage_rank INTEGER?
--- @col    lines_path VARCHAR?
--- @col    lines_line BIGINT?
--- @col    early_first_iteration BIGINT?
--- @col    early_second_iteration BIGINT?
--- @col    early_last_iteration BIGINT?
--- @col    early_peak_bytes BIGINT?
--- @col    early_path VARCHAR?
--- @col    early_line BIGINT?
--- @col    other_ranks INTEGER?
--- @col    others_reserved_bytes BIGINT?
--- @col    others_reserved_rank INTEGER?
--- @col    others_reserved_path VARCHAR?
--- @col    others_reserved_line BIGINT?
--- @col    projected_bytes BIGINT?
--- @col    alike_share DOUBLE?
 -- @col    live_bytes BIGINT? allocated and pending
 -- @col    limit_bytes BIGINT? what the process could have
 -- @col    short_bytes BIGINT? live and asked beyond the limit

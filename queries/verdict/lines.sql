@@ -4,45 +4,7 @@
 -- @param  rank    INTEGER?  NULL: the memory lines of all ranks
 -- @param  attempts VARCHAR?  the judged launch of each, in their order
 -- @uses   log.memory_ranks
--- @col    run_id INTEGER
--- @col    rank INTEGER?
--- @col    growth_samples BIGINT? of allocated memory in the lines of the rank, its first left out
--- @col    growth_first_bytes BIGINT?
--- @col    growth_first_iteration BIGINT?
--- @col    growth_last_bytes BIGINT?
--- @col    growth_last_iteration BIGINT?
--- @col    growth_late_bytes BIGINT? in the later half
--- @col    growth_bytes_per_iteration DOUBLE?
--- @col    growth_r2 DOUBLE?
--- @col    growth_path VARCHAR?
--- @col    reserved_growth_samples BIGINT?
--- @col    reserved_growth_bytes BIGINT?
--- @col    reserved_growth_last_bytes BIGINT?
--- @col    reserved_growth_r2 DOUBLE?
--- @col    highest_bytes BIGINT? allocated at most, of the rank or its stage
--- @col    stage INTEGER? pipeline stage
--- @col    own_stage_bytes BIGINT? of the fullest rank of its stage
--- @col    own_stage_rank INTEGER?
--- @col    next_stage INTEGER?
--- @col    next_stage_bytes BIGINT? of the fullest rank of another stage
--- @col    next_stage_rank INTEGER?
--- @col    only_this_stage BOOLEAN all ranks that ran out are of it
--- @col    several_replicas BOOLEAN
--- @col    lines_path VARCHAR? first memory line
--- @col    lines_line BIGINT?
--- @col    early_first_iteration BIGINT? of the only two with memory lines
--- @col    early_second_iteration BIGINT?
--- @col    early_last_iteration BIGINT? last one completed
--- @col    early_bytes_per_iteration DOUBLE?
--- @col    early_peak_bytes BIGINT?
--- @col    early_path VARCHAR?
--- @col    early_line BIGINT?
--- @col    other_ranks INTEGER? that print what they reserve
--- @col    others_reserved_bytes BIGINT?
--- @col    others_reserved_rank INTEGER?
--- @col    others_reserved_path VARCHAR?
--- @col    others_reserved_line BIGINT?
--- @col    own_reserved_bytes BIGINT?
+-- @of     judged_lines
 -- @why    Rows of judged_lines. A message does not show whether memory grew, what other pipeline stages need, or what other ranks
 --         reserved. The fullest rank of a stage is that with the most allocated rather than reserved memory: the cache does not show the
 --         need. Where a rank printed nothing, the fullest rank of its stage is taken.
@@ -124,7 +86,7 @@ trend AS (
   FROM read)
 SELECT
   trend.run_id, trend.rank,
-  CASE WHEN has_growth THEN allocated.growth_samples END AS growth_samples,
+  CASE WHEN has_growth THEN allocated.growth_samples::INTEGER END AS growth_samples,
   CASE WHEN has_growth THEN allocated.growth_first_bytes END AS growth_first_bytes,
   CASE WHEN has_growth THEN allocated.growth_first_iteration END AS growth_first_iteration,
   CASE WHEN has_growth THEN allocated.last_bytes END AS growth_last_bytes,
@@ -133,7 +95,7 @@ SELECT
   CASE WHEN has_growth THEN allocated.growth_bytes END AS growth_bytes_per_iteration,
   CASE WHEN has_growth THEN coalesce(allocated.r2, 0) END AS growth_r2,
   CASE WHEN has_growth THEN allocated.display_path END AS growth_path,
-  CASE WHEN has_reserved_growth THEN reserved.growth_samples END AS reserved_growth_samples,
+  CASE WHEN has_reserved_growth THEN reserved.growth_samples::INTEGER END AS reserved_growth_samples,
   CASE WHEN has_reserved_growth THEN reserved.last_bytes - reserved.growth_first_bytes END AS reserved_growth_bytes,
   CASE WHEN has_reserved_growth THEN reserved.last_bytes END AS reserved_growth_last_bytes,
   CASE WHEN has_reserved_growth THEN coalesce(reserved.r2, 0) END AS reserved_growth_r2,

@@ -1,15 +1,7 @@
 -- @name   verdict.tests
 -- @title  The tests of causes on the failures of a run
 -- @param  run_id INTEGER?  NULL: all runs
--- @col    run_id     INTEGER
--- @col    failure    INTEGER
--- @col    cause      VARCHAR
--- @col    outcome    VARCHAR  holds, fails or not_testable
--- @col    reason     VARCHAR
--- @col    detail     VARCHAR?
--- @col    confidence VARCHAR?
--- @col    capture    VARCHAR?
--- @col    doubts     VARCHAR[]
+-- @of     cause_test: run_id failure cause outcome reason detail confidence capture doubts
 -- @col    names      VARCHAR[] of the numbers that it was decided by; they end in their unit
 -- @col    amounts    DOUBLE[]  the numbers
 -- @why    Evidence before verdict: tests behind the one that holds still rule out their causes.

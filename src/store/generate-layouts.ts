@@ -1,5 +1,6 @@
 /** Tables and ENUMs of `queries/schema/*.sql` → `queries/layouts.gen.ts`. `.ci/generate.mjs` writes the file. */
-import { camelCase, schemaEnums, schemaTables } from './schema.js';
+import { schemaEnums, schemaTables } from './load-queries.js';
+import { camelCase } from './schema.js';
 
 /** A column of another type is an ENUM. */
 const KINDS: Readonly<Record<string, string>> = {

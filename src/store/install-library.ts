@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import type { SqlLibraryResult } from '../model/results/common.js';
 import { libraryObjectsOf } from './compose-sql.js';
-import { loadLibrary } from './load-queries.js';
+import { loadLibrary, schemaTables } from './load-queries.js';
 import { blankText, type QueryFile } from './query-file.js';
-import { quotedText, schemaTables } from './schema.js';
+import { quotedText } from './schema.js';
 
 const TABLE = 'mbforensics_library';
 

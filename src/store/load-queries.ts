@@ -5,7 +5,14 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { LIBRARY_TOPIC, parseQueryFile, pathOfQueryName, type QueryFile, queryNameOfPath } from './query-file.js';
+import {
+  LIBRARY_TOPIC,
+  parseQueryFile,
+  pathOfQueryName,
+  type QueryField,
+  type QueryFile,
+  queryNameOfPath,
+} from './query-file.js';
 
 /** The nearest directory above this file that is our package: compiled code is one level deeper than sources. */
 export function packageRoot(): string {
@@ -29,20 +36,75 @@ export function loadQuery(name: string): QueryFile {
   if (known !== undefined) return known;
   queriesRoot ??= join(packageRoot(), 'queries');
   const path = pathOfQueryName(name);
-  const query = parseQueryFile(path, readFileSync(join(queriesRoot, path), 'utf8'));
+  const query = parseQueryFile(path, readFileSync(join(queriesRoot, path), 'utf8'), tableColumns);
   cache.set(name, query);
   return query;
 }
 
 /** Of `queries/`: the tables, which are not queries; see `schema.ts`. */
-export const SCHEMA_FOLDER = 'schema';
+const SCHEMA_FOLDER = 'schema';
+
+export function schemaSql(): string {
+  const folder = join(packageRoot(), 'queries', SCHEMA_FOLDER);
+  const files = readdirSync(folder).sort();
+  return files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
+}
+
+/** The ENUM types and their labels. */
+export const schemaEnums = (): (readonly [name: string, values: readonly string[]])[] =>
+  [...schemaSql().matchAll(/^CREATE TYPE (\w+) AS ENUM \(([^)]*)\);/gm)].map(([, name, values]) => [
+    name!,
+    [...values!.matchAll(/'(\w+)'/g)].map(([, value]) => value!),
+  ]);
+
+/**
+ * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
+ * NULL in a table without constraints.
+ */
+export function schemaTables() {
+  tables ??= readTables();
+  return tables;
+}
+
+let tables: ReturnType<typeof readTables> | undefined;
+
+function readTables() {
+  return [...schemaSql().matchAll(/^-- (.*)\nCREATE TABLE (\w+) \(\n([\s\S]*?)\n\);/gm)].map(
+    ([, title, name, columns]) => ({
+      name: name!,
+      title: title!,
+      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL| NULL)?,? -- (.*)$/gm)].map(
+        ([, column, type, constraint, text]) => ({
+          name: column!,
+          type: type!,
+          nullable: constraint !== ' NOT NULL',
+          isNull: constraint === ' NULL',
+          text: text!,
+        }),
+      ),
+    }),
+  );
+}
+
+/** The columns of a table of the schema, or of an object of the library, as a header has them. */
+function tableColumns(table: string): readonly QueryField[] | undefined {
+  const known = schemaTables().find(({ name }) => name === table);
+  const byColumns = known?.columns.every(({ nullable }) => nullable);
+  return (
+    known?.columns.map(({ name, type, nullable, isNull, text }) => ({
+      ...{ name, text, nullable: byColumns === true ? isNull : nullable },
+      // A type of our own.
+      type: /^[a-z]/.test(type) ? 'ENUM' : type,
+    })) ?? loadLibrary().get(table)?.columns
+  );
+}
 
 /** Every query, private ones too, in order of name. */
 export function loadAllQueries(root: string = join(packageRoot(), 'queries')): readonly QueryFile[] {
   return readdirSync(root, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => path.endsWith('.sql') && !path.startsWith(`${SCHEMA_FOLDER}/`))
-    .map((path) => parseQueryFile(path, readFileSync(join(root, path), 'utf8')))
+    .map((path) => parseQueryFile(path, readFileSync(join(root, path), 'utf8'), tableColumns))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -6,6 +6,7 @@
  *     -- @param  run_id INTEGER? what it is    bound as $run_id; `?`: may be NULL, and then may be left out
  *     -- @uses   _views.segments_at            a query, put before the statement as a CTE of its last name
  *     -- @col    hole_bytes BIGINT? what it is `?`: may be NULL
+ *     -- @of     oom_fact: rank device         columns of a table or of the library; no names: all
  *     -- @why    Why the question is asked this way
  *     -- further text of the tag above
  *
@@ -24,6 +25,9 @@ export interface QueryField {
   readonly nullable: boolean;
   readonly text: string;
 }
+
+/** The columns of a table, if there is one. */
+export type ColumnsOf = (table: string) => readonly QueryField[] | undefined;
 
 export const LIBRARY_TOPIC = 'library.';
 
@@ -47,7 +51,7 @@ const TAG = /^--\s*@(\w+)\s+(.*?)\s*$/;
 const MORE = /^--\s*(.*?)\s*$/;
 const FIELD = /^([a-z][a-z0-9_]*)\s+([A-Z][A-Z0-9_]*(?:\([A-Z0-9, ]+\))?(?:\[\])?)(\??)(?:\s+(.*))?$/;
 const SINGLE = new Set(['name', 'title', 'why', 'kind']);
-const MULTIPLE = new Set(['param', 'col', 'uses']);
+const MULTIPLE = new Set(['param', 'col', 'of', 'uses']);
 
 /** `queries/store/largest-hole.sql` → `store.largest_hole`; `path` is relative to `queries/`. */
 export function queryNameOfPath(path: string): string {
@@ -65,7 +69,7 @@ export function pathOfQueryName(name: string): string {
 }
 
 /** Throws an Error with the path and the reason: a malformed query file is our bug, not the user's. */
-export function parseQueryFile(path: string, text: string): QueryFile {
+export function parseQueryFile(path: string, text: string, tableColumns: ColumnsOf = () => undefined): QueryFile {
   const fail = (reason: string): never => {
     throw new Error(`queries/${path}: ${reason}`);
   };
@@ -75,26 +79,33 @@ export function parseQueryFile(path: string, text: string): QueryFile {
     if (value === undefined || others.length > 0) return fail(`needs one @${tag}`);
     return value.text;
   };
-  const fields = (tag: string): QueryField[] => {
-    const list = tags.filter((entry) => entry.tag === tag).map((entry) => parseField(entry.text, fail));
+  const fieldsOf = (entry: (typeof tags)[number]): readonly QueryField[] =>
+    entry.tag === 'of' ? columnsOf(entry.text, tableColumns, fail) : [parseField(entry.text, fail)];
+  const fields = (...wanted: readonly string[]): QueryField[] => {
+    const list = tags.filter(({ tag }) => wanted.includes(tag)).flatMap(fieldsOf);
     const names = new Set(list.map((field) => field.name));
-    return names.size === list.length ? list : fail(`names a @${tag} twice`);
+    return names.size === list.length ? list : fail(`names a @${wanted[0]} twice`);
   };
   const params = fields('param');
   const name = single('name');
   const all = (tag: string): string[] => tags.filter((entry) => entry.tag === tag).map((entry) => entry.text);
+  // The tables of the schema are read with the first query that refers to them.
+  let columns = tags.some(({ tag }) => tag === 'of') ? undefined : fields('col');
   const query: QueryFile = {
     name,
     kind: name.startsWith(LIBRARY_TOPIC) ? libraryKind(single('kind'), fail) : undefined,
     title: single('title'),
     why: single('why'),
     params,
-    columns: fields('col'),
+    get columns() {
+      columns ??= fields('col', 'of');
+      return columns;
+    },
     uses: all('uses'),
     statement,
   };
   if (query.name !== queryNameOfPath(path)) fail(`@name is ${query.name}, the path gives ${queryNameOfPath(path)}`);
-  if (query.columns.length === 0) fail('needs a @col for each column');
+  if (columns?.length === 0) fail('needs a @col for each column');
   for (const param of params) if (!PARAMETER_TYPES.has(param.type)) fail(`a @param cannot be ${param.type}`);
   const bare = blankText(statement);
   if (bare.includes(';')) fail('holds more than one statement');
@@ -135,6 +146,14 @@ function parseField(text: string, fail: (reason: string) => never): QueryField {
   const match = FIELD.exec(text);
   if (match === null) return fail(`cannot read the field "${text}": name TYPE text`);
   return { name: match[1]!, type: match[2]!, nullable: match[3] === '?', text: match[4] ?? '' };
+}
+
+/** `TABLE` or `TABLE: name name`. */
+function columnsOf(text: string, tableColumns: ColumnsOf, fail: (reason: string) => never): readonly QueryField[] {
+  const [table = '', ...names] = text.split(/:? +/);
+  const known = tableColumns(table) ?? fail(`names an unknown table @of ${table}`);
+  if (names.length === 0) return known;
+  return names.map((name) => known.find((field) => field.name === name) ?? fail(`${table} has no column ${name}`));
 }
 
 /**

@@ -3,10 +3,8 @@
  * before it, and each of its columns `-- what it is, unit` behind it; a store has them as comments, for any client.
  * No column of a table that is filled by columns is NOT NULL: those that may be NULL are marked with NULL.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { DuckDBConnection } from '@duckdb/node-api';
-import { packageRoot, SCHEMA_FOLDER } from './load-queries.js';
+import { schemaSql, schemaTables } from './load-queries.js';
 import { readStoredTables, type StoredTables } from './stored-tables.js';
 
 /**
@@ -51,41 +49,6 @@ export async function makeTables(connection: DuckDBConnection): Promise<void> {
   ]);
   const version = `INSERT INTO ${VERSION_TABLE} VALUES (${SCHEMA_VERSION})`;
   await connection.run(['BEGIN', schemaSql(), version, ...comments, 'COMMIT'].join(';\n'));
-}
-
-function schemaSql(): string {
-  const folder = join(packageRoot(), 'queries', SCHEMA_FOLDER);
-  const files = readdirSync(folder).sort();
-  return files.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
-}
-
-/** The ENUM types and their labels. */
-export const schemaEnums = (): (readonly [name: string, values: readonly string[]])[] =>
-  [...schemaSql().matchAll(/^CREATE TYPE (\w+) AS ENUM \(([^)]*)\);/gm)].map(([, name, values]) => [
-    name!,
-    [...values!.matchAll(/'(\w+)'/g)].map(([, value]) => value!),
-  ]);
-
-/**
- * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
- * NULL in a table without constraints.
- */
-export function schemaTables() {
-  return [...schemaSql().matchAll(/^-- (.*)\nCREATE TABLE (\w+) \(\n([\s\S]*?)\n\);/gm)].map(
-    ([, title, name, columns]) => ({
-      name: name!,
-      title: title!,
-      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL| NULL)?,? -- (.*)$/gm)].map(
-        ([, column, type, constraint, text]) => ({
-          name: column!,
-          type: type!,
-          nullable: constraint !== ' NOT NULL',
-          isNull: constraint === ' NULL',
-          text: text!,
-        }),
-      ),
-    }),
-  );
 }
 
 /** The name by which code has a column. */

@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { STEPS } from '../../src/derive/derive.js';
 import { libraryObjects } from '../../src/store/install-library.js';
-import { packageRoot } from '../../src/store/load-queries.js';
+import { packageRoot, schemaTables } from '../../src/store/load-queries.js';
 import { blankText } from '../../src/store/query-file.js';
-import { schemaTables } from '../../src/store/schema.js';
 
 const tables = STEPS.flatMap((step) => step.tables);
 const ruled = libraryObjects().filter(({ kind }) => kind === 'table');

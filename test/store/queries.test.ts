@@ -64,8 +64,9 @@ describe('queries/', () => {
   it.each(queries.map((query) => [query.name, query] as const))(
     '%s returns the columns it declares',
     async (_, query) => {
-      const declared = query.columns.map(({ name, type }) => ({ name, type }));
-      expect(await describeColumns(query)).toEqual(declared);
+      const byName = (a: { readonly name: string }, b: { readonly name: string }): number => (a.name < b.name ? -1 : 1);
+      const declared = query.columns.map(({ name, type }) => ({ name, type })).sort(byName);
+      expect([...(await describeColumns(query))].sort(byName)).toEqual(declared);
     },
   );
 

@@ -2,7 +2,7 @@
 
 import { INCIDENT_BYTE_FIELDS, type IncidentRow, type Note, type PrintedBytes } from '../../model/tables.js';
 import { isOomKind } from '../../model/vocabulary.js';
-import { schemaTables } from '../../store/schema.js';
+import { schemaTables } from '../../store/load-queries.js';
 import type { Store } from '../../store/store.js';
 import { removeRawRows } from './raw-tables.js';
 
