@@ -1,5 +1,6 @@
 /** Records of the JSON export as rows: `src/knowledge/inputs/nsys-records.yaml`. */
 import { loadData } from '../../src/knowledge/load-data.js';
+import { getOrAdd } from '../../src/model/group-by.js';
 import { type NsysKind, NVTX_TYPES } from '../../src/model/nsys-rows.js';
 import { processNumber, threadNumber } from './emit.js';
 import type { RowField } from './row-builder.js';
@@ -108,11 +109,13 @@ function fieldOf(source: readonly string[], type: number, get: Get, texts: TextN
   }
 }
 
+const PATHS = new Map<string, readonly (readonly string[])[]>();
+
 /** Fields of an object, and of those in it as `object.field`. */
 function strictFields(event: JsonObject): Get {
-  return (names) => {
-    for (const name of names?.split('|') ?? []) {
-      const [outer = '', inner] = name.split('.');
+  return (names = '') => {
+    const paths = getOrAdd(PATHS, names, () => names.split('|').map((name) => name.split('.')));
+    for (const [outer = '', inner] of paths) {
       const value = inner === undefined ? event[outer] : object(event[outer])?.[inner];
       if (value !== undefined) return value;
     }
