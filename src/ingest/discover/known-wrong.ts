@@ -57,7 +57,7 @@ export function recogniseWrong({ bytes, name }: Head): KnownWrong | undefined {
       length: String(bytes.length),
       export: exportCommand('sqlite', `${name.replace(/\.[^.]*$/, '')}.nsys-rep`),
       own_export: exportCommand('sqlite', name),
-      ...Object.assign({}, ...matches.map((one) => one?.groups)),
+      ...matches.find((one) => one?.groups !== undefined)?.groups,
     };
     const fact = rule.fact.replace(/\{(\w+)\}/g, (_, figure: string) => figures[figure] ?? '');
     const status = rule.status === 'by-name' ? (Object.keys(names).some(isNamed) ? 'failed' : 'skipped') : rule.status;
