@@ -52,8 +52,8 @@ CREATE TABLE block_life (
   stack_origin stack_origin, -- where the stack is from; free_event: the stack of the free, as the allocation is outside the trace
   alloc_us BIGINT NULL, -- time of the allocation, µs since 1970
   free_us BIGINT NULL, -- time of the free, µs since 1970
-  compile_context_id INTEGER NULL, -- torch.compile context, a text_value
-  user_metadata_id INTEGER NULL, -- metadata that the user set, a text_value
+  compile_context_id INTEGER NULL, -- @text torch.compile context, a text_value
+  user_metadata_id INTEGER NULL, -- @text metadata that the user set, a text_value
   label INTEGER NULL -- its label; NULL: not labelled yet
 );
 

@@ -9,7 +9,7 @@ CREATE TABLE log_iteration (
   line INTEGER, -- line; in a binary format the ordinal of the record
   byte_offset BIGINT, -- byte of that line in the decompressed file
   rank INTEGER NULL, -- global rank; NULL: that of the file
-  format_id INTEGER, -- format that read it, a text_value
+  format_id INTEGER, -- @text format that read it, a text_value
   time_us BIGINT NULL, -- printed time
   iteration BIGINT, -- from 1; formats that count from 0 add one
   target_iterations BIGINT NULL, -- iterations of the whole run
@@ -33,15 +33,15 @@ CREATE TABLE log_memory (
   byte_offset BIGINT, -- byte of that line in the decompressed file
   rank INTEGER NULL, -- global rank; NULL: that of the file
   device INTEGER NULL, -- as printed
-  host_id INTEGER NULL, -- host, a text_value
-  format_id INTEGER, -- format that read it, a text_value
+  host_id INTEGER NULL, -- @text host, a text_value
+  format_id INTEGER, -- @text format that read it, a text_value
   time_us BIGINT NULL, -- printed time
   iteration BIGINT NULL, -- iteration of the line
-  moment_id INTEGER NULL, -- moment as the line names it, such as before save_checkpoint, a text_value
-  metric_id INTEGER, -- such as max_allocated, or the printed key, a text_value
+  moment_id INTEGER NULL, -- @text moment as the line names it, such as before save_checkpoint, a text_value
+  metric_id INTEGER, -- @text such as max_allocated, or the printed key, a text_value
   bytes BIGINT NULL, -- by the producer's meaning of its unit; NULL for counts
   value DOUBLE, -- as printed
-  unit_id INTEGER, -- unit as printed (MB, GB, MiB, count), a text_value
+  unit_id INTEGER, -- @text unit as printed (MB, GB, MiB, count), a text_value
   precision_bytes DOUBLE -- half of the last printed digit; 0 for exact bytes and counts
 );
 
@@ -53,14 +53,14 @@ CREATE TABLE log_figure (
   byte_offset BIGINT, -- byte of that line in the decompressed file
   rank INTEGER NULL, -- global rank; NULL: that of the file
   device INTEGER NULL, -- as printed
-  host_id INTEGER NULL, -- host, a text_value
-  format_id INTEGER, -- format that read it, a text_value
+  host_id INTEGER NULL, -- @text host, a text_value
+  format_id INTEGER, -- @text format that read it, a text_value
   time_us BIGINT NULL, -- printed time
   iteration BIGINT NULL, -- iteration of the line
-  name_id INTEGER, -- dotted, topic first, such as timer.forward-backward.max_ms, a text_value
+  name_id INTEGER, -- @text dotted, topic first, such as timer.forward-backward.max_ms, a text_value
   value DOUBLE NULL, -- the number; NULL for words
-  unit_id INTEGER NULL, -- unit (ms, s, bytes, count, …), a text_value; NULL for words
-  text_id INTEGER NULL -- as printed, where it is not a number or has more than the number, a text_value
+  unit_id INTEGER NULL, -- @text unit (ms, s, bytes, count, …), a text_value; NULL for words
+  text_id INTEGER NULL -- @text as printed, where it is not a number or has more than the number, a text_value
 );
 
 -- A sample of a gauge that another program polls (nvidia-smi, DCGM, monitors); it misses peaks between two samples
@@ -71,16 +71,16 @@ CREATE TABLE log_gauge (
   byte_offset BIGINT, -- byte of that line in the decompressed file
   rank INTEGER NULL, -- global rank; NULL: that of the file
   device INTEGER NULL, -- index on the node as the driver counts, whatever CUDA_VISIBLE_DEVICES shows to a process
-  host_id INTEGER NULL, -- host, a text_value
-  format_id INTEGER, -- format that read it, a text_value
+  host_id INTEGER NULL, -- @text host, a text_value
+  format_id INTEGER, -- @text format that read it, a text_value
   time_us BIGINT NULL, -- time of the sample
-  gpu_id INTEGER NULL, -- UUID of the device, else its PCI bus id, a text_value
+  gpu_id INTEGER NULL, -- @text UUID of the device, else its PCI bus id, a text_value
   pid BIGINT NULL, -- process that is measured
-  process_id INTEGER NULL, -- name of that process or job step, a text_value
-  metric_id INTEGER, -- device_*, process_used (on a device), host_*, process_rss, process_max_rss, a text_value
+  process_id INTEGER NULL, -- @text name of that process or job step, a text_value
+  metric_id INTEGER, -- @text device_*, process_used (on a device), host_*, process_rss, process_max_rss, a text_value
   bytes BIGINT, -- the reading
   value DOUBLE, -- as reported
-  unit_id INTEGER, -- unit as reported (MiB, K, bytes, …), a text_value
+  unit_id INTEGER, -- @text unit as reported (MiB, K, bytes, …), a text_value
   precision_bytes DOUBLE -- half of the last printed digit; 0 where exact
 );
 

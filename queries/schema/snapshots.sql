@@ -93,7 +93,7 @@ CREATE TABLE annotation (
   snapshot_id INTEGER, -- the snapshot
   ordinal INTEGER, -- place in the file, from 0
   stage annotation_stage, -- START or END
-  name_id INTEGER, -- name of the scope, a text_value
+  name_id INTEGER, -- @text name of the scope, a text_value
   device INTEGER NULL, -- current device of the thread, which may be another one than the scope's
   time_us BIGINT NULL -- µs since 1970
 );
@@ -110,8 +110,8 @@ CREATE TABLE event (
   time_us BIGINT NULL, -- µs since 1970
   pool INTEGER NULL, -- memory pool, a snapshot_pool
   stack_id INTEGER NULL, -- where it was called
-  compile_context_id INTEGER NULL, -- torch.compile context, a text_value
-  user_metadata_id INTEGER NULL -- metadata that the user set, a text_value
+  compile_context_id INTEGER NULL, -- @text torch.compile context, a text_value
+  user_metadata_id INTEGER NULL -- @text metadata that the user set, a text_value
 );
 
 -- A segment at the dump; *_header_bytes are torch's own sums, for checks only

@@ -10,7 +10,6 @@ const TYPES: Readonly<Record<string, string>> = {
   ...{ BIGINT: 'number', UBIGINT: 'number | bigint', DOUBLE: 'number', INTEGER: 'number', UTINYINT: 'number' },
   ...{ BOOLEAN: 'boolean', VARCHAR: 'string', TIMESTAMP: 'Date' },
 };
-const isText = (text: string): boolean => text.includes('a text_value');
 
 /**
  * The layouts of the tables that are filled by columns: none of their columns is NOT NULL, which an appender would
@@ -24,9 +23,9 @@ export function generateLayouts(): string {
   const layouts = schemaTables()
     .filter(({ columns }) => columns.every(({ nullable }) => nullable))
     .map(({ name, columns }) => {
-      const lines = columns.map(({ name, type, isNull, text }) => {
+      const lines = columns.map(({ name, type, isNull, isText }) => {
         const kind = KINDS[type];
-        const refersTo = name === 'stack_id' ? 'stack' : isText(text) ? 'text' : undefined;
+        const refersTo = name === 'stack_id' ? 'stack' : isText ? 'text' : undefined;
         return [
           `      { name: '${name}', kind: '${kind ?? 'u8'}'`,
           kind === undefined ? `, values: ENUMS.${type}` : '',
@@ -38,13 +37,11 @@ export function generateLayouts(): string {
     });
   const rows = schemaTables().map(({ name: table, columns }) => {
     const byColumns = columns.every(({ nullable }) => nullable);
-    const fields = columns.map(({ name, type, nullable, isNull, text }) => {
-      const field = camelCase(isText(text) ? name.replace(/_id$/, '') : name);
+    const fields = columns.map(({ name, type, nullable, isNull, isText, text }) => {
+      const field = camelCase(isText ? name.replace(/_id$/, '') : name);
       // Nanoseconds since 1970 are beyond 2^53.
       const number = name.endsWith('_ns') ? 'number | bigint' : TYPES[type];
-      const known = isText(text)
-        ? 'string'
-        : (number ?? (/\W/.test(type) ? 'unknown' : `(typeof ENUMS.${type})[number]`));
+      const known = isText ? 'string' : (number ?? (/\W/.test(type) ? 'unknown' : `(typeof ENUMS.${type})[number]`));
       return `    /** ${text} */\n    readonly ${field}: ${known}${(byColumns ? isNull : nullable) ? ' | null' : ''};\n`;
     });
     return `  ${table}: {\n${fields.join('')}  };\n`;

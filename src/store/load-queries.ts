@@ -59,7 +59,7 @@ export const schemaEnums = (): (readonly [name: string, values: readonly string[
 
 /**
  * The tables with what a row and a column of each is, in the order of their files. `isNull`: of a column that may be
- * NULL in a table without constraints.
+ * NULL in a table without constraints. `isText`: of the number of a text, marked with @text.
  */
 export function schemaTables() {
   tables ??= readTables();
@@ -73,12 +73,13 @@ function readTables() {
     ([, title, name, columns]) => ({
       name: name!,
       title: title!,
-      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL| NULL)?,? -- (.*)$/gm)].map(
-        ([, column, type, constraint, text]) => ({
+      columns: [...columns!.matchAll(/^ {2}(\w+) (.*?)( NOT NULL| NULL)?,? -- (@text )?(.*)$/gm)].map(
+        ([, column, type, constraint, mark, text]) => ({
           name: column!,
           type: type!,
           nullable: constraint !== ' NOT NULL',
           isNull: constraint === ' NULL',
+          isText: mark !== undefined,
           text: text!,
         }),
       ),
