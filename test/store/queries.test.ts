@@ -12,6 +12,7 @@ import {
   blankText,
   parseQueryFile,
   pathOfQueryName,
+  type QueryField,
   type QueryFile,
   queryNameOfPath,
 } from '../../src/store/query-file.js';
@@ -131,6 +132,35 @@ describe('parseQueryFile', () => {
   ])('refuses a malformed file (%#)', (text, message) => {
     expect(() => parse(text)).toThrow(message);
     expect(() => parse(text)).toThrow(/^queries\/topic\/some-question\.sql: /);
+  });
+
+  describe('columns of a table', () => {
+    const known: readonly QueryField[] = ['rank', 'device', 'bytes'].map((name) => ({
+      ...{ name, type: 'BIGINT', nullable: name === 'device', text: `the ${name}` },
+    }));
+    const columnsOf = (...header: readonly string[]): readonly QueryField[] =>
+      parseQueryFile(
+        'topic/some-question.sql',
+        ['-- @name topic.some_question', '-- @title A', ...header, '-- @why B', 'SELECT 1'].join('\n'),
+        (table) => (table === 'block' ? known : undefined),
+      ).columns;
+
+    it('are all of them, or those that are named', () => {
+      expect(columnsOf('-- @of block')).toEqual(known);
+      expect(columnsOf('-- @of block: bytes', '--   rank')).toEqual([known[2], known[0]]);
+      expect(columnsOf('-- @of block: device', '-- @col site VARCHAR').map(({ name }) => name)).toEqual([
+        'device',
+        'site',
+      ]);
+    });
+
+    it.each([
+      ['-- @of blocks', /names an unknown table @of blocks/],
+      ['-- @of block: pool', /block has no column pool/],
+      ['-- @of block\n-- @col rank BIGINT', /names a @col twice/],
+    ])('%j is refused', (header, message) => {
+      expect(() => columnsOf(header)).toThrow(message);
+    });
   });
 
   it('names files and queries both ways', () => {

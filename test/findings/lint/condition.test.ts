@@ -287,39 +287,43 @@ describe('the notation', () => {
   const parsed = (text: string): Condition => conditionOfText(text, 'file: rule', (name) => /^[a-z]$/.test(name));
 
   it.each([
-    ['a', 'a', 'a'],
-    ['a off or not b', 'a off or not b', 'a b'],
-    ['a and b or c > 1', '(a and b) or c > 1', 'a b c'],
-    ['a and (b or c < -1)', 'a and (b or c < -1)', 'a b'],
-    ['a set and b not set', 'a set and b not set', 'b'],
-    ["a = x|null|'two words'", 'a = x or null or two words', 'a'],
-    ['a != 1|torch.float32', 'a ≠ 1, torch.float32', 'a'],
-    ['a has b|c and a has other than b and a empty', '(a has b or c) and a has others than b and a empty', 'a'],
+    ['a', 'a', 'a', true],
+    ['a off or not b', 'a off or not b', 'a b', false],
+    ['a and b or c > 1', '(a and b) or c > 1', 'a b c', true],
+    ['a and (b or c < -1)', 'a and (b or c < -1)', 'a b', true],
+    ['a set and b not set', 'a set and b not set', 'b', false],
+    ["a = x|null|'two words'", 'a = x or null or two words', 'a', false],
+    ['a != 1|torch.float32', 'a ≠ 1, torch.float32', 'a', true],
+    ['a has b|c and a has other than b and a empty', '(a has b or c) and a has others than b and a empty', 'a', false],
     [
       'NCCL_X = 1|unset and NCCL_X ≠ 0 and NCCL_X not set',
       '(NCCL_X = 1 or not set) and NCCL_X ≠ 0 and NCCL_X not set',
       'NCCL_X',
+      false,
     ],
-    ['NCCL_X has a:b', 'NCCL_X has a:b', 'NCCL_X'],
-    ['torch < 2.9.1 and megatron_core >= 0.14', 'torch < 2.9.1 and megatron_core ≥ 0.14', 'torch megatron_core'],
+    ['NCCL_X has a:b', 'NCCL_X has a:b', 'NCCL_X', false],
+    ['torch < 2.9.1 and megatron_core >= 0.14', 'torch < 2.9.1 and megatron_core ≥ 0.14', 'torch megatron_core', null],
     [
       'capability < 10 and framework = nemo|megatron-lm',
       'compute capability < 10 and (nemo or megatron-lm)',
       'device framework',
+      null,
     ],
-    ['not_known(a and b)', 'not (a and b), as far as known', 'a b'],
-    ['{a % (2 · b) ≠ 0}', 'a % (2 · b) ≠ 0', 'a b'],
-    ["{b, a: a * b <= 1 and a > 0} as 'small'", 'small', 'b a'],
-    ['explicit(a)', 'a told', 'a'],
+    ['not_known(a and b)', 'not (a and b), as far as known', 'a b', false],
+    ['{a % (2 · b) ≠ 0}', 'a % (2 · b) ≠ 0', 'a b', false],
+    ["{b, a: a * b <= 1 and a > 0} as 'small'", 'small', 'b a', false],
+    ['explicit(a)', 'a told', 'a', true],
     [
       'whole_layer',
       'cuda_graph_modules not set or cuda_graph_modules empty or cuda_graph_modules has full',
       'cuda_graph_modules',
+      true,
     ],
-  ])('%s', (text, plain, keys) => {
-    const { looked } = parsed(text).test(viewOf({ config: { a: 4, b: 2, c: 3 }, env: { NCCL_X: '1' } }));
+  ])('%s', (text, plain, keys, answers) => {
+    const { looked, value } = parsed(text).test(viewOf({ config: { a: 4, b: 2, c: 3 }, env: { NCCL_X: '1' } }));
     expect(parsed(text).text).toBe(plain);
     expect([...new Set(looked.map(({ key }) => key))].join(' ')).toBe(keys);
+    expect(value).toBe(answers);
   });
 
   it.each([
