@@ -14,7 +14,7 @@
 -- @col    projected_bytes BIGINT? live memory at the peak of the failing step, were it like the one projected from
 -- @col    first_seq  INTEGER? of that
 -- @col    last_seq   INTEGER?
--- @why    The first step of a process begins with the setup and ends with the birth of the optimizer's states: of it, what its forward and
+-- @why    The first step of a process begins with the setup, and the optimizer makes its states at its end: of it, what its forward and
 --         backward reached and what came after them to stay; the optimizer's own peak as it was.
 WITH span AS (
   SELECT unnest(range(0, len(string_split($firsts, ','))))::INTEGER AS nth, unnest(string_split($firsts, ',')::INTEGER[]) AS from_seq,

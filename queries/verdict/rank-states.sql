@@ -11,7 +11,7 @@
 -- @col    device      INTEGER
 -- @col    seq         INTEGER  the entry after which it holds; -1 is before the first
 -- @col    left_out    BIGINT   snapshots with a trace of ranks that are not among these
--- @why    Ranks are compared by what they held when it mattered. A walk to a peak takes time, and a few ranks show what differs.
+-- @why    Ranks are compared by what they held at their failure or peak. A walk to a peak takes time, and a few ranks show what differs.
 WITH last AS (
   SELECT snapshot.rank, CASE WHEN device.peak_active_bytes IS NULL THEN 'dump' ELSE 'peak' END AS moment, device.snapshot_id, device.device,
     CASE WHEN device.peak_active_bytes IS NULL THEN -1 ELSE coalesce(device.peak_active_seq, -1) END AS seq,

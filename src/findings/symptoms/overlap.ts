@@ -12,7 +12,7 @@ import { factsText, factText, place, placeOfFacts, type SymptomRule, share } fro
 const LEAST_MET = threshold('symptoms_overlap.least_met');
 const MOST_WAIT = threshold('symptoms_overlap.most_wait');
 const MOSTLY_EXPOSED = threshold('symptoms_overlap.mostly_exposed');
-const WORTH_A_WORD = threshold('symptoms_overlap.worth_a_word');
+const LEAST_REPORTED = threshold('symptoms_overlap.least_reported');
 
 /** Kernels that waited, over all devices. */
 function sumWaits(all: readonly Waits[]): Waits {
@@ -39,7 +39,7 @@ export const OVERLAP_RULES: Readonly<Record<string, SymptomRule>> = {
     if (dp === null || dp < 2 || !overlaps.some(({ value }) => isOn(value))) return null;
     const exposed = evidence.timelines.filter(
       ({ collectives: { busy_ns, exposed_ns }, window_ns }) =>
-        exposed_ns >= MOSTLY_EXPOSED * busy_ns && exposed_ns >= WORTH_A_WORD * window_ns,
+        exposed_ns >= MOSTLY_EXPOSED * busy_ns && exposed_ns >= LEAST_REPORTED * window_ns,
     );
     const most = maxBy(exposed, ({ collectives, window_ns }) => share(collectives.exposed_ns, window_ns));
     if (most === undefined) return null;

@@ -82,10 +82,12 @@ export interface ExplainedKnob extends KnobRow {
 
 export interface ExplainedSymptom {
   readonly is: 'symptom';
+  /** `S1` to `S29`. */
   readonly id: string;
   readonly name: string;
   readonly symptom: string;
   readonly cause: string;
+  /** How the guides confirm it. */
   readonly confirm: string;
   readonly fix: string;
   readonly disputes: readonly Reference[];
