@@ -1,10 +1,12 @@
 // Writes queries/queries.gen.ts, the types of the queries, and queries/layouts.gen.ts, the tables that are filled by
-// columns and the rows of all, where they are missing or older than a file of SQL. Runs before every type-check, so it
-// compiles its own few sources first: they do not import what it writes.
+// columns and the rows of all, where they are missing or older than a file of SQL; and src/wasm/module.gen.ts, the
+// WebAssembly of src/wasm/assembly. Runs before every type-check, so it compiles its own few sources first: they do not
+// import what it writes.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { compileModule } from './compile-module.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const targets = ['queries', 'layouts'].map((name) => join(root, 'queries', `${name}.gen.ts`));
@@ -31,4 +33,11 @@ if (targets.some((target) => timeOf(target) < newest)) {
     if (timeOf(target) === 0 || readFileSync(target, 'utf8') !== texts[i]) writeFileSync(target, texts[i]);
     utimesSync(target, new Date(), new Date());
   }
+}
+
+const assembly = join(root, 'src', 'wasm', 'assembly');
+const module = join(root, 'src', 'wasm', 'module.gen.ts');
+if (timeOf(module) < Math.max(...['', ...readdirSync(assembly)].map((path) => timeOf(join(assembly, path))))) {
+  const wasm = compileModule(root, join(root, 'dist', 'generate'));
+  writeFileSync(module, `export const MODULE =\n  '${wasm.toString('base64')}';\n`);
 }

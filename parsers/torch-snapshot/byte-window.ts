@@ -24,20 +24,25 @@ export abstract class ByteWindow {
     this.windowBytes = windowBytes;
   }
 
-  protected openWindow(): void {
-    this.setWindow(Buffer.alloc(this.windowBytes + SLACK_BYTES));
+  /** `sizeBytes`: of the stream, if known. */
+  protected openWindow(sizeBytes = Number.POSITIVE_INFINITY): void {
+    // One more byte, so that the end is found without a further window.
+    const bytes = Math.min(this.windowBytes, Math.max(sizeBytes + 1, 2 * SLACK_BYTES));
+    this.setWindow(this.resized(bytes + SLACK_BYTES));
   }
 
-  /** Lets go of the memory; nothing can be read any more. */
-  protected closeWindow(): void {
-    this.setWindow(Buffer.alloc(0));
+  /** So many bytes, the first of which are those of the present window. */
+  protected resized(bytes: number): Buffer {
+    const grown = Buffer.alloc(bytes);
+    this.buf.copy(grown, 0, 0, this.end);
+    return grown;
   }
 
   protected fail(code: ErrorCode, fact: string, pos = this.pos): never {
     throw new MbfError(code, fact, { offset: this.base + Math.min(pos, this.end) });
   }
 
-  private setWindow(buffer: Buffer): void {
+  protected setWindow(buffer: Buffer): void {
     this.buf = buffer;
     this.view = new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
   }
@@ -47,13 +52,8 @@ export abstract class ByteWindow {
     const minimum = Math.max(this.needed, Math.min(SLACK_BYTES, this.windowBytes >> 1));
     if (this.eof || this.end - this.pos >= minimum) return;
     const capacity = this.buf.length - SLACK_BYTES;
-    if (minimum > capacity / 2) {
-      const grown = Buffer.alloc(minimum * 2 + SLACK_BYTES);
-      this.buf.copy(grown, 0, this.pos, this.end);
-      this.setWindow(grown);
-    } else {
-      this.buf.copyWithin(0, this.pos, this.end);
-    }
+    if (minimum > capacity / 2) this.setWindow(this.resized(minimum * 2 + SLACK_BYTES));
+    this.buf.copyWithin(0, this.pos, this.end);
     this.base += this.pos;
     this.end -= this.pos;
     this.pos = 0;

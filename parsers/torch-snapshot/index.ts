@@ -2,7 +2,7 @@
  * PyTorch CUDA memory snapshots: what `torch.cuda.memory._dump_snapshot()` writes. See FORMAT.md for where the format
  * is defined, its generations, and what a file has lost.
  */
-import { ColumnBatch, LAYOUTS } from '../../src/model/columns.js';
+import { ColumnBatch, LAYOUTS, type TableLayout } from '../../src/model/columns.js';
 import { MbfError } from '../../src/model/errors.js';
 import type {
   ByteSource,
@@ -17,6 +17,7 @@ import type {
 } from '../../src/model/parser.js';
 import { BATCH_ROWS } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import { TraceModule } from '../../src/wasm/trace-module.js';
 import { detectEncoding, encodingOf } from './encoding.js';
 import { detectFeatures } from './features.js';
 import { clip, flattenSettings } from './generic-values.js';
@@ -38,6 +39,8 @@ const KNOWN_TOP_LEVEL = new Set([
 ]);
 /** Blocks and segments are few; a full-size batch would be 4 MB of untouched memory. */
 const STATE_BATCH_ROWS = 8_192;
+/** Of what most files lack. */
+const RARE_BATCH_ROWS = 512;
 
 export const torchSnapshot: ParserSpec = {
   id: 'torch-snapshot',
@@ -115,32 +118,45 @@ function sniffPickle(head: Head): Sniff {
       };
 }
 
-/** {@link torchSnapshot}'s `parse`; tests give small windows to the scanners of JSON and of pages. */
+/** Of tests: small windows of the scanners of JSON and of pages; pickles without the fast way. */
+interface Ways {
+  readonly windowBytes?: number | undefined;
+  readonly isFast?: boolean;
+}
+
+/** {@link torchSnapshot}'s `parse`. */
 export async function parseSnapshot(
   source: ByteSource,
   sink: RowSink,
   context: ParseContext,
-  windowBytes?: number,
+  { windowBytes, isFast }: Ways = {},
 ): Promise<ParseSummary> {
   const detected = await detectEncoding(source);
   const page = detected.encoding === 'html' ? await openPage(detected.source, windowBytes) : undefined;
   const dictionary = new StackDictionary();
-  const out = await sink.snapshot(dictionary);
+  const module = TraceModule.take();
+  const out = await sink.snapshot(dictionary, module);
+  // A row has 60 bytes of the file and more. Each megabyte of a batch counts, where a file has few hundred rows.
+  const mostRows = Math.max(512, Math.ceil((source.sizeBytes ?? Number.POSITIVE_INFINITY) / 64));
+  const eventRows = Math.min(BATCH_ROWS, mostRows);
+  const stateBatch = (layout: TableLayout): ColumnBatch =>
+    new ColumnBatch(layout, Math.min(STATE_BATCH_ROWS, mostRows));
   const batches = {
-    events: new ColumnBatch(LAYOUTS.event, BATCH_ROWS),
-    segments: new ColumnBatch(LAYOUTS.segment, STATE_BATCH_ROWS),
-    blocks: new ColumnBatch(LAYOUTS.block, STATE_BATCH_ROWS),
-    annotations: new ColumnBatch(LAYOUTS.annotation, STATE_BATCH_ROWS),
-    hostEvents: new ColumnBatch(LAYOUTS.host_event, STATE_BATCH_ROWS),
-    hostSegments: new ColumnBatch(LAYOUTS.host_segment, STATE_BATCH_ROWS),
+    segments: stateBatch(LAYOUTS.segment),
+    blocks: stateBatch(LAYOUTS.block),
+    annotations: stateBatch(LAYOUTS.annotation),
+    hostEvents: new ColumnBatch(LAYOUTS.host_event, RARE_BATCH_ROWS),
+    hostSegments: new ColumnBatch(LAYOUTS.host_segment, RARE_BATCH_ROWS),
   };
+  const parts = { sink, out, dictionary, module, eventRows, batches };
   if (detected.encoding === 'json') {
-    const machine = new JsonMachine(sink, out, dictionary, batches, windowBytes);
+    const machine = new JsonMachine(parts, windowBytes);
     await machine.run(detected.source, context.progress);
     const { predictedStacks, predictedFrames } = machine;
+    machine.close();
     endSnapshot(machine, sink, out, { protocol: null, statistics: { predictedStacks, predictedFrames } });
   } else {
-    const machine = new SnapshotMachine(sink, out, dictionary, batches);
+    const machine = new SnapshotMachine(parts, isFast);
     if (page === undefined) await machine.run(detected.source, context.progress);
     else await inPage(page, () => machine.run(page.source, context.progress));
     if (machine.trailingBytes > (page === undefined ? 0 : PAGE_PADDING_BYTES)) {
@@ -153,8 +169,11 @@ export async function parseSnapshot(
       sink.note({ kind: 'files_left_out', severity: 'warning', text, count: further });
     }
     const { protocol, fastEntries, predictedStacks } = machine;
+    machine.close();
     endSnapshot(machine, sink, out, { protocol, statistics: { fastEntries, predictedStacks } });
   }
+  // Not after an error, when the memory that the file took is still reserved.
+  module.giveBack();
   return { rank: null, rankOrigin: null };
 }
 

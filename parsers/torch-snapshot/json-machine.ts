@@ -11,12 +11,12 @@
  * `frames` array with those at similar places last time, then each frame with the one that followed this one last time,
  * then with all frames by hash. Entries take the general path.
  */
-import type { ByteSource, RowSink, SnapshotSink } from '../../src/model/parser.js';
+import type { ByteSource } from '../../src/model/parser.js';
 import { unescapeJson } from './json-strings.js';
 import { FRAME_MASK, KEY } from './keys.js';
 import { RawSpellings, SPELLING_HASH_START } from './raw-spellings.js';
-import { type SnapshotBatches, SnapshotShapes } from './snapshot-shapes.js';
-import { mixFrame, STACK_HASH_START, type StackDictionary } from './stack-dictionary.js';
+import { type SnapshotParts, SnapshotShapes } from './snapshot-shapes.js';
+import { mixFrame, STACK_HASH_START } from './stack-dictionary.js';
 import { CONST, DICT, FLOAT, FRAME, INT, LIMITS, LIST, OBJ, PAIR, STACK, STR } from './value-stack.js';
 
 /** What may come next. */
@@ -91,16 +91,11 @@ export class JsonMachine extends SnapshotShapes {
   private foundStack = 0;
   private foundFrame = 0;
 
-  constructor(
-    sink: RowSink,
-    out: SnapshotSink,
-    dictionary: StackDictionary,
-    batches: SnapshotBatches,
-    windowBytes?: number,
-  ) {
-    super(sink, out, dictionary, batches, windowBytes);
-    for (const name of NUMERIC_KEYS) this.isNumeric[dictionary.texts.internText(name)] = 1;
-    this.numericTexts = dictionary.texts.count;
+  constructor(parts: SnapshotParts, windowBytes?: number) {
+    super(parts, windowBytes);
+    const { texts } = this.dictionary;
+    for (const name of NUMERIC_KEYS) this.isNumeric[texts.internText(name)] = 1;
+    this.numericTexts = texts.count;
   }
 
   /**
@@ -110,7 +105,7 @@ export class JsonMachine extends SnapshotShapes {
    * pickles.
    */
   async run(source: ByteSource, progress?: (bytes: number) => void): Promise<void> {
-    this.openWindow();
+    this.openWindow(source.sizeBytes);
     await this.fill(source, progress);
     if (this.buf[0] === 0xef && this.buf[1] === 0xbb && this.buf[2] === 0xbf) this.pos = 3; // a byte order mark
     for (;;) {

@@ -2,16 +2,27 @@
  * The dict keys a snapshot uses, numbered so that a dict's key set is a bit mask. Upstream: torch
  * `torch/csrc/cuda/Module.cpp`, `THCPModule_memorySnapshot`.
  */
+import {
+  ACTION_KEY,
+  ADDR_KEY,
+  CONTEXT_KEY,
+  FRAMES_KEY,
+  METADATA_KEY,
+  POOL_KEY,
+  SIZE_KEY,
+  STREAM_KEY,
+  TIME_KEY,
+} from '../../src/wasm/assembly/value-kinds.js';
 
 export const KEY = {
-  action: 1,
-  addr: 2,
-  size: 3,
-  stream: 4,
-  time_us: 5,
-  compile_context: 6,
-  user_metadata: 7,
-  frames: 8,
+  action: ACTION_KEY,
+  addr: ADDR_KEY,
+  size: SIZE_KEY,
+  stream: STREAM_KEY,
+  time_us: TIME_KEY,
+  compile_context: CONTEXT_KEY,
+  user_metadata: METADATA_KEY,
+  frames: FRAMES_KEY,
   name: 9,
   filename: 10,
   line: 11,
@@ -27,7 +38,7 @@ export const KEY = {
   segment_pool_id: 21,
   is_expandable: 22,
   device_free: 23,
-  pool_id: 24,
+  pool_id: POOL_KEY,
   history: 25,
   stage: 26,
 } as const;

@@ -1,13 +1,22 @@
 /**
  * What dicts and lists mean in a memory snapshot, whatever encoding they came in: dicts become rows by the keys they
  * have, in any order, and go straight into columns. This is the general way, which checks every kind and keeps unknown
- * keys; `snapshot-machine.ts` adds the fast one for entries as torch pickles them, `json-machine.ts` the one for the
- * stacks of JSON.
+ * keys; `snapshot-machine.ts` adds the fast one for entries as torch pickles them, in WebAssembly, and
+ * `json-machine.ts` the one for the stacks of JSON.
  */
-import { type ColumnBatch, NULL_HIGH, NULL_I32, NULL_U8 } from '../../src/model/columns.js';
+import {
+  batchBytes,
+  ColumnBatch,
+  type ColumnsOf,
+  LAYOUTS,
+  NULL_HIGH,
+  NULL_I32,
+  NULL_U8,
+} from '../../src/model/columns.js';
 import type { RowSink, SnapshotSink } from '../../src/model/parser.js';
 import { ANNOTATION_STAGES, type Note } from '../../src/model/tables.js';
 import { TRACE_ACTIONS } from '../../src/model/vocabulary.js';
+import type { TraceModule } from '../../src/wasm/trace-module.js';
 import { clip, keyText, toJson } from './generic-values.js';
 import { HOST_DEVICE, HostRows } from './host-rows.js';
 import { bit, ENTRY_KEYS, FRAME_MASK, KEY, KEY_NAMES } from './keys.js';
@@ -23,8 +32,10 @@ import {
   FLOAT,
   FRAME,
   INT,
+  KNOWN_TEXTS,
   LIMITS,
   LIST,
+  MOST_STACK_FRAMES,
   OBJ,
   PAIR,
   Ref,
@@ -34,6 +45,7 @@ import {
   STR,
   ValueStack,
 } from './value-stack.js';
+import { watched } from './watched-sink.js';
 
 const ACTION_BIT = bit('action');
 const STATE_BIT = bit('state');
@@ -57,8 +69,18 @@ interface ExtraKey {
   count: number;
 }
 
+/** What a machine works with. */
+export interface SnapshotParts {
+  readonly sink: RowSink;
+  readonly out: SnapshotSink;
+  readonly dictionary: StackDictionary;
+  readonly module: TraceModule;
+  /** Rows of a batch of events. */
+  readonly eventRows: number;
+  readonly batches: SnapshotBatches;
+}
+
 export interface SnapshotBatches {
-  readonly events: ColumnBatch;
   readonly segments: ColumnBatch;
   readonly blocks: ColumnBatch;
   readonly annotations: ColumnBatch;
@@ -72,34 +94,23 @@ export type RootValue = unknown;
 export abstract class SnapshotShapes extends ValueStack {
   private readonly sink: RowSink;
   private readonly out: SnapshotSink;
+  protected readonly module: TraceModule;
   protected readonly batch: ColumnBatch;
+  private readonly batchAt: number;
   private readonly annotationBatch: ColumnBatch;
   readonly segments: SegmentRows;
   readonly host: HostRows;
   root: RootValue;
 
-  /**
-   * Text ids below this may be keys or actions; `keyOfText` and `actionOfText` hold their numbers, 0 and 255 for none.
-   */
+  /** Of known texts, by id: their number as a key, 0 for none; their code as an action, 255 for none. */
+  protected readonly keyOfText = new Uint8Array(KNOWN_TEXTS);
+  protected readonly actionOfText = new Uint8Array(KNOWN_TEXTS).fill(255);
   protected readonly knownTexts: number;
-  protected readonly keyOfText = new Uint8Array(64);
-  protected readonly actionOfText = new Uint8Array(64).fill(255);
   private readonly deviceTracesText: number;
   private readonly legacyTracesText: number;
   private readonly hostTracesText: number;
 
-  // Columns of the event batch, fetched once: the batch is reused for the whole file.
-  protected readonly colDevice: Int32Array;
-  protected readonly colSeq: Int32Array;
-  protected readonly colAction: Uint8Array;
-  protected readonly colAddr: Uint32Array;
-  protected readonly colSize: Uint32Array;
-  protected readonly colStream: Uint32Array;
-  protected readonly colTime: Uint32Array;
-  protected readonly colPool: Int32Array;
-  protected readonly colStack: Int32Array;
-  protected readonly colContext: Int32Array;
-  protected readonly colMetadata: Int32Array;
+  protected columns!: ColumnsOf<typeof LAYOUTS.trace_entry>;
 
   /** Entries seen per device. */
   readonly traceLengths: number[] = [];
@@ -122,21 +133,21 @@ export abstract class SnapshotShapes extends ValueStack {
   private annotations = 0;
 
   private readonly slots = new Int32Array(32);
-  protected readonly frames = new Int32Array(LIMITS.stackFrames + 1);
+  /** Of the stack that is read; in the module. */
+  protected frames!: Int32Array;
+  protected readonly framesAt: number;
   private regrown = 0;
 
-  constructor(
-    sink: RowSink,
-    out: SnapshotSink,
-    dictionary: StackDictionary,
-    batches: SnapshotBatches,
-    windowBytes?: number,
-  ) {
-    super(dictionary, windowBytes);
-    this.sink = sink;
-    this.out = out;
-    const batch = batches.events;
-    this.batch = batch;
+  constructor(parts: SnapshotParts, windowBytes?: number) {
+    super(parts.dictionary, windowBytes);
+    const { module, batches, eventRows } = parts;
+    this.sink = parts.sink;
+    this.module = module;
+    this.out = watched(parts.out, () => this.remap());
+    this.framesAt = module.reserve((MOST_STACK_FRAMES + 1) * 4);
+    this.batchAt = module.reserve(batchBytes(LAYOUTS.trace_entry, eventRows));
+    this.batch = new ColumnBatch(LAYOUTS.trace_entry, eventRows, module.buffer, this.batchAt);
+    this.mapRows();
     this.annotationBatch = batches.annotations;
     this.segments = new SegmentRows(this.out, batches.segments, batches.blocks);
     this.host = new HostRows(this.out, batches.hostEvents, batches.hostSegments);
@@ -149,17 +160,29 @@ export abstract class SnapshotShapes extends ValueStack {
     this.deviceTracesText = texts.internText('device_traces');
     this.legacyTracesText = texts.internText('traces');
     this.hostTracesText = texts.internText('host_traces');
-    this.colDevice = batch.i32('device');
-    this.colSeq = batch.i32('seq');
-    this.colAction = batch.u8('action');
-    this.colAddr = batch.i64('addr');
-    this.colSize = batch.i64('size_bytes');
-    this.colStream = batch.i64('stream');
-    this.colTime = batch.i64('time_us');
-    this.colPool = batch.i32('pool');
-    this.colStack = batch.i32('stack_id');
-    this.colContext = batch.i32('compile_context_id');
-    this.colMetadata = batch.i32('user_metadata_id');
+  }
+
+  /** Makes all arrays over the memory of the module again if it has grown. To be called after whatever may grow it. */
+  protected remap(): void {
+    if (this.frames.length === 0) this.mapTables();
+  }
+
+  /** Makes the arrays over the memory of the module. */
+  protected mapTables(): void {
+    this.mapRows();
+  }
+
+  private mapRows(): void {
+    const { buffer } = this.module;
+    this.batch.moveTo(buffer, this.batchAt);
+    this.columns = this.batch.columns(LAYOUTS.trace_entry);
+    this.frames = new Int32Array(buffer, this.framesAt, MOST_STACK_FRAMES + 1);
+  }
+
+  /** Gives memory of the module back; nothing can be read any more. */
+  close(): void {
+    this.module.release(this.framesAt);
+    this.module.release(this.batchAt);
   }
 
   /** The root value is in stack slot 0. */
@@ -283,30 +306,6 @@ export abstract class SnapshotShapes extends ValueStack {
     array[row * 2 + 1] = high;
   }
 
-  private kindName(slot: number): string {
-    const names = [
-      'a constant',
-      'an integer',
-      'a string',
-      'an empty dict',
-      'an empty list',
-      'a frame',
-      'a stack',
-      'a trace entry',
-    ];
-    const more = [
-      'a block',
-      'a segment',
-      'an annotation',
-      'a list of rows',
-      'an object',
-      'a big integer',
-      'a float',
-      'a pair',
-    ];
-    return [...names, ...more][this.kinds[slot]!] ?? 'unknown';
-  }
-
   private frame(target: number, mark: number, extras: boolean): void {
     const { slots } = this;
     const name = this.textAt(slots[KEY.name]!, 'frame.name');
@@ -390,7 +389,8 @@ export abstract class SnapshotShapes extends ValueStack {
     if (device >= MAX_DEVICES) this.fail('MBF2105', `device ordinal ${device}`);
     this.device = device;
     this.deviceMarkDepth = depth;
-    this.deviceMark = inner;
+    // The mark is another one where entries are appended one by one.
+    this.deviceMark = batched ? inner : -1;
     while (this.traceLengths.length <= device) this.traceLengths.push(0);
     return true;
   }
@@ -438,25 +438,26 @@ export abstract class SnapshotShapes extends ValueStack {
       action = OTHER_ACTION;
       this.extra(device, seq, 'action', slots[KEY.action]!);
     }
-    this.colDevice[row] = device;
-    this.colSeq[row] = seq;
-    this.colAction[row] = action;
-    if ((bits & (1 << KEY.addr)) !== 0) this.putWide(this.colAddr, row, slots[KEY.addr]!, 'addr');
-    else this.putMissing(this.colAddr, row);
+    const { columns } = this;
+    columns.device[row] = device;
+    columns.seq[row] = seq;
+    columns.action[row] = action;
+    if ((bits & (1 << KEY.addr)) !== 0) this.putWide(columns.addr, row, slots[KEY.addr]!, 'addr');
+    else this.putMissing(columns.addr, row);
     const size = (bits & SIZE_BIT) !== 0 ? this.sizeAt(slots[KEY.size]!, 'size') : 0;
-    this.putNumber(this.colSize, row, size);
-    if ((bits & (1 << KEY.stream)) !== 0) this.putWide(this.colStream, row, slots[KEY.stream]!, 'stream');
-    else this.putMissing(this.colStream, row);
-    if ((bits & (1 << KEY.time_us)) !== 0) this.putWide(this.colTime, row, slots[KEY.time_us]!, 'time_us');
-    else this.putMissing(this.colTime, row);
-    this.colPool[row] = this.poolOf(KEY.pool_id, bits, 'pool_id');
-    this.colStack[row] = this.stackOf(bits);
+    this.putNumber(columns.size_bytes, row, size);
+    if ((bits & (1 << KEY.stream)) !== 0) this.putWide(columns.stream, row, slots[KEY.stream]!, 'stream');
+    else this.putMissing(columns.stream, row);
+    if ((bits & (1 << KEY.time_us)) !== 0) this.putWide(columns.time_us, row, slots[KEY.time_us]!, 'time_us');
+    else this.putMissing(columns.time_us, row);
+    columns.pool[row] = this.poolOf(KEY.pool_id, bits, 'pool_id');
+    columns.stack_id[row] = this.stackOf(bits);
     const optionalText = (key: number, what: string): number => {
       if ((bits & (1 << key)) === 0) return NULL_I32;
       return kinds[slots[key]!] === CONST && payloads[slots[key]!] === 0 ? NULL_I32 : this.textAt(slots[key]!, what);
     };
-    this.colContext[row] = optionalText(KEY.compile_context, 'compile_context');
-    this.colMetadata[row] = optionalText(KEY.user_metadata, 'user_metadata');
+    columns.compile_context_id[row] = optionalText(KEY.compile_context, 'compile_context');
+    columns.user_metadata_id[row] = optionalText(KEY.user_metadata, 'user_metadata');
     const freeKnown = (bits & (1 << KEY.device_free)) !== 0;
     if (action === OOM_ACTION) {
       this.out.oom({

@@ -43,8 +43,6 @@ export class StackDictionary implements Dictionary {
 
   private readonly pools: (readonly [number, number])[] = [];
   private readonly poolIds = new Map<string, number>();
-  /** Pool ids with both numbers below 256, by `a * 256 + b`: the only ones torch makes in practice. */
-  private readonly smallPools = new Int32Array(65_536).fill(-1);
 
   constructor() {
     this.internStack(new Int32Array(0), 0, STACK_HASH_START);
@@ -74,17 +72,11 @@ export class StackDictionary implements Dictionary {
   }
 
   internPool(a: number, b: number): number {
-    const small = a >= 0 && a < 256 && b >= 0 && b < 256;
-    if (small) {
-      const known = this.smallPools[a * 256 + b]!;
-      if (known >= 0) return known;
-    }
     const key = `${a},${b}`;
     const known = this.poolIds.get(key);
     if (known !== undefined) return known;
     const id = this.pools.push([a, b]) - 1;
     this.poolIds.set(key, id);
-    if (small) this.smallPools[a * 256 + b] = id;
     return id;
   }
 

@@ -4,30 +4,28 @@
  * pickle also refers back to earlier values: the memo is one `Uint32Array` of 4-bit kind and 28-bit payload. JSON has
  * no such references and leaves it empty.
  */
+
+import {
+  BIG,
+  CONST,
+  DICT,
+  ENTRY,
+  FLOAT,
+  INT,
+  KIND_SHIFT,
+  LIST,
+  MOST_STACK_FRAMES,
+  OBJ,
+  PAIR,
+  ROWS,
+  STR,
+} from '../../src/wasm/assembly/value-kinds.js';
 import { ByteWindow } from './byte-window.js';
 import type { StackDictionary } from './stack-dictionary.js';
 import { doubled } from './text-interner.js';
 
-/** Kinds of values on the stack and in the memo (four bits). */
-export const CONST = 0; // payload 0 None, 1 False, 2 True
-export const INT = 1; // value in `numbers`
-export const STR = 2; // payload: text id
-export const DICT = 3; // still empty
-export const LIST = 4; // still empty
-export const FRAME = 5; // payload: frame id
-export const STACK = 6; // payload: stack id
-export const ENTRY = 7; // payload: run length of trace entries
-export const BLOCK = 8; // payload: run length
-export const SEGMENT = 9; // payload: run length
-export const ANNOTATION = 10; // payload: run length
-export const ROWS = 11; // a list of rows already emitted; payload: their number
-export const OBJ = 12; // payload: index into `objects`
-export const BIG = 13; // payload: index into `bigs`
-export const FLOAT = 14; // value in `numbers`
-export const PAIR = 15; // payload: pool id, a tuple of two small ints
+export * from '../../src/wasm/assembly/value-kinds.js';
 
-export const KIND_SHIFT = 28;
-export const PAYLOAD = 0xfffffff;
 /** Rows leave a constant word: a second reference to one row is meaningless and is rejected. */
 export const ROW_WORD = (ENTRY << KIND_SHIFT) >>> 0;
 const MAX_SAFE = Number.MAX_SAFE_INTEGER;
@@ -43,12 +41,13 @@ export const LIMITS = {
   pooledLongTextBytes: 48 * 1024 * 1024,
   integerBytes: 64,
   memoJump: 65_536,
-  memoSlots: 1 << 28,
+  /** The most that the module can reserve at once: 1 GiB less a page. */
+  memoSlots: (1 << 28) - 16_384,
   stackSlots: 4 * 1024 * 1024,
   markDepth: 1_000,
   objects: 2_000_000,
   frames: 2_000_000,
-  stackFrames: 65_536,
+  stackFrames: MOST_STACK_FRAMES,
   /** Of all distinct stacks; 22 million is the most that was seen. */
   pooledFrames: 1 << 27,
   /** Frames read again because their list went on growing: appended one by one, n frames are n²/2. */
@@ -57,6 +56,11 @@ export const LIMITS = {
   pendingBlocks: 8_000_000,
   eventsPerDevice: 0x7fffffff,
 } as const;
+
+const KIND_NAMES = [
+  ...['a constant', 'an integer', 'a string', 'an empty dict', 'an empty list', 'a frame', 'a stack', 'a trace entry'],
+  ...['a block', 'a segment', 'an annotation', 'a list of rows', 'an object', 'a big integer', 'a float', 'a pair'],
+];
 
 /** A reference to a value other than a plain one, inside generic objects. */
 export class Ref {
@@ -78,7 +82,7 @@ export abstract class ValueStack extends ByteWindow {
   protected sp = 0;
   protected readonly marks = new Int32Array(LIMITS.markDepth + 1);
   protected markDepth = 0;
-  protected memo: Uint32Array = new Uint32Array(1 << 16);
+  protected memo: Uint32Array = new Uint32Array(0);
   protected readonly objects: unknown[] = [];
   protected readonly bigs: bigint[] = [];
 
@@ -162,6 +166,11 @@ export abstract class ValueStack extends ByteWindow {
       default:
         return new Ref(kind, payload);
     }
+  }
+
+  /** What the value at `slot` is, for messages. */
+  protected kindName(slot: number): string {
+    return KIND_NAMES[this.kinds[slot]!] ?? 'unknown';
   }
 
   /** An integer of any size. */

@@ -1,5 +1,5 @@
 -- @name   history.events
--- @title  Trace entries of one device from one entry to before another
+-- @title  Trace entries of one device from one entry to before another, in no order
 -- @param  snapshot_id INTEGER
 -- @param  device INTEGER
 -- @param  from_seq INTEGER  first
@@ -10,8 +10,8 @@
 -- @col    size_bytes BIGINT   requested on alloc and free, segment bytes on segment entries
 -- @col    stream     BIGINT?
 -- @col    stack_id   INTEGER?
--- @why    What a walk needs and no more: a column of NULLs costs as much as all of these. Rows come as they were appended, in ascending
---         seq; sorting them would cost more than the walk.
+-- @why    What a walk needs and no more: a column of NULLs costs as much as all of these. Rows come in no
+--         order; sorting them would cost more than to put them in their places, since seq is dense.
 SELECT seq, action, addr, size_bytes, stream, stack_id
 FROM event
 WHERE snapshot_id = $snapshot_id AND device = $device AND seq >= $from_seq AND seq < $to_seq

@@ -8,11 +8,9 @@ CREATE TABLE derived_history (
   events INTEGER NOT NULL, -- entries of the trace
   blocks INTEGER NOT NULL, -- rows of block_life
   holds BOOLEAN NOT NULL, -- nothing contradicts the allocator's rules, or only the last few entries, as of a dump that is not atomic
-  ends_in_dump BOOLEAN NOT NULL, -- forward from the start, the trace ends in the dumped totals
   starts_empty BOOLEAN NOT NULL, -- nothing was reserved before the first entry: the trace has the whole run
   violations INTEGER NOT NULL, -- entries that contradict the rules
   implied_completions INTEGER NOT NULL, -- completed frees that the trace lacks
-  divergences INTEGER NOT NULL, -- differences between the forward and the backward walk
   requests_recorded BOOLEAN NOT NULL, -- the trace has free_requested entries
   completions_recorded BOOLEAN NOT NULL, -- the trace has free_completed entries
   pooled BOOLEAN NOT NULL, -- entries name other pools than the default one
@@ -51,9 +49,12 @@ CREATE TABLE block_life (
   stack_id INTEGER NULL, -- where it was allocated
   stack_origin stack_origin, -- where the stack is from; free_event: the stack of the free, as the allocation is outside the trace
   alloc_us BIGINT NULL, -- time of the allocation, µs since 1970
+  request_us BIGINT NULL, -- time of the entry pending_seq, µs since 1970
   free_us BIGINT NULL, -- time of the free, µs since 1970
+  free_stack_id INTEGER NULL, -- where it was freed
   compile_context_id INTEGER NULL, -- @text torch.compile context, a text_value
   user_metadata_id INTEGER NULL, -- @text metadata that the user set, a text_value
+  entries UTINYINT, -- entries that the view event takes from it: 1 allocation, 2 request and 4 completion of its free; 8: with pool
   label INTEGER NULL -- its label; NULL: not labelled yet
 );
 

@@ -19,7 +19,9 @@ CREATE TABLE source (
   format VARCHAR, -- name of the parser; NULL: no parser knew the file
   status VARCHAR NOT NULL, -- ingested, failed or skipped
   file_bytes BIGINT NOT NULL, -- size on disk, bytes
-  sha256 VARCHAR, -- of the bytes on disk
+  sha256 VARCHAR, -- of the bytes on disk; NULL: it is a larger file than 16 MiB, or could not be read
+  sample_sha256 VARCHAR, -- of the size and of 64 blocks of 128 KiB of a larger file
+  modified_us BIGINT, -- time of change of a larger file, µs since 1970; it is read again unless it has this and the sample
   parser_version INTEGER NOT NULL, -- version of the parsers that read it
   rank INTEGER, -- global rank of the whole file
   rank_origin VARCHAR, -- rule that gave the rank

@@ -1,5 +1,5 @@
--- Memory snapshots of PyTorch, and timelines of torch.profiler. event, segment and block lack an index: their rows arrive clustered by
--- (snapshot_id, device, seq), so that DuckDB's zone maps find ranges, and an index would have to be kept in memory.
+-- Memory snapshots of PyTorch, and timelines of torch.profiler. trace_entry, segment and block lack an index: their rows arrive clustered
+-- by (snapshot_id, device, seq), so that DuckDB's zone maps find ranges, and an index would have to be kept in memory.
 
 -- A memory snapshot
 CREATE TABLE snapshot (
@@ -98,8 +98,8 @@ CREATE TABLE annotation (
   time_us BIGINT NULL -- µs since 1970
 );
 
--- A trace entry of a device; which allocation a free belongs to is in the view allocation
-CREATE TABLE event (
+-- A trace entry that no row of block_life has: of segments and OOMs, and frees that differ from their allocation. All are in event
+CREATE TABLE trace_entry (
   snapshot_id INTEGER, -- the snapshot
   device INTEGER, -- CUDA ordinal
   seq INTEGER, -- index in the trace of the device: the only order, since times may jitter

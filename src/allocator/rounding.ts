@@ -44,3 +44,10 @@ export function allocationSize(roundedBytes: number, settings: AllocatorSettings
   if (roundedBytes < MIN_LARGE_ALLOC_BYTES) return settings.largeSegmentBytes;
   return roundUp(roundedBytes, LARGE_ROUND_BYTES);
 }
+
+/**
+ * A request as every allocator without `roundup_power2_divisions` rounds it.
+ */
+export function roundTo512(requestedBytes: number): number {
+  return Math.max(MIN_BLOCK_BYTES, Math.ceil(requestedBytes / MIN_BLOCK_BYTES) * MIN_BLOCK_BYTES);
+}

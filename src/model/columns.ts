@@ -63,14 +63,23 @@ export class ColumnBatch {
   readonly capacity: number;
   /** Rows filled so far. */
   rows = 0;
-  readonly arrays: readonly ColumnArray[];
-  private readonly named: Readonly<Record<string, ColumnArray>>;
+  arrays!: readonly ColumnArray[];
+  private named!: Readonly<Record<string, ColumnArray>>;
 
-  /** Over `buffer` if given, which must hold {@link batchBytes}; it carries its rows from thread to thread. */
-  constructor(layout: TableLayout, capacity: number, buffer = new ArrayBuffer(batchBytes(layout, capacity))) {
+  /**
+   * Over `buffer` from byte `at` on if given, which must hold {@link batchBytes}; it carries its rows from thread to
+   * thread.
+   */
+  constructor(layout: TableLayout, capacity: number, buffer = new ArrayBuffer(batchBytes(layout, capacity)), at = 0) {
     this.layout = layout;
     this.capacity = capacity;
-    let offset = 0;
+    this.moveTo(buffer, at);
+  }
+
+  /** Takes the same bytes from another buffer: that of a memory that has grown. */
+  moveTo(buffer: ArrayBuffer, at: number): void {
+    const { layout, capacity } = this;
+    let offset = at;
     this.arrays = layout.columns.map(({ kind }) => {
       const start = offset;
       offset += columnBytes(kind, capacity);

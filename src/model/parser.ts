@@ -93,7 +93,18 @@ export interface SnapshotSummary {
   readonly statistics: Readonly<Record<string, number>>;
 }
 
-/** Receives one memory snapshot. Batches are read before the call returns and may be reused by the caller. */
+/**
+ * Memory of the module that decodes a snapshot (`src/wasm`), in which the consumer of its rows may have tables too. It
+ * may grow in any call to the module or to a {@link SnapshotSink}: arrays over the `buffer` of before are then empty.
+ */
+export interface SharedMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+/**
+ * Receives one memory snapshot. Batches are read before the call returns and may be reused by the caller. Those of
+ * `events` are in the {@link SharedMemory}.
+ */
 export interface SnapshotSink {
   events(batch: ColumnBatch): void;
   segments(batch: ColumnBatch): void;
@@ -152,8 +163,11 @@ export interface RowSink {
   readonly nsys?: NsysSink | undefined;
   /** A second or later launch in this file. The first is implicit. */
   attempt(row: AttemptRow): void;
-  /** Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. */
-  snapshot(dictionary: Dictionary): Promise<SnapshotSink>;
+  /**
+   * Begins a snapshot whose ids refer to `dictionary`, which grows while the file is read. What the consumer takes of
+   * `memory` it gives back in `end`.
+   */
+  snapshot(dictionary: Dictionary, memory: SharedMemory): Promise<SnapshotSink>;
 }
 
 export interface ParseContext {

@@ -25,7 +25,7 @@ export function generateLayouts(): string {
     .map(({ name, columns }) => {
       const lines = columns.map(({ name, type, isNull, isText }) => {
         const kind = KINDS[type];
-        const refersTo = name === 'stack_id' ? 'stack' : isText ? 'text' : undefined;
+        const refersTo = name.endsWith('stack_id') ? 'stack' : isText ? 'text' : undefined;
         return [
           `      { name: '${name}', kind: '${kind ?? 'u8'}'`,
           kind === undefined ? `, values: ENUMS.${type}` : '',

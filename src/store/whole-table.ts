@@ -1,4 +1,8 @@
+/** Views whose rows are put together, and the order that they are expected in. */
+const ORDER: Readonly<Record<string, string>> = { event: 'snapshot_id, device, seq' };
+
 /** The statement that reads a table or view as it is. */
 export function wholeTable(table: string): string {
-  return `FROM "${table.replaceAll('"', '""')}"`;
+  const order = ORDER[table];
+  return `FROM "${table.replaceAll('"', '""')}"${order === undefined ? '' : ` ORDER BY ${order}`}`;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AddressIndex } from '../../src/allocator/walk/address-index.js';
 import { SEED } from '../support/level.js';
+import { AddressIndex } from './walk/address-index.js';
 
 describe('AddressIndex', () => {
   it('agrees with a plain sorted list through many inserts and deletes', () => {

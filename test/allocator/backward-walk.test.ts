@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import { BackwardWalk, type WalkOptions } from '../../src/allocator/walk/backward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import type { TraceAction } from '../../src/model/vocabulary.js';
 import { SEED } from '../support/level.js';
@@ -21,6 +20,7 @@ import {
   SETTINGS_AND_STEPS,
   steps,
 } from './plays.js';
+import { BackwardWalk, type WalkOptions } from './walk/backward-walk.js';
 
 /** Walks a played trace back to `cut`, in batches of `batch` events. */
 function walkBack(played: Play, cut: number, options: WalkOptions = {}, batch = 7): BackwardWalk {

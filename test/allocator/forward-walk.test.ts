@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
-import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
-import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
 import { MIB } from '../../src/model/units.js';
 import { SEED } from '../support/level.js';
 import { walkEvents } from '../support/snapshot-rows.js';
 import { eventRows, finalStateOf, history, play as playHistory } from './history.js';
 import { dumpOf, play, SETTINGS_AND_STEPS, steps } from './plays.js';
 import { thereAndBack } from './there-and-back.js';
+import { BackwardWalk } from './walk/backward-walk.js';
+import { ForwardWalk } from './walk/forward-walk.js';
 
 describe('forward from the reconstructed start', () => {
   for (const [name, settings, list] of SETTINGS_AND_STEPS) {

@@ -8,9 +8,10 @@ import type { OomReport } from '../../src/allocator/oom-report.js';
 import { allocationSize } from '../../src/allocator/rounding.js';
 import { type AllocatorSettings, readAllocConf } from '../../src/allocator/settings.js';
 import { ALLOCATOR_VARIANTS } from '../../src/allocator/variants.js';
-import { BackwardWalk, type FinalState, type WalkEvents } from '../../src/allocator/walk/backward-walk.js';
+import type { FinalState, WalkEvents } from '../../src/allocator/walk/walk-input.js';
 import { MIB } from '../../src/model/units.js';
 import { type EventRow, finalState, type SnapshotRows, walkEvents } from '../support/snapshot-rows.js';
+import { BackwardWalk } from './walk/backward-walk.js';
 
 export type Step =
   | { readonly kind: 'malloc'; readonly bytes: number; readonly stream: number }

@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type AllocatorState, stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { type VizSnapshot, vizEvents, vizFragmentation, vizState, vizTimeline } from '../support/memory-viz-oracle.js';
 import { vizSnapshot } from '../support/snapshot-rows.js';
 import { freeHoles } from '../support/states/free-holes.js';
 import { dumpRows, eventRows, eventsOf, finalStateOf, history, type Played, play } from './history.js';
+import { BackwardWalk } from './walk/backward-walk.js';
 
 function walkOf({ allocator, trace, settings }: Played, cut: number, captureAfter: readonly number[]): BackwardWalk {
   const walk = new BackwardWalk(finalStateOf(allocator), settings, { captureAfter });

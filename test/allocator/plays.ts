@@ -8,7 +8,7 @@ import type { Block } from '../../src/allocator/caching/block.js';
 import { CachingAllocator, type TraceEntry } from '../../src/allocator/caching/caching-allocator.js';
 import { type AllocatorSettings, DEFAULT_SETTINGS } from '../../src/allocator/settings.js';
 import type { AllocatorState } from '../../src/allocator/walk/allocator-state.js';
-import type { FinalState } from '../../src/allocator/walk/backward-walk.js';
+import type { FinalState } from '../../src/allocator/walk/walk-input.js';
 import { MIB } from '../../src/model/units.js';
 import { finalState } from '../support/snapshot-rows.js';
 import { freeHoles } from '../support/states/free-holes.js';

@@ -6,12 +6,12 @@ import type { Driver } from '../../src/allocator/caching/driver.js';
 import { isSmall, roundSize } from '../../src/allocator/rounding.js';
 import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import { BackwardWalk } from '../../src/allocator/walk/backward-walk.js';
 import { skipLoudly } from '../support/corpus.js';
 import { finalState, walkEvents } from '../support/snapshot-rows.js';
 import { freeHoles } from '../support/states/free-holes.js';
 import { allRecordings, type Recording } from './corpus-recordings.js';
 import { thereAndBack } from './there-and-back.js';
+import { BackwardWalk } from './walk/backward-walk.js';
 
 const DRIVER_ACTIONS: ReadonlySet<string> = new Set(['segment_alloc', 'segment_free', 'segment_map', 'segment_unmap']);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { RevisableMaximum } from '../../src/allocator/walk/revisable-maximum.js';
 import { SEED } from '../support/level.js';
+import { RevisableMaximum } from './walk/revisable-maximum.js';
 
 describe('RevisableMaximum', () => {
   it('keeps a peak that only a later revision makes the highest', () => {

@@ -2,14 +2,10 @@
 import { expect } from 'vitest';
 import type { AllocatorSettings } from '../../src/allocator/settings.js';
 import { type AllocatorState, stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import {
-  BackwardWalk,
-  type FinalState,
-  type WalkEvents,
-  type WalkOptions,
-} from '../../src/allocator/walk/backward-walk.js';
-import { ForwardWalk } from '../../src/allocator/walk/forward-walk.js';
+import type { FinalState, WalkEvents } from '../../src/allocator/walk/walk-input.js';
 import { plainState } from './plain-state.js';
+import { BackwardWalk, type WalkOptions } from './walk/backward-walk.js';
+import { ForwardWalk } from './walk/forward-walk.js';
 
 /** Walks back over `events` (all of a trace from entry `cut` on), then forward, and compares `moments` and the end. */
 export function thereAndBack(

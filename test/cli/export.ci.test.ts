@@ -335,7 +335,7 @@ describe('tables', () => {
     for (const format of ['parquet', 'csv']) {
       const file = at(`x.${format}`);
       for (const [query, code] of [
-        ['DELETE FROM event', 'MBF1005'],
+        ['DELETE FROM trace_entry', 'MBF1005'],
         [`COPY event TO '${evil}'`, 'MBF1005'],
         ['SELECT 1; SELECT 2', 'MBF1005'],
         [`SELECT * FROM read_csv('${join(repoRoot, 'package.json')}')`, 'MBF1005'],

@@ -1,7 +1,7 @@
 /** Sums and order of the entries of a trace, against an implementation that is too slow to be wrong. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DeviceTrace, TraceDerivation } from '../../src/ingest/derive/derive-trace.js';
+import { type DeviceTrace, Traces } from '../../src/ingest/derive/derive-trace.js';
 import { ColumnBatch, LAYOUTS, NULL_HIGH, putI64 } from '../../src/model/columns.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../src/model/vocabulary.js';
 import { SEED } from '../support/level.js';
@@ -14,9 +14,9 @@ interface Event {
 }
 
 /** Feeds the events in batches of `batchRows`, one device after another. */
-function derive(devices: readonly (readonly Event[])[], batchRows: number): TraceDerivation {
-  const of = new TraceDerivation();
-  const batch = new ColumnBatch(LAYOUTS.event, batchRows);
+function derive(devices: readonly (readonly Event[])[], batchRows: number): Traces {
+  const of = new Traces();
+  const batch = new ColumnBatch(LAYOUTS.trace_entry, batchRows);
   const flush = (): void => {
     of.add(batch);
     batch.rows = 0;

@@ -55,7 +55,7 @@ function sorted(table: string, lines: readonly string[]): readonly string[] {
 }
 
 const decodeWith = (source: ByteSource, windowBytes?: number): Promise<Decoded> =>
-  collectDecoded((sink, context) => parseSnapshot(source, sink, context, windowBytes));
+  collectDecoded((sink, context) => parseSnapshot(source, sink, context, { windowBytes }));
 const decodeText = (text: string | Buffer, windowBytes?: number, chunkBytes?: number): Promise<Decoded> =>
   decodeWith(bytesSource(Buffer.from(text), chunkBytes), windowBytes);
 

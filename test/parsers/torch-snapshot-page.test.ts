@@ -34,7 +34,7 @@ add_local_files(local_files, 'Active Memory Timeline')
 
 const decodePage = (text: string, windowBytes?: number, chunkBytes?: number): Promise<Decoded> =>
   collectDecoded((sink, context) =>
-    parseSnapshot(bytesSource(Buffer.from(text), chunkBytes), sink, context, windowBytes),
+    parseSnapshot(bytesSource(Buffer.from(text), chunkBytes), sink, context, { windowBytes }),
   );
 
 describe('a memory_viz page', () => {

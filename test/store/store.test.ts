@@ -158,7 +158,7 @@ describe('the appender', () => {
 
   it('takes the layouts of the schema', async () => {
     const store = await freshStore();
-    const layouts = [LAYOUTS.event, LAYOUTS.segment, LAYOUTS.block];
+    const layouts = [LAYOUTS.trace_entry, LAYOUTS.segment, LAYOUTS.block];
     await store.transaction(async () => {
       for (const layout of layouts) {
         const appender = await store.appender(layout);

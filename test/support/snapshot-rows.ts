@@ -1,5 +1,5 @@
 /** A snapshot of one device as rows, and the forms that walks over a trace and memory_viz's own rules read it in. */
-import type { FinalState, WalkEvents } from '../../src/allocator/walk/backward-walk.js';
+import type { FinalState, WalkEvents } from '../../src/allocator/walk/walk-input.js';
 import { BLOCK_STATES, SEGMENT_TYPES, TRACE_ACTIONS } from '../../src/model/vocabulary.js';
 import type { VizSnapshot } from './memory-viz-oracle.js';
 

@@ -13,7 +13,7 @@ export interface TraceEntry {
 }
 
 export function batchOf(entries: readonly TraceEntry[]): ColumnBatch {
-  const batch = new ColumnBatch(LAYOUTS.event, Math.max(1, entries.length));
+  const batch = new ColumnBatch(LAYOUTS.trace_entry, Math.max(1, entries.length));
   batch.rows = entries.length;
   const put = (name: string, row: number, value: number | null): void => {
     if (value === null) putNullI64(batch.i64(name), row);

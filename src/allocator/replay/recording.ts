@@ -15,7 +15,7 @@ import type { PoolId } from '../caching/block.js';
 import type { AllocatorSettings } from '../settings.js';
 import { AddressTable } from '../walk/address-table.js';
 import type { AllocatorState } from '../walk/allocator-state.js';
-import type { WalkEvents } from '../walk/backward-walk.js';
+import type { WalkEvents } from '../walk/walk-input.js';
 
 /** What is known of one device's allocator. Rows of `events` are all entries of the trace, in order. */
 export interface RecordedTrace {

@@ -1,12 +1,13 @@
 /** What ingest found out about the whole trace of one device. */
 import { type AllocatorSettings, settingsFromSnapshot } from '../../allocator/settings.js';
-import type { Peak } from '../../allocator/walk/backward-walk.js';
+import type { Peak } from '../../allocator/walk/walk-input.js';
 import type { TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
+import { type PoolNumbers, poolNumbers } from '../../model/pool-numbers.js';
 import type { StepOrigin } from '../../model/results/timeline.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import { readOnce } from '../../store/read-once.js';
 import type { Store } from '../../store/store.js';
-import { type PoolNumbers, readPoolNumbers } from '../run/names/pool-numbers.js';
 
 /** Which trace, and how walks number its pools. */
 export interface TraceOfDevice {
@@ -41,25 +42,39 @@ export interface DeviceHistory
   };
 }
 
+export interface DeviceId {
+  readonly snapshot_id: number;
+  readonly device: number;
+}
+
 export function deviceHistory(store: Store, snapshotId: number, device: number): Promise<DeviceHistory> {
   return onceHistory(store, `${snapshotId} ${device}`);
 }
 
 const onceHistory = readOnce(async (store: Store, key: string): Promise<DeviceHistory> => {
-  const [snapshotId, device] = key.split(' ').map(Number) as [number, number];
-  const id = { snapshot_id: snapshotId };
-  const row = await store.one('state.history', { ...id, device });
-  if (row === undefined) throw new MbfError('MBF1002', `snapshot ${snapshotId} has no device ${device}`);
-  const settings = new Map((await store.all('snapshot.settings', id)).map(({ key: name, value }) => [name, value]));
+  const [snapshot_id, device] = key.split(' ').map(Number) as [number, number];
+  return (await deviceHistories(store, [{ snapshot_id, device }]))[0]!;
+});
+
+/** Of many devices, in their order. Throws MBF1002 where a snapshot does not have the device. */
+export async function deviceHistories(store: Store, devices: readonly DeviceId[]): Promise<DeviceHistory[]> {
+  const ids = devices.map(({ snapshot_id, device }) => ({ snapshot_id, device }));
+  const rows = await store.allOf('state.history', ids);
+  return ids.map((id, i) => historyOf(id, rows[i]![0]));
+}
+
+function historyOf({ snapshot_id, device }: DeviceId, row: QueryRow<'state.history'> | undefined): DeviceHistory {
+  if (row === undefined) throw new MbfError('MBF1002', `snapshot ${snapshot_id} has no device ${device}`);
+  const pools = JSON.parse(row.pools) as [number, number, number][];
   return {
     trace: {
-      snapshotId,
+      snapshotId: snapshot_id,
       device,
       events: row.events,
-      pools: await readPoolNumbers(store, snapshotId),
+      pools: poolNumbers(new Map(pools.map(([pool, first, second]) => [pool, [first, second]]))),
       pooled: row.pooled,
     },
-    settings: settingsFromSnapshot(settings),
+    settings: settingsFromSnapshot(new Map(JSON.parse(row.settings) as [string, string][])),
     holds: row.holds,
     startsEmpty: row.starts_empty,
     violations: row.violations,
@@ -78,4 +93,4 @@ const onceHistory = readOnce(async (store: Store, key: string): Promise<DeviceHi
       withoutEntries: row.steps_without_entries,
     },
   };
-});
+}

@@ -1,5 +1,6 @@
 /** Training steps as ranges of trace entries; ingest finds them (`src/ingest/derive/steps.ts`). */
 import type { StepPartial, StepRange } from '../../model/results/timeline.js';
+import type { QueryRow } from '../../store/query-catalog.js';
 import type { Store } from '../../store/store.js';
 import { type DeviceHistory, deviceHistory } from './device-history.js';
 
@@ -9,16 +10,22 @@ export type Steps = DeviceHistory['steps'] & {
 };
 
 export async function readSteps(store: Store, snapshotId: number, device: number): Promise<Steps> {
-  const { steps } = await deviceHistory(store, snapshotId, device);
-  const rows = steps.origin === null ? [] : await store.all('state.steps', { snapshot_id: snapshotId, device });
-  return {
-    ...steps,
-    steps: rows.flatMap((row): StepRange[] => {
-      const { step, first_seq, last_seq, occurrence, start_us, end_us } = row;
-      if (first_seq === null || last_seq === null || occurrence === null) return [];
-      return [{ step, occurrence, first_seq, last_seq, start_us, end_us, partial: row.partial as StepPartial | null }];
-    }),
-  };
+  return (await stepsOf(store, [await deviceHistory(store, snapshotId, device)]))[0]!;
+}
+
+/** Of each of many devices. */
+export async function stepsOf(store: Store, histories: readonly DeviceHistory[]): Promise<Steps[]> {
+  const marked = histories.filter(({ steps }) => steps.origin !== null);
+  const ids = marked.map(({ trace }) => ({ snapshot_id: trace.snapshotId, device: trace.device }));
+  const rows = await store.allOf('state.steps', ids);
+  const rowsOf = new Map(marked.map((history, i) => [history, rows[i]!]));
+  return histories.map((history) => ({ ...history.steps, steps: (rowsOf.get(history) ?? []).flatMap(rangeOf) }));
+}
+
+function rangeOf(row: QueryRow<'state.steps'>): StepRange[] {
+  const { step, first_seq, last_seq, occurrence, start_us, end_us } = row;
+  if (first_seq === null || last_seq === null || occurrence === null) return [];
+  return [{ step, occurrence, first_seq, last_seq, start_us, end_us, partial: row.partial as StepPartial | null }];
 }
 
 /** Boundaries of training steps in ascending µs. */

@@ -1,5 +1,5 @@
 /** The entries of a device's trace from the store, as columns. */
-import type { WalkEvents } from '../../allocator/walk/backward-walk.js';
+import type { WalkEvents } from '../../allocator/walk/walk-input.js';
 import type { ReadBatch } from '../../store/read-columns.js';
 import type { Store } from '../../store/store.js';
 import type { TraceOfDevice } from './device-history.js';
@@ -32,24 +32,22 @@ function events(count: number, columns: ReadBatch<typeof SPEC>['columns']): Walk
   return { count, seq, action, address, sizeBytes, stream, stackId };
 }
 
-/** Never seen to differ: rows come as they were appended. A rewritten store may have them in another order. */
+/** Rows come in no order, and their numbers are dense from 0. */
 function inOrder(batch: WalkEvents): WalkEvents {
-  let last = -1;
-  let ascends = true;
-  for (let i = 0; i < batch.count && ascends; i += 1) {
-    ascends = batch.seq[i]! > last;
-    last = batch.seq[i]!;
-  }
-  if (ascends) return batch;
-  const rows = Int32Array.from({ length: batch.count }, (_, i) => i).sort((a, b) => batch.seq[a]! - batch.seq[b]!);
+  const { count, seq } = batch;
+  const ordered = <T extends Float64Array | Int32Array | Uint8Array>(column: T): T => {
+    const to = new (column.constructor as new (length: number) => T)(count);
+    for (let i = 0; i < count; i += 1) to[seq[i]!] = column[i]!;
+    return to;
+  };
   return {
-    count: batch.count,
-    seq: Int32Array.from(rows, (i) => batch.seq[i]!),
-    action: Uint8Array.from(rows, (i) => batch.action[i]!),
-    address: Float64Array.from(rows, (i) => batch.address[i]!),
-    sizeBytes: Float64Array.from(rows, (i) => batch.sizeBytes[i]!),
-    stream: Float64Array.from(rows, (i) => batch.stream[i]!),
-    stackId: Int32Array.from(rows, (i) => batch.stackId[i]!),
-    pool: batch.pool === undefined ? undefined : Int32Array.from(rows, (i) => batch.pool![i]!),
+    count,
+    seq: ordered(seq),
+    action: ordered(batch.action),
+    address: ordered(batch.address),
+    sizeBytes: ordered(batch.sizeBytes),
+    stream: ordered(batch.stream),
+    stackId: ordered(batch.stackId),
+    pool: batch.pool === undefined ? undefined : ordered(batch.pool),
   };
 }

@@ -1,5 +1,5 @@
 /** `mbforensics timeline`: the course of a device's memory over its trace. */
-import type { Peak } from '../../allocator/walk/backward-walk.js';
+import type { Peak } from '../../allocator/walk/walk-input.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
 import { useLabels } from '../../derive/attribution/use-labels.js';
 import { listSnapshots, type SnapshotFilter } from '../../derive/run/names/snapshots.js';

@@ -4,19 +4,18 @@
  */
 import { type ColumnBatch, getI64, LAYOUTS, type TableRows } from '../../model/columns.js';
 import { MbfError } from '../../model/errors.js';
-import { getOrAdd } from '../../model/group-by.js';
-import type { Dictionary, RowSink, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
+import type { Dictionary, RowSink, SharedMemory, SnapshotSink, SnapshotSummary } from '../../model/parser.js';
 import { poolNumbers } from '../../model/pool-numbers.js';
 import type { IncidentRow, Note } from '../../model/tables.js';
 import { BLOCK_STATES } from '../../model/vocabulary.js';
+import { TraceModule } from '../../wasm/trace-module.js';
 import { ContentKeys, type StackKeys } from '../read/content-keys.js';
 import { TextBatches, type TextSink } from './derive-text.js';
-import { type DeviceTrace, TraceDerivation } from './derive-trace.js';
+import { type DeviceTrace, Traces } from './derive-trace.js';
 import { DumpedState, StepAnnotations } from './dumped-state.js';
 import { NoteFolder } from './fold-notes.js';
 import { hidingSecrets } from './hide-secrets.js';
 import { type DeviceLives, deriveLives } from './trace-lives.js';
-import { TraceSpool } from './trace-spool.js';
 
 const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');
 const INACTIVE = BLOCK_STATES.indexOf('inactive');
@@ -37,11 +36,13 @@ export interface SnapshotDerivation {
 }
 
 /** A {@link SnapshotSink} that also gets the rows that follow from the whole trace, before `end`. */
-export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end'> {
-  /** All rows of the file itself have come; those derived from the whole trace follow. */
+export interface DerivedSnapshotSink extends Omit<SnapshotSink, 'end' | 'events'> {
+  /** All rows of the file itself have come, but those of traces; these and what is derived from them follow. */
   parsed(): void;
   blockLives(batch: ColumnBatch): void;
   segmentLives(batch: ColumnBatch): void;
+  /** Entries that no row of `block_life` restores. */
+  entries(batch: ColumnBatch): void;
   buckets(batch: ColumnBatch): void;
   end(summary: SnapshotSummary, derivation: SnapshotDerivation): void;
 }
@@ -60,8 +61,8 @@ export function deriving(sink: DerivedSink): RowSink & { end(): void } {
     profilerMemory: (batch) => sink.textRows('profiler', batch, []),
     nsys: sink.nsys,
     attempt: (row) => sink.attempt(row),
-    snapshot: async (dictionary) =>
-      derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary),
+    snapshot: async (dictionary, memory) =>
+      derivingSnapshot(await sink.snapshot(dictionary, new ContentKeys(dictionary)), dictionary, memory),
   });
   const incidents = new BoundedIncidents(rows);
   const notes = new NoteFolder();
@@ -118,9 +119,8 @@ export const NO_BYTES = {
   ...{ reservedBytes: 0, allocatedBytes: 0, activeBytes: 0, inactiveBytes: 0, largestInactiveBlockBytes: null },
 };
 
-function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): SnapshotSink {
-  const trace = new TraceDerivation();
-  const spools = new Map<number, TraceSpool>();
+function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary, memory: SharedMemory): SnapshotSink {
+  const traces = new Traces(memory instanceof TraceModule ? memory : undefined);
   const dumped = new DumpedState();
   const annotations = new StepAnnotations(dictionary);
   const sums = new Map<number, Mutable<DeviceSums>>();
@@ -132,11 +132,7 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
     return added;
   };
   return {
-    events(batch) {
-      spoolEvents(batch, spools);
-      trace.add(batch);
-      sink.events(batch);
-    },
+    events: (batch) => traces.add(batch),
     segments(batch) {
       addSegments(batch, of);
       dumped.segments(batch);
@@ -157,50 +153,32 @@ function derivingSnapshot(sink: DerivedSnapshotSink, dictionary: Dictionary): Sn
     eventExtra: (row) => sink.eventExtra(row),
     end(summary) {
       sink.parsed();
-      const traces = trace.devices();
+      const sumsOfTraces = traces.devices();
+      const notes = traces.notes();
       const pools = poolNumbers(
         new Map(Array.from({ length: dictionary.poolCount }, (_, pool) => [pool, dictionary.pool(pool)])),
       );
-      const devices = [...new Set([...sums.keys(), ...traces.map(({ device }) => device)])].sort((a, b) => a - b);
+      const devices = [...new Set([...sums.keys(), ...sumsOfTraces.map(({ device }) => device)])].sort((a, b) => a - b);
       const lives = devices.map((device): DeviceLives => {
-        const spool = spools.get(device) ?? new TraceSpool();
-        const ofTrace = traces.find((one) => one.device === device);
-        try {
-          return deriveLives(
-            {
-              device,
-              spool,
-              final: dumped.of(device, pools.toWalk),
-              settings: summary.settings,
-              pools,
-              actions: ofTrace?.actions ?? new Map(),
-              annotations: annotations.list(),
-              beganEmpty: (sums.get(device)?.reservedBytes ?? 0) === (ofTrace?.reservedDeltaBytes ?? 0),
-            },
-            {
-              blockLives: (batch) => sink.blockLives(batch),
-              segmentLives: (batch) => sink.segmentLives(batch),
-              buckets: (batch) => sink.buckets(batch),
-            },
-          );
-        } finally {
-          spool.close();
-        }
+        const ofTrace = sumsOfTraces.find((one) => one.device === device);
+        return deriveLives(
+          {
+            device,
+            traces,
+            final: dumped.of(device),
+            settings: summary.settings,
+            pools,
+            actions: ofTrace?.actions ?? new Map(),
+            annotations: annotations.list(),
+            beganEmpty: (sums.get(device)?.reservedBytes ?? 0) === (ofTrace?.reservedDeltaBytes ?? 0),
+          },
+          sink,
+        );
       });
-      sink.end(summary, { traces, sums: [...sums.values()], lives, notes: trace.notes() });
+      traces.close();
+      sink.end(summary, { traces: sumsOfTraces, sums: [...sums.values()], lives, notes });
     },
   };
-}
-
-function spoolEvents(batch: ColumnBatch, spools: Map<number, TraceSpool>): void {
-  const device = batch.i32('device');
-  for (let from = 0; from < batch.rows; ) {
-    let to = from + 1;
-    while (to < batch.rows && device[to] === device[from]) to += 1;
-    const spool = getOrAdd(spools, device[from]!, () => new TraceSpool());
-    spool.add(batch, from, to);
-    from = to;
-  }
 }
 
 type Mutable<Row> = { -readonly [Field in keyof Row]: Row[Field] };

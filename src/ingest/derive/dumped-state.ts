@@ -1,5 +1,5 @@
 /** What walks need of a snapshot besides its traces, collected from the rows as they pass. */
-import type { FinalState } from '../../allocator/walk/backward-walk.js';
+import type { FinalState } from '../../allocator/walk/walk-input.js';
 import { type ColumnBatch, getI64, LAYOUTS, NULL_HIGH, NULL_U8 } from '../../model/columns.js';
 import type { Dictionary } from '../../model/parser.js';
 import { ANNOTATION_STAGES } from '../../model/tables.js';
@@ -43,7 +43,7 @@ export class DumpedState {
     }
   }
 
-  of(device: number, toWalk: (pool: number) => number): FinalState {
+  of(device: number): FinalState {
     const { segments, blocks } = this.ofDevice(device);
     return {
       segments: {
@@ -52,7 +52,7 @@ export class DumpedState {
         totalBytes: Float64Array.from(segments.bytes),
         stream: Float64Array.from(segments.stream),
         type: Uint8Array.from(segments.type),
-        pool: Int32Array.from(segments.pool, toWalk),
+        pool: Int32Array.from(segments.pool),
         expandable: Uint8Array.from(segments.expandable),
       },
       blocks: {

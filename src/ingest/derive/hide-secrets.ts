@@ -17,8 +17,8 @@ export function hidingSecrets(sink: RowSink): RowSink {
     profilerMemory: (batch) => sink.profilerMemory(batch),
     nsys: sink.nsys === undefined ? undefined : hidingInExport(sink.nsys),
     attempt: (row) => sink.attempt(hideSecretsIn(row)),
-    async snapshot(dictionary) {
-      const snapshot = await sink.snapshot(new HidingDictionary(dictionary));
+    async snapshot(dictionary, memory) {
+      const snapshot = await sink.snapshot(new HidingDictionary(dictionary), memory);
       return {
         events: (batch) => snapshot.events(batch),
         segments: (batch) => snapshot.segments(batch),

@@ -1,27 +1,27 @@
 /**
  * What follows from the whole trace of one device: the state before its first entry, found by walking back from the
- * dump, and from there the lifetimes of all blocks and segments and the course of the totals.
+ * dump, and on the way the lifetimes of all blocks and segments; then the course of the totals.
  */
 
-import { type AllocatorSettings, settingsFromSnapshot } from '../../allocator/settings.js';
-import { AddressTable } from '../../allocator/walk/address-table.js';
-import { type AllocatorState, STACK_ORIGINS, stateTotals } from '../../allocator/walk/allocator-state.js';
-import { BackwardWalk, type FinalState, type WalkEvents } from '../../allocator/walk/backward-walk.js';
-import { ForwardWalk } from '../../allocator/walk/forward-walk.js';
-import { ColumnBatch, LAYOUTS, putI64, putNullI64, type TableRows } from '../../model/columns.js';
+import {
+  type AllocatorSettings,
+  NO_DIVISIONS,
+  SMALL_SEGMENT_BYTES,
+  settingsFromSnapshot,
+} from '../../allocator/settings.js';
+import type { FinalState } from '../../allocator/walk/walk-input.js';
+import { type ColumnBatch, LAYOUTS, type TableLayout, type TableRows } from '../../model/columns.js';
+import { MAX_BUCKETS } from '../../model/derived-tables.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 import { stepCuts } from '../../model/step-cuts.js';
-import { ALLOC, FREE_COMPLETED, FREE_REQUESTED } from '../../model/trace-action-codes.js';
-import { BLOCK_STATES, type TraceAction } from '../../model/vocabulary.js';
-import { type BucketColumns, BucketFiller } from './buckets.js';
-import { LifeRows, type LifeSinks, type PutRows } from './life-rows.js';
+import { BLOCK_STATES, SEGMENT_TYPES, type TraceAction } from '../../model/vocabulary.js';
+import type { Traces } from './derive-trace.js';
 import { type Annotation, findSteps, type TraceSteps } from './steps.js';
-import type { SpooledEvents, TraceSpool } from './trace-spool.js';
 
 export interface TraceInput {
   readonly device: number;
-  readonly spool: TraceSpool;
-  /** Pools as walks number them. */
+  readonly traces: Traces;
+  /** Pools as the file numbers them. */
   readonly final: FinalState;
   readonly settings: ReadonlyMap<string, string>;
   readonly pools: PoolNumbers;
@@ -33,218 +33,230 @@ export interface TraceInput {
   readonly beganEmpty: boolean;
 }
 
-export interface LivesOut extends LifeSinks {
+export type PutRows = (batch: ColumnBatch) => void;
+
+export interface LivesOut {
+  readonly blockLives: PutRows;
+  readonly segmentLives: PutRows;
+  /** Those that no lifetime restores. */
+  readonly entries: PutRows;
   readonly buckets: PutRows;
 }
 
 type Settings = 'maxSplitBytes' | 'maxNonSplitRoundingBytes' | 'largeSegmentBytes' | 'roundupDivisions';
 type Steps = 'stepsOrigin' | 'stepsAnnotations' | 'stepsAnnotationsDevice' | 'stepsWithoutEntries';
-/** What the walks over a trace found out, without the rows. Bytes are actual sizes. */
+/** The figures of the walk over a trace, without the rows. Bytes are actual sizes. */
 export interface DeviceLives extends Omit<TableRows['derived_history'], 'snapshotId' | Settings | Steps> {
   readonly settings: AllocatorSettings;
   readonly steps: TraceSteps | null;
 }
 
+/** Rows of a batch at most: more would not be faster, and keep memory that the trace needs. */
+const MOST_ROWS = 16_384;
+const LEAST_ROWS = 512;
+
+/** Columns that the module fills, in its order: see `assembly/rows.ts`. */
+const LIFE_TABLES: readonly (readonly [TableLayout, keyof LivesOut, readonly string[]])[] = [
+  [
+    LAYOUTS.block_life,
+    'blockLives',
+    [
+      ...['block', 'address', 'from_seq', 'to_seq', 'pending_seq', 'requested_bytes', 'actual_bytes', 'least_bytes'],
+      ...['most_bytes', 'stream', 'pool', 'stack_id', 'stack_origin', 'alloc_us', 'request_us', 'free_us'],
+      ...['free_stack_id', 'compile_context_id', 'user_metadata_id', 'entries', 'label'],
+    ],
+  ],
+  [
+    LAYOUTS.segment_life,
+    'segmentLives',
+    [
+      ...['address', 'total_bytes', 'from_seq', 'to_seq', 'stream', 'segment_type', 'pool', 'is_expandable'],
+      'is_inferred',
+    ],
+  ],
+  [
+    LAYOUTS.trace_entry,
+    'entries',
+    [
+      ...['seq', 'action', 'addr', 'size_bytes', 'stream', 'time_us', 'pool', 'stack_id', 'compile_context_id'],
+      'user_metadata_id',
+    ],
+  ],
+];
+const BUCKET_COLUMNS = [
+  ...['first_seq', 'last_seq', 'first_time_us', 'last_time_us', 'allocated_min_bytes', 'allocated_max_bytes'],
+  ...['active_min_bytes', 'active_max_bytes', 'reserved_min_bytes', 'reserved_max_bytes'],
+];
+
+/** As `walkFigures` of the module writes them. */
+const FIGURES = [
+  ...(['blocks', 'starts', 'violations', 'tailViolations', 'impliedCompletions', 'startsEmpty'] as const),
+  ...(['peakActiveBytes', 'peakActiveSeq', 'peakReservedBytes', 'peakReservedSeq'] as const),
+  ...(['uncertainBlocks', 'uncertainBytes', 'pooled'] as const),
+];
+
 export function deriveLives(input: TraceInput, out: LivesOut): DeviceLives {
-  const { device, spool, final, pools } = input;
+  const { device, traces, final, pools, actions } = input;
+  const { module } = traces;
+  const { exports } = module;
   const settings = settingsFromSnapshot(input.settings);
-  const recorded = recordedFrees(input);
-  const pooled = spool.poolsNamed.some((stored) => pools.toWalk(stored) > 0);
-  const visible = (events: SpooledEvents): WalkEvents => ({
-    ...events,
-    pool: pooled ? events.pool.subarray(0, events.count).map(pools.toWalk) : undefined,
+  const steps = stepsOf(input) ?? null;
+  const events = [...actions.values()].reduce((sum, count) => sum + count, 0);
+  const rows = Math.min(MOST_ROWS, Math.max(LEAST_ROWS, events + final.blocks.count));
+  traces.select(device);
+  openWalk(traces, settings, pools, rows);
+  const batches = LIFE_TABLES.map(([layout, , columns], table) => {
+    const batch = module.batch(layout, rows);
+    batch.i32('device').fill(device);
+    columns.forEach((name, i) => {
+      exports.setColumn(table, i, placeOf(batch, name));
+    });
+    return batch;
   });
-  const back = new BackwardWalk(final, settings, recorded);
-  const dumped = { reserved: back.reservedBytes, active: back.activeBytes, pending: back.pendingBytes };
-  spool.backward((events) => back.undo(visible(events)));
-  const start = back.finish();
-  nameSubstitutes(start, spool);
-  const steps = stepsOf(input);
-  const totals = stateTotals(start);
-  const cuts = stepCuts((steps?.spans ?? []).flatMap(({ range }) => (range === null ? [] : [range])));
-  const filler = new BucketFiller({ firstSeq: 0, lastSeq: spool.count - 1, cuts }, totals);
-  const lives = new LifeRows(device, out, pools.fromWalk);
-  const walk = new ForwardWalk(start, settings, back.historyFacts(), { ...recorded, lives });
-  const times = new BucketTimes(filler);
-  spool.forward((events) => {
-    walk.apply(visible(events), 0, events.count, filler);
-    times.add(events);
-  });
-  lives.finish(walk);
-  if (spool.count > 0) out.buckets(bucketBatch(device, filler.columns(), times));
-  return {
-    device,
-    settings,
-    events: spool.count,
-    holds: back.impliedCompletions === 0 && back.violationCount === back.tailViolationCount,
-    endsInDump:
-      walk.divergences === 0 &&
-      walk.reservedBytes === dumped.reserved &&
-      walk.activeBytes === dumped.active &&
-      walk.pendingBytes === dumped.pending,
-    startsEmpty: back.empty,
-    violations: back.violationCount,
-    impliedCompletions: back.impliedCompletions,
-    divergences: walk.divergences,
-    requestsRecorded: recorded.freeRequestedRecorded,
-    completionsRecorded: recorded.freeCompletedRecorded,
-    pooled,
-    peakActiveBytes: back.peak.bytes,
-    peakActiveSeq: back.peak.seq,
-    peakReservedBytes: back.peakReserved.bytes,
-    peakReservedSeq: back.peakReserved.seq,
-    uncertainBlocks: totals.uncertainBlocks,
-    uncertainBytes: totals.uncertainBytes,
-    bucketEntries: filler.entries,
-    blocks: lives.blocks,
-    steps: steps ?? null,
+  module.onRows = (table, count) => {
+    module.refresh();
+    const batch = batches[table]!;
+    batch.rows = count;
+    out[LIFE_TABLES[table]![1]](batch);
   };
+  try {
+    addFinal(traces, final);
+    const recorded = recordedFrees(actions, () => exports.hasLoneRequests() === 1);
+    exports.walkBack(recorded.requests ? 1 : 0, recorded.completions ? 1 : 0);
+    module.refresh();
+    const numbers = module.numbers(FIGURES.length, (to) => exports.walkFigures(to));
+    const figures = Object.fromEntries(FIGURES.map((name, i) => [name, numbers[i]!]));
+    const results = figures as Readonly<Record<(typeof FIGURES)[number], number>>;
+    const cuts = stepCuts((steps?.spans ?? []).flatMap(({ range }) => (range === null ? [] : [range])));
+    const bucketEntries = entriesPerBucket(events);
+    goForward(traces, device, { events, entries: bucketEntries, cuts }, (batch) => out.buckets(batch));
+    const { tailViolations, starts: _, ...rest } = results;
+    return {
+      ...rest,
+      device,
+      settings,
+      events,
+      holds: results.impliedCompletions === 0 && results.violations === tailViolations,
+      startsEmpty: results.startsEmpty === 1,
+      requestsRecorded: recorded.requests,
+      completionsRecorded: recorded.completions,
+      pooled: results.pooled === 1,
+      peakActiveSeq: results.peakActiveSeq < 0 ? null : results.peakActiveSeq,
+      peakReservedSeq: results.peakReservedSeq < 0 ? null : results.peakReservedSeq,
+      bucketEntries,
+      steps,
+    };
+  } finally {
+    module.onRows = () => {};
+    for (const batch of batches) module.releaseBatch(batch);
+  }
+}
+
+function placeOf(batch: ColumnBatch, name: string): number {
+  return batch.arrays[batch.layout.columns.findIndex((column) => column.name === name)]!.byteOffset;
+}
+
+function openWalk({ module }: Traces, settings: AllocatorSettings, pools: PoolNumbers, rows: number): void {
+  const { exports } = module;
+  exports.openWalk(
+    settings.expandableSegments ? 1 : 0,
+    settings.maxSplitBytes,
+    settings.maxNonSplitRoundingBytes,
+    settings.largeSegmentBytes,
+    pools.fromWalk(0),
+    rows,
+  );
+  if (settings.roundupPower2Divisions === NO_DIVISIONS) return;
+  for (const [interval, divisions] of settings.roundupPower2Divisions.entries())
+    exports.setDivision(interval, Math.min(divisions, 2 ** 31 - 1));
+}
+
+const SMALL = SEGMENT_TYPES.indexOf('small');
+const LARGE = SEGMENT_TYPES.indexOf('large');
+const INACTIVE = BLOCK_STATES.indexOf('inactive');
+/** Bit of a segment whose class is inferred: see `assembly/segments.ts`. */
+const INFERRED_SMALL = 2;
+
+function addFinal({ module }: Traces, { segments, blocks }: FinalState): void {
+  const { exports } = module;
+  for (let i = 0; i < segments.count; i += 1) {
+    const type = segments.type[i]!;
+    const bytes = segments.totalBytes[i]!;
+    const isKnown = type === SMALL || type === LARGE;
+    const isSmall = isKnown ? type === SMALL : bytes === SMALL_SEGMENT_BYTES;
+    exports.finalSegment(
+      segments.address[i]!,
+      bytes,
+      segments.stream[i]!,
+      isSmall ? 1 : 0,
+      segments.pool[i]!,
+      segments.expandable[i] === 1 ? 1 : 0,
+      isKnown ? 0 : INFERRED_SMALL,
+    );
+  }
+  for (let i = 0; i < blocks.count; i += 1) {
+    const requested = blocks.requestedBytes[i]!;
+    if (blocks.state[i] === INACTIVE) continue;
+    exports.finalBlock(
+      blocks.address[i]!,
+      blocks.sizeBytes[i]!,
+      requested >= 0 ? requested : -1,
+      blocks.state[i]!,
+      blocks.stackId[i]!,
+    );
+  }
 }
 
 /** Whether requests and completions of frees are in the recording, or were left out of it (`skip_actions`). */
-function recordedFrees({ actions, spool, final }: TraceInput) {
-  const count = (action: TraceAction): number => actions.get(action) ?? 0;
-  const frees = count('free_requested') + count('free_completed') > 0;
+function recordedFrees(actions: ReadonlyMap<TraceAction, number>, hasLoneRequests: () => boolean) {
+  const has = (action: TraceAction): boolean => (actions.get(action) ?? 0) > 0;
+  const frees = has('free_requested') || has('free_completed');
   return {
-    freeRequestedRecorded: !frees || count('free_requested') > 0,
-    freeCompletedRecorded: !frees || count('free_completed') > 0 || !hasLoneRequests(spool, final),
+    requests: !frees || has('free_requested'),
+    completions: !frees || has('free_completed') || !hasLoneRequests(),
   };
 }
 
-/**
- * Of a trace without completions: whether any request is of a block that is not pending in the dump. Then completions
- * were left out, else they are all outstanding; a ring of few entries often holds a request alone.
- */
-function hasLoneRequests(spool: TraceSpool, { blocks }: FinalState): boolean {
-  const pending = new Set<number>();
-  for (let i = 0; i < blocks.count; i += 1)
-    if (BLOCK_STATES[blocks.state[i]!] === 'active_pending_free') pending.add(blocks.address[i]!);
-  let isLone = false;
-  spool.forward(({ count, action, address }) => {
-    for (let i = 0; i < count && !isLone; i += 1)
-      isLone =
-        action[i] === FREE_REQUESTED && !pending.has(address[i]!) && !(Number.isNaN(address[i]!) && pending.size > 0);
-  });
-  return isLone;
-}
-
-const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
-const ALLOC_EVENT = STACK_ORIGINS.indexOf('alloc_event');
-/** Entries that settle whether frees carry the stacks of their allocations. */
-const STACKS_LOOKED_AT = 200_000;
-/**
- * Equal stacks of so many different places are not a coincidence: a temporary is often freed on the line that made it,
- * but not all of them.
- */
-const LEAST_STACKS = 3;
-
-/**
- * Of memory from before the recording only the free has a stack. Unless recorded with context="all" that *is* the stack
- * of the allocation (torch `free` in CUDACachingAllocator.cpp passes the block's own context), and then it is not a
- * substitute.
- */
-function nameSubstitutes({ blocks }: AllocatorState, spool: TraceSpool): void {
-  if (!blocks.stackOrigin.includes(FREE_EVENT)) return;
-  const stackAt = new AddressTable();
-  const seen = new Set<number>();
-  let differs = false;
-  spool.forward(({ count, seq, action, address, stackId }) => {
-    for (let i = 0; i < count && seq[i]! < STACKS_LOOKED_AT; i += 1) {
-      const code = action[i]!;
-      if (code > FREE_COMPLETED || !(address[i]! >= 0)) continue;
-      if (code === ALLOC) stackAt.set(address[i]!, stackId[i]!);
-      else {
-        const made = stackAt.get(address[i]!);
-        if (made >= 0 && stackId[i]! >= 0) {
-          seen.add(stackId[i]!);
-          differs ||= made !== stackId[i];
-        }
-        if (code === FREE_COMPLETED) stackAt.set(address[i]!, -1);
-      }
-    }
-  });
-  if (differs || seen.size < LEAST_STACKS) return;
-  for (let i = 0; i < blocks.count; i += 1)
-    if (blocks.stackOrigin[i] === FREE_EVENT) blocks.stackOrigin[i] = ALLOC_EVENT;
-}
-
-function stepsOf({ device, spool, annotations, beganEmpty }: TraceInput): TraceSteps | undefined {
+function stepsOf({ device, traces, actions, annotations, beganEmpty }: TraceInput): TraceSteps | undefined {
   return findSteps(annotations, {
     device,
-    entries: spool.count,
-    firstTimeUs: spool.firstTimeUs,
+    entries: [...actions.values()].reduce((sum, count) => sum + count, 0),
+    firstTimeUs: traces.firstTimeUs(device),
     beganEmpty,
-    lastSeqs(times) {
-      const seqs = new Int32Array(times.length).fill(-1);
-      // From the last entry back: an entry answers all times at or after its own that are still open, the latest ones.
-      let open = times.length - 1;
-      spool.backward(({ count, seq, timeUs }) => {
-        for (let i = count - 1; i >= 0 && open >= 0; i -= 1)
-          while (open >= 0 && timeUs[i]! <= times[open]!) seqs[open--] = seq[i]!;
-      });
-      return seqs;
-    },
+    lastSeqs: (times) => traces.lastSeqs(device, times),
   });
 }
 
-/** Times of the first and the last entry of each bucket; NaN where they have none. */
-class BucketTimes {
-  first = new Float64Array(1024).fill(Number.NaN);
-  last = new Float64Array(1024).fill(Number.NaN);
-  private row = 0;
-  private readonly filler: BucketFiller;
-
-  constructor(filler: BucketFiller) {
-    this.filler = filler;
-  }
-
-  /** Entries that were given to the filler. */
-  add({ count, seq, timeUs }: SpooledEvents): void {
-    const { count: rows, firstSeq, lastSeq } = this.filler.columns();
-    if (rows > this.first.length) {
-      this.first = enlarged(this.first, rows);
-      this.last = enlarged(this.last, rows);
-    }
-    for (let i = 0; i < count; i += 1) {
-      const at = seq[i]!;
-      while (this.row < rows && lastSeq[this.row]! < at) this.row += 1;
-      if (this.row === rows) return;
-      if (firstSeq[this.row] === at) this.first[this.row] = timeUs[i]!;
-      // A bucket that the next window continues ends later: its last time is written again.
-      if (lastSeq[this.row] === at) this.last[this.row] = timeUs[i]!;
-    }
-  }
+/**
+ * Entries a bucket for a trace of `events`: the least power of two that gives at most {@link MAX_BUCKETS} of them, not
+ * counting those that cuts add.
+ */
+function entriesPerBucket(events: number): number {
+  let entries = 1;
+  while (Math.ceil(events / entries) > MAX_BUCKETS) entries *= 2;
+  return entries;
 }
 
-function enlarged(column: Float64Array, least: number): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(Math.max(least, 2 * column.length)).fill(Number.NaN);
-  larger.set(column);
-  return larger;
-}
-
-function bucketBatch(device: number, columns: BucketColumns, times: BucketTimes): ColumnBatch {
-  const batch = new ColumnBatch(LAYOUTS.derived_bucket, Math.max(1, columns.count));
-  batch.rows = columns.count;
-  const to = batch.columns(LAYOUTS.derived_bucket);
-  to.device.fill(device);
-  to.first_seq.set(columns.firstSeq.subarray(0, columns.count));
-  to.last_seq.set(columns.lastSeq.subarray(0, columns.count));
-  const wide = [
-    [to.allocated_min_bytes, columns.allocatedMin],
-    [to.allocated_max_bytes, columns.allocatedMax],
-    [to.active_min_bytes, columns.activeMin],
-    [to.active_max_bytes, columns.activeMax],
-    [to.reserved_min_bytes, columns.reservedMin],
-    [to.reserved_max_bytes, columns.reservedMax],
-    [to.first_time_us, times.first],
-    [to.last_time_us, times.last],
-  ] as const;
-  for (let row = 0; row < columns.count; row += 1) {
-    to.bucket[row] = row;
-    for (const [column, values] of wide) {
-      if (Number.isNaN(values[row]!)) putNullI64(column, row);
-      else putI64(column, row, values[row]!);
-    }
-  }
-  return batch;
+/** Hands over all rows that are not of segments. */
+function goForward(
+  { module }: Traces,
+  device: number,
+  { events, entries, cuts }: { readonly events: number; readonly entries: number; readonly cuts: readonly number[] },
+  put: PutRows,
+): void {
+  const { exports } = module;
+  const most = Math.ceil(events / entries) + cuts.length;
+  const batch = module.batch(LAYOUTS.derived_bucket, Math.max(1, most));
+  const columns = BUCKET_COLUMNS.map((name) => placeOf(batch, name));
+  batch.rows = module.during(4 * (columns.length + cuts.length), (place) => {
+    new Int32Array(module.buffer, place).set([...columns, ...cuts]);
+    return exports.goForward(place, entries, place + 4 * columns.length, cuts.length, most);
+  });
+  module.refresh();
+  batch.i32('device').fill(device);
+  batch.i32('bucket').forEach((_, row, column) => {
+    column[row] = row;
+  });
+  if (batch.rows > 0) put(batch);
+  module.releaseBatch(batch);
 }

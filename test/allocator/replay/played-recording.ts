@@ -9,8 +9,9 @@ import type { WalkFindings } from '../../../src/allocator/fidelity/fidelity.js';
 import { prepareRecording, type Recording } from '../../../src/allocator/replay/recording.js';
 import type { AllocatorSettings } from '../../../src/allocator/settings.js';
 import type { AllocatorState } from '../../../src/allocator/walk/allocator-state.js';
-import { BackwardWalk, type FinalState, type WalkEvents } from '../../../src/allocator/walk/backward-walk.js';
+import type { FinalState, WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import { eventsOf, finalStateOf, type History, type Played } from '../history.js';
+import { BackwardWalk } from '../walk/backward-walk.js';
 
 export interface PreparedRecording {
   readonly recording: Recording;

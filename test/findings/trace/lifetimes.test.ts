@@ -29,7 +29,15 @@ let lifetimesOf: (lives: readonly Life[], moment: Moment) => Promise<(string | n
 beforeAll(async () => {
   const connection = await (await DuckDBInstance.create(':memory:')).connect();
   await makeTables(connection);
-  const tables = ['snapshot', 'snapshot_action', 'ingest_note', 'event', 'derived_history', 'trace_step', 'block_life'];
+  const tables = [
+    'snapshot',
+    'snapshot_action',
+    'ingest_note',
+    'trace_entry',
+    'derived_history',
+    'trace_step',
+    'block_life',
+  ];
   const names = await connection.runAndReadAll(
     'SELECT column_name, table_name FROM duckdb_columns() WHERE NOT is_nullable',
   );
@@ -50,10 +58,10 @@ beforeAll(async () => {
     await insert('snapshot_action', { ...id, action: 'free_completed' });
     await insert('derived_history', { ...id, steps_origin: boundaries.length > 0 ? 'optimizer_step' : null });
     for (const [ordinal, end_us] of boundaries.entries()) await insert('trace_step', { ...id, ordinal, end_us });
-    await insert('event', { ...id, seq: time, time_us: time, action: 'alloc' });
+    await insert('trace_entry', { ...id, seq: time, time_us: time, action: 'alloc' });
     const frees = [...lives.map(({ freed }) => freed), othersFreed ? time + 1 : null];
     for (const at of frees)
-      if (at !== null) await insert('event', { ...id, seq: at, time_us: at, action: 'free_completed' });
+      if (at !== null) await insert('trace_entry', { ...id, seq: at, time_us: at, action: 'free_completed' });
     for (const [block, { allocated, freed }] of lives.entries()) {
       const ends = { to_seq: freed ?? LATE, pending_seq: freed ?? LATE, free_us: freed };
       const begins = { from_seq: allocated ?? -1, alloc_us: allocated };

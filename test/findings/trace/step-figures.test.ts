@@ -34,7 +34,8 @@ describe('figures of steps', () => {
         fc.constantFrom(1, 2, 64, 1024),
         fc.uniqueArray(fc.nat(899), { maxLength: 14 }),
         async (entries, width, bounds) => {
-          for (const table of ['event', 'snapshot_device', 'derived_bucket']) await store.run(`DELETE FROM ${table}`);
+          for (const table of ['trace_entry', 'snapshot_device', 'derived_bucket'])
+            await store.run(`DELETE FROM ${table}`);
           const edges = bounds.filter((seq) => seq < entries.length).sort((a, b) => a - b);
           // Between every other pair of edges, so that there are gaps.
           const steps: StepRange[] = [];

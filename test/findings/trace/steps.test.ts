@@ -70,7 +70,8 @@ function stepsOf(notes: readonly Note[], trace: readonly TraceEntry[] = entries(
 /** The same in a store, which holds nothing else. */
 async function storedSteps(notes: readonly Note[], trace: readonly TraceEntry[] = entries(100), cold = true) {
   store ??= await emptyStore();
-  for (const table of ['event', 'snapshot_device', 'annotation', 'text_value']) await store.run(`DELETE FROM ${table}`);
+  for (const table of ['trace_entry', 'snapshot_device', 'annotation', 'text_value'])
+    await store.run(`DELETE FROM ${table}`);
   await addTrace(store, 0, trace, cold ? 0 : 1);
   await addAnnotations(store, notes);
   await deriveTraces(store);
@@ -131,7 +132,7 @@ it('the place of an annotation is the last entry at or before its time, as a sea
       fc.array(fc.integer({ min: -3, max: 6 }), { minLength: 1, maxLength: 1200 }),
       fc.array(fc.integer({ min: -50, max: 3000 }), { minLength: 1, maxLength: 20 }),
       async (jumps, times) => {
-        for (const table of ['event', 'snapshot_device', 'annotation', 'text_value'])
+        for (const table of ['trace_entry', 'snapshot_device', 'annotation', 'text_value'])
           await within.run(`DELETE FROM ${table}`);
         let time = 0;
         const trace = jumps.map((jump) => {

@@ -1,9 +1,9 @@
 /** A store with handmade traces and annotations, for questions that need nothing else of a snapshot. */
 import { join } from 'node:path';
+import { Traces } from '../../../src/ingest/derive/derive-trace.js';
 import { historyRow, stepRows } from '../../../src/ingest/derive/history-rows.js';
 import { type Annotation, marksStep } from '../../../src/ingest/derive/steps.js';
 import { deriveLives } from '../../../src/ingest/derive/trace-lives.js';
-import { TraceSpool } from '../../../src/ingest/derive/trace-spool.js';
 import { poolNumbers } from '../../../src/model/pool-numbers.js';
 import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
 import type { Store } from '../../../src/store/store.js';
@@ -50,7 +50,7 @@ export async function deriveTraces(store: Store): Promise<void> {
   const annotations = rows.filter(({ name }) => marksStep(name)) as Annotation[];
   for (const table of ['derived_history', 'trace_step']) await store.run(`DELETE FROM ${table}`);
   for (const { device, start_reserved_bytes } of await store.all('snapshot.devices', { snapshot_id: SNAPSHOT })) {
-    const spool = new TraceSpool();
+    const traces = new Traces();
     const actions = new Map<TraceAction, number>();
     const entries = (await store.select('FROM event WHERE device = $device ORDER BY seq', { device })).map((row) => {
       const action = row['action'] as TraceAction;
@@ -65,14 +65,15 @@ export async function deriveTraces(store: Store): Promise<void> {
         ...{ stream: Number(row['stream']), timeUs, stackId: -1, tail: [-1, -1, -1] as const },
       };
     });
-    spool.add(batchOf(entries), 0, entries.length);
+    const batch = batchOf(entries);
+    batch.i32('device').fill(device);
+    traces.add(batch);
     const none = { segments: [], blocks: [] };
     const beganEmpty = start_reserved_bytes === 0;
-    const of = { device, spool, settings: new Map(), pools: poolNumbers(new Map()), actions, annotations, beganEmpty };
+    const of = { device, traces, settings: new Map(), pools: poolNumbers(new Map()), actions, annotations, beganEmpty };
     const ignore = () => {};
-    const out = { blockLives: ignore, segmentLives: ignore, buckets: ignore };
+    const out = { blockLives: ignore, segmentLives: ignore, entries: ignore, buckets: ignore };
     const lives = deriveLives({ ...of, final: finalState(none) }, out);
-    spool.close();
     await store.insertRows('derived_history', [historyRow(SNAPSHOT, lives)]);
     await store.insertRows('trace_step', stepRows(SNAPSHOT, lives));
   }
@@ -85,7 +86,7 @@ export async function addTrace(
   startReservedBytes = 1,
 ): Promise<void> {
   await store.insertRows(
-    'event',
+    'trace_entry',
     entries.map(({ action, addr, size = 512, time }, seq) => ({
       ...{ snapshot_id: SNAPSHOT, device, seq, action, addr: addr ?? seq * 512, size_bytes: size, stream: 0 },
       time_us: time === undefined ? seq * 1000 : time,

@@ -27,7 +27,15 @@ export interface Segment {
 
 /** The entry that fails. */
 export const OOM_SEQ = 1000;
-const TABLES = ['block_life', 'segment_life', 'derived_history', 'snapshot_pool', 'trace_oom', 'event', 'snapshot'];
+const TABLES = [
+  'block_life',
+  'segment_life',
+  'derived_history',
+  'snapshot_pool',
+  'trace_oom',
+  'trace_entry',
+  'snapshot',
+];
 
 /** Of each segment. */
 const addressOf = (segment: number): number => (segment + 1) * 2 ** 40;
@@ -116,7 +124,7 @@ export async function writeStates(
     failed.map(({ request, ...of }) => ({ ...of, seq: OOM_SEQ, requested_bytes: request.bytes })),
   );
   await store.insertRows(
-    'event',
+    'trace_entry',
     failed.map(({ request: { bytes, stream }, ...of }) => ({
       ...{ ...of, seq: OOM_SEQ, action: 'oom', size_bytes: bytes, stream },
     })),
@@ -142,8 +150,8 @@ export async function writeStates(
 }
 
 const HISTORY = {
-  ...{ events: OOM_SEQ + 1, blocks: 0, holds: true, ends_in_dump: true, starts_empty: true },
-  ...{ violations: 0, implied_completions: 0, divergences: 0, requests_recorded: true, completions_recorded: true },
+  ...{ events: OOM_SEQ + 1, blocks: 0, holds: true, starts_empty: true },
+  ...{ violations: 0, implied_completions: 0, requests_recorded: true, completions_recorded: true },
   ...{ pooled: false, peak_active_bytes: 0, peak_reserved_bytes: 0, uncertain_blocks: 0, uncertain_bytes: 0 },
   ...{ bucket_entries: 1, steps_without_entries: 0 },
 };

@@ -1,7 +1,8 @@
 /** The segments of one device as disjoint address ranges that grow, shrink, split and join while a trace is undone. */
+
+import type { StateSegments } from '../../../src/allocator/walk/allocator-state.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
 import { AddressIndex } from './address-index.js';
-import type { StateSegments } from './allocator-state.js';
-import { growColumn } from './grow-column.js';
 
 /** Whose memory a segment is. */
 export interface SegmentOwner {

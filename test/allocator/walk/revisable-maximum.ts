@@ -1,4 +1,4 @@
-import { growColumn } from './grow-column.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
 
 /**
  * The exact maximum of a running total, in one pass backwards in time, although some of its terms become known only

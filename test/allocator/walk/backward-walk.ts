@@ -5,6 +5,18 @@
  * `should_split`, `release_cached_blocks`); a trace entry carries the *requested* size, the walk accounts for *actual*
  * sizes.
  */
+
+import { roundSize, roundTo512 } from '../../../src/allocator/rounding.js';
+import {
+  type AllocatorSettings,
+  LARGE_REMAINDER_BYTES,
+  MIN_BLOCK_BYTES,
+  SMALL_BYTES,
+  SMALL_SEGMENT_BYTES,
+} from '../../../src/allocator/settings.js';
+import { type AllocatorState, placeBlocks, type StateBlocks } from '../../../src/allocator/walk/allocator-state.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
+import type { FinalState, Peak, WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -13,69 +25,13 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
-import { TRACE_ACTIONS, type TraceAction } from '../../model/vocabulary.js';
-import { roundSize } from '../rounding.js';
-import {
-  type AllocatorSettings,
-  LARGE_REMAINDER_BYTES,
-  MIN_BLOCK_BYTES,
-  SMALL_BYTES,
-  SMALL_SEGMENT_BYTES,
-} from '../settings.js';
+} from '../../../src/model/trace-action-codes.js';
+import { TRACE_ACTIONS, type TraceAction } from '../../../src/model/vocabulary.js';
 import { AddressIndex } from './address-index.js';
-import { type AllocatorState, blocksOfSlots, placeBlocks, type StateBlocks } from './allocator-state.js';
-import { growColumn } from './grow-column.js';
-import { HistoryFactLog, type HistoryFacts, roundTo512 } from './history-facts.js';
+import { blocksOfSlots } from './blocks-of-slots.js';
+import { HistoryFactLog, type HistoryFacts } from './history-facts.js';
 import { RevisableMaximum } from './revisable-maximum.js';
 import { INFERRED_POOL, INFERRED_SMALL, SegmentMap } from './segment-map.js';
-
-/** The final state of one device, as columns. Order does not matter; addresses and sizes are below 2^53. */
-export interface FinalState {
-  readonly segments: {
-    readonly count: number;
-    readonly address: Float64Array;
-    readonly totalBytes: Float64Array;
-    /** NaN where unknown. */
-    readonly stream: Float64Array;
-    /** Index in SEGMENT_TYPES: 0 small, 1 large, anything else unknown. */
-    readonly type: Uint8Array;
-    /** The caller's number of the pool id; 0 and −1 = default pool. */
-    readonly pool: Int32Array;
-    /** 1 = expandable; anything else is not (files without the field are older than expandable segments). */
-    readonly expandable: Uint8Array;
-  };
-  /** Inactive blocks may be left out. */
-  readonly blocks: {
-    readonly count: number;
-    readonly address: Float64Array;
-    readonly sizeBytes: Float64Array;
-    /** NaN or negative where unknown. */
-    readonly requestedBytes: Float64Array;
-    /** Index in BLOCK_STATES. */
-    readonly state: Uint8Array;
-    /** −1 where unknown. */
-    readonly stackId: Int32Array;
-  };
-}
-
-/** A run of trace entries of one device in ascending order of `seq`. */
-export interface WalkEvents {
-  readonly count: number;
-  readonly seq: Int32Array;
-  /** Index in TRACE_ACTIONS. */
-  readonly action: Uint8Array;
-  readonly address: Float64Array;
-  readonly sizeBytes: Float64Array;
-  /** NaN where unknown. */
-  readonly stream: Float64Array;
-  /** −1 where unknown. */
-  readonly stackId: Int32Array;
-  /** The caller's number of the pool id, −1 where the entry lacks it (before torch 2.12). */
-  readonly pool?: Int32Array | undefined;
-  /** µs, NaN where unknown; the walks do not use it. */
-  readonly timeUs?: Float64Array | undefined;
-}
 
 export interface WalkOptions {
   /**
@@ -118,12 +74,6 @@ export interface Violation {
   readonly action: TraceAction | null;
   readonly what: ViolationKind;
   readonly address: number;
-}
-
-/** A peak, and the earliest event after which it held; null = it held before the first event already. */
-export interface Peak {
-  readonly bytes: number;
-  readonly seq: number | null;
 }
 
 const MAX_VIOLATIONS = 100;

@@ -3,6 +3,13 @@
  * (`backward-walk.ts`) finds that start and the facts missing from the entries; with both, going forward needs no
  * address order and no corrections, and costs a third of it.
  */
+
+import { roundTo512 } from '../../../src/allocator/rounding.js';
+import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../../../src/allocator/settings.js';
+import { AddressTable } from '../../../src/allocator/walk/address-table.js';
+import { type AllocatorState, placeBlocks, STACK_ORIGINS } from '../../../src/allocator/walk/allocator-state.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
+import type { WalkEvents } from '../../../src/allocator/walk/walk-input.js';
 import {
   ALLOC,
   FREE_COMPLETED,
@@ -11,14 +18,10 @@ import {
   SEGMENT_FREE,
   SEGMENT_MAP,
   SEGMENT_UNMAP,
-} from '../../model/trace-action-codes.js';
-import { BLOCK_STATES } from '../../model/vocabulary.js';
-import { type AllocatorSettings, SMALL_SEGMENT_BYTES } from '../settings.js';
-import { AddressTable } from './address-table.js';
-import { type AllocatorState, blocksOfSlots, placeBlocks, STACK_ORIGINS } from './allocator-state.js';
-import type { WalkEvents } from './backward-walk.js';
-import { growColumn } from './grow-column.js';
-import { type HistoryFacts, roundTo512 } from './history-facts.js';
+} from '../../../src/model/trace-action-codes.js';
+import { BLOCK_STATES } from '../../../src/model/vocabulary.js';
+import { blocksOfSlots } from './blocks-of-slots.js';
+import type { HistoryFacts } from './history-facts.js';
 import { INFERRED_POOL, INFERRED_SMALL, SegmentMap, type SegmentObserver } from './segment-map.js';
 
 const ALLOCATED = BLOCK_STATES.indexOf('active_allocated');

@@ -1,18 +1,9 @@
 /** What only the walk back can know of the entries of a trace, so that a walk forward repeats it exactly. */
 
-import { MIN_BLOCK_BYTES } from '../settings.js';
-import { growColumn } from './grow-column.js';
+import { growColumn } from '../../../src/allocator/walk/grow-column.js';
 
 /** Means "without a stack of its own" in {@link AllocFacts}. */
 const NO_STACK = -1;
-
-/**
- * A request as every allocator without `roundup_power2_divisions` rounds it: what {@link AllocFacts.excessBytes} counts
- * from.
- */
-export function roundTo512(requestedBytes: number): number {
-  return Math.max(MIN_BLOCK_BYTES, Math.ceil(requestedBytes / MIN_BLOCK_BYTES) * MIN_BLOCK_BYTES);
-}
 
 /** Allocations with facts beyond their entry, in descending order of seq. */
 export interface AllocFacts {
