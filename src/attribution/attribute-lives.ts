@@ -1,8 +1,9 @@
 /** The labels of blocks: by the rules that match their stacks, then by size, order, lifetime and pool. */
 import { PHASES, type Phase } from '../model/log-rows.js';
-import type { Attribution } from './blocks/attribution.js';
+import type { Attribution, BlockFacts } from './blocks/attribution.js';
+import { backwardPasses } from './blocks/backward-passes.js';
 import { type BlockLabel, LabelTable } from './blocks/labels.js';
-import type { Lives } from './blocks/lives.js';
+import { type Lives, stackCount } from './blocks/lives.js';
 import type { ClassifiedStack } from './blocks/stack-classes.js';
 import { inferBackward } from './infer/backward.js';
 import { inferBeforeRecording } from './infer/before-recording.js';
@@ -18,11 +19,9 @@ import { inferWorkspaces } from './infer/workspaces.js';
 import { labelOf } from './match/classify-stack.js';
 import type { Lifetime, PoolKind } from './match/rule.js';
 
-/** In this order: what earlier ones settle, later ones leave alone or build on. */
-const INFERENCES = [
-  inferPrivatePools,
-  inferWorkspaces,
-  inferOutputHead,
+/** In this order: what earlier ones settle, later ones leave alone or build on. Then the backward passes are known. */
+const INFERENCES = [inferPrivatePools, inferWorkspaces, inferOutputHead] as const;
+const INFERENCES_OF_PASSES = [
   inferBackward,
   inferGradientCopies,
   inferBuffers,
@@ -34,28 +33,31 @@ const INFERENCES = [
 ] as const;
 
 /** O(blocks). */
-export function attributeLives(facts: Omit<Attribution, 'table' | 'label'>): Attribution {
+export function attributeLives(facts: BlockFacts): Attribution {
   const table = new LabelTable();
-  const of = { ...facts, table, label: labelByStack(facts.lives, facts.classes, facts.phases, facts.life, table) };
-  for (const inference of INFERENCES) inference(of);
+  const labelled = { ...facts, table, label: labelByStack(facts, table) };
+  for (const inference of INFERENCES) inference(labelled);
+  const of = { ...labelled, passes: backwardPasses(labelled) };
+  for (const inference of INFERENCES_OF_PASSES) inference(of);
   return of;
 }
 
-function labelByStack(
-  lives: Lives,
-  classes: Attribution['classes'],
-  phases: Attribution['phases'],
-  life: Attribution['life'],
-  table: LabelTable,
-): Int32Array {
+function labelByStack({ lives, classes, phases, life }: BlockFacts, table: LabelTable): Int32Array {
   const label = new Int32Array(lives.count);
   const recorded = !nothingRecorded(lives, classes);
   const lifetimeOf = lifetimesByStack(lives, classes, life);
+  // By stack + 1: the label of all its blocks where it depends on nothing else.
+  const ofAll = new Int32Array(stackCount(lives) + 1).fill(-1);
   // By stack: numbers of its labels, by what else they depend on. A map with a key of all of it costs three times the
   // time.
   const settled: Int32Array[] = [];
   for (let row = 0; row < lives.count; row += 1) {
     const stackId = lives.stackIsOfFree[row] === 1 ? -1 : lives.stackId[row]!;
+    const settledForAll = ofAll[stackId + 1]!;
+    if (settledForAll >= 0) {
+      label[row] = settledForAll;
+      continue;
+    }
     const stack = classes(stackId);
     const { needs } = stack;
     const code = stack.phase === 'unknown' ? phases.codeOf(row) : -1;
@@ -79,9 +81,9 @@ function labelByStack(
       }
     }
     const phase = code < 0 ? stack.phase : PHASES[code]!;
-    const number = table.number(
-      byRule(stack, phase, lives, row, lifetimeOf) ?? unlabelled(lives, row, phase, recorded),
-    );
+    const ofRule = byRule(stack, phase, lives, row, lifetimeOf);
+    const number = table.number(ofRule ?? unlabelled(lives, row, phase, recorded));
+    if (ofRule !== undefined && code < 0 && !needs.pool && !needs.lifetime && !needs.bytes) ofAll[stackId + 1] = number;
     if (known !== undefined) known[place] = number;
     label[row] = number;
   }
@@ -98,9 +100,11 @@ function lifetimesByStack(
   life: Attribution['life'],
 ): Attribution['life']['lifetimeOf'] {
   const seen = new Map<number, Lifetime | undefined>();
+  const isAsked = Uint8Array.from({ length: stackCount(lives) }, (_, id) => (classes(id).needs.lifetime ? 1 : 0));
+  if (!isAsked.includes(1)) return life.lifetimeOf;
   for (let row = lives.starts; row < lives.count; row += 1) {
     const stackId = lives.stackId[row]!;
-    if (!classes(stackId).needs.lifetime) continue;
+    if (isAsked[stackId] !== 1) continue;
     const lifetime = life.lifetimeOf(row);
     if (lifetime === undefined) continue;
     seen.set(stackId, seen.has(stackId) && seen.get(stackId) !== lifetime ? undefined : lifetime);

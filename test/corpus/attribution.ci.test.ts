@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../parsers/index.js';
 import { stateTotals } from '../../src/allocator/walk/allocator-state.js';
-import { labelAt } from '../../src/attribution/blocks/attribution.js';
+import { labelAt } from '../../src/attribution/blocks/labels.js';
 import { compiledRules } from '../../src/attribution/built-in-rules.js';
 import type { DeviceAttribution } from '../../src/derive/attribution/attribute-device.js';
 import { attributeDevice } from '../../src/derive/attribution/attribute-device.js';

@@ -18,7 +18,8 @@ export function moduleCalls(frames: readonly Frame[]): Frame[] {
 }
 
 /** Of the frames that every call of a module passes through. */
-export const isModuleFile = ({ filename }: Frame): boolean => MODULE_FILE.test(filename.replaceAll('\\', '/'));
+export const isModuleFile = ({ filename }: Frame): boolean =>
+  filename.endsWith('module.py') && MODULE_FILE.test(filename.replaceAll('\\', '/'));
 
 /**
  * The path of modules that called each other, outermost first, each as its file and function: `gpt_model:forward →

@@ -2,9 +2,10 @@
  * Every block that lived during a trace, as columns: those from before the recording first, then one per allocation in
  * order.
  */
+
+import { roundTo512 } from '../../allocator/rounding.js';
 import { STACK_ORIGINS } from '../../allocator/walk/allocator-state.js';
-import { growColumn } from '../../allocator/walk/grow-column.js';
-import { roundTo512 } from '../../allocator/walk/history-facts.js';
+import { getI64, NULL_HIGH } from '../../model/columns.js';
 import type { PoolNumbers } from '../../model/pool-numbers.js';
 
 export interface Lives {
@@ -29,13 +30,16 @@ export interface Lives {
   readonly pool: Int32Array;
 }
 
-/** Rows of `block_life`, in any order; what is not known is −1, or NaN. */
+/** Bytes as doubles, NaN where not known, or as a 64-bit column of a `ColumnBatch`. */
+type ByteColumn = Float64Array | Uint32Array;
+
+/** Rows of `block_life`, in any order; what is not known is −1. */
 export interface LifeColumns {
   readonly block: Int32Array;
   readonly from_seq: Int32Array;
   readonly to_seq: Int32Array;
-  readonly actual_bytes: Float64Array;
-  readonly requested_bytes: Float64Array;
+  readonly actual_bytes: ByteColumn;
+  readonly requested_bytes: ByteColumn;
   /** As the store numbers them. */
   readonly pool: Int32Array;
   readonly stack_id: Int32Array;
@@ -44,77 +48,103 @@ export interface LifeColumns {
 
 const FREE_EVENT = STACK_ORIGINS.indexOf('free_event');
 
-/** Puts {@link Lives} together from rows. Memory is 33 bytes a block. */
+const lifeColumns = (capacity: number) => ({
+  allocSeq: new Int32Array(capacity),
+  freedSeq: new Int32Array(capacity),
+  bytes: new Float64Array(capacity),
+  requested: new Float64Array(capacity),
+  stackId: new Int32Array(capacity),
+  stackIsOfFree: new Uint8Array(capacity),
+  pool: new Int32Array(capacity),
+});
+
+/** Puts {@link Lives} together from rows, each in its place at once. Memory is 33 bytes a block. */
 export class LivesBuilder {
   /** Rows so far. */
   count = 0;
   private starts = 0;
-  private allocSeq: Int32Array<ArrayBuffer>;
-  private freedSeq: Int32Array<ArrayBuffer>;
-  private bytes: Float64Array<ArrayBuffer>;
-  private requested: Float64Array<ArrayBuffer>;
-  private stackId: Int32Array<ArrayBuffer>;
-  private stackIsOfFree: Uint8Array<ArrayBuffer>;
-  private pool: Int32Array<ArrayBuffer>;
+  /** Place 0 is of this block. Not 0 only where a trace contradicts itself, and no one knew how many there would be. */
+  private base = 0;
+  private least = Number.POSITIVE_INFINITY;
+  private columns: ReturnType<typeof lifeColumns>;
 
   /** `expected` blocks; there may be more. */
   constructor(expected: number) {
-    const capacity = Math.max(1, expected);
-    this.allocSeq = new Int32Array(capacity);
-    this.freedSeq = new Int32Array(capacity);
-    this.bytes = new Float64Array(capacity);
-    this.requested = new Float64Array(capacity);
-    this.stackId = new Int32Array(capacity);
-    this.stackIsOfFree = new Uint8Array(capacity);
-    this.pool = new Int32Array(capacity);
+    this.columns = lifeColumns(Math.max(1, expected));
   }
 
-  add(rows: number, columns: LifeColumns): void {
+  add(rows: number, from: LifeColumns): void {
+    this.reserve(from.block, rows);
+    const { base } = this;
+    const { allocSeq, freedSeq, bytes, requested, stackId, stackIsOfFree, pool } = this.columns;
     for (let i = 0; i < rows; i += 1) {
-      const row = columns.block[i]!;
-      while (row >= this.allocSeq.length) this.grow();
-      const from = columns.from_seq[i]!;
-      this.allocSeq[row] = from;
-      this.freedSeq[row] = columns.to_seq[i]!;
-      this.bytes[row] = columns.actual_bytes[i]!;
-      this.requested[row] = columns.requested_bytes[i]! >= 0 ? columns.requested_bytes[i]! : -1;
-      this.stackId[row] = columns.stack_id[i]! < 0 ? -1 : columns.stack_id[i]!;
-      this.pool[row] = columns.pool[i]!;
-      if (from < 0) {
-        this.starts += 1;
-        this.stackIsOfFree[row] = columns.stack_origin[i] === FREE_EVENT ? 1 : 0;
-      }
+      const place = from.block[i]! - base;
+      const made = from.from_seq[i]!;
+      allocSeq[place] = made;
+      freedSeq[place] = from.to_seq[i]!;
+      stackId[place] = Math.max(-1, from.stack_id[i]!);
+      pool[place] = from.pool[i]!;
+      if (made >= 0) continue;
+      this.starts += 1;
+      stackIsOfFree[place] = from.stack_origin[i] === FREE_EVENT ? 1 : 0;
     }
+    putBytes(bytes, from.actual_bytes, from.block, base, rows);
+    putBytes(requested, from.requested_bytes, from.block, base, rows);
     this.count += rows;
   }
 
   /** Call once, after all rows of a trace of `events` entries. */
   lives(events: number, pools: PoolNumbers): Lives {
-    const { count, starts, pool } = this;
-    for (let row = 0; row < count; row += 1) pool[row] = Math.max(0, pools.toWalk(pool[row]!));
+    const { columns, count, starts } = this;
+    const first = count === 0 ? 0 : this.least - this.base;
+    const used = <T extends Int32Array | Float64Array | Uint8Array>(column: T): T =>
+      column.subarray(first, first + count) as T;
+    const pool = used(columns.pool);
+    let stored = Number.NaN;
+    let number = 0;
+    for (let row = 0; row < count; row += 1) {
+      if (pool[row] !== stored) {
+        stored = pool[row]!;
+        number = Math.max(0, pools.toWalk(stored));
+      }
+      pool[row] = number;
+    }
     return {
-      count,
-      starts,
-      events,
-      allocSeq: this.allocSeq.subarray(0, count),
-      freedSeq: this.freedSeq.subarray(0, count),
-      bytes: this.bytes.subarray(0, count),
-      requested: this.requested.subarray(0, count),
-      stackId: this.stackId.subarray(0, count),
-      stackIsOfFree: this.stackIsOfFree.subarray(0, count),
-      pool: pool.subarray(0, count),
+      ...{ count, starts, events, pool },
+      allocSeq: used(columns.allocSeq),
+      freedSeq: used(columns.freedSeq),
+      bytes: used(columns.bytes),
+      requested: used(columns.requested),
+      stackId: used(columns.stackId),
+      stackIsOfFree: used(columns.stackIsOfFree),
     };
   }
 
-  private grow(): void {
-    this.allocSeq = growColumn(this.allocSeq);
-    this.freedSeq = growColumn(this.freedSeq);
-    this.bytes = growColumn(this.bytes);
-    this.requested = growColumn(this.requested);
-    this.stackId = growColumn(this.stackId);
-    this.stackIsOfFree = growColumn(this.stackIsOfFree);
-    this.pool = growColumn(this.pool);
+  private reserve(block: Int32Array, rows: number): void {
+    let least = this.least;
+    let most = 0;
+    for (let i = 0; i < rows; i += 1) {
+      least = Math.min(least, block[i]!);
+      most = Math.max(most, block[i]!);
+    }
+    this.least = least;
+    const { base, columns } = this;
+    const capacity = columns.pool.length;
+    const end = base + capacity;
+    if (least >= base && most < end) return;
+    // Twice as much at the least, on the side that lacks it.
+    this.base = least < base ? Math.min(least, base - capacity) : base;
+    this.columns = lifeColumns((most < end ? end : Math.max(most + 1, end + capacity)) - this.base);
+    for (const [name, column] of Object.entries(columns))
+      this.columns[name as keyof typeof columns].set(column, base - this.base);
   }
+}
+
+/** Each at the place of its block; −1 = unknown. */
+function putBytes(to: Float64Array, from: ByteColumn, block: Int32Array, base: number, rows: number): void {
+  if (from instanceof Uint32Array)
+    for (let i = 0; i < rows; i += 1) to[block[i]! - base] = from[i * 2 + 1] === NULL_HIGH ? -1 : getI64(from, i);
+  else for (let i = 0; i < rows; i += 1) to[block[i]! - base] = from[i]! >= 0 ? from[i]! : -1;
 }
 
 /**
@@ -123,6 +153,13 @@ export class LivesBuilder {
  */
 export function sizeOf({ requested, bytes }: Lives, row: number): number {
   return requested[row]! < 0 ? bytes[row]! : roundTo512(requested[row]!);
+}
+
+/** Ids of stacks are below this. */
+export function stackCount({ stackId }: Pick<Lives, 'stackId'>): number {
+  let most = -1;
+  for (let row = 0; row < stackId.length; row += 1) if (stackId[row]! > most) most = stackId[row]!;
+  return most + 1;
 }
 
 /** No entry ends the block. */

@@ -27,12 +27,6 @@ export class SizeCounts {
     return true;
   }
 
-  copy(): SizeCounts {
-    const copy = new SizeCounts();
-    for (const [size, count] of this.counts) copy.add(size, count);
-    return copy;
-  }
-
   [Symbol.iterator](): IterableIterator<[number, number]> {
     return this.counts.entries();
   }

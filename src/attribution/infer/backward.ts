@@ -2,10 +2,12 @@
  * What the autograd engine allocates: its threads lack Python frames, so a block's stack shows at most which operator
  * ran.
  */
-import { getOrAdd } from '../../model/group-by.js';
-import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
-import { type BackwardPass, backwardPasses, PARAMETER_GRADIENT } from '../blocks/backward-passes.js';
-import { NEVER, sizeOf } from '../blocks/lives.js';
+import { countUpTo } from '../../model/count-up-to.js';
+import type { Attribution } from '../blocks/attribution.js';
+import { PARAMETER_GRADIENT } from '../blocks/backward-passes.js';
+import { labelAt, relabelling, rowsWith } from '../blocks/labels.js';
+import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
+import { groupRows } from '../blocks/row-groups.js';
 import { SizeCounts } from '../blocks/size-counts.js';
 import { sizesOfEachSet } from '../blocks/size-sets.js';
 
@@ -14,8 +16,8 @@ export const ACTIVATION_GRADIENT = 'inference.activation-gradient';
 /** Of buffers that a pipeline stage receives into. */
 const RECEIVED = 'pipeline_p2p';
 
-const GRADIENT = { component: 'gradient', sub_component: 'parameter_gradient' } as const;
-const OF_ACTIVATION = { component: 'activation', sub_component: 'activation_gradient' } as const;
+const GRADIENT = ['gradient', 'parameter_gradient'] as const;
+const OF_ACTIVATION = ['activation', 'activation_gradient'] as const;
 
 /** Blocks freed together are the gradients if they have so much of the bytes of the parameters, size by size, … */
 const LEAST_COVERAGE = 0.5;
@@ -38,43 +40,49 @@ const LEAST_OLDER_BLOCKS = 3;
  * parameter.
  */
 export function inferBackward(of: Attribution): void {
-  const { lives, phases } = of;
-  const passes = backwardPasses(of);
-  if (passes.length === 0) return;
+  const { lives, phases, passes } = of;
+  if (passes.count === 0) return;
   const { parameters, older } = knownSizes(of);
   const received = receivedSizes(of);
-  const certain = relabelling(of, PARAMETER_GRADIENT, { ...GRADIENT, confidence: 'high' });
-  const likely = relabelling(of, PARAMETER_GRADIENT, { ...GRADIENT, confidence: 'medium' });
-  const isActivation = relabelling(of, ACTIVATION_GRADIENT, { ...OF_ACTIVATION, confidence: 'high' });
+  const certain = relabelling(of, PARAMETER_GRADIENT, [...GRADIENT, 'high']);
+  const likely = relabelling(of, PARAMETER_GRADIENT, [...GRADIENT, 'medium']);
+  const isActivation = relabelling(of, ACTIVATION_GRADIENT, [...OF_ACTIVATION, 'high']);
   const open: number[] = [];
-  // By pass behind whose end they are freed.
-  const freedAfter = new Map<number, { row: number; survives: boolean }[]>();
+  // By index in the rows of all passes: the pass behind whose end it is freed.
+  const freedAfter = new Int32Array(passes.rows.length).fill(-1);
+  const survives = new Uint8Array(passes.rows.length);
   const seen = new Set<number>();
-  passes.forEach((pass, index) => {
-    for (const row of pass.rows) {
+  for (let pass = 0; pass < passes.count; pass += 1) {
+    const lastSeq = passes.lastSeq[pass]!;
+    const endSeq = passes.endSeq[pass]!;
+    for (let i = passes.starts[pass]!; i < passes.starts[pass + 1]!; i += 1) {
+      const row = passes.rows[i]!;
       const freed = lives.freedSeq[row]!;
       const size = sizeOf(lives, row);
       const step = phases.nextStart('optimizer_step', row);
-      if (freed < pass.lastSeq || (received.has(size) && !parameters.has(size) && !seen.has(size))) isActivation(row);
+      if (freed < lastSeq || (received.has(size) && !parameters.has(size) && !seen.has(size))) isActivation(row);
       else if (freed >= step && step !== NEVER) {
         certain(row);
         seen.add(size);
       } else if (freed >= lives.events) {
-        if (step === NEVER && pass.endSeq < lives.events) {
+        if (step === NEVER && endSeq < lives.events) {
           likely(row);
           seen.add(size);
         } else open.push(row);
       } else {
-        const survives = step === NEVER && freed >= pass.endSeq;
-        getOrAdd(freedAfter, passBefore(passes, freed, index), () => []).push({ row, survives });
+        freedAfter[i] = Math.max(pass, countUpTo(passes.lastSeq, freed - 1) - 1);
+        survives[i] = step === NEVER && freed >= endSeq ? 1 : 0;
       }
     }
-  });
-  for (const rows of freedAfter.values()) {
-    const gradients = gradientsOf(of, rows, parameters, older);
-    for (const { row, survives } of rows) {
+  }
+  const together = groupRows(freedAfter, passes.count);
+  for (let group = 0; group < together.count; group += 1) {
+    const members = together.rows.subarray(together.starts[group], together.starts[group + 1]);
+    const gradients = gradientsOf(lives, passes.rows, members, parameters, older);
+    for (const i of members) {
+      const row = passes.rows[i]!;
       // What an earlier pass made is older than this one's remains, whatever it is.
-      if (gradients.has(row) || (survives && parameters.bytes === 0)) {
+      if (gradients.has(row) || (survives[i] === 1 && parameters.bytes === 0)) {
         likely(row);
         seen.add(sizeOf(lives, row));
       } else isActivation(row);
@@ -82,8 +90,8 @@ export function inferBackward(of: Attribution): void {
   }
   if (open.length === 0) return;
   const guess = {
-    gradient: relabelling(of, PARAMETER_GRADIENT, { ...GRADIENT, confidence: 'low' }),
-    activation: relabelling(of, ACTIVATION_GRADIENT, { ...OF_ACTIVATION, confidence: 'low' }),
+    gradient: relabelling(of, PARAMETER_GRADIENT, [...GRADIENT, 'low']),
+    activation: relabelling(of, ACTIVATION_GRADIENT, [...OF_ACTIVATION, 'low']),
   };
   for (const row of open) {
     const size = sizeOf(lives, row);
@@ -92,20 +100,12 @@ export function inferBackward(of: Attribution): void {
   }
 }
 
-/** Index of the last pass that is over at an entry; `from` is. */
-function passBefore(passes: readonly BackwardPass[], seq: number, from: number): number {
-  let index = from;
-  while (index + 1 < passes.length && passes[index + 1]!.lastSeq < seq) index += 1;
-  return index;
-}
-
 function receivedSizes(of: Attribution): ReadonlySet<number> {
-  const sizes = new Set<number>();
-  for (let row = 0; row < of.lives.count; row += 1) {
-    const { component, sub_component } = labelAt(of, row);
-    if (component === 'communication' && sub_component === RECEIVED) sizes.add(sizeOf(of.lives, row));
-  }
-  return sizes;
+  const received = rowsWith(
+    of,
+    ({ component, sub_component }) => component === 'communication' && sub_component === RECEIVED,
+  );
+  return new Set(received.map((row) => sizeOf(of.lives, row)));
 }
 
 /** Sizes of the parameters that their stacks show, and of what is from before the recording and not known. */
@@ -113,25 +113,26 @@ function knownSizes(of: Attribution): { readonly parameters: SizeCounts; readonl
   const { lives } = of;
   const parameters = new SizeCounts();
   const older = new SizeCounts();
-  for (let row = 0; row < lives.count; row += 1) {
-    const { component, by } = labelAt(of, row);
-    if (component === 'parameter') parameters.add(sizeOf(lives, row));
-    else if (row < lives.starts && by === 'none') older.add(sizeOf(lives, row));
-  }
+  for (const row of rowsWith(of, ({ component }) => component === 'parameter')) parameters.add(sizeOf(lives, row));
+  for (let row = 0; row < lives.starts; row += 1) if (labelAt(of, row).by === 'none') older.add(sizeOf(lives, row));
   return { parameters, older };
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 /** Those of the blocks freed between two passes that are the gradients of parameters; empty if they are not. */
 function gradientsOf(
-  { lives }: Attribution,
-  rows: readonly { readonly row: number }[],
+  lives: Lives,
+  of: readonly number[],
+  freed: Int32Array,
   parameters: SizeCounts,
   older: SizeCounts,
 ): ReadonlySet<number> {
-  // What the engine still held at the end of the pass goes first, the gradients later.
-  const latest = rows.map(({ row }) => row).sort((a, b) => lives.freedSeq[b]! - lives.freedSeq[a]!);
-  const all = latest.reduce((sum, row) => sum + sizeOf(lives, row), 0);
   const known = parameters.bytes > 0 ? parameters : older;
+  if (known.bytes === 0) return NONE;
+  // What the engine still held at the end of the pass goes first, the gradients later.
+  const latest = Array.from(freed, (i) => of[i]!).sort((a, b) => lives.freedSeq[b]! - lives.freedSeq[a]!);
+  const all = latest.reduce((sum, row) => sum + sizeOf(lives, row), 0);
   let found = ofSizes(lives, latest, known);
   if (known === older) {
     const sizes = new SizeCounts();
@@ -141,7 +142,7 @@ function gradientsOf(
   }
   const bytes = found.reduce((sum, row) => sum + sizeOf(lives, row), 0);
   const isMost =
-    bytes >= LEAST_SHARE * all || (found.length >= LEAST_BLOCKS && found.length >= LEAST_SHARE * rows.length);
+    bytes >= LEAST_SHARE * all || (found.length >= LEAST_BLOCKS && found.length >= LEAST_SHARE * freed.length);
   const covers =
     known === parameters
       ? bytes >= LEAST_COVERAGE * known.bytes || (isMost && found.length >= LEAST_BLOCKS)
@@ -150,7 +151,9 @@ function gradientsOf(
 }
 
 /** The first rows of each size, as many as there are of it. */
-function ofSizes(lives: Attribution['lives'], rows: readonly number[], sizes: SizeCounts): number[] {
-  const left = sizes.copy();
-  return rows.filter((row) => left.take(sizeOf(lives, row)));
+function ofSizes(lives: Lives, rows: readonly number[], sizes: SizeCounts): number[] {
+  const found = rows.filter((row) => sizes.take(sizeOf(lives, row)));
+  // A copy for each of many passes would cost more than to put back what was taken.
+  for (const row of found) sizes.add(sizeOf(lives, row));
+  return found;
 }

@@ -3,10 +3,12 @@
  * that only parameters have.
  */
 import { getOrAdd } from '../../model/group-by.js';
-import type { Component, Confidence } from '../../model/vocabulary.js';
-import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
-import { backwardPasses, PARAMETER_GRADIENT } from '../blocks/backward-passes.js';
+import { maxBy } from '../../model/lists.js';
+import type { Component } from '../../model/vocabulary.js';
+import type { Attribution } from '../blocks/attribution.js';
+import { PARAMETER_GRADIENT, rowsOfPass } from '../blocks/backward-passes.js';
 import { type EqualSet, equalSet } from '../blocks/equal-sets.js';
+import { byLabel, type Inferred, labelAt, relabelling, rowsWith } from '../blocks/labels.js';
 import { type Lives, NEVER, sizeOf } from '../blocks/lives.js';
 import { SizeCounts } from '../blocks/size-counts.js';
 import { sizesOfEachSet } from '../blocks/size-sets.js';
@@ -43,24 +45,20 @@ export function inferBeforeRecording(of: Attribution): void {
 }
 
 function isOpen(of: Attribution, row: number): boolean {
-  const { by } = labelAt(of, row);
-  return by === 'none';
+  return labelAt(of, row).by === 'none';
 }
 
 /** Single blocks of two or four bytes for each parameter of this rank: Megatron's contiguous buffers. */
 function namePrinted(of: Attribution): void {
   const count = of.run.rankParameters;
   if (count === null || count < 1e6) return;
+  const isParameter = relabelling(of, PRINTED_PARAMETERS, ['parameter', 'param_buffer', 'medium']);
+  const isGradient = relabelling(of, PRINTED_PARAMETERS, ['gradient', 'main_grad_buffer', 'medium']);
   for (let row = 0; row < of.lives.starts; row += 1) {
     if (!isOpen(of, row)) continue;
     const bytes = of.lives.bytes[row]!;
-    const found = isAbout(bytes, 2 * count) ? 'parameter' : isAbout(bytes, 4 * count) ? 'gradient' : undefined;
-    if (found === undefined) continue;
-    infer(of, row, PRINTED_PARAMETERS, {
-      component: found,
-      sub_component: found === 'parameter' ? 'param_buffer' : 'main_grad_buffer',
-      confidence: 'medium',
-    });
+    if (isAbout(bytes, 2 * count)) isParameter(row);
+    else if (isAbout(bytes, 4 * count)) isGradient(row);
   }
 }
 
@@ -70,22 +68,13 @@ function namePrinted(of: Attribution): void {
  */
 function nameByFree(of: Attribution): void {
   const { lives, classes } = of;
+  const isGradient = relabelling(of, FREED_BY_ZERO_GRAD, ['gradient', 'parameter_gradient', 'medium']);
+  const isState = relabelling(of, FREED_BY_OPTIMIZER, ['optimizer_state', 'state', 'medium']);
   for (let row = 0; row < lives.starts; row += 1) {
     if (lives.stackIsOfFree[row] === 0 || !isOpen(of, row)) continue;
     const stack = classes(lives.stackId[row]!);
-    const zeroes = stack.frames.some(({ name }) => name === 'zero_grad' || name.endsWith('.zero_grad'));
-    if (zeroes)
-      infer(of, row, FREED_BY_ZERO_GRAD, {
-        component: 'gradient',
-        sub_component: 'parameter_gradient',
-        confidence: 'medium',
-      });
-    else if (stack.phase === 'optimizer_step')
-      infer(of, row, FREED_BY_OPTIMIZER, {
-        component: 'optimizer_state',
-        sub_component: 'state',
-        confidence: 'medium',
-      });
+    if (stack.frames.some(({ name }) => name === 'zero_grad' || name.endsWith('.zero_grad'))) isGradient(row);
+    else if (stack.phase === 'optimizer_step') isState(row);
   }
 }
 
@@ -106,11 +95,8 @@ function nameBySize(of: Attribution): void {
   const order = (row: number): number => (lives.freedSeq[row] === NEVER ? 0 : 2) + (isMadeByCode(of, row) ? 1 : 0);
   open.sort((a, b) => order(a) - order(b));
   let left: readonly number[] = open;
-  const take = (
-    set: EqualSet,
-    label: { component: Component; sub_component: string; confidence: Confidence },
-  ): void => {
-    for (const row of set.rows) infer(of, row, SIZES_OF_PARAMETERS, label);
+  const take = (set: EqualSet, label: Inferred): void => {
+    set.rows.forEach(relabelling(of, SIZES_OF_PARAMETERS, label));
     const taken = new Set(set.rows);
     left = left.filter((row) => !taken.has(row));
   };
@@ -119,34 +105,32 @@ function nameBySize(of: Attribution): void {
     // They are of the type of their gradients where any set is.
     const set = equalSet(lives, left, sizes, [1]) ?? equalSet(lives, left, sizes, RATIOS);
     if (set === undefined) return;
-    take(set, { component: 'parameter', sub_component: 'by_size', confidence: 'medium' });
+    take(set, ['parameter', 'by_size', 'medium']);
   }
   if (gradientsAreOlder) {
     // The threads of the autograd engine lack Python frames.
     const engines = left.filter((row) => !isMadeByCode(of, row));
     const set = equalSet(lives, engines, sizes, RATIOS);
     if (set === undefined) return;
-    take(set, { component: 'gradient', sub_component: 'parameter_gradient', confidence: 'medium' });
+    take(set, ['gradient', 'parameter_gradient', 'medium']);
   }
   if (seen.optimizer_state >= LEAST_SEEN * sizes.bytes) {
     const masters = equalSet(lives, left, sizes, [2]);
-    if (masters !== undefined)
-      take(masters, { component: 'optimizer_state', sub_component: 'master_param', confidence: 'medium' });
+    if (masters !== undefined) take(masters, ['optimizer_state', 'master_param', 'medium']);
     const copies = equalSet(lives, left, sizes, [1]);
-    if (copies !== undefined) take(copies, { component: 'parameter', sub_component: 'copy', confidence: 'low' });
+    if (copies !== undefined) take(copies, ['parameter', 'copy', 'low']);
     return;
   }
   const states: EqualSet[] = [];
   for (let i = 0; i < MOST_STATES; i += 1) {
     const set = equalSet(lives, left, sizes, RATIOS) ?? (states.length > 0 ? setOfSome(lives, left, sizes) : undefined);
     if (set === undefined) break;
-    if (isFreed(of, set.rows))
-      take(set, { component: 'gradient', sub_component: 'parameter_gradient', confidence: 'low' });
+    if (isFreed(of, set.rows)) take(set, ['gradient', 'parameter_gradient', 'low']);
     else {
       states.push(set);
       // A second set may also be an average of the parameters.
       const isOne = set.isWhole && states.length === 1;
-      take(set, { component: 'optimizer_state', sub_component: 'by_size', confidence: isOne ? 'medium' : 'low' });
+      take(set, ['optimizer_state', 'by_size', isOne ? 'medium' : 'low']);
     }
   }
   nameStates(of, states);
@@ -163,6 +147,7 @@ function isMadeByCode({ lives, classes }: Attribution, row: number): boolean {
  */
 function nameStepMade(of: Attribution): void {
   const { lives, classes } = of;
+  const isState = relabelling(of, SIZES_OF_PARAMETERS, ['optimizer_state', 'by_size', 'medium']);
   const made = new Map<number, number[]>();
   const unmade: number[] = [];
   for (let row = 0; row < lives.starts; row += 1) {
@@ -175,12 +160,7 @@ function nameStepMade(of: Attribution): void {
     const sizes = new SizeCounts();
     for (const row of rows) sizes.add(sizeOf(lives, row));
     if (equalSet(lives, unmade, sizes, RATIOS) === undefined) continue;
-    for (const row of rows)
-      infer(of, row, SIZES_OF_PARAMETERS, {
-        component: 'optimizer_state',
-        sub_component: 'by_size',
-        confidence: 'medium',
-      });
+    rows.forEach(isState);
   }
 }
 
@@ -200,20 +180,18 @@ function isStep(frames: readonly { readonly name: string }[]): boolean {
 function olderRows(of: Attribution): number[] {
   const { lives } = of;
   const rows: number[] = [];
-  const first = backwardPasses(of)[0]?.rows[0] ?? lives.starts;
+  const first = of.passes.rows[0] ?? lives.starts;
   for (let row = 0; row < first; row += 1)
     if (isOpen(of, row) && (row < lives.starts || lives.freedSeq[row] === NEVER)) rows.push(row);
   return rows;
 }
 
 function bytesSeen(of: Attribution): { parameter: number; optimizer_state: number } {
-  const seen = { parameter: 0, optimizer_state: 0 };
-  for (let row = 0; row < of.lives.count; row += 1) {
-    const { component } = labelAt(of, row);
-    if (of.lives.freedSeq[row]! < of.lives.events) continue;
-    if (component === 'parameter' || component === 'optimizer_state') seen[component] += sizeOf(of.lives, row);
-  }
-  return seen;
+  const bytesOf = (wanted: Component): number =>
+    rowsWith(of, ({ component }) => component === wanted)
+      .filter((row) => of.lives.freedSeq[row]! >= of.lives.events)
+      .reduce((sum, row) => sum + sizeOf(of.lives, row), 0);
+  return { parameter: bytesOf('parameter'), optimizer_state: bytesOf('optimizer_state') };
 }
 
 /** Freed in the trace, and not by an optimizer that writes its states anew. */
@@ -231,12 +209,7 @@ function nameStates(of: Attribution, states: readonly EqualSet[]): void {
   if (!isAdam) return;
   const names = master ? ['master_param', 'exp_avg', 'exp_avg_sq'] : ['exp_avg', 'exp_avg_sq'];
   states.forEach(({ rows }, i) => {
-    for (const row of rows)
-      infer(of, row, SIZES_OF_PARAMETERS, {
-        component: 'optimizer_state',
-        sub_component: names[i]!,
-        confidence: 'medium',
-      });
+    rows.forEach(relabelling(of, SIZES_OF_PARAMETERS, ['optimizer_state', names[i]!, 'medium']));
   });
 }
 
@@ -268,9 +241,8 @@ interface Reference {
  * states that have stacks. These are more than the gradients of a pass that the trace ends in.
  */
 function sizesOfOneSet(of: Attribution, open: readonly number[]): Reference | undefined {
-  const made = gradientsOfPasses(of).sort((a, b) => b.bytes - a.bytes)[0];
-  const passes = backwardPasses(of);
-  const hasEnded = passes.some(({ endSeq }) => endSeq < of.lives.events);
+  const made = largestGradients(of);
+  const hasEnded = of.passes.endSeq.some((endSeq) => endSeq < of.lives.events);
   const states = largestStates(of);
   if (made !== undefined)
     return {
@@ -282,31 +254,32 @@ function sizesOfOneSet(of: Attribution, open: readonly number[]): Reference | un
   if (added !== undefined) return { sizes: added, gradientsAreOlder: true };
   const scratch = largestScratch(of);
   if (scratch !== undefined) return { sizes: scratch, gradientsAreOlder: !hasGradients && hasEnded };
-  return states && { sizes: states, gradientsAreOlder: !hasGradients && passes.length === 0 };
+  return states && { sizes: states, gradientsAreOlder: !hasGradients && of.passes.count === 0 };
 }
 
-function gradientsOfPasses(of: Attribution): SizeCounts[] {
-  return backwardPasses(of)
-    .map(({ rows }) => {
-      const sizes = new SizeCounts();
-      for (const row of rows) if (isGradient(of, row)) sizes.add(sizeOf(of.lives, row));
-      return sizes;
-    })
-    .filter(({ bytes }) => bytes > 0);
-}
-
-function isGradient(of: Attribution, row: number): boolean {
-  const { component, rules } = labelAt(of, row);
-  return component === 'gradient' && rules.includes(PARAMETER_GRADIENT);
+/** Of the pass that made most; undefined if none made any. */
+function largestGradients(of: Attribution): SizeCounts | undefined {
+  const { lives, label, passes } = of;
+  const isGradient = byLabel(
+    of,
+    ({ component, rules }) => component === 'gradient' && rules.includes(PARAMETER_GRADIENT),
+  );
+  let largest = new SizeCounts();
+  for (let pass = 0; pass < passes.count; pass += 1) {
+    const sizes = new SizeCounts();
+    for (const row of rowsOfPass(passes, pass)) if (isGradient[label[row]!] === 1) sizes.add(sizeOf(lives, row));
+    if (sizes.bytes > largest.bytes) largest = sizes;
+  }
+  return largest.bytes > 0 ? largest : undefined;
 }
 
 /** What one line of an optimizer allocates for all parameters before it frees any: temporaries of `_foreach_`. */
 function largestScratch(of: Attribution): SizeCounts | undefined {
   const { lives, phases } = of;
-  const scratch = new Map<string, { sizes: SizeCounts; blocks: number; freed: number; last: number }>();
-  for (let row = lives.starts; row < lives.count; row += 1) {
-    if (labelAt(of, row).sub_component !== STEP_SCRATCH) continue;
-    const key = `${lives.stackId[row]} ${phases.endOf(row)}`;
+  const scratch = new Map<number, { sizes: SizeCounts; blocks: number; freed: number; last: number }>();
+  for (const row of rowsWith(of, ({ sub_component }) => sub_component === STEP_SCRATCH)) {
+    if (row < lives.starts) continue;
+    const key = (lives.stackId[row]! + 1) * lives.events + phases.endOf(row);
     const group = getOrAdd(scratch, key, () => ({ sizes: new SizeCounts(), blocks: 0, freed: NEVER, last: -1 }));
     group.sizes.add(sizeOf(lives, row));
     group.blocks += 1;
@@ -321,15 +294,15 @@ function largestScratch(of: Attribution): SizeCounts | undefined {
 
 /** Of the line that made most. Where one line makes both moments of each parameter, half of what it made. */
 function largestStates(of: Attribution): SizeCounts | undefined {
-  const { lives, classes } = of;
-  const states = new Map<string, { readonly sizes: SizeCounts; readonly stackId: number }>();
-  for (let row = 0; row < lives.count; row += 1) {
-    const { component, rules } = labelAt(of, row);
-    if (component !== 'optimizer_state') continue;
+  const { lives, classes, label } = of;
+  const { labels } = of.table;
+  const states = new Map<number, { readonly sizes: SizeCounts; readonly stackId: number }>();
+  // By label: the first with the same rules. A line may make states of several kinds.
+  const rulesOf = labels.map(({ rules }) => rules.join(' ')).map((rules, _, all) => all.indexOf(rules));
+  for (const row of rowsWith(of, ({ component }) => component === 'optimizer_state')) {
     const stackId = lives.stackId[row]!;
-    getOrAdd(states, `${stackId} ${rules.join(' ')}`, () => ({ sizes: new SizeCounts(), stackId })).sizes.add(
-      sizeOf(lives, row),
-    );
+    const key = (stackId + 1) * labels.length + rulesOf[label[row]!]!;
+    getOrAdd(states, key, () => ({ sizes: new SizeCounts(), stackId })).sizes.add(sizeOf(lives, row));
   }
   const [largest, second] = [...states.values()].sort((a, b) => b.sizes.bytes - a.sizes.bytes);
   if (largest === undefined) return undefined;
@@ -357,12 +330,12 @@ function sizesAdded(of: Attribution, open: readonly number[]): SizeCounts | unde
   const { lives } = of;
   const older = new SizeCounts();
   for (const row of open) if (!WORKSPACE_SIZES.has(lives.requested[row]!)) older.add(sizeOf(lives, row));
-  const pass = backwardPasses(of)
-    .filter(({ endSeq }) => endSeq < lives.events)
-    .sort((a, b) => b.rows.length - a.rows.length)[0];
+  const { starts, endSeq } = of.passes;
+  const ended = [...endSeq.keys()].filter((pass) => endSeq[pass]! < lives.events);
+  const pass = maxBy(ended, (one) => starts[one + 1]! - starts[one]!);
   if (pass === undefined) return undefined;
   const made = new SizeCounts();
-  for (const row of pass.rows) made.add(sizeOf(lives, row));
+  for (const row of rowsOfPass(of.passes, pass)) made.add(sizeOf(lives, row));
   return sizesOfEachSet(older, made, 2);
 }
 

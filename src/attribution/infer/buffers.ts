@@ -1,7 +1,8 @@
 /**
  * Contiguous buffers of Megatron's DDP: one constructor makes those of the parameters and those of the main gradients.
  */
-import { type Attribution, infer } from '../blocks/attribution.js';
+import type { Attribution } from '../blocks/attribution.js';
+import { relabelling } from '../blocks/labels.js';
 import { groupByLine, type LineGroup, rowsByRule } from './matched-lines.js';
 
 export const PARAM_BUFFER = 'inference.param-buffer';
@@ -46,19 +47,12 @@ function name(of: Attribution, group: LineGroup, kind: 'param' | 'grad'): void {
   const count = of.run.rankParameters;
   const sizes = kind === 'param' ? PARAM_ELEMENT : GRAD_ELEMENT;
   const agrees = count !== null && sizes.some((size) => isAbout(group.bytes, count * size));
-  for (const row of group.rows)
-    if (kind === 'param')
-      infer(of, row, PARAM_BUFFER, {
-        component: 'parameter',
-        sub_component: 'param_buffer',
-        confidence: agrees ? 'high' : 'medium',
-      });
-    else
-      infer(of, row, GRAD_BUFFER, {
-        component: 'gradient',
-        sub_component: 'main_grad_buffer',
-        confidence: agrees ? 'high' : 'medium',
-      });
+  const confidence = agrees ? 'high' : 'medium';
+  const isBuffer =
+    kind === 'param'
+      ? relabelling(of, PARAM_BUFFER, ['parameter', 'param_buffer', confidence])
+      : relabelling(of, GRAD_BUFFER, ['gradient', 'main_grad_buffer', confidence]);
+  for (const row of group.rows) isBuffer(row);
 }
 
 /** Not less, and at most the padding more. */

@@ -1,7 +1,9 @@
 /** Activations that outlive the step they were computed in: a leak, or a block that is not an activation. */
-import { countUpTo } from '../../model/count-up-to.js';
-import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
-import { sizeOf } from '../blocks/lives.js';
+import type { Component, Confidence } from '../../model/vocabulary.js';
+import type { Attribution } from '../blocks/attribution.js';
+import { byLabel, relabelling } from '../blocks/labels.js';
+import { stackCount } from '../blocks/lives.js';
+import { sizeClasses } from '../blocks/size-classes.js';
 
 export const HELD_ACROSS_STEPS = 'inference.held-across-steps';
 
@@ -14,58 +16,60 @@ const LEAST_BOUNDARIES = 2;
 const LEAST_HELD = 2;
 const SUB = 'held_across_steps';
 
+/** Kinds of labels; 0 = any other. */
+const UNKNOWN = 1;
+const ACTIVATION = 2;
+const LOGITS = 3;
+const kindOf = (component: Component): number =>
+  component === 'activation' ? ACTIVATION : component === 'logits_loss' ? LOGITS : 0;
+
 /**
  * What no rule knows, but is made in forward passes and held, are copies of what these compute. Of a line whose blocks
  * are all held, those of the last steps are the same, though they had no time yet to show it.
  */
 export function inferHeld(of: Attribution): void {
-  const { lives, life, classes } = of;
-  if (life.boundaries.length < LEAST_BOUNDARIES) return;
-  const isActivation = relabelling(of, HELD_ACROSS_STEPS, {
-    component: 'activation',
-    sub_component: SUB,
-    confidence: 'medium',
-  });
-  const isLogits = relabelling(of, HELD_ACROSS_STEPS, {
-    component: 'logits_loss',
-    sub_component: SUB,
-    confidence: 'medium',
-  });
-  const unknownMakers = new Set<number>();
-  // By stack and size (a line makes several tensors): blocks that are held, and −∞ once one was freed early.
-  const heldBy = new Map<string, number>();
-  const keyOf = (row: number): string => `${lives.stackId[row]} ${sizeOf(lives, row)}`;
+  const { lives, label, classes } = of;
+  const { boundaries } = of.life;
+  if (boundaries.length < LEAST_BOUNDARIES) return;
+  const kinds = byLabel(of, ({ component, by, phase }) =>
+    by === 'none' && phase === 'forward' ? UNKNOWN : kindOf(component),
+  );
+  const isActivation = naming(of, 'activation', 'medium');
+  const isLogits = naming(of, 'logits_loss', 'medium');
+  const makesUnknown = new Uint8Array(stackCount(lives));
+  // By class, since a line makes several tensors: blocks that are held, and −1 once one was freed early.
+  const { classOf, count } = sizeClasses(lives);
+  const heldBy = new Int32Array(count);
+  // The end of the step that a block is made in.
+  let boundary = 0;
   for (let row = lives.starts; row < lives.count; row += 1) {
-    const { component, by, phase } = labelAt(of, row);
-    const isUnknown = by === 'none' && phase === 'forward';
-    if (component !== 'activation' && component !== 'logits_loss' && !isUnknown) continue;
-    const first = countUpTo(life.boundaries, lives.allocSeq[row]! - 1);
-    const boundary = life.boundaries[first + LEAST_BOUNDARIES - 1];
-    const isHeld = boundary !== undefined && lives.freedSeq[row]! > boundary;
-    const key = keyOf(row);
-    if (isHeld) heldBy.set(key, (heldBy.get(key) ?? 0) + 1);
-    else if (lives.freedSeq[row]! < lives.events) heldBy.set(key, Number.NEGATIVE_INFINITY);
-    if (!isHeld) continue;
-    if (isUnknown) {
-      if (classes(lives.stackId[row]!).kind === 'python') unknownMakers.add(lives.stackId[row]!);
-    } else if (component === 'activation') isActivation(row);
-    else isLogits(row);
+    while (boundary < boundaries.length && boundaries[boundary]! < lives.allocSeq[row]!) boundary += 1;
+    const kind = kinds[label[row]!];
+    if (kind === 0) continue;
+    const last = boundary + LEAST_BOUNDARIES - 1;
+    const freed = lives.freedSeq[row]!;
+    const sizeClass = classOf[row]!;
+    if (last >= boundaries.length || freed <= boundaries[last]!) {
+      if (freed < lives.events) heldBy[sizeClass] = -1;
+      continue;
+    }
+    if (heldBy[sizeClass]! >= 0) heldBy[sizeClass]! += 1;
+    if (kind === ACTIVATION) isActivation(row);
+    else if (kind === LOGITS) isLogits(row);
+    else if (classes(lives.stackId[row]!).kind === 'python') makesUnknown[lives.stackId[row]!] = 1;
   }
-  const isKept = relabelling(of, HELD_ACROSS_STEPS, { component: 'activation', sub_component: SUB, confidence: 'low' });
-  const areKeptLogits = relabelling(of, HELD_ACROSS_STEPS, {
-    component: 'logits_loss',
-    sub_component: SUB,
-    confidence: 'low',
-  });
+  const left = byLabel(of, ({ component, by, sub_component }) =>
+    by === 'none' ? UNKNOWN : sub_component === SUB ? 0 : kindOf(component),
+  );
+  const isKept = naming(of, 'activation', 'low');
+  const areKeptLogits = naming(of, 'logits_loss', 'low');
   for (let row = lives.starts; row < lives.count; row += 1) {
-    const { component, by, sub_component } = labelAt(of, row);
-    if (by === 'none') {
-      if (unknownMakers.has(lives.stackId[row]!)) isKept(row);
-    } else if (
-      (component === 'activation' || component === 'logits_loss') &&
-      sub_component !== SUB &&
-      (heldBy.get(keyOf(row)) ?? 0) >= LEAST_HELD
-    )
-      (component === 'activation' ? isKept : areKeptLogits)(row);
+    const kind = left[label[row]!];
+    if (kind === UNKNOWN) {
+      if (makesUnknown[lives.stackId[row]!] === 1) isKept(row);
+    } else if (kind !== 0 && heldBy[classOf[row]!]! >= LEAST_HELD) (kind === ACTIVATION ? isKept : areKeptLogits)(row);
   }
 }
+
+const naming = (of: Attribution, component: Component, confidence: Confidence): ((row: number) => void) =>
+  relabelling(of, HELD_ACROSS_STEPS, [component, SUB, confidence]);

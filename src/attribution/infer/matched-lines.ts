@@ -1,7 +1,8 @@
 /** Distinguishes what one function allocates by the allocating lines. */
-import { getOrAdd } from '../../model/group-by.js';
+import { getOrAdd, groupBy } from '../../model/group-by.js';
 import { maxOf } from '../../model/lists.js';
 import type { Attribution } from '../blocks/attribution.js';
+import { labelAt, rowsWith } from '../blocks/labels.js';
 
 /** Rows that one line of a function made. */
 export interface LineGroup {
@@ -42,16 +43,6 @@ export function rowsByRule(
   of: Attribution,
   wanted: (sub: string, rules: readonly string[]) => boolean,
 ): Map<string, number[]> {
-  const accepted = of.table.labels.map(({ sub_component, rules }) => wanted(sub_component, rules));
-  const found = new Map<string, number[]>();
-  for (let row = 0; row < of.lives.count; row += 1) {
-    const number = of.label[row]!;
-    if (!accepted[number]) continue;
-    const rule = of.table.labels[number]!.rules.at(-1);
-    if (rule === undefined) continue;
-    const rows = found.get(rule);
-    if (rows === undefined) found.set(rule, [row]);
-    else rows.push(row);
-  }
-  return found;
+  const rows = rowsWith(of, ({ sub_component, rules }) => rules.length > 0 && wanted(sub_component, rules));
+  return groupBy(rows, (row) => labelAt(of, row).rules.at(-1)!);
 }

@@ -1,6 +1,7 @@
 /** The two moments of Adam, where the stack shows only that it is one of them. */
-import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
-import { sizeOf } from '../blocks/lives.js';
+import type { Attribution } from '../blocks/attribution.js';
+import { relabelling } from '../blocks/labels.js';
+import { type Lives, sizeOf } from '../blocks/lives.js';
 import { groupByLine, rowsByRule } from './matched-lines.js';
 
 export const ADAM_MOMENTS = 'inference.adam-moments';
@@ -20,36 +21,43 @@ const PAIRED = 0.95;
  * Engine `optimizers/fused_adam.py` `initialize_state`.
  */
 export function inferMoments(of: Attribution): void {
+  const isState = ORDER.map((state) => relabelling(of, ADAM_MOMENTS, ({ component }) => [component, state, 'medium']));
   for (const [rule, rows] of rowsByRule(of, (sub) => sub === EITHER)) {
     const groups = groupByLine(of, rule, rows);
     const [first, second] = groups;
     if (first === undefined) continue;
     if (second === undefined) {
+      const { lives } = of;
       inTurn(
-        of,
-        first.rows.filter((row) => row >= of.lives.starts),
+        lives,
+        first.rows.filter((row) => row >= lives.starts),
+        isState,
       );
       inPairs(
-        of,
-        first.rows.filter((row) => row < of.lives.starts),
+        lives,
+        first.rows.filter((row) => row < lives.starts),
+        isState,
       );
     } else if (groups.length <= ORDER.length && Math.abs(first.bytes - second.bytes) <= TOLERANCE * first.bytes)
       groups.forEach((group, i) => {
-        for (const row of group.rows) name(of, row, ORDER[i]!);
+        group.rows.forEach(isState[i]!);
       });
   }
 }
 
+/** Names a block by its place in {@link ORDER}. */
+type Naming = (row: number) => void;
+
 /** Moments of one parameter are of one size; a master weight behind them may be of another. */
-function inTurn(of: Attribution, rows: readonly number[]): void {
+function inTurn(lives: Lives, rows: readonly number[], isState: readonly Naming[]): void {
   for (const period of [2, 3]) {
     if (rows.length < period || rows.length % period !== 0) continue;
     let sets = 0;
     for (let i = 0; i < rows.length; i += period)
-      if (sizeOf(of.lives, rows[i]!) === sizeOf(of.lives, rows[i + 1]!)) sets += 1;
+      if (sizeOf(lives, rows[i]!) === sizeOf(lives, rows[i + 1]!)) sets += 1;
     if (sets < PAIRED * (rows.length / period)) continue;
     rows.forEach((row, i) => {
-      name(of, row, ORDER[i % period]!);
+      isState[i % period]!(row);
     });
     return;
   }
@@ -59,16 +67,11 @@ function inTurn(of: Attribution, rows: readonly number[]): void {
  * Of blocks from before the recording the order is not known: of two of a size one is a first moment and one a second,
  * whichever. The sums are right.
  */
-function inPairs(of: Attribution, rows: readonly number[]): void {
-  const bySize = [...rows].sort((a, b) => sizeOf(of.lives, a) - sizeOf(of.lives, b));
+function inPairs(lives: Lives, rows: readonly number[], isState: readonly Naming[]): void {
+  const bySize = [...rows].sort((a, b) => sizeOf(lives, a) - sizeOf(lives, b));
   for (let i = 0; i < bySize.length; i += 2)
-    if (i + 1 === bySize.length || sizeOf(of.lives, bySize[i]!) !== sizeOf(of.lives, bySize[i + 1]!)) return;
+    if (i + 1 === bySize.length || sizeOf(lives, bySize[i]!) !== sizeOf(lives, bySize[i + 1]!)) return;
   bySize.forEach((row, i) => {
-    name(of, row, i % 2 === 0 ? 'exp_avg' : 'exp_avg_sq');
+    isState[i % 2]!(row);
   });
-}
-
-function name(of: Attribution, row: number, state: (typeof ORDER)[number]): void {
-  const { component } = labelAt(of, row);
-  infer(of, row, ADAM_MOMENTS, { component, sub_component: state, confidence: 'medium' });
 }

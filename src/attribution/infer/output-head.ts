@@ -3,7 +3,8 @@
  * calls after all its blocks.
  */
 
-import { type Attribution, labelAt, relabelling } from '../blocks/attribution.js';
+import type { LabelledBlocks } from '../blocks/attribution.js';
+import { labelAt, relabelling } from '../blocks/labels.js';
 import { isModuleFile, moduleCalls } from '../blocks/layer-name.js';
 import { type Frame, isPython } from '../frames/call-site.js';
 
@@ -30,33 +31,33 @@ interface StackPlace {
  * of the model behind it. An earlier line is the next pass. Names cannot tell it: frames carry no names of module
  * instances. Windows without anything deeper are left alone: there every layer is called by the model itself.
  */
-export function inferOutputHead(of: Attribution): void {
+export function inferOutputHead(of: LabelledBlocks): void {
   const { lives, phases } = of;
   const placeOf = placesOf(of);
-  const isHead = relabelling(of, OUTPUT_HEAD, {
-    component: 'logits_loss',
-    sub_component: 'output_projection',
-    confidence: 'medium',
-  });
+  const isHead = relabelling(of, OUTPUT_HEAD, ['logits_loss', 'output_projection', 'medium']);
   let candidates: number[] = [];
   let line = 0;
   let isDeep = false;
   let end = -1;
+  let isForward = false;
   const settle = (): void => {
     if (isDeep) for (const row of candidates) isHead(row);
-    candidates = [];
+    if (candidates.length > 0) candidates = [];
     isDeep = false;
   };
   for (let row = lives.starts; row < lives.count; row += 1) {
     if (lives.allocSeq[row]! > end) {
       settle();
       end = phases.endOf(row);
+      isForward = phases.phaseOf(row) === 'forward';
     }
-    if (phases.phaseOf(row) !== 'forward') continue;
+    if (!isForward) continue;
     const place = placeOf(lives.stackId[row]!);
     if (place.depth > HEAD_DEPTH) {
-      if (candidates.length > 0 && place.line < line) settle();
-      candidates = [];
+      if (candidates.length > 0) {
+        if (place.line < line) settle();
+        candidates = [];
+      }
       isDeep = true;
     } else if (place.depth === HEAD_DEPTH && place.isDirect && isLinear(of, row, place)) {
       candidates.push(row);
@@ -66,7 +67,7 @@ export function inferOutputHead(of: Attribution): void {
   settle();
 }
 
-function placesOf({ classes }: Attribution): (stackId: number) => StackPlace {
+function placesOf({ classes }: LabelledBlocks): (stackId: number) => StackPlace {
   const none: StackPlace = { depth: 0, line: 0, isDirect: false, isProduct: false };
   const places: (StackPlace | undefined)[] = [];
   return (stackId) => {
@@ -97,7 +98,7 @@ function callerOf(python: readonly Frame[], called: Frame | undefined): Frame | 
 }
 
 /** A rule of a framework that matches the block takes precedence: a weight that autocast copies is not an output. */
-function isLinear(of: Attribution, row: number, { isProduct }: StackPlace): boolean {
+function isLinear(of: LabelledBlocks, row: number, { isProduct }: StackPlace): boolean {
   const { component, sub_component, rules } = labelAt(of, row);
   if (component !== 'activation' || !rules.every((rule) => rule.startsWith('generic.'))) return false;
   return isProduct || /(?:^|_)linear(?:_|$)/.test(sub_component);

@@ -1,5 +1,6 @@
 /** Optimizers that write `p.data = …`: from the first step on the parameters are what the step allocated. */
-import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
+import type { Attribution } from '../blocks/attribution.js';
+import { byLabel, relabelling, rowsWith } from '../blocks/labels.js';
 import { NEVER, sizeOf } from '../blocks/lives.js';
 
 export const REPLACED_PARAMETERS = 'inference.replaced-parameters';
@@ -13,29 +14,27 @@ const LEAST_SHARE = 0.5;
  * they would count as states. Repeated, since the successors are replaced in the next step.
  */
 export function inferReplacedParameters(of: Attribution): void {
-  const { lives, phases, life } = of;
+  const { lives, phases, life, label } = of;
+  const isStepState = byLabel(
+    of,
+    ({ component, phase }) => component === 'optimizer_state' && phase === 'optimizer_step',
+  );
   const endsAt = new Map<number, number>();
-  for (let row = 0; row < lives.count; row += 1) {
+  for (const row of rowsWith(of, ({ component }) => component === 'parameter')) {
     const freed = lives.freedSeq[row]!;
-    if (freed === NEVER || labelAt(of, row).component !== 'parameter') continue;
-    if (phases.phaseAt(freed) === 'optimizer_step') endsAt.set(freed, row);
+    if (freed !== NEVER && phases.phaseAt(freed) === 'optimizer_step') endsAt.set(freed, row);
   }
   if (endsAt.size === 0) return;
   const votes = new Map<number, number>();
   // By size: the last block that a step allocated and that outlives it.
   const last = new Map<number, number>();
   let born = lives.starts;
-  for (let seq = 0; seq < lives.events; seq += 1) {
+  for (const [seq, ended] of [...endsAt].sort(([a], [b]) => a - b)) {
     // Allocations are in the order of their entries.
-    if (lives.allocSeq[born] === seq) {
-      const { phase, component } = labelAt(of, born);
-      if (phase === 'optimizer_step' && component === 'optimizer_state' && life.lifetimeOf(born) === 'resident')
-        last.set(sizeOf(lives, born), born);
-      born += 1;
-      continue;
-    }
-    const ended = endsAt.get(seq);
-    if (ended === undefined) continue;
+    for (; born < lives.count && lives.allocSeq[born]! <= seq; born += 1)
+      if (isStepState[label[born]!] === 1 && life.lifetimeOf(born) === 'resident') last.set(sizeOf(lives, born), born);
+    // An allocation that shows that the block before it had gone.
+    if (born > lives.starts && lives.allocSeq[born - 1] === seq) continue;
     const successor = last.get(sizeOf(lives, ended));
     if (successor === undefined || phases.phaseOf(successor) !== 'optimizer_step') continue;
     const stack = lives.stackId[successor]!;
@@ -43,12 +42,7 @@ export function inferReplacedParameters(of: Attribution): void {
   }
   const makers = new Set([...votes].filter(([, count]) => count >= LEAST_SHARE * endsAt.size).map(([stack]) => stack));
   if (makers.size === 0) return;
-  for (let row = lives.starts; row < lives.count; row += 1) {
-    if (!makers.has(lives.stackId[row]!) || labelAt(of, row).component !== 'optimizer_state') continue;
-    infer(of, row, REPLACED_PARAMETERS, {
-      component: 'parameter',
-      sub_component: 'replaced_in_step',
-      confidence: 'medium',
-    });
-  }
+  const isReplacement = relabelling(of, REPLACED_PARAMETERS, ['parameter', 'replaced_in_step', 'medium']);
+  for (const row of rowsWith(of, ({ component }) => component === 'optimizer_state'))
+    if (row >= lives.starts && makers.has(lives.stackId[row]!)) isReplacement(row);
 }

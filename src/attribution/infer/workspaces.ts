@@ -3,7 +3,8 @@
  * and look like its output.
  */
 import { countUpTo } from '../../model/count-up-to.js';
-import { type Attribution, infer, labelAt } from '../blocks/attribution.js';
+import type { LabelledBlocks } from '../blocks/attribution.js';
+import { labelAt, relabelling } from '../blocks/labels.js';
 import { NEVER } from '../blocks/lives.js';
 
 export const CUBLAS_WORKSPACE = 'inference.cublas-workspace';
@@ -21,37 +22,41 @@ export const WORKSPACE_SIZES: ReadonlySet<number> = new Set([ODD_SIZE, HOPPER_SI
  * freed in a trace that goes on to free others of its stack, or that outlives a training step, and if it is requested
  * right behind another block by the same line: the product's output. A line that keeps several of them makes tensors.
  */
-export function inferWorkspaces(of: Attribution): void {
+export function inferWorkspaces(of: LabelledBlocks): void {
   const { lives, phases } = of;
-  const kept = new Map<number, number>();
-  for (let row = lives.starts; row < lives.count; row += 1)
-    if (lives.requested[row] === HOPPER_SIZE && lives.freedSeq[row] === NEVER)
-      kept.set(lives.stackId[row]!, (kept.get(lives.stackId[row]!) ?? 0) + 1);
+  const kept: number[] = [];
+  const keptBy = new Map<number, number>();
   for (let row = lives.starts; row < lives.count; row += 1) {
     const bytes = lives.requested[row]!;
-    if (bytes !== ODD_SIZE && bytes !== HOPPER_SIZE) continue;
-    if (bytes === HOPPER_SIZE && ((kept.get(lives.stackId[row]!) ?? 0) > 1 || phases.phaseOf(row) === 'model_build'))
-      continue;
+    if ((bytes !== ODD_SIZE && bytes !== HOPPER_SIZE) || lives.freedSeq[row] !== NEVER) continue;
+    kept.push(row);
+    if (bytes === HOPPER_SIZE) keptBy.set(lives.stackId[row]!, (keptBy.get(lives.stackId[row]!) ?? 0) + 1);
+  }
+  const workspace = ['workspace', 'cublas'] as const;
+  const isCertain = relabelling(of, CUBLAS_WORKSPACE, [...workspace, 'high']);
+  const isLikely = relabelling(of, CUBLAS_WORKSPACE, [...workspace, 'medium']);
+  for (const row of kept) {
     const { component, by } = labelAt(of, row);
     if (component === 'workspace' || component === 'graph_pool') continue;
     if (by === 'rule' && component !== 'activation' && component !== 'logits_loss' && component !== 'recompute')
       continue;
-    if (lives.freedSeq[row] !== NEVER) continue;
-    if (bytes === HOPPER_SIZE && !(outlivesAStep(of, row) || siblingsAreFreed(of, row))) continue;
-    if (bytes === HOPPER_SIZE && (row === lives.starts || lives.stackId[row - 1] !== lives.stackId[row])) continue;
-    infer(of, row, CUBLAS_WORKSPACE, {
-      component: 'workspace',
-      sub_component: 'cublas',
-      confidence: bytes === ODD_SIZE ? 'high' : 'medium',
-    });
+    if (lives.requested[row] === ODD_SIZE) isCertain(row);
+    else if (
+      keptBy.get(lives.stackId[row]!) === 1 &&
+      phases.phaseOf(row) !== 'model_build' &&
+      row > lives.starts &&
+      lives.stackId[row - 1] === lives.stackId[row] &&
+      (outlivesAStep(of, row) || siblingsAreFreed(of, row))
+    )
+      isLikely(row);
   }
 }
 
-function outlivesAStep({ life, lives }: Attribution, row: number): boolean {
+function outlivesAStep({ life, lives }: LabelledBlocks, row: number): boolean {
   return countUpTo(life.boundaries, lives.allocSeq[row]! - 1) < life.boundaries.length;
 }
 
-function siblingsAreFreed({ lives }: Attribution, row: number): boolean {
+function siblingsAreFreed({ lives }: LabelledBlocks, row: number): boolean {
   for (let other = lives.starts; other < lives.count; other += 1)
     if (lives.stackId[other] === lives.stackId[row] && lives.freedSeq[other] !== NEVER) return true;
   return false;

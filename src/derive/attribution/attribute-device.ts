@@ -1,8 +1,8 @@
-/** The attribution of every block that lived during a device's trace. */
+/** The attribution of every block that lived during the traces of devices. */
 import { attributeLives } from '../../attribution/attribute-lives.js';
 import { type Attribution, NO_RUN_FIGURES, type RunFigures } from '../../attribution/blocks/attribution.js';
 import { lifeClasses } from '../../attribution/blocks/life-classes.js';
-import type { LivesBuilder } from '../../attribution/blocks/lives.js';
+import type { Lives, LivesBuilder } from '../../attribution/blocks/lives.js';
 import { phaseWindows } from '../../attribution/blocks/phase-windows.js';
 import { StackClassifier } from '../../attribution/blocks/stack-classes.js';
 import type { CompiledRules } from '../../attribution/match/compile-rules.js';
@@ -20,39 +20,71 @@ export interface DeviceAttribution extends Attribution {
 export interface KnownFacts {
   /** By the same rules; gets the stacks that it lacks. */
   readonly stacks?: StackClassifier | undefined;
-  readonly lives?: LivesBuilder | undefined;
+  readonly lives?: ((snapshotId: number, device: number) => LivesBuilder | undefined) | undefined;
 }
 
-/** Work per distinct stack and per block; O(entries) in all. */
 export async function attributeDevice(
   store: Store,
-  snapshot: { readonly snapshotId: number; readonly device: number },
+  { snapshotId, device }: { readonly snapshotId: number; readonly device: number },
   rules: CompiledRules,
   run: RunFigures = NO_RUN_FIGURES,
-  known: KnownFacts = {},
 ): Promise<DeviceAttribution> {
-  const history = await deviceHistory(store, snapshot.snapshotId, snapshot.device);
-  const lives = known.lives?.lives(history.trace.events, history.trace.pools) ?? (await readLives(store, history));
-  // Rare: a ring lost the allocation, or the history was switched on and off.
-  if (lives.stackId.subarray(0, lives.starts).includes(-1)) {
-    const id = { snapshot_id: snapshot.snapshotId, device: snapshot.device };
-    for (const { block, stack_id } of await store.all('attribution.start_stacks', id)) lives.stackId[block] = stack_id;
-  }
+  const history = await deviceHistory(store, snapshotId, device);
+  return (await attributeDevices(store, [{ history, run }], rules))[0]!;
+}
+
+/** Work per distinct stack and per block; O(entries) in all. The statements are about all devices. */
+export async function attributeDevices(
+  store: Store,
+  devices: readonly { readonly history: DeviceHistory; readonly run: RunFigures }[],
+  rules: CompiledRules,
+  known: KnownFacts = {},
+): Promise<DeviceAttribution[]> {
+  const all = await livesOf(
+    store,
+    devices.map(({ history }) => history),
+    known,
+  );
   const stacks = known.stacks ?? new StackClassifier(rules);
-  const missing = distinct(lives.stackId).filter((id) => !stacks.has(id));
+  const missing = distinct(all.map(({ stackId }) => stackId)).filter((id) => !stacks.has(id));
   for (const [id, frames] of await readStacks(store, missing)) stacks.add(id, frames);
   const { classes } = stacks;
-  const phases = phaseWindows(lives, classes);
-  const life = lifeClasses(lives, await stepBoundaries(store, snapshot, lives.events - 1, phases));
-  return { history, ...attributeLives({ lives, classes, phases, life, run }) };
+  const traces = devices.map(({ history }, i) => {
+    const lives = all[i]!;
+    return { history, lives, lastEntry: lives.events - 1, phases: phaseWindows(lives, classes) };
+  });
+  const boundaries = await stepBoundaries(store, traces);
+  return traces.map(({ history, lives, phases }, i) => {
+    const life = lifeClasses(lives, boundaries[i]!);
+    return { history, ...attributeLives({ lives, classes, phases, life, run: devices[i]!.run }) };
+  });
+}
+
+async function livesOf(store: Store, histories: readonly DeviceHistory[], known: KnownFacts): Promise<Lives[]> {
+  const builders = new Map(
+    histories.map((history) => [history, known.lives?.(history.trace.snapshotId, history.trace.device)]),
+  );
+  const unseen = histories.filter((history) => builders.get(history) === undefined);
+  const read = await readLives(store, unseen);
+  for (const [i, history] of unseen.entries()) builders.set(history, read[i]);
+  const all = histories.map((history) => builders.get(history)!.lives(history.trace.events, history.trace.pools));
+  // Rare: a ring lost the allocation, or the history was switched on and off.
+  const lost = [...all.keys()].filter((i) => all[i]!.stackId.subarray(0, all[i]!.starts).includes(-1));
+  const startStacks = await store.allOf(
+    'attribution.start_stacks',
+    lost.map((i) => ({ snapshot_id: histories[i]!.trace.snapshotId, device: histories[i]!.trace.device })),
+  );
+  for (const [at, i] of lost.entries())
+    for (const { block, stack_id } of startStacks[at]!) all[i]!.stackId[block] = stack_id;
+  return all;
 }
 
 /** Ids are small and few against the blocks. */
-function distinct(ids: Int32Array): number[] {
+function distinct(lists: readonly Int32Array[]): number[] {
   // By index: an iterator takes 40 times as long.
   let most = -1;
-  for (let i = 0; i < ids.length; i += 1) if (ids[i]! > most) most = ids[i]!;
+  for (const ids of lists) for (let i = 0; i < ids.length; i += 1) if (ids[i]! > most) most = ids[i]!;
   const seen = new Uint8Array(most + 1);
-  for (let i = 0; i < ids.length; i += 1) if (ids[i]! >= 0) seen[ids[i]!] = 1;
+  for (const ids of lists) for (let i = 0; i < ids.length; i += 1) if (ids[i]! >= 0) seen[ids[i]!] = 1;
   return Array.from(seen.keys()).filter((id) => seen[id] === 1);
 }

@@ -40,7 +40,7 @@ export async function useLabels(
   }
   await store.transaction(async () => {
     await store.run('DELETE FROM label WHERE snapshot_id = $snapshot_id AND device = $device', id);
-    await appendBlockLabels(store, of, id);
+    await appendBlockLabels(store, [{ ...id, label: of.label }]);
     await store.insertRows('label', labelRows(of, id));
   });
   if (temporary === undefined) made.set(store, { rules, devices: new Set([key]) });

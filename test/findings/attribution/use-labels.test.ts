@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PARSERS } from '../../../parsers/index.js';
-import { labelAt } from '../../../src/attribution/blocks/attribution.js';
+import { labelAt } from '../../../src/attribution/blocks/labels.js';
 import { builtInRules, compiledRules } from '../../../src/attribution/built-in-rules.js';
 import type { CompiledRules } from '../../../src/attribution/match/compile-rules.js';
 import { parseRules } from '../../../src/attribution/match/user-rules.js';

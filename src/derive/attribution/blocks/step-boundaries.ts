@@ -1,40 +1,47 @@
-/** The entries of a trace at which a training step is over. */
+/** The entries of traces at which a training step is over. */
 import type { PhaseWindows } from '../../../attribution/blocks/phase-windows.js';
 import type { Store } from '../../../store/store.js';
-import { readSteps } from '../../trace/steps.js';
+import type { DeviceHistory } from '../../trace/device-history.js';
+import { stepsOf } from '../../trace/steps.js';
 
-interface DeviceOfSnapshot {
-  readonly snapshotId: number;
-  readonly device: number;
+export interface TraceWithPhases {
+  readonly history: DeviceHistory;
+  readonly lastEntry: number;
+  readonly phases: PhaseWindows;
 }
 
 /**
- * Ascending. A step is over where its annotation ends; without annotations, after each run of allocations of the
- * optimizer's step.
+ * Of each trace, ascending. A step is over where its annotation ends; without annotations, after each run of
+ * allocations of the optimizer's step.
  */
-export async function stepBoundaries(
-  store: Store,
-  snapshot: DeviceOfSnapshot,
-  lastEntry: number,
-  phases: PhaseWindows,
-): Promise<Float64Array> {
-  const { steps } = await readSteps(store, snapshot.snapshotId, snapshot.device);
-  const annotated = steps.filter(({ partial }) => partial === null || partial === 'start').map((step) => step.last_seq);
-  return Float64Array.from(annotated.length > 0 ? annotated : await optimizerEnds(store, snapshot, lastEntry, phases));
+export async function stepBoundaries(store: Store, traces: readonly TraceWithPhases[]): Promise<Float64Array[]> {
+  const marked = await stepsOf(
+    store,
+    traces.map(({ history }) => history),
+  );
+  const annotated = marked.map(({ steps }) =>
+    steps.filter(({ partial }) => partial === null || partial === 'start').map((step) => step.last_seq),
+  );
+  const open = traces.filter((trace, i) => annotated[i]!.length === 0 && endsInStep(trace));
+  const ooms = await store.allOf(
+    'snapshot.ooms',
+    open.map(({ history }) => ({ snapshot_id: history.trace.snapshotId })),
+  );
+  // A step that ran out of memory was not over.
+  const failed = new Set(
+    open.filter(({ history, phases }, i) => {
+      const { firstSeq } = phases.spansOf('optimizer_step').at(-1)!;
+      return ooms[i]!.some((row) => row.device === history.trace.device && row.seq >= firstSeq);
+    }),
+  );
+  return traces.map((trace, i) => {
+    if (annotated[i]!.length > 0) return Float64Array.from(annotated[i]!);
+    const ends = trace.phases.spansOf('optimizer_step').map(({ lastSeq }) => lastSeq);
+    return Float64Array.from(failed.has(trace) ? ends.slice(0, -1) : ends);
+  });
 }
 
-async function optimizerEnds(
-  store: Store,
-  { snapshotId, device }: DeviceOfSnapshot,
-  lastEntry: number,
-  phases: PhaseWindows,
-): Promise<number[]> {
-  const spans = phases.spansOf('optimizer_step');
-  const ends = spans.map(({ lastSeq }) => lastSeq);
-  const last = spans.at(-1);
-  if (last === undefined || last.lastSeq < lastEntry) return ends;
-  // A step that ran out of memory was not over.
-  const ooms = await store.all('snapshot.ooms', { snapshot_id: snapshotId });
-  const failed = ooms.some((row) => row.device === device && row.seq >= last.firstSeq);
-  return failed ? ends.slice(0, -1) : ends;
+function endsInStep({ phases, lastEntry }: TraceWithPhases): boolean {
+  const last = phases.spansOf('optimizer_step').at(-1);
+  return last !== undefined && last.lastSeq >= lastEntry;
 }
